@@ -1,0 +1,113 @@
+# Lifeboat: every command that CI and people use.
+# `make` alone prints the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS = -s -w -X github.com/lifeboat-failover/lifeboat/internal/telemetry.Version=$(VERSION)
+TIMES := .test/times
+STAGE = tests/stage.sh $(TIMES)
+# Everything of this module but the end-to-end stories, which need the lab.
+UNIT = $$(go list ./... | grep -v /tests/e2e)
+
+# The same flags everywhere, or everything would be compiled once for each set.
+export GOFLAGS := -trimpath $(GOFLAGS)
+
+include lab.mk
+
+##@ Try it
+.PHONY: demo screenshots
+demo: lab-bin build ## Fail and recover clusters in the lab (KEEP=1 stays up, SABOTAGE=drop-task|lose-binding must fail)
+	@bin/demo $(if $(SABOTAGE),--sabotage=$(SABOTAGE)) $(if $(KEEP),--keep)
+
+screenshots: lab-bin build ## Take the pictures in docs/images anew, from a demo that was kept (needs node and chromium)
+	@tests/screenshots/take.sh
+
+##@ Build
+.PHONY: build
+build: toolchain ## Build bin/lifeboat and bin/lifeboat-worker
+	@go build -ldflags "$(LDFLAGS)" -o bin/lifeboat ./starter
+	@go build -ldflags "$(LDFLAGS)" -o bin/lifeboat-worker ./worker
+
+##@ Test
+.PHONY: test test-unit test-compare test-e2e
+test: toolchain ## Run every test, with the time of each stage
+	@mkdir -p .test && rm -f $(TIMES)
+	@status=0; \
+	$(STAGE) "build the lab's servers" $(MAKE) lab-bin || status=1; \
+	[ $$status -ne 0 ] || $(STAGE) "build Lifeboat" $(MAKE) build || status=1; \
+	[ $$status -ne 0 ] || $(STAGE) "unit and workflow tests" $(MAKE) test-unit || status=1; \
+	[ $$status -ne 0 ] || $(STAGE) "pre-check against scheduler" $(MAKE) test-compare || status=1; \
+	[ $$status -ne 0 ] || $(STAGE) "tests of the lab" $(MAKE) lab-test || status=1; \
+	[ $$status -ne 0 ] || $(STAGE) "end-to-end stories" tests/stories.sh || status=1; \
+	echo; cat $(TIMES); \
+	if [ -f .test/e2e.log ] && [ $$status -eq 0 ]; then grep '^stories: ' .test/e2e.log || true; fi; \
+	[ $$status -eq 0 ] && echo "all tests passed" || echo "FAILED"; \
+	exit $$status
+
+test-unit: toolchain ## Run the unit and workflow tests
+	@go test $(UNIT)
+
+test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200000 asks more questions)
+	@mkdir -p .test
+	@cd tests/compare && go test -v -run 'SchedulerDoes|ByHand|JSON' . $(if $(N),-questions=$(N)) >../../.test/compare.log \
+		|| { tail -60 ../../.test/compare.log; exit 1; }
+	@grep -A60 'questions, seeds' .test/compare.log | sed '/^--- /,$$d'
+
+.PHONY: sim
+N ?= 200
+sim: toolchain ## Play N fresh schedules of failures and faults in virtual time, and judge every write (FROM=<seed>)
+	@nice go test ./tests/sim -count=1 -timeout 0 -v -run TestFreshSeeds -plays $(N) $(if $(FROM),-from $(FROM)) | grep -v -e '^=== ' -e '^    --- PASS'
+
+.PHONY: mutants
+mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail (ONLY=04-chunk takes some)
+	@go run ./tests/mutants $(ONLY)
+
+test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
+	@tests/stories.sh
+
+.PHONY: record
+record: toolchain lab-bin build ## Record the histories that tests/replay replays anew
+	@tests/replay/record.sh
+
+##@ Check
+.PHONY: lint
+lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and workflowcheck; go vet for the lab and the comparison
+	@nice bin/golangci-lint config verify
+	@nice bin/golangci-lint run ./...
+	@nice bin/workflowcheck -test=false -config workflowcheck.config.yaml $$(go list ./... | grep -v /tests/)
+	@$(MAKE) lab-vet
+	@cd tests/compare && go vet ./...
+	@unformatted=$$(gofmt -l tests/lab tests/compare); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	@echo "lint: clean"
+
+# The linters live in a module of their own: none of their needs are the product's.
+bin/golangci-lint: tests/tools/go.mod tests/tools/go.sum
+	@echo "lint: building golangci-lint (about a minute, once)"
+	@cd tests/tools && nice go build -ldflags "-s -w" -o ../../bin/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+bin/workflowcheck: tests/tools/go.mod tests/tools/go.sum
+	@cd tests/tools && go build -ldflags "-s -w" -o ../../bin/ go.temporal.io/sdk/contrib/tools/workflowcheck
+	@touch $@
+
+.PHONY: toolchain
+toolchain:
+	@tests/toolchain.sh
+
+##@ Tidy up
+.PHONY: clean
+clean: lab-clean ## Remove everything that was built or run
+	@rm -rf bin .lab .demo .test coverage.out
+
+.PHONY: help
+help:
+	@awk 'BEGIN {FS = ":.*## "} \
+		FNR == 1 && NR > 1 {printf "\nThe lab\n"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z][a-z0-9-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@tests/toolchain.sh || true

@@ -1,0 +1,380 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// ActEnd is how a later write of a migration ended.
+type ActEnd string
+
+// The ends of release, restore, hold, mark and repeated removal.
+const (
+	ActDone    ActEnd = "done"    // our write stands
+	ActAlready ActEnd = "already" // nothing left to do
+	ActRefused ActEnd = "refused" // the last look said no; Reason says why
+	ActGone    ActEnd = "gone"    // the binding
+)
+
+// ActResult is what such a write came to, with the look that it was decided on.
+type ActResult struct {
+	End     ActEnd          `json:"end"`
+	Reason  failover.Reason `json:"reason,omitempty"`
+	Message string          `json:"message,omitempty"`
+	Look    Observation     `json:"look"`
+	// Generation is the binding's after the write.
+	Generation int64 `json:"generation,omitempty"`
+	// Banned tells that a release left a ban.
+	Banned bool `json:"banned,omitempty"`
+}
+
+// act reads, lets decide judge, and on a yes writes; a lost race starts over.
+func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*failover.Binding, []failover.Cluster, *ActResult) error) (ActResult, error) {
+	var out ActResult
+	if r.Mode != failover.ModeEnforce {
+		return ActResult{End: ActRefused, Reason: failover.ReasonModeObserve}, nil
+	}
+	err := a.retryConflict(ctx, string(r.Key.Kind()), func() error {
+		out = ActResult{}
+		b, fleet, gone, err := a.read(ctx, r)
+		if err != nil {
+			return err
+		}
+		if gone {
+			out.End, out.Reason = ActGone, failover.ReasonBindingGone
+			return nil
+		}
+		out.Look = a.observe(&b, fleet, r)
+		return step(&b, fleet, &out)
+	})
+	return out, classify(op, r.Key.String(), err)
+}
+
+func (out *ActResult) refuse(reason failover.Reason, message string) {
+	out.End, out.Reason, out.Message = ActRefused, reason, message
+}
+
+func (out *ActResult) done(after failover.Binding) {
+	out.End, out.Reason, out.Generation = ActDone, failover.ReasonWritten, after.Generation
+}
+
+// ReleaseRequest drops our hold task once the new placement is proven.
+type ReleaseRequest struct {
+	MoveRef
+	// HealthyFor is how long every look so far has found it healthy.
+	HealthyFor time.Duration `json:"healthyFor"`
+	// MinHealthy and Detection are the episode's own terms: a worker whose config says
+	// more would refuse for ever what the migration has waited for. Nil: the worker's.
+	MinHealthy *time.Duration `json:"minHealthy,omitempty"`
+	Detection  *time.Duration `json:"detection,omitempty"`
+	// Plugins are the episode's evict plug-ins. Proofs are the answers of those that are
+	// not built in, asked about the placement ProvenOn.
+	Plugins  failover.Plugins         `json:"plugins,omitzero"`
+	Proofs   []failover.Proof         `json:"proofs,omitempty"`
+	ProvenOn []failover.TargetCluster `json:"provenOn,omitempty"`
+	// Probe lets a fresh probe of each target stand in for Detection.
+	Probe bool `json:"probe,omitempty"`
+	// Returned: the scheduler put it back after an earlier release of this drain. Parent
+	// owns the ban that keeps it from doing so again.
+	Returned bool   `json:"returned,omitempty"`
+	Parent   string `json:"parent,omitempty"`
+	// Ordered drops the task on a human's recorded order, proven or not.
+	Ordered bool `json:"ordered,omitempty"`
+}
+
+// Release re-reads binding and clusters, judges placed and healthy once more, and
+// drops our task only if both hold. Where the source answers, health must have
+// held for longer than detection, for a target's Ready lags its death.
+func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
+	return a.act(ctx, "release binding", r.MoveRef, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
+		look := out.Look
+		switch {
+		case look.TaskNote != "":
+			out.refuse(failover.ReasonForeignTask, "the task was left to a human: "+look.TaskNote)
+			return nil
+		case !look.Held && look.Targeted:
+			out.refuse(failover.ReasonSuperseded, "the cluster is a target again")
+			return nil
+		case !look.Held:
+			task, _ := b.TaskFor(r.Cluster)
+			out.End, out.Banned = ActAlready, task != nil && task.Bans()
+			return nil
+		case look.SourceGone:
+			// The execution namespace is gone with the cluster: there is no old copy to lose.
+		default:
+			reason, why, err := a.unproven(ctx, r, b, fleet, look)
+			if err != nil {
+				return err
+			}
+			if reason != failover.ReasonNone {
+				out.refuse(reason, why)
+				return nil
+			}
+		}
+		return a.letGo(ctx, b, fleet, r, out)
+	})
+}
+
+// oldCopyDead looks once more whether Karmada has deleted the old copy, or somebody
+// vouches that it is dead.
+func (a *Activities) oldCopyDead(ctx context.Context, b *failover.Binding, r MoveRef, fleet []failover.Cluster) (failover.Verdict, error) {
+	source, _ := find(fleet, r.Cluster, r.ClusterUID)
+	_, err := a.Reader.WorkOf(ctx, b, r.Cluster)
+	if err != nil && !errors.Is(err, failover.ErrGone) {
+		return failover.Verdict{}, err
+	}
+	return failover.OldCopy{Source: source, Gone: err != nil, Fence: r.Fence}.Dead(), nil
+}
+
+// letGo drops our task, or in a drain turns it into a ban where the scheduler would
+// put the binding back.
+func (a *Activities) letGo(ctx context.Context, b *failover.Binding, fleet []failover.Cluster, r ReleaseRequest, out *ActResult) error {
+	source, _ := find(fleet, r.Cluster, r.ClusterUID)
+	ban := failover.PlanBan(b, source, r.Returned, out.Look.SourceReady)
+	var after failover.Binding
+	var err error
+	switch {
+	case ban.Reason != failover.ReasonNone:
+		out.refuse(ban.Reason, ban.Message)
+		return nil
+	case ban.Wanted:
+		after, err = a.Writer.Mark(ctx, MarkWrite{
+			Binding: b, Cluster: r.Cluster, Reason: failover.TaskReasonBanned, Owner: r.Parent, Purge: failover.PurgeDirectly,
+		})
+	default:
+		after, err = a.Writer.Release(ctx, ReleaseWrite{Binding: b, Cluster: r.Cluster})
+	}
+	if err != nil {
+		return err
+	}
+	out.done(after)
+	out.Banned = ban.Wanted
+	return nil
+}
+
+// unproven says why the task must not be dropped yet. A human's order needs no proof
+// of health, for it is on record, but it never takes the last copy, and never lets
+// two run where one must be dead first.
+func (a *Activities) unproven(
+	ctx context.Context, r ReleaseRequest, b *failover.Binding, fleet []failover.Cluster, look Observation,
+) (failover.Reason, string, error) {
+	switch {
+	case r.Ordered && len(look.Targets) == 0:
+		return failover.ReasonNotPlaced, "it has no target cluster: the held copy is the last one", nil
+	case r.Ordered && look.Purge != failover.PurgeDirectly:
+		return failover.ReasonNone, "", nil
+	case look.Purge == failover.PurgeNever:
+		return failover.ReasonPurgeNever, "purge mode Never: nothing is released", nil
+	case !look.Placed.OK:
+		return look.Placed.Reason, look.Placed.Message, nil
+	case look.Purge == failover.PurgeDirectly:
+		// Health cannot be asked for: the new copy begins only when this hold, or the old copy, is gone.
+		dead, err := a.oldCopyDead(ctx, b, r.MoveRef, fleet)
+		if err != nil || !dead.OK {
+			return dead.Reason, dead.Message, err
+		}
+	default:
+		if v := r.judged(look); !v.OK {
+			return v.Reason, v.Message, nil
+		}
+		if v := a.heldLongEnough(ctx, r, look); !v.OK {
+			return v.Reason, v.Message, nil
+		}
+	}
+	return failover.ReasonNone, "", nil
+}
+
+// mustHold is how long health must have held before a release.
+func (a *Activities) mustHold(r ReleaseRequest, look Observation) time.Duration {
+	minHealthy := *cmp.Or(r.MinHealthy, &a.Settings.Terms.MinHealthy)
+	if look.SourceReady {
+		return max(*cmp.Or(r.Detection, &a.Settings.Terms.Detection), minHealthy)
+	}
+	return minHealthy
+}
+
+// RestoreRequest puts the cluster back with its replicas and drops our task.
+type RestoreRequest struct {
+	MoveRef
+	// EvenIfPlaced restores what is placed: its placement would take the cluster straight back.
+	EvenIfPlaced bool `json:"evenIfPlaced,omitempty"`
+	// EvenIfFailing restores onto a cluster that fails: a human cancelled.
+	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
+	// PutBack restores the former clusters of a placed binding: a human's order.
+	PutBack bool `json:"putBack,omitempty"`
+	// OursGo tells that our taints go right after this, so that they are no reason
+	// against a put-back as long as no rule asks for them; Stopped: whatever rules say.
+	OursGo  bool `json:"oursGo,omitempty"`
+	Stopped bool `json:"stopped,omitempty"`
+	// OldWork is the old copy's Work, nil where it is not known by uid.
+	OldWork *failover.Work `json:"oldWork,omitempty"`
+}
+
+// Restore re-reads, waits for nothing, and refuses while the scheduler has not
+// answered our eviction: its blind patch could still undo the write. It refuses,
+// too, when the cluster fails again and nobody ordered it all the same.
+func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
+	return a.act(ctx, "restore binding", r.MoveRef, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
+		look := out.Look
+		switch {
+		case look.TaskNote != "":
+			out.refuse(failover.ReasonForeignTask, "the task was left to a human: "+look.TaskNote)
+			return nil
+		case !look.Held && look.Targeted:
+			out.End = ActAlready
+			return nil
+		case !look.Held:
+			out.refuse(failover.ReasonNotTargeting, "no task of ours stands and the cluster is no target")
+			return nil
+		}
+		source, known := find(fleet, r.Cluster, r.ClusterUID)
+		if !known {
+			out.refuse(failover.ReasonClusterGone, "the cluster was deleted")
+			return nil
+		}
+		stop, err := a.mayNotReturn(ctx, r, b, source, out)
+		if err != nil || stop {
+			return err
+		}
+		task, _ := b.TaskFor(r.Cluster)
+		held := *task
+		if r.Named {
+			held.Reason = failover.TaskReason // no longer off limits
+		}
+		plan := failover.PlanRestore(failover.RestoreInput{
+			Binding: b, Failed: r.Cluster, Task: held, Baseline: r.baseline(b), Cluster: source,
+			Fleet: fleet, StraightBack: r.EvenIfPlaced, PutBack: r.PutBack,
+		})
+		if !plan.OK {
+			out.refuse(plan.Reason, plan.Message)
+			return nil
+		}
+		return a.writeRestore(ctx, b, r.Cluster, plan, out)
+	})
+}
+
+func (a *Activities) writeRestore(ctx context.Context, b *failover.Binding, cluster string, plan failover.RestorePlan, out *ActResult) error {
+	after, err := a.Writer.Restore(ctx, RestoreWrite{
+		Binding: b, Cluster: cluster, Others: plan.Others, Replicas: plan.Replicas, Away: plan.Away, Shrunk: plan.Shrunk,
+		Now: a.Clock.Now(), Reschedule: plan.Reschedule,
+	})
+	if err != nil {
+		return err
+	}
+	out.done(after)
+	a.Events.Record(ctx, Event{
+		Binding: &b.Key, UID: b.UID, Reason: "RestoreWorkloadSucceed",
+		Message: fmt.Sprintf("put back on %s by workflow %s", cluster, workflowID(ctx)),
+	})
+	return nil
+}
+
+// HoldAgain puts our task back on a binding whose restored cluster the scheduler took out.
+func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
+	return a.act(ctx, "hold binding again", r, func(b *failover.Binding, _ []failover.Cluster, out *ActResult) error {
+		switch {
+		case out.Look.Held:
+			out.End = ActAlready
+			return nil
+		case out.Look.Targeted:
+			out.refuse(failover.ReasonWritten, "the cluster is a target: nothing to hold")
+			return nil
+		}
+		after, err := a.Writer.Hold(ctx, HoldWrite{
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Replicas: heldReplicas(r), Before: clustersOf(r.Baseline),
+			Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: r.Purge,
+		})
+		if err != nil {
+			return err
+		}
+		out.done(after)
+		return nil
+	})
+}
+
+func heldReplicas(r MoveRef) int32 {
+	for _, t := range r.Baseline.Clusters {
+		if t.Name == r.Cluster {
+			return t.Replicas
+		}
+	}
+	return 0
+}
+
+func clustersOf(base failover.Baseline) []string {
+	var out []string
+	for _, t := range base.Clusters {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+// RemoveAgain takes the failed cluster out once more where the scheduler's blind
+// patch put it back while our task stands. It is no new eviction and needs no
+// lease, but it obeys halt and pause, and re-reads that the cluster still fails.
+func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
+	ref := MoveRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
+	if refused := a.refusedByPacer(ctx, r); refused != "" {
+		return ActResult{End: ActRefused, Reason: failover.ReasonHalted, Message: refused}, nil
+	}
+	return a.act(ctx, "remove again from binding", ref, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
+		if !out.Look.Held || !out.Look.Targeted || out.Look.TaskNote != "" {
+			out.End = ActAlready
+			return nil
+		}
+		c, known := find(fleet, r.Cluster, r.ClusterUID)
+		if !known {
+			out.refuse(failover.ReasonClusterGone, "the cluster was deleted")
+			return nil
+		}
+		var judged EvictResult
+		if stop, err := a.stillMoves(ctx, r, c, &judged); err != nil || stop {
+			out.refuse(judged.Reason, judged.Message)
+			return err
+		}
+		after, err := a.Writer.Evict(ctx, EvictWrite{
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: r.Purge,
+		})
+		if err != nil {
+			return err
+		}
+		out.done(after)
+		return nil
+	})
+}
+
+// refusedByPacer says why the pacer lets nothing be written for the cluster now,
+// empty when it does.
+func (a *Activities) refusedByPacer(ctx context.Context, r EvictRequest) string {
+	if _, err := a.Pacer.Claim(ctx, LeaseClaim{Cluster: r.Cluster, Binding: r.Key.String()}); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// MarkRequest leaves our task to a human.
+type MarkRequest struct {
+	MoveRef
+	Reason string `json:"reason"`
+}
+
+// MarkTask gives our task another reason: from then on no run of ours touches it.
+func (a *Activities) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
+	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *failover.Binding, _ []failover.Cluster, out *ActResult) error {
+		if task, _ := b.TaskFor(r.Cluster); !out.Look.Held || task.Reason == r.Reason {
+			out.End = ActAlready
+			return nil
+		}
+		after, err := a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: r.Reason, Owner: r.Owner})
+		if err != nil {
+			return err
+		}
+		out.done(after)
+		return nil
+	})
+}

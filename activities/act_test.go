@@ -1,0 +1,253 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// moved is a bench whose binding was evicted, placed on m2 and is healthy there.
+func moved(t *testing.T) (*bench, activities.MoveRef) {
+	t.Helper()
+	b := newBench(t)
+	b.fail()
+	ref := b.ref(b.evict())
+	b.pass(2 * time.Second)
+	b.pass(10 * time.Second)
+	require.Equal(t, "m2", b.world.Peek(ref.Key).Clusters[0].Name)
+	return b, ref
+}
+
+// Rules: R4.7-17, R4.7-24, R4.7-27, R4.7-29, R4.7-33, R4.15-11.
+func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
+	const well = time.Minute
+	for name, c := range map[string]struct {
+		arrange func(*bench, *activities.ReleaseRequest)
+		end     activities.ActEnd
+		reason  failover.Reason
+	}{
+		"placed and healthy": {func(*bench, *activities.ReleaseRequest) {}, activities.ActDone, failover.ReasonWritten},
+		"the episode observes": {
+			func(_ *bench, r *activities.ReleaseRequest) { r.Mode = failover.ModeObserve }, activities.ActRefused, failover.ReasonModeObserve,
+		},
+		"the worker observes by now": {
+			func(b *bench, _ *activities.ReleaseRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve },
+			activities.ActDone, failover.ReasonWritten,
+		},
+		"put back": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Clusters = append(x.Clusters, failover.TargetCluster{Name: "m1"}) })
+			}, activities.ActRefused, failover.ReasonPutBack,
+		},
+		"placed on paper, not observed": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Generation++ })
+			}, activities.ActRefused, failover.ReasonNotPlaced,
+		},
+		"emptied": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Clusters = nil })
+			}, activities.ActRefused, failover.ReasonNotPlaced,
+		},
+		"not healthy any more": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) {
+					for i := range x.Status.Aggregated {
+						x.Status.Aggregated[i].Health = failover.HealthUnhealthy
+					}
+				})
+			}, activities.ActRefused, failover.ReasonNotHealthy,
+		},
+		"the new target died while its copy is healthy on paper": {
+			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m2", false) },
+			activities.ActRefused, failover.ReasonTargetNotReady,
+		},
+		"not healthy for long enough": {
+			func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, activities.ActRefused, failover.ReasonNotHealthy,
+		},
+		"the source is Ready: health must outlast detection": {
+			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m1", true) }, activities.ActRefused, failover.ReasonNotHealthy,
+		},
+		"the source is Ready, and detection is over": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.SetReady("m1", true)
+				r.HealthyFor = 90 * time.Second
+			}, activities.ActDone, failover.ReasonWritten,
+		},
+		"the source is gone": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.DeleteCluster("m1")
+				r.HealthyFor = 0
+			}, activities.ActDone, failover.ReasonWritten,
+		},
+		"left to a human": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks[0].Reason = failover.TaskReasonKept })
+			}, activities.ActRefused, failover.ReasonForeignTask,
+		},
+		"released already": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks = nil })
+			}, activities.ActAlready, "",
+		},
+		"another binding of that name": {
+			func(_ *bench, r *activities.ReleaseRequest) { r.UID = "older" }, activities.ActGone, failover.ReasonBindingGone,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ref := moved(t)
+			r := activities.ReleaseRequest{MoveRef: ref, HealthyFor: well}
+			c.arrange(b, &r)
+			out := must[activities.ActResult](b, activities.NameRelease, r)
+			require.Equal(t, c.end, out.End, "%+v", out)
+			require.Equal(t, c.reason, out.Reason)
+			require.Equal(t, c.end == activities.ActDone, len(b.world.Log("release")) == 1)
+		})
+	}
+}
+
+// unplaced is a bench whose binding was evicted and found no fit.
+func unplaced(t *testing.T) (*bench, activities.MoveRef) {
+	t.Helper()
+	b := newBench(t)
+	b.fail()
+	ref := b.ref(b.evict())
+	b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
+	b.pass(2 * time.Second)
+	require.Empty(t, b.world.Peek(ref.Key).Clusters)
+	b.world.SetReady("m1", true)
+	return b, ref
+}
+
+// Rules: R4.9-19.
+func TestARestoreWaitsForTheSchedulersAnswer(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	ref := b.ref(b.evict())
+	b.world.SetReady("m1", true)
+	b.world.Change(ref.Key, func(x *failover.Binding) { x.Status.Scheduled = nil })
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	require.Equal(t, activities.ActRefused, out.End)
+	require.Equal(t, failover.ReasonRestoreUnanswered, out.Reason)
+	require.Empty(t, b.world.Log("restore"))
+}
+
+// Rules: R4.9-21.
+func TestARestorePutsBackInOneWriteWhatWasTakenOut(t *testing.T) {
+	b, ref := unplaced(t)
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	require.Equal(t, activities.ActDone, out.End, "%+v", out)
+	after := b.world.Peek(ref.Key)
+	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, after.Clusters)
+	require.Empty(t, after.Tasks)
+	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref}).End)
+	require.Len(t, b.world.Log("restore"), 1)
+}
+
+// Rules: R4.9-19, R4.9-49.
+func TestARestoreIsRefusedWhereItWouldUndoAnothersWork(t *testing.T) {
+	b, ref := moved(t)
+	b.world.SetReady("m1", true)
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	require.Equal(t, failover.ReasonPlaced, out.Reason)
+	b.world.Change(ref.Key, func(x *failover.Binding) { x.Tasks[0].Reason = failover.TaskReasonLeftToHuman })
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref, EvenIfPlaced: true})
+	require.Equal(t, failover.ReasonForeignTask, out.Reason)
+	b.world.Change(ref.Key, func(x *failover.Binding) { x.Tasks = nil })
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	require.Equal(t, failover.ReasonNotTargeting, out.Reason)
+	gone, ref := unplaced(t)
+	gone.world.DeleteCluster("m1")
+	out = must[activities.ActResult](gone, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	require.Equal(t, failover.ReasonClusterGone, out.Reason)
+	require.Empty(t, append(b.world.Log("restore"), gone.world.Log("restore")...))
+}
+
+// Rules: R4.9-20.
+func TestAnUnchangedNoIsAnAnswerAfterRestoreWait(t *testing.T) {
+	b := newBench(t)
+	b.world.ScheduleAfter = time.Hour
+	b.fail()
+	ref := b.ref(b.evict())
+	b.world.SetReady("m1", true)
+	ref.Generation = 99 // the scheduler has not seen it
+	b.world.Change(ref.Key, func(x *failover.Binding) {
+		x.Tasks[0].CreationTimestamp = nil
+		x.Status.Scheduled = &failover.Condition{Status: corev1.ConditionFalse, Reason: "NoClusterFit", LastTransition: b.now.Add(-time.Hour)}
+	})
+	require.False(t, must[activities.Observation](b, activities.NameObserve, ref).Answered.OK)
+	b.now = b.now.Add(activities.DefaultTerms().RestoreWait)
+	require.True(t, must[activities.Observation](b, activities.NameObserve, ref).Answered.OK)
+}
+
+// Rules: R4.9-25.
+func TestAHoldGoesBackOnlyWhereNothingElseHolds(t *testing.T) {
+	b, ref := unplaced(t)
+	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameHoldAgain, ref).End)
+	b.world.Change(ref.Key, func(x *failover.Binding) { x.Tasks = nil })
+	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameHoldAgain, ref).End)
+	task := b.world.Peek(ref.Key).Tasks[0]
+	require.True(t, task.Ours() && *task.SuppressDeletion)
+	require.EqualValues(t, 2, *task.Replicas)
+	b.world.Change(ref.Key, func(x *failover.Binding) {
+		x.Tasks, x.Clusters = nil, []failover.TargetCluster{{Name: "m1", Replicas: 2}}
+	})
+	require.Equal(t, activities.ActRefused, must[activities.ActResult](b, activities.NameHoldAgain, ref).End)
+	require.Len(t, b.world.Log("hold"), 1)
+}
+
+// Rules: R4.9-49.
+func TestAMarkedTaskIsLeftAloneByEveryLaterWrite(t *testing.T) {
+	b, ref := moved(t)
+	mark := activities.MarkRequest{MoveRef: ref, Reason: failover.TaskReasonLeftToHuman}
+	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
+	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
+	require.Equal(t, failover.TaskReasonLeftToHuman, must[activities.Observation](b, activities.NameObserve, ref).TaskNote)
+	require.Equal(t, failover.ReasonForeignTask, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour}).Reason)
+	require.Empty(t, must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"}).Orphans)
+}
+
+func TestAnObservationSaysWhereTheMoveStands(t *testing.T) {
+	b, ref := moved(t)
+	ref.WantWork = true
+	o := must[activities.Observation](b, activities.NameObserve, ref)
+	require.True(t, o.Held && o.Placed.OK && o.Health.OK && o.Observed)
+	require.False(t, o.Targeted || o.SourceGone || o.SourceReady)
+	require.Equal(t, []string{"m2"}, o.Targets)
+	require.NotNil(t, o.OldWork, "the held copy's Work still stands")
+	b.world.SetReady("m1", true)
+	require.True(t, must[activities.Observation](b, activities.NameObserve, ref).SourceReady)
+	b.world.DeleteCluster("m1")
+	require.True(t, must[activities.Observation](b, activities.NameObserve, ref).SourceGone)
+	ref.UID = "older"
+	require.True(t, must[activities.Observation](b, activities.NameObserve, ref).Gone)
+}
+
+// Rules: R4.9-45, R4.9-46.
+func TestOnlyTasksWhoseOwnerDoesNotRunAreOrphans(t *testing.T) {
+	b, _ := moved(t)
+	page := must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"})
+	require.Len(t, page.Orphans, 1)
+	require.Equal(t, "owner-1", page.Orphans[0].Owner)
+	b.world.SetRunning("owner-1", true)
+	page = must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"})
+	require.Empty(t, page.Orphans)
+	require.Len(t, page.Running, 1)
+	require.Empty(t, must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m2"}).Running)
+}
+
+// Rules: R4.7-34.
+func TestAnOldWorkIsFollowedByItsUID(t *testing.T) {
+	b, ref := moved(t)
+	ref.WantWork = true
+	r := activities.WorkRequest{Cluster: "m1", Key: ref.Key, Work: *must[activities.Observation](b, activities.NameObserve, ref).OldWork}
+	require.Equal(t, activities.WorkState{Away: true}, must[activities.WorkState](b, activities.NameObserveWork, r))
+	must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	require.Equal(t, activities.WorkState{Away: true, Deleting: true}, must[activities.WorkState](b, activities.NameObserveWork, r))
+	b.world.SetReady("m1", true)
+	require.True(t, must[activities.WorkState](b, activities.NameObserveWork, r).Gone)
+}

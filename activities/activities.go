@@ -1,0 +1,166 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+)
+
+// Activities look at Karmada and act on it. All dependencies are ports.
+type Activities struct {
+	Reader   Reader
+	Writer   Writer
+	Events   EventRecorder
+	Owners   Owners
+	Pacer    Pacer
+	Prober   Prober // nil: no probes
+	Clock    Monotonic
+	Meter    Meter
+	Log      *slog.Logger
+	Settings Settings
+}
+
+// Names under which the activities are registered. They live in histories: never rename one.
+const (
+	NameBeginEpisode   = "BeginEpisode"
+	NameAssessCluster  = "AssessCluster"
+	NameWriteTaints    = "WriteTaints"
+	NameListTargeting  = "ListTargeting"
+	NameAssessPolicies = "AssessPolicies"
+	NamePreCheck       = "PreCheck"
+	NameEvict          = "Evict"
+	NameRemoveAgain    = "RemoveAgain"
+	NameObserve        = "Observe"
+	NameRelease        = "Release"
+	NameObserveWork    = "ObserveWork"
+	NameRestore        = "Restore"
+	NameHoldAgain      = "HoldAgain"
+	NameMarkTask       = "MarkTask"
+	NameFindOrphans    = "FindOrphans"
+	NameAssessFleet    = "AssessFleet"
+	NameRecallPacer    = "RecallPacer"
+)
+
+// Register registers every activity under its own name.
+func (a *Activities) Register(r worker.ActivityRegistry) {
+	for name, fn := range map[string]any{
+		NameBeginEpisode:   a.BeginEpisode,
+		NameAssessCluster:  a.AssessCluster,
+		NameWriteTaints:    a.WriteTaints,
+		NameListTargeting:  a.ListTargeting,
+		NameAssessPolicies: a.AssessPolicies,
+		NamePreCheck:       a.PreCheck,
+		NameEvict:          a.Evict,
+		NameRemoveAgain:    a.RemoveAgain,
+		NameObserve:        a.Observe,
+		NameRelease:        a.Release,
+		NameObserveWork:    a.ObserveWork,
+		NameRestore:        a.Restore,
+		NameHoldAgain:      a.HoldAgain,
+		NameMarkTask:       a.MarkTask,
+		NameFindOrphans:    a.FindOrphans,
+		NameAssessFleet:    a.AssessFleet,
+		NameRecallPacer:    a.RecallPacer,
+		NameHoldDependents: a.HoldDependents,
+		NameDropDependents: a.DropDependents,
+		NameDropHolder:     a.DropHolder,
+		NameLiftBans:       a.LiftBans,
+	} {
+		r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+}
+
+// forbiddenRetry is how long a call that lacks a permission waits before it is
+// tried again: somebody has to grant it first.
+const forbiddenRetry = 30 * time.Second
+
+// Types of the application errors that activities return.
+const (
+	ErrorForbidden   = "Forbidden"
+	ErrorThrottled   = "Throttled"
+	ErrorInvalid     = "Invalid"
+	ErrorGone        = "Gone"
+	ErrorConflict    = "Conflict"
+	ErrorUnreachable = "Unreachable"
+)
+
+// classify turns an adapter's error into what Temporal retries, and how soon. It
+// is the one place that decides retry.
+func classify(op, object string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s %s: %w", op, object, err)
+	o := temporal.ApplicationErrorOptions{}
+	kind := ErrorUnreachable
+	var throttled *failover.ThrottledError
+	switch {
+	case errors.As(err, &throttled):
+		kind, o.NextRetryDelay = ErrorThrottled, throttled.RetryAfter
+	case errors.Is(err, failover.ErrForbidden):
+		kind, o.NextRetryDelay = ErrorForbidden, forbiddenRetry
+	case errors.Is(err, failover.ErrInvalid):
+		kind, o.NonRetryable = ErrorInvalid, true
+	case errors.Is(err, failover.ErrGone):
+		kind, o.NonRetryable = ErrorGone, true
+	case errors.Is(err, failover.ErrConflict):
+		kind, o.Category = ErrorConflict, temporal.ApplicationErrorCategoryBenign
+	}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, o)
+}
+
+// reasonOf is the Reason that an error of a write leaves on its binding.
+func reasonOf(err error) failover.Reason {
+	switch {
+	case errors.Is(err, failover.ErrForbidden):
+		return failover.ReasonForbidden
+	case errors.Is(err, failover.ErrInvalid):
+		return failover.ReasonInvalid
+	case errors.Is(err, failover.ErrConflict):
+		return failover.ReasonConflict
+	default:
+		return failover.ReasonUnreachable
+	}
+}
+
+// definite tells errors after which the write certainly does not stand.
+func definite(err error) bool {
+	return errors.Is(err, failover.ErrForbidden) || errors.Is(err, failover.ErrInvalid) ||
+		errors.Is(err, failover.ErrConflict) || errors.Is(err, failover.ErrGone) ||
+		errors.Is(err, failover.ErrThrottled)
+}
+
+// conflictTries and conflictPause bound how often a write that lost a race
+// re-reads and re-decides within one activity.
+const (
+	conflictTries = 6
+	conflictPause = 40 * time.Millisecond
+)
+
+// retryConflict runs try until it ends without a conflict. Every try re-reads
+// and decides anew; between tries it waits a random while, so that two writers part.
+func (a *Activities) retryConflict(ctx context.Context, kind string, try func() error) error {
+	for n := 1; ; n++ {
+		err := try()
+		if !errors.Is(err, failover.ErrConflict) || n == conflictTries {
+			return err
+		}
+		a.Meter.Conflict(kind)
+		if a.Clock.Wait(ctx, time.Duration(n)*conflictPause+rand.N(conflictPause)) != nil {
+			return err
+		}
+	}
+}
+
+// workflowID is the id of the workflow that called the activity, for Events.
+func workflowID(ctx context.Context) string {
+	return activity.GetInfo(ctx).WorkflowExecution.ID
+}

@@ -1,0 +1,186 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ListRequest asks for one page of the bindings that target a cluster.
+type ListRequest struct {
+	Cluster string        `json:"cluster"`
+	Mode    failover.Mode `json:"mode"` // of the episode
+	Page    Page          `json:"page"`
+	// Drain is the order that stands on the cluster: it may select.
+	Drain *failover.Drain `json:"drain,omitempty"`
+	// Soft asks the policies too, for how long bindings bear soft taints. It costs a
+	// read for each policy, so it is asked for only where a soft taint matters.
+	Soft bool `json:"soft,omitempty"`
+}
+
+// TargetingPage are the bindings of one page that target the cluster and are not
+// opted out by themselves or by config, with the policies to freeze.
+type TargetingPage struct {
+	Policies []failover.Policy `json:"policies,omitempty"`
+	Items    []Targeting       `json:"items,omitempty"`
+	Next     *Page             `json:"next,omitempty"`
+}
+
+// Targeting is one binding that targets the cluster.
+type Targeting struct {
+	Key      failover.BindingKey `json:"key"`
+	UID      types.UID           `json:"uid"`
+	Resource string              `json:"resource"`
+	Policy   int                 `json:"policy"` // index into Policies
+	// Malformed is set when the object cannot be understood: it is parked, not moved.
+	Malformed string `json:"malformed,omitempty"`
+}
+
+// ListTargeting reads one page of bindings. What surrounds a binding (namespace,
+// policy) is asked when its turn comes, not here.
+func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (TargetingPage, error) {
+	page, err := a.Reader.Bindings(ctx, r.Page)
+	if err != nil {
+		return TargetingPage{}, classify("list bindings of cluster", r.Cluster, err)
+	}
+	out, said := TargetingPage{Next: page.Next}, policyWords{}
+	for i := range page.Bindings {
+		b := &page.Bindings[i]
+		if b.Malformed != "" {
+			a.Meter.Malformed(string(b.Key.Kind()))
+		}
+		if _, at := b.Target(r.Cluster); at < 0 || b.Deleting || a.optedOutItself(b) {
+			continue
+		}
+		if b.Malformed != "" {
+			check := Check{Key: b.Key, Reason: failover.ReasonMalformed, Message: b.Malformed}
+			a.blocked(ctx, PreCheckRequest{Cluster: r.Cluster, Mode: r.Mode}, Checked{Key: b.Key, UID: b.UID}, check)
+		}
+		policy := failover.PolicyOf(b, a.Settings.DefaultTolerations)
+		if r.Soft {
+			if policy, err = said.read(ctx, a, b, policy); err != nil {
+				return TargetingPage{}, classify("read policy of binding", b.Key.String(), err)
+			}
+		}
+		policy.NotDrained = !r.Drain.Selects(b)
+		out.add(b, policy)
+	}
+	return out, nil
+}
+
+// policyWords are the annotations of policies that one page has read already.
+type policyWords map[string]string
+
+// read completes a frozen policy with what the binding's own policy says.
+func (w policyWords) read(ctx context.Context, a *Activities, b *failover.Binding, p failover.Policy) (failover.Policy, error) {
+	if p.SoftRead() {
+		return p, nil
+	}
+	id := b.PolicyID()
+	word, known := w[id]
+	if !known {
+		var err error
+		if word, err = a.Reader.PolicyAnnotation(ctx, b, failover.AnnotationTolerationSeconds); err != nil {
+			return p, err
+		}
+		if id != "" {
+			w[id] = word
+		}
+	}
+	return p.ReadSoft(word), nil
+}
+
+func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy) {
+	at := slices.IndexFunc(p.Policies, func(x failover.Policy) bool { return samePolicy(x, policy) })
+	if at < 0 {
+		at = len(p.Policies)
+		p.Policies = append(p.Policies, policy)
+	}
+	p.Items = append(p.Items, Targeting{
+		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: b.Malformed,
+	})
+}
+
+func samePolicy(x, y failover.Policy) bool {
+	return x.PurgeMode == y.PurgeMode && x.PurgeBySpec == y.PurgeBySpec && x.Priority == y.Priority &&
+		x.ClusterFailover == y.ClusterFailover && x.NotDrained == y.NotDrained &&
+		sameSeconds(x.SoftSeconds, y.SoftSeconds) && x.SoftMalformed == y.SoftMalformed &&
+		slices.EqualFunc(x.Tolerations, y.Tolerations, sameToleration)
+}
+
+func sameToleration(x, y corev1.Toleration) bool {
+	return sameSeconds(x.TolerationSeconds, y.TolerationSeconds) && x.Key == y.Key && x.Operator == y.Operator && x.Value == y.Value && x.Effect == y.Effect
+}
+
+func sameSeconds(x, y *int64) bool {
+	return (x == nil) == (y == nil) && (x == nil || *x == *y)
+}
+
+// resourceName is "Deployment shop/cart", or "ClusterRole reader" without a namespace.
+func resourceName(b *failover.Binding) string {
+	name := b.Resource.Name
+	if b.Resource.Namespace != "" {
+		name = b.Resource.Namespace + "/" + name
+	}
+	return strings.TrimSpace(b.Resource.Kind + " " + name)
+}
+
+func (a *Activities) optedOutItself(b *failover.Binding) bool {
+	return failover.OptedOut(b.Annotations) ||
+		(b.Key.Namespace != "" && slices.Contains(a.Settings.ExcludeNamespaces, b.Key.Namespace))
+}
+
+// PoliciesRequest asks when each frozen policy moves under the taints that stand.
+type PoliciesRequest struct {
+	Cluster  string            `json:"cluster"`
+	UID      types.UID         `json:"uid"`
+	Policies []failover.Policy `json:"policies"`
+	// Virtual are taints that would stand if this were not observe.
+	Virtual []corev1.Taint `json:"virtual,omitempty"`
+}
+
+// PoliciesResult has one Due per policy, in order.
+type PoliciesResult struct {
+	Gone bool           `json:"gone,omitempty"`
+	Dues []failover.Due `json:"dues,omitempty"`
+	// Hard and Soft are the taints that they were judged under.
+	Hard []corev1.Taint `json:"hard,omitempty"`
+	Soft []corev1.Taint `json:"soft,omitempty"`
+}
+
+// AssessPolicies re-reads the cluster's taints and judges every frozen policy.
+func (a *Activities) AssessPolicies(ctx context.Context, r PoliciesRequest) (PoliciesResult, error) {
+	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	if errors.Is(err, failover.ErrGone) || (err == nil && c.UID != r.UID) {
+		return PoliciesResult{Gone: true}, nil
+	}
+	if err != nil {
+		return PoliciesResult{}, classify("assess policies under cluster", r.Cluster, err)
+	}
+	taints := c.Taints
+	if failover.OptedOut(c.Annotations) {
+		taints = nil
+	}
+	taints = withVirtual(taints, r.Virtual)
+	var out PoliciesResult
+	out.Hard, out.Soft = failover.Triggering(taints)
+	for _, p := range r.Policies {
+		out.Dues = append(out.Dues, failover.DueUnder(p, taints, a.Clock.Now()))
+	}
+	return out, nil
+}
+
+func withVirtual(taints, virtual []corev1.Taint) []corev1.Taint {
+	out := slices.Clone(taints)
+	for _, v := range virtual {
+		if !standing(out, v.Key, v.Effect) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,391 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// AssessRequest asks for a judgement of a cluster. Facts are what the starter saw
+// since the last one, in any order; older ones than Seen are ignored.
+type AssessRequest struct {
+	Cluster string                 `json:"cluster"`
+	UID     types.UID              `json:"uid,omitempty"` // empty until the first assessment
+	Seen    string                 `json:"seen,omitempty"`
+	Facts   []failover.ClusterFact `json:"facts,omitempty"`
+	// Witness is what the starter's own probe says now; a re-read cannot know it.
+	Witness failover.Witness `json:"witness,omitempty"`
+}
+
+// Assessment is one judgement of a cluster: what each rule says at each sight,
+// and which taints stand.
+type Assessment struct {
+	Gone    bool      `json:"gone,omitempty"` // deleted, or another uid under its name
+	UID     types.UID `json:"uid,omitempty"`
+	Seen    string    `json:"seen,omitempty"`
+	Ready   string    `json:"ready,omitempty"` // status of condition Ready
+	Why     string    `json:"why,omitempty"`   // its reason
+	Message string    `json:"message,omitempty"`
+	// Sights are oldest first; the last is the re-read.
+	Sights   [][]failover.RuleObservation `json:"sights,omitempty"`
+	Hard     []corev1.Taint               `json:"hard,omitempty"`
+	Soft     []corev1.Taint               `json:"soft,omitempty"`
+	Foreign  []corev1.Taint               `json:"foreign,omitempty"` // those of both that are not ours
+	Ours     []failover.AddedTaint        `json:"ours,omitempty"`
+	Stopped  *failover.StoppedBy          `json:"stopped,omitempty"`
+	Drain    *failover.Drain              `json:"drain,omitempty"`
+	OptedOut bool                         `json:"optedOut,omitempty"`
+	// Standing are all taints as "key:effect".
+	Standing []string `json:"standing,omitempty"`
+	// Malformed says what of the cluster, or of its soft taints, cannot be understood.
+	Malformed string `json:"malformed,omitempty"`
+	// SoftUnreadable tells that no soft taint can be written for now.
+	SoftUnreadable bool `json:"softUnreadable,omitempty"`
+}
+
+// AssessCluster re-reads the cluster and its rules and judges them, together with
+// the states that the starter saw in between: a mismatch that lasted for less
+// than the time between two reads restarts a window all the same.
+func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
+	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && c.UID != r.UID) {
+		return Assessment{Gone: true}, nil
+	}
+	if err != nil {
+		return Assessment{}, classify("assess cluster", r.Cluster, err)
+	}
+	rules, err := a.Reader.Rules(ctx)
+	if err != nil {
+		return Assessment{}, classify("list rules for cluster", r.Cluster, err)
+	}
+	for _, rule := range rules {
+		if rule.Malformed != "" {
+			a.Meter.Malformed(rule.Kind())
+		}
+	}
+	return assess(c, rules, r), nil
+}
+
+func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessment {
+	out := Assessment{
+		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Standing: standingNames(c), Drain: c.Drain,
+		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable,
+	}
+	if ready := ready(c); ready != nil {
+		out.Ready, out.Why, out.Message = string(ready.Status), ready.Reason, ready.Message
+	}
+	if failover.OptedOut(c.Annotations) {
+		// Nothing follows from an opted-out cluster; what is ours on it goes.
+		out.OptedOut = true
+		out.Sights = [][]failover.RuleObservation{{}}
+		return out
+	}
+	out.Hard, out.Soft = failover.Triggering(c.Taints)
+	out.Foreign = failover.Foreign(c)
+	for _, fact := range sightings(c, r) {
+		out.Sights = append(out.Sights, failover.Observe(rules, c, fact))
+	}
+	return out
+}
+
+// sightings are the facts between the last judgement and the re-read, oldest
+// first, then the re-read itself.
+func sightings(c failover.Cluster, r AssessRequest) []failover.ClusterFact {
+	fresh := failover.FactOf(c).Testified(r.Witness)
+	facts := slices.DeleteFunc(slices.Clone(r.Facts), func(f failover.ClusterFact) bool {
+		return f.Deleted || f.UID != c.UID || !failover.Newer(f.ResourceVersion, r.Seen) ||
+			!failover.Newer(fresh.ResourceVersion, f.ResourceVersion)
+	})
+	slices.SortStableFunc(facts, func(x, y failover.ClusterFact) int {
+		switch {
+		case x.ResourceVersion == y.ResourceVersion:
+			return 0
+		case failover.Newer(x.ResourceVersion, y.ResourceVersion):
+			return 1
+		default:
+			return -1
+		}
+	})
+	return append(facts, fresh)
+}
+
+func ready(c failover.Cluster) *failover.Condition {
+	for i := range c.Conditions {
+		if c.Conditions[i].Type == failover.ConditionReady {
+			return &c.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func isReady(c failover.Cluster) bool {
+	r := ready(c)
+	return r != nil && r.Status == corev1.ConditionTrue
+}
+
+// Companion says what to do with the companion NoSchedule taint.
+type Companion string
+
+// The orders for the companion taint.
+const (
+	CompanionLeave Companion = ""
+	CompanionPut   Companion = "put"
+	CompanionDrop  Companion = "drop"
+)
+
+// TaintRequest adds ripe taints, or removes ours.
+type TaintRequest struct {
+	Cluster   string                     `json:"cluster"`
+	UID       types.UID                  `json:"uid"`
+	Episode   string                     `json:"episode"`
+	Mode      failover.Mode              `json:"mode"`
+	Add       []failover.RuleObservation `json:"add,omitempty"`
+	Remove    []failover.AddedTaint      `json:"remove,omitempty"`
+	RemoveAll bool                       `json:"removeAll,omitempty"`
+	// EvenIfFailing removes without asking the rules again: a human's order.
+	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
+	// Witness is as in AssessRequest.
+	Witness      failover.Witness    `json:"witness,omitempty"`
+	Companion    Companion           `json:"companion,omitempty"`
+	StoppedBy    *failover.StoppedBy `json:"stoppedBy,omitempty"`
+	ClearStopped bool                `json:"clearStopped,omitempty"`
+	// Drain records the order of a drain; its taint follows from that. ClearDrain ends it.
+	Drain      *failover.Drain `json:"drain,omitempty"`
+	ClearDrain bool            `json:"clearDrain,omitempty"`
+	// EndedBy is who ends a drain, and why: the Event tells it.
+	EndedBy string `json:"endedBy,omitempty"`
+}
+
+// TaintResult is what a TaintRequest came to.
+type TaintResult struct {
+	Gone    bool                  `json:"gone,omitempty"`
+	Refused failover.Reason       `json:"refused,omitempty"`
+	Message string                `json:"message,omitempty"`
+	Hard    []corev1.Taint        `json:"hard,omitempty"`
+	Soft    []corev1.Taint        `json:"soft,omitempty"`
+	Foreign []corev1.Taint        `json:"foreign,omitempty"`
+	Ours    []failover.AddedTaint `json:"ours,omitempty"`
+	// Standing are all taints as "key:effect".
+	Standing []string `json:"standing,omitempty"`
+}
+
+// companion is the NoSchedule taint that keeps the scheduler away.
+var companion = failover.RuleTaint{Key: failover.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}
+
+// WriteTaints re-reads the cluster and its rules, drops what no longer follows
+// from them, and writes the rest in one patch. Adding needs enforce in the episode
+// and in this worker; removing what is ours needs it in the episode alone.
+func (a *Activities) WriteTaints(ctx context.Context, r TaintRequest) (TaintResult, error) {
+	var out TaintResult
+	err := a.retryConflict(ctx, "Cluster", func() error {
+		var err error
+		out, err = a.writeTaintsOnce(ctx, r)
+		return err
+	})
+	return out, classify("taint cluster", r.Cluster, err)
+}
+
+func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResult, error) {
+	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	if errors.Is(err, failover.ErrGone) || (err == nil && c.UID != r.UID) {
+		return TaintResult{Gone: true}, nil
+	}
+	if err != nil {
+		return TaintResult{}, err
+	}
+	rules, err := a.Reader.Rules(ctx)
+	if err != nil {
+		return TaintResult{}, err
+	}
+	w, refused, why := a.planTaints(c, rules, r)
+	if refused != "" {
+		return taintsNow(c, TaintResult{Refused: refused, Message: why}), nil
+	}
+	if w.Empty() {
+		return taintsNow(c, TaintResult{}), nil
+	}
+	after, err := a.Writer.Taint(ctx, w)
+	if err != nil {
+		a.recordTaint(ctx, c, w, err)
+		return TaintResult{}, err
+	}
+	a.recordTaint(ctx, after, w, nil)
+	a.recordDrain(ctx, after, w, r)
+	return taintsNow(after, TaintResult{}), nil
+}
+
+func taintsNow(c failover.Cluster, out TaintResult) TaintResult {
+	out.Ours, out.Standing = c.Added, standingNames(c)
+	if !failover.OptedOut(c.Annotations) { // as in assess: nothing follows from one that is
+		out.Hard, out.Soft = failover.Triggering(c.Taints)
+		out.Foreign = failover.Foreign(c)
+	}
+	return out
+}
+
+func standingNames(c failover.Cluster) []string {
+	var out []string
+	for _, t := range c.Taints {
+		out = append(out, t.Key+":"+string(t.Effect))
+	}
+	return out
+}
+
+// planTaints decides what of the request still follows from the rules now.
+func (a *Activities) planTaints(c failover.Cluster, rules []failover.Rule, r TaintRequest) (TaintWrite, failover.Reason, string) {
+	w := TaintWrite{Cluster: c, Episode: r.Episode, ClearStopped: r.ClearStopped && c.Stopped != nil}
+	if r.StoppedBy != nil && (c.Stopped == nil || *c.Stopped != *r.StoppedBy) {
+		w.StoppedBy = r.StoppedBy
+	}
+	if r.Mode != failover.ModeEnforce {
+		return w, failover.ReasonModeObserve, "an episode that began in observe writes nothing"
+	}
+	if reason, why := a.planDrain(&w, r); reason != "" {
+		return w, reason, why
+	}
+	matching := matchingNow(c, rules, r.Witness)
+	if reason, why := a.planAdds(&w, r, matching); reason != "" {
+		return w, reason, why
+	}
+	w.Remove = ourRemovals(c, r)
+	if r.EvenIfFailing {
+		return w, "", ""
+	}
+	if key, bad := removalContradicted(w.Remove, matching); bad {
+		return w, failover.ReasonConditionsMatch, fmt.Sprintf("%s matches again", key)
+	}
+	// A taint that moves nobody stays while its own rule asks for it: that is no failure.
+	w.Remove = slices.DeleteFunc(w.Remove, func(t failover.AddedTaint) bool { return matching[windowOf(t)] })
+	return w, "", ""
+}
+
+// planAdds keeps those of the requested taints whose rule still matches, and the companion.
+func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[failover.WindowKey]bool) (failover.Reason, string) {
+	put := r.Companion == CompanionPut
+	if (len(r.Add) > 0 || put) && !a.enforcing(r.Mode, w.Cluster) {
+		return failover.ReasonModeObserve, "this worker's own config says observe for this cluster"
+	}
+	for _, o := range r.Add {
+		if matching[o.Key()] && w.Cluster.Writable(o.Taint.Effect) {
+			w.Add, w.AddRules = append(w.Add, o.Taint), append(w.AddRules, o.Rule)
+		}
+	}
+	if len(r.Add) > 0 && len(w.Add) == 0 {
+		return failover.ReasonClusterRecovered, "no rule that asked for a taint matches any more"
+	}
+	if put {
+		return putCompanion(w)
+	}
+	return "", ""
+}
+
+// putCompanion adds the companion beside a taint that moves bindings.
+func putCompanion(w *TaintWrite) (failover.Reason, string) {
+	if !triggers(w) {
+		return failover.ReasonClusterRecovered, "no taint that moves bindings stands any more, and none is put"
+	}
+	if !standing(w.Cluster.Taints, companion.Key, companion.Effect) {
+		w.Add, w.AddRules = append(w.Add, companion), append(w.AddRules, "")
+	}
+	return "", ""
+}
+
+// triggers: a taint that moves bindings stands, or is put by this very write. A write
+// that is tried again may come when it went.
+func triggers(w *TaintWrite) bool {
+	hard, soft := failover.Triggering(w.Cluster.Taints)
+	return len(hard)+len(soft) > 0 || slices.ContainsFunc(w.Add, func(t failover.RuleTaint) bool {
+		return t.Effect == corev1.TaintEffectNoExecute || t.Effect == failover.EffectPreferNoExecute
+	})
+}
+
+// matchingNow are the windows whose rule matches the cluster as just read, by the
+// word of a witness.
+func matchingNow(c failover.Cluster, rules []failover.Rule, w failover.Witness) map[failover.WindowKey]bool {
+	matching := map[failover.WindowKey]bool{}
+	if failover.OptedOut(c.Annotations) {
+		return matching
+	}
+	for _, o := range failover.Observe(rules, c, failover.FactOf(c).Testified(w)) {
+		if o.Match == failover.Matches {
+			matching[o.Key()] = true
+		}
+	}
+	return matching
+}
+
+// removalContradicted names a taint that moves bindings and whose rule matches now.
+func removalContradicted(remove []failover.AddedTaint, matching map[failover.WindowKey]bool) (failover.WindowKey, bool) {
+	for _, t := range remove {
+		if failover.Triggers(t.Effect) && matching[windowOf(t)] {
+			return windowOf(t), true
+		}
+	}
+	return "", false
+}
+
+func windowOf(t failover.AddedTaint) failover.WindowKey {
+	return failover.RuleObservation{Rule: t.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
+}
+
+// ourRemovals are those of the requested removals that are ours by the
+// annotation. The companion stays while a triggering taint would.
+func ourRemovals(c failover.Cluster, r TaintRequest) []failover.AddedTaint {
+	var out, companions []failover.AddedTaint
+	for _, t := range c.Added {
+		same := func(x failover.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
+		switch {
+		case t.Key == companion.Key && t.Effect == companion.Effect:
+			companions = append(companions, t)
+		case !c.Writable(t.Effect): // somebody has to mend the annotation first
+		case r.RemoveAll || slices.ContainsFunc(r.Remove, same):
+			out = append(out, t)
+		}
+	}
+	if companionGoes(c, r, out) {
+		out = append(out, companions...)
+	}
+	return out
+}
+
+// companionGoes: a human's stop, or opt-out, takes it away even beside a taint of others.
+func companionGoes(c failover.Cluster, r TaintRequest, removed []failover.AddedTaint) bool {
+	wanted := r.RemoveAll || r.Companion == CompanionDrop
+	return wanted && (r.EvenIfFailing || failover.OptedOut(c.Annotations) || !triggeringRemains(c.Taints, removed))
+}
+
+// triggeringRemains tells whether a taint that moves bindings would still stand.
+func triggeringRemains(taints []corev1.Taint, removed []failover.AddedTaint) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
+		return failover.Triggers(t.Effect) && !slices.ContainsFunc(removed, func(x failover.AddedTaint) bool {
+			return x.Key == t.Key && x.Effect == t.Effect
+		})
+	})
+}
+
+func standing(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
+}
+
+func (a *Activities) recordTaint(ctx context.Context, c failover.Cluster, w TaintWrite, err error) {
+	if err == nil && len(w.Add) == 0 && len(w.Remove) == 0 {
+		return
+	}
+	e := Event{Cluster: c.Name, UID: c.UID, Reason: "TaintClusterSucceed"}
+	verb := "untainted"
+	if len(w.Add) > 0 {
+		verb = "tainted"
+	}
+	e.Message = fmt.Sprintf("%s by workflow %s", verb, workflowID(ctx))
+	if err != nil {
+		e.Warning, e.Reason = true, "TaintClusterFailed"
+		e.Message = fmt.Sprintf("not %s by workflow %s: %v", verb, workflowID(ctx), err)
+	}
+	a.Events.Record(ctx, e)
+}

@@ -1,0 +1,271 @@
+package activities_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func readyFact(version string, ready string) failover.ClusterFact {
+	return failover.ClusterFact{
+		Cluster: "m1", UID: "uid-m1", ResourceVersion: version, Conditions: []failover.FactCondition{{Type: "Ready", Status: ready}},
+	}
+}
+
+func matches(a activities.Assessment) []failover.Match {
+	var out []failover.Match
+	for _, sight := range a.Sights {
+		for _, o := range sight {
+			out = append(out, o.Match)
+		}
+	}
+	return out
+}
+
+// Rules: R4.1-18, R4.1-39.
+func TestStatesBetweenTwoLooksAreJudgedInOrderAndOlderOnesIgnored(t *testing.T) {
+	b := newBench(t)
+	b.world.SetReady("m1", false)
+	now := b.world.PeekCluster("m1").ResourceVersion
+	foreign := readyFact("4", "True")
+	foreign.UID = "older"
+	b.world.SetReady("m1", false) // a newer version than every fact
+	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{
+		Cluster: "m1", UID: "uid-m1", Seen: "3",
+		Facts: []failover.ClusterFact{readyFact(now, "False"), readyFact("5", "True"), readyFact("2", "True"), foreign, readyFact("999", "True")},
+	})
+	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches, failover.Matches}, matches(a), "oldest first, the re-read last")
+	require.Equal(t, b.world.PeekCluster("m1").ResourceVersion, a.Seen)
+}
+
+// Rules: R4.1-38.
+func TestAClusterThatIsAnotherOneNowIsGone(t *testing.T) {
+	b := newBench(t)
+	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1", UID: "older"})
+	require.True(t, a.Gone)
+	b.world.DeleteCluster("m1")
+	a = must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
+	require.True(t, a.Gone)
+	w := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce})
+	require.True(t, w.Gone)
+	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1"})
+	require.True(t, p.Gone)
+}
+
+func (b *bench) optOutCluster() {
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+}
+
+// Rules: R4.3-2.
+func TestNothingFollowsFromAnOptedOutCluster(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.optOutCluster()
+	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
+	require.True(t, a.OptedOut)
+	require.Empty(t, matches(a))
+	require.Empty(t, a.Hard)
+	require.Len(t, a.Ours, 2, "what is ours is still seen, so that it can go")
+	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []failover.Policy{{}}})
+	require.False(t, p.Dues[0].Affected)
+	require.Equal(t, activities.EvictNotAffected, b.evict().End)
+}
+
+// Rules: R4.1-1, R4.2-4, R4.15-10.
+func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*bench, *activities.TaintRequest)
+		refused failover.Reason
+		ours    int
+	}{
+		"both": {func(*bench, *activities.TaintRequest) {}, "", 2},
+		"the episode observes": {
+			func(_ *bench, r *activities.TaintRequest) { r.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+		},
+		"the worker observes": {
+			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+		},
+		"the rule matches no more": {
+			func(b *bench, _ *activities.TaintRequest) { b.world.SetReady("m1", true) }, failover.ReasonClusterRecovered, 0,
+		},
+		"opted out": {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, failover.ReasonClusterRecovered, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.world.SetReady("m1", false)
+			r := activities.TaintRequest{
+				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+			}
+			c.arrange(b, &r)
+			out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
+			require.Equal(t, c.refused, out.Refused)
+			require.Len(t, b.world.PeekCluster("m1").Added, c.ours)
+			require.Len(t, b.world.Log("taint"), min(c.ours, 1), "one patch, or none")
+		})
+	}
+}
+
+// A human's taint moves nothing off an opted-out cluster, so it is no reason to keep
+// the companion either.
+//
+// Rules: R4.3-2, R4.2-6.
+func TestAnOptOutTakesTheCompanionAwayBesideAHumansTaint(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	b.optOutCluster()
+	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true,
+	})
+	require.Empty(t, out.Refused)
+	require.Empty(t, out.Ours)
+	require.Equal(t, []string{"maintenance:NoExecute"}, out.Standing)
+	require.Empty(t, out.Foreign, "as the assessment says")
+	require.Empty(t, out.Hard)
+}
+
+// Rules: R4.1-28, R4.15-11.
+func TestOnlyOurTaintsGoAndTheCompanionLast(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	remove := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true}
+	contradicted := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
+	require.Equal(t, failover.ReasonConditionsMatch, contradicted.Refused, "its rule matches again")
+
+	b.world.SetReady("m1", true)
+	b.acts.Settings.Terms.Mode = failover.ModeObserve // what began in enforce is cleaned whatever the config says now
+	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
+	require.Equal(t, []string{failover.EvacuatingTaintKey + ":NoSchedule", "maintenance:NoExecute"}, out.Standing,
+		"a human's taint still makes bindings move")
+	require.Len(t, out.Ours, 1)
+
+	b.world.DropTaint("m1", "maintenance")
+	out = must[activities.TaintResult](b, activities.NameWriteTaints, remove)
+	require.Empty(t, out.Standing)
+	require.Empty(t, b.world.Leftovers())
+}
+
+// Rules: R4.15-2.
+func TestAnEpisodeThatObservesRemovesNothingEither(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeObserve, RemoveAll: true, EvenIfFailing: true,
+	})
+	require.Equal(t, failover.ReasonModeObserve, out.Refused)
+	require.Len(t, out.Ours, 2)
+	require.Len(t, b.world.Log("taint"), 1, "only the one that the bench began with")
+}
+
+// Rules: R4.9-37, R4.9-38.
+func TestAHumansOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
+		StoppedBy: &failover.StoppedBy{Who: "jane", Why: "it was us", Episode: "e1"},
+	})
+	require.Empty(t, out.Ours)
+	require.Equal(t, "jane", b.world.PeekCluster("m1").Stopped.Who)
+}
+
+// Rules: R4.3-1, R4.3-2, R4.3-21.
+func TestTheAffectedSetLeavesOutWhatIsOptedOutAndKeepsWhatIsMalformed(t *testing.T) {
+	b := newBench(t)
+	b.bind("elsewhere", func(x *failover.Binding) { x.Clusters[0].Name = "m2" })
+	b.bind("optedout", func(x *failover.Binding) { x.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
+	b.bind("deleting", func(x *failover.Binding) { x.Deleting = true })
+	b.bind("malformed", func(x *failover.Binding) { x.Malformed = "no" })
+	b.bind("urgent", func(x *failover.Binding) { x.Priority = 3 })
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+	var names []string
+	for _, i := range page.Items {
+		names = append(names, i.Key.Name)
+	}
+	require.Equal(t, []string{"app", "malformed", "urgent"}, names)
+	require.Equal(t, "no", page.Items[1].Malformed)
+	require.Len(t, page.Policies, 2, "policies are frozen once each")
+	require.EqualValues(t, 3, page.Policies[page.Items[2].Policy].Priority)
+	require.Equal(t, "Deployment shop/app", page.Items[0].Resource)
+}
+
+// Rules: R4.3-16.
+func TestPoliciesAreJudgedUnderTheTaintsThatStand(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	seconds := int64(60)
+	forever := corev1.Toleration{Operator: corev1.TolerationOpExists}
+	request := activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []failover.Policy{
+		{},
+		{Tolerations: []corev1.Toleration{forever}},
+		{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}},
+	}}
+	r := must[activities.PoliciesResult](b, activities.NameAssessPolicies, request)
+	require.True(t, r.Dues[0].Affected)
+	require.False(t, r.Dues[1].Affected)
+	require.True(t, r.Dues[2].At.Equal(b.now.Add(time.Minute)))
+	b.world.DropTaint("m1", downKey)
+	require.False(t, must[activities.PoliciesResult](b, activities.NameAssessPolicies, request).Dues[0].Affected)
+	request.Virtual = []corev1.Taint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}}
+	require.True(t, must[activities.PoliciesResult](b, activities.NameAssessPolicies, request).Dues[0].Affected, "observe judges a taint that would stand")
+}
+
+func TestAPreCheckAnswersForEachBindingInOrder(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.bind("stuck", func(x *failover.Binding) { x.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
+	b.bind("moved", func(x *failover.Binding) { x.Clusters[0].Name = "m2" })
+	b.bind("malformed", func(x *failover.Binding) { x.Malformed = "no" })
+	r := activities.PreCheckRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+	for _, name := range []string{"app", "stuck", "moved", "missing", "malformed"} {
+		r.Items = append(r.Items, activities.Checked{Key: appKey(name)})
+	}
+	r.Items = append(r.Items, activities.Checked{Key: appKey("app"), UID: "older"})
+	var ends []activities.CheckEnd
+	out := must[activities.PreCheckResult](b, activities.NamePreCheck, r)
+	for i, c := range out.Checks {
+		require.Equal(t, r.Items[i].Key, c.Key)
+		ends = append(ends, c.End)
+	}
+	require.Equal(t, []activities.CheckEnd{
+		activities.CheckPass, activities.CheckBlocked, activities.CheckNotTargeting, activities.CheckGone, activities.CheckBlocked, activities.CheckGone,
+	}, ends)
+	require.Equal(t, []string{"m2"}, out.Checks[0].Candidates)
+}
+
+func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
+	for kind, c := range map[string]struct {
+		err   error
+		never bool
+		wait  time.Duration
+	}{
+		activities.ErrorForbidden:   {failover.ErrForbidden, false, 30 * time.Second},
+		activities.ErrorInvalid:     {failover.ErrInvalid, true, 0},
+		activities.ErrorThrottled:   {&failover.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("429")}, false, 7 * time.Second},
+		activities.ErrorUnreachable: {failover.ErrUnreachable, false, 0},
+		activities.ErrorGone:        {failover.ErrGone, true, 0},
+		activities.ErrorConflict:    {failover.ErrConflict, false, 0},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			b := newBench(t)
+			b.world.SetReady("m1", false)
+			b.world.Fail = func(string, string) error { return c.err }
+			_, err := do[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+				Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, Add: b.ripe(),
+			})
+			var app *temporal.ApplicationError
+			require.ErrorAs(t, err, &app)
+			require.Equal(t, kind, app.Type())
+			require.Equal(t, c.never, app.NonRetryable())
+			require.Equal(t, c.wait, app.NextRetryDelay())
+			require.Contains(t, app.Error(), "m1", "the object is named")
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// An attempt that was thrown back comes again when the taint that asked for the
+// companion has gone: nothing is put on a cluster that nothing moves bindings off.
+//
+// Rules: R4.2-6.
+func TestTheCompanionIsPutOnlyBesideATaintThatMoves(t *testing.T) {
+	b := newBench(t)
+	put := activities.TaintRequest{
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut,
+	}
+	r := must[activities.TaintResult](b, activities.NameWriteTaints, put)
+	require.Equal(t, failover.ReasonClusterRecovered, r.Refused)
+	require.Empty(t, b.world.Log("taint"))
+
+	b.world.PutTaint("m1", corev1.Taint{Key: "example.com/maintenance", Effect: corev1.TaintEffectNoExecute})
+	r = must[activities.TaintResult](b, activities.NameWriteTaints, put)
+	require.Empty(t, r.Refused)
+	require.Len(t, r.Ours, 1)
+}

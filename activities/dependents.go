@@ -1,0 +1,288 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// Names of the activities about dependents. They live in histories: never rename one.
+const (
+	NameHoldDependents = "HoldDependents"
+	NameDropDependents = "DropDependents"
+	NameDropHolder     = "DropHolder"
+)
+
+// HoldersWrite sets who holds a dependent's task for a cluster, in one patch. Without
+// a task it appends one; no holder drops it. Targets are never touched.
+type HoldersWrite struct {
+	Binding *failover.Binding // as read
+	Cluster string
+	Holders []string
+	Now     time.Time // creationTimestamp of a new task
+}
+
+// DependentsRequest is about the dependents of one parent's migration.
+type DependentsRequest struct {
+	MoveRef
+	// Held are those that the migration entered itself on.
+	Held []failover.BindingKey `json:"held,omitempty"`
+	// Search looks through all bindings for tasks that name the migration: one that
+	// was adopted does not know whom it holds.
+	Search bool `json:"search,omitempty"`
+	// Lost forces the search: the answer that would have told whom it holds is lost.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// DependentsResult is what became of them.
+type DependentsResult struct {
+	// Held are those whose task names the migration.
+	Held    []failover.BindingKey `json:"held,omitempty"`
+	Reason  failover.Reason       `json:"reason,omitempty"` // not none: refused, or not yet
+	Message string                `json:"message,omitempty"`
+}
+
+func (out *DependentsResult) refuse(reason failover.Reason, message string) {
+	out.Reason, out.Message = reason, message
+}
+
+// HoldDependents enters a parent's migration as a holder on every dependent that is
+// on the cluster, each by a write of its own. It stops at the first that cannot be
+// held; what it had entered by then is in Held.
+func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
+	out := DependentsResult{Held: slices.Clone(r.Held)}
+	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	if errors.Is(err, failover.ErrGone) {
+		return out, nil // the eviction will say so
+	}
+	if err != nil {
+		return out, classify("read cluster", r.Cluster, err)
+	}
+	if !a.enforcing(r.Mode, c) {
+		out.refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe for this cluster")
+		return out, nil
+	}
+	parent, gone, err := a.parent(ctx, r.MoveRef)
+	if gone || err != nil {
+		return out, classify("read parent", r.Key.String(), err) // of one that is gone the eviction will say so
+	}
+	found, err := a.dependentsOf(ctx, &parent)
+	if err != nil {
+		return out, classify("find dependents of", r.Key.String(), err)
+	}
+	out.refuse(found.reason, found.why)
+	for _, key := range found.keys {
+		if out.Reason != failover.ReasonNone {
+			return out, nil
+		}
+		a.holdDependent(ctx, key, r.MoveRef, &out)
+	}
+	return out, nil
+}
+
+// holdDependent enters the migration on one dependent.
+func (a *Activities) holdDependent(ctx context.Context, key failover.BindingKey, r MoveRef, out *DependentsResult) {
+	plan, err := a.rewriteHolders(ctx, key, r.Cluster, func(b *failover.Binding) failover.HoldPlan {
+		return failover.PlanHold(b, r.Cluster, r.Owner)
+	})
+	switch {
+	case definite(err):
+		out.refuse(reasonOf(err), err.Error())
+	case err != nil:
+		// Whether it stands is not known: it is taken out again with the others.
+		out.Held = appendKey(out.Held, key)
+		out.refuse(failover.ReasonUnreachable, err.Error())
+	case plan.Reason != failover.ReasonNone:
+		out.refuse(plan.Reason, plan.Message)
+	default:
+		out.Held = appendKey(out.Held, key)
+	}
+}
+
+// parent reads a migration's own binding; gone tells that it is not there under its uid.
+func (a *Activities) parent(ctx context.Context, r MoveRef) (b failover.Binding, gone bool, err error) {
+	b, err = a.Reader.Binding(ctx, r.Key)
+	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
+		return b, true, nil
+	}
+	return b, false, err
+}
+
+func appendKey(keys []failover.BindingKey, key failover.BindingKey) []failover.BindingKey {
+	if slices.Contains(keys, key) {
+		return keys
+	}
+	return append(keys, key)
+}
+
+// rewriteHolders reads a dependent, lets plan decide and writes what it says.
+func (a *Activities) rewriteHolders(
+	ctx context.Context, key failover.BindingKey, cluster string, plan func(*failover.Binding) failover.HoldPlan,
+) (failover.HoldPlan, error) {
+	var p failover.HoldPlan
+	err := a.retryConflict(ctx, string(key.Kind()), func() error {
+		b, err := a.Reader.Binding(ctx, key)
+		if errors.Is(err, failover.ErrGone) || (err == nil && b.Deleting) {
+			p = failover.HoldPlan{Done: true}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if p = plan(&b); p.Done || p.Reason != failover.ReasonNone {
+			return nil
+		}
+		_, err = a.Writer.Holders(ctx, HoldersWrite{Binding: &b, Cluster: cluster, Holders: p.Holders, Now: a.Clock.Now()})
+		if errors.Is(err, failover.ErrGone) {
+			return nil
+		}
+		return err
+	})
+	return p, err
+}
+
+// found are the bindings of a parent's dependents, or why they cannot be told.
+type found struct {
+	keys   []failover.BindingKey
+	reason failover.Reason
+	why    string
+}
+
+// dependentsOf finds the bindings of a parent's dependents.
+func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding) (found, error) {
+	listed := failover.DependenciesOf(parent)
+	switch {
+	case !parent.PropagateDeps:
+		return found{}, nil
+	case listed.Malformed != "":
+		return found{reason: failover.ReasonMalformed, why: listed.Malformed}, nil
+	case !listed.Selected:
+		return found{keys: listed.Keys}, nil
+	}
+	named, err := a.search(ctx, func(b *failover.Binding) bool { return b.RequiredIn(parent.Key) })
+	for _, key := range named {
+		listed.Keys = appendKey(listed.Keys, key)
+	}
+	return found{keys: listed.Keys}, err
+}
+
+// search looks through all bindings.
+func (a *Activities) search(ctx context.Context, wanted func(*failover.Binding) bool) ([]failover.BindingKey, error) {
+	var found []failover.BindingKey
+	for page := (Page{}); ; {
+		p, err := a.Reader.Bindings(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range p.Bindings {
+			if wanted(&p.Bindings[i]) {
+				found = append(found, p.Bindings[i].Key)
+			}
+		}
+		if p.Next == nil {
+			return found, nil
+		}
+		page = *p.Next
+	}
+}
+
+// dependentsHeld looks whether the Work of every dependent stays when its parent
+// leaves: the write of an eviction asks this of fresh state.
+func (a *Activities) dependentsHeld(ctx context.Context, parent *failover.Binding, r EvictRequest) (failover.Reason, string, error) {
+	all, err := a.dependentsOf(ctx, parent)
+	if err != nil || all.reason != failover.ReasonNone {
+		return all.reason, all.why, err
+	}
+	for _, key := range all.keys {
+		b, err := a.Reader.Binding(ctx, key)
+		if errors.Is(err, failover.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return failover.ReasonNone, "", err
+		}
+		if !b.Deleting && !failover.HeldFor(&b, r.Cluster, r.Owner) {
+			return failover.ReasonDependentsNotHeld, fmt.Sprintf("its dependent %s would leave %s before the old copy does", key, r.Cluster), nil
+		}
+	}
+	return failover.ReasonNone, "", nil
+}
+
+// DropDependents takes a parent's migration out of every dependent that it holds, for
+// whatever reason that migration ends. Where a task of the parent stays for a human,
+// so do those of its dependents: the old pods still run.
+func (a *Activities) DropDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
+	var out DependentsResult
+	if r.Mode != failover.ModeEnforce {
+		return out, nil // it never held anything
+	}
+	parent, gone, err := a.parent(ctx, r.MoveRef)
+	if err != nil {
+		return out, classify("read parent", r.Key.String(), err)
+	}
+	keys := r.Held
+	if r.Lost || r.Search && (gone || mayHaveDependents(&parent)) {
+		named, err := a.search(ctx, func(b *failover.Binding) bool { return heldBy(b, r.MoveRef) })
+		if err != nil {
+			return out, classify("search dependents of", r.Key.String(), err)
+		}
+		for _, key := range named {
+			keys = appendKey(keys, key)
+		}
+	}
+	for _, key := range keys {
+		plan, err := a.leave(ctx, key, r.MoveRef, &parent, gone)
+		if err != nil {
+			return out, classify("drop dependent", key.String(), err)
+		}
+		if plan.Reason != failover.ReasonNone {
+			out.Held = append(out.Held, key)
+			out.refuse(plan.Reason, plan.Message)
+		}
+	}
+	return out, nil
+}
+
+// mayHaveDependents tells bindings that have dependents, or had some until propagateDeps
+// was switched off: the others spare themselves a search.
+func mayHaveDependents(b *failover.Binding) bool {
+	return b.PropagateDeps || failover.DependenciesOf(b).Known
+}
+
+func heldBy(b *failover.Binding, r MoveRef) bool {
+	task, _ := b.TaskFor(r.Cluster)
+	return b.Key != r.Key && task != nil && task.Ours() && slices.Contains(task.Others(), r.Owner)
+}
+
+// leave takes the migration out of one dependent, or leaves its task to a human.
+func (a *Activities) leave(ctx context.Context, key failover.BindingKey, r MoveRef, parent *failover.Binding, gone bool) (failover.HoldPlan, error) {
+	if task, _ := parent.TaskFor(r.Cluster); !gone && task != nil && task.LeftForGood() {
+		return failover.HoldPlan{Done: true}, a.markDependent(ctx, key, r, task.Reason)
+	}
+	return a.rewriteHolders(ctx, key, r.Cluster, func(b *failover.Binding) failover.HoldPlan {
+		return failover.PlanLeave(b, r.Cluster, r.Owner, !gone && failover.NeedsOn(parent, b, r.Cluster))
+	})
+}
+
+// markDependent gives a dependent's task the reason of its parent's. Where a migration of
+// the dependent itself holds it too, the holder stays in it; it is marked once that is over.
+func (a *Activities) markDependent(ctx context.Context, key failover.BindingKey, r MoveRef, reason string) error {
+	return a.retryConflict(ctx, string(key.Kind()), func() error {
+		b, err := a.Reader.Binding(ctx, key)
+		if errors.Is(err, failover.ErrGone) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if task, _ := b.TaskFor(r.Cluster); task == nil || !task.ForDependent() || !heldBy(&b, r) {
+			return nil
+		}
+		_, err = a.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: r.Cluster, Reason: reason})
+		return err
+	})
+}

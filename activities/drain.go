@@ -1,0 +1,146 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// Empty tells whether there is nothing to write.
+func (w TaintWrite) Empty() bool {
+	return len(w.Add) == 0 && len(w.Remove) == 0 && w.StoppedBy == nil && !w.ClearStopped && w.Drain == nil && !w.ClearDrain
+}
+
+// planDrain decides whether the order of a drain, or its end, may be written. A
+// drain begins something new: it needs enforce in the episode and in this worker.
+func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (failover.Reason, string) {
+	c := w.Cluster
+	w.ClearDrain = r.ClearDrain && c.Drain != nil && !c.Drain.Deletion
+	if r.Drain == nil {
+		return "", ""
+	}
+	wrong := r.Drain.Validate()
+	switch {
+	case !a.enforcing(r.Mode, c):
+		return failover.ReasonModeObserve, "this worker's own config says observe for this cluster"
+	case wrong != "":
+		return failover.ReasonInvalid, wrong
+	case c.Malformed != "":
+		return failover.ReasonMalformed, c.Malformed
+	case failover.OptedOut(c.Annotations):
+		return failover.ReasonOptedOut, "the cluster is opted out by its annotation " + failover.AnnotationEnabled
+	case c.Drain == nil || c.Drain.Deletion:
+		w.Drain = r.Drain
+	case !c.Drain.Same(*r.Drain):
+		return failover.ReasonDrained, fmt.Sprintf("%s drains it otherwise: %s; undrain it first", c.Drain.Who, c.Drain.Why)
+	}
+	return "", ""
+}
+
+// recordDrain tells whoever looks at the cluster who drains it, or has it drained no more.
+func (a *Activities) recordDrain(ctx context.Context, c failover.Cluster, w TaintWrite, r TaintRequest) {
+	e := Event{Cluster: c.Name, UID: c.UID}
+	switch {
+	case w.Drain != nil:
+		e.Reason = "DrainCluster"
+		e.Message = fmt.Sprintf("drained by %s: %s (workflow %s)", w.Drain.Who, w.Drain.Why, workflowID(ctx))
+	case w.ClearDrain:
+		e.Reason = "UndrainCluster"
+		e.Message = fmt.Sprintf("no longer drained: %s (workflow %s)", r.EndedBy, workflowID(ctx))
+	default:
+		return
+	}
+	a.Events.Record(ctx, e)
+}
+
+// DrainDeleting reads clusters such that one with a deletion timestamp counts as
+// drained, where the configuration asks for that.
+type DrainDeleting struct{ Reader }
+
+// Cluster implements ClusterReader.
+func (d DrainDeleting) Cluster(ctx context.Context, name string) (failover.Cluster, error) {
+	c, err := d.Reader.Cluster(ctx, name)
+	c.Drain = failover.DrainedByDeletion(c)
+	return c, err
+}
+
+// Clusters implements ClusterReader.
+func (d DrainDeleting) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+	all, err := d.Reader.Clusters(ctx)
+	for i := range all {
+		all[i].Drain = failover.DrainedByDeletion(all[i])
+	}
+	return all, err
+}
+
+// NameLiftBans lives in histories: never rename it.
+const NameLiftBans = "LiftBans"
+
+// BansRequest asks for one page of bindings to be freed of a drain's bans.
+type BansRequest struct {
+	Cluster string        `json:"cluster"`
+	Mode    failover.Mode `json:"mode"`
+	Page    Page          `json:"page"`
+}
+
+// BansResult is what became of a page.
+type BansResult struct {
+	// Refused: the cluster is drained again.
+	Refused bool  `json:"refused,omitempty"`
+	Next    *Page `json:"next,omitempty"`
+}
+
+// LiftBans drops the bans of a drain that has ended. A binding that has no target left
+// gets the cluster back in the same write.
+func (a *Activities) LiftBans(ctx context.Context, r BansRequest) (BansResult, error) {
+	if r.Mode != failover.ModeEnforce {
+		return BansResult{}, nil
+	}
+	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	if err != nil && !errors.Is(err, failover.ErrGone) {
+		return BansResult{}, classify("lift the bans of", r.Cluster, err)
+	}
+	gone := err != nil
+	if !gone && c.Drain != nil {
+		return BansResult{Refused: true}, nil
+	}
+	page, err := a.Reader.Bindings(ctx, r.Page)
+	if err != nil {
+		return BansResult{}, classify("list bindings banned from", r.Cluster, err)
+	}
+	for i := range page.Bindings {
+		if task, _ := page.Bindings[i].TaskFor(r.Cluster); task == nil || !task.Bans() {
+			continue
+		}
+		key := page.Bindings[i].Key
+		if err := a.retryConflict(ctx, string(key.Kind()), func() error { return a.liftBan(ctx, key, r.Cluster, gone) }); err != nil {
+			return BansResult{}, classify("lift the ban of", key.String(), err)
+		}
+	}
+	return BansResult{Next: page.Next}, nil
+}
+
+func (a *Activities) liftBan(ctx context.Context, key failover.BindingKey, cluster string, gone bool) error {
+	b, err := a.Reader.Binding(ctx, key)
+	if errors.Is(err, failover.ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	task, _ := b.TaskFor(cluster)
+	switch {
+	case task == nil || !task.Bans():
+	case len(b.Clusters) == 0 && !gone:
+		var replicas int32
+		if task.Replicas != nil {
+			replicas = *task.Replicas
+		}
+		_, err = a.Writer.Restore(ctx, RestoreWrite{Binding: &b, Cluster: cluster, Replicas: replicas, Now: a.Clock.Now()})
+	default:
+		_, err = a.Writer.Release(ctx, ReleaseWrite{Binding: &b, Cluster: cluster})
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+func jane() *failover.Drain { return &failover.Drain{Who: "jane", Why: "new kernel"} }
+
+func (b *bench) drainRequest() activities.TaintRequest {
+	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Drain: jane()}
+}
+
+// Rules: R4.12-1.
+func TestTheOrderOfADrainIsRecordedOrRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*bench, *activities.TaintRequest)
+		refused failover.Reason
+		writes  int
+	}{
+		"recorded": {func(*bench, *activities.TaintRequest) {}, "", 1},
+		"the episode observes": {
+			func(_ *bench, r *activities.TaintRequest) { r.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+		},
+		"the worker observes": {
+			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+		},
+		"opted out":               {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, failover.ReasonOptedOut, 0},
+		"a selector that is none": {func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "a in (" }, failover.ReasonInvalid, 0},
+		"the same again":          {func(b *bench, _ *activities.TaintRequest) { b.drain() }, "", 0},
+		"another one stands": {
+			func(b *bench, r *activities.TaintRequest) { b.drain(); r.Drain.Rate = 1 }, failover.ReasonDrained, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			r := b.drainRequest()
+			c.arrange(b, &r)
+			before := len(b.world.Log("taint"))
+			out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
+			require.Equal(t, c.refused, out.Refused, out.Message)
+			require.Len(t, b.world.Log("taint"), before+c.writes)
+		})
+	}
+}
+
+// drain records jane's order.
+func (b *bench) drain() {
+	b.t.Helper()
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Drain = jane() })
+}
+
+// drainTainted records jane's order and puts the taints that follow from it.
+func (b *bench) drainTainted() {
+	b.t.Helper()
+	b.drain()
+	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut,
+		Add: []failover.RuleObservation{{Rule: failover.DrainRule, Match: failover.Matches, Taint: jane().RuleTaint()}},
+	})
+	require.Len(b.t, r.Ours, 2)
+}
+
+// Rules: R4.12-8.
+func TestNoEvictionIsWrittenAfterTheDrainHasEnded(t *testing.T) {
+	b := newBench(t)
+	b.drainTainted()
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Drain = nil })
+	require.Equal(t, activities.EvictNotAffected, b.evict().End, "its taint still stands, its order does not")
+	require.Empty(t, b.world.Log("evict"))
+	b.drain()
+	require.Equal(t, activities.EvictWritten, b.evict().End)
+}
+
+// Rules: R4.12-7.
+func TestADrainedFleetIsNotHalted(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"m1", "m2"} {
+		b.world.ChangeCluster(name, func(c *failover.Cluster) { c.Drain = jane() })
+	}
+	r := must[activities.FleetResult](b, activities.NameAssessFleet, activities.FleetRequest{})
+	require.Empty(t, r.Pace.Faulty)
+	require.Equal(t, failover.TierNormal, r.Pace.Tier)
+}
+
+// Rules: R4.1-15.
+func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
+	b := newBench(t)
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Deleting = true })
+	assess := func() failover.Match {
+		a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
+		for _, o := range a.Sights[0] {
+			if o.Rule == failover.DrainRule {
+				return o.Match
+			}
+		}
+		return ""
+	}
+	require.Empty(t, assess(), "ignored")
+	b.acts.Reader = activities.DrainDeleting{Reader: b.acts.Reader}
+	require.Equal(t, failover.Matches, assess())
+	fleet, err := b.acts.Reader.Clusters(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, fleet[0].Drain)
+	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, ClearDrain: true,
+	})
+	require.Empty(t, out.Refused)
+	require.Empty(t, b.world.Log("taint"), "there is no order to remove")
+}
+
+// Rules: R4.2-8, R4.12-8.
+func TestBansGoWhenTheDrainHasEnded(t *testing.T) {
+	ban := func(x *failover.Binding) {
+		replicas := int32(2)
+		x.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}}
+		x.Tasks = []failover.Task{{
+			FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonBanned, PurgeMode: failover.PurgeDirectly, Replicas: &replicas,
+		}}
+	}
+	request := activities.BansRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+	b := newBench(t)
+	b.world.Change(appKey("app"), ban)
+	b.drain()
+	require.True(t, must[activities.BansResult](b, activities.NameLiftBans, request).Refused, "it is drained again")
+	require.Empty(t, b.world.Log("release"))
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Drain = nil })
+	must[activities.BansResult](b, activities.NameLiftBans, activities.BansRequest{Cluster: "m1", Mode: failover.ModeObserve})
+	require.Empty(t, b.world.Log("release"))
+	must[activities.BansResult](b, activities.NameLiftBans, request)
+	require.Empty(t, b.world.Peek(appKey("app")).Tasks)
+	require.Equal(t, "m2", b.world.Peek(appKey("app")).Clusters[0].Name)
+
+	b.world.Change(appKey("app"), func(x *failover.Binding) { ban(x); x.Clusters = nil })
+	must[activities.BansResult](b, activities.NameLiftBans, request)
+	app := b.world.Peek(appKey("app"))
+	_, at := app.Target("m1")
+	require.GreaterOrEqual(t, at, 0, "never neither a target nor a hold")
+}

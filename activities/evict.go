@@ -1,0 +1,317 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// EvictRequest is one attempt to move a binding off its cluster, under one lease.
+type EvictRequest struct {
+	Cluster    string              `json:"cluster"`
+	ClusterUID types.UID           `json:"clusterUID"`
+	Key        failover.BindingKey `json:"key"`
+	UID        types.UID           `json:"uid,omitempty"`
+	Mode       failover.Mode       `json:"mode"` // of the episode
+	Policy     failover.Policy     `json:"policy"`
+	// Purge is how the old copy is to go, frozen for the round.
+	Purge failover.PurgeMode `json:"purge,omitempty"`
+	// Fence is what proves the old copy of a Directly move dead; the write looks whether it stands.
+	Fence *failover.Fence `json:"fence,omitempty"`
+	// Lease is the number of the grant that this attempt uses.
+	Lease int64 `json:"lease"`
+	// Owner goes into the task's message: the migration's own workflow id.
+	Owner string `json:"owner"`
+	// DueAt is when it became due, for the latency metric alone.
+	DueAt time.Time `json:"dueAt,omitzero"`
+}
+
+// EvictEnd is how an attempt ended.
+type EvictEnd string
+
+// The ends of an eviction attempt.
+const (
+	EvictWritten     EvictEnd = "written"     // our task stands and the cluster is out
+	EvictRefused     EvictEnd = "refused"     // certainly not written; Reason says why
+	EvictUnknown     EvictEnd = "unknown"     // sent, and no answer came
+	EvictNotAffected EvictEnd = "notAffected" // nothing moves it any more
+	EvictElsewhere   EvictEnd = "elsewhere"   // another hand moved it
+	EvictOptedOut    EvictEnd = "optedOut"
+	EvictGone        EvictEnd = "gone"        // the binding
+	EvictClusterGone EvictEnd = "clusterGone" // the cluster
+)
+
+// EvictResult is what one attempt came to. Baseline and OldWork are set whenever
+// a write was tried: they are the measure of what follows.
+type EvictResult struct {
+	End      EvictEnd          `json:"end"`
+	Reason   failover.Reason   `json:"reason,omitempty"`
+	Message  string            `json:"message,omitempty"`
+	Resource string            `json:"resource,omitempty"`
+	Baseline failover.Baseline `json:"baseline"`
+	OldWork  *failover.Work    `json:"oldWork,omitempty"`
+	To       []string          `json:"to,omitempty"` // candidates
+	// Generation is the binding's after the write.
+	Generation int64 `json:"generation,omitempty"`
+	// Claimed tells that the lease was taken; Written that it was used.
+	Claimed bool `json:"claimed,omitempty"`
+	// Swapped is the former cluster that took over in the same write, SwapOwner the
+	// workflow that held its copy and has to see that through.
+	Swapped   string `json:"swapped,omitempty"`
+	SwapOwner string `json:"swapOwner,omitempty"`
+	// reschedule and swap are the pre-check's word for the write that follows it.
+	reschedule bool
+	swap       *failover.Swap
+}
+
+// leaseMargin is kept free at the end of a lease, so that the request's own
+// deadline lies inside it.
+const leaseMargin = 250 * time.Millisecond
+
+// Evict claims the lease, re-reads cluster and binding, re-decides everything that
+// made this binding due, and then makes one write. It sends nothing after the
+// lease has run out, and it is never retried under the same lease.
+func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
+	since := a.Clock.Start()
+	if !a.mayEnforce(r.Mode) {
+		return a.evicted(r, refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe")), nil
+	}
+	lease, err := a.Pacer.Claim(ctx, LeaseClaim{Number: r.Lease, Cluster: r.Cluster, Binding: r.Key.String()})
+	switch {
+	case errors.Is(err, failover.ErrPingPong):
+		return a.evicted(r, refuse(failover.ReasonPingPong, err.Error())), nil
+	case err != nil:
+		return a.evicted(r, refuse(failover.ReasonLeaseLost, err.Error())), nil
+	}
+	left := lease.Remaining - since() - leaseMargin
+	if left <= lease.NotBefore {
+		return a.evicted(r, refuse(failover.ReasonLeaseLost, "the lease ran out before the write")), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	// Everything is read after the pause, so that it is as fresh as ever.
+	if err := a.Clock.Wait(ctx, lease.NotBefore); err != nil {
+		return a.evicted(r, refuse(failover.ReasonLeaseLost, "interrupted before the lease could be used: "+err.Error())), nil
+	}
+	var out EvictResult
+	err = a.retryConflict(ctx, string(r.Key.Kind()), func() error {
+		var err error
+		out, err = a.evictOnce(ctx, r, func() bool { return since() < lease.Remaining-leaseMargin })
+		return err
+	})
+	if err != nil {
+		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
+	}
+	out.Claimed = true
+	return a.evicted(r, out), nil
+}
+
+func refuse(reason failover.Reason, message string) EvictResult {
+	return EvictResult{End: EvictRefused, Reason: reason, Message: message}
+}
+
+func (a *Activities) evicted(r EvictRequest, out EvictResult) EvictResult {
+	var took time.Duration
+	if !r.DueAt.IsZero() {
+		took = a.Clock.Now().Sub(r.DueAt)
+	}
+	a.Meter.Evicted(r.Cluster, string(r.Key.Kind()), string(out.End), took)
+	return out
+}
+
+// evictOnce reads, decides and writes once. It returns an error only for what a
+// re-read may mend (a conflict), or when nothing was written at all.
+func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, inside func() bool) (EvictResult, error) {
+	on, err := a.readAround(ctx, r.Key)
+	if err != nil {
+		return EvictResult{}, err
+	}
+	fleet := on.fleet
+	c, no := a.evictsFrom(fleet, r)
+	if no != nil {
+		return *no, nil
+	}
+	b, err := a.Reader.Binding(ctx, r.Key)
+	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
+		return EvictResult{End: EvictGone, Reason: failover.ReasonBindingGone}, nil
+	}
+	if err != nil {
+		return EvictResult{}, err
+	}
+	out := EvictResult{Resource: resourceName(&b)}
+	if stop, err := a.mayMove(ctx, r, sight{c, &b, fleet, on.room}, &out); stop || err != nil {
+		return out, err
+	}
+	// A copy that was dead before the eviction cannot be worse after it.
+	out.Baseline = failover.BaselineOf(&b).Doubting(suspects(fleet, &b, r.Cluster))
+	return a.writeEviction(ctx, r, &b, out, inside)
+}
+
+// evictsFrom finds the cluster, or says why nothing is evicted from it.
+func (a *Activities) evictsFrom(fleet []failover.Cluster, r EvictRequest) (failover.Cluster, *EvictResult) {
+	c, ok := find(fleet, r.Cluster, r.ClusterUID)
+	if !ok {
+		return c, &EvictResult{End: EvictClusterGone, Reason: failover.ReasonClusterGone}
+	}
+	if !a.enforcing(r.Mode, c) {
+		no := refuse(failover.ReasonModeObserve, "this worker's own config says observe for this cluster")
+		return c, &no
+	}
+	return c, nil
+}
+
+// sight is what one attempt decides on, just read.
+type sight struct {
+	cluster  failover.Cluster
+	binding  *failover.Binding
+	fleet    []failover.Cluster
+	headroom *failover.Headroom
+}
+
+// mayMove asks of fresh state whether it is still due, the pre-check's question, and
+// whether every dependent is held.
+func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
+	if stop, err := a.stillMoves(ctx, r, at.cluster, out); stop || err != nil {
+		return stop, err
+	}
+	check, err := a.judgeMove(ctx, at.binding, r.Cluster, at.fleet, ask{
+		frozen: failover.Policy{PurgeMode: r.Purge}, fence: r.Fence, headroom: at.headroom,
+	})
+	if err != nil {
+		return false, err
+	}
+	if out.take(check, at.binding, r.Cluster) {
+		return true, nil
+	}
+	out.reschedule, out.swap = check.Reschedule, check.Swap
+	reason, why, err := a.dependentsHeld(ctx, at.binding, r)
+	if err == nil && reason != failover.ReasonNone {
+		out.End, out.Reason, out.Message = EvictRefused, reason, why
+		return true, nil
+	}
+	return false, err
+}
+
+// stillMoves re-reads this binding's own reason to move: under the taints that
+// stand now it is due, and if a rule of ours put the taint, that rule still matches.
+func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c failover.Cluster, out *EvictResult) (stop bool, err error) {
+	rules, err := a.Reader.Rules(ctx)
+	if err != nil {
+		return false, err
+	}
+	// The episode heard the witness when it confirmed, and dispatches nothing once it
+	// disagrees; here the conditions are read again.
+	matching := matchingNow(c, rules, failover.WitnessDown)
+	var standing []corev1.Taint
+	for _, t := range c.Taints {
+		if failover.Triggers(t.Effect) && supported(t, c, matching) {
+			standing = append(standing, t)
+		}
+	}
+	due := failover.DueUnder(r.Policy, standing, a.Clock.Now())
+	if !due.Affected || due.At.After(a.Clock.Now()) {
+		out.End, out.Reason = EvictNotAffected, due.Reason
+		out.Message = "no triggering taint that still holds makes it due"
+		return true, nil
+	}
+	return false, nil
+}
+
+// supported tells whether a taint still means a failure: a foreign one does as
+// long as it stands, ours only while its rule matches.
+func supported(t corev1.Taint, c failover.Cluster, matching map[failover.WindowKey]bool) bool {
+	for _, ours := range c.Added {
+		if ours.Key != t.Key || ours.Effect != t.Effect {
+			continue
+		}
+		o := failover.RuleObservation{Rule: ours.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}
+		return matching[o.Key()]
+	}
+	return true
+}
+
+// take turns a check into an end, or lets the write go on.
+func (out *EvictResult) take(check Check, b *failover.Binding, cluster string) (done bool) {
+	out.Reason, out.Message, out.To = check.Reason, check.Message, check.Candidates
+	switch check.End {
+	case CheckPass:
+		return false
+	case CheckBlocked, CheckFence:
+		out.End = EvictRefused
+	case CheckOptedOut:
+		out.End = EvictOptedOut
+	case CheckGone:
+		out.End = EvictGone
+	case CheckNotTargeting:
+		out.End = EvictElsewhere
+		if check.Held {
+			// Ours is there and the cluster is out: an earlier attempt of ours was written.
+			out.End, out.Reason = EvictWritten, failover.ReasonWritten
+			out.Baseline, out.Generation = failover.BaselineFrom(b, cluster), b.Generation
+		}
+	}
+	return true
+}
+
+func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *failover.Binding, out EvictResult, inside func() bool) (EvictResult, error) {
+	if work, err := a.Reader.WorkOf(ctx, b, r.Cluster); err == nil {
+		out.OldWork = &work
+	} else if !errors.Is(err, failover.ErrGone) {
+		return EvictResult{}, err
+	}
+	if !inside() {
+		out.End, out.Reason, out.Message = EvictRefused, failover.ReasonLeaseLost, "the lease ran out before the write"
+		return out, nil
+	}
+	after, err := a.Writer.Evict(ctx, EvictWrite{
+		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: failover.TaskReason,
+		Reschedule: out.reschedule, Purge: r.Purge, Back: out.back(),
+	})
+	switch {
+	case err == nil:
+		out.End, out.Reason, out.Message, out.Generation = EvictWritten, failover.ReasonWritten, "", after.Generation
+		if out.swap != nil {
+			out.Swapped, out.SwapOwner, out.Message = out.swap.Cluster, out.swap.Owner, "back on "+out.swap.String()
+		}
+		a.recordEviction(ctx, b, r, nil)
+		return out, nil
+	case errors.Is(err, failover.ErrConflict):
+		return EvictResult{}, err
+	case definite(err):
+		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
+	default:
+		out.End, out.Reason, out.Message = EvictUnknown, failover.ReasonUnverified, err.Error()
+	}
+	a.recordEviction(ctx, b, r, err)
+	return out, nil
+}
+
+func find(fleet []failover.Cluster, name string, uid types.UID) (failover.Cluster, bool) {
+	for _, c := range fleet {
+		if c.Name == name && (uid == "" || c.UID == uid) {
+			return c, true
+		}
+	}
+	return failover.Cluster{}, false
+}
+
+func (a *Activities) recordEviction(ctx context.Context, b *failover.Binding, r EvictRequest, err error) {
+	e := Event{Binding: &b.Key, UID: b.UID, Reason: "EvictWorkloadFromClusterSucceed"}
+	e.Message = fmt.Sprintf("evicted from %s, the old copy is held, by workflow %s", r.Cluster, r.Owner)
+	if r.Purge == failover.PurgeDirectly {
+		e.Message = fmt.Sprintf("evicted from %s, the old copy goes first (Directly), by workflow %s", r.Cluster, r.Owner)
+	}
+	if r.Fence != nil {
+		e.Message += "; fenced by " + r.Fence.String()
+	}
+	if err != nil {
+		e.Warning, e.Reason = true, "EvictWorkloadFromClusterFailed"
+		e.Message = fmt.Sprintf("not evicted from %s by workflow %s: %v", r.Cluster, r.Owner, err)
+	}
+	a.Events.Record(ctx, e)
+}

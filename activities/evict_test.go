@@ -1,0 +1,288 @@
+package activities_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.7-7, R4.9-45.
+func TestAnEvictionIsOneWriteThatHoldsTheOldCopy(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	out := b.evict()
+	require.Equal(t, activities.EvictWritten, out.End)
+	require.NotNil(t, out.OldWork)
+	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, out.Baseline.Clusters)
+	require.Equal(t, []activities.LeaseClaim{{Number: 7, Cluster: "m1", Binding: "shop/app"}}, b.claims)
+	after := b.world.Peek(appKey("app"))
+	require.Empty(t, after.Clusters)
+	require.Len(t, after.Tasks, 1)
+	require.True(t, after.Tasks[0].Ours() && *after.Tasks[0].SuppressDeletion)
+	require.Equal(t, "owner-1", after.Tasks[0].Message)
+	require.Len(t, b.world.Log("evict"), 1)
+}
+
+// Rules: R4.7-12.
+func TestARepeatedEvictionIsContentWithWhatStands(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.evict()
+	out := b.evict()
+	require.Equal(t, activities.EvictWritten, out.End)
+	require.Len(t, b.world.Log("evict"), 1)
+}
+
+// Every end but written leaves no write behind.
+//
+// Rules: R4.3-3, R4.3-18, R4.3-21, R4.4-2, R4.5-7, R4.5-10, R4.6-28, R4.7-2, R4.7-3, R4.7-4, R4.7-5, R4.7-6, R4.7-14,
+// R4.7-15, R4.8-2, R4.15-10.
+func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*bench, *activities.EvictRequest)
+		end     activities.EvictEnd
+		reason  failover.Reason
+	}{
+		"the episode observes": {
+			func(_ *bench, r *activities.EvictRequest) { r.Mode = failover.ModeObserve }, activities.EvictRefused, failover.ReasonModeObserve,
+		},
+		"the worker observes": {
+			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve },
+			activities.EvictRefused, failover.ReasonModeObserve,
+		},
+		"the lease is refused": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.claim = func() (time.Duration, error) { return 0, errors.New("halted") }
+			}, activities.EvictRefused, failover.ReasonLeaseLost,
+		},
+		"the lease ran out while it was claimed": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.claim = func() (time.Duration, error) { b.now = b.now.Add(11 * time.Second); return 10 * time.Second, nil }
+			}, activities.EvictRefused, failover.ReasonLeaseLost,
+		},
+		"the cluster is another one now": {
+			func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, activities.EvictClusterGone, failover.ReasonClusterGone,
+		},
+		"the cluster was deleted": {
+			func(b *bench, _ *activities.EvictRequest) { b.world.DeleteCluster("m1") }, activities.EvictClusterGone, failover.ReasonClusterGone,
+		},
+		"the binding is another one now": {
+			func(_ *bench, r *activities.EvictRequest) { r.UID = "older" }, activities.EvictGone, failover.ReasonBindingGone,
+		},
+		"the binding is not there": {
+			func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, activities.EvictGone, failover.ReasonBindingGone,
+		},
+		"the rule of our taint matches no more": {
+			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, failover.ReasonNoTaint,
+		},
+		"the taint was removed": {
+			func(b *bench, _ *activities.EvictRequest) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, failover.ReasonNoTaint,
+		},
+		"its toleration still runs": {
+			func(_ *bench, r *activities.EvictRequest) {
+				seconds := int64(60)
+				r.Policy.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
+			}, activities.EvictNotAffected, failover.ReasonTolerationExpired,
+		},
+		"another hand moved it": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters[0].Name = "m2" })
+			}, activities.EvictElsewhere, failover.ReasonNotTargeting,
+		},
+		"a second evictor": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Change(appKey("app"), func(x *failover.Binding) {
+					x.Tasks = []failover.Task{{FromCluster: "m1", Producer: "TaintManager"}}
+				})
+			}, activities.EvictRefused, failover.ReasonForeignTask,
+		},
+		"malformed": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Malformed = "spec.clusters: not a list" })
+			}, activities.EvictRefused, failover.ReasonMalformed,
+		},
+		"opted out by its surroundings": {
+			func(b *bench, _ *activities.EvictRequest) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, failover.ReasonOptedOut,
+		},
+		"opted out by config": {
+			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.ExcludeNamespaces = []string{"shop"} },
+			activities.EvictOptedOut, failover.ReasonOptedOut,
+		},
+		"a purge mode that nobody knows": {
+			func(b *bench, _ *activities.EvictRequest) { b.purge = "Softly" },
+			activities.EvictRefused, failover.ReasonMalformed,
+		},
+		"nowhere to go": {
+			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m2", false) }, activities.EvictRefused, failover.ReasonNoTarget,
+		},
+		"forbidden": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Fail = func(string, string) error { return failover.ErrForbidden }
+			}, activities.EvictRefused, failover.ReasonForbidden,
+		},
+		"invalid": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Fail = func(string, string) error { return failover.ErrInvalid }
+			}, activities.EvictRefused, failover.ReasonInvalid,
+		},
+		"in conflict to the end": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Fail = func(string, string) error { return failover.ErrConflict }
+			}, activities.EvictRefused, failover.ReasonConflict,
+		},
+		"no answer": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Fail = func(string, string) error { return failover.ErrUnreachable }
+			}, activities.EvictUnknown, failover.ReasonUnverified,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			r := b.evictRequest()
+			c.arrange(b, &r)
+			out := must[activities.EvictResult](b, activities.NameEvict, r)
+			require.Equal(t, c.end, out.End, "%+v", out)
+			require.Equal(t, c.reason, out.Reason)
+			require.Empty(t, b.world.Log("evict"))
+		})
+	}
+}
+
+// Rules: R4.3-18, R4.7-10.
+func TestAnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(*bench)
+		end       activities.EvictEnd
+		writes    int
+	}{
+		"nothing that matters": {func(*bench) {}, activities.EvictWritten, 1},
+		"recovered":            {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, 0},
+		"opted out":            {func(b *bench) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			first := true
+			b.world.Fail = func(string, string) error {
+				if !first {
+					return nil
+				}
+				first = false
+				return failover.ErrConflict
+			}
+			meter := &meanwhile{b: b, do: c.meanwhile}
+			b.acts.Meter = meter
+			require.Equal(t, c.end, b.evict().End)
+			require.Len(t, b.world.Log("evict"), c.writes)
+			require.Equal(t, 1, meter.conflicts)
+		})
+	}
+}
+
+// Rules: R4.5-10, R4.5-14.
+func TestNothingIsSentAfterTheLeaseHasRunOut(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.acts.Reader = slowWork{around{b.world, b}, b}
+	out := b.evict()
+	require.Equal(t, activities.EvictRefused, out.End)
+	require.Equal(t, failover.ReasonLeaseLost, out.Reason)
+	require.Empty(t, b.world.Log("evict"))
+}
+
+// Rules: R4.7-11, R4.5-11.
+func TestALostAnswerIsUnknownAndNotTriedAgain(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.world.Lost = func(string, string) bool { return true }
+	out := b.evict()
+	require.Equal(t, activities.EvictUnknown, out.End)
+	require.NotEmpty(t, out.Baseline.Clusters, "the measure of what follows is kept")
+	require.Len(t, b.world.Log("evict"), 1)
+}
+
+// Rules: R4.5-19, R4.5-20, R4.7-13, R4.7-18.
+func TestRemovingAgainNeedsNoLeaseButObeysEveryStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*bench)
+		end     activities.ActEnd
+		reason  failover.Reason
+	}{
+		"put back": {func(*bench) {}, activities.ActDone, failover.ReasonWritten},
+		"halted": {
+			func(b *bench) { b.claim = func() (time.Duration, error) { return 0, errors.New("halted") } },
+			activities.ActRefused, failover.ReasonHalted,
+		},
+		"recovered":    {func(b *bench) { b.world.SetReady("m1", true) }, activities.ActRefused, failover.ReasonNoTaint},
+		"cluster gone": {func(b *bench) { b.world.DeleteCluster("m1") }, activities.ActRefused, failover.ReasonClusterGone},
+		"not put back": {
+			func(b *bench) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = nil }) }, activities.ActAlready, "",
+		},
+		"left to a human": {
+			func(b *bench) {
+				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Tasks[0].Reason = failover.TaskReasonLeftToHuman })
+			}, activities.ActAlready, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			b.evict()
+			b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+			c.arrange(b)
+			r := b.evictRequest()
+			r.Lease = 0
+			out := must[activities.ActResult](b, activities.NameRemoveAgain, r)
+			require.Equal(t, c.end, out.End, "%+v", out)
+			require.Equal(t, c.reason, out.Reason)
+			after := b.world.Peek(appKey("app"))
+			require.Len(t, after.Tasks, 1, "one task per cluster and binding")
+			require.EqualValues(t, 0, b.claims[1].Number)
+		})
+	}
+}
+
+// A lease may be granted ahead of its time, so that a pace of several a second needs
+// no timer: whoever writes waits it out, and reads only then.
+// Rules: R4.5-15.
+func TestALeaseGrantedAheadIsUsedNoSooner(t *testing.T) {
+	for name, c := range map[string]struct {
+		early  time.Duration
+		waits  []time.Duration
+		arise  func(*bench) // while it waits
+		end    activities.EvictEnd
+		reason failover.Reason
+	}{
+		"it waits, then writes": {200 * time.Millisecond, []time.Duration{200 * time.Millisecond}, func(*bench) {}, activities.EvictWritten, failover.ReasonWritten},
+		"what it read is newer than its wait": {
+			time.Second, []time.Duration{time.Second}, func(b *bench) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, failover.ReasonNoTaint,
+		},
+		"a wait beyond the lease is not begun": {10 * time.Second, nil, func(*bench) {}, activities.EvictRefused, failover.ReasonLeaseLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			var waits []time.Duration
+			b.early = c.early
+			begun := b.now
+			b.world.OnWait = func(d time.Duration) {
+				waits = append(waits, d)
+				b.now = b.now.Add(d)
+				c.arise(b)
+			}
+			out := b.evict()
+			require.Equal(t, c.end, out.End)
+			require.Equal(t, c.reason, out.Reason)
+			require.Equal(t, c.waits, waits)
+			for _, w := range b.world.Log("evict") {
+				require.GreaterOrEqual(t, w.At.Sub(begun), c.early)
+			}
+		})
+	}
+}

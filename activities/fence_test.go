@@ -1,0 +1,143 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// vouched is a human's word, given a minute after the bench's cluster failed.
+func (b *bench) vouched() *failover.Fence {
+	return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: b.now.Add(-time.Second)}
+}
+
+func (b *bench) directly(fence *failover.Fence) activities.EvictRequest {
+	r := b.evictRequest()
+	r.Purge, r.Fence = failover.PurgeDirectly, fence
+	return r
+}
+
+// Rules: R4.8-4, R4.8-7.
+func TestTheWriteItselfAsksForTheFence(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.pass(2 * time.Minute)
+	void := b.vouched()
+	void.At = void.At.Add(-time.Hour)
+	for name, fence := range map[string]*failover.Fence{"none": nil, "void": void} {
+		out := must[activities.EvictResult](b, activities.NameEvict, b.directly(fence))
+		require.Equal(t, activities.EvictRefused, out.End, name)
+		require.Equal(t, failover.ReasonAwaitingFence, out.Reason)
+	}
+	require.Empty(t, b.world.Log("evict"))
+
+	out := must[activities.EvictResult](b, activities.NameEvict, b.directly(b.vouched()))
+	require.Equal(t, activities.EvictWritten, out.End)
+	app := b.world.Peek(appKey("app"))
+	task, _ := app.TaskFor("m1")
+	require.Equal(t, failover.PurgeDirectly, task.PurgeMode)
+	require.True(t, *task.SuppressDeletion)
+}
+
+func TestASourceThatAnswersNeedsNoFence(t *testing.T) {
+	b := newBench(t)
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	out := must[activities.EvictResult](b, activities.NameEvict, b.directly(nil))
+	require.Equal(t, activities.EvictWritten, out.End)
+}
+
+func TestThePreCheckSaysWhoWaitsForAFence(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.pass(2 * time.Minute)
+	check := func(mode failover.PurgeMode, fence *failover.Fence) activities.Check {
+		return must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
+			Cluster: "m1", Mode: failover.ModeEnforce, Items: []activities.Checked{{Key: appKey("app"), Purge: mode, Fence: fence}},
+		}).Checks[0]
+	}
+	require.Equal(t, activities.CheckFence, check(failover.PurgeDirectly, nil).End)
+	require.Equal(t, activities.CheckPass, check(failover.PurgeDirectly, b.vouched()).End)
+	require.Equal(t, activities.CheckPass, check(failover.PurgeGracefully, nil).End)
+	b.world.SetReady("m2", false)
+	require.Equal(t, activities.CheckBlocked, check(failover.PurgeDirectly, nil).End, "with nowhere to go nobody is asked to vouch")
+}
+
+// Invariant 11, at the drop: once the task is gone Karmada starts the new copy at once.
+//
+// Rules: R4.8-8, R4.8-9, R4.8-13.
+func TestADirectlyHoldIsDroppedOnlyWithProofThatTheOldCopyIsDead(t *testing.T) {
+	b := newBench(t)
+	b.world.DeleteAfter = time.Hour
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.directly(nil)))
+	release := func() activities.ActResult {
+		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	}
+	require.Equal(t, failover.ReasonNotPlaced, release().Reason)
+	b.pass(time.Minute)
+	require.Equal(t, failover.ReasonOldCopyGoing, release().Reason, "the source deletes it still")
+	b.world.SetReady("m1", false)
+	b.pass(time.Minute)
+	require.Equal(t, failover.ReasonAwaitingFence, release().Reason, "the source died in between")
+	require.NotContains(t, b.world.Copies(appKey("app")), "m2")
+	ref.Fence = b.vouched()
+	require.Equal(t, activities.ActDone, release().End)
+	require.Contains(t, b.world.Copies(appKey("app")), "m2", "Karmada goes on")
+}
+
+func TestADirectlyHoldGoesOnceKarmadaHasDeletedTheOldCopy(t *testing.T) {
+	b := newBench(t)
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.directly(nil)))
+	b.pass(time.Minute)
+	require.NotContains(t, b.world.Copies(appKey("app")), "m1")
+	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref}).End)
+}
+
+// Rules: R4.8-11.
+func TestPurgeModeNeverIsNeverReleased(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	r := b.evictRequest()
+	r.Purge = failover.PurgeNever
+	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, r))
+	b.pass(10 * time.Minute)
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	require.Equal(t, activities.ActRefused, out.End)
+	require.Equal(t, failover.ReasonPurgeNever, out.Reason)
+}
+
+// A member that never finishes the delete must be seen, not forgotten: issued, then
+// gone, wanted again, or owed while its cluster is away.
+//
+// Rules: R4.7-34, R4.7-35, R4.7-36, R4.8-12.
+func TestKarmada5752PurgeIsFollowedByTheOldWorksUID(t *testing.T) {
+	b := newBench(t)
+	b.world.DeleteAfter = time.Hour
+	b.fail()
+	out := b.evict()
+	look := func() activities.WorkState {
+		return must[activities.WorkState](b, activities.NameObserveWork, activities.WorkRequest{Cluster: "m1", Key: appKey("app"), Work: *out.OldWork})
+	}
+	require.Equal(t, activities.WorkState{Away: true}, look(), "held, on a cluster that is away")
+	b.pass(time.Minute)
+	b.pass(time.Minute)
+	release := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: b.ref(out), HealthyFor: time.Hour})
+	require.Equal(t, activities.ActDone, release.End)
+	require.Equal(t, activities.WorkState{Deleting: true, Away: true}, look(), "issued, and owed")
+	b.world.SetReady("m1", true)
+	require.Equal(t, activities.WorkState{Gone: true}, look(), "paid when the cluster is back")
+
+	other := *out.OldWork
+	other.UID = "another"
+	b.bind("other")
+	now := must[activities.WorkState](b, activities.NameObserveWork, activities.WorkRequest{Cluster: "m1", Key: appKey("other"), Work: other})
+	require.True(t, now.Gone, "a Work of another uid is another Work")
+	copies := b.world.Copies(appKey("other"))
+	wanted := must[activities.WorkState](b, activities.NameObserveWork, activities.WorkRequest{Cluster: "m1", Key: appKey("other"), Work: copies["m1"]})
+	require.Equal(t, activities.WorkState{Superseded: true}, wanted, "its cluster is a target")
+}

@@ -1,0 +1,112 @@
+package activities
+
+import (
+	"context"
+	"sort"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// FleetRequest asks for the pace that the fleet's health allows.
+type FleetRequest struct {
+	// Rate replaces the configured rate when not nil.
+	Rate *float64 `json:"rate,omitempty"`
+}
+
+// FleetResult is a judgement of the fleet and the limits it was made under.
+type FleetResult struct {
+	Pace   failover.Pace       `json:"pace"`
+	Config failover.PaceConfig `json:"config"`
+}
+
+// AssessFleet counts the clusters that look failed and judges the pace.
+func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResult, error) {
+	fleet, err := a.Reader.Clusters(ctx)
+	if err != nil {
+		return FleetResult{}, classify("assess", "fleet", err)
+	}
+	rules, err := a.Reader.Rules(ctx)
+	if err != nil {
+		return FleetResult{}, classify("list rules for", "fleet", err)
+	}
+	config := a.Settings.Pace
+	if r.Rate != nil {
+		config.EvictionRate, config.Unlimited = *r.Rate, false
+	}
+	health := failover.FleetHealth{Total: len(fleet)}
+	for _, c := range fleet {
+		if faulty, _ := failover.Faulty(rules, c); faulty {
+			health.Faulty = append(health.Faulty, c.Name)
+		}
+	}
+	sort.Strings(health.Faulty)
+	pace := failover.JudgePace(health, config)
+	a.Meter.Paced(pace)
+	return FleetResult{Pace: pace, Config: config}, nil
+}
+
+// RecallRequest asks what the pacer's run before this one left.
+type RecallRequest struct {
+	RunID string `json:"runID"`
+}
+
+// Recall is what a pacer without carried state starts from.
+type Recall struct {
+	// Lost: it starts halted until a human resumes.
+	Lost bool            `json:"lost,omitempty"`
+	Why  failover.Reason `json:"why"`
+	// Memo is the previous run's mirror of its orders, when there is one.
+	Memo []byte `json:"memo,omitempty"`
+}
+
+// RecallPacer tells a first start (no previous run, nothing of ours in Karmada)
+// from a restart whose state is known, and from one whose state is lost.
+func (a *Activities) RecallPacer(ctx context.Context, r RecallRequest) (Recall, error) {
+	memory, err := a.Pacer.Remember(ctx, r.RunID)
+	if err != nil {
+		return Recall{}, classify("recall", "previous pacer", err)
+	}
+	switch {
+	case memory.Lost:
+		return Recall{Lost: true, Why: failover.ReasonStateLost}, nil
+	case memory.Known:
+		return Recall{Why: failover.ReasonNone, Memo: memory.Memo}, nil
+	}
+	ours, err := a.anythingOfOurs(ctx)
+	if err != nil {
+		return Recall{}, classify("look for", "anything of ours", err)
+	}
+	if ours {
+		return Recall{Lost: true, Why: failover.ReasonStateLost}, nil
+	}
+	return Recall{Why: failover.ReasonFirstStart}, nil
+}
+
+func (a *Activities) anythingOfOurs(ctx context.Context) (bool, error) {
+	fleet, err := a.Reader.Clusters(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range fleet {
+		if c.CarriesOurs() {
+			return true, nil
+		}
+	}
+	for page := (Page{}); ; {
+		p, err := a.Reader.Bindings(ctx, page)
+		if err != nil {
+			return false, err
+		}
+		for i := range p.Bindings {
+			for _, t := range p.Bindings[i].Tasks {
+				if t.Unfinished() {
+					return true, nil
+				}
+			}
+		}
+		if p.Next == nil {
+			return false, nil
+		}
+		page = *p.Next
+	}
+}

@@ -1,0 +1,41 @@
+package activities_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+)
+
+// meanwhile lets something happen between two tries of a write.
+type meanwhile struct {
+	world.Meter
+	b         *bench
+	do        func(*bench)
+	conflicts int
+	paced     []failover.Pace
+}
+
+// Conflict is counted between two tries.
+func (m *meanwhile) Conflict(string) {
+	m.conflicts++
+	if m.do != nil {
+		m.do(m.b)
+	}
+}
+
+// Paced keeps what was published.
+func (m *meanwhile) Paced(p failover.Pace) { m.paced = append(m.paced, p) }
+
+// slowWork takes longer than any lease to find the old Work.
+type slowWork struct {
+	around
+	clock *bench
+}
+
+// WorkOf lets the lease run out.
+func (s slowWork) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+	s.clock.now = s.clock.now.Add(time.Minute)
+	return s.around.WorkOf(ctx, b, cluster)
+}

@@ -1,0 +1,55 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// BeginRequest opens an episode.
+type BeginRequest struct {
+	Cluster string `json:"cluster"`
+}
+
+// Begin is what an episode starts from.
+type Begin struct {
+	Terms Terms `json:"terms"`
+}
+
+// BeginEpisode hands out the worker's terms, the cluster's own mode among them:
+// they are frozen for the episode.
+func (a *Activities) BeginEpisode(ctx context.Context, r BeginRequest) (Begin, error) {
+	terms := a.Settings.Terms
+	if terms.ObserveRate = a.Settings.Pace.EvictionRate; a.Settings.Pace.Unlimited {
+		terms.ObserveRate = 0
+	}
+	c := failover.Cluster{Name: r.Cluster}
+	if a.Settings.ModeExceptions.ByLabel() {
+		// A deleted cluster has no labels any more; it is known by its name alone.
+		found, err := a.Reader.Cluster(ctx, r.Cluster)
+		if err != nil && !errors.Is(err, failover.ErrGone) {
+			return Begin{}, classify("begin the failover of cluster", r.Cluster, err)
+		}
+		c.Labels = found.Labels
+	}
+	terms.Mode = a.Settings.modeOf(c)
+	return Begin{Terms: terms}, nil
+}
+
+// modeOf is the mode in which this worker's own config handles a cluster.
+func (s Settings) modeOf(c failover.Cluster) failover.Mode {
+	return s.ModeExceptions.Of(c, s.Terms.Mode)
+}
+
+// enforcing tells whether this worker may begin something new on a cluster, as just
+// read, for an episode of that mode.
+func (a *Activities) enforcing(mode failover.Mode, c failover.Cluster) bool {
+	return mode == failover.ModeEnforce && a.Settings.modeOf(c) == failover.ModeEnforce
+}
+
+// mayEnforce tells whether an episode of that mode may do anything with this worker,
+// for any cluster.
+func (a *Activities) mayEnforce(mode failover.Mode) bool {
+	return mode == failover.ModeEnforce && a.Settings.ModeExceptions.MayEnforce(a.Settings.Terms.Mode)
+}

@@ -1,0 +1,76 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// Rules: R4.15-8, R4.15-9.
+func TestAnEpisodeTakesTheModeOfItsCluster(t *testing.T) {
+	b := newBench(t)
+	b.acts.Settings.Terms.Mode = failover.ModeObserve
+	begun := func(cluster string) failover.Mode {
+		return must[activities.Begin](b, activities.NameBeginEpisode, activities.BeginRequest{Cluster: cluster}).Terms.Mode
+	}
+	require.Equal(t, failover.ModeObserve, begun("m1"))
+	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m1"}
+	require.Equal(t, failover.ModeEnforce, begun("m1"))
+	require.Equal(t, failover.ModeObserve, begun("m2"))
+	b.acts.Settings.ModeExceptions.Enforce.Selector = "tier=gold"
+	b.world.ChangeCluster("m2", func(c *failover.Cluster) { c.Labels = map[string]string{"tier": "gold"} })
+	require.Equal(t, failover.ModeEnforce, begun("m2"))
+	require.Equal(t, failover.ModeObserve, begun("m3"))
+	b.world.DeleteCluster("m2")
+	require.Equal(t, failover.ModeObserve, begun("m2"), "its label is gone with it")
+	b.world.DeleteCluster("m1")
+	require.Equal(t, failover.ModeEnforce, begun("m1"))
+}
+
+// What an episode says is not enough: the worker's own word about this very cluster
+// is asked with every write that begins something.
+//
+// Rules: R4.15-8, R4.15-10, R4.15-11.
+func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
+	for name, exceptions := range map[string]failover.ModeExceptions{
+		"by name":  {Observe: failover.ClusterSelection{Names: []string{"m1"}}},
+		"by label": {Observe: failover.ClusterSelection{Selector: "tier=gold"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ref := moved(t)
+			b.bind("other")
+			b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Labels = map[string]string{"tier": "gold"} })
+			before := len(b.world.Log(""))
+			b.acts.Settings.ModeExceptions = exceptions
+
+			r := b.evictRequest()
+			r.Key, r.UID = appKey("other"), ""
+			evicted := must[activities.EvictResult](b, activities.NameEvict, r)
+			require.Equal(t, failover.ReasonModeObserve, evicted.Reason)
+			taint := activities.TaintRequest{
+				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+			}
+			require.Equal(t, failover.ReasonModeObserve, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Refused)
+			require.Len(t, b.world.Log(""), before, "nothing new was begun")
+
+			b.world.SetReady("m1", true)
+			released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
+			require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
+			untaint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true}
+			require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, untaint).Ours)
+		})
+	}
+}
+
+// Rules: R4.15-10.
+func TestOneClusterMayBeEnforcedWhileTheOthersAreObserved(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.acts.Settings.Terms.Mode = failover.ModeObserve
+	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m1"}
+	require.Equal(t, activities.EvictWritten, b.evict().End)
+	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m2"}
+	require.Equal(t, failover.ReasonModeObserve, b.evict().Reason)
+}

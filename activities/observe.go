@@ -1,0 +1,212 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// MoveRef names one migration's binding, cluster and measure: what every look and
+// every later write of it starts from.
+type MoveRef struct {
+	Cluster    string              `json:"cluster"`
+	ClusterUID types.UID           `json:"clusterUID"`
+	Key        failover.BindingKey `json:"key"`
+	UID        types.UID           `json:"uid,omitempty"`
+	Mode       failover.Mode       `json:"mode"`
+	Owner      string              `json:"owner"`
+	Baseline   failover.Baseline   `json:"baseline"`
+	// Purge is how the old copy is to go; empty where the task has to tell.
+	Purge failover.PurgeMode `json:"purge,omitempty"`
+	// Written is when our eviction was known to stand; Generation what it left.
+	Written    time.Time `json:"written,omitzero"`
+	Generation int64     `json:"generation,omitempty"`
+	// Fence is what proves the old copy of a Directly move dead, nil without.
+	Fence *failover.Fence `json:"fence,omitempty"`
+	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
+	WantWork bool `json:"wantWork,omitempty"`
+	// Named tells that a human named this binding: a task that was kept, or left to a
+	// human, is not off limits then.
+	Named bool `json:"named,omitempty"`
+}
+
+// Observation is one judged look at a binding that we hold.
+type Observation struct {
+	Gone bool   `json:"gone,omitempty"` // the binding, or another uid
+	Seen string `json:"seen,omitempty"`
+	// Held: our task stands. Targeted: the failed cluster is (again) in spec.clusters.
+	Held     bool   `json:"held,omitempty"`
+	TaskNote string `json:"taskNote,omitempty"` // the task's reason when it is not ours to act on
+	Targeted bool   `json:"targeted,omitempty"`
+	// Replicas are what our task, or the cluster's entry, holds.
+	Replicas int32 `json:"replicas,omitempty"`
+	// Purge is our task's purge mode: what a run that takes it over goes by.
+	Purge  failover.PurgeMode `json:"purge,omitempty"`
+	Placed failover.Verdict   `json:"placed"`
+	Health failover.Verdict   `json:"health"`
+	// Answered: the scheduler has answered our eviction.
+	Answered failover.Verdict `json:"answered"`
+	// Observed: the scheduler has observed the generation.
+	Observed bool     `json:"observed,omitempty"`
+	Targets  []string `json:"targets,omitempty"`
+	// On are the targets with their replicas.
+	On []failover.TargetCluster `json:"on,omitempty"`
+	// SourceGone: the failed cluster was deleted. SourceReady: it answers.
+	SourceGone  bool `json:"sourceGone,omitempty"`
+	SourceReady bool `json:"sourceReady,omitempty"`
+	// FenceStands: the fence of the request still counts for the source as it is.
+	FenceStands bool `json:"fenceStands,omitempty"`
+	// StraightBack: its placement would take the recovered cluster straight back.
+	StraightBack bool   `json:"straightBack,omitempty"`
+	Resource     string `json:"resource,omitempty"`
+	// OldWork is the Work on the failed cluster, when it was asked for.
+	OldWork *failover.Work `json:"oldWork,omitempty"`
+	// UID is the binding's. Baseline is read off our task, when the old Work was asked for.
+	UID      types.UID          `json:"uid,omitempty"`
+	Baseline *failover.Baseline `json:"baseline,omitempty"`
+}
+
+// Observe re-reads a binding and its clusters and judges where its move stands.
+func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error) {
+	b, fleet, gone, err := a.read(ctx, r)
+	if err != nil {
+		return Observation{}, classify("observe binding", r.Key.String(), err)
+	}
+	if gone {
+		return Observation{Gone: true}, nil
+	}
+	o := a.observe(&b, fleet, r)
+	if r.WantWork {
+		if base := r.baseline(&b); len(base.Clusters) > 0 {
+			o.Baseline = &base
+		}
+		w, err := a.Reader.WorkOf(ctx, &b, r.Cluster)
+		if err == nil {
+			o.OldWork = &w
+		} else if !errors.Is(err, failover.ErrGone) {
+			return Observation{}, classify("find old work of binding", r.Key.String(), err)
+		}
+	}
+	return o, nil
+}
+
+// read fetches a binding and the fleet; gone tells that the binding is not there
+// under its uid.
+func (a *Activities) read(ctx context.Context, r MoveRef) (b failover.Binding, fleet []failover.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
+	b, err = a.Reader.Binding(ctx, r.Key)
+	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
+		return b, nil, true, nil
+	}
+	if err != nil {
+		return b, nil, false, err
+	}
+	fleet, err = a.Reader.Clusters(ctx)
+	return b, fleet, false, err
+}
+
+func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r MoveRef) Observation {
+	o := Observation{Seen: b.ResourceVersion, UID: b.UID, Resource: resourceName(b)}
+	if task, _ := b.TaskFor(r.Cluster); task != nil && task.Owned() {
+		o.Held, o.Purge = true, task.PurgeMode
+		if task.Replicas != nil {
+			o.Replicas = *task.Replicas
+		}
+		if task.LeftForGood() && !r.Named {
+			o.TaskNote = task.Reason
+		}
+	}
+	if target, at := b.Target(r.Cluster); at >= 0 {
+		o.Targeted = true
+		o.Replicas = target.Replicas
+	}
+	for _, t := range b.Clusters {
+		o.Targets = append(o.Targets, t.Name)
+	}
+	o.On = b.Clusters
+	source, known := find(fleet, r.Cluster, r.ClusterUID)
+	o.SourceGone, o.SourceReady = !known, known && isReady(source)
+	o.FenceStands = known && r.Fence.Stands(source)
+	o.Placed = failover.Placed(b, r.Cluster)
+	o.Health = failover.Healthy(failover.HealthInput{
+		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
+	})
+	o.Observed = b.Status.ObservedGeneration == b.Generation
+	o.Answered = a.answered(b, r)
+	o.StraightBack = known && failover.TakesStraightBack(b, source)
+	return o
+}
+
+// answered adds to the core's judgement that a Scheduled=False which has stood
+// unchanged for restoreWait since our write is an answer too.
+func (a *Activities) answered(b *failover.Binding, r MoveRef) failover.Verdict {
+	wrote := r.Generation
+	if wrote == 0 || b.HeldElsewhere(r.Cluster) {
+		// The write's answer was lost, or another run wrote it, or another cluster was
+		// evicted since: the scheduler has answered for certain only when it has seen
+		// the newest generation.
+		wrote = b.Generation
+	}
+	v := failover.Answered(b, wrote)
+	s := b.Status.Scheduled
+	if v.OK || s == nil || s.Status != corev1.ConditionFalse || r.Written.IsZero() {
+		return v
+	}
+	since := r.Written
+	if s.LastTransition.After(since) {
+		since = s.LastTransition
+	}
+	if a.Clock.Now().Sub(since) < a.Settings.Terms.RestoreWait {
+		return v
+	}
+	return failover.Verdict{OK: true, Reason: failover.ReasonNoClusterFit, Message: "Scheduled=False has stood unchanged since our write"}
+}
+
+// WorkRequest follows one old Work by uid.
+type WorkRequest struct {
+	Cluster string              `json:"cluster"`
+	Key     failover.BindingKey `json:"key"`
+	Work    failover.Work       `json:"work"`
+}
+
+// WorkState is where an old Work stands.
+type WorkState struct {
+	Gone     bool `json:"gone,omitempty"`
+	Deleting bool `json:"deleting,omitempty"`
+	// Superseded: the cluster is a target again, the Work is wanted.
+	Superseded bool `json:"superseded,omitempty"`
+	// Away: the cluster does not answer, so that nothing can be purged on it.
+	Away bool `json:"away,omitempty"`
+}
+
+// ObserveWork looks whether an old Work is gone, wanted again, or owed.
+func (a *Activities) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, error) {
+	w, err := a.Reader.Work(ctx, r.Work.Namespace, r.Work.Name)
+	if errors.Is(err, failover.ErrGone) || (err == nil && w.UID != r.Work.UID) {
+		return WorkState{Gone: true}, nil
+	}
+	if err != nil {
+		return WorkState{}, classify("observe work", r.Work.Namespace+"/"+r.Work.Name, err)
+	}
+	out := WorkState{Deleting: w.Deleting}
+	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	switch {
+	case errors.Is(err, failover.ErrGone):
+		out.Away = true
+	case err != nil:
+		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
+	default:
+		out.Away = !isReady(c)
+	}
+	b, err := a.Reader.Binding(ctx, r.Key)
+	if err == nil {
+		_, at := b.Target(r.Cluster)
+		out.Superseded = at >= 0 && !w.Deleting
+	} else if !errors.Is(err, failover.ErrGone) {
+		return WorkState{}, classify("observe work's binding", r.Key.String(), err)
+	}
+	return out, nil
+}

@@ -1,0 +1,87 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// OrphanRequest asks for one page of tasks of ours for a cluster.
+type OrphanRequest struct {
+	Cluster string `json:"cluster"`
+	Page    Page   `json:"page"`
+}
+
+// OrphanPage are hold tasks of ours whose owner is not running, and those whose is.
+type OrphanPage struct {
+	Orphans []Orphan `json:"orphans,omitempty"`
+	Running []Orphan `json:"running,omitempty"`
+	// Holders are those of dependents' tasks that do not run.
+	Holders []Orphan `json:"holders,omitempty"`
+	// Banned tells that bans of a drain stand.
+	Banned bool  `json:"banned,omitempty"`
+	Next   *Page `json:"next,omitempty"`
+}
+
+// Orphan is one binding with a hold task of ours for the cluster.
+type Orphan struct {
+	Key      failover.BindingKey `json:"key"`
+	UID      types.UID           `json:"uid"`
+	Resource string              `json:"resource,omitempty"`
+	Owner    string              `json:"owner"`
+}
+
+// FindOrphans reads one page of bindings and asks, by Describe, which owners of
+// our tasks run. Tasks that were kept, or left to a human, are off limits.
+func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPage, error) {
+	page, err := a.Reader.Bindings(ctx, r.Page)
+	if err != nil {
+		return OrphanPage{}, classify("list bindings held for cluster", r.Cluster, err)
+	}
+	out := OrphanPage{Next: page.Next}
+	for i := range page.Bindings {
+		b := &page.Bindings[i]
+		task, _ := b.TaskFor(r.Cluster)
+		if task == nil || !task.Ours() {
+			continue
+		}
+		out.Banned = out.Banned || task.Bans()
+		if err := a.deadHolders(ctx, b, *task, &out); err != nil {
+			return OrphanPage{}, err
+		}
+		if task.Reason != failover.TaskReason {
+			continue
+		}
+		o := Orphan{Key: b.Key, UID: b.UID, Resource: resourceName(b), Owner: task.Owner()}
+		running, err := a.Owners.Running(ctx, o.Owner)
+		if err != nil {
+			return OrphanPage{}, fmt.Errorf("describe owner %q of the task on %s: %w", o.Owner, b.Key, err)
+		}
+		if running {
+			out.Running = append(out.Running, o)
+		} else {
+			out.Orphans = append(out.Orphans, o)
+		}
+	}
+	return out, nil
+}
+
+// deadHolders finds those that hold a dependent and do not run. What is left to a
+// human is off limits.
+func (a *Activities) deadHolders(ctx context.Context, b *failover.Binding, task failover.Task, out *OrphanPage) error {
+	if task.Reason != failover.TaskReason && !task.ForDependent() {
+		return nil
+	}
+	for _, holder := range task.Others() {
+		running, err := a.Owners.Running(ctx, holder)
+		if err != nil {
+			return fmt.Errorf("describe holder %q of the task on %s: %w", holder, b.Key, err)
+		}
+		if !running {
+			out.Holders = append(out.Holders, Orphan{Key: b.Key, UID: b.UID, Resource: resourceName(b), Owner: holder})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// PluginVersion is the version of PluginRequest and PluginAnswer. Fields may be added
+// within a version; one that changed its meaning would be another version.
+const PluginVersion = 1
+
+// The questions that a plug-in is asked.
+const (
+	AskHealth = "health" // are the new copies good, so that the old one may go?
+	AskFence  = "fence"  // is the old copy dead, so that a new one may begin?
+)
+
+// PluginRequest is the one argument of a plug-in's activity.
+type PluginRequest struct {
+	Version  int    `json:"version"`
+	Question string `json:"question"` // AskHealth or AskFence
+	Plugin   string `json:"plugin"`   // its name in the configuration
+	// Cluster is the one that failed.
+	Cluster    string `json:"cluster"`
+	ClusterUID string `json:"clusterUID,omitempty"`
+	// Namespace and Name are the binding's; Namespace is empty for a ClusterResourceBinding.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"`
+	Resource  string `json:"resource,omitempty"` // "Deployment shop/cart"
+	// Targets are where the binding is placed now; empty where it has not been moved yet.
+	Targets  []PluginTarget `json:"targets,omitempty"`
+	Workflow string         `json:"workflow"` // the id of the migration that asks
+	Episode  string         `json:"episode"`
+	Round    int            `json:"round"`
+}
+
+// PluginTarget is one cluster that the binding is placed on.
+type PluginTarget struct {
+	Cluster  string `json:"cluster"`
+	Replicas int32  `json:"replicas"`
+}
+
+// PluginAnswer is what a plug-in's activity returns. Anything else (an error, a
+// timeout, another version, no worker on the task queue) is no proof.
+type PluginAnswer struct {
+	Version int    `json:"version"`
+	Proven  bool   `json:"proven"`
+	Message string `json:"message,omitempty"` // shown to people, whether proven or not
+}
+
+// Verdict is what the answer is worth.
+func (a PluginAnswer) Verdict(plugin string) failover.Verdict {
+	switch {
+	case a.Version != PluginVersion:
+		return failover.Verdict{Reason: failover.ReasonPluginSilent, Message: fmt.Sprintf(
+			"plug-in %s answers in version %d, asked in version %d", plugin, a.Version, PluginVersion)}
+	case !a.Proven:
+		return failover.Verdict{Reason: failover.ReasonPluginRefuses, Message: orElse(a.Message, "not proven")}
+	default:
+		return failover.Verdict{OK: true, Reason: failover.ReasonHealthy, Message: orElse(a.Message, "proven")}
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// judged is what the plug-ins say at the release: the built-in ones look again, of
+// the others the answers that the migration has just asked for count, for the
+// placement that they were asked about.
+func (r ReleaseRequest) judged(look Observation) failover.Verdict {
+	proofs := append([]failover.Proof{{Plugin: failover.PluginResourceHealth, Verdict: look.Health}}, r.Proofs...)
+	v := r.Plugins.Judge(proofs)
+	if v.OK && len(r.Proofs) > 0 && !samePlacement(r.ProvenOn, look.On) {
+		return failover.Verdict{Reason: failover.ReasonNotHealthy, Message: "its placement has changed since the plug-ins answered"}
+	}
+	return v
+}
+
+func samePlacement(x, y []failover.TargetCluster) bool {
+	byName := func(a, b failover.TargetCluster) int {
+		switch {
+		case a.Name < b.Name:
+			return -1
+		case a.Name > b.Name:
+			return 1
+		default:
+			return 0
+		}
+	}
+	x, y = slices.Clone(x), slices.Clone(y)
+	slices.SortFunc(x, byName)
+	slices.SortFunc(y, byName)
+	return slices.Equal(x, y)
+}
+
+// Prober asks a member cluster itself whether it is alive.
+type Prober interface {
+	// Probe returns nil only when the cluster has answered that it is well, just now.
+	Probe(ctx context.Context, cluster string) error
+}
+
+// heldLongEnough tells whether health has held for as long as it must. Ready lags
+// death: where the source answers and its copy is good, the new one is worth a fresh
+// probe of each target, or the wait until a death would have shown.
+func (a *Activities) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) failover.Verdict {
+	must := a.mustHold(r, Observation{})
+	if r.HealthyFor < must {
+		return notLongEnough(r.HealthyFor, must)
+	}
+	must = a.mustHold(r, look)
+	if r.HealthyFor >= must {
+		return failover.Verdict{OK: true}
+	}
+	switch {
+	case !r.Probe:
+		return notLongEnough(r.HealthyFor, must)
+	case a.Prober == nil:
+		// The migration counts on a probe: told of a clock, it would begin anew for ever.
+		return failover.Verdict{Reason: failover.ReasonProbeFailed, Message: fmt.Sprintf(
+			"this worker's own config has no probe: health must hold for %s", must)}
+	}
+	for _, target := range look.Targets {
+		if err := a.Prober.Probe(ctx, target); err != nil {
+			return failover.Verdict{Reason: failover.ReasonProbeFailed, Message: fmt.Sprintf(
+				"%s did not answer a probe (%v): health must hold for %s", target, err, must)}
+		}
+	}
+	return failover.Verdict{OK: len(look.Targets) > 0, Reason: failover.ReasonNotPlaced}
+}
+
+func notLongEnough(held, must time.Duration) failover.Verdict {
+	return failover.Verdict{Reason: failover.ReasonNotHealthy, Message: fmt.Sprintf("healthy for %s of %s", held.Round(time.Second), must)}
+}

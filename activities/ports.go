@@ -1,0 +1,248 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// All ports return the sentinels of package failover (ErrConflict, ErrGone, …).
+
+// ClusterReader reads member clusters, always from the API server, never a cache.
+type ClusterReader interface {
+	Cluster(ctx context.Context, name string) (failover.Cluster, error)
+	Clusters(ctx context.Context) ([]failover.Cluster, error)
+}
+
+// RuleReader reads the ClusterTaintRules. A rule that cannot be understood comes
+// back with Malformed set, never as an error.
+type RuleReader interface {
+	Rules(ctx context.Context) ([]failover.Rule, error)
+}
+
+// Page asks for one page of bindings. Kind and Continue come back from the last page.
+type Page struct {
+	Kind     failover.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
+	Continue string               `json:"continue,omitempty"`
+	Limit    int64                `json:"limit,omitempty"` // 0: the adapter's default
+}
+
+// BindingPage is one page of bindings of one kind. A malformed object comes back
+// as a Binding with Malformed set. Next is nil behind the last page of the last kind.
+type BindingPage struct {
+	Bindings []failover.Binding
+	Next     *Page
+}
+
+// BindingReader reads ResourceBindings and ClusterResourceBindings.
+type BindingReader interface {
+	Binding(ctx context.Context, key failover.BindingKey) (failover.Binding, error)
+	Bindings(ctx context.Context, page Page) (BindingPage, error)
+}
+
+// WorkReader finds the Work of a binding on a cluster (by the binding's permanent
+// id label, in karmada-es-<cluster>), or by its own name. ErrGone when there is none.
+type WorkReader interface {
+	WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error)
+	Work(ctx context.Context, namespace, name string) (failover.Work, error)
+}
+
+// OptOutReader reads the opt-out annotation of what surrounds a binding: its
+// namespace and its policy. (Its own stands on the binding, the cluster's on the cluster.)
+// Namespaces or policies that do not exist opt nothing out.
+type OptOutReader interface {
+	OptedOut(ctx context.Context, b *failover.Binding) (by string, err error)
+	// PolicyAnnotation is one annotation of the binding's policy, empty when absent.
+	PolicyAnnotation(ctx context.Context, b *failover.Binding, name string) (string, error)
+	// PolicyPurgeMode is the purge-mode annotation of the binding's policy, empty when absent.
+	PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error)
+}
+
+// Reader is everything that is read from Karmada.
+type Reader interface {
+	ClusterReader
+	RuleReader
+	BindingReader
+	WorkReader
+	OptOutReader
+}
+
+// TaintWrite adds or removes taints of ours, the companion included, and our
+// annotations about them, in one patch that carries the resourceVersion of
+// Cluster. Every other taint keeps its timeAdded and its place.
+type TaintWrite struct {
+	Cluster failover.Cluster // as read
+	// Add are put unless one with the same key and effect stands.
+	Add []failover.RuleTaint
+	// AddRules name the rule of each Add, by index ("" for the companion taint).
+	AddRules []string
+	// Remove are taken away by key and effect, only if Added lists them.
+	Remove []failover.AddedTaint
+	// Episode goes into AnnotationAddedTaints with each Add.
+	Episode string
+	// StoppedBy sets AnnotationStoppedBy when not nil; ClearStopped removes it.
+	StoppedBy    *failover.StoppedBy
+	ClearStopped bool
+	// Drain sets AnnotationDrain when not nil; ClearDrain removes it.
+	Drain      *failover.Drain
+	ClearDrain bool
+}
+
+// EvictWrite takes the cluster out of spec.clusters and puts (or keeps, refreshing its
+// replicas) our hold task, in one merge patch that carries the resourceVersion of Binding.
+type EvictWrite struct {
+	Binding *failover.Binding // as read
+	Cluster string
+	// Owner is the owning workflow's id, written to message.
+	Owner string
+	// Now becomes creationTimestamp of a new task (needed where Karmada's own
+	// gracefulEviction controller is off) and, when Reschedule, rescheduleTriggeredAt.
+	Now        time.Time
+	Reschedule bool
+	// Reason is the task's reason.
+	Reason string
+	// Back is a former cluster that takes over in the same write: it becomes a target
+	// and its task of ours is dropped. Nil for an ordinary eviction.
+	Back *failover.TargetCluster
+	// Purge is the purgeMode of a new task, and of one that stood for parents or as a
+	// ban, Gracefully when empty; one of the binding's own migration keeps its own.
+	Purge failover.PurgeMode
+}
+
+// RestoreWrite puts the cluster back with its replicas and drops our task, in one patch.
+type RestoreWrite struct {
+	Binding *failover.Binding // as read
+	Cluster string
+	// Others are survivors that the scheduler's no-fit answer emptied and that come
+	// back too; those with a task of their own are never among them.
+	Others []failover.TargetCluster
+	// Away are targets that go, Shrunk those that get fewer replicas: what came since
+	// the eviction, where a human had the former clusters put back.
+	Away       []string
+	Shrunk     []failover.TargetCluster
+	Replicas   int32
+	Now        time.Time
+	Reschedule bool
+}
+
+// HoldWrite puts our task back without touching spec.clusters.
+type HoldWrite struct {
+	Binding  *failover.Binding
+	Cluster  string
+	Owner    string
+	Replicas int32
+	Now      time.Time
+	Reason   string
+	Purge    failover.PurgeMode // as in EvictWrite
+	// Before are the clusters that it used before the eviction; empty takes those of now.
+	Before []string
+}
+
+// ReleaseWrite drops our task for the cluster, in one patch.
+type ReleaseWrite struct {
+	Binding *failover.Binding
+	Cluster string
+}
+
+// MarkWrite changes reason and owner of our task, in one patch.
+type MarkWrite struct {
+	Binding *failover.Binding
+	Cluster string
+	Reason  string
+	Owner   string
+	// Purge is the task's new purge mode; empty leaves it.
+	Purge failover.PurgeMode
+}
+
+// Writer is everything that is written to Karmada. Each method is one merge patch
+// that carries the resourceVersion of what was read and touches only our fields.
+// Each returns the object as it stands after the write.
+type Writer interface {
+	Taint(ctx context.Context, w TaintWrite) (failover.Cluster, error)
+	Evict(ctx context.Context, w EvictWrite) (failover.Binding, error)
+	Restore(ctx context.Context, w RestoreWrite) (failover.Binding, error)
+	Hold(ctx context.Context, w HoldWrite) (failover.Binding, error)
+	Release(ctx context.Context, w ReleaseWrite) (failover.Binding, error)
+	Mark(ctx context.Context, w MarkWrite) (failover.Binding, error)
+	// Holders sets who holds a dependent's task.
+	Holders(ctx context.Context, w HoldersWrite) (failover.Binding, error)
+}
+
+// Event is one Kubernetes Event on a binding or a cluster.
+type Event struct {
+	Cluster string               // set for an Event on a Cluster
+	Binding *failover.BindingKey // set for an Event on a binding
+	UID     types.UID            // of the object
+	Warning bool
+	Reason  string // as Karmada's: EvictWorkloadFromClusterSucceed, TaintClusterSucceed, …
+	Message string // names the workflow
+}
+
+// EventRecorder records Events. Best effort: a lost Event changes nothing.
+type EventRecorder interface {
+	Record(ctx context.Context, e Event)
+}
+
+// Owners tells which workflows are running, by Describe, never by visibility, which lags.
+type Owners interface {
+	Running(ctx context.Context, workflowID string) (bool, error)
+}
+
+// PacerMemory is what the pacer's previous run left behind.
+type PacerMemory struct {
+	// Known is false when there is no previous run, Lost when it was terminated or cannot be read.
+	Known bool   `json:"known"`
+	Lost  bool   `json:"lost"`
+	Memo  []byte `json:"memo,omitempty"` // the memo field that the pacer mirrors its orders in
+}
+
+// Pacer speaks to the fleet's pacer workflow.
+type Pacer interface {
+	// Claim asks whether one lease of the grant may be used.
+	Claim(ctx context.Context, c LeaseClaim) (Lease, error)
+	// Remember reads the memo of the pacer's run before the one given.
+	Remember(ctx context.Context, currentRunID string) (PacerMemory, error)
+}
+
+// LeaseClaim names the lease and who uses it.
+type LeaseClaim struct {
+	Number  int64
+	Cluster string
+	Binding string
+}
+
+// Lease is a claimed lease.
+type Lease struct {
+	// Remaining runs from a moment after Claim was called.
+	Remaining time.Duration
+	// NotBefore is how long the lease may not be used yet, counted from Claim's return:
+	// a pause that is too short for the pacer's timers is kept by whoever writes.
+	NotBefore time.Duration
+}
+
+// Monotonic measures how long something took on this worker, immune to changes of
+// the wall clock, frozen processes included.
+type Monotonic interface {
+	// Start begins a measurement; the returned function gives the time since.
+	Start() (since func() time.Duration)
+	// Wait lets time pass on the monotonic clock, never less than d, unless ctx ends first.
+	Wait(ctx context.Context, d time.Duration) error
+	// Now is the wall clock, for timestamps that are written, never for decisions.
+	Now() time.Time
+}
+
+// Meter counts what happened, after it happened.
+type Meter interface {
+	// Evicted counts one evict activity by its end; took is from due to end, 0 when not known.
+	Evicted(cluster, kind, result string, took time.Duration)
+	// Conflict counts a write that lost a race.
+	Conflict(kind string)
+	// Malformed counts an object that could not be understood.
+	Malformed(kind string)
+	// Blocked counts a pre-check or write that said no.
+	Blocked(reason failover.Reason)
+	// Paced publishes the newest judgement of the fleet.
+	Paced(p failover.Pace)
+}

@@ -1,0 +1,263 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// PreCheckRequest asks of a batch of due bindings whether there is somewhere to go.
+type PreCheckRequest struct {
+	Cluster string    `json:"cluster"`
+	Items   []Checked `json:"items"`
+	// Mode of the episode: only in enforce an Event tells why a binding stays.
+	Mode failover.Mode `json:"mode,omitempty"`
+	// Purge is the episode's purge mode where nobody named one.
+	Purge failover.PurgeMode `json:"purge,omitempty"`
+}
+
+// Checked names one binding.
+type Checked struct {
+	Key failover.BindingKey `json:"key"`
+	UID types.UID           `json:"uid,omitempty"`
+	// Purge is what the round has frozen of its purge mode: all of it once a check has
+	// told, and before that what stood on the binding itself (PurgeBySpec: in its spec).
+	Purge       failover.PurgeMode `json:"purge,omitempty"`
+	PurgeBySpec bool               `json:"purgeBySpec,omitempty"`
+	// Fence is what proves the old copy dead, as far as the episode knows.
+	Fence *failover.Fence `json:"fence,omitempty"`
+}
+
+// ask is what judgeMove needs beside the binding and the fleet.
+type ask struct {
+	frozen    failover.Policy // only its purge mode counts
+	byDefault failover.PurgeMode
+	fence     *failover.Fence
+	headroom  *failover.Headroom // nil where room does not decide
+}
+
+func (r PreCheckRequest) ask(item Checked) ask {
+	return ask{frozen: failover.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec}, byDefault: r.Purge, fence: item.Fence}
+}
+
+// CheckEnd is how a check of one binding came out.
+type CheckEnd string
+
+// The ends of a check.
+const (
+	CheckPass         CheckEnd = "pass"
+	CheckBlocked      CheckEnd = "blocked"
+	CheckNotTargeting CheckEnd = "notTargeting" // another hand moved it
+	CheckGone         CheckEnd = "gone"         // deleted, or another uid
+	CheckOptedOut     CheckEnd = "optedOut"
+	CheckFence        CheckEnd = "fence" // it would pass, once the old copy is proven dead
+)
+
+// Check is the answer for one binding.
+type Check struct {
+	Key        failover.BindingKey `json:"key"`
+	End        CheckEnd            `json:"end"`
+	Reason     failover.Reason     `json:"reason,omitempty"`
+	Message    string              `json:"message,omitempty"`
+	Candidates []string            `json:"candidates,omitempty"`
+	// Held tells that a hold task of ours for this cluster stands already.
+	Held bool `json:"held,omitempty"`
+	// Reschedule tells that the eviction must also set rescheduleTriggeredAt.
+	Reschedule bool `json:"reschedule,omitempty"`
+	// Dependents tells that others go where it goes: they are held first.
+	Dependents bool `json:"dependents,omitempty"`
+	// Swap names a former cluster that takes over again, nil for an ordinary eviction.
+	Swap *failover.Swap `json:"swap,omitempty"`
+	// Purge is how its old copy is to go; frozen for the round from the first check on.
+	Purge failover.PurgeMode `json:"purge,omitempty"`
+}
+
+// PreCheckResult has one Check per item, in order.
+type PreCheckResult struct {
+	Checks []Check `json:"checks"`
+}
+
+// PreCheck judges a batch against one reading of the fleet.
+func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckResult, error) {
+	fleet, err := a.Reader.Clusters(ctx)
+	if err != nil {
+		return PreCheckResult{}, classify("pre-check bindings of cluster", r.Cluster, err)
+	}
+	var out PreCheckResult
+	on := reading{fleet: fleet}
+	for _, item := range r.Items {
+		check, err := a.checkOne(ctx, r, item, &on)
+		if err != nil {
+			return PreCheckResult{}, classify("pre-check binding", item.Key.String(), err)
+		}
+		check.Key = item.Key
+		if check.End == CheckBlocked {
+			a.blocked(ctx, r, item, check)
+		}
+		out.Checks = append(out.Checks, check)
+	}
+	return out, nil
+}
+
+// reading is what a batch is judged against. What was promised is listed once, and
+// only for a binding that room decides about.
+type reading struct {
+	fleet []failover.Cluster
+	room  *failover.Headroom
+}
+
+func (a *Activities) checkOne(ctx context.Context, r PreCheckRequest, item Checked, on *reading) (Check, error) {
+	b, err := a.Reader.Binding(ctx, item.Key)
+	if errors.Is(err, failover.ErrGone) || (err == nil && item.UID != "" && b.UID != item.UID) {
+		return Check{End: CheckGone, Reason: failover.ReasonBindingGone}, nil
+	}
+	if err != nil {
+		return Check{}, err
+	}
+	if on.room == nil && failover.NeedsRoom(&b) {
+		if on.room, err = a.headroom(ctx); err != nil {
+			return Check{}, err
+		}
+	}
+	ask := r.ask(item)
+	ask.headroom = on.room
+	return a.judgeMove(ctx, &b, r.Cluster, on.fleet, ask)
+}
+
+// blocked counts a no, and in enforce tells whoever looks at the binding.
+func (a *Activities) blocked(ctx context.Context, r PreCheckRequest, item Checked, check Check) {
+	a.Meter.Blocked(check.Reason)
+	if !a.mayEnforce(r.Mode) {
+		return
+	}
+	a.Events.Record(ctx, Event{
+		Binding: &item.Key, UID: item.UID, Warning: true, Reason: "EvictWorkloadFromClusterBlocked",
+		Message: fmt.Sprintf("stays on %s: %s: %s (workflow %s)", r.Cluster, check.Reason, check.Message, workflowID(ctx)),
+	})
+}
+
+// judgeMove says whether this binding can leave the cluster now. The pre-check
+// and the write ask the same question of fresh state.
+func (a *Activities) judgeMove(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster, ask ask) (Check, error) {
+	check := Check{Key: b.Key}
+	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
+		check.Held = task.Owned()
+	} else if task != nil {
+		check.End, check.Reason = CheckBlocked, failover.ReasonForeignTask
+		check.Message = fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)
+		return check, nil
+	}
+	if b.Malformed != "" {
+		check.End, check.Reason, check.Message = CheckBlocked, failover.ReasonMalformed, b.Malformed
+		return check, nil
+	}
+	if _, at := b.Target(cluster); at < 0 || b.Deleting {
+		check.End, check.Reason = CheckNotTargeting, failover.ReasonNotTargeting
+		return check, nil
+	}
+	by, policy, err := a.surroundings(ctx, b, cluster, fleet)
+	if err != nil {
+		return check, err
+	}
+	if by != "" {
+		check.End, check.Reason, check.Message = CheckOptedOut, failover.ReasonOptedOut, by
+		return check, nil
+	}
+	check.Purge = failover.ResolvePurgeMode(ask.frozen, policy, ask.byDefault)
+	reason, why := failover.Unsupported(b, check.Purge)
+	if reason == failover.ReasonNone {
+		reason, why = failover.HeldForParents(b, cluster, check.Purge)
+	}
+	if reason != failover.ReasonNone {
+		check.End, check.Reason, check.Message = CheckBlocked, reason, why
+		return check, nil
+	}
+	check.Dependents = b.PropagateDeps && failover.DependenciesOf(b).Any()
+	return a.judgeWhere(ctx, failover.PreCheckInput{
+		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
+		RoomUnknownOK: a.Settings.RoomUnknownOK, Reserved: ask.headroom.For(b.Key, fleet),
+	}, ask.fence, check)
+}
+
+// judgeWhere looks for somewhere to go: back to a former cluster first, then anew.
+func (a *Activities) judgeWhere(ctx context.Context, in failover.PreCheckInput, fence *failover.Fence, check Check) (Check, error) {
+	if done, err := a.judgeSwap(ctx, in, &check); done || err != nil {
+		return check, err
+	}
+	return fenced(judgeTarget(in, check), in.Failing, in.Fleet, fence), nil
+}
+
+func judgeTarget(in failover.PreCheckInput, check Check) Check {
+	verdict := failover.PreCheck(in)
+	check.End, check.Reason, check.Message, check.Candidates = CheckPass, verdict.Reason, verdict.Message, verdict.Candidates
+	check.Reschedule = verdict.Reschedule
+	if !verdict.OK {
+		check.End = CheckBlocked
+	}
+	return check
+}
+
+// fenced holds a pass back that may not be used before the old copy is dead.
+func fenced(check Check, cluster string, fleet []failover.Cluster, fence *failover.Fence) Check {
+	source, _ := find(fleet, cluster, "")
+	if check.End != CheckPass || !failover.NeedsFence(check.Purge, source, fence) {
+		return check
+	}
+	v := failover.AwaitingFence(cluster, fence)
+	check.End, check.Reason, check.Message = CheckFence, v.Reason, v.Message
+	return check
+}
+
+// surroundings are the opt-outs around a binding, and its policy's purge mode.
+func (a *Activities) surroundings(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster) (string, failover.PurgeMode, error) {
+	if a.optedOutItself(b) {
+		return "by its own annotation or by config", "", nil
+	}
+	for _, c := range fleet {
+		if c.Name == cluster && failover.OptedOut(c.Annotations) {
+			return "by cluster " + cluster, "", nil
+		}
+	}
+	by, err := a.Reader.OptedOut(ctx, b)
+	if err != nil || by != "" {
+		return by, "", err
+	}
+	purge, err := a.Reader.PolicyPurgeMode(ctx, b)
+	return "", purge, err
+}
+
+// evacuating are the clusters that have a failover of their own past Suspected,
+// read off their taints: a triggering one, or our companion.
+func evacuating(fleet []failover.Cluster, but string) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range fleet {
+		hard, soft := failover.Triggering(c.Taints)
+		if c.Name != but && (len(hard)+len(soft) > 0 || standing(c.Taints, companion.Key, corev1.TaintEffectNoSchedule)) {
+			out[c.Name] = true
+		}
+	}
+	return out
+}
+
+// suspects are the clusters whose reports prove nothing: evacuating, not Ready,
+// or being deleted. A cluster that is not in the fleet at all is found by absence.
+func suspects(fleet []failover.Cluster, b *failover.Binding, but string) map[string]bool {
+	out := evacuating(fleet, but)
+	known := map[string]bool{}
+	for _, c := range fleet {
+		known[c.Name] = true
+		if !isReady(c) || c.Deleting {
+			out[c.Name] = true
+		}
+	}
+	for _, t := range b.Clusters {
+		if !known[t.Name] {
+			out[t.Name] = true
+		}
+	}
+	return out
+}

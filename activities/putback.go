@@ -1,0 +1,124 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// mayNotReturn re-reads what a plan cannot know: whether the cluster fails again,
+// whether the scheduler has answered, and for a put-back whether the former copy can
+// take over. True means that out holds the refusal.
+func (a *Activities) mayNotReturn(ctx context.Context, r RestoreRequest, b *failover.Binding, source failover.Cluster, out *ActResult) (bool, error) {
+	look := out.Look
+	if look.Placed.OK && !r.EvenIfPlaced && !r.PutBack {
+		out.refuse(failover.ReasonPlaced, "the scheduler has placed it elsewhere")
+		return true, nil
+	}
+	var why string
+	var err error
+	reason := failover.ReasonConditionsMatch
+	switch {
+	case r.PutBack:
+		reason = failover.ReasonPutBackRefused
+		why, err = a.cannotTakeBack(ctx, r, b, source)
+	case !r.EvenIfFailing:
+		why, err = a.failing(ctx, source)
+	}
+	if err != nil {
+		return true, err
+	}
+	if why != "" {
+		out.refuse(reason, why)
+		return true, nil
+	}
+	if !look.Answered.OK && !look.Placed.OK {
+		out.refuse(failover.ReasonRestoreUnanswered, look.Answered.Message)
+		return true, nil
+	}
+	return false, nil
+}
+
+// failing says why the cluster counts as failing now, empty when it does not: a
+// taint of others moves bindings, or a rule whose taint would matches.
+func (a *Activities) failing(ctx context.Context, c failover.Cluster) (string, error) {
+	if failover.OptedOut(c.Annotations) {
+		return "", nil
+	}
+	if foreign := failover.Foreign(c); len(foreign) > 0 {
+		return fmt.Sprintf("%s carries %s again", c.Name, foreign[0].ToString()), nil
+	}
+	if c.Drain != nil {
+		return c.Name + " is being drained", nil
+	}
+	rules, err := a.Reader.Rules(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range failover.Observe(rules, c, failover.FactOf(c)) {
+		if o.Match == failover.Matches && failover.Triggers(o.Taint.Effect) {
+			return fmt.Sprintf("%s fails again by rule %s", c.Name, o.Rule), nil
+		}
+	}
+	return "", nil
+}
+
+// cannotTakeBack says why the former cluster must not become a target in place of
+// the new ones, empty when it may: Karmada has deleted its copy, or it could not run it.
+func (a *Activities) cannotTakeBack(ctx context.Context, r RestoreRequest, b *failover.Binding, source failover.Cluster) (string, error) {
+	task, _ := b.TaskFor(r.Cluster)
+	if task.PurgeMode == failover.PurgeDirectly {
+		return "purge mode Directly: Karmada has begun to delete the old copy", nil
+	}
+	if r.OursGo && !r.Stopped {
+		if why, err := a.failing(ctx, source); err != nil || why != "" {
+			return why, err
+		}
+	}
+	if why := unfit(source, r.OursGo); why != "" {
+		return why, nil
+	}
+	return a.oldCopyGone(ctx, b, r.Cluster, r.OldWork)
+}
+
+// unfit says what about a former cluster stands against its taking over again,
+// empty when nothing does. oursGo: our own taints go with the same act.
+func unfit(c failover.Cluster, oursGo bool) string {
+	if c.Deleting || !isReady(c) {
+		return c.Name + " is not Ready"
+	}
+	hard, soft := failover.Triggering(c.Taints)
+	for _, t := range append(hard, soft...) {
+		if !oursGo || !failover.OursAdded(c, t) {
+			return fmt.Sprintf("%s carries taint %s", c.Name, t.ToString())
+		}
+	}
+	return ""
+}
+
+// oldCopyGone says that the held copy does not stand any more, empty when it does.
+func (a *Activities) oldCopyGone(ctx context.Context, b *failover.Binding, cluster string, known *failover.Work) (string, error) {
+	work, err := a.Reader.WorkOf(ctx, b, cluster)
+	switch {
+	case errors.Is(err, failover.ErrGone):
+		return "its old copy on " + cluster + " is gone", nil
+	case err != nil:
+		return "", err
+	case work.Deleting:
+		return "its old copy on " + cluster + " is being deleted", nil
+	case known != nil && work.UID != known.UID:
+		return "its copy on " + cluster + " is another one than was held", nil
+	}
+	return "", nil
+}
+
+// baseline is the measure of what follows; where the eviction's answer was lost it
+// is read off our hold task.
+func (r MoveRef) baseline(b *failover.Binding) failover.Baseline {
+	if len(r.Baseline.Clusters) > 0 {
+		return r.Baseline
+	}
+	return failover.BaselineFrom(b, r.Cluster)
+}

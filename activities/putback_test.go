@@ -1,0 +1,118 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.9-29, R4.9-30, R4.9-31.
+func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*bench, *activities.RestoreRequest)
+		reason  failover.Reason
+	}{
+		"it can": {func(*bench, *activities.RestoreRequest) {}, failover.ReasonWritten},
+		"not Ready": {
+			func(b *bench, _ *activities.RestoreRequest) { b.world.SetReady("m1", false) }, failover.ReasonPutBackRefused,
+		},
+		"our taint does not go with it": {
+			func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }, failover.ReasonPutBackRefused,
+		},
+		"a rule asks for our taint again": {
+			func(b *bench, r *activities.RestoreRequest) {
+				r.Stopped = false
+				b.world.AddRule(failover.Rule{
+					Name:            "quick",
+					MatchConditions: []failover.MatchCondition{{ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}},
+					Taints:          []failover.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
+				})
+			}, failover.ReasonPutBackRefused,
+		},
+		"another hand's taint": {
+			func(b *bench, _ *activities.RestoreRequest) {
+				b.world.PutTaint("m1", corev1.Taint{Key: "x", Effect: corev1.TaintEffectNoExecute})
+			}, failover.ReasonPutBackRefused,
+		},
+		"its old Work is gone": {
+			func(b *bench, _ *activities.RestoreRequest) { b.world.DropWork("karmada-es-m1", "shop-app") }, failover.ReasonPutBackRefused,
+		},
+		"its old Work is going": {
+			func(b *bench, r *activities.RestoreRequest) {
+				b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "shop-app", Cluster: "m1", UID: r.OldWork.UID, Deleting: true})
+			}, failover.ReasonPutBackRefused,
+		},
+		"another Work took its place": {
+			func(_ *bench, r *activities.RestoreRequest) { r.OldWork.UID = "older" }, failover.ReasonPutBackRefused,
+		},
+		"Directly": {
+			func(b *bench, r *activities.RestoreRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks[0].PurgeMode = failover.PurgeDirectly })
+			}, failover.ReasonPutBackRefused,
+		},
+		"nobody knows where it was": {
+			func(b *bench, r *activities.RestoreRequest) {
+				r.Baseline = failover.Baseline{}
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks[0].ClustersBeforeFailover = nil })
+			}, failover.ReasonPutBackRefused,
+		},
+		"the task alone knows where it was": {
+			func(_ *bench, r *activities.RestoreRequest) { r.Baseline = failover.Baseline{} }, failover.ReasonWritten,
+		},
+		"another patch of the scheduler is on its way": {
+			func(b *bench, r *activities.RestoreRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Generation += 2 })
+				r.Generation = 99
+			}, failover.ReasonRestoreUnanswered,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			evicted := b.evict()
+			ref := b.ref(evicted)
+			b.pass(20e9)
+			b.world.SetReady("m1", true)
+			r := activities.RestoreRequest{MoveRef: ref, PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true, OldWork: evicted.OldWork}
+			c.arrange(b, &r)
+			out := must[activities.ActResult](b, activities.NameRestore, r)
+			require.Equal(t, c.reason, out.Reason, "%+v", out)
+			after := b.world.Peek(ref.Key)
+			if c.reason != failover.ReasonWritten {
+				require.Empty(t, b.world.Log("restore"))
+				require.Equal(t, "m2", after.Clusters[0].Name)
+				return
+			}
+			require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, after.Clusters, "one write: it is back and the new one is out")
+			require.Empty(t, after.Tasks)
+			require.Len(t, b.world.Log("restore"), 1)
+		})
+	}
+}
+
+func TestARestoreStopsWhereTheClusterFailsAgain(t *testing.T) {
+	b, ref := unplaced(t)
+	b.world.SetReady("m1", false)
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	require.Equal(t, failover.ReasonConditionsMatch, out.Reason)
+	b.world.SetReady("m1", true)
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	require.Equal(t, failover.ReasonConditionsMatch, out.Reason)
+	require.Empty(t, b.world.Log("restore"))
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref, EvenIfFailing: true})
+	require.Equal(t, activities.ActDone, out.End, "a human who cancels has his way")
+}
+
+func TestAReleaseOnAHumansOrderNeverTakesTheLastCopy(t *testing.T) {
+	b, ref := unplaced(t)
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, Ordered: true})
+	require.Equal(t, activities.ActRefused, out.End)
+	require.Len(t, b.world.Peek(ref.Key).Tasks, 1)
+	b, ref = moved(t)
+	out = must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, Ordered: true})
+	require.Equal(t, activities.ActDone, out.End)
+}

@@ -1,0 +1,105 @@
+package activities
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Settings is the worker's own config as plain values. Activities read it; what
+// a workflow needs of it arrives as [Terms] in an activity's result, so that
+// history records it.
+type Settings struct {
+	// Instance prefixes every workflow id, empty for none.
+	Instance string
+	// Terms are handed to episodes when they begin.
+	Terms Terms
+	// ModeExceptions are the clusters whose mode is not that of Terms.
+	ModeExceptions failover.ModeExceptions
+	// Pace bounds evictions fleet-wide.
+	Pace failover.PaceConfig
+	// DefaultTolerations stand in for bindings without any.
+	DefaultTolerations []corev1.Toleration
+	// ExcludeNamespaces opt whole namespaces out.
+	ExcludeNamespaces []string
+	// RoomUnknownOK lets a cluster of unknown capacity count as having room.
+	RoomUnknownOK bool
+}
+
+// Terms are what an episode freezes of the config when it begins.
+type Terms struct {
+	Mode failover.Mode `json:"mode"`
+	// InFlight bounds migrations from Checking to Placing, Waiting those that wait for health.
+	InFlight int `json:"inFlight"`
+	Waiting  int `json:"waiting"`
+	// Purge is the purge mode of bindings that name none.
+	Purge failover.PurgeMode `json:"purge,omitempty"`
+	// MinHealthy is how long health must hold; Detection how long it must hold where the
+	// source cluster is Ready, for Ready lags death.
+	MinHealthy time.Duration `json:"minHealthy"`
+	Detection  time.Duration `json:"detection"`
+	// Plugins prove new copies healthy; Fences are plug-ins that prove old ones dead.
+	Plugins failover.Plugins  `json:"plugins,omitzero"`
+	Fences  []failover.Plugin `json:"fences,omitempty"`
+	// Probe lets a fresh probe of each target stand in for Detection.
+	Probe bool `json:"probe,omitempty"`
+	// GracefulTimeout raises needs-attention on a migration; it deletes nothing.
+	GracefulTimeout time.Duration `json:"gracefulTimeout"`
+	// RestoreWait is how long a restore may delay the untaint.
+	RestoreWait time.Duration `json:"restoreWait"`
+	// ClusterPoll and HealthPoll are the slow safety polls behind the signals.
+	ClusterPoll time.Duration `json:"clusterPoll"`
+	HealthPoll  time.Duration `json:"healthPoll"`
+	// AskAgain is how often a grant request is repeated until it is answered.
+	AskAgain time.Duration `json:"askAgain"`
+	// Recheck is the first back-off of a blocked binding; it doubles up to 8 times this.
+	Recheck time.Duration `json:"recheck"`
+	// Relist is how often the affected set is listed anew.
+	Relist time.Duration `json:"relist"`
+	// DebtWait is how long an otherwise finished episode waits for purge debt before it
+	// hands it over in its report.
+	DebtWait time.Duration `json:"debtWait"`
+	// FreezeWhenHalted stops toleration clocks while the pacer is halted.
+	FreezeWhenHalted bool `json:"freezeWhenHalted"`
+	// ObserveRate is the pace that observe simulates, in evictions per second; 0 is
+	// unlimited. It is filled in from the pace section.
+	ObserveRate float64 `json:"observeRate,omitempty"`
+	// HistoryEvents is the history length that makes a workflow continue as new;
+	// 0 leaves it to the server's suggestion.
+	HistoryEvents int `json:"historyEvents,omitempty"`
+}
+
+// DefaultTerms are the defaults of the config.
+func DefaultTerms() Terms {
+	return Terms{
+		Mode:             failover.ModeObserve,
+		InFlight:         300,
+		Waiting:          1500,
+		Purge:            failover.PurgeGracefully,
+		MinHealthy:       10 * time.Second,
+		Detection:        90 * time.Second,
+		GracefulTimeout:  15 * time.Minute,
+		RestoreWait:      30 * time.Second,
+		ClusterPoll:      30 * time.Second,
+		HealthPoll:       30 * time.Second,
+		AskAgain:         20 * time.Second,
+		Recheck:          15 * time.Second,
+		Relist:           60 * time.Second,
+		DebtWait:         2 * time.Minute,
+		FreezeWhenHalted: true,
+	}
+}
+
+// DefaultPace are the defaults of the config's pace section.
+func DefaultPace() failover.PaceConfig {
+	return failover.PaceConfig{
+		EvictionRate:       0.5,
+		UnhealthyThreshold: 0.55,
+		SecondaryRate:      0.1,
+		LargeFleet:         10,
+		MovesPerHour:       3,
+		LeaseDuration:      10 * time.Second,
+		UnlimitedChunk:     50,
+	}
+}

@@ -1,0 +1,168 @@
+package activities_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const downKey = "failover.example.org/down"
+
+// bench runs single activities over a world in memory, on a clock that tests move.
+type bench struct {
+	t     *testing.T
+	world *world.World
+	now   time.Time
+	acts  *activities.Activities
+	env   *testsuite.TestActivityEnvironment
+	// claim answers every claim; claims counts them.
+	claim    func() (time.Duration, error)
+	early    time.Duration // how long a claimed lease may not be used yet
+	claims   []activities.LeaseClaim
+	memory   activities.PacerMemory
+	lost     error
+	optedOut string
+	purge    failover.PurgeMode
+}
+
+func (b *bench) Claim(_ context.Context, c activities.LeaseClaim) (activities.Lease, error) {
+	b.claims = append(b.claims, c)
+	left, err := b.claim()
+	return activities.Lease{Remaining: left, NotBefore: b.early}, err
+}
+
+func (b *bench) Remember(context.Context, string) (activities.PacerMemory, error) {
+	return b.memory, b.lost
+}
+
+// around is the world, with what surrounds bindings said by the bench.
+type around struct {
+	*world.World
+	b *bench
+}
+
+func (a around) OptedOut(context.Context, *failover.Binding) (string, error) {
+	return a.b.optedOut, nil
+}
+
+func (a around) PolicyPurgeMode(context.Context, *failover.Binding) (failover.PurgeMode, error) {
+	return a.b.purge, nil
+}
+
+// newBench has clusters m1 (failing, tainted by us), m2 and m3, and one binding on m1.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, now: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)}
+	b.claim = func() (time.Duration, error) { return 10 * time.Second, nil }
+	b.world = world.New(func() time.Time { return b.now })
+	for _, name := range []string{"m1", "m2", "m3"} {
+		b.world.AddCluster(name)
+	}
+	b.world.AddRule(failover.Rule{
+		Name: "not-ready",
+		MatchConditions: []failover.MatchCondition{{
+			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		}},
+		Taints: []failover.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute}},
+	})
+	b.bind("app")
+	settings := activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
+	settings.Terms.Mode = failover.ModeEnforce
+	b.acts = &activities.Activities{
+		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Pacer: b,
+		Clock: world.Clock{W: b.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: settings,
+	}
+	suite := &testsuite.WorkflowTestSuite{}
+	b.env = suite.NewTestActivityEnvironment()
+	b.acts.Register(b.env)
+	return b
+}
+
+func appKey(name string) failover.BindingKey {
+	return failover.BindingKey{Namespace: "shop", Name: name}
+}
+
+func (b *bench) bind(name string, edit ...func(*failover.Binding)) {
+	x := failover.Binding{
+		Key: appKey(name), Replicas: 2, SchedulerName: failover.DefaultSchedulerName,
+		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
+		Placement: &failover.Placement{
+			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{"m1", "m2"}},
+			SpreadConstraints: []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}},
+			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+		},
+		Clusters: []failover.TargetCluster{{Name: "m1", Replicas: 2}},
+	}
+	for _, e := range edit {
+		e(&x)
+	}
+	b.world.AddBinding(x)
+}
+
+// do runs one activity and returns its typed result.
+func do[R any](b *bench, name string, request any) (R, error) {
+	b.t.Helper()
+	var out R
+	value, err := b.env.ExecuteActivity(name, request)
+	if err != nil {
+		return out, err
+	}
+	require.NoError(b.t, value.Get(&out))
+	return out, nil
+}
+
+func must[R any](b *bench, name string, request any) R {
+	b.t.Helper()
+	out, err := do[R](b, name, request)
+	require.NoError(b.t, err)
+	return out
+}
+
+// fail lets m1 fail and has it tainted by us, as an episode would.
+func (b *bench) fail() {
+	b.t.Helper()
+	b.world.SetReady("m1", false)
+	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+	})
+	require.Len(b.t, r.Ours, 2)
+}
+
+func (b *bench) ripe() []failover.RuleObservation {
+	return []failover.RuleObservation{{
+		Rule: "not-ready", Match: failover.Matches, Taint: failover.RuleTaint{Key: downKey, Effect: corev1.TaintEffectNoExecute},
+	}}
+}
+
+func (b *bench) evictRequest() activities.EvictRequest {
+	return activities.EvictRequest{
+		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: failover.ModeEnforce, Lease: 7, Owner: "owner-1",
+	}
+}
+
+func (b *bench) evict() activities.EvictResult {
+	b.t.Helper()
+	return must[activities.EvictResult](b, activities.NameEvict, b.evictRequest())
+}
+
+// ref is the migration after a written eviction.
+func (b *bench) ref(out activities.EvictResult) activities.MoveRef {
+	return activities.MoveRef{
+		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: failover.ModeEnforce, Owner: "owner-1",
+		Baseline: out.Baseline, Generation: out.Generation, Written: b.now,
+	}
+}
+
+// pass moves the clock and lets the world follow.
+func (b *bench) pass(d time.Duration) {
+	b.now = b.now.Add(d)
+	b.world.Advance()
+}

@@ -1,0 +1,231 @@
+package config
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Config is the whole configuration. What each key means and may be stands in
+// one place, the table in keys.go; `lifeboat config print` shows it.
+type Config struct {
+	Instance   string
+	Mode       failover.Mode
+	Modes      failover.ModeExceptions
+	TaskQueue  string
+	UIURL      string
+	Kubernetes Kubernetes
+	Pace       failover.PaceConfig
+	Windows    Windows
+	Defaults   Defaults
+	Health     Health
+	// EvictPlugins prove new copies healthy, by EvictPluginsMode; FencePlugins prove the
+	// old copies of a silent cluster dead.
+	EvictPlugins     []failover.Plugin
+	EvictPluginsMode failover.PluginsMode
+	FencePlugins     []failover.Plugin
+	Recovery         Recovery
+	Capacity         Capacity
+	Drain            Drain
+	Rules            Rules
+	Witness          Witness
+	Selectors        Selectors
+	Workflow         Workflow
+	Starter          Starter
+	Worker           Worker
+	Listen           Listen
+	Log              Log
+}
+
+// Acts is enforce when any cluster may be handled so, else observe: what a process
+// must be able to do.
+func (c Config) Acts() failover.Mode {
+	if c.Modes.MayEnforce(c.Mode) {
+		return failover.ModeEnforce
+	}
+	return failover.ModeObserve
+}
+
+// Kubernetes says how to reach the Karmada API server. Empty strings follow kubectl's own order:
+// $KUBECONFIG, ~/.kube/config, the service account of the pod.
+type Kubernetes struct {
+	Kubeconfig string
+	Context    string
+	QPS        float64
+	Burst      int
+}
+
+// Windows bound how many migrations of one cluster are open at once.
+type Windows struct {
+	InFlight int
+	Waiting  int
+}
+
+// Defaults apply to bindings that say nothing themselves.
+type Defaults struct {
+	Tolerations []corev1.Toleration
+	PurgeMode   failover.PurgeMode
+}
+
+// Health says what proves a new copy, and how long one waits for it.
+type Health struct {
+	MinHealthy      time.Duration
+	Detection       time.Duration
+	PollInterval    time.Duration
+	GracefulTimeout time.Duration
+	Probe           Probe
+}
+
+// Probe is how a target cluster is asked whether it is alive before the old copy goes.
+type Probe string
+
+// The ways to probe: not at all, through the Karmada API server's clusters/proxy, or
+// at the address in the Cluster's spec.apiEndpoint.
+const (
+	ProbeNone     Probe = "none"
+	ProbeProxy    Probe = "proxy"
+	ProbeEndpoint Probe = "endpoint"
+)
+
+// Plugins are the evict plug-ins with their mode.
+func (c Config) Plugins() failover.Plugins {
+	return failover.Plugins{List: c.EvictPlugins, Mode: c.EvictPluginsMode}
+}
+
+// Recovery says what happens around the end of a failure.
+type Recovery struct {
+	RestoreWait             time.Duration
+	FreezeTolerationsHalted bool
+}
+
+// Capacity says how room on a target is judged.
+type Capacity struct {
+	UnknownIsRoom bool
+}
+
+// Drain says when a cluster is emptied without an order.
+type Drain struct {
+	OnDeletion failover.DeletionPolicy
+}
+
+// Rules says which sources of taints are honoured beside ClusterTaintRules.
+type Rules struct {
+	KarmadaPolicies bool
+	// AddOnMatch and RemoveOnMismatch are the windows of ClusterTaintPolicies that name none.
+	AddOnMatch       time.Duration
+	RemoveOnMismatch time.Duration
+}
+
+// Witness is the starter's own probe of the members. A rule asks for it.
+type Witness struct {
+	Enabled          bool
+	Interval         time.Duration
+	Timeout          time.Duration
+	FailureThreshold int
+	SuccessThreshold int
+}
+
+// Selectors opt out what needs no annotation of its own.
+type Selectors struct {
+	ExcludeNamespaces []string
+}
+
+// Workflow tunes the workflows themselves.
+type Workflow struct {
+	PollInterval  time.Duration
+	AskAgain      time.Duration
+	Recheck       time.Duration
+	Relist        time.Duration
+	DebtWait      time.Duration
+	HistoryEvents int
+}
+
+// Starter tunes `lifeboat watch`.
+type Starter struct {
+	ResyncInterval time.Duration
+	Coalesce       time.Duration
+	LeaderElection LeaderElection
+}
+
+// LeaderElection is the Lease that lets one starter of several watch.
+type LeaderElection struct {
+	Enabled       bool
+	Namespace     string
+	LeaseDuration time.Duration
+	RenewDeadline time.Duration
+	RetryPeriod   time.Duration
+}
+
+// Worker tunes lifeboat-worker.
+type Worker struct {
+	StopTimeout time.Duration
+}
+
+// Listen says where /metrics, /healthz and /readyz are served.
+type Listen struct {
+	Address string
+}
+
+// Log says how logs are written, always to standard error.
+type Log struct {
+	Level  string
+	Format string
+}
+
+// Default is the configuration where nothing is configured.
+func Default() Config {
+	return Config{
+		Mode:       failover.ModeObserve,
+		TaskQueue:  "lifeboat",
+		Kubernetes: Kubernetes{QPS: 50, Burst: 100},
+		Pace: failover.PaceConfig{
+			EvictionRate:       0.5,
+			UnhealthyThreshold: 0.55,
+			SecondaryRate:      0.1,
+			LargeFleet:         10,
+			MovesPerHour:       3,
+			LeaseDuration:      10 * time.Second,
+			UnlimitedChunk:     50,
+		},
+		Windows:  Windows{InFlight: 300, Waiting: 1500},
+		Defaults: Defaults{PurgeMode: failover.PurgeGracefully},
+		Health: Health{
+			MinHealthy:      10 * time.Second,
+			Detection:       90 * time.Second,
+			PollInterval:    30 * time.Second,
+			GracefulTimeout: 15 * time.Minute,
+			Probe:           ProbeNone,
+		},
+		Rules: Rules{
+			KarmadaPolicies: true, AddOnMatch: failover.DefaultAddOnMatch, RemoveOnMismatch: failover.DefaultRemoveOnMismatch,
+		},
+		Witness:          Witness{Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
+		EvictPlugins:     []failover.Plugin{{Name: failover.PluginResourceHealth}},
+		EvictPluginsMode: failover.PluginsAny,
+		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
+		Drain:            Drain{OnDeletion: failover.DeletionIgnore},
+		Workflow: Workflow{
+			PollInterval:  30 * time.Second,
+			AskAgain:      20 * time.Second,
+			Recheck:       15 * time.Second,
+			Relist:        time.Minute,
+			DebtWait:      2 * time.Minute,
+			HistoryEvents: 3500,
+		},
+		Starter: Starter{
+			ResyncInterval: 30 * time.Second,
+			Coalesce:       time.Second,
+			LeaderElection: LeaderElection{
+				Enabled:       true,
+				Namespace:     "default",
+				LeaseDuration: 15 * time.Second,
+				RenewDeadline: 10 * time.Second,
+				RetryPeriod:   2 * time.Second,
+			},
+		},
+		Worker: Worker{StopTimeout: 20 * time.Second},
+		Listen: Listen{Address: "127.0.0.1:0"},
+		Log:    Log{Level: "info", Format: "text"},
+	}
+}

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// alone removes what the machine running the test has set.
+func alone(t *testing.T) {
+	t.Helper()
+	for _, entry := range os.Environ() {
+		if name, content, _ := strings.Cut(entry, "="); strings.HasPrefix(name, envPrefix) {
+			t.Setenv(name, content) // restores it afterwards
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
+}
+
+func write(t *testing.T, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "lifeboat.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+	return file
+}
+
+func TestNothingConfiguredIsTheDefault(t *testing.T) {
+	alone(t)
+	c, err := Load(Sources{})
+	require.NoError(t, err)
+	require.Equal(t, Default(), c)
+}
+
+// Rules: R4.15-1, R4.15-8.
+func TestOnlyWhatIsNamedIsEnforced(t *testing.T) {
+	alone(t)
+	require.Equal(t, failover.ModeObserve, Default().Mode)
+	require.Equal(t, failover.ModeObserve, Default().Acts())
+	c, err := Load(Sources{File: write(t, "modes:\n  enforce: [m1]\n  enforceSelector: tier=gold\n  observe: [m2]\n")})
+	require.NoError(t, err)
+	require.Equal(t, failover.ModeObserve, c.Mode)
+	require.Equal(t, failover.ModeEnforce, c.Acts(), "the process must be able to act")
+	for name, want := range map[string]failover.Mode{"m1": failover.ModeEnforce, "m2": failover.ModeObserve, "m3": failover.ModeObserve} {
+		require.Equal(t, want, c.Modes.Of(failover.Cluster{Name: name}, c.Mode), name)
+	}
+	gold := failover.Cluster{Name: "m4", Labels: map[string]string{"tier": "gold"}}
+	require.Equal(t, failover.ModeEnforce, c.Modes.Of(gold, c.Mode))
+}
+
+func TestEveryDefaultIsAllowed(t *testing.T) {
+	c := Default()
+	before := c.Tree()
+	for _, k := range c.keys() {
+		require.True(t, k.set(k.get()), "%s = %v, want %s", k.Name, k.get(), k.Want)
+	}
+	require.Equal(t, before, c.Tree())
+	require.Empty(t, c.contradictions())
+}
+
+func TestThePrintedDefaultsReadBack(t *testing.T) {
+	alone(t)
+	var out strings.Builder
+	require.NoError(t, Default().PrintYAML(&out))
+	c, err := Load(Sources{File: write(t, out.String())})
+	require.NoError(t, err)
+	require.Equal(t, Default().Tree(), c.Tree())
+}
+
+func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
+	alone(t)
+	t.Setenv("LIFEBOAT_PACE_EVICTION_RATE", "2")
+	t.Setenv("LIFEBOAT_WINDOWS_IN_FLIGHT", "20")
+	c, err := Load(Sources{
+		File: write(t, "pace: {evictionRate: 1, leaseDuration: 5s}\nwindows: {inFlight: 10}\n"),
+		Set:  []string{"windows.inFlight=30"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, 5*time.Second, c.Pace.LeaseDuration)
+	require.InDelta(t, 2, c.Pace.EvictionRate, 0)
+	require.Equal(t, 30, c.Windows.InFlight)
+}
+
+func TestTheFileIsNamedByTheEnvironmentWhereNoFlagDoes(t *testing.T) {
+	alone(t)
+	t.Setenv(FileVariable, write(t, "instance: eu\n"))
+	c, err := Load(Sources{})
+	require.NoError(t, err)
+	require.Equal(t, "eu", c.Instance)
+}
+
+func TestListsComeFromFileAndEnvironment(t *testing.T) {
+	alone(t)
+	t.Setenv("LIFEBOAT_SELECTORS_EXCLUDE_NAMESPACES", "kube-system, tools")
+	c, err := Load(Sources{File: write(t, `
+defaults:
+  tolerations:
+  - {key: cluster.karmada.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
+`)})
+	require.NoError(t, err)
+	seconds := int64(300)
+	require.Equal(t, []corev1.Toleration{{
+		Key: "cluster.karmada.io/not-ready", Operator: corev1.TolerationOpExists,
+		Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+	}}, c.Defaults.Tolerations)
+	require.Equal(t, []string{"kube-system", "tools"}, c.Selectors.ExcludeNamespaces)
+}
+
+func TestEveryProblemIsNamedAtOnce(t *testing.T) {
+	alone(t)
+	t.Setenv("LIFEBOAT_PACE_EVICTION_RATE", "fast")
+	t.Setenv("LIFEBOAT_MOOD", "good")
+	_, err := Load(Sources{
+		File: write(t, `
+mode: dry-run
+pace: {evictonRate: 1, unhealthyThreshold: 1.5, leaseDuration: 10}
+windows: 5
+rules: {karmadaPolicies: perhaps, addOnMatch: -1s}
+starter: {leaderElection: {leaseDuration: 5s}}
+`),
+		Set: []string{"windows.inflight=3", "health.minHealthy"},
+	})
+	var problems Problems
+	require.ErrorAs(t, err, &problems)
+	message := err.Error()
+	for _, want := range []string{
+		`mode = "dry-run" (from `, `want observe or enforce`,
+		`pace.evictonRate = 1 (from `,
+		`pace.evictionRate = "fast" (from LIFEBOAT_PACE_EVICTION_RATE): want a number from 0 to 1000, or unlimited`,
+		`pace.unhealthyThreshold = 1.5`, `want a number from 0.01 to 1`,
+		`pace.leaseDuration = 10 (from `, `want a duration from 1s to 1m`,
+		`windows = 5`, `want a section`,
+		`rules.karmadaPolicies = "perhaps" (from `, `rules.addOnMatch = "-1s" (from `,
+		`starter.leaderElection.renewDeadline = 10s: must be shorter than starter.leaderElection.leaseDuration = 5s`,
+		`LIFEBOAT_MOOD = "good" (from the environment): no key has this variable`,
+		`windows.inflight = "3" (from the command line): unknown key, did you mean windows.inFlight?`,
+		`health.minHealthy = "" (from the command line): want key=value`,
+	} {
+		require.Contains(t, message, want)
+	}
+	require.Len(t, problems, 12)
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	for pair, want := range map[string]string{
+		"pace.evictionRate=NaN":                          "want a number from 0 to 1000, or unlimited",
+		"pace.evictionRate=-1":                           "want a number from 0 to 1000",
+		"pace.unlimitedChunk=1.5":                        "want a whole number",
+		"health.minHealthy=20m":                          "must be shorter than health.gracefulTimeout = 15m",
+		"health.detection=1h":                            "must be shorter than health.gracefulTimeout = 15m",
+		"windows.waiting=1800":                           "it exceeds 1900 in all",
+		"kubernetes.burst=10":                            "must not be below kubernetes.qps = 50",
+		"defaults.purgeMode=Softly":                      "want Gracefully or Directly or Never",
+		"defaults.tolerations=[{operator: Equal}]":       "want a list of {key",
+		"defaults.tolerations=[{kee: a}]":                "want a list of {key",
+		"defaults.tolerations=[{key: a, effect: Never}]": "want a list of {key",
+		"modes.enforce=Member_1":                         "want a list of Kubernetes names",
+		"modes.observeSelector=tier in":                  "want nothing, or a label selector",
+		"selectors.excludeNamespaces=Kube_System":        "want a list of Kubernetes names",
+		"listen.address=localhost":                       "want host:port",
+		"listen.address=:99999":                          "want host:port",
+		"instance=EU West":                               "want nothing, or up to 40",
+		"uiURL=ui.example":                               "want nothing, or a URL",
+		"log.level=loud":                                 "want debug or info or warn or error",
+		"starter.leaderElection.enabled=yes":             "want true or false",
+		"starter.leaderElection.retryPeriod=9s":          "1.2 times it must be shorter",
+	} {
+		t.Run(pair, func(t *testing.T) {
+			alone(t)
+			_, err := Load(Sources{Set: []string{pair}})
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
+func TestAnUnlimitedRateIsAllowedAndPrinted(t *testing.T) {
+	alone(t)
+	c, err := Load(Sources{Set: []string{"pace.evictionRate=unlimited"}})
+	require.NoError(t, err)
+	require.True(t, c.Pace.Unlimited)
+	var out strings.Builder
+	require.NoError(t, c.PrintJSON(&out))
+	require.Contains(t, out.String(), `"evictionRate": "unlimited"`)
+}
+
+func TestAFileThatIsNoYAMLOrRepeatsAKeyIsRefused(t *testing.T) {
+	alone(t)
+	for _, content := range []string{"mode: [", "mode: observe\nmode: enforce\n", "- a list\n"} {
+		_, err := Load(Sources{File: write(t, content)})
+		require.ErrorContains(t, err, "read configuration", content)
+	}
+	_, err := Load(Sources{File: filepath.Join(t.TempDir(), "absent.yaml")})
+	require.ErrorContains(t, err, "read configuration")
+}
+
+func TestVariablesOfAKubernetesServiceAreNotOurs(t *testing.T) {
+	alone(t)
+	t.Setenv("LIFEBOAT_WORKER_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("LIFEBOAT_WORKER_PORT_9090_TCP_ADDR", "10.0.0.1")
+	_, err := Load(Sources{})
+	require.NoError(t, err)
+}
+
+func TestTheVariableOfAKey(t *testing.T) {
+	require.Equal(t, "LIFEBOAT_PACE_EVICTION_RATE", variable("pace.evictionRate"))
+	require.Equal(t, "LIFEBOAT_UI_URL", variable("uiURL"))
+	require.Equal(t, "LIFEBOAT_KUBERNETES_QPS", variable("kubernetes.qps"))
+}
+
+func TestTheOperatorIsNamedWithTheMachine(t *testing.T) {
+	t.Setenv("USER", "ada")
+	require.Equal(t, "ada@"+Host(), Operator())
+}

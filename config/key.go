@@ -1,0 +1,267 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+)
+
+// key is one configurable value.
+type key struct {
+	Name string // canonical path, as in the file
+	Want string // what is allowed, to follow "want "
+	Doc  string
+	set  func(raw any) bool // false: not allowed, nothing changed
+	get  func() any
+}
+
+// pattern is what a text may look like, and how to say it.
+type pattern struct {
+	shape *regexp.Regexp
+	want  string
+}
+
+var (
+	anyText         = pattern{regexp.MustCompile(`^.*$`), "a text"}
+	instancePattern = pattern{
+		regexp.MustCompile(`^([a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$`),
+		"nothing, or up to 40 of a-z, 0-9 and -",
+	}
+	queuePattern = pattern{regexp.MustCompile(`^[A-Za-z0-9][-._/A-Za-z0-9]{0,199}$`), "a task queue name of up to 200 characters"}
+	urlPattern   = pattern{regexp.MustCompile(`^(https?://[^\s]+)?$`), "nothing, or a URL such as http://127.0.0.1:8233"}
+	namePattern  = pattern{regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`), "a Kubernetes name (up to 63 of a-z, 0-9 and -)"}
+)
+
+// scalar is the text of a value from a file, the environment or a flag; a list or
+// section is none.
+func scalar(raw any) (string, bool) {
+	switch raw.(type) {
+	case nil, map[string]any, []any, []string:
+		return "", false
+	default:
+		return strings.TrimSpace(fmt.Sprint(raw)), true
+	}
+}
+
+// parsed builds a key whose value is a scalar that parse understands.
+func parsed[T any](target *T, parse func(string) (T, bool), show func(T) any) (set func(any) bool, get func() any) {
+	set = func(raw any) bool {
+		s, ok := scalar(raw)
+		if !ok {
+			return false
+		}
+		value, ok := parse(s)
+		if ok {
+			*target = value
+		}
+		return ok
+	}
+	return set, func() any { return show(*target) }
+}
+
+func same[T any](v T) any { return v }
+
+func text(name string, target *string, p pattern, doc string) key {
+	k := key{Name: name, Want: p.want, Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (string, bool) { return s, p.shape.MatchString(s) }, same)
+	return k
+}
+
+func choice[T ~string](name string, target *T, allowed []T, doc string) key {
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	k := key{Name: name, Want: strings.Join(words, " or "), Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (T, bool) {
+		for _, a := range allowed {
+			if string(a) == s {
+				return a, true
+			}
+		}
+		return "", false
+	}, func(v T) any { return string(v) })
+	return k
+}
+
+func duration(name string, target *time.Duration, least, most time.Duration, doc string) key {
+	k := key{Name: name, Want: fmt.Sprintf("a duration from %s to %s", short(least), short(most)), Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (time.Duration, bool) {
+		d, err := time.ParseDuration(s)
+		return d, err == nil && d >= least && d <= most
+	}, func(d time.Duration) any { return short(d) })
+	return k
+}
+
+// short is 15m where time.Duration says 15m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func whole(name string, target *int, least, most int, doc string) key {
+	k := key{Name: name, Want: fmt.Sprintf("a whole number from %d to %d", least, most), Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (int, bool) {
+		n, err := strconv.Atoi(s)
+		return n, err == nil && n >= least && n <= most
+	}, same)
+	return k
+}
+
+func decimal(name string, target *float64, least, most float64, doc string) key {
+	k := key{Name: name, Want: fmt.Sprintf("a number from %g to %g", least, most), Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (float64, bool) { return number(s, least, most) }, same)
+	return k
+}
+
+func number(s string, least, most float64) (float64, bool) {
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil && !math.IsNaN(f) && f >= least && f <= most
+}
+
+func boolean(name string, target *bool, doc string) key {
+	k := key{Name: name, Want: "true or false", Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" }, same)
+	return k
+}
+
+const unlimited = "unlimited"
+
+func rate(name string, target *failover.PaceConfig, doc string) key {
+	k := key{Name: name, Want: "a number from 0 to 1000, or unlimited", Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (failover.PaceConfig, bool) {
+		pace := *target
+		if s == unlimited {
+			pace.Unlimited = true
+			return pace, true
+		}
+		var ok bool
+		pace.Unlimited = false
+		pace.EvictionRate, ok = number(s, 0, 1000)
+		return pace, ok
+	}, func(p failover.PaceConfig) any {
+		if p.Unlimited {
+			return unlimited
+		}
+		return p.EvictionRate
+	})
+	return k
+}
+
+func address(name string, target *string, doc string) key {
+	k := key{Name: name, Want: "host:port, :port, or -", Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (string, bool) {
+		if s == "-" {
+			return s, true
+		}
+		_, port, err := net.SplitHostPort(s)
+		if err != nil {
+			return "", false
+		}
+		_, err = strconv.ParseUint(port, 10, 16)
+		return s, err == nil
+	}, same)
+	return k
+}
+
+// names is a list of Kubernetes names; one text holds them separated by commas.
+func names(name string, target *[]string, doc string) key {
+	set := func(raw any) bool {
+		var list []string
+		if s, ok := scalar(raw); ok {
+			list = splitList(s)
+		} else if !strict(raw, &list) {
+			return false
+		}
+		for _, n := range list {
+			if !namePattern.shape.MatchString(n) {
+				return false
+			}
+		}
+		*target = list
+		return true
+	}
+	return key{
+		Name: name, Want: "a list of Kubernetes names", Doc: doc, set: set,
+		get: func() any { return append([]string{}, *target...) },
+	}
+}
+
+// selector is a label selector as kubectl's -l takes it.
+func selector(name string, target *string, doc string) key {
+	k := key{Name: name, Want: "nothing, or a label selector such as tier=gold,env!=prod", Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (string, bool) {
+		_, err := labels.Parse(s)
+		return s, err == nil
+	}, same)
+	return k
+}
+
+func splitList(s string) []string {
+	var list []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+func tolerations(name string, target *[]corev1.Toleration, doc string) key {
+	set := func(raw any) bool {
+		var list []corev1.Toleration
+		if s, ok := scalar(raw); ok {
+			if err := yaml.UnmarshalStrict([]byte(s), &list); err != nil {
+				return false
+			}
+		} else if !strict(raw, &list) {
+			return false
+		}
+		for _, t := range list {
+			if !validToleration(t) {
+				return false
+			}
+		}
+		*target = list
+		return true
+	}
+	return key{
+		Name: name, Doc: doc, set: set,
+		Want: "a list of {key, operator: Exists or Equal, value (with Equal), effect: NoExecute or NoSchedule or empty, tolerationSeconds}",
+		get:  func() any { return append([]corev1.Toleration{}, *target...) },
+	}
+}
+
+// validToleration holds a toleration to Kubernetes' own rules.
+func validToleration(t corev1.Toleration) bool {
+	exists := t.Operator == corev1.TolerationOpExists && t.Value == ""
+	equal := (t.Operator == corev1.TolerationOpEqual || t.Operator == "") && t.Key != ""
+	lasts := t.Effect == "" || t.Effect == corev1.TaintEffectNoExecute
+	plain := t.Effect == corev1.TaintEffectNoSchedule && t.TolerationSeconds == nil
+	return (exists || equal) && (lasts || plain)
+}
+
+// strict decodes a list as it came out of a file, unknown fields refused.
+func strict(raw, into any) bool {
+	encoded, err := json.Marshal(raw)
+	if err != nil {
+		return false
+	}
+	return yaml.UnmarshalStrict(encoded, into) == nil
+}

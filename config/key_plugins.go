@@ -1,0 +1,81 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"sigs.k8s.io/yaml"
+)
+
+// pluginText is a plug-in as it stands in the file.
+type pluginText struct {
+	Name      string `json:"name"`
+	TaskQueue string `json:"taskQueue,omitempty"`
+	Activity  string `json:"activity,omitempty"`
+	Timeout   string `json:"timeout,omitempty"`
+}
+
+// plugins is a list of plug-ins; an item that is a bare name is a built-in one. One
+// text holds a list in YAML, or bare names separated by commas.
+func plugins(name string, target *[]failover.Plugin, builtInsToo bool, doc string) key {
+	set := func(raw any) bool {
+		list, ok := pluginList(raw)
+		if !ok || (builtInsToo && len(list) == 0) || failover.CheckPlugins(list, builtInsToo) != nil {
+			return false
+		}
+		*target = list
+		return true
+	}
+	want := "a list of {name, taskQueue, activity, timeout: 1s to 1h}, each name once"
+	if builtInsToo {
+		want += "; " + failover.PluginResourceHealth + " stands by its name alone; not empty"
+	}
+	return key{Name: name, Want: want, Doc: doc, set: set, get: func() any { return pluginTexts(*target) }}
+}
+
+func pluginList(raw any) ([]failover.Plugin, bool) {
+	if s, ok := scalar(raw); ok {
+		var parsed any
+		if !strings.ContainsAny(s, "[{:\n") {
+			parsed = splitList(s)
+		} else if yaml.Unmarshal([]byte(s), &parsed) != nil {
+			return nil, false
+		}
+		raw = parsed
+	}
+	var items []any
+	if !strict(raw, &items) {
+		return nil, false
+	}
+	list := make([]failover.Plugin, 0, len(items))
+	for _, item := range items {
+		text := pluginText{}
+		if bare, ok := item.(string); ok {
+			text.Name = bare
+		} else if !strict(item, &text) {
+			return nil, false
+		}
+		p := failover.Plugin{Name: text.Name, TaskQueue: text.TaskQueue, Activity: text.Activity}
+		if text.Timeout != "" {
+			var err error
+			if p.Timeout, err = time.ParseDuration(text.Timeout); err != nil || p.Timeout == 0 {
+				return nil, false
+			}
+		}
+		list = append(list, p)
+	}
+	return list, true
+}
+
+func pluginTexts(list []failover.Plugin) []any {
+	out := make([]any, 0, len(list))
+	for _, p := range list {
+		if p.BuiltIn() {
+			out = append(out, p.Name)
+			continue
+		}
+		out = append(out, pluginText{Name: p.Name, TaskQueue: p.TaskQueue, Activity: p.Activity, Timeout: short(p.Timeout)})
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// keys is every key: where its value lives, what it may be, what it is for. The
+// order is the order of `config print`.
+func (c *Config) keys() []key {
+	return slices.Concat(
+		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.ruleKeys(), c.starterKeys(), c.processKeys(),
+	)
+}
+
+func (c *Config) generalKeys() []key {
+	return []key{
+		text("instance", &c.Instance, instancePattern,
+			"Prefix of every workflow id, for several Karmadas on one Temporal namespace."),
+		choice("mode", &c.Mode, []failover.Mode{failover.ModeObserve, failover.ModeEnforce},
+			"observe decides and records, and writes nothing; enforce acts."),
+		names("modes.enforce", &c.Modes.Enforce.Names,
+			"Clusters that are handled in enforce, whatever mode says."),
+		names("modes.observe", &c.Modes.Observe.Names,
+			"Clusters that are handled in observe, whatever else says enforce."),
+		selector("modes.enforceSelector", &c.Modes.Enforce.Selector,
+			"As modes.enforce, by the labels of a cluster."),
+		selector("modes.observeSelector", &c.Modes.Observe.Selector,
+			"As modes.observe, by the labels of a cluster."),
+		text("taskQueue", &c.TaskQueue, queuePattern,
+			"Temporal task queue that workers poll."),
+		text("uiURL", &c.UIURL, urlPattern,
+			"Base URL of the Temporal UI, for links."),
+		text("kubernetes.kubeconfig", &c.Kubernetes.Kubeconfig, anyText,
+			"Kubeconfig of the Karmada API server; empty follows kubectl's own order."),
+		text("kubernetes.context", &c.Kubernetes.Context, anyText,
+			"Context in the kubeconfig; empty is its current one."),
+		decimal("kubernetes.qps", &c.Kubernetes.QPS, 1, 1000,
+			"Requests per second to the Karmada API server, per process."),
+		whole("kubernetes.burst", &c.Kubernetes.Burst, 1, 2000,
+			"Requests above qps that may go out at once."),
+	}
+}
+
+func (c *Config) paceKeys() []key {
+	return []key{
+		rate("pace.evictionRate", &c.Pace,
+			"Evictions per second, fleet-wide, counted at the write; 0 halts."),
+		decimal("pace.unhealthyThreshold", &c.Pace.UnhealthyThreshold, 0.01, 1,
+			"Share of faulty clusters above which a large fleet is slowed down and a small one halted."),
+		decimal("pace.secondaryEvictionRate", &c.Pace.SecondaryRate, 0, 1000,
+			"Evictions per second above unhealthyThreshold in a large fleet, never more than evictionRate; 0 halts."),
+		whole("pace.largeFleetThreshold", &c.Pace.LargeFleet, 0, 1000000,
+			"A fleet of more clusters than this is large."),
+		duration("pace.leaseDuration", &c.Pace.LeaseDuration, time.Second, time.Minute,
+			"How long a grant may be used. A halt or pause takes full effect within it."),
+		whole("pace.movesPerHour", &c.Pace.MovesPerHour, 1, 1000,
+			"How often one binding may be moved within an hour, whatever the cluster; beyond that it is parked."),
+		whole("pace.unlimitedChunk", &c.Pace.UnlimitedChunk, 1, 500,
+			"Evictions granted at once when evictionRate is unlimited."),
+		whole("windows.inFlight", &c.Windows.InFlight, 1, 500,
+			"Migrations of one cluster between check and placement."),
+		whole("windows.waiting", &c.Windows.Waiting, 1, 1900,
+			"Migrations of one cluster that wait for health."),
+	}
+}
+
+func (c *Config) migrationKeys() []key {
+	return []key{
+		tolerations("defaults.tolerations", &c.Defaults.Tolerations,
+			"Tolerations of bindings that have none themselves."),
+		choice("defaults.purgeMode", &c.Defaults.PurgeMode, []failover.PurgeMode{failover.PurgeGracefully, failover.PurgeDirectly, failover.PurgeNever},
+			"How the old copy of a binding that does not say goes: Gracefully after the new one is proven, Directly before the new one begins, or Never."),
+		duration("health.minHealthy", &c.Health.MinHealthy, 0, time.Hour,
+			"How long a new copy must be healthy without a break before the old one goes."),
+		duration("health.detection", &c.Health.Detection, 0, time.Hour,
+			"As minHealthy, where the old copy's cluster is Ready; longer than Karmada takes to see a dead cluster."),
+		duration("health.pollInterval", &c.Health.PollInterval, time.Second, time.Hour,
+			"Safety poll of a migration that waits; signals come first."),
+		duration("health.gracefulTimeout", &c.Health.GracefulTimeout, time.Second, 24*time.Hour,
+			"After this long without proof of health a migration needs attention. Nothing is deleted."),
+		choice("health.probe", &c.Health.Probe, []Probe{ProbeNone, ProbeProxy, ProbeEndpoint},
+			"How a target is asked whether it is alive right before the old copy of a Ready cluster goes; an answer saves the wait for health.detection."),
+		plugins("evictPlugins", &c.EvictPlugins, true,
+			"What proves a new copy: ResourceHealth, and activities on task queues of your own (docs/plugins.md)."),
+		choice("evictPluginsMode", &c.EvictPluginsMode, []failover.PluginsMode{failover.PluginsAny, failover.PluginsAll},
+			"Whether any one of evictPlugins is proof enough, or all are needed."),
+		plugins("fencePlugins", &c.FencePlugins, false,
+			"Activities on task queues of your own that prove the old copies of a silent cluster dead, for purge mode Directly."),
+		duration("recovery.restoreWait", &c.Recovery.RestoreWait, time.Second, time.Hour,
+			"How long a restore waits for the scheduler before the untaint goes ahead without it."),
+		boolean("recovery.freezeTolerationsWhenHalted", &c.Recovery.FreezeTolerationsHalted,
+			"Toleration clocks stand still while the fleet is halted."),
+		choice("drain.onDeletion", &c.Drain.OnDeletion, []failover.DeletionPolicy{failover.DeletionIgnore, failover.DeletionDrain},
+			"What a deletion timestamp on a cluster means: leave it to Karmada, or drain the cluster."),
+		boolean("capacity.unknownIsRoom", &c.Capacity.UnknownIsRoom,
+			"A surviving cluster whose capacity is not known counts as having room."),
+	}
+}
+
+func (c *Config) ruleKeys() []key {
+	return []key{
+		boolean("rules.karmadaPolicies", &c.Rules.KarmadaPolicies,
+			"Honour Karmada's ClusterTaintPolicies beside ClusterTaintRules; false where Karmada's own controller acts on them."),
+		duration("rules.addOnMatch", &c.Rules.AddOnMatch, 0, 365*24*time.Hour,
+			"How long a ClusterTaintPolicy's conditions must match, where its annotation does not say."),
+		duration("rules.removeOnMismatch", &c.Rules.RemoveOnMismatch, 0, 365*24*time.Hour,
+			"How long its conditions for removal must match, where its annotation does not say."),
+		boolean("witness.enabled", &c.Witness.Enabled,
+			"Let the starter probe members by itself, for rules with requireWitness: those match only while it agrees."),
+		duration("witness.interval", &c.Witness.Interval, time.Second, time.Minute,
+			"Pause between two probes of a member."),
+		duration("witness.timeout", &c.Witness.Timeout, 100*time.Millisecond, time.Minute,
+			"How long one probe may take."),
+		whole("witness.failureThreshold", &c.Witness.FailureThreshold, 1, 100,
+			"Probes in a row that must fail before the witness says that a member is down."),
+		whole("witness.successThreshold", &c.Witness.SuccessThreshold, 1, 100,
+			"Probes in a row that must succeed before it says that a member is up."),
+		names("selectors.excludeNamespaces", &c.Selectors.ExcludeNamespaces,
+			"Namespaces whose bindings are never moved."),
+		duration("workflow.pollInterval", &c.Workflow.PollInterval, time.Second, time.Hour,
+			"Safety poll of a running ClusterFailover; signals come first."),
+		duration("workflow.askAgain", &c.Workflow.AskAgain, time.Second, time.Hour,
+			"How often a request to the pacer is repeated until it is answered."),
+		duration("workflow.recheck", &c.Workflow.Recheck, time.Second, time.Hour,
+			"First back-off of a blocked binding; it doubles up to 8 times this."),
+		duration("workflow.relist", &c.Workflow.Relist, time.Second, time.Hour,
+			"How often the affected bindings are listed anew."),
+		duration("workflow.debtWait", &c.Workflow.DebtWait, 0, 24*time.Hour,
+			"How long a finished episode waits for purge debt before its report hands it over."),
+		whole("workflow.historyEvents", &c.Workflow.HistoryEvents, 50, 20000,
+			"Events after which a workflow continues as new."),
+	}
+}
+
+func (c *Config) starterKeys() []key {
+	election := &c.Starter.LeaderElection
+	return []key{
+		duration("starter.resyncInterval", &c.Starter.ResyncInterval, time.Second, time.Hour,
+			"How often everything is told again. Heals missed events and outages."),
+		duration("starter.coalesce", &c.Starter.Coalesce, time.Second, time.Minute,
+			"At most one signal about bindings per cluster in this time."),
+		boolean("starter.leaderElection.enabled", &election.Enabled,
+			"Let one starter of several watch, by a Lease."),
+		text("starter.leaderElection.namespace", &election.Namespace, namePattern,
+			"Namespace of the Lease."),
+		duration("starter.leaderElection.leaseDuration", &election.LeaseDuration, 2*time.Second, 10*time.Minute,
+			"How long others wait for a leader that is silent."),
+		duration("starter.leaderElection.renewDeadline", &election.RenewDeadline, time.Second, 10*time.Minute,
+			"How long the leader tries to renew before it gives up; shorter than leaseDuration."),
+		duration("starter.leaderElection.retryPeriod", &election.RetryPeriod, 100*time.Millisecond, time.Minute,
+			"Pause between tries; shorter than renewDeadline."),
+	}
+}
+
+func (c *Config) processKeys() []key {
+	return []key{
+		duration("worker.stopTimeout", &c.Worker.StopTimeout, 0, 10*time.Minute,
+			"How long running activities may finish after SIGTERM."),
+		address("listen.address", &c.Listen.Address,
+			"Where /metrics, /healthz and /readyz are served; port 0 picks a free one, - serves nothing."),
+		choice("log.level", &c.Log.Level, []string{"debug", "info", "warn", "error"},
+			"Least severe log line that is written."),
+		choice("log.format", &c.Log.Format, []string{"text", "json"},
+			"Form of a log line."),
+	}
+}

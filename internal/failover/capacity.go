@@ -1,0 +1,139 @@
+package failover
+
+import (
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Capacity is status.resourceSummary: what a member has and what of it is spoken for.
+type Capacity struct {
+	Allocatable corev1.ResourceList
+	// Allocated is held by pods that have a node, Allocating asked for by pods that wait for one.
+	Allocated  corev1.ResourceList
+	Allocating corev1.ResourceList
+	// Models are the member's nodes by size, empty where Karmada keeps no models of them.
+	Models []NodeModel
+	// ModelsUnknown tells that there are models which could not be understood.
+	ModelsUnknown bool
+}
+
+// NodeModel is one grade of spec.resourceModels: nodes that have at least Min free,
+// and how many of them there are (status.resourceSummary.allocatableModelings).
+type NodeModel struct {
+	Min   corev1.ResourceList
+	Count int64
+}
+
+// creditNone is what a cluster without a summary is good for.
+const creditNone = 0
+
+// credit is how many more replicas the scheduler believes a cluster has room for:
+// Karmada's general estimate, in which what is not known counts as nothing. Taken is
+// taken away from what is free first; nil for the scheduler's own view.
+func (c *Capacity) credit(request, taken corev1.ResourceList) int64 {
+	if c == nil {
+		return creditNone
+	}
+	most := c.free(corev1.ResourcePods, taken).Value()
+	asked := asked(request)
+	switch {
+	case most <= 0:
+		return creditNone
+	case len(asked) == 0:
+		return most
+	case c.ModelsUnknown:
+		return creditNone
+	}
+	if byModels, fits := c.creditByModels(request, asked); fits {
+		most = min(most, byModels)
+		if taken == nil {
+			return most
+		}
+		// No model tells what others were promised: the sums have to.
+	}
+	for _, name := range asked {
+		most = min(most, c.creditBy(name, request[name], taken))
+	}
+	return most
+}
+
+// creditByModels counts replicas node by node, each grade's nodes as if they had no
+// more than its minimum. It does not fit when a model says nothing of what is asked.
+func (c *Capacity) creditByModels(request corev1.ResourceList, asked []corev1.ResourceName) (most int64, fits bool) {
+	if len(c.Models) == 0 {
+		return 0, false
+	}
+	first := 0
+	for _, name := range asked {
+		if slices.ContainsFunc(c.Models, func(m NodeModel) bool { _, says := m.Min[name]; return !says }) {
+			return 0, false
+		}
+		want := request[name]
+		at := slices.IndexFunc(c.Models, func(m NodeModel) bool { have := m.Min[name]; return have.Cmp(want) >= 0 })
+		if at < 0 {
+			return 0, true
+		}
+		first = max(first, at)
+	}
+	for _, model := range c.Models[first:] {
+		perNode := int64(math.MaxInt32)
+		for _, name := range asked {
+			perNode = min(perNode, quotient(name, model.Min[name], request[name]))
+		}
+		// A node that is large enough takes one, whatever the rounding says.
+		most += min(model.Count, math.MaxInt32) * max(1, perNode)
+	}
+	return most, true
+}
+
+// asked are the resources that one replica wants any of, sorted.
+func asked(request corev1.ResourceList) []corev1.ResourceName {
+	var names []corev1.ResourceName
+	for name, want := range request {
+		if want.Value() > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (c *Capacity) creditBy(name corev1.ResourceName, want resource.Quantity, taken corev1.ResourceList) int64 {
+	if _, known := c.Allocatable[name]; !known {
+		return creditNone
+	}
+	return quotient(name, *c.free(name, taken), want)
+}
+
+// quotient is how often want fits, CPU counted in thousandths as Karmada does.
+func quotient(name corev1.ResourceName, have, want resource.Quantity) int64 {
+	if name == corev1.ResourceCPU {
+		return max(0, have.MilliValue()) / max(1, want.MilliValue())
+	}
+	return max(0, have.Value()) / max(1, want.Value())
+}
+
+func (c *Capacity) free(name corev1.ResourceName, taken corev1.ResourceList) *resource.Quantity {
+	left := c.Allocatable[name].DeepCopy()
+	for _, list := range []corev1.ResourceList{c.Allocated, c.Allocating, taken} {
+		left.Sub(list[name])
+	}
+	return &left
+}
+
+// sized tells whether the summary says enough to prove room for a request. What no
+// pod asked for yet is missing among what is allocated, and none of it is.
+func (c *Capacity) sized(request corev1.ResourceList) bool {
+	if c == nil || c.ModelsUnknown {
+		return false
+	}
+	_, total := c.Allocatable[corev1.ResourcePods]
+	_, used := c.Allocated[corev1.ResourcePods]
+	return total && used && !slices.ContainsFunc(asked(request), func(name corev1.ResourceName) bool {
+		_, known := c.Allocatable[name]
+		return !known
+	})
+}

@@ -1,0 +1,73 @@
+package failover
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// judgeComponents demands room for every component at once, for the scheduler sees a
+// workload of zero replicas and asks for none. Where the choice is the scheduler's,
+// each candidate needs the room. A copy that runs already needs no more.
+func (in PreCheckInput) judgeComponents(g group, sel selection, candidates []Cluster) Verdict {
+	var fit []string
+	var full Verdict
+	for _, c := range candidates {
+		if v := in.roomForComponents(g, c); v.OK {
+			fit = append(fit, c.Name)
+		} else {
+			full = v
+		}
+	}
+	if len(fit) == 0 || (!sel.all && len(fit) < len(candidates)) {
+		return full
+	}
+	return Verdict{OK: true, Candidates: fit, Message: count(len(fit), "candidate") + " with room for its components" + g.in(fit)}
+}
+
+func (in PreCheckInput) roomForComponents(g group, c Cluster) Verdict {
+	need := in.Binding.componentNeed()
+	if _, at := in.Binding.Target(c.Name); at >= 0 {
+		return Verdict{OK: true}
+	}
+	if !c.Capacity.sized(need) {
+		if in.RoomUnknownOK {
+			return Verdict{OK: true}
+		}
+		return in.tooFull(g, []Cluster{c}, "its capacity is not known, and its components need room")
+	}
+	for name, want := range need {
+		if left := c.Capacity.free(name, in.Reserved.promised(c.Name)); left.Cmp(want) < 0 {
+			return in.tooFull(g, []Cluster{c}, "no room for its components"+in.Reserved.beside(c.Name))
+		}
+	}
+	return Verdict{OK: true}
+}
+
+// componentNeed is what one copy of all components asks for, its pods included.
+func (b *Binding) componentNeed() corev1.ResourceList {
+	need := corev1.ResourceList{}
+	for _, c := range b.Components {
+		plus(need, podsOf(c.Request, int64(c.Replicas)))
+	}
+	return need
+}
+
+// podsOf is what so many replicas ask for, the pods themselves included.
+func podsOf(request corev1.ResourceList, replicas int64) corev1.ResourceList {
+	need := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(replicas, resource.DecimalSI)}
+	for _, name := range asked(request) {
+		if want := request[name].DeepCopy(); name != corev1.ResourcePods && want.Mul(replicas) {
+			need[name] = want
+		}
+	}
+	return need
+}
+
+// plus adds one list to another.
+func plus(to, more corev1.ResourceList) {
+	for name, quantity := range more {
+		total := to[name].DeepCopy()
+		total.Add(quantity)
+		to[name] = total
+	}
+}

@@ -1,0 +1,289 @@
+package failover_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+// Rules: R4.3-10.
+func TestPolicyOf(t *testing.T) {
+	defaults := []corev1.Toleration{tolerate("default", 300)}
+	own := tolerate("own", 60)
+	for name, tc := range map[string]struct {
+		binding *failover.Binding
+		want    failover.Policy
+	}{
+		"the placement's own tolerations count": {
+			with(duplicated("m1"), tolerating(own), func(b *failover.Binding) { b.Priority, b.HasClusterFailover = 7, true }),
+			failover.Policy{Tolerations: []corev1.Toleration{own}, Priority: 7, ClusterFailover: true},
+		},
+		"the defaults stand in only where there are none": {duplicated("m1"), failover.Policy{Tolerations: defaults}},
+		"also without a placement": {
+			with(duplicated("m1"), func(b *failover.Binding) { b.Placement = nil }), failover.Policy{Tolerations: defaults},
+		},
+		"an annotation overrides the purge mode": {
+			with(duplicated("m1"), func(b *failover.Binding) {
+				b.PurgeMode = failover.PurgeGracefully
+				b.Annotations = map[string]string{failover.AnnotationPurgeMode: "Never"}
+			}),
+			failover.Policy{Tolerations: defaults, PurgeMode: failover.PurgeNever},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, failover.PolicyOf(tc.binding, defaults))
+		})
+	}
+}
+
+// Rules: R4.3-15.
+func TestAFrozenPolicyDoesNotFollowTheBinding(t *testing.T) {
+	b := with(duplicated("m1"), tolerating(tolerate("a", 60)))
+	p := failover.PolicyOf(b, nil)
+	b.Placement.ClusterTolerations[0].Key = "changed"
+	require.Equal(t, "a", p.Tolerations[0].Key)
+}
+
+// Rules: R4.3-4, R4.3-5, R4.3-6, R4.3-7, R4.3-8, R4.3-9.
+func TestDueUnder(t *testing.T) {
+	now := at(100)
+	equal := func(key, value string, seconds int64) corev1.Toleration {
+		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpEqual, Value: value, TolerationSeconds: &seconds}
+	}
+	for name, tc := range map[string]struct {
+		tolerations []corev1.Toleration
+		taints      []corev1.Taint
+		affected    bool
+		at          time.Time
+		by          string
+		reason      failover.Reason
+	}{
+		"no taint moves nothing":                      {nil, nil, false, time.Time{}, "", failover.ReasonNoTaint},
+		"a NoSchedule taint moves nothing":            {nil, []corev1.Taint{noSchedule("a")}, false, time.Time{}, "", failover.ReasonNoTaint},
+		"an untolerated taint is due since it stands": {nil, []corev1.Taint{noExecute("a", at(40))}, true, at(40), "a", failover.ReasonTaintUntolerated},
+		"without a timeAdded it is due now":           {nil, []corev1.Taint{noExecute("a", time.Time{})}, true, now, "a", failover.ReasonTaintUntolerated},
+		"a clock ahead of ours does not delay it":     {nil, []corev1.Taint{noExecute("a", at(900))}, true, now, "a", failover.ReasonTaintUntolerated},
+		"of several the one that stands longest": {
+			nil, []corev1.Taint{noExecute("a", at(40)), noExecute("b", at(30))}, true, at(30), "b", failover.ReasonTaintUntolerated,
+		},
+		"one untolerated taint outweighs all tolerated ones": {
+			[]corev1.Toleration{tolerate("a", 10)}, []corev1.Taint{noExecute("a", t0), noExecute("b", at(90))}, true, at(90), "b", failover.ReasonTaintUntolerated,
+		},
+		"tolerated for ever never moves": {[]corev1.Toleration{tolerate("a")}, []corev1.Taint{noExecute("a", t0)}, false, time.Time{}, "", failover.ReasonTolerated},
+		"tolerated for a while is due when it ends": {
+			[]corev1.Toleration{tolerate("a", 300)}, []corev1.Taint{noExecute("a", t0)}, true, at(300), "a", failover.ReasonTolerationExpired,
+		},
+		"the earliest end counts": {
+			[]corev1.Toleration{tolerate("a", 300), tolerate("b", 20)}, []corev1.Taint{noExecute("a", t0), noExecute("b", at(50))}, true, at(70), "b", failover.ReasonTolerationExpired,
+		},
+		"only the first toleration that matches is used": {
+			[]corev1.Toleration{tolerate("a"), tolerate("a", 20)}, []corev1.Taint{noExecute("a", t0)}, false, time.Time{}, "", failover.ReasonTolerated,
+		},
+		"a finite one in use counts for every taint it matches": {
+			[]corev1.Toleration{tolerate("", 60)},
+			[]corev1.Taint{noExecute("a", at(90)), noExecute("b", t0)},
+			true, at(60), "b", failover.ReasonTolerationExpired,
+		},
+		"and so even where another toleration matched that taint first": {
+			[]corev1.Toleration{tolerate("b"), tolerate("", 60)},
+			[]corev1.Taint{noExecute("a", at(90)), noExecute("b", t0)},
+			true, at(60), "b", failover.ReasonTolerationExpired,
+		},
+		"no seconds at all are due at once":  {[]corev1.Toleration{tolerate("a", 0)}, []corev1.Taint{noExecute("a", at(10))}, true, at(10), "a", failover.ReasonTolerationExpired},
+		"negative seconds are due at once":   {[]corev1.Toleration{tolerate("a", -30)}, []corev1.Taint{noExecute("a", at(10))}, true, at(-20), "a", failover.ReasonTolerationExpired},
+		"a taint without a clock never ends": {[]corev1.Toleration{tolerate("a", 30)}, []corev1.Taint{noExecute("a", time.Time{})}, false, time.Time{}, "", failover.ReasonTolerated},
+		"more seconds than a clock can count do not overflow into now": {
+			[]corev1.Toleration{tolerate("a", math.MaxInt64)},
+			[]corev1.Taint{noExecute("a", t0)},
+			true,
+			t0.Add(time.Duration(math.MaxInt64/int64(time.Second)) * time.Second), "a", failover.ReasonTolerationExpired,
+		},
+		"the value must be equal":    {[]corev1.Toleration{equal("a", "x", 300)}, []corev1.Taint{noExecute("a", t0)}, true, t0, "a", failover.ReasonTaintUntolerated},
+		"Lt and Gt tolerate nothing": {[]corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpGt, Value: "1"}}, []corev1.Taint{{Key: "a", Value: "2", Effect: corev1.TaintEffectNoExecute}}, true, now, "a", failover.ReasonTaintUntolerated},
+		"a toleration of another effect does not count": {
+			[]corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}},
+			[]corev1.Taint{noExecute("a", t0)},
+			true, t0, "a", failover.ReasonTaintUntolerated,
+		},
+		"a soft taint leaves alone what has no failover": {nil, []corev1.Taint{softTaint("s", t0)}, false, time.Time{}, "", failover.ReasonTolerated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			due := failover.DueUnder(failover.Policy{Tolerations: tc.tolerations}, tc.taints, now)
+			require.Equal(t, tc.affected, due.Affected)
+			require.Equal(t, tc.reason, due.Reason)
+			require.True(t, tc.at.Equal(due.At), "due at %s, want %s", due.At, tc.at)
+			require.Equal(t, tc.by, due.Taint.Key)
+		})
+	}
+}
+
+// karmadaWait is the taint manager's answer, written down from the facts word by
+// word: -1 never, 0 now, else how long from now.
+func karmadaWait(taints []corev1.Taint, tolerations []corev1.Toleration, now time.Time) time.Duration {
+	var noExec []corev1.Taint
+	for _, t := range taints {
+		if t.Effect == corev1.TaintEffectNoExecute {
+			noExec = append(noExec, t)
+		}
+	}
+	if len(noExec) == 0 {
+		return -1
+	}
+	var used []corev1.Toleration
+	for _, t := range noExec {
+		first := firstMatch(tolerations, t)
+		if first == nil {
+			return 0
+		}
+		used = append(used, *first)
+	}
+	wait := time.Duration(-1)
+	for _, tol := range used {
+		for _, t := range noExec {
+			if left := leftOf(tol, t, now); left >= 0 && (wait < 0 || left < wait) {
+				wait = left
+			}
+		}
+	}
+	return wait
+}
+
+func factsMatch(tol corev1.Toleration, t corev1.Taint) bool {
+	return (tol.Effect == "" || tol.Effect == t.Effect) && (tol.Key == "" || tol.Key == t.Key) &&
+		(tol.Operator == corev1.TolerationOpExists || tol.Value == t.Value)
+}
+
+func firstMatch(tolerations []corev1.Toleration, t corev1.Taint) *corev1.Toleration {
+	for i := range tolerations {
+		if factsMatch(tolerations[i], t) {
+			return &tolerations[i]
+		}
+	}
+	return nil
+}
+
+// leftOf is how long a toleration still runs for a taint, -1 when it has no say.
+func leftOf(tol corev1.Toleration, t corev1.Taint, now time.Time) time.Duration {
+	if tol.TolerationSeconds == nil || t.TimeAdded == nil || !factsMatch(tol, t) {
+		return -1
+	}
+	return max(0, t.TimeAdded.Add(time.Duration(*tol.TolerationSeconds)*time.Second).Sub(now))
+}
+
+func drawTaints(t *rapid.T) []corev1.Taint {
+	return rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) corev1.Taint {
+		taint := corev1.Taint{
+			Key:    rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"),
+			Value:  rapid.SampledFrom([]string{"", "x"}).Draw(t, "value"),
+			Effect: rapid.SampledFrom([]corev1.TaintEffect{corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule}).Draw(t, "effect"),
+		}
+		if rapid.Bool().Draw(t, "has a clock") {
+			taint.TimeAdded = &metav1.Time{Time: at(rapid.IntRange(0, 100).Draw(t, "added"))}
+		}
+		return taint
+	}), 0, 4, func(t corev1.Taint) string { return t.Key + string(t.Effect) }).Draw(t, "taints")
+}
+
+func drawTolerations(t *rapid.T) []corev1.Toleration {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) corev1.Toleration {
+		tol := corev1.Toleration{
+			Key:      rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "key"),
+			Value:    rapid.SampledFrom([]string{"", "x"}).Draw(t, "value"),
+			Effect:   rapid.SampledFrom([]corev1.TaintEffect{"", corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule}).Draw(t, "effect"),
+			Operator: rapid.SampledFrom([]corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists}).Draw(t, "operator"),
+		}
+		if rapid.Bool().Draw(t, "limited") {
+			tol.TolerationSeconds = ptr(rapid.Int64Range(-10, 200).Draw(t, "seconds"))
+		}
+		return tol
+	}), 0, 4).Draw(t, "tolerations")
+}
+
+// People who migrate from Karmada's taint manager expect the same seconds.
+//
+// Rules: R4.3-5, R4.3-7, R4.3-8.
+func TestDueIsKarmadasToTheSecond(t *testing.T) {
+	now := at(100)
+	rapid.Check(t, func(t *rapid.T) {
+		taints, tolerations := drawTaints(t), drawTolerations(t)
+		due := failover.DueUnder(failover.Policy{Tolerations: tolerations}, taints, now)
+		switch want := karmadaWait(taints, tolerations, now); {
+		case want < 0 && due.Affected:
+			t.Fatalf("Karmada would never move it, we would at %s", due.At)
+		case want >= 0 && !due.Affected:
+			t.Fatalf("Karmada would move it in %s, we never would (%s)", want, due.Reason)
+		case want >= 0 && max(0, due.At.Sub(now)) != want:
+			t.Fatalf("Karmada would move it in %s, we in %s", want, due.At.Sub(now))
+		}
+	})
+}
+
+// Rules: R4.3-20.
+func TestThaw(t *testing.T) {
+	span := func(from, to int) failover.Interval { return failover.Interval{From: at(from), To: at(to)} }
+	open := func(from int) failover.Interval { return failover.Interval{From: at(from)} }
+	for name, tc := range map[string]struct {
+		since, due int
+		frozen     []failover.Interval
+		now        int
+		want       int
+	}{
+		"nothing frozen changes nothing":                  {0, 100, nil, 50, 100},
+		"a freeze in between moves it":                    {0, 100, []failover.Interval{span(10, 40)}, 50, 130},
+		"a freeze before it began does not":               {50, 100, []failover.Interval{span(10, 40)}, 60, 100},
+		"a freeze that it began in counts in part":        {20, 100, []failover.Interval{span(10, 40)}, 60, 120},
+		"a freeze after it was due does not":              {0, 100, []failover.Interval{span(100, 150)}, 160, 100},
+		"a freeze just before it was due does":            {0, 100, []failover.Interval{span(99, 150)}, 160, 151},
+		"two freezes add up":                              {0, 100, []failover.Interval{span(60, 70), span(10, 40)}, 80, 140},
+		"the second may fall into the moved time":         {0, 100, []failover.Interval{span(10, 40), span(110, 120)}, 120, 140},
+		"overlapping freezes count once":                  {0, 100, []failover.Interval{span(10, 40), span(20, 60)}, 80, 150},
+		"one inside another counts once":                  {0, 100, []failover.Interval{span(10, 60), span(20, 30)}, 80, 150},
+		"an open freeze stops the clock until now":        {0, 100, []failover.Interval{open(40)}, 90, 150},
+		"an open freeze of no length yet changes nothing": {0, 100, []failover.Interval{open(90)}, 90, 100},
+		"a freeze that begins after now is none yet":      {0, 100, []failover.Interval{open(95)}, 90, 100},
+		"what was due at once stays due":                  {50, 50, []failover.Interval{span(10, 90)}, 90, 50},
+		"what was due before it began stays due":          {50, 30, []failover.Interval{span(10, 90)}, 90, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := append([]failover.Interval(nil), tc.frozen...)
+			got := failover.Thaw(at(tc.since), at(tc.due), tc.frozen, at(tc.now))
+			require.True(t, at(tc.want).Equal(got), "got %s, want %s", got.Sub(t0), at(tc.want).Sub(t0))
+			require.Equal(t, before, tc.frozen, "the intervals are left alone")
+		})
+	}
+}
+
+// Second by second: it is due when the unfrozen seconds since it began reach the toleration.
+//
+// Rules: R4.3-20.
+func TestThawCountsUnfrozenSeconds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		since := rapid.IntRange(0, 50).Draw(t, "since")
+		tolerated := rapid.IntRange(1, 100).Draw(t, "tolerated")
+		var frozen []failover.Interval
+		isFrozen := map[int]bool{}
+		for range rapid.IntRange(0, 4).Draw(t, "freezes") {
+			from := rapid.IntRange(0, 200).Draw(t, "from")
+			to := from + rapid.IntRange(0, 60).Draw(t, "for")
+			frozen = append(frozen, failover.Interval{From: at(from), To: at(to)})
+			for s := from; s < to; s++ {
+				isFrozen[s] = true
+			}
+		}
+		second, counted := since, 0
+		for ; counted < tolerated; second++ {
+			if !isFrozen[second] {
+				counted++
+			}
+		}
+		if got := failover.Thaw(at(since), at(since+tolerated), frozen, at(1000)); !got.Equal(at(second)) {
+			t.Fatalf("due at %s, counted %ds", got.Sub(t0), second)
+		}
+	})
+}

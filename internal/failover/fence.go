@@ -1,0 +1,98 @@
+package failover
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// FenceByHuman is what By says of a fence that an operator confirmed.
+const FenceByHuman = "human"
+
+// Fence is the proof that the copies on a cluster that does not answer are dead, or
+// a human's word for it. It is about one outage: see [Fence.Stands].
+type Fence struct {
+	By      string    `json:"by"`            // FenceByHuman, or the name of the plug-in
+	Who     string    `json:"who,omitempty"` // the human
+	Message string    `json:"message,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// String is "human jane: power is off" or "plug-in bmc: powered down".
+func (f Fence) String() string {
+	if f.By == FenceByHuman {
+		return fmt.Sprintf("%s %s: %s", f.By, f.Who, f.Message)
+	}
+	return fmt.Sprintf("plug-in %s: %s", f.By, f.Message)
+}
+
+// Stands tells whether a fence still counts for the cluster as it is now. It does
+// while the cluster has stayed not Ready since: what came back meanwhile may run
+// again, whatever was true before. The API keeps whole seconds; a change in the very
+// second of the fence voids it.
+func (f *Fence) Stands(c Cluster) bool {
+	if f == nil || f.At.IsZero() {
+		return false
+	}
+	ready := c.readyCondition()
+	return ready != nil && ready.Status != corev1.ConditionTrue && ready.LastTransition.Before(f.At.Truncate(time.Second))
+}
+
+func (c Cluster) readyCondition() *Condition {
+	for i := range c.Conditions {
+		if c.Conditions[i].Type == ConditionReady {
+			return &c.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// NeedsFence tells whether the old copy has to be proven dead before Directly may
+// go on: Karmada cannot delete on a cluster that does not answer, and nobody sees
+// whether the copy there still runs.
+func NeedsFence(mode PurgeMode, source Cluster, f *Fence) bool {
+	return mode == PurgeDirectly && !source.Ready() && !f.Stands(source)
+}
+
+// OldCopy is all that decides whether the hold of a Directly migration may go.
+type OldCopy struct {
+	Source Cluster
+	// Gone: the source has no Work of the binding any more.
+	Gone  bool
+	Fence *Fence
+}
+
+// Dead is the proof that Directly asks for: Karmada has deleted the old copy, or it
+// cannot, and somebody vouches that it is dead. Where the source answers only the
+// first will do, for the copy is still being deleted there.
+func (o OldCopy) Dead() Verdict {
+	switch {
+	case o.Gone:
+		return Verdict{OK: true, Reason: ReasonPurged, Message: "Karmada has deleted the old copy"}
+	case o.Source.Ready():
+		return OldCopyGoing(o.Source.Name)
+	case o.Fence.Stands(o.Source):
+		return Verdict{OK: true, Reason: ReasonFenced, Message: o.Fence.String()}
+	default:
+		return Verdict{Reason: ReasonAwaitingFence, Message: fencing(o.Source.Name, o.Fence)}
+	}
+}
+
+// OldCopyGoing says why a Directly move waits although its source answers.
+func OldCopyGoing(cluster string) Verdict {
+	return Verdict{Reason: ReasonOldCopyGoing, Message: "Karmada deletes the old copy on " + cluster + " first; the new one begins when it is gone"}
+}
+
+// AwaitingFence says why a binding waits for a fence.
+func AwaitingFence(cluster string, void *Fence) Verdict {
+	return Verdict{Reason: ReasonAwaitingFence, Message: fencing(cluster, void)}
+}
+
+func fencing(cluster string, void *Fence) string {
+	line := cluster + " does not answer, and nobody has proven that the old copy is dead"
+	if void != nil {
+		line += "; the word of " + void.String() + " is void: the cluster has changed since"
+	}
+	return line
+}

@@ -1,0 +1,228 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// Reservations are what moves of ours have been promised and do not use yet. They are
+// derived from what Karmada holds at the moment, and never stored.
+type Reservations struct {
+	// Placed is by cluster: replicas that were scheduled there and are not ready.
+	Placed map[string]corev1.ResourceList
+	// Unplaced are promised to some clusters together.
+	Unplaced []Unplaced
+}
+
+// Unplaced is what bindings without a place need, of any of the clusters named.
+type Unplaced struct {
+	Candidates []string // sorted
+	Need       corev1.ResourceList
+}
+
+// promised is what others were promised on a cluster, nil for nothing.
+func (r Reservations) promised(cluster string) corev1.ResourceList { return r.Placed[cluster] }
+
+// beside says in a message how much others were promised, empty for nothing.
+func (r Reservations) beside(cluster string) string {
+	pods := r.promised(cluster)[corev1.ResourcePods]
+	if pods.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" beside %s promised to others", pods.String())
+}
+
+// Headroom derives reservations from the bindings of the fleet, one by one: those
+// that carry a hold task of ours are on their way.
+type Headroom struct{ holders []holder }
+
+// holder is what one binding on its way still lacks.
+type holder struct {
+	key     BindingKey
+	placed  map[string]corev1.ResourceList
+	missing corev1.ResourceList
+	// waiting is the binding itself while something is missing, and left the cluster that it left.
+	waiting *Binding
+	left    string
+	// may are its candidates, once somebody asked.
+	may   []string
+	asked bool
+}
+
+// NewHeadroom begins with nothing reserved.
+func NewHeadroom() *Headroom { return &Headroom{} }
+
+// Add takes one binding into account.
+func (h *Headroom) Add(b *Binding) {
+	held := slices.IndexFunc(b.Tasks, Task.Ours)
+	if held < 0 || b.Malformed != "" || b.Deleting || b.Placement == nil {
+		return
+	}
+	own := holder{key: b.Key, placed: map[string]corev1.ResourceList{}}
+	for _, t := range b.Clusters {
+		if need := b.lacks(t); need != nil {
+			own.placed[t.Name] = need
+		}
+	}
+	if own.missing = b.missing(); own.missing != nil {
+		own.waiting, own.left = b, b.Tasks[held].FromCluster
+	}
+	if len(own.placed) > 0 || own.waiting != nil {
+		h.holders = append(h.holders, own)
+	}
+}
+
+// For are the reservations in a fleet as one binding sees them: its own are none to
+// it. The fleet is the same each time. Without a headroom nothing is reserved.
+func (h *Headroom) For(key BindingKey, fleet []Cluster) Reservations {
+	out := Reservations{Placed: map[string]corev1.ResourceList{}}
+	if h == nil {
+		return out
+	}
+	together := map[string]int{}
+	for i := range h.holders {
+		own := &h.holders[i]
+		if own.key == key {
+			continue
+		}
+		for cluster, need := range own.placed {
+			if out.Placed[cluster] == nil {
+				out.Placed[cluster] = corev1.ResourceList{}
+			}
+			plus(out.Placed[cluster], need)
+		}
+		candidates := own.candidates(fleet)
+		if len(candidates) == 0 {
+			continue
+		}
+		id := strings.Join(candidates, "\n")
+		at, found := together[id]
+		if !found {
+			at = len(out.Unplaced)
+			together[id] = at
+			out.Unplaced = append(out.Unplaced, Unplaced{Candidates: candidates, Need: corev1.ResourceList{}})
+		}
+		plus(out.Unplaced[at].Need, own.missing)
+	}
+	return out
+}
+
+// lacks is what a target was given and has not got ready yet, nil for nothing. A kind
+// that reports no replicas has all of them once it is healthy.
+func (b *Binding) lacks(t TargetCluster) corev1.ResourceList {
+	var item AggregatedItem
+	if at := slices.IndexFunc(b.Status.Aggregated, func(i AggregatedItem) bool { return i.Cluster == t.Name }); at >= 0 {
+		item = b.Status.Aggregated[at]
+	}
+	silent := item.Replicas == nil && item.ReadyReplicas == nil
+	if silent && item.Health == HealthHealthy && item.Applied {
+		return nil
+	}
+	if len(b.Components) > 0 {
+		return b.componentNeed()
+	}
+	lacking := int64(t.Replicas)
+	if item.ReadyReplicas != nil {
+		lacking -= *item.ReadyReplicas
+	}
+	if lacking <= 0 {
+		return nil
+	}
+	return podsOf(b.Request, lacking)
+}
+
+// missing is what has no place yet, nil for nothing: replicas that no cluster was
+// given, or one whole copy.
+func (b *Binding) missing() corev1.ResourceList {
+	switch {
+	case len(b.Components) > 0 && len(b.Clusters) == 0:
+		return b.componentNeed()
+	case b.Replicas > 0 && (b.Placement.Divided() || len(b.Clusters) == 0):
+		if lacking := b.Replicas - sumOf(b.Clusters); lacking > 0 {
+			return podsOf(b.Request, int64(lacking))
+		}
+	}
+	return nil
+}
+
+// candidates are the clusters that a binding without a place may still go to, sorted.
+func (own *holder) candidates(fleet []Cluster) []string {
+	if own.waiting == nil || own.asked {
+		return own.may
+	}
+	in := PreCheckInput{Binding: own.waiting, Failing: own.left, Fleet: fleet}
+	names := sets.New[string]()
+	for _, g := range in.groups() {
+		names.Insert(clusterNames(in.trusted(in.seenByScheduler(g)))...)
+	}
+	own.may, own.asked = sets.List(names), true
+	return own.may
+}
+
+// pooled asks whether the candidates have room for this binding and for every
+// unplaced one that could come to them, all of it together.
+func (in PreCheckInput) pooled(v Verdict, candidates []Cluster) Verdict {
+	pool := sets.New(clusterNames(candidates)...)
+	need := in.Binding.outstanding(in.survivors())
+	others := 0
+	for _, u := range in.Reserved.Unplaced {
+		if pool.HasAny(u.Candidates...) {
+			others++
+			plus(need, u.Need)
+		}
+	}
+	if others == 0 {
+		return v
+	}
+	for _, u := range in.Reserved.Unplaced {
+		if sets.New(clusterNames(candidates)...).HasAny(u.Candidates...) {
+			pool.Insert(u.Candidates...)
+		}
+	}
+	if name := in.short(pool, need); name != "" {
+		return Verdict{Reason: ReasonNoCapacity, Candidates: sets.List(pool), Message: fmt.Sprintf(
+			"%s have not enough %s for it and for what waits for a place", list(sets.List(pool)), name)}
+	}
+	return v
+}
+
+// outstanding is what a binding will ask for once the failing cluster is out.
+func (b *Binding) outstanding(survivors []TargetCluster) corev1.ResourceList {
+	if len(b.Components) > 0 {
+		return b.componentNeed()
+	}
+	return podsOf(b.Request, int64(max(0, b.Replicas-sumOf(survivors))))
+}
+
+// short names a resource that some clusters together have not enough of. What is not
+// known counts as nothing, or as plenty where the config says so.
+func (in PreCheckInput) short(pool sets.Set[string], need corev1.ResourceList) corev1.ResourceName {
+	left := corev1.ResourceList{}
+	for _, c := range in.Fleet {
+		if !pool.Has(c.Name) {
+			continue
+		}
+		if !c.Capacity.sized(need) {
+			if in.RoomUnknownOK {
+				return ""
+			}
+			continue
+		}
+		for name := range need {
+			if free := c.Capacity.free(name, in.Reserved.promised(c.Name)); free.Sign() > 0 {
+				plus(left, corev1.ResourceList{name: *free})
+			}
+		}
+	}
+	for _, name := range asked(need) {
+		have, want := left[name], need[name]
+		if have.Cmp(want) < 0 {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,273 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// readyReporters report readyReplicas; their API leaves the field out at 0, so an
+// absent count is a zero.
+var readyReporters = sets.New("Deployment", "StatefulSet", "ReplicaSet")
+
+// healthKinds are the built-in kinds whose health Karmada interprets.
+var healthKinds = sets.New("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Service",
+	"Ingress", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget")
+
+// builtInGroups are the API groups of Kubernetes itself; a kind of theirs that is
+// no health kind has no health to wait for.
+var builtInGroups = sets.New("", "apps", "batch", "policy", "networking.k8s.io", "autoscaling", "storage.k8s.io",
+	"rbac.authorization.k8s.io", "scheduling.k8s.io", "apiextensions.k8s.io", "admissionregistration.k8s.io",
+	"coordination.k8s.io", "discovery.k8s.io", "node.k8s.io", "certificates.k8s.io")
+
+// BaselineOf records a binding as it stands before the eviction.
+func BaselineOf(b *Binding) Baseline {
+	base := Baseline{
+		Clusters:   slices.Clone(b.Clusters),
+		Replicas:   b.Replicas,
+		Generation: b.Generation,
+		Affinity:   b.Status.ObservedAffinity,
+		Health:     make(map[string]CopyHealth, len(b.Clusters)),
+	}
+	for _, t := range b.Clusters {
+		item := b.Item(t.Name)
+		if item == nil {
+			base.Health[t.Name] = CopyHealth{Ready: -1}
+			continue
+		}
+		base.Health[t.Name] = CopyHealth{Healthy: saysHealthy(b, item), Ready: readyCount(b, item)}
+	}
+	return base
+}
+
+// BaselineFrom reads off our hold task what an eviction whose answer was lost would
+// have told: which clusters there were, and what was taken out. Empty without a task.
+func BaselineFrom(b *Binding, failed string) Baseline {
+	task, _ := b.TaskFor(failed)
+	if task == nil || !task.Ours() {
+		return Baseline{}
+	}
+	base := Baseline{Replicas: b.Replicas, Affinity: b.Status.ObservedAffinity, Derived: true}
+	for _, name := range task.ClustersBeforeFailover {
+		t := TargetCluster{Name: name}
+		if name == failed && task.Replicas != nil {
+			t.Replicas = *task.Replicas
+		}
+		base.Clusters = append(base.Clusters, t)
+	}
+	if !base.had(failed) {
+		t := TargetCluster{Name: failed}
+		if task.Replicas != nil {
+			t.Replicas = *task.Replicas
+		}
+		base.Clusters = append(base.Clusters, t)
+	}
+	return base
+}
+
+// had tells whether a cluster was a target.
+func (base Baseline) had(cluster string) bool {
+	return slices.ContainsFunc(base.Clusters, func(t TargetCluster) bool { return t.Name == cluster })
+}
+
+// Doubting returns the baseline with suspect clusters recorded as not healthy:
+// Karmada keeps the copies of dead clusters Healthy for ever, and a copy that was
+// dead before the eviction cannot be worse after it.
+func (base Baseline) Doubting(suspect map[string]bool) Baseline {
+	health := make(map[string]CopyHealth, len(base.Health))
+	for name, h := range base.Health {
+		if suspect[name] {
+			h.Healthy = false
+		}
+		health[name] = h
+	}
+	base.Health = health
+	return base
+}
+
+// Item finds the status of a cluster's copy, nil when none is reported.
+func (b *Binding) Item(cluster string) *AggregatedItem {
+	for i := range b.Status.Aggregated {
+		if b.Status.Aggregated[i].Cluster == cluster {
+			return &b.Status.Aggregated[i]
+		}
+	}
+	return nil
+}
+
+// Healthy tells whether the new copies are proven, which is what allows the old one
+// to go. Every cluster added or grown since the baseline must prove itself; the
+// other targets must be no worse than they were; and where nothing was added or
+// grown, every surviving target must prove itself, so that no proof is vacuous.
+func Healthy(in HealthInput) Verdict {
+	b := in.Binding
+	if _, at := b.Target(in.Failed); at >= 0 {
+		return Verdict{Reason: ReasonPutBack, Message: in.Failed + " is among the targets again"}
+	}
+	if len(b.Clusters) == 0 {
+		return Verdict{Reason: ReasonNotPlaced, Message: "it has no target cluster"}
+	}
+	if b.Workload && b.Placement.Divided() && b.Replicas > 0 && !addsUp(b) {
+		return notHealthy("%d of %d replicas have a target", sumOf(b.Clusters), b.Replicas)
+	}
+	fresh, kept := in.split()
+	if len(fresh) == 0 {
+		fresh, kept = kept, nil
+	}
+	for _, t := range fresh {
+		if v := in.prove(t); !v.OK {
+			return v
+		}
+	}
+	for _, t := range kept {
+		if v := in.noWorse(t); !v.OK {
+			return v
+		}
+	}
+	names := targetNames(fresh)
+	return Verdict{OK: true, Reason: ReasonHealthy, Message: "proven healthy on " + list(names), Candidates: names}
+}
+
+// split tells the targets that were added or grew since the baseline from the others.
+func (in HealthInput) split() (fresh, kept []TargetCluster) {
+	for _, t := range in.Binding.Clusters {
+		if in.Baseline.exceeded(t) {
+			fresh = append(fresh, t)
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return fresh, kept
+}
+
+// exceeded tells whether a target is new, or has more replicas than it had.
+func (base Baseline) exceeded(t TargetCluster) bool {
+	if base.Derived {
+		return true // how many it had is not known
+	}
+	i := slices.IndexFunc(base.Clusters, func(was TargetCluster) bool { return was.Name == t.Name })
+	return i < 0 || t.Replicas > base.Clusters[i].Replicas
+}
+
+func (in HealthInput) prove(t TargetCluster) Verdict {
+	if in.Suspect[t.Name] {
+		return Verdict{Reason: ReasonTargetNotReady, Message: t.Name + " is itself not Ready or failing: its status proves nothing"}
+	}
+	item := in.Binding.Item(t.Name)
+	switch {
+	case item == nil:
+		return notHealthy("%s reports no status yet", t.Name)
+	case item.Malformed != "":
+		return notHealthy("%s: its status cannot be understood: %s", t.Name, item.Malformed)
+	case !saysHealthy(in.Binding, item):
+		return notHealthy("%s is %s", t.Name, describe(item))
+	case stale(in.Binding, item):
+		return notHealthy("%s reports on an older generation than %d", t.Name, *item.Generation)
+	}
+	if ready := readyCount(in.Binding, item); ready >= 0 && ready < int64(t.Replicas) {
+		return notHealthy("%s has %d of %d ready", t.Name, ready, t.Replicas)
+	}
+	return Verdict{OK: true, Reason: ReasonHealthy}
+}
+
+func (in HealthInput) noWorse(t TargetCluster) Verdict {
+	was := in.Baseline.Health[t.Name]
+	if !was.Healthy {
+		return Verdict{OK: true}
+	}
+	item := in.Binding.Item(t.Name)
+	switch {
+	case in.Suspect[t.Name]:
+		return targetWorse("%s was healthy and is itself not Ready or failing now", t.Name)
+	case item == nil || item.Malformed != "":
+		return targetWorse("%s was healthy and reports no usable status now", t.Name)
+	case !saysHealthy(in.Binding, item):
+		return targetWorse("%s was healthy and is %s now", t.Name, describe(item))
+	}
+	// A copy that was scaled down may have fewer ready than it had.
+	want := min(was.Ready, int64(t.Replicas))
+	if ready := readyCount(in.Binding, item); ready >= 0 && ready < want {
+		return targetWorse("%s had %d ready and has %d now", t.Name, was.Ready, ready)
+	}
+	return Verdict{OK: true}
+}
+
+func notHealthy(format string, args ...any) Verdict {
+	return Verdict{Reason: ReasonNotHealthy, Message: fmt.Sprintf(format, args...)}
+}
+
+func targetWorse(format string, args ...any) Verdict {
+	return Verdict{Reason: ReasonTargetWorse, Message: fmt.Sprintf(format, args...)}
+}
+
+// saysHealthy is Karmada's own word; for kinds without health applied is healthy.
+func saysHealthy(b *Binding, item *AggregatedItem) bool {
+	if !item.Applied || item.Malformed != "" {
+		return false
+	}
+	unknown := item.Health == HealthUnknown || item.Health == ""
+	return item.Health == HealthHealthy || unknown && withoutHealth(b)
+}
+
+func withoutHealth(b *Binding) bool {
+	group := ""
+	if i := strings.IndexByte(b.Resource.APIVersion, '/'); i >= 0 {
+		group = b.Resource.APIVersion[:i]
+	}
+	return !b.Workload && builtInGroups.Has(group) && !healthKinds.Has(b.Resource.Kind)
+}
+
+// stale tells whether the member's controller has not caught up with its own object:
+// its counts speak of an older one.
+func stale(b *Binding, item *AggregatedItem) bool {
+	switch {
+	case item.Generation == nil:
+		return false
+	case item.ObservedGeneration == nil:
+		return readyReporters.Has(b.Resource.Kind)
+	default:
+		return *item.ObservedGeneration < *item.Generation
+	}
+}
+
+// readyCount is how many replicas are ready, -1 for kinds that do not report it.
+func readyCount(b *Binding, item *AggregatedItem) int64 {
+	switch {
+	case item.ReadyReplicas != nil:
+		return *item.ReadyReplicas
+	case item.Replicas != nil || readyReporters.Has(b.Resource.Kind):
+		return 0
+	default:
+		return -1
+	}
+}
+
+func describe(item *AggregatedItem) string {
+	switch {
+	case !item.Applied:
+		return "not applied"
+	case item.Health == "":
+		return string(HealthUnknown)
+	default:
+		return string(item.Health)
+	}
+}
+
+func targetNames(targets []TargetCluster) []string {
+	names := make([]string, 0, len(targets))
+	for _, t := range targets {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// list names things for a human: "m2, m3", or "none".
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,70 @@
+package failover_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// An empty schedule result made every copy "healthy", and the last one was deleted.
+//
+// Rules: R4.7-17, R4.7-26.
+func TestKarmada7455EmptyScheduleResultIsNotHealthy(t *testing.T) {
+	empty := duplicated()
+	empty.Generation, empty.Status.ObservedGeneration = 7, 7
+	v := failover.Healthy(failover.HealthInput{Binding: empty, Failed: "m1", Baseline: was()})
+	require.False(t, v.OK)
+	require.Equal(t, failover.ReasonNotPlaced, v.Reason)
+	require.False(t, failover.Placed(empty, "m1").OK)
+	empty.Replicas = 0
+	require.False(t, failover.Placed(empty, "m1").OK, "whatever spec.replicas says")
+}
+
+// The old copy went while the new one had fewer replicas than were asked for.
+//
+// Rules: R4.7-22, R4.7-23.
+func TestKarmada3736EveryReplicaMustBeReadyWhateverKarmadaSays(t *testing.T) {
+	for ready := range int64(3) {
+		b := with(duplicated("m2"), reports(copyOn("m2", failover.HealthHealthy, ready, 2)))
+		v := failover.Healthy(failover.HealthInput{Binding: b, Failed: "m1", Baseline: was()})
+		require.Equal(t, ready == 2, v.OK, "%d of 2: %s", ready, v.Message)
+	}
+}
+
+// A fresh target still carried the Healthy that it had reported in an earlier life.
+//
+// Rules: R4.7-23.
+func TestKarmada3467AStatusOfAnOlderGenerationIsNone(t *testing.T) {
+	b := with(duplicated("m2"), reports(copyOn("m2", failover.HealthHealthy, 2, 2, 5, 4)))
+	v := failover.Healthy(failover.HealthInput{Binding: b, Failed: "m1", Baseline: was()})
+	require.False(t, v.OK)
+	require.Contains(t, v.Message, "older generation")
+}
+
+// A dead cluster's Deployment was shown 2/2 Ready for ever.
+//
+// Rules: R4.7-27.
+func TestKarmada2989TheHealthOfASilentClusterIsUnknown(t *testing.T) {
+	in := failover.HealthInput{
+		Binding: with(duplicated("m2"), reports(copyOn("m2", failover.HealthHealthy, 2, 2))), Failed: "m1", Baseline: was(),
+	}
+	require.True(t, failover.Healthy(in).OK)
+	in.Suspect = map[string]bool{"m2": true}
+	v := failover.Healthy(in)
+	require.False(t, v.OK)
+	require.Equal(t, failover.ReasonTargetNotReady, v.Reason)
+}
+
+// Tasks of ConfigMaps and ClusterRoles never ended, for they have no health.
+//
+// Rules: R4.7-28.
+func TestKarmada4951WhatHasNoHealthIsHealthyOnceApplied(t *testing.T) {
+	item := failover.AggregatedItem{Cluster: "m2", Applied: true, Health: failover.HealthUnknown}
+	in := failover.HealthInput{Failed: "m1", Baseline: failover.BaselineOf(nonWorkload("m1"))}
+	in.Binding = with(nonWorkload("m2"), reports(item))
+	require.True(t, failover.Healthy(in).OK)
+	item.Applied = false
+	in.Binding = with(nonWorkload("m2"), reports(item))
+	require.False(t, failover.Healthy(in).OK)
+}

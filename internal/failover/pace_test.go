@@ -1,0 +1,166 @@
+package failover_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var limits = failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, LeaseDuration: 10 * time.Second, UnlimitedChunk: 50}
+
+func faulty(n, total int) failover.FleetHealth {
+	h := failover.FleetHealth{Total: total}
+	for i := range n {
+		h.Faulty = append(h.Faulty, string(rune('a'+i)))
+	}
+	return h
+}
+
+// Tiers and their boundaries. Karmada#6746 proposed the same tiers and
+// shipped one rate only.
+// Rules: R4.5-2, R4.5-5, R4.5-3, R4.5-4.
+func TestJudgePace(t *testing.T) {
+	unlimited, stopped, patient, never := limits, limits, limits, limits
+	unlimited.Unlimited, stopped.EvictionRate, patient.EvictionRate, never.SecondaryRate = true, 0, 0.02, 0
+	for name, tc := range map[string]struct {
+		health failover.FleetHealth
+		config failover.PaceConfig
+		tier   failover.Tier
+		rate   float64
+		reason failover.Reason
+	}{
+		"a healthy fleet":                         {faulty(0, 6), limits, failover.TierNormal, 0.5, failover.ReasonFleetHealthy},
+		"one of six":                              {faulty(1, 6), limits, failover.TierNormal, 0.5, failover.ReasonFleetHealthy},
+		"exactly at the threshold is normal":      {faulty(11, 20), limits, failover.TierNormal, 0.5, failover.ReasonFleetHealthy},
+		"one above slows a large fleet":           {faulty(12, 20), limits, failover.TierSlow, 0.1, failover.ReasonFleetUnhealthy},
+		"almost all of a large fleet":             {faulty(19, 20), limits, failover.TierSlow, 0.1, failover.ReasonFleetUnhealthy},
+		"all of a large fleet":                    {faulty(20, 20), limits, failover.TierHalted, 0, failover.ReasonAllFaulty},
+		"eleven clusters are a large fleet":       {faulty(7, 11), limits, failover.TierSlow, 0.1, failover.ReasonFleetUnhealthy},
+		"ten are not":                             {faulty(6, 10), limits, failover.TierHalted, 0, failover.ReasonFleetUnhealthy},
+		"slow is never quicker than normal":       {faulty(12, 20), patient, failover.TierSlow, 0.02, failover.ReasonFleetUnhealthy},
+		"a secondary rate of nothing halts":       {faulty(12, 20), never, failover.TierHalted, 0, failover.ReasonFleetUnhealthy},
+		"unlimited has a limit when slow":         {faulty(12, 20), unlimited, failover.TierSlow, 0.1, failover.ReasonFleetUnhealthy},
+		"a halt by hand is one when slow":         {faulty(12, 20), stopped, failover.TierHalted, 0, failover.ReasonHaltedByHuman},
+		"all of them are probably us":             {faulty(6, 6), limits, failover.TierHalted, 0, failover.ReasonAllFaulty},
+		"also the only one":                       {faulty(1, 1), limits, failover.TierHalted, 0, failover.ReasonAllFaulty},
+		"also where the threshold would allow it": {faulty(2, 2), failover.PaceConfig{EvictionRate: 1, UnhealthyThreshold: 1}, failover.TierHalted, 0, failover.ReasonAllFaulty},
+		"a fleet that nobody can count":           {faulty(0, 0), limits, failover.TierHalted, 0, failover.ReasonFleetUnknown},
+		"unlimited has no rate":                   {faulty(1, 6), unlimited, failover.TierNormal, 0, failover.ReasonFleetHealthy},
+		"unlimited halts all the same":            {faulty(4, 6), unlimited, failover.TierHalted, 0, failover.ReasonFleetUnhealthy},
+		"a rate of nothing is a halt":             {faulty(1, 6), stopped, failover.TierHalted, 0, failover.ReasonHaltedByHuman},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := failover.JudgePace(tc.health, tc.config)
+			require.Equal(t, tc.tier, p.Tier)
+			require.InDelta(t, tc.rate, p.Rate, 0)
+			require.Equal(t, tc.reason, p.Reason)
+			require.Equal(t, tc.config.Unlimited && tc.tier == failover.TierNormal, p.Unlimited)
+			require.Equal(t, tc.health, p.FleetHealth)
+			if tc.health.Total > 0 {
+				require.InDelta(t, float64(len(tc.health.Faulty))/float64(tc.health.Total), p.FaultRate, 1e-9)
+			}
+		})
+	}
+}
+
+func normal(rate float64) failover.Pace { return failover.Pace{Tier: failover.TierNormal, Rate: rate} }
+
+// Rules: R4.5-9.
+func TestChunk(t *testing.T) {
+	endless := failover.Pace{Tier: failover.TierNormal, Unlimited: true}
+	for name, tc := range map[string]struct {
+		pace failover.Pace
+		want int
+		size int
+	}{
+		"one at a slow rate":                 {normal(0.5), 9, 1},
+		"one up to five a second":            {normal(5), 9, 1},
+		"above, what one second allows":      {normal(7.9), 9, 7},
+		"but no more than is wanted":         {normal(100), 3, 3},
+		"nothing to nobody":                  {normal(5), 0, 0},
+		"one while slow":                     {failover.Pace{Tier: failover.TierSlow, Rate: 0.1}, 9, 1},
+		"nothing while halted":               {failover.Pace{Tier: failover.TierHalted}, 9, 0},
+		"nothing before the first judgement": {failover.Pace{}, 9, 0},
+		"unlimited up to its chunk":          {endless, 900, 50},
+		"unlimited no more than is wanted":   {endless, 9, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.size, failover.Chunk(tc.pace, limits, tc.want))
+		})
+	}
+	require.Equal(t, 1, failover.Chunk(endless, failover.PaceConfig{}, 9), "unlimited without a chunk size still gives one")
+}
+
+// Rules: R4.5-15, R4.5-16.
+func TestNextIssue(t *testing.T) {
+	require.Equal(t, at(2), failover.NextIssue(normal(0.5), 1, t0))
+	require.Equal(t, at(1), failover.NextIssue(normal(10), 10, t0))
+	require.Equal(t, t0.Add(333333334*time.Nanosecond), failover.NextIssue(normal(3), 1, t0), "rounded up: a nanosecond early is above the pace")
+	require.Equal(t, t0, failover.NextIssue(failover.Pace{Tier: failover.TierNormal, Unlimited: true}, 50, t0))
+	require.Equal(t, t0, failover.NextIssue(normal(1), 0, t0), "an empty chunk delays nothing")
+	require.Equal(t, t0, failover.NextIssue(failover.Pace{Tier: failover.TierHalted}, 1, t0))
+	require.True(t, failover.NextIssue(normal(1e-300), 1, t0).After(t0.AddDate(50, 0, 0)), "the slowest rate does not overflow into the past")
+}
+
+// Whoever takes what is granted as soon as it is granted stays at the pace: over
+// any interval at most rate times its length, plus one chunk.
+//
+// Rules: R4.5-17.
+func TestGrantsNeverExceedThePace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := normal(rapid.Float64Range(0.1, 40).Draw(t, "rate"))
+		type grant struct {
+			at   time.Time
+			size int
+		}
+		var grants []grant
+		next := t0
+		for range 30 {
+			size := failover.Chunk(p, limits, rapid.IntRange(1, 60).Draw(t, "want"))
+			grants = append(grants, grant{next, size})
+			// Its last write comes some time after it was issued.
+			end := next.Add(time.Duration(rapid.IntRange(0, 500).Draw(t, "took")) * time.Millisecond)
+			next = failover.NextIssue(p, size, end)
+		}
+		biggest := failover.Chunk(p, limits, 1000)
+		for i := range grants {
+			written := 0
+			for _, g := range grants[i:] {
+				written += g.size
+				allowed := p.Rate*g.at.Sub(grants[i].at).Seconds() + float64(biggest)
+				if float64(written) > allowed+1e-6 {
+					t.Fatalf("%d evictions in %s at %g/s", written, g.at.Sub(grants[i].at), p.Rate)
+				}
+			}
+		}
+	})
+}
+
+func TestETA(t *testing.T) {
+	for name, tc := range map[string]struct {
+		due      []time.Time
+		inFlight int
+		pace     failover.Pace
+		want     time.Time
+		ok       bool
+	}{
+		"the queue at the pace":             {[]time.Time{t0, t0, t0}, 0, normal(0.5), at(6), true},
+		"behind those in flight":            {[]time.Time{t0}, 2, normal(0.5), at(6), true},
+		"a late toleration is waited for":   {[]time.Time{at(100), t0}, 0, normal(0.5), at(102), true},
+		"nothing left is now":               {nil, 0, normal(0.5), t0, true},
+		"unlimited ends with the last due":  {[]time.Time{at(9), t0}, 4, failover.Pace{Tier: failover.TierNormal, Unlimited: true}, at(9), true},
+		"slow is slow":                      {[]time.Time{t0, t0}, 0, failover.Pace{Tier: failover.TierSlow, Rate: 0.1}, at(20), true},
+		"nobody can say while it is halted": {[]time.Time{t0}, 0, failover.Pace{Tier: failover.TierHalted}, time.Time{}, false},
+		"nor before the first judgement":    {[]time.Time{t0}, 0, failover.Pace{}, time.Time{}, false},
+		"nor at a rate of nothing":          {[]time.Time{t0}, 0, normal(0), time.Time{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := failover.ETA(t0, tc.due, tc.inFlight, tc.pace)
+			require.Equal(t, tc.ok, ok)
+			require.True(t, tc.want.Equal(got), "%s", got)
+		})
+	}
+}

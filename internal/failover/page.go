@@ -1,0 +1,230 @@
+package failover
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxPage is the most bytes that a page ever has: Temporal limits what one query
+// may answer, and a person what one look may take in.
+const MaxPage = 18000
+
+// rowSteps are how many rows of each table are tried until the page fits.
+var rowSteps = []int{10, 5, 2, 0}
+
+// maxCell bounds one table cell, in runes.
+const maxCell = 110
+
+// fit renders with as many rows as the page has room for.
+func fit(render func(rows int) string) string {
+	var page string
+	for _, rows := range rowSteps {
+		if page = render(rows); len(page) <= MaxPage {
+			return page
+		}
+	}
+	const tail = "\n\n… the page is cut here\n"
+	return cutBytes(page, MaxPage-len(tail)) + tail
+}
+
+// cutBytes cuts at a rune's edge.
+func cutBytes(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// page is a Markdown page in the making.
+type page struct{ b strings.Builder }
+
+func (p *page) line(format string, args ...any) {
+	fmt.Fprintf(&p.b, format+"\n", args...)
+}
+
+// fact is a bullet of its own: "- **Why:** …"; an empty one is left out. Bullets,
+// because the Temporal UI spends half a screen on the space between paragraphs.
+func (p *page) fact(name, value string) {
+	if value != "" {
+		p.line("- **%s:** %s", name, value)
+	}
+}
+
+// asOf says when the page was true: it is written when something happens, not while it is read.
+func (p *page) asOf(now time.Time) {
+	p.line("*As of %s UTC*\n", now.UTC().Format("2006-01-02 15:04:05"))
+}
+
+func (p *page) heading(format string, args ...any) {
+	p.line("\n## "+format+"\n", args...)
+}
+
+// grid is a table: n rows to show of a total, each made only when it is shown.
+type grid struct {
+	columns []string
+	n       int
+	total   int
+	row     func(i int) []string
+}
+
+// table prints at most so many rows, and says how many of the total are not shown.
+func (p *page) table(g grid, rows int) {
+	shown := min(rows, g.n)
+	if shown > 0 {
+		p.line("| %s |", strings.Join(g.columns, " | "))
+		p.line("|%s", strings.Repeat("---|", len(g.columns)))
+		for i := range shown {
+			p.line("| %s |", strings.Join(g.row(i), " | "))
+		}
+		p.line("")
+	}
+	if more := max(g.n, g.total) - shown; more > 0 {
+		p.line("… and %d more\n", more)
+	}
+}
+
+func (p *page) bullets(items []string) {
+	for _, item := range items {
+		p.line("- %s", item)
+	}
+	if len(items) > 0 {
+		p.line("")
+	}
+}
+
+func (p *page) String() string {
+	return strings.ReplaceAll(strings.TrimRight(p.b.String(), "\n"), "\n\n\n", "\n\n") + "\n"
+}
+
+// escaper keeps foreign text (condition messages, names from objects) from becoming
+// Markdown of its own.
+var escaper = strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ", "`", "'", "<", "&lt;", "*", "\\*", "_", "\\_", "[", "\\[", "#", "\\#")
+
+// text escapes and bounds foreign text.
+func text(s string) string {
+	if runes := []rune(s); len(runes) > maxCell {
+		s = string(runes[:maxCell-1]) + "…"
+	}
+	return escaper.Replace(s)
+}
+
+// code is foreign text as code, empty for none.
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	if runes := []rune(s); len(runes) > maxCell {
+		s = string(runes[:maxCell-1]) + "…"
+	}
+	return "`" + strings.NewReplacer("`", "'", "|", "¦", "\n", " ", "\r", " ").Replace(s) + "`"
+}
+
+// because joins a reason and its message.
+func because(reason Reason, message string) string {
+	switch {
+	case reason == ReasonNone:
+		return text(message)
+	case message == "":
+		return "**" + string(reason) + "**"
+	default:
+		return "**" + string(reason) + "** " + text(message)
+	}
+}
+
+// moment is "02:14:05 UTC (4m ago)", "… (in 3m)", with the date when it is another day's.
+func moment(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	layout := "15:04:05"
+	if t.UTC().Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
+		layout = "2006-01-02 15:04"
+	}
+	return t.UTC().Format(layout) + " UTC (" + relative(t, now) + ")"
+}
+
+func relative(t, now time.Time) string {
+	switch d := t.Sub(now).Round(time.Second); {
+	case d == 0:
+		return "now"
+	case d > 0:
+		return "in " + short(d)
+	default:
+		return short(-d) + " ago"
+	}
+}
+
+// short prints a duration without what nobody reads: "45s", "3m20s", "2h5m", "3d4h".
+func short(d time.Duration) string {
+	d = max(d, math.MinInt64/2).Round(time.Second) // the smallest duration has no positive counterpart
+	const day = 24 * time.Hour
+	switch {
+	case d < 0:
+		return "-" + short(-d)
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return two(d/time.Minute, "m", d%time.Minute/time.Second, "s")
+	case d < day:
+		return two(d/time.Hour, "h", d%time.Hour/time.Minute, "m")
+	default:
+		return two(d/day, "d", d%day/time.Hour, "h")
+	}
+}
+
+func two(a time.Duration, unitA string, b time.Duration, unitB string) string {
+	if b == 0 {
+		return fmt.Sprintf("%d%s", a, unitA)
+	}
+	return fmt.Sprintf("%d%s%d%s", a, unitA, b, unitB)
+}
+
+// bar draws how far it is: "██████░░░░ 60 %".
+func bar(done, all int) string {
+	if all <= 0 {
+		return ""
+	}
+	const width = 20
+	full := min(width, max(0, done*width/all))
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full) + fmt.Sprintf(" %d %%", min(100, max(0, done*100/all)))
+}
+
+// perSecond prints a rate the way people think of it.
+func perSecond(rate float64) string {
+	switch {
+	case rate <= 0:
+		return "none"
+	case rate < 1:
+		return fmt.Sprintf("one every %s", short(time.Duration(float64(time.Second)/rate)))
+	default:
+		return fmt.Sprintf("%.4g per second", rate)
+	}
+}
+
+// paceLine is the tier and what follows from it.
+func paceLine(p Pace) string {
+	if p.Tier == "" {
+		return ""
+	}
+	rate := perSecond(p.Rate)
+	if p.Unlimited {
+		rate = "unlimited"
+	}
+	if p.Tier == TierHalted {
+		rate = "**nothing is evicted**"
+	}
+	return fmt.Sprintf("%s, %s (%s)", p.Tier, rate, healthLine(p))
+}
+
+func healthLine(p Pace) string {
+	if p.Total == 0 {
+		return string(p.Reason)
+	}
+	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.Reason, len(p.Faulty), count(p.Total, "cluster"), p.FaultRate*100)
+}

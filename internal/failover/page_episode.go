@@ -1,0 +1,306 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WindowLines are the windows as the page shows them, in the order of their keys.
+func WindowLines(w Windows, standing []AddedTaint) []WindowLine {
+	lines := make([]WindowLine, 0, len(w))
+	for _, key := range w.SortedKeys() {
+		one := w[key]
+		lines = append(lines, WindowLine{
+			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
+			Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(),
+			Stands: slices.ContainsFunc(standing, func(a AddedTaint) bool {
+				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
+			}),
+		})
+	}
+	return lines
+}
+
+// EpisodePage is the live page of a ClusterFailover: what happens, why, how far it
+// is, what comes next, what is stuck, and what one can do. Always below MaxPage.
+func EpisodePage(v PageView) string {
+	return fit(func(rows int) string {
+		p := &page{}
+		v.head(p)
+		v.blocked(p, rows)
+		v.moving(p, rows)
+		v.next(p, rows)
+		v.windows(p, rows)
+		v.debt(p, rows)
+		return p.String()
+	})
+}
+
+func (v PageView) head(p *page) {
+	p.line("# %s\n", v.headline())
+	p.asOf(v.Now)
+	if v.Mode == ModeObserve {
+		p.line("**Observe mode: nothing is written. This is what would happen.**\n")
+	}
+	if v.Pace.Tier == TierHalted && v.Mode != ModeObserve && !v.Phase.Terminal() {
+		p.line("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.\n", v.Pace.Reason)
+	}
+	if v.PausedBy != "" {
+		p.line("**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it.\n", text(v.PausedBy))
+	}
+	if v.StoppedBy != "" {
+		p.line("**⏹ Cancelled** by %s.\n", text(v.StoppedBy))
+	}
+	if v.DrainedBy != "" {
+		p.line("**Drained** by %s.\n", text(v.DrainedBy))
+	}
+	if n := v.attention(); n > 0 {
+		p.line("**⚠ %s attention**, see *On their way*.\n", need(n))
+	}
+	p.fact("Why", because(v.Reason, v.Why))
+	p.fact("How far", v.howFar())
+	p.fact("Comes next", v.comesNext())
+	p.fact("Pace", paceLine(v.Pace))
+	p.fact("Last eviction begins about", v.eta())
+	p.fact("Over", v.ends())
+	p.fact("Times", v.times())
+	v.actions(p)
+}
+
+func need(n int) string {
+	if n == 1 {
+		return "1 move needs"
+	}
+	return fmt.Sprintf("%d moves need", n)
+}
+
+// headlines say in one line what a phase means for whoever was woken by it.
+var headlines = map[EpisodePhase]string{
+	EpisodeSuspected:  "%s may be failing; nothing has been touched",
+	EpisodeConfirmed:  "%s has failed; its workloads are about to move",
+	EpisodeEvacuating: "%s has failed; its workloads are moving away",
+	EpisodeEvacuated:  "%s has failed; what could move has moved",
+	EpisodeRecovering: "%s is well again; no new moves while it proves stable",
+	EpisodeSettling:   "%s is back; moves that had begun are finishing",
+	EpisodeStopped:    "The failover of %s was cancelled and stays stopped",
+	EpisodeFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
+	EpisodeRecovered:  "%s has recovered; this failover is over",
+	EpisodeCancelled:  "The failover of %s was cancelled and is over",
+	EpisodeGone:       "%s was deleted; this failover is over",
+}
+
+// rehearsals are the headlines that would lie in observe mode, where nothing moves.
+var rehearsals = map[EpisodePhase]string{
+	EpisodeConfirmed:  "%s has failed; its workloads would move now",
+	EpisodeEvacuating: "%s has failed; its workloads would be moving away",
+	EpisodeEvacuated:  "%s has failed; what could move would have moved",
+	EpisodeSettling:   "%s is back; this rehearsal is closing",
+}
+
+// drains are the headlines of a cluster that somebody empties: it has not failed.
+var drains = map[EpisodePhase]string{
+	EpisodeSuspected:  "%s is about to be drained",
+	EpisodeConfirmed:  "%s is being drained; its workloads are about to move",
+	EpisodeEvacuating: "%s is being drained; its workloads are moving away",
+	EpisodeEvacuated:  "%s is drained; what could move has moved",
+}
+
+func (v PageView) headline() string {
+	format, ok := headlines[v.Phase]
+	if drain, is := drains[v.Phase]; is && v.DrainOnly {
+		format = drain
+	}
+	if rehearsal, would := rehearsals[v.Phase]; would && v.Mode == ModeObserve {
+		format = rehearsal
+	}
+	if !ok {
+		format = "%s"
+	}
+	line := fmt.Sprintf(format, text(v.Cluster))
+	if v.Round > 1 {
+		line += fmt.Sprintf(" (round %d)", v.Round)
+	}
+	return line
+}
+
+func (v PageView) attention() int {
+	n := 0
+	for _, m := range v.Moving {
+		if m.NeedsAttention {
+			n++
+		}
+	}
+	return n
+}
+
+func (v PageView) howFar() string {
+	c := v.Counts
+	if c.Affected == 0 && c.Settled == 0 {
+		if v.Phase == EpisodeSuspected {
+			return "not confirmed yet: it is not known whom it concerns"
+		}
+		return "no binding is affected"
+	}
+	settled := fmt.Sprintf("%s: %d of %s settled", bar(c.Settled, c.Affected), c.Settled, count(c.Affected, "binding"))
+	if len(c.Outcomes) > 0 {
+		settled += " (" + CountsLine(c.Outcomes) + ")"
+	}
+	parts := []string{settled}
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{c.Moving, "on their way"}, {c.Waiting, "waiting their turn"}, {c.Tolerating, "tolerating"}, {c.Blocked, "blocked"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// ends says when this failover is over: evictions may all be done long before.
+func (v PageView) ends() string {
+	switch v.Phase {
+	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
+		line := "when " + text(v.Cluster) + " is well again (or deleted)"
+		if v.DrainOnly {
+			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
+		}
+		if v.Counts.Blocked > 0 {
+			line += "; what is blocked until then stays on it"
+		}
+		return line
+	case EpisodeSuspected, EpisodeRecovering, EpisodeSettling, EpisodeStopped,
+		EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+		return ""
+	}
+	return ""
+}
+
+// comesNext is the one thing that the episode waits for.
+func (v PageView) comesNext() string {
+	switch v.Phase {
+	case EpisodeSuspected:
+		return v.windowNext(true, "is confirmed as failed")
+	case EpisodeConfirmed:
+		return "the cluster is tainted, then the affected bindings are listed"
+	case EpisodeEvacuating:
+		return v.evictionNext()
+	case EpisodeEvacuated:
+		return "nothing to do but wait: for the cluster to come back, or for what is blocked to get somewhere to go"
+	case EpisodeRecovering:
+		return v.windowNext(false, "is taken as recovered: what is unplaced is put back, then our taints go")
+	case EpisodeSettling:
+		return fmt.Sprintf("%s still to finish, then this closes", count(v.Counts.Moving, "move"))
+	case EpisodeStopped:
+		return "`lifeboat resume`, or its conditions stay well for the removal window; then this closes"
+	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+		return ""
+	}
+	return ""
+}
+
+// windowNext names the earliest end of a window that runs in the given direction.
+func (v PageView) windowNext(matching bool, then string) string {
+	var first WindowLine
+	for _, w := range v.Windows {
+		if w.Matching == matching && (first.Deadline.IsZero() || w.Deadline.Before(first.Deadline)) {
+			first = w
+		}
+	}
+	if first.Deadline.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("if nothing changes, it %s at %s", then, moment(first.Deadline, v.Now))
+}
+
+func (v PageView) evictionNext() string {
+	switch {
+	case v.PausedBy != "":
+		return "nothing until it is resumed"
+	case v.Pace.Tier == TierHalted:
+		return "nothing until the fleet's pace is no longer halted"
+	case len(v.Next) == 0 && v.Counts.Moving > 0:
+		return "the moves on their way finish; nothing waits behind them"
+	case len(v.Next) == 0:
+		return ""
+	}
+	n := v.Next[0]
+	line := fmt.Sprintf("%s is due at %s", code(n.Binding), moment(n.Due, v.Now))
+	if !n.Due.After(v.Now) {
+		line = code(n.Binding) + " is due and goes as soon as the pace allows"
+	}
+	if len(n.To) > 0 {
+		line += ", could go to " + text(list(n.To))
+	}
+	return line
+}
+
+func (v PageView) eta() string {
+	if v.ETA.IsZero() || v.Phase != EpisodeEvacuating && v.Phase != EpisodeConfirmed {
+		return ""
+	}
+	return moment(v.ETA, v.Now)
+}
+
+func (v PageView) times() string {
+	parts := []string{}
+	for _, t := range []struct {
+		what string
+		at   time.Time
+	}{{"first seen", v.Since}, {"confirmed", v.Confirmed}, {string(v.Phase) + " since", v.Entered}} {
+		if !t.at.IsZero() {
+			parts = append(parts, t.what+" "+moment(t.at, v.Now))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (v PageView) actions(p *page) {
+	actions := v.Actions
+	if len(actions) == 0 {
+		actions = EpisodeActions(v.Cluster, v.Phase, v.PausedBy != "")
+		if v.DrainedBy != "" {
+			actions = append([]string{UndrainAction(v.Cluster)}, actions...)
+		}
+	}
+	if v.Mode == ModeObserve && len(actions) > 0 {
+		actions = []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
+	}
+	if len(actions) == 0 {
+		return
+	}
+	p.heading("What you can do")
+	p.bullets(actions)
+}
+
+// UndrainAction is the operator's way to end a drain.
+func UndrainAction(cluster string) string {
+	return fmt.Sprintf("`lifeboat undrain %s --reason \"…\"`: what has not moved stays, what moved stays moved, our taints go", cluster)
+}
+
+// EpisodeActions are the operator's moves that make sense in a phase.
+func EpisodeActions(cluster string, phase EpisodePhase, paused bool) []string {
+	verb := func(name, effect string) string {
+		return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, cluster, effect)
+	}
+	halt := verb("pause", "evict nothing more for now; what is on its way goes on, and `lifeboat resume` goes on with the rest")
+	if paused {
+		halt = verb("resume", "go on evicting")
+	}
+	stop := verb("cancel", "stop this failover: unplaced bindings are put back, placed ones keep both copies until you remove one, our taints go")
+	switch phase {
+	case EpisodeSuspected:
+		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
+	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
+		return []string{halt, stop, "Repair the cluster: once it is Ready again, what has not moved stays, what is on its way finishes, what moved stays moved, and our taints go by themselves."}
+	case EpisodeRecovering, EpisodeSettling:
+		return []string{"Nothing is needed of you.", stop}
+	case EpisodeStopped:
+		return []string{verb("resume", "take the failover up again, as a new round")}
+	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+		return nil
+	}
+	return nil
+}

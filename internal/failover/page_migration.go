@@ -1,0 +1,267 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MigrationView is what the page of one migration shows.
+type MigrationView struct {
+	Binding  string
+	Resource string // "Deployment shop/cart"
+	From     string
+	To       []string
+	Phase    MigrationPhase
+	Mode     Mode
+	Round    int
+	// Why is what made it due.
+	Why Due
+	// Reason and Message say how it stands now.
+	Reason  Reason
+	Message string
+	// Attention is why it needs a human's eyes, ReasonNone when it does not.
+	Attention    Reason
+	Now          time.Time
+	Began        time.Time
+	Entered      time.Time // when this phase began
+	Written      time.Time // when the eviction was written
+	HealthySince time.Time
+	// MustHold is how long health must hold before the release.
+	MustHold time.Duration
+	// Purge is how the old copy goes; Fence what proves it dead, empty without.
+	Purge PurgeMode
+	Fence string
+	// OldWork is the Work on the failed cluster, "<namespace>/<name>".
+	OldWork string
+	// Ordered says who ordered recovery or cancel, empty when nobody did.
+	Ordered string
+	Result  *Result
+	// Actions are what one can do now; empty shows the usual ones.
+	Actions []string
+}
+
+// MigrationPage is the live page of a BindingMigration. Always below MaxPage.
+func MigrationPage(v MigrationView) string {
+	return fit(func(int) string {
+		p := &page{}
+		p.line("# %s\n", v.headline())
+		p.asOf(v.Now)
+		if v.Attention != ReasonNone {
+			p.line("**⚠ Needs attention: %s**\n", v.Attention)
+		}
+		p.fact("Workload", text(v.Resource))
+		p.fact("How far", v.steps())
+		p.fact("Now", because(v.Reason, v.Message))
+		p.fact("Comes next", v.comesNext())
+		p.fact("Old copy", v.oldCopy())
+		p.fact("Fence", text(v.Fence))
+		p.fact("Why it moves", v.why())
+		p.fact("Ordered", text(v.Ordered))
+		p.fact("Times", v.times())
+		if actions := v.actions(); len(actions) > 0 {
+			p.heading("What you can do")
+			p.bullets(actions)
+		}
+		return p.String()
+	})
+}
+
+func (v MigrationView) headline() string {
+	name, from := text(v.Binding), text(v.From)
+	if v.Result != nil {
+		line := fmt.Sprintf("%s: %s", name, v.Result.Outcome)
+		if v.Result.Outcome == OutcomeMigrated && len(v.To) > 0 {
+			line += " to " + text(list(v.To))
+		}
+		return line
+	}
+	switch v.Phase {
+	case MigrationRestoring:
+		return fmt.Sprintf("Putting %s back on %s", name, from)
+	case MigrationPurging:
+		return fmt.Sprintf("%s has moved; its old copy on %s is going", name, from)
+	case MigrationAwaitingFence:
+		return fmt.Sprintf("%s waits for proof that its copy on %s is dead", name, from)
+	case MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingHealth, MigrationReleasing, MigrationDone:
+	}
+	line := fmt.Sprintf("Moving %s off %s", name, from)
+	if len(v.To) > 0 {
+		line += " to " + text(list(v.To))
+	}
+	return line
+}
+
+// course is the way of a migration that nothing disturbs.
+var course = []MigrationPhase{
+	MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingHealth, MigrationReleasing, MigrationPurging, MigrationDone,
+}
+
+// courseDirectly is that of purge mode Directly: the old copy goes first, and the
+// task with it.
+var courseDirectly = []MigrationPhase{
+	MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingFence, MigrationReleasing, MigrationPurging, MigrationDone,
+}
+
+// steps draws the way and where it stands.
+func (v MigrationView) steps() string {
+	course := course
+	if v.Purge == PurgeDirectly && !v.Written.IsZero() {
+		course = courseDirectly
+	}
+	at := slices.Index(course, v.Phase)
+	if at < 0 || v.Result != nil && v.Result.Outcome != OutcomeMigrated {
+		return "**" + string(v.Phase) + "**"
+	}
+	parts := make([]string, 0, len(course))
+	for i, phase := range course {
+		switch {
+		case i < at:
+			parts = append(parts, string(phase)+" ✔")
+		case i == at:
+			parts = append(parts, "**"+string(phase)+"**")
+		default:
+			parts = append(parts, string(phase))
+		}
+	}
+	return strings.Join(parts, " → ")
+}
+
+func (v MigrationView) comesNext() string {
+	if v.Result != nil {
+		return ""
+	}
+	switch v.Phase {
+	case MigrationChecking:
+		return "one last look, then one write takes " + text(v.From) + " out of its targets and holds the old copy"
+	case MigrationEvicting:
+		return "the answer to that write"
+	case MigrationPlacing:
+		return "Karmada's scheduler places it elsewhere"
+	case MigrationAwaitingFence:
+		return v.untilFenced()
+	case MigrationAwaitingHealth:
+		return v.untilProven()
+	case MigrationReleasing:
+		return "one last look at the new copies, then the old one is released"
+	case MigrationPurging:
+		return "the old Work goes; on a cluster that is away it is reported as debt"
+	case MigrationRestoring:
+		return "the scheduler observes it with " + text(v.From) + " still among its targets"
+	case MigrationDone:
+	}
+	return ""
+}
+
+func (v MigrationView) untilProven() string {
+	if v.HealthySince.IsZero() {
+		return "the new copies become healthy; there is no timeout that would delete the old one"
+	}
+	return fmt.Sprintf("healthy since %s; released when that has held for %s, at %s", moment(v.HealthySince, v.Now),
+		short(v.MustHold), moment(v.HealthySince.Add(v.MustHold), v.Now))
+}
+
+func (v MigrationView) untilFenced() string {
+	if v.Written.IsZero() {
+		return text(v.From) + " answers again, or somebody proves that its copy is dead; then it is moved in its turn"
+	}
+	return "Karmada deletes the copy on " + text(v.From) + ", or somebody proves that it is dead; then the new one begins"
+}
+
+// oldCopy answers the first question of anybody who is woken: is it still there?
+func (v MigrationView) oldCopy() string {
+	if v.Result != nil {
+		return ""
+	}
+	line := ""
+	switch v.Phase {
+	case MigrationChecking:
+		line = "untouched on " + text(v.From)
+	case MigrationEvicting:
+		line = "on " + text(v.From) + "; it is not yet known whether our write stands, and either way it stays"
+	case MigrationPlacing, MigrationAwaitingHealth, MigrationAwaitingFence, MigrationReleasing, MigrationRestoring:
+		line = v.heldCopy()
+	case MigrationPurging:
+		line = "released on " + text(v.From)
+	case MigrationDone:
+		return ""
+	}
+	if v.OldWork != "" {
+		line += " (Work " + code(v.OldWork) + ")"
+	}
+	return line
+}
+
+func (v MigrationView) heldCopy() string {
+	switch {
+	case v.Written.IsZero():
+		return "untouched on " + text(v.From) + "; nobody can see whether it runs"
+	case v.Purge == PurgeDirectly:
+		return "being deleted on " + text(v.From) + " (purge mode Directly); no new copy begins before it is gone or proven dead"
+	default:
+		return "held on " + text(v.From) + ": Karmada keeps it"
+	}
+}
+
+func (v MigrationView) why() string {
+	if v.Why.Reason == ReasonNone {
+		return ""
+	}
+	line := "**" + string(v.Why.Reason) + "**"
+	if v.Why.Taint.Key != "" {
+		line += " taint " + code(v.Why.Taint.Key+":"+string(v.Why.Taint.Effect))
+	}
+	if !v.Why.At.IsZero() {
+		line += ", due " + moment(v.Why.At, v.Now)
+	}
+	return line
+}
+
+func (v MigrationView) times() string {
+	var parts []string
+	for _, t := range []struct {
+		what string
+		at   time.Time
+	}{{"began", v.Began}, {"evicted", v.Written}, {string(v.Phase) + " since", v.Entered}} {
+		if !t.at.IsZero() {
+			parts = append(parts, t.what+" "+moment(t.at, v.Now))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (v MigrationView) actions() []string {
+	if len(v.Actions) > 0 || v.Result != nil {
+		return v.Actions
+	}
+	const target = "*Request Cancellation* of this workflow: "
+	switch v.Phase {
+	case MigrationChecking, MigrationEvicting:
+		return []string{target + "do not move it"}
+	case MigrationAwaitingFence:
+		return v.fenceActions(target)
+	case MigrationPlacing:
+		return []string{target + "put it back on " + text(v.From), "Make room: uncordon or add a cluster that its placement allows."}
+	case MigrationAwaitingHealth:
+		return []string{target + "keep both copies and leave the old one to you", "See why the new copy is not ready: its pods and events on " + text(list(v.To)) + "."}
+	case MigrationReleasing, MigrationPurging, MigrationRestoring:
+		return []string{"Nothing is needed of you."}
+	case MigrationDone:
+		return nil
+	}
+	return nil
+}
+
+func (v MigrationView) fenceActions(target string) []string {
+	give := "keep the hold and leave it to you"
+	if v.Written.IsZero() {
+		give = "do not move it"
+	}
+	return []string{
+		"Bring " + text(v.From) + " back: it goes on by itself.",
+		"Make sure that the copy there cannot run any more (power off, cut from the network and from its storage), then send the update " +
+			code("confirm-fenced") + " with who and reason, to this workflow or to the cluster's for all of its bindings.",
+		target + give,
+	}
+}

@@ -1,0 +1,255 @@
+package failover_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+)
+
+// evacuating is a failover in the middle of its work.
+func evacuating() failover.PageView {
+	return failover.PageView{
+		Cluster: "member1", Phase: failover.EpisodeEvacuating, Mode: failover.ModeEnforce, Round: 1,
+		Reason: failover.ReasonConditionsMatch, Why: "rule unready: Ready=False (ClusterNotReachable) for 5m",
+		Now: at(600), Since: t0, Confirmed: at(300), Entered: at(302), ETA: at(720),
+		Counts: failover.PageCounts{
+			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2,
+			Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 20, failover.OutcomeSkipped: 1},
+		},
+		Pace: failover.Pace{
+			Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy, FaultRate: 1.0 / 6,
+			FleetHealth: failover.FleetHealth{Total: 6, Faulty: []string{"member1"}},
+		},
+		Next: []failover.NextLine{
+			{Binding: "shop/cart-deployment", Due: at(300), Priority: 10, Reason: failover.ReasonAwaitingGrant, To: []string{"member2", "member3"}},
+			{Binding: "shop/mail-deployment", Due: at(900), Reason: failover.ReasonAwaitingDue},
+		},
+		Blocked: []failover.BlockedLine{
+			{Binding: "shop/db-statefulset", Reason: failover.ReasonNoTarget, Message: "0 candidates: member4 is not Ready", RetryAt: at(630)},
+			{Binding: "shop/job-deployment", Reason: failover.ReasonNotSupportedComps, Message: "it has 2 components"},
+		},
+		Moving: []failover.MovingLine{
+			{Binding: "shop/web-deployment", Phase: failover.MigrationPlacing, Reason: failover.ReasonNotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: at(598)},
+			{Binding: "shop/api-deployment", Phase: failover.MigrationAwaitingHealth, To: []string{"member3"}, Reason: failover.ReasonNotHealthy, Message: "member3 has 1 of 3 ready", NeedsAttention: true, Since: at(310)},
+		},
+		Windows: failover.WindowLines(failover.Windows{
+			windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Matches, Matching: true, Since: t0},
+		}, []failover.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}),
+		Debt: []failover.Debt{{Key: failover.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
+	}
+}
+
+func changed[T any](v T, f func(*T)) T {
+	f(&v)
+	return v
+}
+
+func episodePages() map[string]failover.PageView {
+	plain := evacuating()
+	bare := failover.PageView{Cluster: "member1", Mode: failover.ModeEnforce, Now: at(600), Since: t0, Round: 1, Entered: at(590)}
+	suspected := failover.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Undecided, Matching: true, Since: at(500)}}
+	well := failover.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Mismatches, Since: at(580)}}
+	ours := []failover.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
+	return map[string]failover.PageView{
+		"evacuating": plain,
+		"evacuating-paused": changed(plain, func(v *failover.PageView) {
+			v.PausedBy, v.Next, v.Moving, v.Debt = "kim: looking at it", plain.Next[:1], nil, nil
+		}),
+		"evacuating-halted": changed(plain, func(v *failover.PageView) {
+			v.Pace = failover.JudgePace(failover.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
+			v.ETA = time.Time{}
+		}),
+		"suspected": changed(bare, func(v *failover.PageView) {
+			v.Phase, v.Reason, v.Why, v.Windows = failover.EpisodeSuspected, failover.ReasonWindowRunning, "Ready=False (ClusterNotReachable)", failover.WindowLines(suspected, nil)
+		}),
+		"observe": changed(bare, func(v *failover.PageView) {
+			v.Phase, v.Mode, v.Reason = failover.EpisodeEvacuated, failover.ModeObserve, failover.ReasonConditionsMatch
+			v.Counts = failover.PageCounts{Affected: 2, Settled: 2, Outcomes: map[failover.Outcome]int{failover.OutcomeWouldMove: 1, failover.OutcomeWouldBlock: 1}}
+		}),
+		"recovering-round-2": changed(bare, func(v *failover.PageView) {
+			v.Phase, v.Round, v.Reason, v.Windows = failover.EpisodeRecovering, 2, failover.ReasonClusterRecovered, failover.WindowLines(well, ours)
+			v.Counts = failover.PageCounts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
+		}),
+		"stopped": changed(bare, func(v *failover.PageView) {
+			v.Phase, v.Reason, v.StoppedBy = failover.EpisodeStopped, failover.ReasonCancelled, "kim: planned work"
+		}),
+		"recovered": changed(bare, func(v *failover.PageView) {
+			v.Phase, v.Reason = failover.EpisodeRecovered, failover.ReasonClusterRecovered
+			v.Counts = failover.PageCounts{Affected: 3, Settled: 3, Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 2, failover.OutcomeRestored: 1}}
+		}),
+	}
+}
+
+func TestEpisodePages(t *testing.T) {
+	for name, view := range episodePages() {
+		t.Run(name, func(t *testing.T) {
+			golden(t, "testdata/pages/episode-"+name+".md", failover.EpisodePage(view))
+		})
+	}
+}
+
+// moving is a migration that waits for its new copy.
+func moving() failover.MigrationView {
+	return failover.MigrationView{
+		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
+		Phase: failover.MigrationAwaitingHealth, Mode: failover.ModeEnforce, Round: 1,
+		Why:    failover.Due{Affected: true, At: at(300), Taint: failover.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: failover.ReasonTaintUntolerated},
+		Reason: failover.ReasonNotHealthy, Message: "member2 has 1 of 3 ready",
+		Now: at(600), Began: at(310), Entered: at(312), Written: at(311), MustHold: 10 * time.Second, OldWork: "karmada-es-member1/cart-6f",
+	}
+}
+
+func migrationPages() map[string]failover.MigrationView {
+	plain := moving()
+	return map[string]failover.MigrationView{
+		"awaiting-health": plain,
+		"healthy": changed(plain, func(v *failover.MigrationView) {
+			v.Reason, v.Message, v.HealthySince = failover.ReasonHealthy, "proven healthy on member2", at(595)
+		}),
+		"no-fit": changed(plain, func(v *failover.MigrationView) {
+			v.Phase, v.To, v.Reason, v.Message, v.Attention = failover.MigrationPlacing, nil, failover.ReasonNoClusterFit, "the scheduler found no cluster", failover.ReasonGracefulTimeout
+		}),
+		"restoring": changed(plain, func(v *failover.MigrationView) {
+			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationRestoring, nil, failover.ReasonWritten, "put back", "recovery of member1"
+		}),
+		"migrated": changed(plain, func(v *failover.MigrationView) {
+			v.Phase, v.Reason, v.Message = failover.MigrationDone, failover.ReasonPurgeDebt, ""
+			v.Result = &failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurgeDebt}
+		}),
+		"abandoned": changed(plain, func(v *failover.MigrationView) {
+			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationDone, nil, failover.ReasonClusterRecovered, "", "recovery of member1"
+			v.Result = &failover.Result{Outcome: failover.OutcomeAbandoned}
+		}),
+	}
+}
+
+func TestMigrationPages(t *testing.T) {
+	for name, view := range migrationPages() {
+		t.Run(name, func(t *testing.T) {
+			golden(t, "testdata/pages/migration-"+name+".md", failover.MigrationPage(view))
+		})
+	}
+}
+
+func pacerPages() map[string]failover.PacerView {
+	flowing := failover.PacerView{
+		Now: at(600), Pace: failover.JudgePace(faulty(1, 6), limits), Config: limits, Assessed: at(599),
+		Chunk:    &failover.ChunkLine{Number: 17, Cluster: "member1", Size: 1, Expires: at(608)},
+		Requests: []failover.RequestLine{{Cluster: "member1", Want: 12, Priority: 10}, {Cluster: "member4", Want: 3, Paused: true}},
+		Granted:  17, Written: 15, Spent: 1,
+	}
+	return map[string]failover.PacerView{
+		"flowing": flowing,
+		"idle":    changed(flowing, func(v *failover.PacerView) { v.Chunk, v.Requests = nil, nil }),
+		"waiting": changed(flowing, func(v *failover.PacerView) {
+			v.Chunk, v.NextIssue, v.RateBy = nil, at(601), "kim: slow down"
+		}),
+		"all-faulty": changed(flowing, func(v *failover.PacerView) {
+			v.Pace, v.Chunk = failover.JudgePace(faulty(6, 6), limits), nil
+		}),
+		"slow": changed(flowing, func(v *failover.PacerView) {
+			v.Pace = failover.JudgePace(faulty(12, 20), limits)
+		}),
+		"state-lost": changed(flowing, func(v *failover.PacerView) {
+			v.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonStateLost}
+			v.Chunk, v.HaltedBy = nil, "itself"
+		}),
+		"unlimited": changed(flowing, func(v *failover.PacerView) {
+			v.Config.Unlimited = true
+			v.Pace = failover.JudgePace(faulty(1, 6), v.Config)
+		}),
+		"new": {Now: t0, Config: limits},
+	}
+}
+
+func TestPacerPages(t *testing.T) {
+	for name, view := range pacerPages() {
+		t.Run(name, func(t *testing.T) {
+			golden(t, "testdata/pages/pacer-"+name+".md", failover.PacerPage(view))
+		})
+	}
+}
+
+// crowd makes everything as many and as long as it can get.
+func crowd(n int, word string) failover.PageView {
+	v := evacuating()
+	v.Cluster, v.Why, v.PausedBy, v.StoppedBy = word, word, word, word
+	v.Counts.Blocked, v.Counts.Moving = n+100, n+100
+	for i := range n {
+		name := fmt.Sprint(word, i)
+		v.Next = append(v.Next, failover.NextLine{Binding: name, Reason: failover.ReasonWaiting, To: []string{word, word}})
+		v.Blocked = append(v.Blocked, failover.BlockedLine{Binding: name, Reason: failover.ReasonNoTarget, Message: word})
+		v.Moving = append(v.Moving, failover.MovingLine{Binding: name, Message: word, To: []string{word}, Since: t0})
+		v.Windows = append(v.Windows, failover.WindowLine{Rule: name, Taint: word, Deadline: t0})
+		v.Debt = append(v.Debt, failover.Debt{Key: failover.BindingKey{Namespace: word, Name: name}, Work: word})
+		v.Actions = append(v.Actions, word)
+	}
+	return v
+}
+
+func TestAPageNeverOutgrowsItsBound(t *testing.T) {
+	for _, n := range []int{0, 1, 30, 3000} {
+		for _, word := range []string{"x", strings.Repeat("long", 300), strings.Repeat("…|*`_", 200)} {
+			page := failover.EpisodePage(crowd(n, word))
+			require.LessOrEqual(t, len(page), failover.MaxPage)
+			require.True(t, utf8.ValidString(page), "cut at a rune's edge")
+		}
+	}
+	page := failover.EpisodePage(crowd(3000, "x"))
+	require.Contains(t, page, "… and 3")
+	require.Contains(t, page, "## Blocked: 3100")
+}
+
+func TestALongPageKeepsWhatMatters(t *testing.T) {
+	page := failover.EpisodePage(crowd(30, strings.Repeat("long", 300)))
+	for _, part := range []string{"**Why:**", "**How far:**", "**Pace:**", "## What you can do"} {
+		require.Contains(t, page, part)
+	}
+}
+
+// Text from objects stays text: it can neither break a table nor forge a heading.
+func TestForeignTextIsNoMarkdown(t *testing.T) {
+	v := evacuating()
+	v.Blocked = []failover.BlockedLine{{Binding: "a`b|c", Reason: failover.ReasonMalformed, Message: "one|two\n# three\n**four**"}}
+	page := failover.EpisodePage(v)
+	require.NotContains(t, page, "\n# three")
+	require.NotContains(t, page, "**four**")
+	rows := strings.Split(page, "\n")
+	for _, row := range rows {
+		if strings.Contains(row, "three") {
+			cells := strings.Count(strings.ReplaceAll(row, `\|`, ""), "|")
+			require.Equal(t, 4, cells, "three cells: %s", row)
+		}
+	}
+}
+
+func TestPagesSurviveAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.String().Draw(t, "word")
+		v := crowd(rapid.IntRange(0, 3).Draw(t, "n"), word)
+		v.Phase = failover.EpisodePhase(rapid.SampledFrom([]string{"", "Evacuating", "Recovered", word}).Draw(t, "phase"))
+		m := moving()
+		m.Binding, m.Message, m.Phase = word, word, failover.MigrationPhase(word)
+		p := failover.PacerView{HaltedBy: word, Requests: []failover.RequestLine{{Cluster: word}}}
+		for _, page := range []string{failover.EpisodePage(v), failover.MigrationPage(m), failover.PacerPage(p)} {
+			if len(page) > failover.MaxPage || !strings.HasPrefix(page, "# ") {
+				t.Fatalf("a page of %d bytes: %.80s", len(page), page)
+			}
+		}
+	})
+}
+
+// A page tells nobody to do what cannot be done any more.
+func TestActionsEndWithTheEpisode(t *testing.T) {
+	for _, p := range episodePhases {
+		require.Equal(t, p.Terminal(), len(failover.EpisodeActions("m1", p, false)) == 0, p)
+	}
+	require.Contains(t, failover.EpisodeActions("m1", failover.EpisodeEvacuating, true)[0], "lifeboat resume m1")
+}

@@ -1,0 +1,87 @@
+package failover
+
+import "time"
+
+// PageView is what the page of one episode shows.
+type PageView struct {
+	Cluster string
+	Phase   EpisodePhase
+	Mode    Mode
+	Round   int
+	Reason  Reason
+	// Why says it in words: the condition, the taint, who cancelled.
+	Why       string
+	Now       time.Time
+	Since     time.Time // when the episode (or this round) began
+	Entered   time.Time // when this phase began
+	Confirmed time.Time
+	Counts    PageCounts
+	Pace      Pace
+	// ETA is when the last eviction is expected; zero when nobody can say.
+	ETA       time.Time
+	PausedBy  string // who and why
+	StoppedBy string
+	// DrainedBy is who ordered the cluster emptied, and why; DrainOnly that nothing
+	// else speaks against the cluster.
+	DrainedBy string
+	DrainOnly bool
+	Next      []NextLine
+	Blocked   []BlockedLine
+	Moving    []MovingLine
+	Windows   []WindowLine
+	Debt      []Debt
+	// Actions are what one can do now; empty shows [EpisodeActions].
+	Actions []string
+}
+
+// PageCounts are how many bindings stand where.
+type PageCounts struct {
+	Affected   int // of this round
+	Settled    int // have their outcome
+	Moving     int // evicted or being evicted
+	Waiting    int // due, waiting for the pace
+	Tolerating int // not due yet
+	Blocked    int
+	Outcomes   map[Outcome]int
+}
+
+// NextLine is one of those that come next.
+type NextLine struct {
+	Binding  string
+	Due      time.Time
+	Priority int32
+	Reason   Reason
+	To       []string
+}
+
+// BlockedLine is one that cannot move, and why.
+type BlockedLine struct {
+	Binding string
+	Reason  Reason
+	Message string
+	RetryAt time.Time
+}
+
+// MovingLine is one that is on its way.
+type MovingLine struct {
+	Binding        string
+	Phase          MigrationPhase
+	To             []string
+	Reason         Reason
+	Message        string
+	NeedsAttention bool
+	Since          time.Time
+}
+
+// WindowLine is one rule's taint and what its window waits for.
+type WindowLine struct {
+	Rule     string
+	Taint    string
+	State    Match
+	Idle     bool
+	Matching bool
+	Since    time.Time
+	Deadline time.Time
+	// Stands tells whether the taint is on the cluster.
+	Stands bool
+}

@@ -1,0 +1,234 @@
+package failover
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// PreCheck tells whether there is somewhere to go, before anything is taken away.
+// Its yes means that Karmada's scheduler must place the binding; its no means that
+// the scheduler would fail, or that a cautious reason stands against it (a cluster
+// not Ready, a soft taint, no proven room). It leaves the purge mode to
+// [Unsupported], which also knows the policy's.
+//
+// The failing cluster never counts. Clusters are judged twice: as the scheduler
+// will see them, to know which affinity group it takes, and as we trust them, to
+// know whether that group holds anything worth moving to.
+func PreCheck(in PreCheckInput) Verdict {
+	if v := in.standing(); v.Reason != ReasonNone {
+		return v
+	}
+	if reason, message := unsupportedShape(in.Binding); reason != ReasonNone {
+		return Verdict{Reason: reason, Message: message}
+	}
+	if !in.emptied() {
+		if !in.looksAgain() {
+			return in.staying()
+		}
+		return in.search(in.groups())
+	}
+	// Only an eviction that leaves nothing may trigger a reschedule, which begins
+	// again at the first group: with survivors it would divide from scratch.
+	if in.looksAgain() {
+		if v := in.search(in.groups()); v.OK || in.observed() == 0 {
+			return v
+		}
+	}
+	v := in.search(in.allGroups())
+	v.Reschedule = v.OK
+	return v
+}
+
+// standing looks at what the binding already carries; no reason means go on.
+func (in PreCheckInput) standing() Verdict {
+	if _, at := in.Binding.Target(in.Failing); at < 0 {
+		return Verdict{Reason: ReasonNotTargeting, Message: "it does not use " + in.Failing}
+	}
+	for _, t := range in.Binding.Tasks {
+		if t.FromCluster == in.Failing && !t.active() {
+			return Verdict{Reason: ReasonForeignTask, Message: fmt.Sprintf(
+				"a task of %s for %s stands (%s)", t.Producer, t.FromCluster, t.Reason)}
+		}
+	}
+	return Verdict{}
+}
+
+// active tells a task that a running migration of ours may own; what was kept or
+// left to a human is off limits.
+func (t Task) active() bool {
+	return t.Ours() && t.Reason != TaskReasonKept && t.Reason != TaskReasonLeftToHuman && t.Reason != TaskReasonBanned
+}
+
+// emptied tells whether the eviction leaves spec.clusters empty.
+func (in PreCheckInput) emptied() bool { return len(in.survivors()) == 0 }
+
+func (in PreCheckInput) survivors() []TargetCluster {
+	return slices.DeleteFunc(slices.Clone(in.Binding.Clusters), func(t TargetCluster) bool { return t.Name == in.Failing })
+}
+
+// looksAgain tells whether the scheduler places the binding by itself once the
+// cluster is out: always unless replicas are divided, and then when some are missing
+// or a target is being deleted.
+func (in PreCheckInput) looksAgain() bool {
+	if !in.Binding.Workload || !in.Binding.Placement.Divided() {
+		return true
+	}
+	return sumOf(in.survivors()) != in.Binding.Replicas || slices.ContainsFunc(in.surviving(), func(c Cluster) bool { return c.Deleting })
+}
+
+// surviving are the clusters of the survivors, as far as the fleet has them.
+func (in PreCheckInput) surviving() []Cluster {
+	return slices.DeleteFunc(slices.Clone(in.Fleet), func(c Cluster) bool {
+		_, at := in.Binding.Target(c.Name)
+		return at < 0 || c.Name == in.Failing
+	})
+}
+
+// staying judges an eviction that the scheduler does not answer: the cluster held no
+// replicas, and what survives is all there will be.
+func (in PreCheckInput) staying() Verdict {
+	names := clusterNames(in.trusted(in.surviving()))
+	if len(names) == 0 {
+		return in.noTarget(group{affinity: &ClusterAffinity{ClusterNames: targetNames(in.survivors())}})
+	}
+	return Verdict{OK: true, Candidates: names, Message: "the other targets hold every replica already (" + list(names) + ")"}
+}
+
+// group is one affinity that the scheduler tries; a placement without groups has a
+// single nameless one.
+type group struct {
+	name     string
+	affinity *ClusterAffinity
+}
+
+// in says where: " (m2, m3)", or " (m2, m3) in group "backup"".
+func (g group) in(names []string) string {
+	if g.name == "" {
+		return " (" + list(names) + ")"
+	}
+	return fmt.Sprintf(" (%s) in group %q", list(names), g.name)
+}
+
+func (p *Placement) groups() []group {
+	if len(p.ClusterAffinities) == 0 {
+		return []group{{affinity: p.ClusterAffinity}}
+	}
+	out := make([]group, 0, len(p.ClusterAffinities))
+	for i := range p.ClusterAffinities {
+		term := &p.ClusterAffinities[i]
+		out = append(out, group{name: term.AffinityName, affinity: &term.ClusterAffinity})
+	}
+	return out
+}
+
+func (in PreCheckInput) allGroups() []group { return in.Binding.Placement.groups() }
+
+// groups are those that the scheduler still tries: it only moves forward.
+func (in PreCheckInput) groups() []group { return in.allGroups()[in.observed():] }
+
+func (in PreCheckInput) observed() int { return in.Binding.observedGroup() }
+
+// observedGroup is the index of the affinity group that the scheduler stands at. A
+// name that it does not find means the first, to the scheduler too.
+func (b *Binding) observedGroup() int {
+	return max(0, slices.IndexFunc(b.Placement.ClusterAffinities, func(t ClusterAffinityTerm) bool {
+		return t.AffinityName == b.Status.ObservedAffinity
+	}))
+}
+
+// search walks the groups as the scheduler does and judges the first that it would
+// take. When it would take none, the last group's no is the answer.
+func (in PreCheckInput) search(groups []group) Verdict {
+	var answer Verdict
+	for _, g := range groups {
+		seen := in.seenByScheduler(g)
+		sel := in.Binding.Placement.selects(seen)
+		_, never := in.enough(seen, sel)
+		switch {
+		case len(seen) == 0:
+			answer = in.noTarget(g)
+		case sel.why != "":
+			answer = in.unsatisfied(g, seen, sel.why)
+		case never:
+			answer = in.tooFull(g, seen, fmt.Sprintf("together they have no room for %d replicas", in.Binding.Replicas))
+		default:
+			return in.judge(g, seen, sel)
+		}
+	}
+	return answer
+}
+
+// judge looks at the group that the scheduler takes, through our eyes.
+func (in PreCheckInput) judge(g group, seen []Cluster, sel selection) Verdict {
+	p := in.Binding.Placement
+	candidates := in.trusted(seen)
+	// Clusters that we distrust could take every place that there is.
+	if len(candidates) == 0 || len(seen)-len(candidates) >= sel.least {
+		return in.noTarget(g)
+	}
+	if what := in.Binding.crashes(seen); what != "" {
+		return in.tooFull(g, seen, "the scheduler fails where nothing in "+what+" has room for every replica")
+	}
+	if why := cmp.Or(p.unspread(candidates), p.selects(candidates).why); why != "" && !p.ignoresSpread() {
+		return in.unsatisfied(g, candidates, why)
+	}
+	if enough, _ := in.enough(seen, sel); !enough {
+		return in.tooFull(g, seen, "the scheduler may select some that have no room")
+	}
+	v := in.judgeRoom(g, seen, sel, candidates)
+	if v.OK && NeedsRoom(in.Binding) {
+		v = in.pooled(v, candidates)
+	}
+	return v
+}
+
+func (in PreCheckInput) judgeRoom(g group, seen []Cluster, sel selection, candidates []Cluster) Verdict {
+	switch {
+	case len(in.Binding.Components) > 0:
+		return in.judgeComponents(g, sel, candidates)
+	case in.Binding.divides():
+		return in.judgeDivided(g, seen, sel)
+	}
+	// Duplicated, and whatever has no replicas to divide: either a candidate is new,
+	// or a copy survives on one; the spread holds in both cases.
+	names := clusterNames(candidates)
+	return Verdict{OK: true, Candidates: names, Message: count(len(names), "candidate") + g.in(names)}
+}
+
+// divides tells whether there are replicas to divide.
+func (b *Binding) divides() bool { return b.Workload && b.Placement.Divided() && b.Replicas > 0 }
+
+// NeedsRoom tells whether room decides about a binding. A duplicated workload goes
+// where its spread says, and the scheduler never asks for room.
+func NeedsRoom(b *Binding) bool { return b.divides() || len(b.Components) > 0 }
+
+func (in PreCheckInput) noTarget(g group) Verdict {
+	message := "0 candidates: " + in.refusals(g)
+	if g.name != "" {
+		message = fmt.Sprintf("group %q has ", g.name) + message
+	}
+	return Verdict{Reason: ReasonNoTarget, Message: message}
+}
+
+func (in PreCheckInput) unsatisfied(g group, clusters []Cluster, why string) Verdict {
+	names := clusterNames(clusters)
+	return Verdict{Reason: ReasonSpreadUnsatisfied, Candidates: names, Message: fmt.Sprintf("%s%s, %s",
+		count(len(names), "candidate"), g.in(names), why)}
+}
+
+func clusterNames(clusters []Cluster) []string {
+	names := make([]string, 0, len(clusters))
+	for _, c := range clusters {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

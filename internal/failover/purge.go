@@ -1,0 +1,39 @@
+package failover
+
+import "fmt"
+
+// aliases are the words that Karmada up to v1.18 used for the same modes.
+var aliases = map[PurgeMode]PurgeMode{"Immediately": PurgeDirectly, "Graciously": PurgeGracefully}
+
+// ResolvePurgeMode is how the old copy goes: the binding's own annotation wins over
+// its policy's, both over spec.failover.cluster, and the configured default stands
+// in where nobody said anything.
+func ResolvePurgeMode(frozen Policy, policyAnnotation, byDefault PurgeMode) PurgeMode {
+	own, spec := frozen.PurgeMode, PurgeMode("")
+	if frozen.PurgeBySpec {
+		own, spec = "", frozen.PurgeMode
+	}
+	for _, mode := range []PurgeMode{own, policyAnnotation, spec, byDefault} {
+		if mode == "" {
+			continue
+		}
+		if now, old := aliases[mode]; old {
+			return now
+		}
+		return mode
+	}
+	return PurgeGracefully
+}
+
+// Known tells the modes of Karmada from what somebody made up.
+func (m PurgeMode) Known() bool {
+	return m == PurgeGracefully || m == PurgeDirectly || m == PurgeNever
+}
+
+// unknownPurgeMode parks what nobody knows: guessing would move it some other way.
+func unknownPurgeMode(mode PurgeMode) (Reason, string) {
+	if mode.Known() {
+		return ReasonNone, ""
+	}
+	return ReasonMalformed, fmt.Sprintf("purge mode %q is none of Gracefully, Directly, Never", mode)
+}

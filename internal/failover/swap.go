@@ -1,0 +1,109 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Swap is the way back of a chained failure: the target fails, and a former cluster
+// whose copy we still hold has recovered. One write puts that one back, drops its
+// task, and takes the target out under a hold of its own.
+type Swap struct {
+	Cluster  string `json:"cluster"` // the former cluster
+	Replicas int32  `json:"replicas,omitempty"`
+	// Reschedule sets rescheduleTriggeredAt, as for a restore.
+	Reschedule bool `json:"reschedule,omitempty"`
+	// Owner is the workflow that holds the former copy: it sees the swap through.
+	Owner string `json:"owner,omitempty"`
+}
+
+// PlanSwap looks for a former cluster that can take over from the failing one, under
+// the rules of a restore. OK names it; a reason means that one will when the
+// scheduler has answered, which is worth waiting for; neither means that an ordinary
+// eviction is all there is. Whether the old copy still stands is the caller's to look.
+func PlanSwap(in PreCheckInput) (Swap, Verdict) {
+	if in.Binding.Malformed != "" || in.Binding.Placement == nil {
+		return Swap{}, Verdict{}
+	}
+	if _, at := in.Binding.Target(in.Failing); at < 0 {
+		return Swap{}, Verdict{}
+	}
+	for _, t := range in.Binding.Tasks {
+		s, ok := in.swapTo(t)
+		if !ok {
+			continue
+		}
+		// Its late patch could still undo the write.
+		if v := Answered(in.Binding, in.Binding.Generation); !v.OK {
+			return Swap{}, Verdict{Reason: ReasonRestoreUnanswered, Message: "to go back to " + s.Cluster + ": " + v.Message}
+		}
+		return s, Verdict{OK: true, Reason: ReasonSwapped, Candidates: []string{s.Cluster}, Message: s.Cluster + " has recovered and takes over again"}
+	}
+	return Swap{}, Verdict{}
+}
+
+// swapTo plans to go back to the cluster of one hold task.
+func (in PreCheckInput) swapTo(t Task) (Swap, bool) {
+	at := slices.IndexFunc(in.Fleet, func(c Cluster) bool { return c.Name == t.FromCluster })
+	_, targeted := in.Binding.Target(t.FromCluster)
+	if at < 0 || targeted >= 0 || t.FromCluster == in.Failing || !t.alone() || t.PurgeMode == PurgeDirectly {
+		return Swap{}, false
+	}
+	c := in.Fleet[at]
+	if !in.recovered(c) {
+		return Swap{}, false
+	}
+	left := in.Binding.without([]string{in.Failing})
+	left.Tasks = append(slices.Clone(left.Tasks), Task{FromCluster: in.Failing, Producer: Producer, Reason: TaskReason})
+	plan := PlanRestore(RestoreInput{Binding: left, Failed: c.Name, Task: t, Cluster: c, Fleet: in.Fleet, StraightBack: true})
+	if !plan.OK {
+		return Swap{}, false
+	}
+	s := Swap{Cluster: c.Name, Replicas: plan.Replicas, Reschedule: plan.Reschedule, Owner: t.Owner()}
+	if in.Binding.Placement.Divided() && in.Binding.Workload {
+		// Others may have grown meanwhile: it takes no more than is missing without the failing one.
+		s.Replicas = min(s.Replicas, in.Binding.Replicas-sumOf(left.Clusters))
+		if s.Replicas <= 0 {
+			return Swap{}, false
+		}
+	}
+	return s, in.schedulerAgrees(s, c)
+}
+
+// alone tells a task that a migration of the binding itself holds, and nobody beside
+// it: whoever drops it takes nothing from a parent.
+func (t Task) alone() bool { return t.active() && !t.ForDependent() && len(t.Others()) == 0 }
+
+// recovered tells a former cluster that may take over: Ready, and without any taint
+// that moves bindings, whether this one tolerates it or not.
+func (in PreCheckInput) recovered(c Cluster) bool {
+	hard, soft := Triggering(c.Taints)
+	return !c.Deleting && len(hard)+len(soft) == 0 && in.distrusted(c) == ""
+}
+
+// schedulerAgrees asks the pre-check about the binding as the swap would leave it:
+// the scheduler must find the former cluster fit beside whatever else it takes.
+func (in PreCheckInput) schedulerAgrees(s Swap, c Cluster) bool {
+	after := *in.Binding
+	after.Clusters = append(slices.Clone(after.Clusters), TargetCluster{Name: s.Cluster, Replicas: s.Replicas})
+	after.Tasks = slices.DeleteFunc(slices.Clone(after.Tasks), func(t Task) bool { return t.FromCluster == s.Cluster })
+	check := in
+	check.Binding = &after
+	if !s.Reschedule && !check.looksAgain() {
+		return check.staying().OK
+	}
+	group := check.observed()
+	if s.Reschedule {
+		group = (RestoreInput{Binding: &after, Cluster: c}).home()
+	}
+	v := check.search(check.allGroups()[group : group+1])
+	return v.OK
+}
+
+// String is for messages: "m1 with 2 replicas".
+func (s Swap) String() string {
+	if s.Replicas == 0 {
+		return s.Cluster
+	}
+	return fmt.Sprintf("%s with %s", s.Cluster, count(int(s.Replicas), "replica"))
+}

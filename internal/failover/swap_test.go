@@ -1,0 +1,86 @@
+package failover_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.9-15, R4.9-29, R4.9-30.
+func TestPlanSwap(t *testing.T) {
+	onM2 := func(change ...func(*failover.Binding)) *failover.Binding {
+		b := with(duplicated("m2"), task(held("m1", 2)))
+		b.Generation, b.Status.ObservedGeneration = 3, 3
+		return with(b, change...)
+	}
+	for name, tc := range map[string]struct {
+		binding *failover.Binding
+		m1      []func(*failover.Cluster)
+		want    failover.Swap
+		reason  failover.Reason
+	}{
+		"the held source takes over": {binding: onM2(), want: failover.Swap{Cluster: "m1", Replicas: 2}, reason: failover.ReasonSwapped},
+		"not before the scheduler has answered": {
+			binding: onM2(func(b *failover.Binding) { b.Generation = 4 }), reason: failover.ReasonRestoreUnanswered,
+		},
+		"not while it is not Ready": {binding: onM2(), m1: []func(*failover.Cluster){notReady}},
+		"not while a triggering taint stands, tolerated or not": {
+			binding: onM2(func(b *failover.Binding) {
+				b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+			}),
+			m1: []func(*failover.Cluster){tainted(noExecute("down", t0))},
+		},
+		"not while it is being deleted": {binding: onM2(), m1: []func(*failover.Cluster){deletingCluster}},
+		"not what was left to a human": {
+			binding: onM2(func(b *failover.Binding) { b.Tasks[0].Reason = failover.TaskReasonLeftToHuman }),
+		},
+		"not another producer's": {binding: onM2(func(b *failover.Binding) { b.Tasks[0].Producer = "TaintManager" })},
+		"not Directly: Karmada deletes that copy": {
+			binding: onM2(func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeDirectly }),
+		},
+		"not where the placement does not want it any more": {
+			binding: onM2(func(b *failover.Binding) {
+				b.Placement.ClusterAffinity = &failover.ClusterAffinity{ClusterNames: []string{"m2", "m3"}}
+			}),
+		},
+		"not where the spread wants more than there is": {
+			binding: onM2(func(b *failover.Binding) {
+				b.Placement.SpreadConstraints = []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 3, MaxGroups: 3}}
+			}),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := failover.PreCheckInput{
+				Binding: tc.binding, Failing: "m2", RoomUnknownOK: true,
+				Fleet: fleet(cluster("m1", tc.m1...), cluster("m2", notReady), cluster("m3")),
+			}
+			got, v := failover.PlanSwap(in)
+			require.Equal(t, tc.reason, v.Reason, v.Message)
+			require.Equal(t, tc.want, got)
+			require.Equal(t, tc.reason == failover.ReasonSwapped, v.OK)
+		})
+	}
+}
+
+// What others took over meanwhile is not taken away from them.
+func TestASwapOfDividedReplicasTakesNoMoreThanIsMissing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		held, on2, on3 int32
+		want           int32
+	}{
+		"all of it went to the failing one": {held: 2, on2: 2, on3: 2, want: 2},
+		"a survivor took some":              {held: 2, on2: 1, on3: 3, want: 1},
+		"a survivor took everything":        {held: 2, on2: 0, on3: 4, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := with(divided([]failover.TargetCluster{on("m2", tc.on2), on("m3", tc.on3)}), task(held("m1", tc.held)))
+			b.Replicas, b.Generation, b.Status.ObservedGeneration = 4, 3, 3
+			got, _ := failover.PlanSwap(failover.PreCheckInput{
+				Binding: b, Failing: "m2", RoomUnknownOK: true, Fleet: fleet(cluster("m1"), cluster("m2", notReady), cluster("m3")),
+			})
+			require.Equal(t, tc.want, got.Replicas)
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/spf13/pflag"
+)
+
+// Flags are the flags of every program. Any key of the configuration can be set
+// with --set; the common ones have a flag of their own.
+type Flags struct {
+	file      string
+	set       []string
+	shortcuts map[string]*pflag.Flag // by key of the configuration
+}
+
+// Register adds the flags to a command.
+func (f *Flags) Register(to *pflag.FlagSet) {
+	to.StringVar(&f.file, "config", "", "configuration file, YAML (default $"+config.FileVariable+")")
+	to.StringArrayVar(&f.set, "set", nil, "set a key of the configuration, as key=value (repeatable)")
+	f.Shortcut(to, "instance", "instance", "prefix of every workflow id")
+	f.Shortcut(to, "kubeconfig", "kubernetes.kubeconfig", "kubeconfig of the Karmada API server (default as kubectl)")
+	f.Shortcut(to, "context", "kubernetes.context", "context in the kubeconfig")
+	f.Shortcut(to, "log-level", "log.level", "debug, info, warn or error")
+	f.Shortcut(to, "log-format", "log.format", "text or json")
+}
+
+// Shortcut adds a flag that stands for a key of the configuration.
+func (f *Flags) Shortcut(to *pflag.FlagSet, flag, key, usage string) {
+	to.String(flag, "", usage)
+	if f.shortcuts == nil {
+		f.shortcuts = map[string]*pflag.Flag{}
+	}
+	f.shortcuts[key] = to.Lookup(flag)
+}
+
+// Load reads the configuration, the flags being its strongest source.
+func (f *Flags) Load() (config.Config, error) {
+	set := slices.Clone(f.set)
+	for _, key := range slices.Sorted(maps.Keys(f.shortcuts)) {
+		if flag := f.shortcuts[key]; flag.Changed {
+			set = append(set, key+"="+flag.Value.String())
+		}
+	}
+	return config.Load(config.Sources{File: f.file, Set: set})
+}
+
+// Logger opens the log that a configuration asks for.
+func Logger(w io.Writer, c config.Config) (*slog.Logger, error) {
+	log, err := telemetry.NewLogger(w, c.Log.Level, c.Log.Format)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	return log, nil
+}

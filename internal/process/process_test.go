@@ -1,0 +1,175 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/mocks"
+	"google.golang.org/grpc"
+)
+
+func TestAFlagOfItsOwnBeatsNothingButTheDefault(t *testing.T) {
+	var flags Flags
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.Register(set)
+	flags.Shortcut(set, "mode", "mode", "")
+	require.NoError(t, set.Parse([]string{"--mode", "enforce", "--set", "instance=eu", "--log-level=debug"}))
+	c, err := flags.Load()
+	require.NoError(t, err)
+	require.EqualValues(t, "enforce", c.Mode)
+	require.Equal(t, "eu", c.Instance)
+	require.Equal(t, "debug", c.Log.Level)
+	require.Equal(t, "text", c.Log.Format)
+}
+
+func TestUsageSaysWhereToReadMore(t *testing.T) {
+	cmd := &cobra.Command{Use: "lifeboat"}
+	err := NoArgs(cmd, []string{"x"})
+	require.ErrorIs(t, err, ErrUsage)
+	require.EqualError(t, err, `unexpected argument "x"; see lifeboat --help`)
+	require.NoError(t, NoArgs(cmd, nil))
+	require.ErrorIs(t, FlagError(cmd, errors.New("unknown flag")), ErrUsage)
+}
+
+func TestOnlyAWorkflowThatTheServerCallsRunningRuns(t *testing.T) {
+	for status, want := range map[enumspb.WorkflowExecutionStatus]bool{
+		enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:    true,
+		enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:     true,
+		enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:  false,
+		enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED: false,
+	} {
+		c := mocks.NewClient(t)
+		c.On("DescribeWorkflowExecution", mock.Anything, "id", "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+			WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status},
+		}, nil)
+		runs, err := Owners{Client: c}.Running(t.Context(), "id")
+		require.NoError(t, err)
+		require.Equal(t, want, runs, status.String())
+	}
+}
+
+func TestAWorkflowThatDoesNotExistDoesNotRunButAnOutageIsAnError(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("DescribeWorkflowExecution", mock.Anything, "none", "").Return(nil, serviceerror.NewNotFound("none"))
+	c.On("DescribeWorkflowExecution", mock.Anything, "id", "").Return(nil, serviceerror.NewUnavailable("away"))
+	runs, err := Owners{Client: c}.Running(t.Context(), "none")
+	require.NoError(t, err)
+	require.False(t, runs)
+	runs, err = Owners{Client: c}.Running(t.Context(), "")
+	require.NoError(t, err)
+	require.False(t, runs)
+	_, err = Owners{Client: c}.Running(t.Context(), "id")
+	require.Error(t, err)
+}
+
+// server answers as told.
+type server struct {
+	workflowservice.WorkflowServiceClient
+	operatorservice.OperatorServiceClient
+	describe error
+	known    map[string]enumspb.IndexedValueType
+	list     error
+}
+
+func (s server) DescribeNamespace(
+	context.Context, *workflowservice.DescribeNamespaceRequest, ...grpc.CallOption,
+) (*workflowservice.DescribeNamespaceResponse, error) {
+	return &workflowservice.DescribeNamespaceResponse{}, s.describe
+}
+
+func (s server) ListSearchAttributes(
+	context.Context, *operatorservice.ListSearchAttributesRequest, ...grpc.CallOption,
+) (*operatorservice.ListSearchAttributesResponse, error) {
+	return &operatorservice.ListSearchAttributesResponse{CustomAttributes: s.known}, s.list
+}
+
+func (s server) temporal(t *testing.T) *Temporal {
+	t.Helper()
+	c := mocks.NewClient(t)
+	c.On("WorkflowService").Return(s).Maybe()
+	c.On("OperatorService").Return(s).Maybe()
+	return &Temporal{Client: c, Options: client.Options{Namespace: "lifeboat", HostPort: "here:7233"}}
+}
+
+func TestANamespaceIsReadyWhenItKnowsEveryAttribute(t *testing.T) {
+	wanted := []string{"B", "A"}
+	both := map[string]enumspb.IndexedValueType{"A": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "B": enumspb.INDEXED_VALUE_TYPE_KEYWORD}
+	require.NoError(t, server{known: both}.temporal(t).Ready(t.Context(), wanted))
+
+	err := server{}.temporal(t).Ready(t.Context(), wanted)
+	require.EqualError(t, err, `namespace "lifeboat" lacks the search attributes A, B; run: lifeboat setup`)
+
+	err = server{describe: serviceerror.NewNamespaceNotFound("lifeboat")}.temporal(t).Ready(t.Context(), wanted)
+	require.EqualError(t, err, `namespace "lifeboat" does not exist at here:7233; run: lifeboat setup`)
+
+	require.ErrorContains(t, server{describe: errors.New("away")}.temporal(t).Ready(t.Context(), wanted), "away")
+	require.ErrorContains(t, server{list: errors.New("away")}.temporal(t).Ready(t.Context(), wanted), "away")
+}
+
+func TestAServerThatListsNoAttributesIsTakenAsItIs(t *testing.T) {
+	require.NoError(t, server{list: serviceerror.NewPermissionDenied("no", "")}.temporal(t).Ready(t.Context(), []string{"A"}))
+	require.NoError(t, server{list: serviceerror.NewUnimplemented("no")}.temporal(t).Ready(t.Context(), []string{"A"}))
+}
+
+func TestAServerThatIsNotThereIsNamed(t *testing.T) {
+	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+	_, err := Dial(t.Context(), TemporalOptions{Program: "test", Log: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "127.0.0.1:1 does not answer as a Temporal server")
+	lazy, err := Dial(t.Context(), TemporalOptions{Program: "test", Log: slog.New(slog.DiscardHandler), Lazy: true})
+	require.NoError(t, err)
+	lazy.Close()
+}
+
+// granted is a Karmada that grants everything but one verb.
+type granted struct{ but string }
+
+func (g granted) Preflight(_ context.Context, permissions []k8sadapter.Permission) []k8sadapter.Finding {
+	var findings []k8sadapter.Finding
+	for _, p := range permissions {
+		findings = append(findings, k8sadapter.Finding{Permission: p, Allowed: p.Verb != g.but})
+	}
+	return findings
+}
+
+func TestEveryMissingPermissionIsNamed(t *testing.T) {
+	needs := k8sadapter.StarterPermissions(failover.ModeEnforce, "default", "lifeboat-starter")
+	require.NoError(t, Permitted(t.Context(), granted{}, needs))
+	err := Permitted(t.Context(), granted{but: "watch"}, needs)
+	require.ErrorIs(t, err, failover.ErrForbidden)
+	require.ErrorContains(t, err, "watch clusters.cluster.karmada.io: to see clusters fail and recover")
+	require.ErrorContains(t, err, "watch resourcebindings.work.karmada.io")
+}
+
+// silent is a Karmada that answers no question about permissions.
+type silent struct{}
+
+func (silent) Preflight(_ context.Context, permissions []k8sadapter.Permission) []k8sadapter.Finding {
+	var findings []k8sadapter.Finding
+	for _, p := range permissions {
+		findings = append(findings, k8sadapter.Finding{Permission: p, Err: fmt.Errorf("ask whether to %s: connection refused", p)})
+	}
+	return findings
+}
+
+// Rules: R4.15-15.
+func TestWhatTheServerSaidIsToldOnceForAllPermissions(t *testing.T) {
+	err := Permitted(t.Context(), silent{}, k8sadapter.WorkerPermissions(failover.ModeEnforce))
+	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint (could not be asked)")
+	require.Equal(t, 1, strings.Count(err.Error(), "connection refused"))
+}

@@ -1,0 +1,178 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+const namespace = "lifeboat"
+
+// NewRegistry is a registry with the metrics of the Go runtime and the process.
+func NewRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+
+// WorkerMetrics count what a worker's activities did, after they did it. The names
+// are those of Karmada's cluster-failover proposal, with the prefix lifeboat_.
+// What only workflows know (grants, purge debt, what needs attention) they count
+// themselves, through [TemporalMetrics].
+type WorkerMetrics struct {
+	evicted   *prometheus.CounterVec
+	kinds     *prometheus.CounterVec
+	latency   *prometheus.HistogramVec
+	conflicts *prometheus.CounterVec
+	malformed *prometheus.CounterVec
+	blocked   *prometheus.CounterVec
+
+	rate      prometheus.Gauge
+	unlimited prometheus.Gauge
+	tier      *prometheus.GaugeVec
+	faults    prometheus.Gauge
+	faultRate prometheus.Gauge
+}
+
+// NewWorkerMetrics registers a worker's metrics.
+func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
+	auto := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return auto.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+	}
+	m := &WorkerMetrics{
+		evicted:   counter("evict_total", "Attempts to evict a binding from a cluster, by result.", "cluster", "result"),
+		kinds:     counter("evict_kind_total", "Attempts to evict a binding, by kind of its resource.", "cluster", "kind"),
+		conflicts: counter("write_conflicts_total", "Writes that lost a race and were decided anew, by kind.", "kind"),
+		malformed: counter("malformed_total", "Objects that could not be understood, by kind.", "kind"),
+		blocked:   counter("blocked_total", "Checks and writes that said no, by reason.", "reason"),
+		latency: auto.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "evict_processing_latency_seconds",
+			Help:    "Time from when a binding was due to the end of its eviction.",
+			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
+		}, []string{"cluster"}),
+		rate:      gauge("evict_rate", "Evictions per second that are allowed now; 0 while halted or unlimited."),
+		unlimited: gauge("evict_unlimited", "1 while evictions are not paced."),
+		faults:    gauge("cluster_fault_num", "Faulty clusters."),
+		faultRate: gauge("cluster_fault_rate", "Faulty clusters as a share of all, 0 to 1."),
+		tier: auto.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "pace_tier", Help: "1 for the tier that holds now.",
+		}, []string{"tier"}),
+	}
+	for _, tier := range tiers {
+		m.tier.WithLabelValues(string(tier)).Set(0)
+	}
+	for _, kind := range []string{"Cluster", "ResourceBinding", "ClusterResourceBinding"} {
+		m.conflicts.WithLabelValues(kind)
+		m.malformed.WithLabelValues(kind)
+	}
+	m.malformed.WithLabelValues("ClusterTaintRule")
+	return m
+}
+
+var tiers = []failover.Tier{failover.TierNormal, failover.TierSlow, failover.TierHalted}
+
+// Evicted counts one attempt to evict by its result; took is from due to the end, 0 when not known.
+func (m *WorkerMetrics) Evicted(cluster, kind, result string, took time.Duration) {
+	m.evicted.WithLabelValues(cluster, result).Inc()
+	m.kinds.WithLabelValues(cluster, kind).Inc()
+	if took > 0 {
+		m.latency.WithLabelValues(cluster).Observe(took.Seconds())
+	}
+}
+
+// Conflict counts a write that lost a race.
+func (m *WorkerMetrics) Conflict(kind string) { m.conflicts.WithLabelValues(kind).Inc() }
+
+// Malformed counts an object that could not be understood.
+func (m *WorkerMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kind).Inc() }
+
+// Blocked counts a check or write that said no.
+func (m *WorkerMetrics) Blocked(reason failover.Reason) {
+	m.blocked.WithLabelValues(string(reason)).Inc()
+}
+
+// Paced publishes the newest judgement of the fleet.
+func (m *WorkerMetrics) Paced(p failover.Pace) {
+	m.rate.Set(p.Rate)
+	m.unlimited.Set(0)
+	if p.Unlimited {
+		m.unlimited.Set(1)
+	}
+	for _, tier := range tiers {
+		m.tier.WithLabelValues(string(tier)).Set(0)
+	}
+	m.tier.WithLabelValues(string(p.Tier)).Set(1)
+	m.faults.Set(float64(len(p.Faulty)))
+	m.faultRate.Set(p.FaultRate)
+}
+
+// The results of a starter's signal.
+const (
+	ResultSent     = "sent"
+	ResultFailed   = "failed"
+	ResultNotFound = "not-found"
+)
+
+// StarterMetrics count what a starter told whom.
+type StarterMetrics struct {
+	signals   *prometheus.CounterVec
+	resyncs   *prometheus.CounterVec
+	malformed *prometheus.CounterVec
+	leader    prometheus.Gauge
+}
+
+// NewStarterMetrics registers a starter's metrics.
+func NewStarterMetrics(registry prometheus.Registerer) *StarterMetrics {
+	auto := promauto.With(registry)
+	m := &StarterMetrics{
+		signals: auto.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: "starter", Name: "signals_total",
+			Help: "Signals to workflows, by name and result.",
+		}, []string{"kind", "result"}),
+		resyncs: auto.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: "starter", Name: "resyncs_total",
+			Help: "Rounds in which everything was told again, by result.",
+		}, []string{"result"}),
+		malformed: auto.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: "starter", Name: "malformed_total",
+			Help: "Objects that could not be understood, as they came, by kind.",
+		}, []string{"kind"}),
+		leader: auto.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "starter", Name: "leader",
+			Help: "1 while this starter is the one that watches.",
+		}),
+	}
+	m.resyncs.WithLabelValues(ResultSent)
+	m.resyncs.WithLabelValues(ResultFailed)
+	return m
+}
+
+// Signal counts one signal.
+func (m *StarterMetrics) Signal(kind, result string) { m.signals.WithLabelValues(kind, result).Inc() }
+
+// Resync counts one resync, by whether everybody could be asked.
+func (m *StarterMetrics) Resync(complete bool) {
+	result := ResultSent
+	if !complete {
+		result = ResultFailed
+	}
+	m.resyncs.WithLabelValues(result).Inc()
+}
+
+// Malformed counts an object that could not be understood.
+func (m *StarterMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kind).Inc() }
+
+// Leader publishes whether this starter watches.
+func (m *StarterMetrics) Leader(is bool) {
+	m.leader.Set(0)
+	if is {
+		m.leader.Set(1)
+	}
+}

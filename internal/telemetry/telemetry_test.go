@@ -1,0 +1,138 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMetricsHaveTheNamesAndFormsThatPrometheusWants(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	NewWorkerMetrics(registry).Evicted("member1", "Deployment", "written", time.Second)
+	NewStarterMetrics(registry).Signal("cluster-observed", ResultSent)
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}
+
+func TestAnEvictionIsCountedByClusterKindAndResult(t *testing.T) {
+	m := NewWorkerMetrics(prometheus.NewRegistry())
+	m.Evicted("member1", "Deployment", "written", 3*time.Second)
+	m.Evicted("member1", "Deployment", "refused", 0)
+	require.InDelta(t, 1, testutil.ToFloat64(m.evicted.WithLabelValues("member1", "written")), 0)
+	require.InDelta(t, 2, testutil.ToFloat64(m.kinds.WithLabelValues("member1", "Deployment")), 0)
+	require.Equal(t, 1, testutil.CollectAndCount(m.latency))
+}
+
+func TestOnlyTheTierThatHoldsIsOne(t *testing.T) {
+	m := NewWorkerMetrics(prometheus.NewRegistry())
+	m.Paced(failover.Pace{Tier: failover.TierNormal, Rate: 0.5})
+	m.Paced(failover.Pace{
+		Tier: failover.TierHalted, FaultRate: 1,
+		FleetHealth: failover.FleetHealth{Total: 2, Faulty: []string{"a", "b"}},
+	})
+	require.InDelta(t, 0, testutil.ToFloat64(m.tier.WithLabelValues("normal")), 0)
+	require.InDelta(t, 1, testutil.ToFloat64(m.tier.WithLabelValues("halted")), 0)
+	require.InDelta(t, 0, testutil.ToFloat64(m.rate), 0)
+	require.InDelta(t, 2, testutil.ToFloat64(m.faults), 0)
+}
+
+func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	handler, err := TemporalMetrics(registry, func(err error) { t.Error(err) })
+	require.NoError(t, err)
+	handler.WithTags(map[string]string{"cluster": "member1"}).Counter("lifeboat_grants").Inc(2)
+	handler.Timer("temporal_request_latency").Record(time.Second)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	types := map[string]string{}
+	for _, family := range families {
+		types[family.GetName()] = family.GetType().String()
+	}
+	require.Equal(t, map[string]string{
+		"lifeboat_grants_total":            "COUNTER",
+		"temporal_request_latency_seconds": "HISTOGRAM",
+	}, types)
+}
+
+func get(t *testing.T, handler http.Handler, path string) (int, string) {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	return recorder.Code, recorder.Body.String()
+}
+
+func TestReadyNamesEveryCheckThatFails(t *testing.T) {
+	wrong := errors.New("not there")
+	server := &Server{Registry: NewRegistry(), Ready: []Check{
+		{Name: "temporal", Run: func(context.Context) error { return wrong }},
+		{Name: "karmada", Run: func(context.Context) error { return wrong }},
+		{Name: "fine", Run: func(context.Context) error { return nil }},
+	}}
+	code, body := get(t, server.Handler(), "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, "temporal: not there\nkarmada: not there\n", body)
+
+	code, body = get(t, server.Handler(), "/healthz")
+	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, "ok\n", body)
+
+	code, body = get(t, server.Handler(), "/metrics")
+	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, body, "go_goroutines")
+}
+
+func TestTheServerListensOnAFreePortAndStops(t *testing.T) {
+	server := &Server{Address: "127.0.0.1:0", Registry: NewRegistry(), Log: slog.New(slog.DiscardHandler)}
+	require.NoError(t, server.Start(t.Context()))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Address+"/readyz", http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, "ok\n", string(body))
+	require.NoError(t, server.Stop(t.Context()))
+	_, err = http.DefaultClient.Do(request)
+	require.Error(t, err)
+}
+
+func TestAnAddressInUseIsNamed(t *testing.T) {
+	first := &Server{Address: "127.0.0.1:0", Registry: NewRegistry(), Log: slog.New(slog.DiscardHandler)}
+	require.NoError(t, first.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, first.Stop(context.WithoutCancel(t.Context()))) })
+	second := &Server{Address: first.Address, Registry: NewRegistry(), Log: slog.New(slog.DiscardHandler)}
+	require.ErrorContains(t, second.Start(t.Context()), first.Address)
+}
+
+func TestNoAddressServesNothing(t *testing.T) {
+	server := &Server{Address: NoAddress}
+	require.NoError(t, server.Start(t.Context()))
+	require.NoError(t, server.Stop(t.Context()))
+}
+
+func TestTheLoggerHoldsBackWhatIsBelowItsLevel(t *testing.T) {
+	var out bytes.Buffer
+	log, err := NewLogger(&out, "warn", FormatJSON)
+	require.NoError(t, err)
+	log.Info("watching")
+	log.Warn("lost the lease", KeyReason, "Conflict")
+	require.Contains(t, out.String(), `"msg":"lost the lease","reason":"Conflict"`)
+	require.NotContains(t, out.String(), "watching")
+	_, err = NewLogger(&out, "loud", FormatText)
+	require.Error(t, err)
+	_, err = NewLogger(&out, "info", "xml")
+	require.Error(t, err)
+}

@@ -1,0 +1,251 @@
+package k8sadapter
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kjson "sigs.k8s.io/json"
+)
+
+type bindingSpecWire struct {
+	Resource              json.RawMessage `json:"resource"`
+	Replicas              json.RawMessage `json:"replicas"`
+	ReplicaRequirements   json.RawMessage `json:"replicaRequirements"`
+	Components            json.RawMessage `json:"components"`
+	Clusters              json.RawMessage `json:"clusters"`
+	Placement             json.RawMessage `json:"placement"`
+	Tasks                 json.RawMessage `json:"gracefulEvictionTasks"`
+	RequiredBy            json.RawMessage `json:"requiredBy"`
+	SchedulerName         json.RawMessage `json:"schedulerName"`
+	Failover              json.RawMessage `json:"failover"`
+	PropagateDeps         json.RawMessage `json:"propagateDeps"`
+	RescheduleTriggeredAt json.RawMessage `json:"rescheduleTriggeredAt"`
+	Suspension            json.RawMessage `json:"suspension"`
+	SchedulePriority      json.RawMessage `json:"schedulePriority"`
+}
+
+// DecodeBinding reads a ResourceBinding or ClusterResourceBinding
+// (work.karmada.io/v1alpha2) from its JSON. It never fails: what cannot be
+// understood is named in Malformed.
+func DecodeBinding(raw []byte) failover.Binding {
+	var d decoding
+	outline, meta := d.object(raw)
+	var spec bindingSpecWire
+	d.into("spec", outline.Spec, &spec)
+	binding := failover.Binding{
+		Key: failover.BindingKey{Namespace: meta.Namespace, Name: meta.Name},
+		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Generation: meta.Generation,
+		Deleting: meta.DeletionTimestamp != nil, Labels: meta.Labels, Annotations: meta.Annotations,
+	}
+	d.template(&binding, spec)
+	d.schedule(&binding, spec)
+	d.failover(&binding, spec.Failover)
+	binding.Status = d.bindingStatus(outline.Status)
+	binding.Malformed = d.malformed()
+	return binding
+}
+
+// template reads what the binding propagates.
+func (d *decoding) template(b *failover.Binding, spec bindingSpecWire) {
+	var resource struct {
+		APIVersion string    `json:"apiVersion"`
+		Kind       string    `json:"kind"`
+		Namespace  string    `json:"namespace"`
+		Name       string    `json:"name"`
+		UID        types.UID `json:"uid"`
+	}
+	d.into("spec.resource", spec.Resource, &resource)
+	if resource.APIVersion == "" || resource.Kind == "" || resource.Name == "" {
+		d.problem("spec.resource", "apiVersion, kind and name are required")
+	}
+	b.Resource = failover.Resource(resource)
+	d.into("spec.replicas", spec.Replicas, &b.Replicas)
+	if b.Replicas < 0 {
+		d.problem("spec.replicas", "%d is negative", b.Replicas)
+	}
+	b.Request = d.request("spec.replicaRequirements", spec.ReplicaRequirements)
+	b.Components = d.components(spec.Components)
+	b.Workload = b.Replicas > 0 || !absent(spec.ReplicaRequirements) || len(b.Components) > 0
+	b.RequiredBy = d.requiredBy(spec.RequiredBy)
+	d.into("spec.propagateDeps", spec.PropagateDeps, &b.PropagateDeps)
+}
+
+// requiredBy reads the parents of a dependent, and where they run.
+func (d *decoding) requiredBy(raw json.RawMessage) []failover.RequiredBy {
+	var parents []failover.RequiredBy
+	for _, item := range d.items("spec.requiredBy", raw) {
+		var wire struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+			Clusters  []struct {
+				Name string `json:"name"`
+			} `json:"clusters"`
+		}
+		d.into("spec.requiredBy", item, &wire)
+		parent := failover.RequiredBy{Namespace: wire.Namespace, Name: wire.Name}
+		for _, c := range wire.Clusters {
+			parent.Clusters = append(parent.Clusters, c.Name)
+		}
+		parents = append(parents, parent)
+	}
+	return parents
+}
+
+// request reads replicaRequirements.resourceRequest; what else a replica requires is
+// for the member's own scheduler.
+func (d *decoding) request(path string, raw json.RawMessage) corev1.ResourceList {
+	var wire struct {
+		Request corev1.ResourceList `json:"resourceRequest"`
+	}
+	d.into(path, raw, &wire)
+	return wire.Request
+}
+
+func (d *decoding) components(raw json.RawMessage) []failover.Component {
+	var components []failover.Component
+	for _, item := range d.items("spec.components", raw) {
+		var wire struct {
+			Name         string          `json:"name"`
+			Replicas     int32           `json:"replicas"`
+			Requirements json.RawMessage `json:"replicaRequirements"`
+		}
+		d.into("spec.components", item, &wire)
+		components = append(components, failover.Component{
+			Name: wire.Name, Replicas: wire.Replicas, Request: d.request("spec.components", wire.Requirements),
+		})
+	}
+	return components
+}
+
+// schedule reads what the scheduler reads and writes.
+func (d *decoding) schedule(b *failover.Binding, spec bindingSpecWire) {
+	b.RawClusters = d.items("spec.clusters", spec.Clusters)
+	b.Clusters = d.targets(b.RawClusters)
+	b.PlacedComponents = slices.ContainsFunc(b.RawClusters, sharesComponents)
+	b.RawTasks = d.items("spec.gracefulEvictionTasks", spec.Tasks)
+	b.Tasks = d.tasks(b.RawTasks)
+	d.placement(b, spec.Placement)
+	d.into("spec.schedulerName", spec.SchedulerName, &b.SchedulerName)
+
+	var triggered *metav1.Time
+	d.into("spec.rescheduleTriggeredAt", spec.RescheduleTriggeredAt, &triggered)
+	b.RescheduleTriggeredAt = timeOf(triggered)
+	var suspension struct {
+		Scheduling bool `json:"scheduling"`
+	}
+	d.into("spec.suspension", spec.Suspension, &suspension)
+	b.SchedulingSuspended = suspension.Scheduling
+	var priority struct {
+		Priority int32 `json:"priority"`
+	}
+	d.into("spec.schedulePriority", spec.SchedulePriority, &priority)
+	b.Priority = priority.Priority
+}
+
+func (d *decoding) targets(items []json.RawMessage) []failover.TargetCluster {
+	targets := make([]failover.TargetCluster, len(items))
+	seen := map[string]bool{}
+	for i, item := range items {
+		d.into("spec.clusters", item, &targets[i])
+		name := targets[i].Name
+		switch {
+		case name == "":
+			d.problem("spec.clusters", "item %d names no cluster", i)
+		case seen[name]:
+			d.problem("spec.clusters", "%s stands there twice", name)
+		case targets[i].Replicas < 0:
+			d.problem("spec.clusters", "%s has %d replicas", name, targets[i].Replicas)
+		}
+		seen[name] = true
+	}
+	return targets
+}
+
+// sharesComponents tells whether an item of spec.clusters says which components run there.
+func sharesComponents(item json.RawMessage) bool {
+	var wire struct {
+		Components json.RawMessage `json:"components"`
+	}
+	var d decoding
+	d.into("components", item, &wire)
+	return !absent(wire.Components) && string(wire.Components) != "[]"
+}
+
+// taskWire is one of spec.gracefulEvictionTasks.
+type taskWire struct {
+	FromCluster            string             `json:"fromCluster"`
+	PurgeMode              failover.PurgeMode `json:"purgeMode,omitempty"`
+	Replicas               *int32             `json:"replicas,omitempty"`
+	Reason                 string             `json:"reason"`
+	Message                string             `json:"message,omitempty"`
+	Producer               string             `json:"producer"`
+	SuppressDeletion       *bool              `json:"suppressDeletion,omitempty"`
+	CreationTimestamp      *metav1.Time       `json:"creationTimestamp,omitempty"`
+	ClustersBeforeFailover []string           `json:"clustersBeforeFailover,omitempty"`
+}
+
+func (d *decoding) tasks(items []json.RawMessage) []failover.Task {
+	tasks := make([]failover.Task, len(items))
+	for i, item := range items {
+		var wire taskWire
+		d.into("spec.gracefulEvictionTasks", item, &wire)
+		if wire.FromCluster == "" {
+			d.problem("spec.gracefulEvictionTasks", "item %d names no cluster", i)
+		}
+		tasks[i] = failover.Task{
+			FromCluster: wire.FromCluster, PurgeMode: wire.PurgeMode, Replicas: wire.Replicas,
+			Reason: wire.Reason, Message: wire.Message, Producer: wire.Producer,
+			SuppressDeletion: wire.SuppressDeletion, CreationTimestamp: timeOf(wire.CreationTimestamp),
+			ClustersBeforeFailover: wire.ClustersBeforeFailover,
+		}
+	}
+	return tasks
+}
+
+// placement reads spec.placement strictly: a field that failover.Placement does
+// not have could change where the binding may go, so its path is kept.
+func (d *decoding) placement(b *failover.Binding, raw json.RawMessage) {
+	if absent(raw) {
+		return
+	}
+	var placement failover.Placement
+	unknown, err := kjson.UnmarshalStrict(raw, &placement)
+	if err != nil {
+		d.problem("spec.placement", "%v", err)
+		return
+	}
+	b.Placement = &placement
+	for _, field := range unknown {
+		path := field.Error()
+		if at := kjson.FieldError(nil); errors.As(field, &at) {
+			path = at.FieldPath()
+		}
+		b.UnknownFields = append(b.UnknownFields, "spec.placement."+path)
+	}
+}
+
+// failover reads spec.failover.cluster; the purge mode is only what stands there.
+func (d *decoding) failover(b *failover.Binding, raw json.RawMessage) {
+	var wire struct {
+		Cluster *struct {
+			PurgeMode         failover.PurgeMode `json:"purgeMode"`
+			TolerationSeconds *int64             `json:"tolerationSeconds"`
+			StatePreservation *struct {
+				Rules []json.RawMessage `json:"rules"`
+			} `json:"statePreservation"`
+		} `json:"cluster"`
+	}
+	d.into("spec.failover", raw, &wire)
+	if wire.Cluster == nil {
+		return
+	}
+	b.HasClusterFailover = true
+	b.PurgeMode = wire.Cluster.PurgeMode
+	b.SoftTolerationSeconds = wire.Cluster.TolerationSeconds
+	b.StatePreservation = wire.Cluster.StatePreservation != nil && len(wire.Cluster.StatePreservation.Rules) > 0
+}

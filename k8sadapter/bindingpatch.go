@@ -1,0 +1,121 @@
+package k8sadapter
+
+import (
+	"fmt"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// evictPatch takes the cluster out of spec.clusters and makes our task stand. Our
+// task may stand already (a repeat, or the scheduler put the cluster back): it is
+// kept, and says what was taken out now.
+func evictPatch(w activities.EvictWrite) ([]byte, error) {
+	edit, err := newBindingEdit(w.Binding, w.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if w.Binding.Malformed != "" {
+		return nil, fmt.Errorf("%w: malformed: %s", failover.ErrInvalid, w.Binding.Malformed)
+	}
+	if err := edit.refuseForeign(); err != nil {
+		return nil, err
+	}
+	if w.Back != nil {
+		if err := edit.takeBack(*w.Back); err != nil {
+			return nil, err
+		}
+	}
+	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, purge: w.Purge}
+	removed := edit.removeTarget()
+	if removed == nil && len(edit.ours()) == 0 {
+		return nil, fmt.Errorf("%w: %s is no target of it", failover.ErrInvalid, w.Cluster)
+	}
+	if removed != nil {
+		held.replicas = &removed.Replicas
+	}
+	if err := edit.putTask(held); err != nil {
+		return nil, err
+	}
+	edit.reschedule(w.Reschedule, w.Now)
+	return edit.patch()
+}
+
+// restorePatch puts the cluster and the others back and drops our task.
+func restorePatch(w activities.RestoreWrite) ([]byte, error) {
+	edit, err := newBindingEdit(w.Binding, w.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := edit.undo(w.Away, w.Shrunk); err != nil {
+		return nil, err
+	}
+	back := append([]failover.TargetCluster{{Name: w.Cluster, Replicas: w.Replicas}}, w.Others...)
+	for i, target := range back {
+		if task, _ := w.Binding.TaskFor(target.Name); i > 0 && task != nil {
+			return nil, fmt.Errorf("%w: %s has a task of its own and must not come back", failover.ErrInvalid, target.Name)
+		}
+		if err := edit.addTarget(target); err != nil {
+			return nil, err
+		}
+	}
+	if err := edit.letGo(); err != nil {
+		return nil, err
+	}
+	edit.reschedule(w.Reschedule, w.Now)
+	return edit.patch()
+}
+
+// holdPatch makes our task stand without touching spec.clusters.
+func holdPatch(w activities.HoldWrite) ([]byte, error) {
+	edit, err := newBindingEdit(w.Binding, w.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := edit.refuseForeign(); err != nil {
+		return nil, err
+	}
+	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before}
+	if err := edit.putTask(held); err != nil {
+		return nil, err
+	}
+	return edit.patch()
+}
+
+// releasePatch drops our task. Where none stands it changes nothing, and the
+// server only confirms that the binding is as it was read.
+func releasePatch(w activities.ReleaseWrite) ([]byte, error) {
+	edit, err := newBindingEdit(w.Binding, w.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := edit.letGo(); err != nil {
+		return nil, err
+	}
+	return edit.patch()
+}
+
+// markPatch changes reason and owner of our task.
+func markPatch(w activities.MarkWrite) ([]byte, error) {
+	edit, err := newBindingEdit(w.Binding, w.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	ours := edit.ours()
+	if len(ours) == 0 {
+		return nil, fmt.Errorf("%w: no task of ours for %s stands", failover.ErrInvalid, w.Cluster)
+	}
+	fields := map[string]any{"reason": orDefault(w.Reason, failover.TaskReason)}
+	if w.Purge != "" {
+		fields["purgeMode"] = w.Purge
+	}
+	if w.Owner != "" {
+		if fields["message"], err = edit.owner(w.Owner); err != nil {
+			return nil, err
+		}
+	}
+	if err := edit.changeTask(ours, fields); err != nil {
+		return nil, err
+	}
+	return edit.patch()
+}

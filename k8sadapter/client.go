@@ -1,0 +1,231 @@
+package k8sadapter
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+// Defaults of Options.
+const (
+	DefaultQPS     = 50
+	DefaultBurst   = 100
+	DefaultTimeout = 15 * time.Second
+)
+
+// fieldManager is the name under which managedFields lists what Lifeboat wrote.
+const fieldManager = "lifeboat"
+
+// acceptMetadata asks for an object's metadata only, in JSON.
+const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+// acceptMetadataList asks for the metadata of a list's items only, in JSON.
+const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+// Options say how a Client speaks to the API server. Zero values mean the defaults.
+type Options struct {
+	// QPS and Burst limit all requests of this Client together (watches aside).
+	QPS   float32
+	Burst int
+	// UserAgent is what the API server's audit log shows; client-go's default when empty.
+	UserAgent string
+	// Timeout bounds one read or write, on top of the caller's own deadline. It
+	// does not bound watches.
+	Timeout time.Duration
+	// Now is the clock for timestamps that are written (a soft taint's timeAdded, an
+	// Event's times), never for a decision; time.Now when nil.
+	Now func() time.Time
+	// Policies makes Rules and watches honour Karmada's ClusterTaintPolicies, with these
+	// windows for those that name none; nil leaves that source off.
+	Policies *PolicyWindows
+	// Logger tells what no caller sees: lost Events, watches that break, who leads.
+	// Nothing is logged when nil.
+	Logger *slog.Logger
+}
+
+// Client reads from and writes to one Karmada control plane. It implements
+// activities.Reader and activities.Writer and is safe for concurrent use. It
+// caches nothing and retries nothing: who calls it knows better when.
+type Client struct {
+	config  *rest.Config
+	rest    *rest.RESTClient
+	dynamic dynamic.Interface
+	typed   kubernetes.Interface
+	timeout time.Duration
+	now     func() time.Time
+	log     *slog.Logger
+	// policies are the windows of ClusterTaintPolicies, nil where they are not honoured.
+	policies *PolicyWindows
+}
+
+// NewClient connects to the API server that a kubeconfig names. An empty
+// kubeconfig means what kubectl would use, and inside a pod its service account;
+// an empty context the current one. Nothing is sent yet.
+func NewClient(kubeconfig, kubeContext string, opts Options) (*Client, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: kubeContext}
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %q, context %q: %w", kubeconfig, kubeContext, err)
+	}
+	return NewClientFor(cfg, opts)
+}
+
+// NewClientFor connects to the API server of a rest.Config, which is not changed.
+func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
+	cfg := rest.CopyConfig(base)
+	cfg.QPS, cfg.Burst = opts.QPS, opts.Burst
+	if cfg.QPS == 0 {
+		cfg.QPS, cfg.Burst = DefaultQPS, DefaultBurst
+	}
+	cfg.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(cfg.QPS, max(cfg.Burst, 1))
+	if opts.UserAgent != "" {
+		cfg.UserAgent = opts.UserAgent
+	}
+	cfg.Timeout = 0 // it would cut watches; do gives each request its own
+	cfg.WarningHandler = rest.NoWarnings{}
+	client := &Client{
+		config: cfg, timeout: cmp.Or(opts.Timeout, DefaultTimeout), now: opts.Now, log: opts.Logger,
+		policies: opts.Policies,
+	}
+	if client.now == nil {
+		client.now = time.Now
+	}
+	if client.log == nil {
+		client.log = slog.New(slog.DiscardHandler)
+	}
+	if err := client.connect(); err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)
+	}
+	return client, nil
+}
+
+// connect makes the clients that share the config, its rate limiter included.
+func (c *Client) connect() (err error) {
+	if c.rest, err = rest.UnversionedRESTClientFor(rawConfig(c.config)); err != nil {
+		return err
+	}
+	if c.dynamic, err = dynamic.NewForConfig(c.config); err != nil {
+		return err
+	}
+	c.typed, err = kubernetes.NewForConfig(c.config)
+	return err
+}
+
+// rawConfig is for requests whose answers stay JSON: only errors are decoded.
+func rawConfig(cfg *rest.Config) *rest.Config {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	raw := rest.CopyConfig(cfg)
+	raw.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	raw.ContentType = runtime.ContentTypeJSON
+	raw.AcceptContentTypes = runtime.ContentTypeJSON
+	return raw
+}
+
+// request is one call to the API server.
+type request struct {
+	verb        string // get, list, patch: the word that RBAC uses
+	resource    schema.GroupVersionResource
+	namespace   string
+	name        string
+	subresource string
+	query       url.Values
+	accept      string
+	body        []byte // of a merge patch
+}
+
+// object names the target of a request in errors: "resourcebindings shop/cart".
+func (r request) object() string {
+	resource := r.resource.Resource
+	if r.subresource != "" {
+		resource += "/" + r.subresource
+	}
+	switch {
+	case r.name == "" && r.namespace == "":
+		return resource
+	case r.namespace == "":
+		return resource + " " + r.name
+	default:
+		return resource + " " + r.namespace + "/" + r.name
+	}
+}
+
+// check refuses names that would end up as another path.
+func (r request) check() error {
+	if r.verb != "list" && r.name == "" {
+		return fmt.Errorf("%s %s: %w: no name", r.verb, r.object(), failover.ErrInvalid)
+	}
+	for _, segment := range []string{r.namespace, r.name} {
+		if problems := rest.IsValidPathSegmentName(segment); len(problems) > 0 {
+			return fmt.Errorf("%s %s: %w: name %q %s", r.verb, r.object(), failover.ErrInvalid, segment, problems[0])
+		}
+	}
+	return nil
+}
+
+// do sends a request once and returns the answer as it came. Its errors are classified.
+func (c *Client) do(ctx context.Context, r request) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	result := c.build(r).Do(ctx)
+	body, _ := result.Raw()
+	if err := result.Error(); err != nil {
+		return nil, classify(r, err, retryAfterOf(result))
+	}
+	return body, nil
+}
+
+func (c *Client) build(r request) *rest.Request {
+	method := http.MethodGet
+	if r.verb == "patch" {
+		method = http.MethodPatch
+	}
+	// client-go would sleep and retry by itself; the caller has a lease to watch.
+	built := c.rest.Verb(method).MaxRetries(0)
+	if r.resource.Group == "" {
+		built.AbsPath("/api", r.resource.Version)
+	} else {
+		built.AbsPath("/apis", r.resource.Group, r.resource.Version)
+	}
+	built.NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.resource.Resource)
+	if r.verb != "list" {
+		built.Name(r.name)
+	}
+	if r.subresource != "" {
+		built.SubResource(r.subresource)
+	}
+	if r.accept != "" {
+		built.SetHeader("Accept", r.accept)
+	}
+	for key, values := range r.query {
+		for _, value := range values {
+			built.Param(key, value)
+		}
+	}
+	if r.verb == "patch" {
+		built.Param("fieldManager", fieldManager)
+		built.SetHeader("Content-Type", string(types.MergePatchType)).Body(r.body)
+	}
+	return built
+}

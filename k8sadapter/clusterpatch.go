@@ -1,0 +1,259 @@
+package k8sadapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// clusterPatch is everything that Lifeboat ever writes to a Cluster.
+type clusterPatch struct {
+	Metadata patchMetadata     `json:"metadata"`
+	Spec     *clusterSpecPatch `json:"spec,omitempty"`
+}
+
+type clusterSpecPatch struct {
+	Taints []json.RawMessage `json:"taints"`
+}
+
+// taintItem is the part of a listed taint that tells it from others.
+type taintItem struct {
+	Key    string             `json:"key"`
+	Effect corev1.TaintEffect `json:"effect"`
+}
+
+// rawList is a list of JSON items of which only ours are ever looked into.
+type rawList struct {
+	items   []json.RawMessage
+	effect  corev1.TaintEffect // of items that do not say: the soft list's
+	err     error              // why the list cannot be read, and so must not be written
+	changed bool
+}
+
+func (l *rawList) append(item any) error {
+	raw, err := encode(item)
+	if err != nil {
+		return err
+	}
+	l.items = append(l.items, raw)
+	l.changed = true
+	return nil
+}
+
+// drop removes the items that a taint names.
+func (l *rawList) drop(taint taintItem) {
+	before := len(l.items)
+	l.items = slices.DeleteFunc(l.items, func(raw json.RawMessage) bool { return l.read(raw) == taint })
+	l.changed = l.changed || len(l.items) != before
+}
+
+// find is the index of the item that a taint names, or -1.
+func (l *rawList) find(taint taintItem) int {
+	return slices.IndexFunc(l.items, func(raw json.RawMessage) bool { return l.read(raw) == taint })
+}
+
+// read is empty for an item that is no taint: nothing names it, so it stays.
+func (l *rawList) read(raw json.RawMessage) taintItem {
+	item := taintItem{Effect: l.effect}
+	if err := json.Unmarshal(raw, &item); err != nil {
+		return taintItem{}
+	}
+	return item
+}
+
+// clusterEdit collects the changes of one write to a Cluster.
+type clusterEdit struct {
+	cluster           failover.Cluster
+	hard, soft, added rawList
+	annotations       map[string]*string
+}
+
+func newClusterEdit(c failover.Cluster) (*clusterEdit, error) {
+	if c.Name == "" || c.ResourceVersion == "" {
+		return nil, fmt.Errorf("%w: no cluster, or no resourceVersion, given", failover.ErrInvalid)
+	}
+	hard := slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect != failover.EffectPreferNoExecute })
+	if hard && len(c.RawTaints) == 0 {
+		return nil, fmt.Errorf("%w: the cluster's own JSON taints are missing", failover.ErrInvalid)
+	}
+	edit := &clusterEdit{
+		cluster: c, hard: rawList{items: slices.Clone(c.RawTaints)}, annotations: map[string]*string{},
+	}
+	var err error
+	if edit.added.items, err = annotationItems(c, failover.AnnotationAddedTaints); err != nil {
+		return nil, err
+	}
+	edit.soft.effect = failover.EffectPreferNoExecute
+	edit.soft.items, edit.soft.err = annotationItems(c, failover.AnnotationSoftTaints)
+	return edit, nil
+}
+
+// annotationItems reads an annotation that holds a JSON list. What cannot be read
+// must not be overwritten.
+func annotationItems(c failover.Cluster, name string) ([]json.RawMessage, error) {
+	value, found := c.Annotations[name]
+	if !found {
+		return nil, nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal([]byte(value), &items); err != nil {
+		return nil, fmt.Errorf("%w: annotation %s: %w", failover.ErrInvalid, name, err)
+	}
+	return items, nil
+}
+
+// standing is the list that a taint of this effect stands in.
+func (e *clusterEdit) standing(effect corev1.TaintEffect) *rawList {
+	if effect == failover.EffectPreferNoExecute {
+		return &e.soft
+	}
+	return &e.hard
+}
+
+// add puts a taint and records it as ours. One that others put stays theirs; one
+// of ours from an earlier episode is recorded for this one.
+func (e *clusterEdit) add(taint failover.RuleTaint, record failover.AddedTaint, now time.Time) error {
+	item := taintItem{Key: taint.Key, Effect: taint.Effect}
+	if karmadasOwn(taint.Key, taint.Effect) {
+		return fmt.Errorf("%w: taint %s:%s belongs to Karmada", failover.ErrInvalid, taint.Key, taint.Effect)
+	}
+	list := e.standing(taint.Effect)
+	if list.err != nil {
+		return list.err
+	}
+	stands, recorded := list.find(item) >= 0, e.added.find(item)
+	if stands && recorded < 0 {
+		return nil
+	}
+	if !stands {
+		if err := list.append(newTaint(taint, now)); err != nil {
+			return err
+		}
+	}
+	if recorded >= 0 && e.recordedFor(recorded, record) {
+		return nil
+	}
+	e.added.drop(item)
+	return e.added.append(record)
+}
+
+// recordedFor tells whether the record at an index already says the same episode.
+func (e *clusterEdit) recordedFor(index int, record failover.AddedTaint) bool {
+	var standing failover.AddedTaint
+	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.Episode == record.Episode
+}
+
+// newTaint leaves timeAdded of a hard taint to the server, whose clock counts.
+func newTaint(taint failover.RuleTaint, now time.Time) any {
+	if taint.Effect == failover.EffectPreferNoExecute {
+		return softTaintWire{Key: taint.Key, Value: taint.Value, TimeAdded: timestamp(now)}
+	}
+	return struct {
+		Key    string             `json:"key"`
+		Value  string             `json:"value,omitempty"`
+		Effect corev1.TaintEffect `json:"effect"`
+	}{taint.Key, taint.Value, taint.Effect}
+}
+
+// remove takes a taint away if the annotation says that it is ours.
+func (e *clusterEdit) remove(taint failover.AddedTaint) error {
+	item := taintItem{Key: taint.Key, Effect: taint.Effect}
+	if e.added.find(item) < 0 || karmadasOwn(taint.Key, taint.Effect) {
+		return nil
+	}
+	list := e.standing(taint.Effect)
+	if list.err != nil {
+		return list.err
+	}
+	list.drop(item)
+	e.added.drop(item)
+	return nil
+}
+
+// annotate sets the annotation that holds a list, and removes it with its last item.
+func (e *clusterEdit) annotate(name string, list rawList) error {
+	if !list.changed {
+		return nil
+	}
+	e.annotations[name] = nil
+	if len(list.items) == 0 {
+		return nil
+	}
+	return e.annotateJSON(name, list.items)
+}
+
+func (e *clusterEdit) annotateJSON(name string, value any) error {
+	raw, err := encode(value)
+	if err != nil {
+		return err
+	}
+	text := string(raw)
+	e.annotations[name] = &text
+	return nil
+}
+
+// taintPatch is the one write of a TaintWrite.
+func taintPatch(w activities.TaintWrite, now time.Time) ([]byte, error) {
+	edit, err := newClusterEdit(w.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.AddRules) != len(w.Add) {
+		return nil, fmt.Errorf("%w: %d taints of %d rules", failover.ErrInvalid, len(w.Add), len(w.AddRules))
+	}
+	for _, taint := range w.Remove {
+		if err := edit.remove(taint); err != nil {
+			return nil, err
+		}
+	}
+	for i, taint := range w.Add {
+		record := failover.AddedTaint{Key: taint.Key, Effect: taint.Effect, Rule: w.AddRules[i], Episode: w.Episode}
+		if err := edit.add(taint, record, now); err != nil {
+			return nil, err
+		}
+	}
+	if err := edit.records(w); err != nil {
+		return nil, err
+	}
+	return edit.patch()
+}
+
+// records sets and removes the annotations that say who ordered what.
+func (e *clusterEdit) records(w activities.TaintWrite) error {
+	switch {
+	case w.StoppedBy != nil:
+		if err := e.annotateJSON(failover.AnnotationStoppedBy, w.StoppedBy); err != nil {
+			return err
+		}
+	case w.ClearStopped:
+		e.annotations[failover.AnnotationStoppedBy] = nil
+	}
+	switch {
+	case w.Drain != nil:
+		return e.annotateJSON(failover.AnnotationDrain, w.Drain)
+	case w.ClearDrain:
+		e.annotations[failover.AnnotationDrain] = nil
+	}
+	return nil
+}
+
+func (e *clusterEdit) patch() ([]byte, error) {
+	if err := e.annotate(failover.AnnotationAddedTaints, e.added); err != nil {
+		return nil, err
+	}
+	if err := e.annotate(failover.AnnotationSoftTaints, e.soft); err != nil {
+		return nil, err
+	}
+	patch := clusterPatch{Metadata: patchMetadata{
+		ResourceVersion: e.cluster.ResourceVersion, Annotations: e.annotations,
+	}}
+	if e.hard.changed {
+		patch.Spec = &clusterSpecPatch{Taints: e.hard.items}
+	}
+	return encode(patch)
+}

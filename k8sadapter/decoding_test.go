@@ -1,0 +1,314 @@
+package k8sadapter
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// recorded reads the objects of a recording of a real Karmada, oldest first.
+func recorded(t *testing.T, name string) []json.RawMessage {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", "recordings", name))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	var objects []json.RawMessage
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event struct {
+			Object json.RawMessage `json:"object"`
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &event))
+		objects = append(objects, event.Object)
+	}
+	require.NoError(t, lines.Err())
+	require.NotEmpty(t, objects)
+	return objects
+}
+
+func TestRecordingsOfARealKarmadaAreUnderstood(t *testing.T) {
+	for _, name := range []string{"rb.jsonl", "crb.jsonl"} {
+		for _, raw := range recorded(t, name) {
+			b := DecodeBinding(raw)
+			assert.Empty(t, b.Malformed, b.Key)
+			assert.Empty(t, b.UnknownFields, b.Key)
+			if b.Key.Name != "onecfg-configmap" { // a dependent: the scheduler never sees it
+				assert.NotNil(t, b.Status.Scheduled, b.Key)
+			}
+			assert.Positive(t, b.Generation, b.Key)
+			for _, item := range b.Status.Aggregated {
+				assert.Empty(t, item.Malformed, b.Key)
+			}
+		}
+	}
+	for _, raw := range recorded(t, "clusters.jsonl") {
+		c := DecodeCluster(raw)
+		assert.Empty(t, c.Malformed, c.Name)
+		if c.APIEnablements != nil { // Karmada forgets those of a cluster that is away
+			assert.Subset(t, c.APIEnablements, []string{"apps/v1/Deployment", "v1/ConfigMap"})
+		}
+	}
+	for _, raw := range recorded(t, "works.jsonl") {
+		w := DecodeWork(raw)
+		assert.Regexp(t, "^member[123]$", w.Cluster)
+		assert.NotEmpty(t, w.UID)
+	}
+}
+
+func TestARecordedHoldIsReadInFull(t *testing.T) {
+	for _, raw := range recorded(t, "rb.jsonl") {
+		b := DecodeBinding(raw)
+		task, _ := b.TaskFor("member1")
+		if b.Key.Name != "div-deployment" || task == nil || task.CreationTimestamp == nil {
+			continue
+		}
+		assert.True(t, task.Ours())
+		assert.Equal(t, failover.PurgeGracefully, task.PurgeMode)
+		assert.Equal(t, []string{"member1", "member2"}, task.ClustersBeforeFailover)
+		assert.True(t, *task.SuppressDeletion)
+		assert.Equal(t, "Divided", b.Placement.ReplicaScheduling.Type)
+		assert.Len(t, b.Placement.ReplicaScheduling.WeightPreference.StaticWeightList, 2)
+		assert.True(t, b.Workload)
+		assert.Equal(t, "apps/v1", b.Resource.APIVersion)
+		return
+	}
+	t.Fatal("the recording holds no task for div")
+}
+
+const wholeBinding = `{
+  "apiVersion":"work.karmada.io/v1alpha2","kind":"ResourceBinding",
+  "metadata":{"name":"cart-deployment","namespace":"shop","uid":"u1","resourceVersion":"7","generation":3,
+    "labels":{"a":"b"},"annotations":{"c":"d"}},
+  "spec":{
+    "resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"cart","uid":"t1"},
+    "replicas":3,"replicaRequirements":{"resourceRequest":{"cpu":"1"}},
+    "components":[{"name":"x","replicas":1}],
+    "clusters":[{"name":"m1","replicas":2,"extra":1.50},{"name":"m2"}],
+    "gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","later":{"x":[1,2]}}],
+    "placement":{"clusterAffinity":{"clusterNames":["m1"],"new":1},"workloadAffinity":{"a":1},
+      "spreadConstraints":[{"spreadByField":"cluster","minGroups":1,"odd":true}]},
+    "requiredBy":[{"name":"p"}],"schedulerName":"other","propagateDeps":true,
+    "failover":{"cluster":{"purgeMode":"Directly","statePreservation":{"rules":[{"aliasLabelName":"a","jsonPath":"b"}]}}},
+    "suspension":{"scheduling":true},"schedulePriority":{"priority":9},
+    "rescheduleTriggeredAt":"2026-01-02T03:04:05Z"},
+  "status":{"schedulerObservedGeneration":2,"schedulerObservingAffinityName":"g","lastScheduledTime":"2026-01-02T03:04:05Z",
+    "conditions":[{"type":"Scheduled","status":"False","reason":"NoClusterFit","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"}],
+    "aggregatedStatus":[
+      {"clusterName":"m1","applied":true,"health":"Healthy","status":{"generation":4,"observedGeneration":3,"replicas":2,"readyReplicas":1}},
+      {"clusterName":"m2"},
+      {"clusterName":"m3","status":{"replicas":"many","readyReplicas":1}}]}}`
+
+func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
+	b := DecodeBinding([]byte(wholeBinding))
+
+	assert.Empty(t, b.Malformed)
+	assert.Equal(t, failover.BindingKey{Namespace: "shop", Name: "cart-deployment"}, b.Key)
+	assert.Equal(t, "7", b.ResourceVersion)
+	assert.Equal(t, int64(3), b.Generation)
+	assert.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2"}}, b.Clusters)
+	for _, raw := range append(b.RawClusters, b.RawTasks...) {
+		assert.Contains(t, wholeBinding, string(raw), "raw items stay byte for byte")
+	}
+	assert.Contains(t, string(b.RawClusters[0]), "1.50")
+	assert.ElementsMatch(t, []string{
+		"spec.placement.clusterAffinity.new", "spec.placement.workloadAffinity", "spec.placement.spreadConstraints[0].odd",
+	}, b.UnknownFields)
+	assert.True(t, b.Workload && b.PropagateDeps && b.HasClusterFailover && b.StatePreservation && b.SchedulingSuspended)
+	assert.Equal(t, failover.PurgeDirectly, b.PurgeMode)
+	assert.Equal(t, []failover.Component{{Name: "x", Replicas: 1}}, b.Components)
+	assert.Len(t, b.RequiredBy, 1)
+	assert.False(t, b.PlacedComponents)
+	assert.Equal(t, "1", b.Request.Cpu().String())
+	assert.Equal(t, int32(9), b.Priority)
+	assert.Equal(t, "other", b.SchedulerName)
+	moment := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	assert.True(t, b.RescheduleTriggeredAt.Equal(moment) && b.Status.LastScheduled.Equal(moment))
+	assert.Equal(t, "NoClusterFit", b.Status.Scheduled.Reason)
+	assert.Equal(t, "g", b.Status.ObservedAffinity)
+
+	full := b.Status.Aggregated[0]
+	assert.Equal(t, []int64{4, 3, 2, 1}, []int64{*full.Generation, *full.ObservedGeneration, *full.Replicas, *full.ReadyReplicas})
+	silent := b.Status.Aggregated[1]
+	assert.Equal(t, failover.HealthUnknown, silent.Health)
+	assert.Nil(t, silent.Replicas)
+	odd := b.Status.Aggregated[2]
+	assert.Contains(t, odd.Malformed, "status.replicas")
+	assert.Equal(t, int64(1), *odd.ReadyReplicas)
+}
+
+func TestAMalformedBindingSaysWhatIsWrongAndKeepsTheRest(t *testing.T) {
+	const meta = `"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"1"}`
+	const resource = `"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"}`
+	cases := map[string]struct{ raw, want string }{
+		"no JSON":                   {`{`, "object"},
+		"a list":                    {`[]`, "object"},
+		"null":                      {`null`, "metadata.name"},
+		"a number as name":          {`{"metadata":{"name":5,"namespace":"n","uid":"u"}}`, "metadata"},
+		"no uid":                    {`{"metadata":{"name":"b","namespace":"n"},"spec":{` + resource + `}}`, "metadata.uid"},
+		"a string as spec":          {`{` + meta + `,"spec":"x"}`, "spec"},
+		"no resource":               {`{` + meta + `,"spec":{}}`, "spec.resource"},
+		"too many replicas":         {`{` + meta + `,"spec":{` + resource + `,"replicas":99999999999}}`, "spec.replicas"},
+		"negative replicas":         {`{` + meta + `,"spec":{` + resource + `,"replicas":-1}}`, "spec.replicas"},
+		"clusters as a map":         {`{` + meta + `,"spec":{` + resource + `,"clusters":{}}}`, "spec.clusters"},
+		"a cluster without a name":  {`{` + meta + `,"spec":{` + resource + `,"clusters":[{"replicas":1}]}}`, "spec.clusters"},
+		"the same cluster twice":    {`{` + meta + `,"spec":{` + resource + `,"clusters":[{"name":"a"},{"name":"a"}]}}`, "twice"},
+		"a null cluster":            {`{` + meta + `,"spec":{` + resource + `,"clusters":[null]}}`, "spec.clusters"},
+		"a task without a cluster":  {`{` + meta + `,"spec":{` + resource + `,"gracefulEvictionTasks":[{}]}}`, "gracefulEvictionTasks"},
+		"a task that is a string":   {`{` + meta + `,"spec":{` + resource + `,"gracefulEvictionTasks":["x"]}}`, "gracefulEvictionTasks"},
+		"placement as a list":       {`{` + meta + `,"spec":{` + resource + `,"placement":[]}}`, "spec.placement"},
+		"minGroups as text":         {`{` + meta + `,"spec":{` + resource + `,"placement":{"spreadConstraints":[{"minGroups":"2"}]}}}`, "spec.placement"},
+		"a bad time":                {`{` + meta + `,"spec":{` + resource + `,"rescheduleTriggeredAt":"soon"}}`, "rescheduleTriggeredAt"},
+		"failover as text":          {`{` + meta + `,"spec":{` + resource + `,"failover":"yes"}}`, "spec.failover"},
+		"conditions as a map":       {`{` + meta + `,"spec":{` + resource + `},"status":{"conditions":{}}}`, "status.conditions"},
+		"observed generation float": {`{` + meta + `,"spec":{` + resource + `},"status":{"schedulerObservedGeneration":1.5}}`, "schedulerObservedGeneration"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := DecodeBinding([]byte(c.raw))
+			assert.Contains(t, b.Malformed, c.want)
+			assert.Len(t, b.Clusters, len(b.RawClusters), "lists stay aligned")
+			assert.Len(t, b.Tasks, len(b.RawTasks), "lists stay aligned")
+			if len(c.raw) > len(meta) && c.raw[:len(meta)+1] == "{"+meta {
+				assert.Equal(t, "n/b", b.Key.String(), "what is readable is read")
+			}
+		})
+	}
+}
+
+// Rules: R4.2-1, R4.2-2.
+func TestAClusterShowsHardAndSoftTaintsAsOneList(t *testing.T) {
+	c := DecodeCluster([]byte(`{"metadata":{"name":"m1","uid":"u","resourceVersion":"5","deletionTimestamp":"2026-01-02T03:04:05Z",
+      "annotations":{
+        "failover.lifeboat.dev/soft-taints":"[{\"key\":\"s\",\"value\":\"v\",\"timeAdded\":\"2026-01-02T03:04:05Z\"}]",
+        "failover.lifeboat.dev/added-taints":"[{\"key\":\"k\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e\"}]",
+        "failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"test\",\"episode\":\"e\"}"}},
+      "spec":{"provider":"p","region":"r","zone":"z","taints":[{"key":"k","effect":"NoExecute","timeAdded":"2026-01-02T03:04:05Z"}]},
+      "status":{"conditions":[{"type":"Ready","status":"False","reason":"ClusterNotReachable","lastTransitionTime":"2026-01-02T03:04:05Z"}],
+        "resourceSummary":{"allocatable":{"pods":"110"},"allocating":{"pods":"3"},"allocated":{"pods":10}}}}`))
+
+	assert.Empty(t, c.Malformed)
+	assert.True(t, c.Deleting)
+	require.Len(t, c.Taints, 2)
+	assert.Equal(t, corev1.TaintEffectNoExecute, c.Taints[0].Effect)
+	assert.Equal(t, failover.EffectPreferNoExecute, c.Taints[1].Effect)
+	assert.NotNil(t, c.Taints[1].TimeAdded)
+	assert.Len(t, c.RawTaints, 1, "soft taints are no items of spec.taints")
+	assert.Equal(t, []failover.AddedTaint{{Key: "k", Effect: "NoExecute", Rule: "r", Episode: "e"}}, c.Added)
+	assert.Equal(t, "ann", c.Stopped.Who)
+	assert.Equal(t, []string{"z"}, c.Zones, "the deprecated zone counts while there are no zones")
+	assert.Equal(t, []string{"110", "10", "3"}, []string{
+		c.Capacity.Allocatable.Pods().String(), c.Capacity.Allocated.Pods().String(), c.Capacity.Allocating.Pods().String(),
+	})
+	assert.Nil(t, c.APIEnablements, "absent is not known, not empty")
+}
+
+// Rules: R4.1-41, R4.2-9.
+func TestAMalformedClusterSaysWhatIsWrong(t *testing.T) {
+	with := func(annotation, value string) string {
+		raw, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"name": "m1", "uid": "u", "annotations": map[string]string{annotation: value},
+		}})
+		require.NoError(t, err)
+		return string(raw)
+	}
+	cases := map[string]struct{ raw, want string }{
+		"added taints no JSON":      {with(failover.AnnotationAddedTaints, "mine"), failover.AnnotationAddedTaints},
+		"added taints as a map":     {with(failover.AnnotationAddedTaints, `{"key":"k"}`), failover.AnnotationAddedTaints},
+		"stopped by a list":         {with(failover.AnnotationStoppedBy, `[]`), failover.AnnotationStoppedBy},
+		"taints as text":            {`{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":"x"}}`, "spec.taints"},
+		"a taint's time is no time": {`{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":[{"key":"a","timeAdded":"x"}]}}`, "spec.taints"},
+		"conditions as text":        {`{"metadata":{"name":"m1","uid":"u"},"status":{"conditions":"x"}}`, "status.conditions"},
+		"zones as a number":         {`{"metadata":{"name":"m1","uid":"u"},"spec":{"zones":3}}`, "spec.zones"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cluster := DecodeCluster([]byte(c.raw))
+			assert.Contains(t, cluster.Malformed, c.want)
+			assert.Equal(t, "m1", cluster.Name)
+		})
+	}
+	odd := DecodeCluster([]byte(`{"metadata":{"name":"m1","uid":"u"},"status":{"resourceSummary":{"allocatable":{"pods":"x"}},"apiEnablements":5}}`))
+	assert.Empty(t, odd.Malformed, "what is only a hint is not known rather than malformed")
+	assert.Nil(t, odd.Capacity)
+	assert.Nil(t, odd.APIEnablements)
+}
+
+// The annotation is written by hand: what is wrong with it costs soft taints alone,
+// and of those only the ones that are wrong.
+func TestMalformedSoftTaintsCostNothingElse(t *testing.T) {
+	const time = `"timeAdded":"2026-01-02T03:04:05Z"`
+	for name, c := range map[string]struct {
+		value      string
+		want       string // part of SoftMalformed
+		keys       []string
+		unreadable bool
+	}{
+		"fine":               {`[{"key":"a",` + time + `},{"key":"b","effect":"PreferNoExecute",` + time + `}]`, "", []string{"a", "b"}, false},
+		"no JSON":            {`"`, failover.AnnotationSoftTaints, nil, true},
+		"a map":              {`{"key":"a"}`, failover.AnnotationSoftTaints, nil, true},
+		"an item of text":    {`["x",{"key":"a",` + time + `}]`, failover.AnnotationSoftTaints, []string{"a"}, false},
+		"no key":             {`[{},{"key":"a",` + time + `}]`, "no soft taint", []string{"a"}, false},
+		"a hard one":         {`[{"key":"k","effect":"NoExecute"},{"key":"a",` + time + `}]`, "no soft taint", []string{"a"}, false},
+		"a time of nonsense": {`[{"key":"k","timeAdded":"soon"},{"key":"a",` + time + `}]`, failover.AnnotationSoftTaints, []string{"a"}, false},
+		"no time":            {`[{"key":"a"}]`, "no timeAdded", []string{"a"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := json.Marshal(map[string]any{
+				"metadata": map[string]any{"name": "m1", "uid": "u", "annotations": map[string]string{failover.AnnotationSoftTaints: c.value}},
+				"spec":     map[string]any{"taints": []any{map[string]any{"key": "hard", "effect": "NoExecute"}}},
+			})
+			require.NoError(t, err)
+			cluster := DecodeCluster(raw)
+			assert.Empty(t, cluster.Malformed, "the rest of the cluster is understood")
+			assert.Equal(t, c.want == "", cluster.SoftMalformed == "")
+			assert.Contains(t, cluster.SoftMalformed, c.want)
+			assert.Equal(t, c.unreadable, cluster.SoftUnreadable)
+			_, soft := failover.Triggering(cluster.Taints)
+			var keys []string
+			for _, taint := range soft {
+				keys = append(keys, taint.Key)
+			}
+			assert.Equal(t, c.keys, keys)
+			assert.Equal(t, "hard", cluster.Taints[0].Key)
+		})
+	}
+}
+
+// Rules: R4.1-5, R4.1-9.
+func TestARuleIsReadWithItsDefaultsOrRefusedWithItsReason(t *testing.T) {
+	rule := func(spec string) failover.Rule {
+		return DecodeRule([]byte(`{"metadata":{"name":"r","uid":"u","generation":4},"spec":` + spec + `}`))
+	}
+	const when = `"matchConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}]`
+
+	fine := rule(`{` + when + `,"targetClusters":{"clusterNames":["m1"]},"taints":[
+      {"key":"example.com/down","effect":"NoExecute"},{"key":"a","effect":"PreferNoExecute","addOnMatchSeconds":0,"removeOnMismatchSeconds":7}]}`)
+	assert.Empty(t, fine.Malformed)
+	assert.Equal(t, int64(4), fine.Generation)
+	assert.Equal(t, 300*time.Second, fine.Taints[0].AddOnMatch)
+	assert.Equal(t, 180*time.Second, fine.Taints[0].RemoveOnMismatch)
+	assert.Zero(t, fine.Taints[1].AddOnMatch)
+	assert.Equal(t, 7*time.Second, fine.Taints[1].RemoveOnMismatch)
+
+	refused := map[string]struct{ spec, want string }{
+		"no spec":               {`null`, "spec: missing"},
+		"a field of the future": {`{` + when + `,"taints":[{"key":"a","effect":"NoExecute","jitter":1}]}`, "jitter"},
+		"a window below zero":   {`{` + when + `,"taints":[{"key":"a","effect":"NoExecute","addOnMatchSeconds":-1}]}`, "addOnMatchSeconds"},
+		"a window of centuries": {`{` + when + `,"taints":[{"key":"a","effect":"NoExecute","addOnMatchSeconds":9223372036854775807}]}`, "addOnMatchSeconds"},
+		"a taint of Karmada's":  {`{` + when + `,"taints":[{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule"}]}`, "Karmada"},
+		"an unknown effect":     {`{` + when + `,"taints":[{"key":"a","effect":"Never"}]}`, "effect"},
+		"no taints":             {`{` + when + `}`, "taints"},
+	}
+	for name, c := range refused {
+		t.Run(name, func(t *testing.T) { assert.Contains(t, rule(c.spec).Malformed, c.want) })
+	}
+}

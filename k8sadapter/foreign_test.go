@@ -1,0 +1,282 @@
+package k8sadapter
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+)
+
+type object = map[string]any
+
+var (
+	clusterNames = []string{"m1", "m2", "m3", "m4"}
+	oddText      = rapid.SampledFrom([]string{"", "x", "<&>", "ü\u2028", `"quoted"`})
+	// strange are values under names that no version of ours knows. null is not among
+	// them: the API server itself drops it from what it stores.
+	strange = rapid.Custom(func(t *rapid.T) any {
+		return rapid.SampledFrom([]any{true, 1.5, 9007199254740993, "<a&b>", []any{1, "x"}, object{"deep": []any{object{}}}}).Draw(t, "strange")
+	})
+)
+
+func with(t *rapid.T, item object) object {
+	if rapid.Bool().Draw(t, "hasUnknown") {
+		item["unknown"] = strange.Draw(t, "unknown")
+	}
+	return item
+}
+
+// anyBinding generates bindings with items of several producers and unknown
+// fields everywhere.
+func anyBinding(t *rapid.T) object {
+	targets, tasks := []any{}, []any{}
+	for _, name := range clusterNames {
+		if rapid.Bool().Draw(t, "target "+name) {
+			targets = append(targets, with(t, object{"name": name, "replicas": rapid.IntRange(0, 9).Draw(t, "replicas")}))
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "tasks for "+name) {
+			producer := rapid.SampledFrom([]string{failover.Producer, "TaintManager"}).Draw(t, "producer")
+			tasks = append(tasks, with(t, object{"fromCluster": name, "producer": producer, "reason": "R", "message": oddText.Draw(t, "message")}))
+		}
+	}
+	spec := with(t, object{
+		"resource": object{"apiVersion": "v1", "kind": "ConfigMap", "name": "x"},
+		"clusters": targets, "placement": with(t, object{}),
+	})
+	if len(tasks) > 0 || rapid.Bool().Draw(t, "empty list of tasks") {
+		spec["gracefulEvictionTasks"] = tasks
+	}
+	return with(t, object{
+		"metadata": with(t, object{
+			"name": "b", "namespace": "n", "uid": "u", "resourceVersion": "41", "labels": object{"l": oddText.Draw(t, "label")},
+			"annotations": object{"a": oddText.Draw(t, "annotation")},
+		}),
+		"spec": spec, "status": with(t, object{}),
+	})
+}
+
+// bindingWrites are all writes to a binding, each as a patch for cluster m1.
+var bindingWrites = map[string]func(b *failover.Binding) ([]byte, error){
+	"evict": func(b *failover.Binding) ([]byte, error) {
+		return evictPatch(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: failover.TaskReason})
+	},
+	"restore": func(b *failover.Binding) ([]byte, error) {
+		return restorePatch(activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at})
+	},
+	"hold": func(b *failover.Binding) ([]byte, error) {
+		return holdPatch(activities.HoldWrite{Binding: b, Cluster: "m1", Owner: "w", Replicas: 2, Now: at})
+	},
+	"release": func(b *failover.Binding) ([]byte, error) {
+		return releasePatch(activities.ReleaseWrite{Binding: b, Cluster: "m1"})
+	},
+	"mark": func(b *failover.Binding) ([]byte, error) {
+		return markPatch(activities.MarkWrite{Binding: b, Cluster: "m1", Reason: failover.TaskReasonKept, Owner: "w"})
+	},
+}
+
+// foreignBinding is what of a binding is not ours: everything but the target and
+// our tasks for m1.
+func foreignBinding(t require.TestingT, raw []byte) object {
+	var o object
+	require.NoError(t, json.Unmarshal(raw, &o))
+	spec := part(o, "spec")
+	without(spec, "clusters", func(item object) bool { return item["name"] == "m1" })
+	without(spec, "gracefulEvictionTasks", func(item object) bool {
+		return item["fromCluster"] == "m1" && item["producer"] == failover.Producer
+	})
+	return o
+}
+
+// without drops items of a list; an absent list is an empty one.
+func without(parent object, field string, ours func(object) bool) {
+	list, isList := parent[field].([]any)
+	if !isList {
+		list = []any{}
+	}
+	parent[field] = slices.DeleteFunc(list, func(item any) bool {
+		fields, isObject := item.(object)
+		return isObject && ours(fields)
+	})
+}
+
+func part(o object, name string) object {
+	inner, isObject := o[name].(object)
+	if !isObject {
+		inner = object{}
+		o[name] = inner
+	}
+	return inner
+}
+
+// Rules: R4.7-9.
+func TestNoBindingWriteChangesWhatIsNotOurs(t *testing.T) {
+	for name, write := range bindingWrites {
+		t.Run(name, func(t *testing.T) {
+			written := 0
+			rapid.Check(t, func(t *rapid.T) {
+				before, err := json.Marshal(anyBinding(t))
+				require.NoError(t, err)
+				b := DecodeBinding(before)
+				require.Empty(t, b.Malformed)
+				patch, err := write(&b)
+				if err != nil {
+					require.ErrorIs(t, err, failover.ErrInvalid)
+					return
+				}
+				written++
+				after, err := json.Marshal(applied(t, before, patch))
+				require.NoError(t, err)
+				assert.Equal(t, foreignBinding(t, before), foreignBinding(t, after))
+				assert.Contains(t, string(patch), `"resourceVersion":"41"`)
+				checkBinding(t, name, DecodeBinding(after))
+			})
+			assert.Positive(t, written, "some generated binding was written")
+		})
+	}
+}
+
+// checkBinding is what must be true of a binding after a write.
+func checkBinding(t require.TestingT, write string, after failover.Binding) {
+	ours := 0
+	for _, task := range after.Tasks {
+		if task.FromCluster == "m1" && task.Ours() {
+			ours++
+			assert.True(t, write == "mark" || *task.SuppressDeletion)
+		}
+	}
+	target, _ := after.Target("m1")
+	switch write {
+	case "evict":
+		assert.Nil(t, target)
+		assert.Equal(t, 1, ours)
+	case "hold", "mark":
+		assert.Equal(t, 1, ours)
+	case "restore":
+		assert.NotNil(t, target)
+		assert.Zero(t, ours)
+	case "release":
+		assert.Zero(t, ours)
+	}
+}
+
+var taintKeys = []string{"a", "b", failover.EvacuatingTaintKey, "cluster.karmada.io/not-ready"}
+
+// anyCluster generates clusters whose taints are of several hands, and the list of
+// those that the annotation says are ours.
+func anyCluster(t *rapid.T) object {
+	taints, soft, added := []any{}, []any{}, []any{}
+	for _, key := range taintKeys {
+		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", failover.EffectPreferNoExecute} {
+			if rapid.Bool().Draw(t, "ours "+key) {
+				added = append(added, with(t, object{"key": key, "effect": effect, "rule": "r", "episode": "e1"}))
+			}
+			switch {
+			case !rapid.Bool().Draw(t, "stands "+key):
+			case effect == failover.EffectPreferNoExecute:
+				soft = append(soft, with(t, object{"key": key, "value": oddText.Draw(t, "value")}))
+			default:
+				taints = append(taints, with(t, object{"key": key, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}))
+			}
+		}
+	}
+	annotations := object{"team": oddText.Draw(t, "annotation")}
+	for name, items := range map[string][]any{failover.AnnotationSoftTaints: soft, failover.AnnotationAddedTaints: added} {
+		if len(items) > 0 {
+			raw, err := json.Marshal(items)
+			require.NoError(t, err)
+			annotations[name] = string(raw)
+		}
+	}
+	return with(t, object{
+		"metadata": with(t, object{"name": "m1", "uid": "u", "resourceVersion": "41", "annotations": annotations}),
+		"spec":     with(t, object{"taints": taints}),
+		"status":   with(t, object{}),
+	})
+}
+
+func anyTaintWrite(t *rapid.T, c failover.Cluster) activities.TaintWrite {
+	w := activities.TaintWrite{Cluster: c, Episode: "e2"}
+	for _, key := range taintKeys {
+		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", failover.EffectPreferNoExecute} {
+			switch rapid.SampledFrom([]string{"leave", "add", "remove"}).Draw(t, key+":"+string(effect)) {
+			case "add":
+				if !karmadasOwn(key, effect) {
+					w.Add, w.AddRules = append(w.Add, failover.RuleTaint{Key: key, Effect: effect}), append(w.AddRules, "r")
+				}
+			case "remove":
+				w.Remove = append(w.Remove, failover.AddedTaint{Key: key, Effect: effect})
+			}
+		}
+	}
+	return w
+}
+
+// foreignCluster is what of a cluster is not ours, by the record before the write:
+// a taint that stood and was not recorded, and everything that is no taint.
+func foreignCluster(t require.TestingT, raw []byte, foreign func(object) bool) object {
+	var o object
+	require.NoError(t, json.Unmarshal(raw, &o))
+	annotations := part(part(o, "metadata"), "annotations")
+	delete(annotations, failover.AnnotationAddedTaints)
+	soft := []any{}
+	if text, isText := annotations[failover.AnnotationSoftTaints].(string); isText {
+		require.NoError(t, json.Unmarshal([]byte(text), &soft))
+	}
+	softOnly := object{"soft": soft}
+	without(softOnly, "soft", func(item object) bool {
+		item["effect"] = string(failover.EffectPreferNoExecute)
+		return !foreign(item)
+	})
+	annotations[failover.AnnotationSoftTaints] = softOnly["soft"]
+	without(part(o, "spec"), "taints", func(item object) bool { return !foreign(item) })
+	return o
+}
+
+// Rules: R4.1-30, R4.1-31.
+func TestNoTaintWriteChangesWhatIsNotOurs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, err := json.Marshal(anyCluster(t))
+		require.NoError(t, err)
+		c := DecodeCluster(before)
+		require.Empty(t, c.Malformed)
+		w := anyTaintWrite(t, c)
+		patch, err := taintPatch(w, at)
+		require.NoError(t, err)
+		after, err := json.Marshal(applied(t, before, patch))
+		require.NoError(t, err)
+
+		isForeign := func(item object) bool {
+			taint := corev1.Taint{Key: text(item["key"]), Effect: corev1.TaintEffect(text(item["effect"]))}
+			stood := slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.MatchTaint(&taint) })
+			return stood && !recordedAsOurs(c, taint) || karmadasOwn(taint.Key, taint.Effect)
+		}
+		assert.Equal(t, foreignCluster(t, before, isForeign), foreignCluster(t, after, isForeign))
+
+		result := DecodeCluster(after)
+		require.Empty(t, result.Malformed)
+		for _, taint := range w.Add {
+			assert.True(t, slices.ContainsFunc(result.Taints, func(x corev1.Taint) bool {
+				return x.Key == taint.Key && x.Effect == taint.Effect
+			}), "what was to be added stands")
+		}
+		for _, taint := range w.Remove {
+			assert.False(t, recordedAsOurs(result, corev1.Taint{Key: taint.Key, Effect: taint.Effect}) &&
+				!karmadasOwn(taint.Key, taint.Effect), "what was removed is no longer recorded")
+		}
+	})
+}
+
+func text(value any) string {
+	s, _ := value.(string)
+	return s
+}
+
+func recordedAsOurs(c failover.Cluster, taint corev1.Taint) bool {
+	return slices.ContainsFunc(c.Added, func(x failover.AddedTaint) bool { return x.Key == taint.Key && x.Effect == taint.Effect })
+}

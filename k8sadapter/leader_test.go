@@ -1,0 +1,130 @@
+package k8sadapter
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// leaseServer keeps one Lease.
+type leaseServer struct {
+	mutex   sync.Mutex
+	lease   map[string]any
+	version int
+	down    bool
+}
+
+func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	raw, _ := io.ReadAll(r.Body)
+	var sent map[string]any
+	_ = json.Unmarshal(raw, &sent)
+	switch {
+	case s.down:
+		answer(w, http.StatusInternalServerError, "InternalError")
+		return
+	case r.Method == http.MethodGet && s.lease == nil:
+		answer(w, http.StatusNotFound, "NotFound")
+		return
+	case r.Method == http.MethodPut && part(sent, "metadata")["resourceVersion"] != strconv.Itoa(s.version):
+		answer(w, http.StatusConflict, "Conflict")
+		return
+	case r.Method != http.MethodGet:
+		s.version++
+		part(sent, "metadata")["resourceVersion"] = strconv.Itoa(s.version)
+		s.lease = sent
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s.lease)
+}
+
+func (s *leaseServer) holder() any {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return part(s.lease, "spec")["holderIdentity"]
+}
+
+func leaderConfig(identity string) LeaderConfig {
+	return LeaderConfig{
+		Namespace: "n", Name: "lifeboat", Identity: identity,
+		LeaseDuration: time.Second, RenewDeadline: 600 * time.Millisecond, RetryPeriod: 20 * time.Millisecond,
+	}
+}
+
+func TestTheLeaseIsGivenUpOnlyAfterTheLeaderHasStopped(t *testing.T) {
+	server := &leaseServer{}
+	client := connect(t, server, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	leading, ended := make(chan struct{}), make(chan error)
+	go func() {
+		ended <- client.RunLeaderElected(ctx, leaderConfig("one"), func(ctx context.Context) {
+			close(leading)
+			<-ctx.Done()
+			// Still clearing up: for as long as that takes nobody else may lead.
+			assert.Never(t, func() bool { return server.holder() != "one" }, 200*time.Millisecond, often)
+		})
+	}()
+	<-leading
+
+	second := make(chan error)
+	took := make(chan struct{})
+	go func() {
+		second <- client.RunLeaderElected(t.Context(), leaderConfig("two"), func(context.Context) { close(took) })
+	}()
+	cancel()
+	require.NoError(t, <-ended)
+	<-took
+	require.NoError(t, <-second, "a run that returns ends the term")
+}
+
+func TestALeaderThatCannotRenewStopsAndSaysSo(t *testing.T) {
+	server := &leaseServer{}
+	client := connect(t, server, Options{})
+	err := client.RunLeaderElected(t.Context(), leaderConfig("one"), func(ctx context.Context) {
+		server.mutex.Lock()
+		server.down = true
+		server.mutex.Unlock()
+		<-ctx.Done()
+	})
+	assert.ErrorIs(t, err, ErrLeadershipLost)
+}
+
+func TestACandidateThatIsStoppedNeverLeads(t *testing.T) {
+	server := &leaseServer{down: true}
+	client := connect(t, server, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	led := false
+	require.NoError(t, client.RunLeaderElected(ctx, leaderConfig("one"), func(context.Context) { led = true }))
+	assert.False(t, led)
+}
+
+func TestALeaseThatWouldProtectNobodyIsRefused(t *testing.T) {
+	client := connect(t, &leaseServer{}, Options{})
+	late, short := leaderConfig("one"), leaderConfig("one")
+	late.RenewDeadline = time.Hour
+	short.LeaseDuration, short.RenewDeadline = 900*time.Millisecond, 500*time.Millisecond
+	for _, bad := range []LeaderConfig{late, short} {
+		err := client.RunLeaderElected(t.Context(), bad, func(context.Context) { t.Error("led") })
+		require.ErrorIs(t, err, failover.ErrInvalid)
+		assert.ErrorContains(t, err, "lead n/lifeboat")
+	}
+}
+
+func TestALeaderWhoseLeaseWasLostBeforeItBeganNeverBegins(t *testing.T) {
+	led := false
+	term := &term{ctx: t.Context(), run: func(context.Context) { led = true }, end: func() {}, over: make(chan struct{})}
+	require.ErrorIs(t, term.outcome(leaderConfig("one")), ErrLeadershipLost)
+	term.lead(t.Context()) // the goroutine that client-go starts comes late
+	assert.False(t, led)
+}

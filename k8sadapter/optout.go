@@ -1,0 +1,86 @@
+package k8sadapter
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// OptedOut looks at the binding's namespace and its policy. by names the object
+// that opts the binding out ("namespace shop", "propagationpolicies shop/cart"),
+// and is empty when none does. What does not exist opts nothing out.
+func (c *Client) OptedOut(ctx context.Context, b *failover.Binding) (by string, err error) {
+	if b.Key.Namespace != "" {
+		namespace := request{verb: "get", resource: namespaceResource, name: b.Key.Namespace}
+		annotations, err := c.annotations(ctx, namespace)
+		if err != nil {
+			return "", err
+		}
+		if failover.OptedOut(annotations) {
+			return "namespace " + b.Key.Namespace, nil
+		}
+	}
+	policy, found := policyOf(b)
+	if !found {
+		return "", nil
+	}
+	annotations, err := c.annotations(ctx, policy)
+	if err != nil {
+		return "", err
+	}
+	if failover.OptedOut(annotations) {
+		return policy.object(), nil
+	}
+	return "", nil
+}
+
+// PolicyAnnotation is one annotation of the binding's policy, empty when there is
+// no such policy or annotation. The value is not judged.
+func (c *Client) PolicyAnnotation(ctx context.Context, b *failover.Binding, name string) (string, error) {
+	policy, found := policyOf(b)
+	if !found {
+		return "", nil
+	}
+	annotations, err := c.annotations(ctx, policy)
+	return annotations[name], err
+}
+
+// PolicyPurgeMode is the purge-mode annotation of the binding's policy, empty when
+// there is no such policy or annotation. The value is not judged.
+func (c *Client) PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error) {
+	policy, found := policyOf(b)
+	if !found {
+		return "", nil
+	}
+	annotations, err := c.annotations(ctx, policy)
+	return failover.PurgeMode(annotations[failover.AnnotationPurgeMode]), err
+}
+
+// policyOf is the request for the policy that a binding comes from. Karmada keeps
+// its name in annotations.
+func policyOf(b *failover.Binding) (policy request, found bool) {
+	if name := b.Annotations[failover.AnnotationPolicyName]; name != "" {
+		namespace := b.Annotations[failover.AnnotationPolicyNamespace]
+		return request{verb: "get", resource: ppResource, namespace: namespace, name: name}, true
+	}
+	if name := b.Annotations[failover.AnnotationClusterPolicyName]; name != "" {
+		return request{verb: "get", resource: cppResource, name: name}, true
+	}
+	return request{}, false
+}
+
+// annotations reads those of one object; none when the object does not exist.
+func (c *Client) annotations(ctx context.Context, r request) (map[string]string, error) {
+	r.accept = acceptMetadata
+	raw, err := c.do(ctx, r)
+	if errors.Is(err, failover.ErrGone) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var d decoding
+	_, meta := d.object(raw)
+	return meta.Annotations, nil
+}

@@ -1,0 +1,370 @@
+package k8sadapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+)
+
+var at = time.Date(2026, 11, 21, 10, 0, 0, 123456, time.UTC)
+
+// shared is a binding with items and fields of others that this version knows
+// nothing about, markup characters included.
+const shared = `{
+  "metadata":{"name":"cart-deployment","namespace":"shop","uid":"u1","resourceVersion":"7"},
+  "spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"cart"},"replicas":3,
+    "clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]},{"name":"m1","replicas":2}],
+    "gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]}]}}`
+
+// held is shared after our eviction from m1, with a field of a later version in our task.
+const held = `{
+  "metadata":{"name":"cart-deployment","namespace":"shop","uid":"u1","resourceVersion":"9"},
+  "spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"cart"},"replicas":3,
+    "clusters":[{"name":"m2","replicas":1}],
+    "gracefulEvictionTasks":[
+      {"fromCluster":"m1","producer":"Other","reason":"R"},
+      {"fromCluster":"m1","producer":"Lifeboat","reason":"ClusterFailover","message":"old","replicas":2,"suppressDeletion":true,"creationTimestamp":"2026-01-01T00:00:00Z","later":1},
+      {"fromCluster":"m4","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true}]}}`
+
+// heldAlone is held without the other producer's task for m1.
+var heldAlone = strings.Replace(held, `{"fromCluster":"m1","producer":"Other","reason":"R"},`, "", 1)
+
+func decoded(t *testing.T, raw string) *failover.Binding {
+	t.Helper()
+	b := DecodeBinding([]byte(raw))
+	require.Empty(t, b.Malformed)
+	return &b
+}
+
+// Rules: R4.7-7, R4.7-8, R4.7-9, R4.7-13.
+func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
+	putBack := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m2","replicas":1},{"name":"m1","replicas":1}]`, 1)
+	emptied := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[]`, 1)
+	twice := strings.Replace(heldAlone, `"gracefulEvictionTasks":[`,
+		`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Lifeboat","reason":"ClusterFailover"},`, 1)
+	const m4 = `{"fromCluster":"m4","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true}`
+	cases := map[string]struct {
+		patch func() ([]byte, error)
+		want  string
+	}{
+		"an eviction removes the cluster and appends a task": {
+			func() ([]byte, error) {
+				return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: failover.TaskReason})
+			},
+			`{"metadata":{"resourceVersion":"7"},"spec":{"clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]}],` +
+				`"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
+				`{"fromCluster":"m1","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"binding-migration/m1/shop/cart","producer":"Lifeboat",` +
+				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
+		},
+		"a repeat keeps the one task and sets its replicas to what was taken out": {
+			func() ([]byte, error) {
+				return evictPatch(activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at, Reason: failover.TaskReason})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1}],"gracefulEvictionTasks":[` +
+				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"new","producer":"Lifeboat","reason":"ClusterFailover","replicas":1,"suppressDeletion":true},` + m4 + `]}}`,
+		},
+		"a repeat after the cluster is out keeps the replicas": {
+			func() ([]byte, error) {
+				return evictPatch(activities.EvictWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Now: at, Reschedule: true})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
+				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"ClusterFailover","replicas":2,"suppressDeletion":true},` + m4 + `],` +
+				`"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
+		},
+		"a swap puts a former cluster back, drops its task and holds the failing one": {
+			func() ([]byte, error) {
+				return evictPatch(activities.EvictWrite{
+					Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at, Reason: failover.TaskReason,
+					Back: &failover.TargetCluster{Name: "m1", Replicas: 2},
+				})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 +
+				`,{"fromCluster":"m2","purgeMode":"Gracefully","replicas":1,"reason":"ClusterFailover","message":"o","producer":"Lifeboat",` +
+				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2"]}]}}`,
+		},
+		"a put-back takes out what came since, and gives back what grew": {
+			func() ([]byte, error) {
+				b := decoded(t, strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m5","replicas":1},{"name":"m2","replicas":3,"later":1}]`, 1))
+				return restorePatch(activities.RestoreWrite{
+					Binding: b, Cluster: "m1", Replicas: 2, Now: at, Away: []string{"m5"}, Shrunk: []failover.TargetCluster{{Name: "m2", Replicas: 1}},
+				})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"later":1,"name":"m2","replicas":1},{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
+		},
+		"a second task of ours is folded into the first": {
+			func() ([]byte, error) {
+				return holdPatch(activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: failover.TaskReason})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
+				`{"fromCluster":"m1","message":"o","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true},` + m4 + `]}}`,
+		},
+		"a restore puts all back and drops our task, not the other producer's": {
+			func() ([]byte, error) {
+				return restorePatch(activities.RestoreWrite{
+					Binding: decoded(t, held), Cluster: "m1", Replicas: 2, Now: at, Reschedule: true,
+					Others: []failover.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
+				})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1},{"name":"m1","replicas":2},{"name":"m5"}],` +
+				`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Other","reason":"R"},` + m4 + `],"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
+		},
+		"a restore into an empty result": {
+			func() ([]byte, error) {
+				return restorePatch(activities.RestoreWrite{Binding: decoded(t, emptied), Cluster: "m1", Replicas: 2})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
+		},
+		"a hold again leaves the targets alone": {
+			func() ([]byte, error) {
+				return holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Replicas: 2, Now: at})
+			},
+			`{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
+				`{"fromCluster":"m9","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"o","producer":"Lifeboat",` +
+				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
+		},
+		"a release drops our task": {
+			func() ([]byte, error) {
+				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, heldAlone), Cluster: "m1"})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` + m4 + `]}}`,
+		},
+		"a release of nothing only confirms": {
+			func() ([]byte, error) {
+				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, shared), Cluster: "m1"})
+			},
+			`{"metadata":{"resourceVersion":"7"}}`,
+		},
+		"a mark changes reason and owner": {
+			func() ([]byte, error) {
+				return markPatch(activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: failover.TaskReasonLeftToHuman})
+			},
+			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
+				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"LifeboatLeftToHuman","replicas":2,"suppressDeletion":true},` + m4 + `]}}`,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			patch, err := c.patch()
+			require.NoError(t, err)
+			assert.Equal(t, c.want, string(patch))
+		})
+	}
+}
+
+// Rules: R4.7-14, R4.9-22.
+func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
+	bare := decoded(t, shared)
+	bare.RawTasks = nil
+	malformed := decoded(t, shared)
+	malformed.Malformed = "spec.placement: odd"
+	unread := decoded(t, shared)
+	unread.ResourceVersion = ""
+	cases := map[string]struct {
+		patch func() ([]byte, error)
+		want  string
+	}{
+		"evicting beside another producer's task": {func() ([]byte, error) {
+			return evictPatch(activities.EvictWrite{Binding: decoded(t, held), Cluster: "m1"})
+		}, `producer "Other"`},
+		"holding beside another producer's task": {func() ([]byte, error) {
+			return holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m3"})
+		}, `producer "Other"`},
+		"evicting from what is no target": {func() ([]byte, error) {
+			return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m8"})
+		}, "no target"},
+		"evicting a malformed binding": {func() ([]byte, error) {
+			return evictPatch(activities.EvictWrite{Binding: malformed, Cluster: "m1"})
+		}, "malformed"},
+		"writing without the items as read": {func() ([]byte, error) {
+			return releasePatch(activities.ReleaseWrite{Binding: bare, Cluster: "m1"})
+		}, "missing"},
+		"writing without a resourceVersion": {func() ([]byte, error) {
+			return releasePatch(activities.ReleaseWrite{Binding: unread, Cluster: "m1"})
+		}, "resourceVersion"},
+		"writing nothing": {func() ([]byte, error) { return releasePatch(activities.ReleaseWrite{Cluster: "m1"}) }, "no binding"},
+		"restoring another that has a task of its own": {func() ([]byte, error) {
+			return restorePatch(activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []failover.TargetCluster{{Name: "m4"}}})
+		}, "m4 has a task"},
+		"marking what is not ours": {func() ([]byte, error) {
+			return markPatch(activities.MarkWrite{Binding: decoded(t, shared), Cluster: "m3", Reason: "X"})
+		}, "no task of ours"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.patch()
+			require.ErrorIs(t, err, failover.ErrInvalid)
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestAnOwnerLongerThanTheAPIAllowsIsCut(t *testing.T) {
+	patch, err := evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: strings.Repeat("ü", 2000), Now: at})
+	require.NoError(t, err)
+	assert.Equal(t, maxTaskMessage, strings.Count(string(patch), "ü"))
+}
+
+// tainted is a cluster with taints of Karmada, of a human and of ours.
+const tainted = `{
+  "metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{"team":"x",
+    "failover.lifeboat.dev/added-taints":"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e1\",\"later\":1}]",
+    "failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"}]"}},
+  "spec":{"taints":[
+    {"key":"cluster.karmada.io/not-ready","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"},
+    {"key":"human","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1},
+    {"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}]}}`
+
+// Rules: R4.1-27, R4.1-28, R4.1-29, R4.2-3.
+func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
+	const others = `{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"},` +
+		`{"key":"human","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1}`
+	const down = `{"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}`
+	const record = `{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e1\",\"later\":1}`
+	companion := failover.RuleTaint{Key: failover.EvacuatingTaintKey, Effect: "NoSchedule"}
+	cases := map[string]struct {
+		write activities.TaintWrite
+		want  string
+	}{
+		"a taint and its companion are put and recorded": {
+			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "new", Value: "1", Effect: "NoExecute"}, companion}, AddRules: []string{"r2", ""}, Episode: "e2"},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
+				`{\"key\":\"new\",\"effect\":\"NoExecute\",\"rule\":\"r2\",\"episode\":\"e2\"},` +
+				`{\"key\":\"failover.lifeboat.dev/evacuating\",\"effect\":\"NoSchedule\",\"rule\":\"\",\"episode\":\"e2\"}]"}},` +
+				`"spec":{"taints":[` + others + `,` + down + `,{"key":"new","value":"1","effect":"NoExecute"},` +
+				`{"key":"failover.lifeboat.dev/evacuating","effect":"NoSchedule"}]}}`,
+		},
+		"a taint that a human put stays the human's": {
+			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, Episode: "e2"},
+			`{"metadata":{"resourceVersion":"3"}}`,
+		},
+		"a taint of an earlier episode is recorded for this one": {
+			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e2"},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":` +
+				`"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e2\"}]"}}}`,
+		},
+		"the same again changes nothing": {
+			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
+			`{"metadata":{"resourceVersion":"3"}}`,
+		},
+		"a soft taint goes to the annotation with its time": {
+			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
+				`{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"episode\":\"e1\"}]",` +
+				`"failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"},{\"key\":\"soft\",\"timeAdded\":\"2026-11-21T10:00:00Z\"}]"}}}`,
+		},
+		"the last of ours takes the annotation with it": {
+			activities.TaintWrite{Remove: []failover.AddedTaint{{Key: "down", Effect: "NoExecute"}}},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":null}},"spec":{"taints":[` + others + `]}}`,
+		},
+		"what is not recorded as ours is not removed": {
+			activities.TaintWrite{Remove: []failover.AddedTaint{
+				{Key: "human", Effect: "NoExecute"},
+				{Key: "human", Effect: "PreferNoExecute"},
+				{Key: "down", Effect: "NoSchedule"},
+				{Key: "cluster.karmada.io/not-ready", Effect: "NoSchedule"},
+			}},
+			`{"metadata":{"resourceVersion":"3"}}`,
+		},
+		"a cancel is recorded": {
+			activities.TaintWrite{StoppedBy: &failover.StoppedBy{Who: "ann", Why: "a > b", Episode: "e1"}},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"a > b\",\"episode\":\"e1\"}"}}}`,
+		},
+		"a drain is recorded": {
+			activities.TaintWrite{Drain: &failover.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, Episode: "e1"}},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":` +
+				`"{\"who\":\"ann\",\"why\":\"new kernel\",\"selector\":\"a!=b\",\"rate\":0.5,\"episode\":\"e1\"}"}}}`,
+		},
+		"and ended": {
+			activities.TaintWrite{ClearDrain: true},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":null}}}`,
+		},
+		"and cleared": {
+			activities.TaintWrite{ClearStopped: true},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":null}}}`,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.write.Cluster = DecodeCluster([]byte(tainted))
+			require.Empty(t, c.write.Cluster.Malformed)
+			patch, err := taintPatch(c.write, at)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, string(patch))
+		})
+	}
+}
+
+func TestATaintWriteThatWouldHarmIsRefused(t *testing.T) {
+	cluster := DecodeCluster([]byte(tainted))
+	karmadas := activities.TaintWrite{Cluster: cluster, Add: []failover.RuleTaint{{Key: "cluster.karmada.io/unschedulable", Effect: "NoSchedule"}}, AddRules: []string{"r"}}
+	bare := activities.TaintWrite{Cluster: cluster, ClearStopped: true}
+	bare.Cluster.RawTaints = nil
+	ruleless := activities.TaintWrite{Cluster: cluster, Add: []failover.RuleTaint{{Key: "a", Effect: "NoExecute"}}}
+	garbled := activities.TaintWrite{ClearStopped: true, Cluster: DecodeCluster([]byte(
+		`{"metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"mine"}}}`))}
+	for name, write := range map[string]activities.TaintWrite{
+		"Karmada's own taint": karmadas, "taints without their JSON": bare,
+		"taints without their rules": ruleless, "an annotation that cannot be read": garbled, "no cluster": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := taintPatch(write, at)
+			assert.ErrorIs(t, err, failover.ErrInvalid)
+		})
+	}
+}
+
+// What somebody garbled must not be overwritten, and must not keep a hard taint away.
+func TestAGarbledListOfSoftTaintsIsLeftAloneAndHardTaintsArePutAllTheSame(t *testing.T) {
+	cluster := DecodeCluster([]byte(`{"metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{
+      "failover.lifeboat.dev/soft-taints":"maintenance",
+      "failover.lifeboat.dev/added-taints":"[{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"episode\":\"e1\"}]"}}}`))
+	put := func(effect string) activities.TaintWrite {
+		return activities.TaintWrite{
+			Cluster: cluster, Episode: "e1", AddRules: []string{"r"}, Add: []failover.RuleTaint{{Key: "down", Effect: corev1.TaintEffect(effect)}},
+		}
+	}
+	patch, err := taintPatch(put("NoExecute"), at)
+	require.NoError(t, err)
+	assert.NotContains(t, string(patch), failover.AnnotationSoftTaints)
+	assert.Contains(t, string(patch), `{"key":"down","effect":"NoExecute"}`)
+	_, err = taintPatch(put("PreferNoExecute"), at)
+	require.ErrorIs(t, err, failover.ErrInvalid)
+	_, err = taintPatch(activities.TaintWrite{Cluster: cluster, Remove: cluster.Added}, at)
+	require.ErrorIs(t, err, failover.ErrInvalid, "our record stays while the taint may stand in what cannot be read")
+}
+
+// applied is what a server makes of a merge patch.
+func applied(t require.TestingT, object, patch []byte) map[string]any {
+	merged, err := jsonpatch.MergePatch(object, patch)
+	require.NoError(t, err)
+	var out map[string]any
+	require.NoError(t, json.Unmarshal(merged, &out))
+	return out
+}
+
+// Karmada compares whole seconds and looks again only when asked later than it answered.
+func TestARescheduleIsAskedForInALaterSecondThanTheLastAnswer(t *testing.T) {
+	answered := time.Date(2026, 11, 21, 10, 0, 5, 0, time.UTC)
+	for name, now := range map[string]time.Time{
+		"in the second of the answer": answered.Add(700 * time.Millisecond),
+		"exactly at it":               answered,
+		"on a clock that lags":        answered.Add(-time.Minute),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := decoded(t, shared)
+			b.Status.LastScheduled = &answered
+			edit, err := newBindingEdit(b, "m1")
+			require.NoError(t, err)
+			edit.reschedule(true, now)
+			assert.True(t, edit.rescheduleAt.Time.Equal(answered.Add(time.Second)), edit.rescheduleAt)
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package k8sadapter
+
+import (
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// grant is several verbs on one resource.
+func grant(why, group, resource string, verbs ...string) []Permission {
+	permissions := make([]Permission, 0, len(verbs))
+	for _, verb := range verbs {
+		permissions = append(permissions, Permission{Group: group, Resource: resource, Verb: verb, Why: why})
+	}
+	return permissions
+}
+
+const (
+	groupCluster = "cluster.karmada.io"
+	groupWork    = "work.karmada.io"
+	groupPolicy  = "policy.karmada.io"
+)
+
+// StarterPermissions are what the starter needs in a mode, its Lease included.
+func StarterPermissions(mode failover.Mode, leaseNamespace, leaseName string) []Permission {
+	leases := grant("elect one leader", "coordination.k8s.io", "leases", "create", "get", "update")
+	for i := range leases {
+		leases[i].Namespace = leaseNamespace
+		if leases[i].Verb != "create" { // which RBAC cannot limit to a name
+			leases[i].Name = leaseName
+		}
+	}
+	all := slices.Concat(
+		grant("see clusters fail and recover", groupCluster, "clusters", "get", "list", "watch"),
+		grant("know the rules", RuleGroup, "clustertaintrules", "get", "list", "watch"),
+		grant("see bindings move", groupWork, "resourcebindings", "get", "list", "watch"),
+		grant("see bindings move", groupWork, "clusterresourcebindings", "get", "list", "watch"),
+		leases,
+	)
+	if mode == failover.ModeEnforce {
+		status := grant("say which rules are refused and why", RuleGroup, "clustertaintrules", "patch")
+		status[0].Subresource = "status"
+		all = slices.Concat(all, status, grant("report malformed objects", "", "events", "create"))
+	}
+	return all
+}
+
+// PolicyPermissions are what either process needs besides, verb by verb, where
+// Karmada's ClusterTaintPolicies are honoured: the starter watches, the worker lists.
+func PolicyPermissions(verbs ...string) []Permission {
+	return grant("know Karmada's rules", groupPolicy, "clustertaintpolicies", verbs...)
+}
+
+// WorkerPermissions are what the worker needs in a mode.
+func WorkerPermissions(mode failover.Mode) []Permission {
+	all := slices.Concat(
+		grant("read conditions and taints", groupCluster, "clusters", "get", "list"),
+		grant("know the rules", RuleGroup, "clustertaintrules", "list"),
+		grant("find what is affected", groupWork, "resourcebindings", "get", "list"),
+		grant("find what is affected", groupWork, "clusterresourcebindings", "get", "list"),
+		grant("follow old copies until they are gone", groupWork, "works", "get", "list"),
+		grant("read opt-outs and purge modes", groupPolicy, "propagationpolicies", "get"),
+		grant("read opt-outs and purge modes", groupPolicy, "clusterpropagationpolicies", "get"),
+		grant("read opt-outs", "", "namespaces", "get"),
+	)
+	if mode == failover.ModeEnforce {
+		all = slices.Concat(all,
+			grant("taint and untaint", groupCluster, "clusters", "patch"),
+			grant("evict, restore and release", groupWork, "resourcebindings", "patch"),
+			grant("evict, restore and release", groupWork, "clusterresourcebindings", "patch"),
+			grant("say what was done", "", "events", "create"),
+		)
+	}
+	return all
+}

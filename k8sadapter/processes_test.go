@@ -1,0 +1,205 @@
+package k8sadapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var _ activities.EventRecorder = (*Recorder)(nil)
+
+// posted answers POSTs with what was sent, and keeps it.
+type posted struct {
+	mutex  sync.Mutex
+	bodies []map[string]any
+	code   int
+}
+
+func (p *posted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	raw, _ := io.ReadAll(r.Body)
+	var body map[string]any
+	_ = json.Unmarshal(raw, &body)
+	body["path"] = r.URL.Path
+	p.bodies = append(p.bodies, body)
+	if p.code != 0 {
+		answer(w, p.code, "Whatever")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(raw)
+}
+
+func TestAnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
+	var server posted
+	recorder := NewRecorder(connect(t, &server, Options{}), "lifeboat-worker")
+	binding := activities.Event{
+		Binding: &failover.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u1",
+		Reason: "EvictWorkloadFromClusterSucceed", Message: "moved by workflow w",
+	}
+	cluster := activities.Event{Cluster: "m1", UID: "u2", Warning: true, Reason: "TaintClusterFailed", Message: strings.Repeat("ü", 2000)}
+	// The caller's deadline has passed: what was done is told all the same.
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	recorder.Record(late, binding)
+	require.Len(t, server.bodies, 1)
+	recorder.Record(t.Context(), binding)
+	recorder.Record(t.Context(), cluster)
+	recorder.Record(t.Context(), activities.Event{Binding: &failover.BindingKey{Name: "role"}, Reason: "R", Message: "m"})
+
+	require.Len(t, server.bodies, 3, "the repeat is not written")
+	first, second, third := server.bodies[0], server.bodies[1], server.bodies[2]
+	assert.Equal(t, "/api/v1/namespaces/shop/events", first["path"])
+	assert.Equal(t, "Normal", first["type"])
+	assert.Equal(t, object{
+		"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "namespace": "shop", "name": "cart", "uid": "u1",
+	}, first["involvedObject"])
+	assert.Equal(t, "/api/v1/namespaces/default/events", second["path"], "a cluster has no namespace")
+	assert.Equal(t, "Warning", second["type"])
+	assert.Len(t, second["message"], maxEventMessage)
+	assert.Equal(t, "ClusterResourceBinding", part(third, "involvedObject")["kind"])
+}
+
+func TestALostEventHarmsNothingAndIsToldAtDebug(t *testing.T) {
+	var log lockedBuffer
+	server := posted{code: http.StatusForbidden}
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	recorder := NewRecorder(connect(t, &server, Options{Logger: logger}), "x")
+	recorder.Record(t.Context(), activities.Event{Cluster: "m1", Reason: "R", Message: "m"})
+	assert.Contains(t, log.String(), "level=DEBUG")
+	assert.Contains(t, log.String(), "may not create events")
+}
+
+// Rules: R4.15-15.
+func TestPreflightAnswersEveryPermission(t *testing.T) {
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(raw), `"verb":"update"`) {
+			answer(w, http.StatusInternalServerError, "InternalError")
+			return
+		}
+		allowed := !strings.Contains(string(raw), `"verb":"patch"`)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","status":{"allowed":%t}}`, allowed)
+	})
+	client := connect(t, server, Options{})
+	for mode, missing := range map[failover.Mode][]string{
+		failover.ModeObserve: nil,
+		failover.ModeEnforce: {
+			"patch clusters.cluster.karmada.io", "patch resourcebindings.work.karmada.io",
+			"patch clusterresourcebindings.work.karmada.io",
+		},
+	} {
+		permissions := WorkerPermissions(mode)
+		findings := client.Preflight(t.Context(), permissions)
+		assert.Len(t, findings, len(permissions))
+		var names []string
+		for _, f := range Missing(findings) {
+			require.NoError(t, f.Err)
+			assert.NotEmpty(t, f.Permission.Why)
+			names = append(names, f.Permission.String())
+		}
+		assert.Equal(t, missing, names)
+	}
+	findings := Missing(client.Preflight(t.Context(), StarterPermissions(failover.ModeObserve, "karmada-system", "lifeboat")))
+	require.Len(t, findings, 1)
+	require.ErrorIs(t, findings[0].Err, failover.ErrUnreachable, "not answered is not granted")
+	assert.Equal(t, "update leases.coordination.k8s.io named lifeboat in namespace karmada-system", findings[0].Permission.String())
+}
+
+// Rules: R4.15-19.
+func TestASecondEvictorIsFoundByItsTasks(t *testing.T) {
+	const rbs, crbs = "/apis/work.karmada.io/v1alpha2/resourcebindings", "/apis/work.karmada.io/v1alpha2/clusterresourcebindings"
+	task := func(namespace, producer string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"b","namespace":%q},"spec":{"gracefulEvictionTasks":[{"fromCluster":"m1","producer":%q}]}}`, namespace, producer)
+	}
+	server := &apiServer{objects: map[string]string{
+		rbs:  `{"items":["garbage",` + task("n", failover.Producer) + `,` + task("n", "TaintManager") + `]}`,
+		crbs: `{"items":[` + task("", "TaintManager") + `]}`,
+	}}
+	client := connect(t, server, Options{})
+	evidence, err := client.SecondEvictor(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "ResourceBinding n/b carries a task of producer TaintManager for cluster m1, and 1 more such tasks stand", evidence)
+
+	server.objects = map[string]string{rbs: `{"items":[` + task("n", failover.Producer) + `]}`, crbs: `{"items":[]}`}
+	evidence, err = client.SecondEvictor(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, evidence)
+}
+
+func TestHealthIsWhatTheAPIServerSaysOfItself(t *testing.T) {
+	code := http.StatusOK
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "/readyz", r.URL.Path)
+		w.WriteHeader(code)
+	}), Options{})
+	require.NoError(t, client.Healthy(t.Context()))
+	code = http.StatusInternalServerError
+	assert.ErrorIs(t, client.Healthy(t.Context()), failover.ErrUnreachable)
+}
+
+func TestARulesStatusIsWrittenOnlyWhenItSaysSomethingNew(t *testing.T) {
+	const path = "/apis/failover.lifeboat.dev/v1alpha1/clustertaintrules/r"
+	standing := `{"metadata":{"name":"r","uid":"u","resourceVersion":"5","generation":2},"spec":{"taints":[]}}`
+	server := &apiServer{objects: map[string]string{path: standing, path + "/status": standing}}
+	now := at
+	client := connect(t, server, Options{Now: func() time.Time { return now }})
+	write := func(rule failover.Rule, matched ...string) error {
+		rule.Name = "r"
+		err := client.UpdateRuleStatus(t.Context(), RuleStatus{Rule: rule, MatchedClusters: matched})
+		server.objects[path] = server.objects[path+"/status"]
+		return err
+	}
+	require.NoError(t, write(failover.Rule{Generation: 2}, "m2", "m1"))
+	assert.Contains(t, server.objects[path], `"matchedClusters":["m1","m2"]`)
+	assert.Contains(t, server.objects[path], `"lastTransitionTime":"2026-11-21T10:00:00Z"`)
+
+	requests := len(server.requests)
+	now = now.Add(time.Hour)
+	require.NoError(t, write(failover.Rule{Generation: 2}, "m1", "m2"))
+	assert.Len(t, server.requests, requests+1, "nothing new: only the read")
+
+	require.NoError(t, write(failover.Rule{Generation: 2, Malformed: "spec.taints: odd"}))
+	assert.Contains(t, server.objects[path], `"message":"spec.taints: odd"`)
+	assert.Contains(t, server.objects[path], `"lastTransitionTime":"2026-11-21T11:00:00Z"`)
+	assert.ErrorIs(t, write(failover.Rule{Generation: 1}), failover.ErrConflict, "judged on an older rule")
+}
+
+func TestTheRuleDefinitionHasTheShapeThatIsDecoded(t *testing.T) {
+	all, err := Definitions()
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	versions, _, err := unstructured.NestedSlice(all[0].Object, "spec", "versions")
+	require.NoError(t, err)
+	require.Len(t, versions, 1)
+	version, isObject := versions[0].(map[string]any)
+	require.True(t, isObject)
+	assert.Equal(t, ruleResource.Resource+"."+ruleResource.Group, all[0].GetName())
+	assert.Equal(t, ruleResource.Version, version["name"])
+	taint, found, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties", "spec", "properties",
+		"taints", "items", "properties")
+	require.NoError(t, err)
+	require.True(t, found)
+	seconds := func(field string) time.Duration {
+		byDefault, isNumber := part(taint, field)["default"].(float64)
+		require.True(t, isNumber, field)
+		return time.Duration(byDefault) * time.Second
+	}
+	assert.Equal(t, failover.DefaultAddOnMatch, seconds("addOnMatchSeconds"))
+	assert.Equal(t, failover.DefaultRemoveOnMismatch, seconds("removeOnMismatchSeconds"))
+}

@@ -1,0 +1,270 @@
+package k8sadapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func unstructuredOf(t *testing.T, raw string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	require.NoError(t, json.Unmarshal([]byte(raw), &u.Object))
+	return u
+}
+
+const (
+	clusterJSON = `{"apiVersion":"cluster.karmada.io/v1alpha1","kind":"Cluster","metadata":{"name":"m1","uid":"u","resourceVersion":"1",
+      "managedFields":[{"manager":"x"}]},"status":{"conditions":[{"type":"Ready","status":"True","reason":"ClusterReady","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`
+	rbJSON = `{"apiVersion":"work.karmada.io/v1alpha2","kind":"ResourceBinding","metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"1",
+      "annotations":{"policy.karmada.io/applied-placement":"{}","keep":"this"}},
+      "spec":{"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"},"clusters":[{"name":"m1"}]}}`
+	crbJSON = `{"apiVersion":"work.karmada.io/v1alpha2","kind":"ClusterResourceBinding","metadata":{"name":"c","uid":"u","resourceVersion":"1"},"spec":{"replicas":"many"}}`
+)
+
+// heard collects what the handlers of a Watch were told.
+type heard struct {
+	mutex sync.Mutex
+	lines []string
+	rules [][]string
+}
+
+func (h *heard) say(line string) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.lines = append(h.lines, line)
+}
+
+func (h *heard) contains(line string) func() bool {
+	return func() bool {
+		h.mutex.Lock()
+		defer h.mutex.Unlock()
+		for _, said := range h.lines {
+			if said == line {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func (h *heard) handlers() Handlers {
+	return Handlers{
+		OnCluster: func(old, current *failover.Cluster) {
+			if old == nil {
+				h.say("new cluster " + current.Name)
+				return
+			}
+			h.say("cluster " + current.Name + " at " + old.ResourceVersion + " then " + current.ResourceVersion)
+		},
+		OnClusterDeleted: func(last *failover.Cluster) { h.say("deleted cluster " + last.Name) },
+		OnRules: func(rules []failover.Rule) {
+			var names []string
+			for _, r := range rules {
+				names = append(names, r.Name)
+			}
+			h.mutex.Lock()
+			defer h.mutex.Unlock()
+			h.rules = append(h.rules, names)
+		},
+		OnBinding: func(old, current *failover.Binding) {
+			if old == nil {
+				h.say("new binding " + current.Key.String())
+			}
+		},
+		OnBindingDeleted: func(last *failover.Binding) { h.say("deleted binding " + last.Key.String()) },
+	}
+}
+
+func fakeDynamic(t *testing.T, objects ...string) *fake.FakeDynamicClient {
+	t.Helper()
+	kinds := map[schema.GroupVersionResource]string{
+		clusterResource: "ClusterList", ruleResource: "ClusterTaintRuleList",
+		rbResource: "ResourceBindingList", crbResource: "ClusterResourceBindingList",
+	}
+	var all []runtime.Object
+	for _, raw := range objects {
+		all = append(all, unstructuredOf(t, raw))
+	}
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, all...)
+}
+
+const patience, often = 10 * time.Second, 5 * time.Millisecond
+
+// watching runs a Watch for as long as the test.
+func watching(t *testing.T, client *Client, handlers Handlers) *Watch {
+	t.Helper()
+	watch := NewWatch(WatchConfig{Client: client}, handlers)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- watch.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	return watch
+}
+
+func TestAWatchTellsWhatCameChangedAndWent(t *testing.T) {
+	var h heard
+	client := connect(t, http.NotFoundHandler(), Options{})
+	api := fakeDynamic(t, clusterJSON, rbJSON, crbJSON)
+	client.dynamic = api
+	watch := watching(t, client, h.handlers())
+
+	require.Eventually(t, watch.HasSynced, patience, often)
+	for _, line := range []string{"new cluster m1", "new binding n/b", "new binding -/c"} {
+		require.Eventually(t, h.contains(line), patience, often, line)
+	}
+	require.Len(t, watch.Clusters(), 1)
+	require.Len(t, watch.Bindings(), 2)
+	for _, b := range watch.Bindings() {
+		if b.Key.Namespace == "" {
+			assert.Contains(t, b.Malformed, "spec.replicas", "a malformed object is known to exist")
+			continue
+		}
+		assert.Equal(t, map[string]string{"keep": "this"}, b.Annotations, "what only repeats the object is dropped")
+		assert.JSONEq(t, `{"name":"m1"}`, string(b.RawClusters[0]))
+	}
+
+	changed := unstructuredOf(t, clusterJSON)
+	changed.SetResourceVersion("2")
+	_, err := api.Resource(clusterResource).Update(t.Context(), changed, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, h.contains("cluster m1 at 1 then 2"), patience, often)
+	require.NoError(t, api.Resource(clusterResource).Delete(t.Context(), "m1", metav1.DeleteOptions{}))
+	require.Eventually(t, h.contains("deleted cluster m1"), patience, often)
+	require.NoError(t, api.Resource(rbResource).Namespace("n").Delete(t.Context(), "b", metav1.DeleteOptions{}))
+	require.Eventually(t, h.contains("deleted binding n/b"), patience, often)
+}
+
+func TestRulesAreToldTogetherAndOnlyWhenAllAreKnown(t *testing.T) {
+	rule := func(name string) string {
+		return `{"apiVersion":"failover.lifeboat.dev/v1alpha1","kind":"ClusterTaintRule","metadata":{"name":"` + name + `","uid":"u","resourceVersion":"1"},
+          "spec":{"matchConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}],"taints":[{"key":"k","effect":"NoExecute"}]}}`
+	}
+	var h heard
+	client := connect(t, http.NotFoundHandler(), Options{})
+	api := fakeDynamic(t, rule("a"), rule("b"))
+	client.dynamic = api
+	NewWatch(WatchConfig{Client: client}, h.handlers()).tellRules()
+	require.Empty(t, h.rules, "nothing is known yet")
+	watch := watching(t, client, h.handlers())
+
+	last := func(want ...string) func() bool {
+		return func() bool {
+			h.mutex.Lock()
+			defer h.mutex.Unlock()
+			return len(h.rules) > 0 && assert.ObjectsAreEqual(len(want), len(h.rules[len(h.rules)-1]))
+		}
+	}
+	require.Eventually(t, last("a", "b"), patience, often)
+	h.mutex.Lock()
+	for _, told := range h.rules {
+		assert.Len(t, told, 2, "never half of them")
+	}
+	h.mutex.Unlock()
+	require.NoError(t, api.Resource(ruleResource).Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	require.Eventually(t, last("b"), patience, often)
+	require.Len(t, watch.Rules(), 1)
+	assert.Empty(t, watch.Rules()[0].Malformed)
+}
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mutex sync.Mutex
+	bytes bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.bytes.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.bytes.String()
+}
+
+func TestAForbiddenWatchNamesVerbAndResourceOnceAndTheOthersGoOn(t *testing.T) {
+	var log lockedBuffer
+	var h heard
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "true" || r.URL.Path == "/apis/cluster.karmada.io/v1alpha1/clusters" {
+			answer(w, http.StatusForbidden, "Forbidden")
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"1"},"items":[]}`))
+	})
+	client := connect(t, server, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	watch := watching(t, client, h.handlers())
+
+	const complaint = "may not list and watch clusters.cluster.karmada.io"
+	require.Eventually(t, func() bool { return bytes.Contains([]byte(log.String()), []byte(complaint)) }, patience, often)
+	require.Eventually(t, func() bool {
+		h.mutex.Lock()
+		defer h.mutex.Unlock()
+		return len(h.rules) > 0
+	}, patience, often, "rules were listed all the same")
+	assert.False(t, watch.HasSynced())
+	for range 5 {
+		watch.complain(t.Context(), clusterResource, context.DeadlineExceeded)
+	}
+	assert.Equal(t, 1, bytes.Count([]byte(log.String()), []byte("deadline exceeded")), "the same trouble is told once a minute")
+}
+
+// Rules: R4.1-10, R4.1-12.
+func TestAWatchTellsPoliciesWithTheRulesAndWaitsForNoKindThatIsUnknown(t *testing.T) {
+	const rule = `{"apiVersion":"failover.lifeboat.dev/v1alpha1","kind":"ClusterTaintRule","metadata":{"name":"r","uid":"u","resourceVersion":"1"},
+      "spec":{"matchConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}],"taints":[{"key":"k","effect":"NoExecute"}]}}`
+	kinds := map[schema.GroupVersionResource]string{
+		clusterResource: "ClusterList", ruleResource: "ClusterTaintRuleList", rbResource: "ResourceBindingList",
+		crbResource: "ClusterResourceBindingList", policyResource: "ClusterTaintPolicyList",
+	}
+	for name, c := range map[string]struct {
+		unknown bool
+		want    int
+	}{"known": {false, 2}, "unknown to an older Karmada": {true, 1}} {
+		t.Run(name, func(t *testing.T) {
+			var h heard
+			client := connect(t, http.NotFoundHandler(), Options{Policies: &configured})
+			api := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
+				unstructuredOf(t, rule), unstructuredOf(t, policyJSON("", policySpec)))
+			if c.unknown {
+				api.PrependReactor("list", policyResource.Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+					return true, nil, apierrors.NewNotFound(policyResource.GroupResource(), "")
+				})
+			}
+			client.dynamic = api
+			watch := watching(t, client, h.handlers())
+			require.Eventually(t, watch.HasSynced, patience, often)
+			require.Eventually(t, func() bool {
+				h.mutex.Lock()
+				defer h.mutex.Unlock()
+				return len(h.rules) > 0 && len(h.rules[len(h.rules)-1]) == c.want
+			}, patience, often)
+			for _, r := range watch.Rules() {
+				assert.Empty(t, r.Malformed)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/starter/preflight"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/stretchr/testify/require"
+)
+
+// run executes a command line and returns what it printed and ended with.
+func run(t *testing.T, args ...string) (out string, code int) {
+	t.Helper()
+	var written strings.Builder
+	cmd := command()
+	cmd.SetOut(&written)
+	cmd.SetErr(&written)
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(t.Context())
+	if err != nil {
+		written.WriteString(err.Error())
+	}
+	return written.String(), exitCode(err)
+}
+
+func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
+	for line, want := range map[string]string{
+		"pause":                                "want <cluster>|fleet",
+		"pause member1":                        "--reason",
+		"resume member1 --reason  ":            "unexpected",
+		"cancel fleet --reason x":              "name of a cluster",
+		"drain":                                "want <cluster>",
+		"drain member1":                        "--reason",
+		"drain fleet --reason x":               "name of a cluster",
+		"drain a --reason x --rate -1":         "rate -1",
+		"drain a --reason x --selector a=(":    "selector",
+		"drain a --reason x --timeout 1s":      "--timeout needs --wait",
+		"drain a --reason x -o xml":            "want one of [table json yaml]",
+		"undrain a":                            "--reason",
+		"status a b":                           "at most one cluster",
+		"status -o xml":                        "want one of [table json yaml]",
+		"config print -o table":                "want one of [yaml json]",
+		"setup --retention 1h":                 "want 24h or more",
+		"watch --mode maybe":                   "want observe or enforce",
+		"fly":                                  `unexpected argument "fly"`,
+		"version --nonsense":                   "unknown flag",
+		"config print --set windows.waiting=0": "want a whole number from 1 to 1900",
+	} {
+		t.Run(line, func(t *testing.T) {
+			out, code := run(t, strings.Fields(line)...)
+			if want != "unexpected" {
+				require.Contains(t, out, want)
+			}
+			require.Equal(t, process.ExitUsage, code, out)
+		})
+	}
+}
+
+func TestEachKindOfFailureHasItsExitCode(t *testing.T) {
+	for code, err := range map[int]error{
+		process.ExitOK:       nil,
+		process.ExitFailed:   fmt.Errorf("other"),
+		process.ExitUsage:    config.Problems{{Key: "mode"}},
+		process.ExitNotFound: fmt.Errorf("pause: %w", orders.ErrNotFound),
+		process.ExitRefused:  fmt.Errorf("pause: %w", orders.ErrRefused),
+	} {
+		require.Equal(t, code, exitCode(err), err)
+	}
+	require.Equal(t, process.ExitNotFound, exitCode(status.ErrNotFound))
+}
+
+func TestNothingIsCancelledWithoutAConfirmation(t *testing.T) {
+	out, code := run(t, "cancel", "member1", "--reason", "x")
+	require.Equal(t, process.ExitRefused, code)
+	require.Contains(t, out, "add --yes")
+	out, code = run(t, "drain", "member1", "--reason", "x")
+	require.Equal(t, process.ExitRefused, code)
+	require.Contains(t, out, "add --yes")
+}
+
+func TestTheConfigurationInEffectIsPrinted(t *testing.T) {
+	out, code := run(t, "config", "print", "--instance", "eu")
+	require.Equal(t, process.ExitOK, code)
+	require.Contains(t, out, "instance: eu\n")
+	out, code = run(t, "config", "print", "--instance", "eu", "--defaults", "-o", "json")
+	require.Equal(t, process.ExitOK, code)
+	require.Contains(t, out, `"instance": ""`)
+}
+
+func TestEveryVerbExplainsItself(t *testing.T) {
+	for _, verb := range command().Commands() {
+		require.NotEmpty(t, verb.Short, verb.Name())
+	}
+	out, code := run(t)
+	require.Equal(t, process.ExitOK, code)
+	require.Contains(t, out, "Exit codes")
+	out, _ = run(t, "version")
+	require.Contains(t, out, "lifeboat ")
+}
+
+func TestTheLeaseIsNamedAfterTheInstance(t *testing.T) {
+	require.Equal(t, "lifeboat-starter", leaseName(""))
+	require.Equal(t, "lifeboat-starter-eu", leaseName("eu"))
+}
+
+// Rules: R4.15-24.
+func TestThePreflightsExitCodeTellsPassedRefusedAndUnaskedApart(t *testing.T) {
+	for result, want := range map[preflight.Result]int{
+		preflight.OK: process.ExitOK, preflight.Warning: process.ExitOK, preflight.Failed: process.ExitRefused, preflight.Unknown: process.ExitFailed,
+	} {
+		for _, form := range []string{outTable, outJSON} {
+			cmd := command()
+			var out bytes.Buffer
+			cmd.SetOut(&out)
+			err := tell(cmd, form, []preflight.Check{{Name: "A thing", Result: result, Found: "something", Do: "this\nand that"}})
+			require.Equal(t, want, exitCode(err), "%s", result)
+			require.Contains(t, out.String(), "A thing")
+			require.Contains(t, out.String(), "and that")
+		}
+	}
+}

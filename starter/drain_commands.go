@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/spf13/cobra"
+)
+
+// drainOptions are the flags of drain and undrain.
+type drainOptions struct {
+	order   workflows.DrainOrder
+	form    string
+	yes     bool
+	wait    bool
+	timeout time.Duration
+}
+
+// drainAnswer is what -o json prints.
+type drainAnswer struct {
+	Cluster    string          `json:"cluster"`
+	Answer     string          `json:"answer"`
+	WorkflowID string          `json:"workflowID"`
+	Link       string          `json:"link,omitempty"`
+	Progress   *orders.Drained `json:"progress,omitempty"`
+}
+
+func (a *app) drainCommand() *cobra.Command {
+	var o drainOptions
+	cmd := &cobra.Command{
+		Use:   "drain <cluster>",
+		Short: "Move everything off a cluster, gently",
+		Long: `Move everything off a cluster: it is tainted, and every binding on it moves at the fleet's pace. The old
+copy of each is held until the new one is healthy. Tolerations are not honoured unless asked for. The
+cluster stays drained until lifeboat undrain. If it fails meanwhile, the rules go on.
+
+The order is recorded on the Cluster, in the annotation ` + failover.AnnotationDrain + `.
+It is refused in observe.`,
+		Args: exactly(1, "<cluster>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd, args[0]); err != nil {
+				return err
+			}
+			if !o.yes {
+				if err := confirm(cmd, fmt.Sprintf("move everything off %s", args[0])); err != nil {
+					return err
+				}
+			}
+			return a.sendDrain(cmd, args[0], o, func(ctx context.Context, d orders.Desk, to orders.Target) (string, error) {
+				return d.Drain(ctx, to, o.order)
+			})
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only bindings whose labels match, as in kubectl -l")
+	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
+	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+failover.DrainTaintKey+":NoExecute")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until nothing is left to move")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 waits for ever")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (a *app) undrainCommand() *cobra.Command {
+	var o drainOptions
+	cmd := &cobra.Command{
+		Use:   "undrain <cluster>",
+		Short: "End the drain of a cluster",
+		Long: `End the drain of a cluster: what has not moved stays, what is not yet placed elsewhere is put back, what
+has moved stays where it is, and our taints go. If the cluster fails by itself, its failover goes on.`,
+		Args: exactly(1, "<cluster>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd, args[0]); err != nil {
+				return err
+			}
+			return a.sendDrain(cmd, args[0], o, func(ctx context.Context, d orders.Desk, to orders.Target) (string, error) {
+				return d.Undrain(ctx, to, o.order.Order)
+			})
+		},
+	}
+	o.register(cmd)
+	return cmd
+}
+
+func (o *drainOptions) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.order.Reason, "reason", "", "why; it is recorded (required)")
+	cmd.Flags().StringVar(&o.order.Who, "who", config.Operator(), "who orders it; it is recorded")
+	cmd.Flags().StringVarP(&o.form, "output", "o", outTable, "table, json or yaml")
+}
+
+// check refuses what could never work before anything is sent.
+func (o *drainOptions) check(cmd *cobra.Command, cluster string) error {
+	if strings.TrimSpace(o.order.Reason) == "" {
+		return process.Usage(cmd, "say why, with --reason")
+	}
+	if cluster == orders.Fleet {
+		return process.Usage(cmd, "want the name of a cluster")
+	}
+	if o.timeout != 0 && !o.wait {
+		return process.Usage(cmd, "--timeout needs --wait")
+	}
+	if wrong := o.drain().Validate(); wrong != "" {
+		return process.Usage(cmd, "%s", wrong)
+	}
+	return wantForm(cmd, o.form, outTable, outJSON, outYAML)
+}
+
+func (o *drainOptions) drain() failover.Drain {
+	return failover.Drain{Who: o.order.Who, Why: o.order.Reason, Selector: o.order.Selector, Rate: o.order.Rate}
+}
+
+func (a *app) sendDrain(
+	cmd *cobra.Command, name string, o drainOptions, send func(context.Context, orders.Desk, orders.Target) (string, error),
+) error {
+	c, err := a.flags.Load()
+	if err != nil {
+		return err
+	}
+	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
+	if err != nil {
+		return err
+	}
+	temporal, err := process.Dial(cmd.Context(), process.TemporalOptions{Program: "lifeboat-cli/" + o.order.Who, Log: log})
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	desk := orders.Desk{Client: temporal.Client, Instance: c.Instance, TaskQueue: c.TaskQueue}
+	to := desk.Target(name)
+	answer, err := send(cmd.Context(), desk, to)
+	if err != nil {
+		return err
+	}
+	out := drainAnswer{
+		Cluster: name, Answer: answer, WorkflowID: to.WorkflowID, Link: orders.Link(c.UIURL, temporal.Options.Namespace, to.WorkflowID),
+	}
+	if o.form == outTable {
+		sayDrain(cmd, out)
+	}
+	if o.wait {
+		source := status.Source{Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance}
+		if err := awaitDrain(cmd, source, name, o, &out); err != nil {
+			return err
+		}
+	}
+	if o.form != outTable {
+		return encode(cmd.OutOrStdout(), o.form, out)
+	}
+	return nil
+}
+
+func sayDrain(cmd *cobra.Command, out drainAnswer) {
+	say(cmd, "%s: %s", out.Cluster, out.Answer)
+	say(cmd, "workflow %s", out.WorkflowID)
+	if out.Link != "" {
+		say(cmd, "%s", out.Link)
+	}
+}
+
+// awaitDrain waits for the drain's end, telling how far it is.
+func awaitDrain(cmd *cobra.Command, source status.Source, cluster string, o drainOptions, out *drainAnswer) error {
+	ctx := cmd.Context()
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
+	look := func(ctx context.Context) (orders.Drained, error) {
+		f, err := source.Failover(ctx, cluster)
+		if err != nil {
+			return orders.Drained{}, err
+		}
+		if f.EpisodeStatus == nil { // no answer: a worker may be restarting
+			return orders.Drained{Left: -1}, nil
+		}
+		p := orders.DrainProgress(*f.EpisodeStatus)
+		out.Progress = &p
+		return p, nil
+	}
+	err := orders.AwaitDrain(ctx, look, func(p orders.Drained) {
+		if o.form == outTable {
+			say(cmd, "%s", progressLine(p))
+		}
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("not drained within %s; the drain goes on, see lifeboat status %s", o.timeout, cluster)
+	}
+	return err
+}
+
+func progressLine(p orders.Drained) string {
+	switch {
+	case p.Done:
+		return "drained"
+	case p.Left < 0:
+		return "no answer yet"
+	}
+	line := fmt.Sprintf("%d left", p.Left)
+	var why []string
+	for _, reason := range slices.Sorted(maps.Keys(p.Blocked)) {
+		why = append(why, fmt.Sprintf("%d blocked: %s", p.Blocked[reason], reason))
+	}
+	if len(why) > 0 {
+		line += " (" + strings.Join(why, ", ") + ")"
+	}
+	return line
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lifeboat: "+err.Error())
+	}
+	os.Exit(exitCode(err))
+}
+
+var (
+	// errRefused is returned where this program itself says no.
+	errRefused = errors.New("refused")
+	// errUnanswered is returned where a preflight could not look at everything.
+	errUnanswered = errors.New("not everything could be asked")
+)
+
+func exitCode(err error) int {
+	var wrong config.Problems
+	switch {
+	case err == nil:
+		return process.ExitOK
+	case errors.Is(err, process.ErrUsage), errors.As(err, &wrong):
+		return process.ExitUsage
+	case errors.Is(err, orders.ErrNotFound), errors.Is(err, status.ErrNotFound):
+		return process.ExitNotFound
+	case errors.Is(err, orders.ErrRefused), errors.Is(err, errRefused):
+		return process.ExitRefused
+	default:
+		return process.ExitFailed
+	}
+}
+
+// app is what all verbs share.
+type app struct {
+	flags *process.Flags
+}
+
+func command() *cobra.Command {
+	a := &app{flags: &process.Flags{}}
+	root := &cobra.Command{
+		Use:   "lifeboat",
+		Short: "Durable cluster failover for Karmada, on Temporal",
+		Long: `Durable cluster failover for Karmada, on Temporal.
+
+Karmada is reached as by kubectl (--kubeconfig, KUBECONFIG, ~/.kube/config), Temporal as by the
+temporal CLI (temporal.toml, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, ...).
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 refused.`,
+		Version:       telemetry.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          process.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(process.FlagError)
+	a.flags.Register(root.PersistentFlags())
+	a.flags.Shortcut(root.PersistentFlags(), "ui-url", "uiURL", "base URL of the Temporal UI, for links")
+	root.AddCommand(
+		a.watchCommand(), a.setupCommand(), a.preflightCommand(), a.statusCommand(),
+		a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.drainCommand(), a.undrainCommand(), a.confirmFencedCommand(),
+		a.configCommand(), versionCommand(),
+	)
+	return root
+}
+
+// exactly refuses another number of arguments, naming them.
+func exactly(n int, names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return process.Usage(cmd, "want %s, got %d arguments", names, len(args))
+		}
+		return nil
+	}
+}

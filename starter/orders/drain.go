@@ -1,0 +1,126 @@
+package orders
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/watch"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// drainTries is how often a drain is asked for whose failover ended at that moment.
+const drainTries = 5
+
+// Drain empties a cluster: it asks its failover, starting one if need be.
+func (d Desk) Drain(ctx context.Context, to Target, o workflows.DrainOrder) (string, error) {
+	var err error
+	for range drainTries {
+		var answer string
+		if answer, err = d.drain(ctx, to, o); err == nil {
+			return answer, nil
+		}
+		var closing *temporal.ApplicationError
+		if !errors.As(err, &closing) || closing.Type() != workflows.ErrorClosing {
+			break
+		}
+	}
+	return "", explain(to, workflows.UpdateDrain, err)
+}
+
+func (d Desk) drain(ctx context.Context, to Target, o workflows.DrainOrder) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	sender := watch.Temporal{Client: d.Client, TaskQueue: d.TaskQueue, Instance: d.Instance}
+	options, params := sender.Failover(to.Name)
+	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
+	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(options, workflows.TypeClusterFailover, params),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			WorkflowID: to.WorkflowID, UpdateName: workflows.UpdateDrain, Args: []any{o},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err != nil {
+		return "", err
+	}
+	var answer string
+	err = handle.Get(ctx, &answer)
+	return answer, err
+}
+
+// Undrain ends the drain of a cluster.
+func (d Desk) Undrain(ctx context.Context, to Target, o workflows.Order) (string, error) {
+	return d.update(ctx, to, workflows.UpdateUndrain, o)
+}
+
+// Drained is how far a drain is.
+type Drained struct {
+	// Left are bindings that are queued or on their way, Blocked those of them that
+	// cannot move now, by reason.
+	Left    int            `json:"left"`
+	Blocked map[string]int `json:"blocked,omitempty"`
+	// Done: nothing is left to move. Ended: the drain does not stand any more.
+	Done  bool `json:"done"`
+	Ended bool `json:"ended,omitempty"`
+}
+
+// DrainProgress judges how far the drain of a failover is.
+func DrainProgress(s workflows.EpisodeStatus) Drained {
+	p := Drained{Left: len(s.Moves) + s.Left, Ended: s.Cluster.Drain == nil}
+	for _, i := range s.Items {
+		switch i.State {
+		case workflows.ItemIdle:
+			continue
+		case workflows.ItemBlocked:
+			if p.Blocked == nil {
+				p.Blocked = map[string]int{}
+			}
+			p.Blocked[string(i.Reason)]++
+		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence:
+		}
+		p.Left++
+	}
+	p.Done = !p.Ended && p.Left == 0 && s.Phase == failover.EpisodeEvacuated && !s.Listed.IsZero()
+	return p
+}
+
+// progressPoll is how often a drain that is waited for is looked at.
+const progressPoll = 2 * time.Second
+
+// AwaitDrain waits until nothing is left to move, and tells what it sees whenever
+// that is news. It ends with ctx, or when the drain has ended.
+func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), tell func(Drained)) error {
+	ticker := time.NewTicker(progressPoll)
+	defer ticker.Stop()
+	told := -1
+	for {
+		p, err := look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		case p.Ended:
+			return ErrDrainEnded
+		case p.Left != told || p.Done:
+			told = p.Left
+			tell(p)
+		}
+		if p.Done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// ErrDrainEnded is returned when a drain ended before nothing was left to move.
+var ErrDrainEnded = errors.New("the drain has ended before everything had moved")

@@ -1,0 +1,241 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+)
+
+// Result is what one check came to.
+type Result string
+
+// The results. Only Failed and Unknown keep a preflight from passing.
+const (
+	OK      Result = "ok"
+	Warning Result = "warning"
+	Failed  Result = "failed"
+	Unknown Result = "unknown" // it could not be asked
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name   string `json:"name"`
+	Result Result `json:"result"`
+	Found  string `json:"found"`
+	Do     string `json:"do,omitempty"` // what to do about it
+}
+
+// Temporal is what is asked of Temporal.
+type Temporal interface {
+	WorkflowService() workflowservice.WorkflowServiceClient
+	// Lacking are those of the search attributes that the namespace does not know.
+	Lacking(ctx context.Context, attributes []string) ([]string, error)
+}
+
+// Karmada is what is asked of Karmada's API server.
+type Karmada interface {
+	process.Asker
+	Undefined(ctx context.Context) ([]string, error)
+	PurgeModes(ctx context.Context) ([]string, error)
+	ClusterTaintPolicies(ctx context.Context) ([]string, error)
+	SecondEvictor(ctx context.Context) (evidence string, err error)
+}
+
+// Host is the cluster that Karmada's own controllers run in.
+type Host interface {
+	ControllerManagerFlags(ctx context.Context, namespace, name string) ([]string, error)
+}
+
+// Preflight is what to look at.
+type Preflight struct {
+	Temporal   Temporal
+	Namespace  string
+	Attributes []string
+	Karmada    Karmada
+	// Host is nil where nobody said how to reach it.
+	Host                                   Host
+	ControllerNamespace, ControllerManager string
+	// Mode is enforce when any cluster may be handled so.
+	Mode        failover.Mode
+	Permissions []k8sadapter.Permission
+	// KarmadaPolicies tells that Lifeboat acts on ClusterTaintPolicies, too.
+	KarmadaPolicies bool
+}
+
+// Run does every check; none keeps another from being made.
+func (p Preflight) Run(ctx context.Context) []Check {
+	checks := []Check{p.namespace(ctx), p.attributes(ctx), p.definitions(ctx), p.version(ctx)}
+	checks = append(checks, p.permissions(ctx)...)
+	manager, seen := p.manager(ctx)
+	return append(checks, seen, p.evictor(ctx, manager), p.rules(ctx, manager))
+}
+
+// Verdict is the worst result of all: Failed before Unknown before Warning.
+func Verdict(checks []Check) Result {
+	verdict := OK
+	rank := map[Result]int{OK: 0, Warning: 1, Unknown: 2, Failed: 3}
+	for _, c := range checks {
+		if rank[c.Result] > rank[verdict] {
+			verdict = c.Result
+		}
+	}
+	return verdict
+}
+
+func unknown(name string, err error) Check {
+	return Check{Name: name, Result: Unknown, Found: err.Error()}
+}
+
+// shortRetention is what a report should at least survive for.
+const shortRetention = 24 * time.Hour
+
+func (p Preflight) namespace(ctx context.Context) Check {
+	c := Check{Name: "Temporal namespace " + p.Namespace}
+	answer, err := p.Temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: p.Namespace})
+	var missing *serviceerror.NamespaceNotFound
+	if errors.As(err, &missing) {
+		c.Result, c.Found, c.Do = Failed, "it does not exist", process.SetupHint
+		return c
+	}
+	if err != nil {
+		return unknown(c.Name, err)
+	}
+	retention := answer.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	c.Result, c.Found = OK, fmt.Sprintf("keeps closed workflows, and so reports, for %s", retention)
+	if retention < shortRetention {
+		c.Result, c.Do = Warning, fmt.Sprintf("keep them for %s or longer: temporal operator namespace update --retention", shortRetention)
+	}
+	return c
+}
+
+func (p Preflight) attributes(ctx context.Context) Check {
+	c := Check{Name: "Temporal search attributes", Result: OK, Found: strings.Join(p.Attributes, ", ")}
+	lacking, err := p.Temporal.Lacking(ctx, p.Attributes)
+	switch {
+	case err != nil:
+		return unknown(c.Name, err)
+	case len(lacking) > 0:
+		c.Result, c.Found, c.Do = Failed, "the namespace lacks "+strings.Join(lacking, ", "), process.SetupHint
+	}
+	return c
+}
+
+func (p Preflight) definitions(ctx context.Context) Check {
+	c := Check{Name: "Karmada definitions", Result: OK, Found: "all that are needed are served"}
+	missing, err := p.Karmada.Undefined(ctx)
+	switch {
+	case err != nil:
+		return unknown(c.Name, err)
+	case len(missing) > 0:
+		c.Result, c.Found = Failed, "not served: "+strings.Join(missing, ", ")
+		c.Do = process.SetupHint + " for clustertaintrules; for any other this is no Karmada API server"
+	}
+	return c
+}
+
+func (p Preflight) version(ctx context.Context) Check {
+	c := Check{Name: "Karmada version", Result: OK}
+	modes, err := p.Karmada.PurgeModes(ctx)
+	if err != nil {
+		return unknown(c.Name, err)
+	}
+	switch wrong := failover.OldPurgeModes(modes); {
+	case len(modes) == 0:
+		c.Result, c.Found, c.Do = Warning, "its definitions do not tell", "make sure that it is 1.15 or newer"
+	case wrong != "":
+		c.Result, c.Found, c.Do = Failed, wrong, "upgrade Karmada"
+	default:
+		c.Found = "its eviction tasks know " + strings.Join(modes, ", ")
+	}
+	return c
+}
+
+// permissions asks for each one. What is granted is one line together.
+func (p Preflight) permissions(ctx context.Context) []Check {
+	const name = "Karmada permissions"
+	var out []Check
+	granted := 0
+	for _, f := range p.Karmada.Preflight(ctx, p.Permissions) {
+		switch {
+		case f.Err != nil:
+			return append(out, unknown(name, f.Err)) // whoever does not answer once is not asked forty times
+		case f.Allowed:
+			granted++
+		default:
+			out = append(out, Check{
+				Name: name, Result: Failed, Found: fmt.Sprintf("may not %s, which it needs to %s", f.Permission, f.Permission.Why),
+				Do: "grant it, see deploy/rbac",
+			})
+		}
+	}
+	return append([]Check{{Name: name, Result: OK, Found: fmt.Sprintf("%d of %d are granted", granted, len(p.Permissions))}}, out...)
+}
+
+// manager reads how Karmada's own controllers run, where they can be seen.
+func (p Preflight) manager(ctx context.Context) (*failover.ControllerManager, Check) {
+	c := Check{Name: "Karmada controllers", Result: OK}
+	if p.Host == nil {
+		c.Result, c.Found = Warning, "not visible: they run in another cluster"
+		c.Do = "name it with --host-kubeconfig, or make sure of this by yourself: " + process.TurnOff
+		return nil, c
+	}
+	flags, err := p.Host.ControllerManagerFlags(ctx, p.ControllerNamespace, p.ControllerManager)
+	if err != nil {
+		return nil, unknown(c.Name, err)
+	}
+	m := failover.ReadControllerManager(flags)
+	c.Found = fmt.Sprintf("read the flags of %s/%s", p.ControllerNamespace, p.ControllerManager)
+	return &m, c
+}
+
+// evictor looks for a second one: in enforce it is a reason to refuse.
+func (p Preflight) evictor(ctx context.Context, m *failover.ControllerManager) Check {
+	c := Check{Name: "Second evictor", Result: OK, Found: "no sign of one"}
+	evidence, err := p.Karmada.SecondEvictor(ctx)
+	if err != nil {
+		return unknown(c.Name, err)
+	}
+	var signs []string
+	if evidence != "" {
+		signs = append(signs, evidence)
+	}
+	if m != nil && m.Evicts != "" {
+		signs = append(signs, m.Evicts)
+	}
+	if len(signs) == 0 {
+		return c
+	}
+	c.Result, c.Found, c.Do = Failed, strings.Join(signs, "; "), process.TurnOff
+	if p.Mode != failover.ModeEnforce {
+		c.Result = Warning // who observes may watch another one evict
+	}
+	return c
+}
+
+// rules looks whether two controllers act on the same rules.
+func (p Preflight) rules(ctx context.Context, m *failover.ControllerManager) Check {
+	c := Check{Name: "Rule sources", Result: OK, Found: "Lifeboat acts on ClusterTaintRules"}
+	if !p.KarmadaPolicies {
+		return c
+	}
+	policies, err := p.Karmada.ClusterTaintPolicies(ctx)
+	if err != nil {
+		return unknown(c.Name, err)
+	}
+	switch {
+	case len(policies) > 0 && (m == nil || m.Taints):
+		c.Result, c.Found = Warning, "Lifeboat acts on ClusterTaintPolicies ("+strings.Join(policies, ", ")+"), and Karmada's own controller does or may, too"
+		c.Do = "set rules.karmadaPolicies: false, or --controllers=*,-clustertaintpolicy of karmada-controller-manager"
+	case len(policies) > 0:
+		c.Found = fmt.Sprintf("ClusterTaintRules and %d ClusterTaintPolicies, by Lifeboat alone", len(policies))
+	}
+	return c
+}

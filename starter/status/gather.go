@@ -1,0 +1,193 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+)
+
+// ErrNotFound is returned for a cluster that has, and had, no failover.
+var ErrNotFound = errors.New("no failover")
+
+// queryTimeout bounds one question: without a worker nobody answers.
+const queryTimeout = 5 * time.Second
+
+// Failover is how the failover of one cluster stands.
+type Failover struct {
+	Cluster    string `json:"cluster"`
+	WorkflowID string `json:"workflowID"`
+	Link       string `json:"link,omitempty"`
+	// Unanswered says why the workflow did not answer; then EpisodeStatus is nil.
+	Unanswered string `json:"unanswered,omitempty"`
+	*workflows.EpisodeStatus
+}
+
+// Kept is a hold task that a human has to end: it bans its cluster for the binding.
+type Kept struct {
+	Binding string `json:"binding"`
+	Cluster string `json:"cluster"`
+	Reason  string `json:"reason"`
+	Owner   string `json:"owner,omitempty"`
+}
+
+// Overview is how the fleet stands.
+type Overview struct {
+	// Pacer is nil when it did not answer.
+	Pacer     *workflows.PacerStatus `json:"pacer,omitempty"`
+	Failovers []Failover             `json:"failovers"`
+	Kept      []Kept                 `json:"kept,omitempty"`
+	// Unread says what could not be read.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Bindings reads bindings from Karmada.
+type Bindings interface {
+	Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error)
+}
+
+// Source is where the answers come from.
+type Source struct {
+	Client    client.Client
+	Namespace string
+	Instance  string
+	UI        string
+	// Bindings is nil where Karmada is not asked.
+	Bindings Bindings
+}
+
+// Overview asks the pacer, every running failover and, for what was kept or left
+// to a human, Karmada.
+func (s Source) Overview(ctx context.Context) (Overview, error) {
+	clusters, err := s.running(ctx)
+	if err != nil {
+		return Overview{}, err
+	}
+	all := Overview{Failovers: []Failover{}}
+	var pacer workflows.PacerStatus
+	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer); err != nil {
+		all.Unread = append(all.Unread, "pacer: "+reason(err))
+	} else {
+		all.Pacer = &pacer
+	}
+	for _, cluster := range clusters {
+		f, err := s.Failover(ctx, cluster)
+		if errors.Is(err, ErrNotFound) {
+			continue // closed since
+		}
+		all.Failovers = append(all.Failovers, f)
+	}
+	if s.Bindings != nil {
+		if all.Kept, err = s.kept(ctx); err != nil {
+			all.Unread = append(all.Unread, "what was kept or left to a human: "+reason(err))
+		}
+	}
+	return all, nil
+}
+
+// Failover asks the failover of one cluster, the latest if none runs.
+func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) {
+	id := workflows.ClusterFailoverID(s.Instance, cluster)
+	f := Failover{Cluster: cluster, WorkflowID: id, Link: orders.Link(s.UI, s.Namespace, id)}
+	var answer workflows.EpisodeStatus
+	err := s.query(ctx, id, &answer)
+	var missing *serviceerror.NotFound
+	switch {
+	case errors.As(err, &missing):
+		return f, fmt.Errorf("%w of cluster %s; lifeboat status lists those that run", ErrNotFound, cluster)
+	case err != nil:
+		f.Unanswered = reason(err)
+	default:
+		f.EpisodeStatus = &answer
+	}
+	return f, nil
+}
+
+func (s Source) query(ctx context.Context, id string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	answer, err := s.Client.QueryWorkflow(ctx, id, "", workflows.QueryStatus)
+	if err != nil {
+		return err
+	}
+	return answer.Get(into)
+}
+
+// reason is an error in words for an operator.
+func reason(err error) string {
+	var missing *serviceerror.NotFound
+	var late *serviceerror.DeadlineExceeded
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late):
+		return "no answer within " + queryTimeout.String() + "; is a lifeboat-worker running?"
+	case errors.As(err, &missing):
+		return "not running"
+	default:
+		return err.Error()
+	}
+}
+
+// running lists the clusters with a failover that runs. The list may be a second
+// behind; each failover is then asked itself.
+func (s Source) running(ctx context.Context) ([]string, error) {
+	prefix := workflows.ClusterFailoverID(s.Instance, "")
+	var clusters []string
+	for token := []byte(nil); ; {
+		page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: s.Namespace, NextPageToken: token,
+			Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", workflows.TypeClusterFailover),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list running failovers: %w", err)
+		}
+		for _, run := range page.GetExecutions() {
+			if cluster, ours := strings.CutPrefix(run.GetExecution().GetWorkflowId(), prefix); ours {
+				clusters = append(clusters, cluster)
+			}
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			slices.Sort(clusters)
+			return slices.Compact(clusters), nil
+		}
+	}
+}
+
+func (s Source) kept(ctx context.Context) ([]Kept, error) {
+	var kept []Kept
+	for page := (activities.Page{}); ; {
+		answer, err := s.Bindings.Bindings(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range answer.Bindings {
+			kept = append(kept, keptOn(&answer.Bindings[i])...)
+		}
+		if answer.Next == nil {
+			return kept, nil
+		}
+		page = *answer.Next
+	}
+}
+
+func keptOn(b *failover.Binding) []Kept {
+	var kept []Kept
+	for _, task := range b.Tasks {
+		forGood := task.Reason == failover.TaskReasonKept || task.Reason == failover.TaskReasonLeftToHuman
+		if task.Ours() && forGood {
+			kept = append(kept, Kept{
+				Binding: b.Key.String(), Cluster: task.FromCluster, Reason: task.Reason, Owner: task.Message,
+			})
+		}
+	}
+	return kept
+}

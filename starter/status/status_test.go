@@ -1,0 +1,198 @@
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/mocks"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func key(name string) failover.BindingKey { return failover.BindingKey{Namespace: "shop", Name: name} }
+
+// evacuating is a failover with something of everything.
+func evacuating() *workflows.EpisodeStatus {
+	s := &workflows.EpisodeStatus{Name: "member1", Now: now}
+	s.Phase, s.Round, s.Reason = failover.EpisodeEvacuating, 2, failover.ReasonConditionsMatch
+	s.Entered, s.Since = now.Add(-90*time.Second), now.Add(-2*time.Minute)
+	s.Terms.Mode = failover.ModeEnforce
+	s.Cluster = workflows.ClusterView{Ready: "False", ReadyReason: "ClusterNotReachable"}
+	s.Results = []failover.Result{{Key: key("done"), Outcome: failover.OutcomeMigrated}}
+	s.Moves = map[string]workflows.Move{
+		"shop/fine": {Key: key("fine"), Resource: "Deployment shop/fine", Phase: failover.MigrationPlacing, Since: now.Add(-time.Second)},
+		"shop/late": {
+			Key: key("late"), Resource: "Deployment shop/" + strings.Repeat("very-", 20) + "long", Phase: failover.MigrationAwaitingHealth,
+			Since: now.Add(-2 * time.Second), To: []string{"member2"}, Reason: failover.ReasonGracefulTimeout, NeedsAttention: true,
+		},
+	}
+	s.Items = []workflows.Item{
+		{Key: key("next"), Resource: "Deployment shop/next", State: workflows.ItemReady, Reason: failover.ReasonAwaitingGrant, To: []string{"member2"}},
+		{Key: key("idle"), State: workflows.ItemIdle},
+		{Key: key("stuck"), State: workflows.ItemBlocked, Reason: failover.ReasonNoTarget, Message: strings.Repeat("no cluster fits ", 20)},
+	}
+	s.Counts = map[string]int{"Migrated": 1}
+	s.Queue = map[workflows.ItemState]int{workflows.ItemReady: 1, workflows.ItemIdle: 1, workflows.ItemBlocked: 1}
+	return s
+}
+
+func show(t *testing.T, render func(View)) string {
+	t.Helper()
+	var out strings.Builder
+	render(View{Out: &out, Now: now})
+	for _, line := range strings.Split(out.String(), "\n") {
+		require.LessOrEqual(t, len([]rune(line)), Width, line)
+	}
+	return out.String()
+}
+
+func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
+	pacer := &workflows.PacerStatus{}
+	pacer.Pace = failover.Pace{
+		Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy,
+		FleetHealth: failover.FleetHealth{Total: 6, Faulty: []string{"member1"}},
+	}
+	pacer.Assessed = now.Add(-time.Minute)
+	text := show(t, func(v View) {
+		v.Overview(Overview{
+			Pacer: pacer,
+			Failovers: []Failover{
+				{Cluster: "member1", EpisodeStatus: evacuating()},
+				{Cluster: "member2", Unanswered: "no answer"},
+			},
+			Kept:   []Kept{{Binding: "shop/cart", Cluster: "member3", Reason: failover.TaskReasonKept, Owner: "m"}},
+			Unread: []string{"something"},
+		})
+	})
+	require.Contains(t, text, "Fleet: normal, 0.5 evictions/s, 1 of 6 clusters faulty (member1): FleetHealthy, as of 1m0s ago")
+	require.Regexp(t, `(?m)^member1 +Evacuating +2 +1m30s +1 +2 +1 +1 +1 +ConditionsMatch$`, text)
+	require.Regexp(t, `(?m)^member2 +\?.*no answer$`, text)
+	require.Regexp(t, `(?m)^shop/cart +member3 +LifeboatKept +m$`, text)
+	require.Contains(t, text, "Not read: something")
+	require.NotContains(t, text, "\x1b", "no colours but on a terminal")
+}
+
+func TestAHaltSaysHowToEndIt(t *testing.T) {
+	pacer := &workflows.PacerStatus{}
+	pacer.Pace.Tier = failover.TierHalted
+	pacer.Orders.Halted = &workflows.Order{Who: "ada", Reason: "checking"}
+	text := show(t, func(v View) { v.Overview(Overview{Pacer: pacer}) })
+	require.Contains(t, text, "Halted by ada: checking. To go on: lifeboat resume fleet")
+	require.Contains(t, text, "No cluster is failing over.")
+}
+
+func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing.T) {
+	text := show(t, func(v View) {
+		v.Failover(Failover{Cluster: "member1", WorkflowID: "cluster-failover/member1", Link: "http://ui/x", EpisodeStatus: evacuating()})
+	})
+	for _, want := range []string{
+		"cluster-failover/member1", "http://ui/x", "Ready False ClusterNotReachable", "1 done, 2 moving, 1 queued, 1 blocked",
+		"Outcomes  1 Migrated", "needs attention: Graceful", "AwaitingGrant", "NoTarget", "lifeboat pause member1",
+	} {
+		require.Contains(t, text, want)
+	}
+	require.Less(t, strings.Index(text, "shop/late"), strings.Index(text, "shop/fine"), "what needs attention comes first")
+}
+
+func TestAFailoverThatDoesNotAnswerSaysWhy(t *testing.T) {
+	text := show(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", Unanswered: "no worker"}) })
+	require.Contains(t, text, "No answer: no worker")
+}
+
+func TestOneFailoverAsJSONIsFlat(t *testing.T) {
+	encoded, err := json.Marshal(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: evacuating()})
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(encoded, &fields))
+	require.Equal(t, "member1", fields["cluster"])
+	require.Equal(t, "Evacuating", fields["phase"])
+	require.Len(t, fields["results"], 1)
+}
+
+func TestColoursAreForTerminals(t *testing.T) {
+	var out strings.Builder
+	View{Out: &out, Now: now, Colour: true}.Overview(Overview{Failovers: []Failover{{Cluster: "member1", EpisodeStatus: evacuating()}}})
+	require.Contains(t, out.String(), "\x1b[31mEvacuating")
+}
+
+// value answers a query.
+type value struct{ answer any }
+
+func (v value) HasValue() bool { return true }
+
+func (v value) Get(into any) error {
+	encoded, err := json.Marshal(v.answer)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(encoded, into)
+}
+
+// bindings is a Karmada with one page.
+type bindings struct {
+	all []failover.Binding
+	err error
+}
+
+func (b bindings) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
+	return activities.BindingPage{Bindings: b.all}, b.err
+}
+
+func running(ids ...string) *workflowservice.ListWorkflowExecutionsResponse {
+	list := &workflowservice.ListWorkflowExecutionsResponse{}
+	for _, id := range ids {
+		list.Executions = append(list.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{WorkflowId: id}})
+	}
+	return list
+}
+
+func TestTheOverviewAsksEachFailoverOfItsInstance(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).
+		Return(running("eu/cluster-failover/member1", "cluster-failover/other", "eu/cluster-failover/closed"), nil)
+	c.On("QueryWorkflow", mock.Anything, "eu/fleet-pacer", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
+	c.On("QueryWorkflow", mock.Anything, "eu/cluster-failover/member1", "", workflows.QueryStatus).Return(value{evacuating()}, nil)
+	c.On("QueryWorkflow", mock.Anything, "eu/cluster-failover/closed", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
+	kept := failover.Task{FromCluster: "member3", Producer: failover.Producer, Reason: failover.TaskReasonLeftToHuman, Message: "m"}
+	all, err := Source{Client: c, Instance: "eu", Bindings: bindings{all: []failover.Binding{
+		{Key: key("cart"), Tasks: []failover.Task{kept, {FromCluster: "x", Producer: "TaintManager", Reason: kept.Reason}}},
+	}}}.Overview(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all.Failovers, 1)
+	require.Equal(t, 2, all.Failovers[0].Round)
+	require.Equal(t, []Kept{{Binding: "shop/cart", Cluster: "member3", Reason: kept.Reason, Owner: "m"}}, all.Kept)
+	require.Equal(t, []string{"pacer: not running"}, all.Unread)
+}
+
+func TestWhatKarmadaDoesNotTellIsSaid(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(running(), nil)
+	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(value{workflows.PacerStatus{}}, nil)
+	all, err := Source{Client: c, Bindings: bindings{err: errors.New("no kubeconfig")}}.Overview(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"what was kept or left to a human: no kubeconfig"}, all.Unread)
+}
+
+func TestAClusterWithoutAFailoverIsNotFoundAndOneWithoutAnAnswerIsShown(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("QueryWorkflow", mock.Anything, "cluster-failover/none", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
+	c.On("QueryWorkflow", mock.Anything, "cluster-failover/mute", "", workflows.QueryStatus).Return(nil, serviceerror.NewDeadlineExceeded("late"))
+	_, err := Source{Client: c}.Failover(t.Context(), "none")
+	require.ErrorIs(t, err, ErrNotFound)
+	f, err := Source{Client: c}.Failover(t.Context(), "mute")
+	require.NoError(t, err)
+	require.Contains(t, f.Unanswered, "is a lifeboat-worker running?")
+}

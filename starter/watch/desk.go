@@ -1,0 +1,153 @@
+package watch
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// Post carries messages to workflows. It never blocks; what it cannot deliver now
+// it delivers later, the newest of each kind.
+type Post interface {
+	// Cluster tells a cluster's failover a fact; start starts it when it does not run.
+	Cluster(fact failover.ClusterFact, start bool)
+	// Changed tells a cluster's failover that a binding came, changed or went.
+	Changed(cluster string, fact failover.BindingFact)
+	// Owner tells the workflow that a hold task names.
+	Owner(owner string, fact failover.BindingFact)
+	// Adopt asks a cluster's failover, starting it if need be, to take over a task.
+	Adopt(cluster string, fact failover.BindingFact)
+	// Fleet tells the pacer, starting it if need be, that the fleet changed.
+	Fleet()
+}
+
+// Desk knows the latest of everything and says whom to tell what. Its methods are
+// safe for concurrent use.
+type Desk struct {
+	mu       sync.Mutex
+	post     Post
+	rules    []failover.Rule
+	clusters map[string]failover.Cluster
+	// held are the bindings with a task that somebody should be at work on.
+	held map[failover.BindingKey]sight
+	// missing are those of them whose owner did not run when it was told something.
+	missing map[failover.BindingKey]bool
+	// open are clusters whose failover runs, as far as is known.
+	open map[string]bool
+	// told is what each cluster's failover was told last, as a print.
+	told map[string]string
+	// resyncs counts, so that some look further than others.
+	resyncs int
+	// witness testifies to what facts say, nil when there is none.
+	witness *Witness
+	// checked is the last binding whose owner was asked about.
+	checked string
+}
+
+// NewDesk starts with nothing known.
+func NewDesk(post Post) *Desk {
+	return &Desk{
+		post:     post,
+		clusters: map[string]failover.Cluster{},
+		held:     map[failover.BindingKey]sight{},
+		missing:  map[failover.BindingKey]bool{},
+		open:     map[string]bool{},
+		told:     map[string]string{},
+	}
+}
+
+// RulesChanged replaces all rules: any cluster may match now.
+func (d *Desk) RulesChanged(rules []failover.Rule) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rules = rules
+	for _, name := range d.names() {
+		d.tell(name)
+	}
+}
+
+// ClusterChanged takes in a cluster as it is now; old is nil when it is new.
+func (d *Desk) ClusterChanged(old, current *failover.Cluster) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clusters[current.Name] = *current
+	if old == nil || d.suspected(*old) != d.suspected(*current) || old.Ready() != current.Ready() {
+		d.post.Fleet()
+	}
+	d.tell(current.Name)
+}
+
+// ClusterDeleted forgets a cluster and tells its failover, if it has one.
+func (d *Desk) ClusterDeleted(last *failover.Cluster) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.clusters, last.Name)
+	delete(d.told, last.Name)
+	d.post.Fleet()
+	if d.open[last.Name] {
+		d.post.Cluster(failover.ClusterFact{
+			Cluster: last.Name, UID: last.UID, ResourceVersion: last.ResourceVersion, Deleted: true,
+		}, false)
+	}
+}
+
+// Opened notes that a cluster's failover runs.
+func (d *Desk) Opened(cluster string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open[cluster] = true
+}
+
+// Closed notes that a cluster's failover does not run, and starts one where the
+// cluster still looks failed.
+func (d *Desk) Closed(cluster string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed(cluster)
+	d.tell(cluster)
+}
+
+func (d *Desk) closed(cluster string) {
+	delete(d.open, cluster)
+	delete(d.told, cluster)
+}
+
+func (d *Desk) names() []string {
+	names := make([]string, 0, len(d.clusters))
+	for name := range d.clusters {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// tell sends what is to be told of a cluster, unless its failover was told the
+// same before.
+func (d *Desk) tell(name string) {
+	c, known := d.clusters[name]
+	if !known {
+		return
+	}
+	start := d.suspected(c)
+	if !start && !d.open[name] {
+		return
+	}
+	fact := d.fact(c)
+	now := clusterPrint(c) + string(fact.Witness)
+	if d.told[name] == now {
+		return
+	}
+	d.told[name] = now
+	d.post.Cluster(fact, start)
+}
+
+// suspected tells whether a cluster needs a failover of its own. One that is opted
+// out needs none unless something of ours is left on it.
+func (d *Desk) suspected(c failover.Cluster) bool {
+	suspected, _ := failover.SuspectedWith(d.rules, c, d.witness.Says(c.Name))
+	if suspected && failover.OptedOut(c.Annotations) {
+		return c.CarriesOurs()
+	}
+	return suspected
+}

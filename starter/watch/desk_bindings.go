@@ -1,0 +1,126 @@
+package watch
+
+import (
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// BindingChanged takes in a binding as it is now, old being nil when it is new. It
+// tells the owners of its hold tasks, and the failovers of the clusters that it is
+// or was on.
+func (d *Desk) BindingChanged(old, current *failover.Binding) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := sightOf(current)
+	if len(now.worked()) > 0 {
+		d.held[current.Key] = now
+	} else {
+		d.letGo(current.Key)
+	}
+	d.tellOwners(now)
+	var before sight
+	if old != nil {
+		before = sightOf(old)
+	}
+	if old == nil || before.print != now.print {
+		d.tellQueues(before, now)
+	}
+}
+
+// BindingDeleted forgets a binding and tells everyone who had to do with it.
+func (d *Desk) BindingDeleted(last *failover.Binding) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.letGo(last.Key)
+	gone := sightOf(last)
+	gone.fact.Deleted = true
+	d.tellOwners(gone)
+	d.tellQueues(gone, gone)
+}
+
+func (d *Desk) letGo(key failover.BindingKey) {
+	delete(d.held, key)
+	delete(d.missing, key)
+}
+
+func (d *Desk) tellOwners(s sight) {
+	for _, h := range s.worked() {
+		if h.owner != "" && !h.parent { // a resync finds the others
+			d.post.Owner(h.owner, s.fact)
+		}
+	}
+}
+
+// tellQueues tells the failovers of the clusters that the binding is or was on,
+// but not one that has just taken it off itself: its migration is told.
+func (d *Desk) tellQueues(before, now sight) {
+	clusters := slices.Concat(before.targets, now.targets)
+	slices.Sort(clusters)
+	for _, cluster := range slices.Compact(clusters) {
+		if d.open[cluster] && (!now.workedFor(cluster) || now.fact.Deleted) {
+			d.post.Changed(cluster, now.fact)
+		}
+	}
+}
+
+// OwnerMissing notes that the owner of a hold task did not run when it was to be
+// told something. Often its task is just gone; the next resync looks again.
+func (d *Desk) OwnerMissing(key failover.BindingKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, known := d.held[key]; known {
+		d.missing[key] = true
+	}
+}
+
+// toLookAfter are held bindings whose owners are to be asked about: first those
+// missed already, then the next ones after where the last round ended.
+func (d *Desk) toLookAfter(limit int) []sight {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var missed, rest []sight
+	for key, s := range d.held {
+		if d.missing[key] {
+			missed = append(missed, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	clear(d.missing)
+	sortSights(missed)
+	sortSights(rest)
+	at, _ := slices.BinarySearchFunc(rest, d.checked, func(s sight, key string) int {
+		if s.fact.Key.String() > key {
+			return 1
+		}
+		return -1
+	})
+	round := slices.Concat(missed, rest[at:], rest[:at])
+	if len(round) > limit {
+		round = round[:limit]
+	}
+	if len(round) > len(missed) {
+		d.checked = round[len(round)-1].fact.Key.String()
+	}
+	return round
+}
+
+func sortSights(sights []sight) {
+	slices.SortFunc(sights, func(a, b sight) int {
+		if a.fact.Key.String() < b.fact.Key.String() {
+			return -1
+		}
+		return 1
+	})
+}
+
+// orphaned asks for adoption if the task still stands as it was seen.
+func (d *Desk) orphaned(seen sight, h hold) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, known := d.held[seen.fact.Key]
+	if known && slices.Contains(now.holds, h) {
+		d.post.Adopt(h.cluster, now.fact)
+	}
+}

@@ -1,0 +1,302 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// recorder is a Post that writes down what it is given.
+type recorder struct{ said []string }
+
+func (r *recorder) say(format string, args ...any) {
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Cluster(f failover.ClusterFact, start bool) {
+	verb := "tell"
+	if start {
+		verb = "start"
+	}
+	if f.Deleted {
+		verb += " deleted"
+	}
+	r.say("%s %s@%s", verb, f.Cluster, f.ResourceVersion)
+}
+
+func (r *recorder) Changed(cluster string, f failover.BindingFact) {
+	r.say("changed %s: %s", cluster, factText(f))
+}
+
+func (r *recorder) Owner(owner string, f failover.BindingFact) {
+	r.say("owner %s: %s", owner, factText(f))
+}
+
+func (r *recorder) Adopt(cluster string, f failover.BindingFact) {
+	r.say("adopt %s: %s", cluster, factText(f))
+}
+func (r *recorder) Fleet() { r.say("fleet") }
+
+func factText(f failover.BindingFact) string {
+	text := f.Key.String() + "@" + f.ResourceVersion
+	if f.Deleted {
+		text += " deleted"
+	}
+	return text
+}
+
+// heard returns what was said since it was last asked.
+func (r *recorder) heard() []string {
+	said := r.said
+	r.said = nil
+	return said
+}
+
+// runs is who runs; nil means that Temporal does not answer.
+type runs map[string]bool
+
+func (r runs) Running(_ context.Context, id string) (bool, error) {
+	if r == nil {
+		return false, errors.New("no answer")
+	}
+	return r[id], nil
+}
+
+func notReady() failover.Rule {
+	return failover.Rule{
+		Name: "not-ready",
+		MatchConditions: []failover.MatchCondition{{
+			ConditionType: failover.ConditionReady, Operator: failover.OperatorNotIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue},
+		}},
+		Taints: []failover.RuleTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}},
+	}
+}
+
+func cluster(name, version string, ready corev1.ConditionStatus) *failover.Cluster {
+	return &failover.Cluster{
+		Name: name, UID: "uid", ResourceVersion: version,
+		Conditions: []failover.Condition{{Type: failover.ConditionReady, Status: ready}},
+	}
+}
+
+func newScene() (*recorder, *Desk) {
+	post := &recorder{}
+	desk := NewDesk(post)
+	desk.RulesChanged([]failover.Rule{notReady()})
+	return post, desk
+}
+
+func TestAClusterThatLooksFailedIsStartedAndAHealthyOneIsLeftAlone(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionTrue))
+	require.Equal(t, []string{"fleet"}, post.heard())
+	desk.ClusterChanged(cluster("a", "1", corev1.ConditionTrue), cluster("a", "2", corev1.ConditionFalse))
+	require.Equal(t, []string{"fleet", "start a@2"}, post.heard())
+}
+
+func TestAHeartbeatWakesNobody(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	post.heard()
+	desk.ClusterChanged(cluster("a", "1", corev1.ConditionFalse), cluster("a", "2", corev1.ConditionFalse))
+	require.Empty(t, post.heard())
+}
+
+func TestARunningFailoverHearsThatItsClusterIsWell(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	desk.Opened("a")
+	post.heard()
+	desk.ClusterChanged(cluster("a", "1", corev1.ConditionFalse), cluster("a", "2", corev1.ConditionTrue))
+	require.Equal(t, []string{"fleet", "tell a@2"}, post.heard())
+}
+
+func TestAClosedFailoverIsStartedAgainWhileItsClusterLooksFailed(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	desk.Opened("a")
+	post.heard()
+	desk.Closed("a")
+	require.Equal(t, []string{"start a@1"}, post.heard())
+}
+
+func TestANewRuleMayMakeAClusterSuspect(t *testing.T) {
+	post := &recorder{}
+	desk := NewDesk(post)
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	require.Equal(t, []string{"fleet"}, post.heard())
+	desk.RulesChanged([]failover.Rule{notReady()})
+	require.Equal(t, []string{"start a@1"}, post.heard())
+}
+
+// Rules: R4.3-2.
+func TestAnOptedOutClusterIsStartedOnlyForWhatIsOursOnIt(t *testing.T) {
+	post, desk := newScene()
+	c := cluster("a", "1", corev1.ConditionFalse)
+	c.Annotations = map[string]string{failover.AnnotationEnabled: "false"}
+	desk.ClusterChanged(nil, c)
+	require.Equal(t, []string{"fleet"}, post.heard())
+	ours := *c
+	ours.ResourceVersion, ours.Added = "2", []failover.AddedTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}}
+	desk.ClusterChanged(c, &ours)
+	require.Contains(t, post.heard(), "start a@2")
+}
+
+func TestADeletedClustersFailoverIsTold(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	desk.Opened("a")
+	post.heard()
+	desk.ClusterDeleted(cluster("a", "2", corev1.ConditionFalse))
+	require.Equal(t, []string{"fleet", "tell deleted a@2"}, post.heard())
+}
+
+func binding(version string, targets []string, tasks ...failover.Task) *failover.Binding {
+	b := &failover.Binding{
+		Key: failover.BindingKey{Namespace: "shop", Name: "cart"}, UID: "b", ResourceVersion: version, Tasks: tasks,
+	}
+	// Any write to spec moves the generation; here each version is one.
+	b.Generation = int64(version[0])
+	for _, target := range targets {
+		b.Clusters = append(b.Clusters, failover.TargetCluster{Name: target})
+	}
+	return b
+}
+
+func task(from, owner, reason string) failover.Task {
+	return failover.Task{FromCluster: from, Producer: failover.Producer, Message: owner, Reason: reason}
+}
+
+func TestTheOwnerOfAHoldTaskHearsEveryChangeOfItsBinding(t *testing.T) {
+	post, desk := newScene()
+	held := task("a", "migration", failover.TaskReason)
+	desk.BindingChanged(nil, binding("1", []string{"b"}, held))
+	desk.BindingChanged(binding("1", []string{"b"}, held), binding("2", []string{"b"}, held))
+	desk.BindingDeleted(binding("2", []string{"b"}, held))
+	require.Equal(t, []string{
+		"owner migration: shop/cart@1", "owner migration: shop/cart@2", "owner migration: shop/cart@2 deleted",
+	}, post.heard())
+}
+
+// Rules: R4.9-49.
+func TestTasksOfOthersAndThoseLeftToAHumanAreNobodysBusiness(t *testing.T) {
+	post, desk := newScene()
+	others := failover.Task{FromCluster: "a", Producer: "TaintManager", Message: "x"}
+	desk.BindingChanged(nil, binding("1", nil, others, task("b", "m", failover.TaskReasonKept), task("c", "m", failover.TaskReasonLeftToHuman)))
+	require.Empty(t, post.heard())
+	require.NoError(t, desk.Resync(t.Context(), runs{"fleet-pacer": true}, ""))
+	require.Empty(t, post.heard())
+}
+
+func TestABindingThatComesOrGoesIsToldToTheOpenFailoversOfItsClusters(t *testing.T) {
+	post, desk := newScene()
+	desk.Opened("a")
+	desk.BindingChanged(nil, binding("1", []string{"a", "b"}))
+	desk.BindingChanged(binding("1", []string{"a", "b"}), binding("2", []string{"b"}))
+	desk.BindingChanged(binding("2", []string{"b"}), binding("3", []string{"b"}))
+	require.Equal(t, []string{"changed a: shop/cart@1", "changed a: shop/cart@2"}, post.heard())
+}
+
+func TestAStatusChangeIsNoNewsForTheQueue(t *testing.T) {
+	post, desk := newScene()
+	desk.Opened("a")
+	before, after := binding("1", []string{"a"}), binding("1", []string{"a"})
+	after.ResourceVersion = "2"
+	after.Status.Aggregated = []failover.AggregatedItem{{Cluster: "a", Health: failover.HealthHealthy}}
+	desk.BindingChanged(before, after)
+	require.Empty(t, post.heard())
+}
+
+func TestOurOwnEvictionIsToldToItsMigrationAlone(t *testing.T) {
+	post, desk := newScene()
+	desk.Opened("a")
+	desk.BindingChanged(binding("1", []string{"a"}), binding("2", nil, task("a", "migration", failover.TaskReason)))
+	require.Equal(t, []string{"owner migration: shop/cart@2"}, post.heard())
+}
+
+func TestAResyncStartsThePacerAndWhoeverShouldRun(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	desk.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
+	post.heard()
+	require.NoError(t, desk.Resync(t.Context(), runs{}, ""))
+	require.Equal(t, []string{"fleet", "start a@1"}, post.heard())
+
+	running := runs{"fleet-pacer": true, "cluster-failover/a": true}
+	require.NoError(t, desk.Resync(t.Context(), running, ""))
+	require.Empty(t, post.heard(), "everybody runs and knows")
+}
+
+func TestTheFirstResyncFindsFailoversThatOthersStarted(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionTrue))
+	post.heard()
+	require.NoError(t, desk.Resync(t.Context(), runs{"eu/fleet-pacer": true, "eu/cluster-failover/a": true}, "eu"))
+	require.Equal(t, []string{"tell a@1"}, post.heard())
+}
+
+func TestAResyncThatCannotAskSaysSo(t *testing.T) {
+	_, desk := newScene()
+	require.ErrorContains(t, desk.Resync(t.Context(), runs(nil), ""), "no answer")
+}
+
+// Rules: R4.9-46, R4.9-47.
+func TestATaskWhoseOwnerDoesNotRunIsAdopted(t *testing.T) {
+	post, desk := newScene()
+	desk.BindingChanged(nil, binding("1", []string{"b"}, task("a", "migration", failover.TaskReason)))
+	desk.BindingChanged(nil, &failover.Binding{
+		Key: failover.BindingKey{Name: "role"}, ResourceVersion: "1", Tasks: []failover.Task{task("a", "", failover.TaskReason)},
+	})
+	post.heard()
+	require.NoError(t, desk.Resync(t.Context(), runs{"fleet-pacer": true, "migration": true}, ""))
+	require.Equal(t, []string{"adopt a: -/role@1"}, post.heard(), "without a name nobody owns it")
+	require.NoError(t, desk.Resync(t.Context(), runs{"fleet-pacer": true}, ""))
+	require.ElementsMatch(t, []string{"adopt a: -/role@1", "adopt a: shop/cart@1"}, post.heard())
+}
+
+func TestAMigrationThatHasJustEndedIsNotAdopted(t *testing.T) {
+	post, desk := newScene()
+	held := binding("1", []string{"b"}, task("a", "migration", failover.TaskReason))
+	desk.BindingChanged(nil, held)
+	desk.OwnerMissing(held.Key)
+	desk.BindingChanged(held, binding("2", []string{"b"})) // released
+	post.heard()
+	require.NoError(t, desk.Resync(t.Context(), runs{"fleet-pacer": true}, ""))
+	require.Empty(t, post.heard())
+}
+
+func TestLookingAfterOwnersGoesRoundAndBeginsWithThoseMissed(t *testing.T) {
+	_, desk := newScene()
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		desk.BindingChanged(nil, &failover.Binding{
+			Key: failover.BindingKey{Namespace: "n", Name: name}, Tasks: []failover.Task{task("x", "m-"+name, failover.TaskReason)},
+		})
+	}
+	names := func() string {
+		text := ""
+		for _, s := range desk.toLookAfter(2) {
+			text += s.fact.Key.Name
+		}
+		return text
+	}
+	require.Equal(t, "ab", names())
+	require.Equal(t, "cd", names())
+	desk.OwnerMissing(failover.BindingKey{Namespace: "n", Name: "b"})
+	require.Equal(t, "be", names())
+	require.Equal(t, "ab", names())
+}
+
+func TestRuleMatchesNameTheClustersThatMatchNow(t *testing.T) {
+	_, desk := newScene()
+	desk.ClusterChanged(nil, cluster("b", "1", corev1.ConditionFalse))
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	desk.ClusterChanged(nil, cluster("c", "1", corev1.ConditionTrue))
+	matches := desk.RuleMatches()
+	require.Len(t, matches, 1)
+	require.Equal(t, []string{"a", "b"}, matches[0].Clusters)
+}

@@ -1,0 +1,77 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// witnessRefresh is how often a word that has not changed is told again where a rule
+// waits for it: a failover believes no older one than three times this.
+const witnessRefresh = time.Minute
+
+// Hear lets a witness testify: from now on its word goes with every fact.
+func (d *Desk) Hear(w *Witness) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.witness = w
+}
+
+// Testified tells the failovers what the witness says now. Where nothing changed
+// nobody is told, unless it is time to say it again.
+func (d *Desk) Testified(again bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range d.names() {
+		if again && d.open[name] && d.awaited(name) {
+			delete(d.told, name)
+		}
+		d.tell(name)
+	}
+}
+
+// awaited tells whether a rule that aims at a cluster requires the witness.
+func (d *Desk) awaited(name string) bool {
+	for _, r := range d.rules {
+		if selected, err := r.TargetClusters.Selects(d.clusters[name]); r.RequireWitness && err == nil && selected {
+			return true
+		}
+	}
+	return false
+}
+
+// fact is what is told of a cluster, the witness's word included.
+func (d *Desk) fact(c failover.Cluster) failover.ClusterFact {
+	return failover.FactOf(c).Testified(d.witness.Says(c.Name))
+}
+
+// fleet are all clusters as last seen.
+func (d *Desk) fleet() []failover.Cluster {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make([]failover.Cluster, 0, len(d.clusters))
+	for _, name := range d.names() {
+		all = append(all, d.clusters[name])
+	}
+	return all
+}
+
+// testify probes the fleet until ctx ends.
+func (w *Watcher) testify(ctx context.Context, desk *Desk) {
+	ticker := time.NewTicker(w.Witness.cfg.Interval)
+	defer ticker.Stop()
+	var told time.Time
+	for ctx.Err() == nil {
+		w.Witness.Round(ctx, desk.fleet())
+		again := time.Since(told) >= witnessRefresh
+		if again {
+			told = time.Now()
+		}
+		desk.Testified(again)
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package watch
+
+import (
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// item is one fact that a workflow is to be told.
+type item struct {
+	key     string
+	cluster failover.ClusterFact
+	binding failover.BindingFact
+	start   bool // start the workflow when it does not run
+}
+
+// mail is what one workflow is still to be told under one signal, oldest first.
+type mail struct {
+	items []item
+	// newest replaces an item by a newer one with the same key; otherwise all are kept.
+	newest bool
+	// most is how many wait; the oldest go first, for a newer one says more and every
+	// decision re-reads anyway. 0 is no bound.
+	most int
+	// batch is how many go into one signal.
+	batch int
+}
+
+func (m *mail) empty() bool { return len(m.items) == 0 }
+
+func (m *mail) add(i item) {
+	if m.newest {
+		m.items = slices.DeleteFunc(m.items, func(old item) bool { return old.key == i.key })
+	}
+	m.items = append(m.items, i)
+	m.bound()
+}
+
+// take removes what goes into the next signal.
+func (m *mail) take() []item {
+	n := min(max(m.batch, 1), len(m.items))
+	taken := slices.Clone(m.items[:n])
+	m.items = slices.Delete(m.items, 0, n)
+	return taken
+}
+
+// putBack returns what was not delivered; what came meanwhile is newer.
+func (m *mail) putBack(items []item) {
+	if m.newest {
+		items = slices.DeleteFunc(items, func(old item) bool {
+			return slices.ContainsFunc(m.items, func(i item) bool { return i.key == old.key })
+		})
+	}
+	m.items = slices.Concat(items, m.items)
+	m.bound()
+}
+
+func (m *mail) bound() {
+	if m.most > 0 && len(m.items) > m.most {
+		m.items = slices.Delete(m.items, 0, len(m.items)-m.most)
+	}
+}
+
+// starts tells whether any of the items may start the workflow.
+func starts(items []item) bool {
+	return slices.ContainsFunc(items, func(i item) bool { return i.start })
+}
+
+func bindingsOf(items []item) []failover.BindingFact {
+	facts := make([]failover.BindingFact, len(items))
+	for n, i := range items {
+		facts[n] = i.binding
+	}
+	return facts
+}

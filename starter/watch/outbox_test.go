@@ -1,0 +1,241 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// line is a Sender that writes down what it delivers, and Temporal's end of it.
+type line struct {
+	mu      sync.Mutex
+	begun   time.Time
+	fail    error
+	running map[string]bool
+	sent    []string
+
+	opened, closed []string
+	missing        []failover.BindingKey
+}
+
+func (l *line) Signal(_ context.Context, id, signal string, arg any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.fail != nil:
+		return l.fail
+	case !l.running[id]:
+		return ErrNotRunning
+	}
+	l.note("signal", id, signal, arg)
+	return nil
+}
+
+func (l *line) SignalWithStart(_ context.Context, start Start, signal string, arg any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fail != nil {
+		return l.fail
+	}
+	l.running[start.WorkflowID] = true
+	l.note("start", start.WorkflowID, signal, arg)
+	return nil
+}
+
+func (l *line) note(verb, id, signal string, arg any) {
+	about := ""
+	switch m := arg.(type) {
+	case workflows.ClusterObserved:
+		about = m.Fact.ResourceVersion
+	case workflows.BindingsChanged:
+		about = fmt.Sprint(len(m.Bindings), "@", m.Bindings[0].ResourceVersion)
+	case workflows.Adopt:
+		about = fmt.Sprint(m.Cluster, len(m.Bindings))
+	case failover.BindingFact:
+		about = m.ResourceVersion
+	}
+	l.sent = append(l.sent, fmt.Sprintf("%s %s %s %s %s", time.Since(l.begun).Round(100*time.Millisecond), verb, id, signal, about))
+}
+
+func (l *line) lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sent := l.sent
+	l.sent = nil
+	return sent
+}
+
+func (l *line) setFail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail = err
+}
+
+func (l *line) Opened(c string) { l.mu.Lock(); defer l.mu.Unlock(); l.opened = append(l.opened, c) }
+func (l *line) Closed(c string) { l.mu.Lock(); defer l.mu.Unlock(); l.closed = append(l.closed, c) }
+
+func (l *line) OwnerMissing(key failover.BindingKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.missing = append(l.missing, key)
+}
+
+type uncounted struct{}
+
+func (uncounted) Signal(_, _ string) {}
+
+// inBubble runs an outbox in virtual time, then stops it.
+func inBubble(t *testing.T, story func(o *Outbox, l *line)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{begun: time.Now(), running: map[string]bool{}}
+		o := &Outbox{Sender: l, Counter: uncounted{}, Log: slog.New(slog.DiscardHandler), Coalesce: time.Second}
+		o.Open(l)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); o.Run(ctx) }()
+		story(o, l)
+		stop()
+		<-done
+	})
+}
+
+// pass lets virtual time go by.
+func pass(d time.Duration) {
+	timer := time.NewTimer(d)
+	<-timer.C
+	synctest.Wait()
+}
+
+func fact(version string) failover.BindingFact {
+	return failover.BindingFact{Key: failover.BindingKey{Namespace: "shop", Name: "cart"}, ResourceVersion: version}
+}
+
+func TestASuspectIsStartedAtOnceAndReportedOpen(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		o.Cluster(failover.ClusterFact{Cluster: "a", ResourceVersion: "1"}, true)
+		synctest.Wait()
+		require.Equal(t, []string{"0s start cluster-failover/a cluster-observed 1"}, l.lines())
+		require.Equal(t, []string{"a"}, l.opened)
+	})
+}
+
+func TestEverySightOfAClusterIsToldInOrder(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		for _, version := range []string{"1", "2", "3"} {
+			o.Cluster(failover.ClusterFact{Cluster: "a", ResourceVersion: version}, true)
+		}
+		synctest.Wait()
+		require.Equal(t, []string{
+			"0s start cluster-failover/a cluster-observed 1",
+			"0s start cluster-failover/a cluster-observed 2",
+			"0s start cluster-failover/a cluster-observed 3",
+		}, l.lines())
+	})
+}
+
+func TestChangesOfBindingsAreCoalescedToTheNewest(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		l.running["cluster-failover/a"] = true
+		o.Changed("a", fact("1"))
+		synctest.Wait()
+		o.Changed("a", fact("2"))
+		o.Changed("a", fact("3"))
+		pass(5 * time.Second)
+		require.Equal(t, []string{
+			"0s signal cluster-failover/a bindings-changed 1@1",
+			"1s signal cluster-failover/a bindings-changed 1@3",
+		}, l.lines())
+	})
+}
+
+func TestABigChangeIsSplitIntoSignalsOfBoundedSize(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		l.running["cluster-failover/a"] = true
+		for n := range bindingsPerSignal + 1 {
+			f := fact("1")
+			f.Key.Name = fmt.Sprintf("app-%04d", n)
+			o.Changed("a", f)
+		}
+		pass(5 * time.Second)
+		total := 0
+		for _, sent := range l.lines() {
+			var n int
+			_, err := fmt.Sscanf(sent[len("0s signal cluster-failover/a bindings-changed "):], "%d@", &n)
+			require.NoError(t, err, sent)
+			require.LessOrEqual(t, n, bindingsPerSignal)
+			total += n
+		}
+		require.Equal(t, bindingsPerSignal+1, total)
+	})
+}
+
+func TestAnOutageIsWaitedOutAndTheNewestIsTold(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		l.running["m"] = true
+		l.setFail(errors.New("away"))
+		o.Owner("m", fact("1"))
+		o.Fleet()
+		pass(10 * time.Second)
+		o.Owner("m", fact("2"))
+		require.Empty(t, l.lines())
+		l.setFail(nil)
+		pass(time.Minute)
+		lines := l.lines()
+		require.Len(t, lines, 2)
+		require.Contains(t, fmt.Sprint(lines), "signal m binding-observed 2")
+		require.Contains(t, fmt.Sprint(lines), "start fleet-pacer fleet-observed")
+	})
+}
+
+func TestWhoeverDoesNotRunIsReported(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		o.Owner("m", fact("1"))
+		o.Changed("a", fact("1"))
+		o.Cluster(failover.ClusterFact{Cluster: "b"}, false)
+		synctest.Wait()
+		require.Empty(t, l.lines())
+		require.Equal(t, []failover.BindingKey{fact("1").Key}, l.missing)
+		require.ElementsMatch(t, []string{"a", "b"}, l.closed)
+	})
+}
+
+func TestAnAdoptionStartsTheFailover(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		o.Adopt("a", fact("1"))
+		o.Adopt("a", fact("2"))
+		synctest.Wait()
+		require.Equal(t, []string{"0s start cluster-failover/a adopt a1"}, l.lines())
+	})
+}
+
+func TestWhatIsToldLeavesNothingBehind(t *testing.T) {
+	inBubble(t, func(o *Outbox, l *line) {
+		l.running["m"] = true
+		o.Owner("m", fact("1"))
+		pass(5 * time.Second)
+		o.Fleet()
+		pass(5 * time.Second)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		require.NotContains(t, o.boxes, "m\x00"+workflows.SignalBindingObserved)
+	})
+}
+
+func TestSightsOfOneClusterAreBoundedDuringAnOutage(t *testing.T) {
+	m := mail{most: factsPerBox}
+	for n := range factsPerBox + 5 {
+		m.add(item{cluster: failover.ClusterFact{ResourceVersion: fmt.Sprint(n)}})
+	}
+	require.Len(t, m.items, factsPerBox)
+	require.Equal(t, "5", m.take()[0].cluster.ResourceVersion, "the oldest go first")
+}

@@ -1,0 +1,113 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+)
+
+// RuleMatch is a rule and the clusters whose conditions match it now.
+type RuleMatch struct {
+	Rule     failover.Rule
+	Clusters []string
+}
+
+// RuleMatches are all rules and whom they match, by name.
+func (d *Desk) RuleMatches() []RuleMatch {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	matches := make([]RuleMatch, 0, len(d.rules))
+	for _, rule := range d.rules {
+		m := RuleMatch{Rule: rule}
+		for _, name := range d.names() {
+			c := d.clusters[name]
+			seen := failover.Observe([]failover.Rule{rule}, c, d.fact(c))
+			if slices.ContainsFunc(seen, func(o failover.RuleObservation) bool { return o.Match == failover.Matches }) {
+				m.Clusters = append(m.Clusters, name)
+			}
+		}
+		matches = append(matches, m)
+	}
+	return matches
+}
+
+// Reports tells Karmada's users what is wrong with their objects: in the log
+// always, in Karmada only where writing is allowed.
+type Reports interface {
+	MalformedCluster(c *failover.Cluster)
+	MalformedBinding(b *failover.Binding)
+	// Rules writes what is new about the rules' status.
+	Rules(ctx context.Context, matches []RuleMatch)
+}
+
+// RuleStatusWriter writes the status of a rule where it says something new.
+type RuleStatusWriter interface {
+	UpdateRuleStatus(ctx context.Context, s k8sadapter.RuleStatus) error
+}
+
+// KarmadaReports implements Reports.
+type KarmadaReports struct {
+	// Events and Status are nil in observe: then nothing is written.
+	Events activities.EventRecorder
+	Status RuleStatusWriter
+	Log    *slog.Logger
+
+	refused map[string]string // rule -> why, as last logged
+}
+
+// MalformedCluster implements Reports.
+func (r *KarmadaReports) MalformedCluster(c *failover.Cluster) {
+	if c.Malformed == "" {
+		r.Log.Warn("cannot read soft taints of a cluster", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.SoftMalformed)
+		r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: c.SoftMalformed})
+		return
+	}
+	r.Log.Warn("cannot read a cluster, it is left alone", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.Malformed)
+	r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: c.Malformed})
+}
+
+// MalformedBinding implements Reports.
+func (r *KarmadaReports) MalformedBinding(b *failover.Binding) {
+	r.Log.Warn("cannot read a binding, it is left alone", telemetry.KeyBinding, b.Key.String(), telemetry.KeyReason, b.Malformed)
+	r.record(activities.Event{Binding: &b.Key, UID: b.UID, Message: b.Malformed})
+}
+
+func (r *KarmadaReports) record(e activities.Event) {
+	if r.Events == nil {
+		return
+	}
+	e.Warning, e.Reason = true, string(failover.ReasonMalformed)
+	e.Message = "Lifeboat leaves alone what it cannot read of this object: " + e.Message
+	r.Events.Record(context.Background(), e)
+}
+
+// Rules implements Reports.
+func (r *KarmadaReports) Rules(ctx context.Context, matches []RuleMatch) {
+	standing := map[string]string{}
+	for _, m := range matches {
+		if m.Rule.Malformed != "" {
+			standing[m.Rule.Name] = m.Rule.Malformed
+			if r.refused[m.Rule.Name] != m.Rule.Malformed {
+				r.Log.WarnContext(ctx, "refused a rule", "rule", m.Rule.Name, telemetry.KeyReason, m.Rule.Malformed)
+			}
+		}
+		r.writeStatus(ctx, m)
+	}
+	r.refused = standing
+}
+
+func (r *KarmadaReports) writeStatus(ctx context.Context, m RuleMatch) {
+	if r.Status == nil || m.Rule.Policy { // Karmada's kind has no status
+		return
+	}
+	err := r.Status.UpdateRuleStatus(ctx, k8sadapter.RuleStatus{Rule: m.Rule, MatchedClusters: m.Clusters})
+	if err != nil && !errors.Is(err, failover.ErrConflict) && !errors.Is(err, failover.ErrGone) && ctx.Err() == nil {
+		r.Log.WarnContext(ctx, "could not write the status of a ClusterTaintRule", "rule", m.Rule.Name, telemetry.KeyError, err)
+	}
+}

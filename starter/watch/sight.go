@@ -1,0 +1,105 @@
+package watch
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// clusterPrint is what of a cluster anybody reacts to, as a text to compare.
+// Heartbeats and capacity are not in it: they change all the time.
+func clusterPrint(c failover.Cluster) string {
+	return encode(struct {
+		UID        types.UID
+		Deleting   bool
+		Conditions []failover.FactCondition
+		Taints     []corev1.Taint
+		Added      []failover.AddedTaint
+		Stopped    *failover.StoppedBy
+		Drain      *failover.Drain
+		Enabled    string
+		Labels     map[string]string
+		Place      []string
+		Malformed  []string
+	}{
+		c.UID, c.Deleting, failover.FactOf(c).Conditions, c.Taints, c.Added, c.Stopped, c.Drain,
+		c.Annotations[failover.AnnotationEnabled], c.Labels, append([]string{c.Provider, c.Region}, c.Zones...),
+		[]string{c.Malformed, c.SoftMalformed},
+	})
+}
+
+// bindingPrint is what of a binding its cluster's queue reacts to. Scheduling and
+// health are not in it: they are for the owner of its hold task.
+func bindingPrint(b *failover.Binding) string {
+	return encode(struct {
+		UID        types.UID
+		Generation int64
+		Deleting   bool
+		Enabled    string
+		Purge      string
+	}{
+		b.UID, b.Generation, b.Deleting,
+		b.Annotations[failover.AnnotationEnabled], b.Annotations[failover.AnnotationPurgeMode],
+	})
+}
+
+func encode(v any) string {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return "" // not of these types
+	}
+	return string(encoded)
+}
+
+// hold is a hold task of ours.
+type hold struct {
+	cluster string
+	owner   string
+	// free tasks were kept or left to a human: nobody owns them.
+	free bool
+	// parent: it holds a dependent, or bans its cluster; its changes are nothing to it.
+	parent bool
+}
+
+// sight is what the desk reads of a binding.
+type sight struct {
+	fact    failover.BindingFact
+	print   string
+	targets []string
+	holds   []hold
+}
+
+// worked are the holds that somebody should be at work on.
+func (s sight) worked() []hold {
+	return slices.DeleteFunc(slices.Clone(s.holds), func(h hold) bool { return h.free })
+}
+
+// workedFor tells whether somebody should be at work on moving it off a cluster.
+func (s sight) workedFor(cluster string) bool {
+	return slices.ContainsFunc(s.holds, func(h hold) bool { return h.cluster == cluster && !h.free && !h.parent })
+}
+
+func sightOf(b *failover.Binding) sight {
+	s := sight{
+		fact:  failover.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion},
+		print: bindingPrint(b),
+	}
+	for _, target := range b.Clusters {
+		s.targets = append(s.targets, target.Name)
+	}
+	for _, task := range b.Tasks {
+		if task.Ours() {
+			free := task.Reason == failover.TaskReasonKept || task.Reason == failover.TaskReasonLeftToHuman
+			if owner := task.Owner(); owner != "" || !task.ForDependent() {
+				s.holds = append(s.holds, hold{cluster: task.FromCluster, owner: owner, free: free, parent: task.Bans()})
+			}
+			for _, holder := range task.Others() {
+				s.holds = append(s.holds, hold{cluster: task.FromCluster, owner: holder, free: free, parent: true})
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,146 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+)
+
+// Karmada is what is watched.
+type Karmada interface {
+	// Run follows Karmada and calls the handlers that it was made with, until ctx ends.
+	Run(ctx context.Context) error
+	// HasSynced tells that everything has been seen once.
+	HasSynced() bool
+}
+
+// Watcher watches for one term of leadership.
+type Watcher struct {
+	// Follow prepares following Karmada with handlers.
+	Follow func(k8sadapter.Handlers) Karmada
+	// Reports tells Karmada's users what is wrong with their objects.
+	Reports Reports
+	// Witness probes members besides, nil when it is off.
+	Witness  *Witness
+	Outbox   *Outbox
+	Owners   Owners
+	Instance string
+	Resync   time.Duration
+	// OnDeletion says what a deletion timestamp on a cluster means.
+	OnDeletion failover.DeletionPolicy
+	Metrics    *telemetry.StarterMetrics
+	Log        *slog.Logger
+
+	synced atomic.Bool
+}
+
+// syncPoll is how often a new watch asks whether it has seen everything.
+const syncPoll = 100 * time.Millisecond
+
+// Run watches until ctx ends, and returns when nothing is under way any more.
+func (w *Watcher) Run(ctx context.Context) {
+	desk := NewDesk(w.Outbox)
+	w.Outbox.Open(desk)
+	karmada := w.Follow(w.handlers(desk))
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer w.synced.Store(false)
+	w.Metrics.Leader(true)
+	defer w.Metrics.Leader(false)
+	running.Go(func() { w.Outbox.Run(ctx) })
+	running.Go(func() {
+		if err := karmada.Run(ctx); err != nil {
+			w.Log.ErrorContext(ctx, "cannot watch", telemetry.KeyError, err)
+		}
+	})
+	if !w.awaitSync(ctx, karmada) {
+		return
+	}
+	w.Log.InfoContext(ctx, "watching")
+	if w.Witness != nil {
+		desk.Hear(w.Witness)
+		running.Go(func() { w.testify(ctx, desk) })
+	}
+	w.resyncUntil(ctx, desk)
+}
+
+// Watching tells whether this starter leads and has seen everything once.
+func (w *Watcher) Watching() bool { return w.synced.Load() }
+
+func (w *Watcher) handlers(desk *Desk) k8sadapter.Handlers {
+	return k8sadapter.Handlers{
+		OnCluster: func(old, current *failover.Cluster) {
+			if trouble := cmp.Or(current.Malformed, current.SoftMalformed); trouble != "" &&
+				(old == nil || cmp.Or(old.Malformed, old.SoftMalformed) != trouble) {
+				w.Metrics.Malformed("Cluster")
+				w.Reports.MalformedCluster(current)
+			}
+			desk.ClusterChanged(w.drained(old), w.drained(current))
+		},
+		OnClusterDeleted: desk.ClusterDeleted,
+		OnRules: func(rules []failover.Rule) {
+			desk.RulesChanged(rules)
+		},
+		OnBinding: func(old, current *failover.Binding) {
+			if current.Malformed != "" && (old == nil || old.Malformed != current.Malformed) {
+				w.Metrics.Malformed(string(current.Key.Kind()))
+				w.Reports.MalformedBinding(current)
+			}
+			desk.BindingChanged(old, current)
+		},
+		OnBindingDeleted: desk.BindingDeleted,
+	}
+}
+
+// drained reads a deletion timestamp as the configuration says.
+func (w *Watcher) drained(c *failover.Cluster) *failover.Cluster {
+	if c == nil || w.OnDeletion != failover.DeletionDrain {
+		return c
+	}
+	read := *c
+	read.Drain = failover.DrainedByDeletion(read)
+	return &read
+}
+
+func (w *Watcher) awaitSync(ctx context.Context, karmada Karmada) bool {
+	ticker := time.NewTicker(syncPoll)
+	defer ticker.Stop()
+	for !karmada.HasSynced() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	w.synced.Store(true)
+	return true
+}
+
+func (w *Watcher) resyncUntil(ctx context.Context, desk *Desk) {
+	ticker := time.NewTicker(w.Resync)
+	defer ticker.Stop()
+	failed := false
+	for ctx.Err() == nil {
+		err := desk.Resync(ctx, w.Owners, w.Instance)
+		switch {
+		case err == nil && failed:
+			w.Log.InfoContext(ctx, "resynced again")
+		case err != nil && !failed && ctx.Err() == nil:
+			w.Log.WarnContext(ctx, "could not resync, trying again", telemetry.KeyError, err)
+		}
+		failed = err != nil
+		w.Metrics.Resync(!failed)
+		w.Reports.Rules(ctx, desk.RuleMatches())
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}

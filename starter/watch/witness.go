@@ -1,0 +1,188 @@
+package watch
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// WitnessConfig tunes the witness.
+type WitnessConfig struct {
+	// Interval is the pause between two rounds of probes, Timeout bounds one request.
+	Interval, Timeout time.Duration
+	// FailureThreshold and SuccessThreshold are how many probes in a row, all of one
+	// kind, change the witness's mind.
+	FailureThreshold, SuccessThreshold int
+}
+
+// Witness probes members by itself, beside Karmada's own probe: what both see is
+// more likely the member than one of us. It testifies that a member is down only
+// after it has seen the same member up, for one that it can never reach tells it
+// nothing; and it falls silent when it reaches no member at all, for that is us.
+type Witness struct {
+	cfg   WitnessConfig
+	probe func(ctx context.Context, c failover.Cluster) answer
+
+	mu   sync.Mutex
+	seen map[string]*testimony
+}
+
+// answer is how one probe went.
+type answer int
+
+const (
+	noAnswer answer = iota // the member's API server does not answer, or says that it is not ready
+	healthy
+	unclear // it answers, but not to us: that speaks of our side
+)
+
+// testimony is what the witness thinks of one member.
+type testimony struct {
+	endpoint string
+	up       bool // the newest settled opinion; only meaningful when settled
+	settled  bool // it has been seen up
+	streak   int  // probes in a row against the opinion
+}
+
+// NewWitness makes a witness that probes over HTTPS, without credentials.
+func NewWitness(cfg WitnessConfig) *Witness {
+	return &Witness{cfg: cfg, probe: (&prober{timeout: cfg.Timeout}).probe, seen: map[string]*testimony{}}
+}
+
+// Round probes all members once, side by side, and forgets those that are gone.
+func (w *Witness) Round(ctx context.Context, fleet []failover.Cluster) {
+	answers := make([]answer, len(fleet))
+	var running sync.WaitGroup
+	for i, c := range fleet {
+		running.Go(func() { answers[i] = w.probe(ctx, c) })
+	}
+	running.Wait()
+	if ctx.Err() != nil {
+		return // a probe that was cut short says nothing
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.seen
+	w.seen = make(map[string]*testimony, len(fleet))
+	for i, c := range fleet {
+		t := old[c.Name]
+		if t == nil || t.endpoint != c.Endpoint {
+			t = &testimony{endpoint: c.Endpoint}
+		}
+		t.hear(answers[i], w.cfg)
+		w.seen[c.Name] = t
+	}
+}
+
+func (t *testimony) hear(a answer, cfg WitnessConfig) {
+	up := t.settled && t.up
+	if a == unclear || (a == healthy) == up {
+		t.streak = 0
+		return
+	}
+	t.streak++
+	switch {
+	case a == healthy && t.streak >= cfg.SuccessThreshold:
+		t.up, t.settled, t.streak = true, true, 0
+	case a == noAnswer && up && t.streak >= cfg.FailureThreshold:
+		t.up, t.streak = false, 0
+	}
+}
+
+// Says is the witness's word about a member, absent when it has none.
+func (w *Witness) Says(cluster string) failover.Witness {
+	if w == nil {
+		return failover.WitnessAbsent
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.seen[cluster]
+	switch {
+	case t == nil || !t.settled:
+		return failover.WitnessAbsent
+	case t.up:
+		return failover.WitnessUp
+	case w.blind():
+		return failover.WitnessAbsent
+	default:
+		return failover.WitnessDown
+	}
+}
+
+// blind tells that no member is seen up: a witness that sees nobody is cut off.
+func (w *Witness) blind() bool {
+	for _, t := range w.seen {
+		if t.settled && t.up {
+			return false
+		}
+	}
+	return true
+}
+
+// prober asks members' API servers.
+type prober struct{ timeout time.Duration }
+
+// probe asks /readyz, and /healthz where a member does not know that.
+func (p *prober) probe(ctx context.Context, c failover.Cluster) answer {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	client, err := p.client(c)
+	if err != nil {
+		return unclear
+	}
+	defer client.CloseIdleConnections()
+	status, err := get(ctx, client, c.Endpoint+"/readyz")
+	if err == nil && status == http.StatusNotFound {
+		status, err = get(ctx, client, c.Endpoint+"/healthz")
+	}
+	switch {
+	case err != nil:
+		return noAnswer
+	case status == http.StatusOK:
+		return healthy
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return unclear
+	default:
+		return noAnswer
+	}
+}
+
+// client reaches a member the way Karmada does, through its proxy if it has one. It
+// shows no credentials and believes no content, so it verifies no certificate: it
+// has no authority to verify it by.
+func (p *prober) client(c failover.Cluster) (*http.Client, error) {
+	if !strings.HasPrefix(c.Endpoint, "https://") && !strings.HasPrefix(c.Endpoint, "http://") {
+		return nil, fmt.Errorf("cluster %s has no endpoint to probe", c.Name)
+	}
+	transport := &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+		DisableKeepAlives: true,
+	}
+	if c.ProxyURL != "" {
+		proxy, err := url.Parse(c.ProxyURL)
+		if err != nil {
+			return nil, fmt.Errorf("proxy of cluster %s: %w", c.Name, err)
+		}
+		transport.Proxy = http.ProxyURL(proxy)
+	}
+	return &http.Client{Transport: transport}, nil
+}
+
+func get(ctx context.Context, client *http.Client, address string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return 0, fmt.Errorf("probe: %w", err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("probe: %w", err)
+	}
+	return response.StatusCode, response.Body.Close()
+}

@@ -1,0 +1,186 @@
+package watch
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+var twoOfThree = WitnessConfig{Interval: time.Second, Timeout: time.Second, FailureThreshold: 3, SuccessThreshold: 2}
+
+// told is a witness whose probes answer as they are told.
+func told(answers map[string]answer) *Witness {
+	w := NewWitness(twoOfThree)
+	w.probe = func(_ context.Context, c failover.Cluster) answer { return answers[c.Name] }
+	return w
+}
+
+func members(names ...string) []failover.Cluster {
+	var fleet []failover.Cluster
+	for _, name := range names {
+		fleet = append(fleet, failover.Cluster{Name: name, Endpoint: "https://" + name})
+	}
+	return fleet
+}
+
+// Rules: R4.1-36, R4.1-37.
+func TestTheWitnessChangesItsMindOnlyAtItsThresholds(t *testing.T) {
+	answers := map[string]answer{"other": healthy}
+	w := told(answers)
+	says := func(a answer) failover.Witness {
+		answers["a"] = a
+		w.Round(t.Context(), members("a", "other"))
+		return w.Says("a")
+	}
+	for i, step := range []struct {
+		probe answer
+		want  failover.Witness
+	}{
+		{noAnswer, ""},
+		{noAnswer, ""},
+		{noAnswer, ""},
+		{noAnswer, ""}, // never seen up: it has nothing to say
+		{healthy, ""},
+		{noAnswer, ""},
+		{healthy, ""},
+		{healthy, "Up"},
+		{noAnswer, "Up"},
+		{noAnswer, "Up"},
+		{healthy, "Up"}, // a blip
+		{noAnswer, "Up"},
+		{noAnswer, "Up"},
+		{unclear, "Up"}, // an answer that is none breaks the row
+		{noAnswer, "Up"},
+		{noAnswer, "Up"},
+		{noAnswer, "Down"},
+		{healthy, "Down"},
+		{noAnswer, "Down"},
+		{healthy, "Down"},
+		{healthy, "Up"},
+	} {
+		require.Equal(t, step.want, says(step.probe), "probe %d", i)
+	}
+	require.Equal(t, failover.WitnessAbsent, w.Says("stranger"))
+	require.Equal(t, failover.WitnessAbsent, (*Witness)(nil).Says("a"), "no witness, no word")
+}
+
+// One failed refresh repatriated everybody at once: errors of our own must not count
+// as evidence against all members.
+//
+// Rules: R4.1-37.
+func TestLiqo1030AWitnessThatReachesNobodyTestifiesToNothing(t *testing.T) {
+	answers := map[string]answer{"a": healthy, "b": healthy}
+	w := told(answers)
+	round := func(times int) {
+		for range times {
+			w.Round(t.Context(), members("a", "b"))
+		}
+	}
+	round(2)
+	answers["a"] = noAnswer
+	round(3)
+	require.Equal(t, failover.WitnessDown, w.Says("a"))
+	answers["b"] = noAnswer
+	round(3)
+	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
+	require.Equal(t, failover.WitnessAbsent, w.Says("b"))
+}
+
+func TestAMemberBehindAnotherAddressIsAnotherOneToTheWitness(t *testing.T) {
+	w := told(map[string]answer{"a": healthy})
+	for range 2 {
+		w.Round(t.Context(), members("a"))
+	}
+	require.Equal(t, failover.WitnessUp, w.Says("a"))
+	w.Round(t.Context(), []failover.Cluster{{Name: "a", Endpoint: "https://elsewhere"}})
+	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
+}
+
+func TestARoundThatWasCutShortSaysNothing(t *testing.T) {
+	w := told(map[string]answer{"a": healthy})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 5 {
+		w.Round(ctx, members("a"))
+	}
+	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
+}
+
+// Rules: R4.1-35.
+func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		readyz, healthz int
+		want            answer
+	}{
+		"ready":                 {200, 500, healthy},
+		"not ready":             {500, 200, noAnswer},
+		"an old member":         {404, 200, healthy},
+		"an old, sick member":   {404, 500, noAnswer},
+		"neither is known":      {404, 404, noAnswer},
+		"it does not let us in": {401, 200, unclear},
+		"nor may we":            {403, 200, unclear},
+		"something else":        {204, 200, noAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int32
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				w.WriteHeader(map[string]int{"/readyz": c.readyz, "/healthz": c.healthz}[r.URL.Path])
+			}))
+			defer server.Close()
+			p := &prober{timeout: 5 * time.Second}
+			require.Equal(t, c.want, p.probe(t.Context(), failover.Cluster{Endpoint: server.URL}))
+			require.Equal(t, c.readyz == 404, asked.Load() == 2)
+		})
+	}
+	p := &prober{timeout: 5 * time.Second}
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	require.Equal(t, noAnswer, p.probe(t.Context(), failover.Cluster{Endpoint: gone.URL}))
+	require.Equal(t, unclear, p.probe(t.Context(), failover.Cluster{}), "a member without an endpoint")
+	require.Equal(t, unclear, p.probe(t.Context(), failover.Cluster{Endpoint: "https://x", ProxyURL: ":"}))
+}
+
+// Rules: R4.1-34.
+func TestAClusterIsStartedOnceTheWitnessThatItsRuleAsksForAgrees(t *testing.T) {
+	rule := notReady()
+	rule.RequireWitness = true
+	post := &recorder{}
+	desk := NewDesk(post)
+	desk.RulesChanged([]failover.Rule{rule})
+	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	desk.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
+	require.Equal(t, []string{"fleet", "fleet"}, post.heard(), "nobody testifies")
+
+	answers := map[string]answer{"a": healthy, "b": healthy}
+	w := told(answers)
+	desk.Hear(w)
+	round := func(times int) {
+		for range times {
+			w.Round(t.Context(), members("a", "b"))
+			desk.Testified(false)
+		}
+	}
+	round(2)
+	require.Empty(t, post.heard(), "it sees the member alive")
+	answers["a"] = noAnswer
+	round(2)
+	require.Empty(t, post.heard())
+	round(1)
+	require.Equal(t, []string{"start a@1"}, post.heard())
+	desk.Opened("a")
+	round(1)
+	require.Empty(t, post.heard(), "the same word again is no news")
+	desk.Testified(true)
+	require.Equal(t, []string{"start a@1"}, post.heard(), "but it is said again now and then, for it does not hold for ever")
+	answers["a"] = healthy
+	round(2)
+	require.Equal(t, []string{"tell a@1"}, post.heard(), "and a word that changed is told without any change of the cluster")
+}

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+)
+
+// chronicle has seen every version of every object of some resources, from a watch:
+// what never stood, not even for a moment, is not in it.
+type chronicle struct {
+	client dynamic.Interface
+
+	mu       sync.Mutex
+	versions map[string][]version // by resource and key
+	broken   error
+}
+
+// version is one state of an object. Versions of different objects are ordered by
+// their revision, which etcd counts.
+type version struct {
+	Revision int64
+	Seen     time.Time
+	Object   *unstructured.Unstructured
+	Deleted  bool
+}
+
+func newChronicle(client dynamic.Interface) *chronicle {
+	return &chronicle{client: client, versions: map[string][]version{}}
+}
+
+// follow records a resource until ctx ends, from everything that is there now.
+func (c *chronicle) follow(ctx context.Context, resource schema.GroupVersionResource) error {
+	list, err := c.client.Resource(resource).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list %s: %w", resource.Resource, err)
+	}
+	for i := range list.Items {
+		c.add(resource, &list.Items[i], false)
+	}
+	go c.watch(ctx, resource, list.GetResourceVersion())
+	return nil
+}
+
+// watch goes on where it was whenever the server ends it; a gap is an error.
+func (c *chronicle) watch(ctx context.Context, resource schema.GroupVersionResource, from string) {
+	for ctx.Err() == nil {
+		w, err := c.client.Resource(resource).Watch(ctx, metav1.ListOptions{ResourceVersion: from})
+		if err != nil {
+			c.fail(ctx, fmt.Errorf("watch %s: %w", resource.Resource, err))
+			return
+		}
+		for event := range w.ResultChan() {
+			u, ok := event.Object.(*unstructured.Unstructured)
+			if event.Type == watch.Error || !ok {
+				c.fail(ctx, fmt.Errorf("watch %s: %w", resource.Resource, apierrors.FromObject(event.Object)))
+				return
+			}
+			from = u.GetResourceVersion()
+			c.add(resource, u, event.Type == watch.Deleted)
+		}
+	}
+}
+
+func (c *chronicle) fail(ctx context.Context, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() == nil {
+		c.broken = errors.Join(c.broken, err)
+	}
+}
+
+func (c *chronicle) add(resource schema.GroupVersionResource, u *unstructured.Unstructured, deleted bool) {
+	revision, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = errors.Join(c.broken, err)
+	at := resource.Resource + " " + keyOf(u)
+	c.versions[at] = append(c.versions[at], version{Revision: revision, Seen: time.Now(), Object: u, Deleted: deleted})
+}
+
+// of are all versions of one object so far, oldest first.
+func (c *chronicle) of(resource schema.GroupVersionResource, key string) ([]version, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.versions[resource.Resource+" "+key]), c.broken
+}
+
+// latest are the objects of a resource as they stand, in no order.
+func (c *chronicle) latest(resource schema.GroupVersionResource) ([]*unstructured.Unstructured, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*unstructured.Unstructured
+	for at, versions := range c.versions {
+		last := versions[len(versions)-1]
+		if strings.HasPrefix(at, resource.Resource+" ") && !last.Deleted {
+			all = append(all, last.Object)
+		}
+	}
+	return all, c.broken
+}

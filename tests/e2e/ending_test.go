@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func marshal(change object) ([]byte, error) { return json.Marshal(change) }
+
+// nothingLeft is how every story ends (invariants 5 and 6, and of 9 what is ours):
+// no workflow of it runs, no taint, annotation or hold task of Lifeboat's stands.
+func (s *scene) nothingLeft() {
+	s.Helper()
+	for _, name := range s.all() {
+		s.await("closed: "+failoverID(name), func() (bool, string) {
+			running, err := s.temporal.running(s.ctx, failoverID(name))
+			return err == nil && !running, fmt.Sprint(err)
+		})
+	}
+	s.abreast()
+	for _, u := range s.bindings {
+		for _, name := range s.all() {
+			running, err := s.temporal.running(s.ctx, migrationID(name, keyOf(u)))
+			require.NoError(s, err)
+			require.False(s, running, "%s still runs", migrationID(name, keyOf(u)))
+		}
+		s.nothingLeftIn(keyOf(u))
+		s.neverWrong(keyOf(u))
+	}
+	for _, name := range s.all() {
+		s.nothingLeftOn(name)
+	}
+}
+
+func (s *scene) nothingLeftOn(name string) {
+	s.Helper()
+	c := s.cluster(name)
+	for _, t := range c.Spec.Taints {
+		require.False(s, strings.HasPrefix(t.Key, prefix), "the taint %s:%s is left on %s", t.Key, t.Effect, name)
+	}
+	for annotation, value := range c.Annotations {
+		require.False(s, strings.HasPrefix(annotation, prefix), "the annotation %s=%s is left on %s", annotation, value, name)
+	}
+}
+
+func (s *scene) nothingLeftIn(key string) {
+	s.Helper()
+	b := s.find(key)
+	require.NotNil(s, b)
+	for _, t := range b.Spec.Tasks {
+		require.NotEqual(s, producer, t.Producer, "a hold task is left in %s: %+v", key, t)
+	}
+	require.NotEmpty(s, b.Spec.Clusters, "%s is left without a target", key)
+}
+
+// neverWrong looks at every state that a binding was ever in. Invariant 2: it never
+// stood there with neither target nor hold, once it ran. Invariant 5: it never had
+// two tasks for one cluster.
+func (s *scene) neverWrong(key string) {
+	s.Helper()
+	placed := false
+	for _, v := range s.versions(key) {
+		b := s.binding(v)
+		placed = placed || len(b.Spec.Clusters) > 0
+		if placed {
+			require.False(s, len(b.Spec.Clusters) == 0 && len(b.Spec.Tasks) == 0,
+				"at revision %d %s has neither target nor hold", v.Revision, key)
+		}
+		seen := map[string]bool{}
+		for _, t := range b.Spec.Tasks {
+			require.False(s, seen[t.FromCluster], "at revision %d %s has two tasks for %s", v.Revision, key, t.FromCluster)
+			seen[t.FromCluster] = true
+			if t.Producer == producer {
+				require.Contains(s, []string{"Gracefully", "Directly"}, t.PurgeMode)
+				require.NotNil(s, t.SuppressDeletion)
+				require.True(s, *t.SuppressDeletion)
+			}
+		}
+	}
+}
+
+// tell prints what is known of a story that failed.
+func (s *scene) tell() {
+	if !s.Failed() {
+		return
+	}
+	for _, name := range s.all() {
+		e, err := query[episode](s.ctx, s.temporal, failoverID(name))
+		if err == nil {
+			s.Logf("failover of %s: %s", name, e)
+		} else if s.asked[name] {
+			s.Logf("failover of %s: %v", name, err)
+		}
+	}
+	for _, u := range s.bindings {
+		versions := s.versions(keyOf(u))
+		if len(versions) > 0 {
+			s.Logf("binding %s: %s", keyOf(u), brief(versions[len(versions)-1].Object))
+		}
+	}
+	for _, a := range s.writes() {
+		s.Logf("wrote: %s", a)
+	}
+	s.Logf("the worker's log about it:\n%s", about(s.logFile("worker"), s.story.short, 60))
+	s.Logf("the starter's log about it:\n%s", about(s.logFile("starter"), s.story.short, 20))
+}
+
+func brief(u *unstructured.Unstructured) string {
+	raw, err := json.Marshal(object{"generation": u.GetGeneration(), "spec": u.Object["spec"], "status": u.Object["status"]})
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}
+
+// about are the newest lines of a log that name something.
+func about(file, what string, most int) string {
+	var lines []string
+	for line := range strings.Lines(tail(file, 20000)) {
+		if strings.Contains(line, what) && !strings.Contains(line, "level=DEBUG") {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}

@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// gate is a proxy between the worker and the API server. It changes nothing; a
+// story can make it stop at one request, before it goes on or before its answer
+// comes back.
+type gate struct {
+	server *httptest.Server
+
+	mu    sync.Mutex
+	stops []*stop
+}
+
+// write is a PATCH of the worker.
+type write struct {
+	path string
+	body struct {
+		Spec struct {
+			Clusters *[]target `json:"clusters"`
+			Tasks    *[]task   `json:"gracefulEvictionTasks"`
+		} `json:"spec"`
+	}
+}
+
+// evicts tells a write that takes a cluster out of a binding and holds its copy.
+func (w write) evicts(key, cluster string) bool {
+	return w.of(key) && w.body.Spec.Tasks != nil && w.body.Spec.Clusters != nil &&
+		slices.ContainsFunc(*w.body.Spec.Tasks, func(t task) bool { return t.FromCluster == cluster }) &&
+		!slices.ContainsFunc(*w.body.Spec.Clusters, func(t target) bool { return t.Name == cluster })
+}
+
+func (w write) of(key string) bool {
+	namespace, name, _ := strings.Cut(key, "/")
+	if namespace == "-" {
+		return strings.HasSuffix(w.path, "/clusterresourcebindings/"+name)
+	}
+	return strings.HasSuffix(w.path, "/namespaces/"+namespace+"/resourcebindings/"+name)
+}
+
+// stop is a place at which one request waits until it is let go.
+type stop struct {
+	match  func(write) bool
+	answer bool          // stop the answer, not the request
+	here   chan struct{} // closed when the request has arrived
+	goOn   chan struct{} // closed by the story
+	once   sync.Once
+}
+
+// letGo lets the request, or its answer, pass.
+func (s *stop) letGo() { s.once.Do(func() { close(s.goOn) }) }
+
+func (s *stop) wait(ctx context.Context) {
+	close(s.here)
+	select {
+	case <-s.goOn:
+	case <-ctx.Done():
+	}
+}
+
+// stopAt stops the next matching request, once.
+func (g *gate) stopAt(answer bool, match func(write) bool) *stop {
+	s := &stop{match: match, answer: answer, here: make(chan struct{}), goOn: make(chan struct{})}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stops = append(g.stops, s)
+	return s
+}
+
+// take finds the stop for a request and removes it.
+func (g *gate) take(r *http.Request) *stop {
+	if r.Method != http.MethodPatch {
+		return nil
+	}
+	content, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(content))
+	w := write{path: r.URL.Path}
+	if err != nil || json.Unmarshal(content, &w.body) != nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := slices.IndexFunc(g.stops, func(s *stop) bool { return s.match(w) })
+	if at < 0 {
+		return nil
+	}
+	s := g.stops[at]
+	g.stops = slices.Delete(g.stops, at, at+1)
+	return s
+}
+
+type stopKey struct{}
+
+// openGate starts the proxy in front of the API server of a kubeconfig.
+func openGate(kubeconfig string) (*gate, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := rest.TransportFor(rest.AnonymousClientConfig(config))
+	if err != nil {
+		return nil, err
+	}
+	to, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{}
+	proxy := &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1,
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: holdAnswer,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		},
+	}
+	// TLS, for client-go sends no token over plain HTTP.
+	g.server = httptest.NewUnstartedServer(g.through(proxy))
+	g.server.EnableHTTP2 = true
+	g.server.StartTLS()
+	return g, nil
+}
+
+func (g *gate) through(proxy http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s := g.take(r)
+		switch {
+		case s != nil && s.answer:
+			r = r.WithContext(context.WithValue(r.Context(), stopKey{}, s))
+		case s != nil:
+			s.wait(r.Context())
+		}
+		if r.Context().Err() == nil {
+			proxy.ServeHTTP(w, r)
+		}
+	}
+}
+
+func holdAnswer(response *http.Response) error {
+	if s, ok := response.Request.Context().Value(stopKey{}).(*stop); ok {
+		s.wait(response.Request.Context())
+	}
+	return nil
+}
+
+// kubeconfig writes one that leads through the gate as the same user.
+func (g *gate) kubeconfig(of, file string) error {
+	config, err := clientcmd.LoadFromFile(of)
+	if err != nil {
+		return err
+	}
+	for _, c := range config.Clusters {
+		c.Server, c.CertificateAuthority, c.CertificateAuthorityData = g.server.URL, "", g.certificate()
+	}
+	return clientcmd.WriteToFile(*config, file)
+}
+
+func (g *gate) certificate() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.server.Certificate().Raw})
+}
+
+func (g *gate) close() {
+	g.server.CloseClientConnections()
+	g.server.Close()
+}

@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+)
+
+// member is a cluster of the lab, as `lab up --members-file` reads it.
+type member struct {
+	Name   string            `json:"name"`
+	Region string            `json:"region,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	CPUs   int64             `json:"cpus,omitempty"` // 0 is plenty
+}
+
+// laboratory is a running `lab up`.
+type laboratory struct {
+	*process
+	stdin io.Closer
+	At    place
+}
+
+// place is what `lab up -o json` says.
+type place struct {
+	Dir               string            `json:"dir"`
+	Kubeconfig        string            `json:"kubeconfig"`
+	Kubeconfigs       map[string]string `json:"kubeconfigs"`
+	TemporalAddress   string            `json:"temporalAddress"`
+	TemporalNamespace string            `json:"temporalNamespace"`
+	AuditLog          string            `json:"auditLog"`
+	ControlURL        string            `json:"controlURL"`
+}
+
+// knobs make the simulated Karmada as quick as it can be and stay believable: the
+// order of what happens is that of the recordings.
+var knobs = []string{
+	"statusPeriod=500ms", "failureThreshold=1500ms", "successThreshold=1s", "workloadReadyAfter=500ms",
+	"executionRetry=1s",
+}
+
+func startLab(ctx context.Context, folder string, members []member) (*laboratory, error) {
+	program, err := binary("lab")
+	if err != nil {
+		return nil, err
+	}
+	list, err := yaml.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(folder, "members.yaml")
+	if err := os.WriteFile(file, list, 0o600); err != nil {
+		return nil, err
+	}
+	args := []string{
+		"up", "-o", "json", "--dir", filepath.Join(folder, "lab"), "--members-file", file,
+		"--grant", "../../deploy/rbac", "--watch-stdin", "--no-ui", "--keep",
+	}
+	for _, knob := range knobs {
+		args = append(args, "--knob", knob)
+	}
+	return runLab(ctx, exec.Command(program, args...), filepath.Join(folder, "lab.log")) //nolint:gosec,noctx // our own program; it ends with its stdin
+}
+
+func runLab(ctx context.Context, cmd *exec.Cmd, log string) (*laboratory, error) {
+	l := &laboratory{}
+	var err error
+	if l.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()  //nolint:errcheck // the child has its own
+	defer out.Close() //nolint:errcheck // one line is all
+	cmd.Stdout = in
+	if l.process, err = launch("the lab", log, cmd); err != nil {
+		return nil, err
+	}
+	said := make(chan []byte, 1)
+	go func() {
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		if err == nil {
+			said <- line
+		}
+	}()
+	select {
+	case line := <-said:
+		return l, json.Unmarshal(line, &l.At)
+	case <-l.done:
+		return nil, l.ended()
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), l.kill())
+	}
+}
+
+// close ends the lab; it stops its servers in order.
+func (l *laboratory) close() error {
+	if err := l.ended(); err != nil {
+		return err
+	}
+	err := l.stdin.Close()
+	<-l.done
+	return errors.Join(err, l.end)
+}
+
+// control changes the lab over HTTP, as `lab kill` and its siblings do.
+func (l *laboratory) control(ctx context.Context, verb, name string, body any) error {
+	path := l.At.ControlURL + "/" + verb
+	if name != "" {
+		path += "?" + url.Values{"member": {name}}.Encode()
+	}
+	content, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", verb, name, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // read only
+	if response.StatusCode != http.StatusOK {
+		answer, err := io.ReadAll(response.Body)
+		return errors.Join(err, fmt.Errorf("%s %s: the lab answered %s: %s", verb, name, response.Status, answer))
+	}
+	return nil
+}

@@ -1,0 +1,456 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// scene is one story's part of the world: clusters, a namespace and a rule of its own.
+type scene struct {
+	*testing.T
+	*world
+	story    story
+	ctx      context.Context
+	bindings []*unstructured.Unstructured
+	asked    map[string]bool // clusters whose failover was waited for
+	marks    int             // left in the audit log
+}
+
+// patience bounds a wait. It says nothing about how quick Lifeboat is: a busy
+// machine only makes a story slower.
+const patience = 90 * time.Second
+
+// await waits until look says yes, and tells what it last saw when it never does.
+func (s *scene) await(what string, look func() (ok bool, seen string)) {
+	s.Helper()
+	s.awaitQuietly(what, look)
+	s.Logf("%s  %s", time.Now().Format("15:04:05.0"), what)
+}
+
+// awaitQuietly is await for what is no news.
+func (s *scene) awaitQuietly(what string, look func() (ok bool, seen string)) {
+	s.Helper()
+	begun := time.Now()
+	seen := ""
+	for ok := false; !ok; {
+		if ok, seen = look(); ok {
+			break
+		}
+		for _, p := range []*process{s.lab.process, s.starter, s.worker} {
+			if p != nil {
+				require.NoError(s, p.ended(), "while waiting until %s", what)
+			}
+		}
+		if time.Since(begun) > patience {
+			require.Fail(s, "never happened: "+what, "last seen after %s:\n%s", patience, seen)
+		}
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // between two looks at a condition
+	}
+}
+
+// c names one of the story's own clusters, from 1.
+func (s *scene) c(n int) string { return s.story.cluster(n) }
+
+func (s *scene) all() []string { return s.story.clusters() }
+
+// namespace of the story's bindings.
+func (s *scene) namespace() string { return strings.ReplaceAll(s.story.name, "_", "-") }
+
+// begin makes the namespace and registers the checks that every story ends with.
+func (s *scene) begin() {
+	_, err := s.api.Resource(namespaces).Create(s.ctx, &unstructured.Unstructured{Object: object{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": s.namespace()},
+	}}, metav1.CreateOptions{})
+	require.NoError(s, err)
+}
+
+// rule makes the story's rule: its clusters fail while they are not Ready.
+func (s *scene) rule(add, remove time.Duration) {
+	s.Helper()
+	s.create(taintRule(s.story.short, "Ready", add, remove, s.all()...))
+}
+
+// create puts a rule into the API server, until the story ends.
+func (s *scene) create(rule *unstructured.Unstructured) {
+	s.Helper()
+	_, err := s.api.Resource(rules).Create(s.ctx, rule, metav1.CreateOptions{})
+	require.NoError(s, err)
+	s.Cleanup(func() {
+		// The story's own context has ended by then.
+		err := s.api.Resource(rules).Delete(context.Background(), rule.GetName(), metav1.DeleteOptions{})
+		require.NoError(s, err)
+	})
+}
+
+// run puts bindings into the API server and waits until their workloads run.
+func (s *scene) run(bindings ...*unstructured.Unstructured) {
+	s.Helper()
+	s.put(bindings...)
+	for _, u := range bindings {
+		s.await("runs: "+keyOf(u), func() (bool, string) {
+			b := s.find(keyOf(u))
+			return b != nil && b.settled(), fmt.Sprintf("%+v", b)
+		})
+	}
+}
+
+// put puts bindings into the API server.
+func (s *scene) put(bindings ...*unstructured.Unstructured) {
+	s.Helper()
+	for _, b := range bindings {
+		s.bindings = append(s.bindings, b)
+		_, err := s.api.Resource(resourceOf(b)).Namespace(b.GetNamespace()).Create(s.ctx, b, metav1.CreateOptions{})
+		require.NoError(s, err)
+	}
+}
+
+// deploy is run for a Deployment of one or more replicas at home.
+func (s *scene) deploy(name, home string, replicas int64, placement object, faults ...string) string {
+	s.Helper()
+	u := deployment(s.namespace(), name, home, replicas, placement)
+	annotations := map[string]string{}
+	for _, fault := range faults {
+		annotation, value, _ := strings.Cut(fault, "=")
+		annotations[annotation] = value
+	}
+	u.SetAnnotations(annotations)
+	s.run(u)
+	return keyOf(u)
+}
+
+// annotate changes an annotation of a binding; an empty value removes it.
+func (s *scene) annotate(key, annotation, value string) {
+	s.Helper()
+	set := any(value)
+	if value == "" {
+		set = nil
+	}
+	s.patch(s.named(key), object{"metadata": object{"annotations": object{annotation: set}}})
+}
+
+func (s *scene) named(key string) *unstructured.Unstructured {
+	at := slices.IndexFunc(s.bindings, func(u *unstructured.Unstructured) bool { return keyOf(u) == key })
+	require.GreaterOrEqual(s, at, 0, "the story has no binding %s", key)
+	return s.bindings[at]
+}
+
+func (s *scene) patch(u *unstructured.Unstructured, change object) {
+	s.Helper()
+	raw, err := marshal(change)
+	require.NoError(s, err)
+	_, err = s.api.Resource(resourceOf(u)).Namespace(u.GetNamespace()).Patch(s.ctx, u.GetName(), types.MergePatchType, raw, metav1.PatchOptions{})
+	require.NoError(s, err)
+}
+
+// versions are all states of a binding so far.
+func (s *scene) versions(key string) []version {
+	s.Helper()
+	resource := resourceBindings
+	if strings.HasPrefix(key, "-/") {
+		resource = clusterResourceBindings
+	}
+	versions, err := s.chronicle.of(resource, key)
+	require.NoError(s, err)
+	return versions
+}
+
+// find is a binding as it stands, nil when there is none.
+func (s *scene) find(key string) *binding {
+	s.Helper()
+	versions := s.versions(key)
+	if len(versions) == 0 {
+		return nil
+	}
+	return s.binding(versions[len(versions)-1])
+}
+
+func (s *scene) binding(v version) *binding {
+	s.Helper()
+	b, err := decode[binding](v.Object)
+	require.NoError(s, err)
+	return b
+}
+
+func (s *scene) cluster(name string) *cluster {
+	s.Helper()
+	versions, err := s.chronicle.of(clusters, "-/"+name)
+	require.NoError(s, err)
+	require.NotEmpty(s, versions, "there is no cluster %s", name)
+	c, err := decode[cluster](versions[len(versions)-1].Object)
+	require.NoError(s, err)
+	return c
+}
+
+// work is the Work of a binding on a cluster, nil when there is none.
+func (s *scene) work(key, on string) *work {
+	s.Helper()
+	all, err := s.chronicle.latest(works)
+	require.NoError(s, err)
+	namespace, name, _ := strings.Cut(key, "/")
+	for _, u := range all {
+		a := u.GetAnnotations()
+		mine := a["resourcebinding.karmada.io/namespace"] == namespace && a["resourcebinding.karmada.io/name"] == name ||
+			namespace == "-" && a["clusterresourcebinding.karmada.io/name"] == name
+		if mine && u.GetNamespace() == "karmada-es-"+on {
+			w, err := decode[work](u)
+			require.NoError(s, err)
+			return w
+		}
+	}
+	return nil
+}
+
+// purged: the old Work of a binding has gone.
+func (s *scene) purged(key, on string) {
+	s.Helper()
+	s.awaitQuietly("the old Work of "+key+" is gone", func() (bool, string) { return s.work(key, on) == nil, "" })
+}
+
+// kill stops a member and waits until Karmada has noticed.
+func (s *scene) kill(name string) {
+	s.Helper()
+	require.NoError(s, s.lab.control(s.ctx, "kill", name, nil))
+	s.await("not Ready: "+name, func() (bool, string) { return !s.cluster(name).ready(), "" })
+}
+
+// revive lets a member answer again and waits until Karmada has noticed.
+func (s *scene) revive(name string) {
+	s.Helper()
+	require.NoError(s, s.lab.control(s.ctx, "revive", name, nil))
+	s.await("Ready again: "+name, func() (bool, string) { return s.cluster(name).ready(), "" })
+}
+
+// episode waits until the failover of a cluster is in a state.
+func (s *scene) episode(cluster, what string, is func(*episode) bool) *episode {
+	s.Helper()
+	s.asked[cluster] = true
+	var found *episode
+	s.await(cluster+": "+what, func() (bool, string) {
+		e, err := query[episode](s.ctx, s.temporal, failoverID(cluster))
+		if err != nil {
+			return false, err.Error()
+		}
+		found = e
+		return is(e), e.String()
+	})
+	s.abreast()
+	return found
+}
+
+// abreast waits until the chronicle has everything of the story as it stands now: a
+// watch lags a moment behind what a workflow knows.
+func (s *scene) abreast() {
+	s.Helper()
+	type place struct {
+		resource        schema.GroupVersionResource
+		namespace, only string
+	}
+	places := []place{{resource: resourceBindings, namespace: s.namespace()}}
+	for _, name := range s.all() {
+		places = append(places, place{clusters, "", name}, place{works, "karmada-es-" + name, ""})
+	}
+	for _, u := range s.bindings {
+		if u.GetNamespace() == "" {
+			places = append(places, place{clusterResourceBindings, "", u.GetName()})
+		}
+	}
+	for _, at := range places {
+		options := metav1.ListOptions{}
+		if at.only != "" {
+			options.FieldSelector = "metadata.name=" + at.only
+		}
+		list, err := s.api.Resource(at.resource).Namespace(at.namespace).List(s.ctx, options)
+		require.NoError(s, err)
+		for i := range list.Items {
+			s.sees(at.resource, &list.Items[i])
+		}
+	}
+}
+
+// sees waits until the chronicle has seen this version of an object, or a later one.
+func (s *scene) sees(resource schema.GroupVersionResource, u *unstructured.Unstructured) {
+	s.Helper()
+	revision, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64)
+	require.NoError(s, err)
+	s.awaitQuietly("the chronicle has "+resource.Resource+" "+keyOf(u), func() (bool, string) {
+		versions, err := s.chronicle.of(resource, keyOf(u))
+		require.NoError(s, err)
+		return len(versions) > 0 && versions[len(versions)-1].Revision >= revision, ""
+	})
+}
+
+// phase waits until the failover of a cluster is in a phase.
+func (s *scene) phase(cluster, phase string) *episode {
+	s.Helper()
+	return s.episode(cluster, phase, func(e *episode) bool { return e.Phase == phase })
+}
+
+// ends waits until the failover of a cluster has ended so, and returns its report.
+func (s *scene) ends(cluster, phase string) report {
+	s.Helper()
+	s.phase(cluster, phase)
+	var r report
+	require.NoError(s, s.temporal.GetWorkflow(s.ctx, failoverID(cluster), "").Get(s.ctx, &r))
+	require.Equal(s, phase, r.Ended)
+	require.Equal(s, cluster, r.Cluster)
+	return r
+}
+
+// became asserts what a report says of every binding, and that it names no other.
+func (s *scene) became(r report, want map[string]string) {
+	s.Helper()
+	got := map[string]string{}
+	for _, round := range r.Rounds {
+		for _, o := range round.Results {
+			require.NotContains(s, got, o.Key.String(), "it has one outcome, not two: %+v", r)
+			got[o.Key.String()] = o.Outcome
+		}
+	}
+	require.Equal(s, want, got)
+}
+
+// evictions are the versions in which a task of ours for a cluster first stands.
+func (s *scene) evictions(key, cluster string) []version {
+	s.Helper()
+	var found []version
+	before := 0
+	for _, v := range s.versions(key) {
+		now := len(s.binding(v).held(cluster))
+		if now > before {
+			found = append(found, v)
+		}
+		before = now
+	}
+	return found
+}
+
+// evicted is the one eviction of a binding from a cluster.
+func (s *scene) evicted(key, cluster string) version {
+	s.Helper()
+	found := s.evictions(key, cluster)
+	require.Len(s, found, 1, "%s is evicted from %s once", key, cluster)
+	return found[0]
+}
+
+// released is the one version in which the hold task of a binding has gone.
+func (s *scene) released(key, cluster string) version {
+	s.Helper()
+	found := s.releases(key, cluster)
+	require.Len(s, found, 1, "%s is let go on %s once", key, cluster)
+	return found[0]
+}
+
+// releases are the versions in which a task of ours for a cluster has gone.
+func (s *scene) releases(key, cluster string) []version {
+	s.Helper()
+	var found []version
+	before := 0
+	for _, v := range s.versions(key) {
+		now := len(s.binding(v).held(cluster))
+		if now < before {
+			found = append(found, v)
+		}
+		before = now
+	}
+	return found
+}
+
+// writes are those of Lifeboat's users to the story's clusters and bindings, Events
+// included. The status of a rule, which says whom it matches, is not among them.
+func (s *scene) writes() []audited {
+	s.Helper()
+	all, err := readAudit(s.lab.At.AuditLog)
+	require.NoError(s, err)
+	return slices.DeleteFunc(all, func(a audited) bool {
+		return !a.byLifeboat() || !s.concerns(a) || a.Object.Resource == "clustertaintrules"
+	})
+}
+
+// catchUp waits until the audit log has every write that was answered before now:
+// until it has one of the story's own.
+func (s *scene) catchUp() {
+	s.Helper()
+	s.marks++
+	name := fmt.Sprintf("%s-mark-%d", s.namespace(), s.marks)
+	_, err := s.api.Resource(namespaces).Create(s.ctx, &unstructured.Unstructured{Object: object{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name},
+	}}, metav1.CreateOptions{})
+	require.NoError(s, err)
+	s.await("the audit log has caught up", func() (bool, string) {
+		all, err := readAudit(s.lab.At.AuditLog)
+		require.NoError(s, err)
+		return slices.ContainsFunc(all, func(a audited) bool { return a.Object.Resource == "namespaces" && a.Object.Name == name }), ""
+	})
+}
+
+// remains asserts that something holds for so long, look after look.
+func (s *scene) remains(d time.Duration, what string, holds func() bool) {
+	s.Helper()
+	for begun := time.Now(); time.Since(begun) < d; {
+		require.True(s, holds(), "ended too early: %s", what)
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // between two looks at a condition
+	}
+	s.Logf("%s  %s, for %s", time.Now().Format("15:04:05.0"), what, d)
+}
+
+// reaches waits until the worker's request stands at the gate.
+func (s *scene) reaches(at *stop, what string) {
+	s.Helper()
+	s.Cleanup(at.letGo)
+	s.await(what, func() (bool, string) {
+		select {
+		case <-at.here:
+			return true, ""
+		default:
+			return false, "no such request yet"
+		}
+	})
+}
+
+// untaintedAt is the first version of a cluster without the rule's taint after the last with it.
+func (s *scene) untaintedAt(name string) version {
+	s.Helper()
+	versions, err := s.chronicle.of(clusters, "-/"+name)
+	require.NoError(s, err)
+	for at := len(versions) - 1; at > 0; at-- {
+		c, err := decode[cluster](versions[at-1].Object)
+		require.NoError(s, err)
+		if c.taint(failedTaint, "NoExecute") != nil {
+			return versions[at]
+		}
+	}
+	require.Fail(s, "never tainted: "+name)
+	return version{}
+}
+
+func (s *scene) concerns(a audited) bool {
+	if a.Object.Namespace == s.namespace() {
+		return true
+	}
+	return slices.ContainsFunc(append(s.all(), s.story.short), func(name string) bool {
+		return a.Object.Name == name || strings.HasPrefix(a.Object.Name, name+".") || strings.HasPrefix(a.Object.Name, name+"-")
+	})
+}
+
+// writesTo are the writes of Lifeboat to one binding.
+func (s *scene) writesTo(key string) []audited {
+	s.Helper()
+	namespace, name, _ := strings.Cut(key, "/")
+	if namespace == "-" {
+		namespace = ""
+	}
+	return slices.DeleteFunc(s.writes(), func(a audited) bool {
+		return !strings.HasSuffix(a.Object.Resource, "bindings") || a.Object.Namespace != namespace || a.Object.Name != name
+	})
+}

@@ -1,0 +1,174 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// story is one end-to-end story on member clusters of its own.
+type story struct {
+	name  string // as in stories.txt
+	short string // its clusters are short1, short2, …
+	size  int    // so many clusters
+	// regions and cpus of its clusters, in their order; none and plenty when nil.
+	regions []string
+	cpus    []int64
+	tell    func(*scene)
+	// alone: it takes the product's processes or the whole fleet for itself.
+	alone bool
+}
+
+func (s story) cluster(n int) string { return fmt.Sprintf("%s%d", s.short, n) }
+
+func (s story) clusters() []string {
+	names := make([]string, s.size)
+	for i := range names {
+		names[i] = s.cluster(i + 1)
+	}
+	return names
+}
+
+var stories = []story{
+	{name: "full_evacuation", short: "evac", size: 3, tell: fullEvacuation},
+	{name: "blip_shorter_than_the_window", short: "blip", size: 2, tell: blip},
+	{name: "recovery_while_tolerating", short: "bear", size: 2, tell: whileTolerating},
+	{name: "recovery_with_an_unplaced_binding", short: "back", size: 2, tell: unplaced},
+	{name: "recovery_with_an_eviction_in_flight", short: "fly", size: 2, tell: inFlight},
+	{name: "no_target_until_a_cluster_joins", short: "only", size: 1, tell: noTarget},
+	{
+		name: "spread_over_regions_and_divided_by_room", short: "room", size: 3, tell: spreadAndDivided,
+		regions: []string{"east", "east", "west"}, cpus: []int64{0, 1, 0},
+	},
+	{name: "two_of_three_ready", short: "two", size: 2, tell: twoOfThree},
+	{name: "new_target_dies_while_healthy_on_paper", short: "dies", size: 3, tell: targetDies},
+	{name: "purge_directly_on_a_silent_cluster", short: "fence", size: 2, tell: silentSource},
+	{name: "purge_directly_on_a_cluster_that_answers", short: "first", size: 2, tell: oldGoesFirst},
+	{name: "taint_of_a_human", short: "human", size: 2, tell: humansTaint},
+	{name: "soft_taint_on_a_living_cluster", short: "soft", size: 2, tell: softTaint},
+	{name: "karmadas_own_policy", short: "theirs", size: 2, tell: karmadasPolicy},
+	{name: "scheduler_puts_it_back", short: "again", size: 2, tell: putBack},
+	{name: "scheduler_puts_it_back_after_the_release", short: "returns", size: 3, tell: putBackAfterRelease},
+	{name: "malformed_objects_beside_a_fine_one", short: "odd", size: 2, tell: malformed},
+	{name: "malformed_messages", short: "noise", size: 2, tell: malformedMessages},
+	{name: "operator_pauses_and_resumes", short: "pause", size: 2, tell: pausedAndResumed},
+	{name: "operator_cancels", short: "quit", size: 3, tell: cancelled},
+	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
+	{name: "plugin_on_a_users_task_queue", short: "plug", size: 2, tell: usersPlugin, alone: true},
+	{name: "all_clusters_red", short: "red", size: 2, tell: allRed, alone: true},
+	{name: "worker_killed_between_write_and_acknowledgement", short: "slain", size: 2, tell: workerKilled, alone: true},
+	{name: "worker_killed_in_the_window", short: "asleep", size: 2, tell: workerKilledInTheWindow, alone: true},
+	{name: "starter_down_during_the_failure", short: "deaf", size: 2, tell: starterDown, alone: true},
+	{name: "preflight_finds_what_is_missing", short: "look", size: 2, tell: preflighted, alone: true},
+	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
+	{name: "worker_in_observe_does_not_evict", short: "guard", size: 2, tell: modeGuard, alone: true},
+	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
+}
+
+// allMembers are the clusters of all stories, each labelled with its story.
+func allMembers() []member {
+	var members []member
+	for _, s := range stories {
+		for i, name := range s.clusters() {
+			m := member{Name: name, Labels: map[string]string{"story": s.short}}
+			if s.regions != nil {
+				m.Region, m.CPUs = s.regions[i], s.cpus[i]
+			}
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// TestStories tells them all: first those that can be told side by side, then one
+// by one those that cannot.
+func TestStories(t *testing.T) {
+	list := wanted(t)
+	var names []string
+	for _, s := range stories {
+		names = append(names, s.name)
+	}
+	slices.Sort(names)
+	require.Equal(t, list, names, "stories.txt and the stories differ")
+
+	told := &ledger{times: map[string]time.Duration{}}
+	var together sync.WaitGroup
+	for _, s := range stories {
+		if !s.alone {
+			together.Go(func() { told.run(t, s) })
+		}
+	}
+	together.Wait()
+	for _, s := range stories {
+		if s.alone {
+			told.run(t, s)
+		}
+	}
+	told.sum(t, list)
+}
+
+// wanted are the names in stories.txt.
+func wanted(t *testing.T) []string {
+	t.Helper()
+	content, err := os.ReadFile("stories.txt")
+	require.NoError(t, err)
+	var names []string
+	for line := range strings.Lines(string(content)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			names = append(names, line)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ledger keeps which stories were told to their end, and how long each took.
+type ledger struct {
+	mu    sync.Mutex
+	times map[string]time.Duration
+}
+
+func (l *ledger) run(t *testing.T, s story) {
+	t.Run(s.name, func(t *testing.T) {
+		begun := time.Now()
+		scene := &scene{T: t, world: shared, story: s, ctx: t.Context(), asked: map[string]bool{}}
+		defer func() {
+			// The context of a test that has failed is still alive here.
+			scene.tell()
+			if !t.Failed() && !t.Skipped() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.times[s.name] = time.Since(begun)
+			}
+		}()
+		if s.alone {
+			require.NoError(t, shared.inMode(t.Context(), "enforce"))
+		}
+		scene.begin()
+		s.tell(scene)
+		scene.nothingLeft()
+	})
+}
+
+// sum prints what was told. A run without a filter must have told everything.
+func (l *ledger) sum(t *testing.T, list []string) {
+	t.Helper()
+	for _, name := range list {
+		if took, ok := l.times[name]; ok {
+			say("%-45s %6.1fs", name, took.Seconds())
+		} else {
+			say("%-45s NOT TOLD", name)
+		}
+	}
+	say("%d of %d run", len(l.times), len(list))
+	if filter := flag.Lookup("test.run").Value.String(); filter == "" {
+		require.Len(t, l.times, len(list), "every story must be told")
+	}
+}

@@ -1,0 +1,231 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// allRed has a monitor of ours call every cluster failed, while all of them are well
+// and there would be somewhere to go.
+//
+// It guards invariant 4 by §4.5: with everything faulty it is probably us: no grant,
+// no eviction, whatever waits. With one that is well the large fleet is slow.
+//
+// Rules: R4.1-33, R4.5-3, R4.5-5.
+func allRed(s *scene) {
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+	s.create(taintRule("red", "Probe", time.Second, time.Second, from))
+	s.create(taintRule("red-everything", "Probe", time.Hour, time.Second))
+	fleet := s.fleet()
+
+	for _, name := range fleet {
+		s.probe(name, "False")
+	}
+	s.paced("halted", "AllFaulty")
+	s.episode(from, "it wants to move, and has somewhere to go", func(e *episode) bool {
+		q := e.queued(app)
+		return q != nil && q.State == "ready" && q.Reason == "Halted" && e.Pace.Reason == "AllFaulty"
+	})
+	s.remains(5*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
+	s.probe(to, "True")
+	s.paced("slow", "FleetUnhealthy")
+	s.phase(from, "Evacuated")
+
+	for _, name := range fleet {
+		if name != from {
+			s.probe(name, "True")
+		}
+	}
+	s.probe(from, "True")
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	for _, name := range fleet {
+		s.await("closed: "+failoverID(name), func() (bool, string) {
+			running, err := s.temporal.running(s.ctx, failoverID(name))
+			return err == nil && !running, fmt.Sprint(err)
+		})
+	}
+}
+
+// fleet are the names of all clusters that there are.
+func (s *scene) fleet() []string {
+	s.Helper()
+	all, err := s.api.Resource(clusters).List(s.ctx, metav1.ListOptions{})
+	require.NoError(s, err)
+	var names []string
+	for i := range all.Items {
+		names = append(names, all.Items[i].GetName())
+	}
+	return names
+}
+
+// probe sets the condition Probe of a cluster, as a monitor would.
+func (s *scene) probe(name, status string) {
+	s.Helper()
+	u, err := s.api.Resource(clusters).Get(s.ctx, name, metav1.GetOptions{})
+	require.NoError(s, err)
+	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	require.NoError(s, err)
+	var kept []any
+	for _, c := range conditions {
+		if is, ok := c.(object); ok && is["type"] != "Probe" {
+			kept = append(kept, c)
+		}
+	}
+	kept = append(kept, object{
+		"type": "Probe", "status": status, "reason": "Monitor", "message": "says the monitor",
+		"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+	})
+	raw, err := marshal(object{"status": object{"conditions": kept}})
+	require.NoError(s, err)
+	_, err = s.api.Resource(clusters).Patch(s.ctx, name, types.MergePatchType, raw, metav1.PatchOptions{}, "status")
+	require.NoError(s, err)
+}
+
+// paced waits until the operator is told of this tier, and why.
+func (s *scene) paced(tier, reason string) {
+	s.Helper()
+	s.await(tier+": "+reason, func() (bool, string) {
+		var told struct {
+			Pacer struct {
+				Pace pace `json:"pace"`
+			} `json:"pacer"`
+		}
+		cmd := s.lifeboat("status", s.lab.At.Kubeconfigs["operator"], "-o", "json")
+		cmd.Stdout = nil
+		out, err := cmd.Output()
+		if err != nil {
+			return false, err.Error() + ": " + tail(s.logFile("status"), 20)
+		}
+		require.NoError(s, json.Unmarshal(out, &told), "lifeboat status -o json said: %s", out)
+		return told.Pacer.Pace.Tier == tier && told.Pacer.Pace.Reason == reason, fmt.Sprintf("%+v", told)
+	})
+}
+
+// workerKilled loses the worker, with -9, after its eviction was written and before
+// it could hear so.
+//
+// It guards invariant 8: the next worker reads what stands before it does anything;
+// the write is neither repeated nor forgotten (invariant 5).
+//
+// Rules: R4.7-11.
+func workerKilled(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+
+	answer := s.gate.stopAt(true, func(w write) bool { return w.evicts(app, from) })
+	s.kill(from)
+	s.reaches(answer, "the eviction is written, its answer on its way")
+	require.NoError(s, s.worker.kill())
+	s.worker = nil
+	answer.letGo()
+	s.await("the eviction stands", func() (bool, string) { return len(s.evictions(app, from)) == 1, "" })
+	require.NoError(s, s.startWorker(s.ctx))
+
+	s.phase(from, "Evacuated")
+	s.evicted(app, from)
+	s.releasedWhenItRan(app, from)
+	s.catchUp()
+	require.Len(s, s.writesTo(app), 2, "one eviction and one release, by the audit log: %v", s.writesTo(app))
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// starterDown has a cluster fail while nobody watches.
+//
+// It guards invariant 8 and that the starter is level-triggered: what happened while
+// it was away it finds when it comes back.
+func starterDown(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+
+	require.NoError(s, s.starter.stop())
+	s.starter = nil
+	s.kill(from)
+	running, err := s.temporal.running(s.ctx, failoverID(from))
+	require.NoError(s, err)
+	require.False(s, running, "nobody has noticed")
+	require.NoError(s, s.startStarter(s.ctx))
+
+	s.phase(from, "Evacuated")
+	s.releasedWhenItRan(app, from)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// observed is a whole failure and recovery in mode observe.
+//
+// It guards invariant 10: it decides and says what it would do, and writes nothing
+// but its Lease: no taint, task, annotation, Event or status.
+//
+// Rules: R4.15-2, R4.15-6.
+func observed(s *scene) {
+	require.NoError(s, s.inMode(s.ctx, "observe"))
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+	stuck := s.deploy("stuck", from, 1, oneOf(from))
+	s.catchUp()
+	before := s.allWrites()
+
+	s.kill(from)
+	s.episode(from, "it would move one and block the other", func(e *episode) bool {
+		o, q := e.outcome(app), e.queued(stuck)
+		return o != nil && o.Outcome == "WouldMove" && q != nil && q.State == "blocked" && q.Reason == "NoTarget"
+	})
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "WouldMove", stuck: "WouldBlock"})
+	s.catchUp()
+	require.Equal(s, before, s.allWrites(), "nothing was written in observe")
+}
+
+// allWrites are those of Lifeboat to anything but its Lease.
+func (s *scene) allWrites() []string {
+	s.Helper()
+	all, err := readAudit(s.lab.At.AuditLog)
+	require.NoError(s, err)
+	writes := []string{}
+	for _, a := range all {
+		if a.byLifeboat() && a.Object.Resource != "leases" {
+			writes = append(writes, a.String())
+		}
+	}
+	return writes
+}
+
+// modeGuard switches the worker to observe in the middle of an episode that began
+// in enforce.
+//
+// It guards §4.15: the evict activity asks its own config, not only the episode's;
+// what has begun is cleaned up all the same.
+//
+// Rules: R4.15-10, R4.15-12.
+func modeGuard(s *scene) {
+	const toleration = 8 * time.Second
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
+
+	s.kill(from)
+	s.episode(from, "tainted, the binding tolerates", func(e *episode) bool {
+		q := e.queued(app)
+		return e.Phase == "Evacuating" && q != nil && q.State == "tolerating"
+	})
+	require.NoError(s, s.inMode(s.ctx, "observe"))
+	s.episode(from, "this worker does not evict", func(e *episode) bool {
+		q := e.queued(app)
+		return q != nil && q.State == "blocked" && q.Reason == "ModeObserve"
+	})
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Abandoned"})
+	s.catchUp()
+	require.Empty(s, s.writesTo(app), "nothing was written on the binding")
+}

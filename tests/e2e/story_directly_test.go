@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+)
+
+const (
+	purgeMode = prefix + "purge-mode"
+	directly  = purgeMode + "=Directly"
+)
+
+// silentSource has a binding that must never run twice on a cluster that falls
+// silent: it waits until a human vouches that the old copy is dead.
+//
+// It guards invariant 11: until then nothing is written, and no copy begins; and that
+// the old Work stays as purge debt, and is gone once the cluster is back.
+//
+// Rules: R4.8-4, R4.8-7, R4.8-8, R4.8-12, R4.8-13.
+func silentSource(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to), directly)
+	old := s.work(app, from)
+
+	s.kill(from)
+	s.episode(from, "waits for a fence, and says so", func(e *episode) bool {
+		m := e.Moves[app]
+		return e.Phase == "Evacuated" && m.Phase == "AwaitingFence" && m.Reason == "AwaitingFence" && m.NeedsAttention
+	})
+	s.remains(3*time.Second, "nothing is written, no copy begins", func() bool {
+		return len(s.evictions(app, from)) == 0 && s.work(app, to) == nil
+	})
+	handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
+		WorkflowID: migrationID(from, app), UpdateName: "confirm-fenced", WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{order{Who: operator, Reason: "its rack has no power"}},
+	})
+	require.NoError(s, err)
+	require.NoError(s, handle.Get(s.ctx, nil))
+
+	s.episode(from, "moved, the old copy is debt", func(e *episode) bool {
+		o := e.outcome(app)
+		return o != nil && o.Outcome == "Migrated" && len(e.Debts) == 1
+	})
+	s.await("the new copy runs", func() (bool, string) { return s.find(app).settled(), fmt.Sprintf("%+v", s.find(app)) })
+	require.Equal(s, []string{to}, s.find(app).targets())
+	require.Equal(s, old.UID, s.work(app, from).UID, "Karmada cannot delete on a silent cluster")
+	require.NotNil(s, s.work(app, from).DeletionTimestamp)
+	s.evicted(app, from)
+	s.released(app, from)
+
+	s.revive(from)
+	r := s.ends(from, "Recovered")
+	require.Empty(s, r.Debts, "paid")
+	s.purged(app, from)
+	s.became(r, map[string]string{app: "Migrated"})
+}
+
+// oldGoesFirst is Directly on a cluster that answers.
+//
+// It guards invariant 11: Karmada deletes the old copy, and only then the new one
+// begins, with our task standing until then.
+//
+// Rules: R4.8-8, R4.8-13.
+func oldGoesFirst(s *scene) {
+	const maintenance = "example.com/maintenance"
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to), directly)
+	old := s.work(app, from)
+
+	s.taintByHand(from, maintenance, "NoExecute", true)
+	s.await("the new copy runs", func() (bool, string) {
+		if before := s.work(app, from); before != nil {
+			require.Equal(s, old.UID, before.UID)
+			require.Nil(s, s.work(app, to), "two copies")
+		}
+		b := s.find(app)
+		return !b.on(from) && b.settled(), fmt.Sprintf("%+v", b)
+	})
+	s.phase(from, "Evacuated")
+	s.evicted(app, from)
+	s.released(app, from)
+	s.taintByHand(from, maintenance, "NoExecute", false)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// checkRequest and checkAnswer are what a user's plug-in needs of the contract in
+// docs/plugins.md: they stand here anew, as they would in somebody's own program.
+type checkRequest struct {
+	Version int    `json:"version"`
+	Name    string `json:"name"`
+	Targets []struct {
+		Cluster string `json:"cluster"`
+	} `json:"targets"`
+}
+
+type checkAnswer struct {
+	Version int    `json:"version"`
+	Proven  bool   `json:"proven"`
+	Message string `json:"message"`
+}
+
+// usersPlugin has the release wait for an activity on a task queue of the user's own:
+// first nobody works there, then somebody does.
+//
+// It guards §4.7: a plug-in that is absent proves nothing and is seen; invariant 1.
+//
+// Rules: R4.7-30, R4.7-31, R4.7-32.
+func usersPlugin(s *scene) {
+	const queue = "ops-checks"
+	s.with("evictPlugins=[ResourceHealth, {name: dns, taskQueue: "+queue+", activity: CheckDNS, timeout: 2s}]", "evictPluginsMode=all")
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+
+	s.kill(from)
+	s.episode(from, "the plug-in is silent", func(e *episode) bool {
+		return e.Moves[app].Phase == "AwaitingHealth" && e.Moves[app].Reason == "PluginSilent"
+	})
+	s.remains(2*minHealthy, "held without its word", func() bool { return len(s.find(app).held(from)) == 1 })
+
+	asked := make(chan checkRequest, 100)
+	w := worker.New(s.temporal.Client, queue, worker.Options{})
+	w.RegisterActivityWithOptions(func(_ context.Context, r checkRequest) (checkAnswer, error) {
+		asked <- r
+		return checkAnswer{Version: 1, Proven: len(r.Targets) == 1, Message: "resolves"}, nil
+	}, activity.RegisterOptions{Name: "CheckDNS"})
+	require.NoError(s, w.Start())
+	defer w.Stop()
+
+	s.phase(from, "Evacuated")
+	s.releasedWhenItRan(app, from)
+	require.GreaterOrEqual(s, len(asked), 2, "while it waited, and afresh before the release")
+	require.Equal(s, to, (<-asked).Targets[0].Cluster)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// with runs the product with other settings until the story ends.
+func (s *scene) with(more ...string) {
+	s.Helper()
+	require.NoError(s, s.stopProduct())
+	s.more = more
+	s.Cleanup(func() {
+		s.more = nil
+		require.NoError(s, s.stopProduct(), "it starts again with the next story")
+	})
+	require.NoError(s, s.inMode(s.ctx, s.mode), fmt.Sprint(more))
+}

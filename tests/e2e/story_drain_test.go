@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// drainTaint is the hard taint of a drain.
+const drainTaint = prefix + "drain"
+
+// drained has an operator empty a healthy cluster and give it back.
+//
+// It guards §4.12: nothing is tolerated, both our taints stand before the first
+// eviction, the old copies go while their cluster answers, nothing is released before
+// the new copy runs in full (invariant 1); undrain leaves nothing of ours (6).
+func drained(s *scene) {
+	from, a, b := s.c(1), s.c(2), s.c(3)
+	ns := s.namespace()
+	s.run(
+		deployment(ns, "duplicated", from, 2, oneOf(from, a)),
+		deployment(ns, "divided", "", 6, dividedOver(from, a, b)),
+		deployment(ns, "tolerant", from, 1, tolerating(oneOf(from, b), 10*time.Minute)),
+	)
+	outcomes := map[string]string{}
+	for _, u := range s.bindings {
+		outcomes[keyOf(u)] = "Migrated"
+	}
+
+	asked := time.Now()
+	out := s.answer("drain", from, "--yes", "--wait", "--timeout", "90s", "-o", "json")
+	var answer struct {
+		Cluster  string
+		Progress struct{ Done bool }
+	}
+	require.NoError(s, json.Unmarshal(out, &answer), "%s", out)
+	require.Equal(s, from, answer.Cluster)
+	require.True(s, answer.Progress.Done)
+	s.abreast()
+
+	for key := range outcomes {
+		evicted := s.evicted(key, from)
+		require.False(s, evicted.Seen.Before(asked))
+		s.releasedWhenItRan(key, from)
+		s.purged(key, from)
+	}
+	c := s.cluster(from)
+	var by struct{ Who, Why string }
+	require.NoError(s, json.Unmarshal([]byte(c.Annotations[prefix+"drained-by"]), &by))
+	require.Equal(s, operator, by.Who)
+	require.NotNil(s, c.taint(drainTaint, "NoExecute"))
+	require.NotNil(s, c.taint(evacuatingTaint, "NoSchedule"))
+	require.True(s, c.ready(), "it was never anything else")
+
+	s.order("undrain", from)
+	s.asked[from] = true
+	s.became(s.ends(from, "Recovered"), outcomes)
+	require.Error(s, s.lifeboat("undrain", s.lab.At.Kubeconfigs["operator"], from, "--reason", "again").Run(), "there is no drain to end")
+}
+
+// answer is what an operator's order printed.
+func (s *scene) answer(verb, cluster string, more ...string) []byte {
+	s.Helper()
+	args := append([]string{cluster, "--who", operator, "--reason", "told by a story"}, more...)
+	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
+	cmd.Stdout = nil
+	out, err := output(cmd)
+	require.NoError(s, err, "lifeboat %s said:\n%s", verb, tail(s.logFile(verb), 20))
+	return out
+}
+
+// output runs a command whose log goes elsewhere.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	out, err := cmd.Output()
+	if err != nil {
+		return out, fmt.Errorf("%w, it printed %q", err, out)
+	}
+	return out, nil
+}

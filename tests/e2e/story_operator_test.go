@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const operator = "jane@example.org"
+
+// order has an operator give an order on the command line.
+func (s *scene) order(verb, cluster string, more ...string) {
+	s.Helper()
+	args := append([]string{cluster, "--who", operator, "--reason", "told by a story"}, more...)
+	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
+	require.NoError(s, cmd.Run(), "lifeboat %s said:\n%s", verb, tail(s.logFile(verb), 20))
+}
+
+// pausedAndResumed has an operator stop a failover before its first move.
+//
+// It guards invariant 4: no eviction is sent later than one lease after a pause; and
+// that nothing is forgotten meanwhile.
+//
+// Rules: R4.4-11, R4.5-18.
+func pausedAndResumed(s *scene) {
+	const toleration = 5 * time.Second
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
+
+	s.kill(from)
+	s.episode(from, "the binding tolerates", func(e *episode) bool {
+		q := e.queued(app)
+		return q != nil && q.State == "tolerating"
+	})
+	s.order("pause", from)
+	s.episode(from, "due, and paused", func(e *episode) bool {
+		q := e.queued(app)
+		return e.Paused != nil && e.Paused.Who == operator && q != nil && q.State == "ready" && q.Reason == "Paused"
+	})
+	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
+	s.order("resume", from)
+	s.phase(from, "Evacuated")
+	s.releasedWhenItRan(app, from)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// cancelled has an operator end a failover in the middle, with one binding at every
+// row of the table, while the cluster is still away.
+//
+// It guards §4.9's cancel: before the write Abandoned, unplaced Restored, placed both
+// copies kept and left to a human; our taints go, the record of who stopped it stays
+// until nothing matches any more. And invariant 6, for what is kept is marked so.
+//
+// Rules: R4.9-32, R4.9-33, R4.9-34, R4.9-37, R4.9-38, R4.9-41.
+func cancelled(s *scene) {
+	const cordoned = "example.com/cordoned"
+	s.rule(time.Second, time.Second)
+	from, to, other := s.c(1), s.c(2), s.c(3)
+	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
+	s.taintByHand(other, cordoned, "NoSchedule", true)
+	unplaced := s.deploy("unplaced", "", 2, dividedOver(from, other))
+	s.taintByHand(other, cordoned, "NoSchedule", false)
+	old := s.work(unplaced, from)
+
+	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(unplaced, from) })
+	s.kill(from)
+	s.reaches(eviction, "the eviction is on its way")
+	s.taintByHand(other, cordoned, "NoSchedule", true)
+	eviction.letGo()
+	s.episode(from, "one placed, one unplaced, one waiting", func(e *episode) bool {
+		q := e.queued(waiting)
+		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && q != nil && q.State == "tolerating"
+	})
+
+	s.order("cancel", from, "--yes")
+	s.await("the taints are gone, the record stands", func() (bool, string) {
+		c := s.cluster(from)
+		var by struct{ Who, Why string }
+		err := json.Unmarshal([]byte(c.Annotations[prefix+"stopped-by"]), &by)
+		clean := c.taint(failedTaint, "NoExecute") == nil && c.taint(evacuatingTaint, "NoSchedule") == nil
+		return err == nil && by.Who == operator && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
+	})
+	s.phase(from, "Stopped")
+	require.Equal(s, old.UID, s.work(unplaced, from).UID, "its Work was never replaced")
+	kept := s.find(placed).held(from)
+	require.Len(s, kept, 1, "both copies are kept")
+	require.Equal(s, "LifeboatLeftToHuman", kept[0].Reason)
+
+	s.revive(from)
+	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "LeftToHuman", waiting: "Abandoned", unplaced: "Restored"})
+	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
+	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
+}

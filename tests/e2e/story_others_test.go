@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// humansTaint moves bindings off a cluster that is well, because a human tainted it,
+// and recovers at once when the human takes the taint away.
+//
+// It guards source 3 of §4.1, detectionSeconds (the source is Ready), the purge of a
+// reachable cluster, and invariant 9: the human's taint is copied, not rewritten.
+//
+// Rules: R4.1-13, R4.1-31, R4.7-29, R4.7-34, R4.9-5.
+func humansTaint(s *scene) {
+	const taintKey = "example.com/maintenance"
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+	placement := oneOf(from, to)
+	placement["clusterTolerations"] = []any{object{
+		"key": taintKey, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(600),
+	}}
+	patient := s.deploy("patient", from, 1, placement)
+
+	s.taintByHand(from, taintKey, "NoExecute", true)
+	added := s.cluster(from).taint(taintKey, "NoExecute")
+	s.episode(from, "the impatient one has moved", func(e *episode) bool {
+		o := e.outcome(app)
+		return o != nil && o.Outcome == "Migrated" && o.Debt == nil
+	})
+	s.purged(app, from)
+	released := s.releasedWhenItRan(app, from)
+	runs := slices.IndexFunc(s.versions(app), func(v version) bool { return s.binding(v).on(to) && s.binding(v).settled() })
+	require.False(s, released.Seen.Before(s.versions(app)[runs].Seen.Add(detection-time.Second)),
+		"released before health had held for %s", detection)
+
+	now := s.cluster(from).taint(taintKey, "NoExecute")
+	require.Equal(s, added, now, "the human's taint is as it was")
+	require.NotNil(s, s.cluster(from).taint(evacuatingTaint, "NoSchedule"))
+	s.taintByHand(from, taintKey, "NoExecute", false)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated", patient: "Abandoned"})
+	s.catchUp()
+	require.Empty(s, s.writesTo(patient))
+}
+
+// putBack has the scheduler undo an eviction: its blind patch, computed before,
+// lands after.
+//
+// It guards the row of Placing in §4.7: what was put back is removed again, under
+// the one task that stands (invariant 5), and nothing is released meanwhile.
+//
+// Rules: R4.7-13, R4.7-18.
+func putBack(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to), faultPutBack+"="+from)
+
+	s.kill(from)
+	s.phase(from, "Evacuated")
+	s.evicted(app, from)
+	require.True(s, slices.ContainsFunc(s.versions(app), func(v version) bool {
+		b := s.binding(v)
+		return b.on(from) && len(b.held(from)) == 1
+	}), "the scheduler did put it back")
+	require.Equal(s, []string{to}, s.find(app).targets())
+	s.releasedWhenItRan(app, from)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// putBackAfterRelease has the scheduler place the binding on the failed cluster
+// again as soon as nothing bans it.
+//
+// It guards §4.2: it is not evicted again in this round, but Blocked with
+// SchedulerReturnsIt; two that undo each other would never come to rest.
+//
+// Rules: R4.2-7.
+func putBackAfterRelease(s *scene) {
+	s.rule(time.Second, time.Second)
+	from := s.c(1)
+	placement := oneOf(s.all()...)
+	placement["spreadConstraints"] = []any{object{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": int64(2)}}
+	u := deployment(s.namespace(), "app", from, 1, placement)
+	u.SetAnnotations(map[string]string{faultPutBackAfterRelease: from})
+	spec := u.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a few lines above
+	spec["clusters"] = []any{object{"name": from, "replicas": int64(1)}, object{"name": s.c(2), "replicas": int64(1)}}
+	s.run(u)
+	app := keyOf(u)
+
+	s.kill(from)
+	s.episode(from, "blocked: the scheduler returns it", func(e *episode) bool {
+		q := e.queued(app)
+		return q != nil && q.State == "blocked" && q.Reason == "SchedulerReturnsIt"
+	})
+	require.True(s, s.find(app).on(from))
+	s.evicted(app, from)
+	s.remains(3*time.Second, "not evicted again", func() bool { return len(s.evictions(app, from)) == 1 })
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.evicted(app, from)
+}
+
+// malformed objects and what this version cannot move safely stand beside a binding
+// that is fine.
+//
+// It guards invariant 12 and "unknown means parked": each keeps to itself, with a
+// reason, and is not touched.
+//
+// Rules: R4.1-5, R4.3-21, R4.7-40.
+func malformed(s *scene) {
+	s.create(&unstructured.Unstructured{Object: object{
+		"apiVersion": rules.GroupVersion().String(), "kind": "ClusterTaintRule",
+		"metadata": object{"name": "odd-one-that-would-empty-the-fleet"},
+		"spec":     object{"taints": []any{object{"key": "example.com/everything", "effect": "NoExecute", "addOnMatchSeconds": int64(0)}}},
+	}})
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	ns := s.namespace()
+	sideways := deployment(ns, "sideways", from, 1, oneOf(from, to))
+	sideways.SetAnnotations(map[string]string{prefix + "purge-mode": "Sideways"})
+	preserved := deployment(ns, "preserved", from, 1, oneOf(from, to))
+	preserved.Object["spec"].(object)["failover"] = object{"cluster": object{"statePreservation": object{ //nolint:errcheck,forcetypeassert // made a line above
+		"rules": []any{object{"aliasLabelName": "checkpoint", "jsonPath": "{.jobStatus.checkpoint}"}},
+	}}}
+	placement := oneOf(from, to)
+	placement["workloadAffinity"] = object{"affinity": object{"groupByLabelKey": "team"}}
+	s.put(deployment(ns, "beside", from, 1, placement)) // the lab's scheduler cannot do it either
+	s.run(sideways, preserved, deployment(ns, "fine", from, 1, oneOf(from, to)))
+	parked := map[string]string{
+		ns + "/sideways": "Malformed", ns + "/preserved": "NotSupportedYetStatePreservation", ns + "/beside": "NotSupportedYetPlacement",
+	}
+
+	s.kill(from)
+	e := s.phase(from, "Evacuated")
+	want := map[string]string{ns + "/fine": "Migrated"}
+	for key, reason := range parked {
+		q := e.queued(key)
+		require.NotNil(s, q, "%s is parked", key)
+		require.Equal(s, []string{"blocked", reason}, []string{q.State, q.Reason}, "%s: %s", key, q.Message)
+		want[key] = "Abandoned"
+	}
+	s.catchUp()
+	for key := range parked {
+		require.Empty(s, s.writesTo(key), "%s is left alone", key)
+	}
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), want)
+	s.refusedRule("odd-one-that-would-empty-the-fleet", "example.com/everything")
+	s.warned(ns, "sideways", "EvictWorkloadFromClusterBlocked")
+}
+
+// refusedRule: it says so itself, and no cluster ever had its taint.
+func (s *scene) refusedRule(name, taintKey string) {
+	s.Helper()
+	rule, err := s.api.Resource(rules).Get(s.ctx, name, metav1.GetOptions{})
+	require.NoError(s, err)
+	conditions, _, err := unstructured.NestedSlice(rule.Object, "status", "conditions")
+	require.NoError(s, err)
+	require.Len(s, conditions, 1)
+	accepted, ok := conditions[0].(object)
+	require.True(s, ok)
+	require.Equal(s, []any{"Accepted", "False"}, []any{accepted["type"], accepted["status"]})
+	require.NotEmpty(s, accepted["message"])
+	all, err := s.api.Resource(clusters).List(s.ctx, metav1.ListOptions{})
+	require.NoError(s, err)
+	for i := range all.Items {
+		c, err := decode[cluster](&all.Items[i])
+		require.NoError(s, err)
+		require.Nil(s, c.taint(taintKey, "NoExecute"), "%s has the taint of a refused rule", c.Name)
+	}
+}
+
+// warned: an Event on the binding tells its owners.
+func (s *scene) warned(namespace, name, reason string) {
+	s.Helper()
+	all, err := s.api.Resource(events).Namespace(namespace).List(s.ctx, metav1.ListOptions{})
+	require.NoError(s, err)
+	require.True(s, slices.ContainsFunc(all.Items, func(u unstructured.Unstructured) bool {
+		about, _, err := unstructured.NestedString(u.Object, "involvedObject", "name")
+		return err == nil && about == name && u.Object["reason"] == reason && u.Object["type"] == "Warning"
+	}), "no Event says that %s/%s is %s", namespace, name, reason)
+}
+
+// malformedMessages has somebody send nonsense to everything that runs for a
+// failover: messages without a field, and such that are not even of their kind.
+//
+// It guards invariant 12: each is ignored, or refused, and harms nothing.
+func malformedMessages(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+	s.kill(from)
+	waits := func(e *episode) bool { return e.Moves[app].Phase == "AwaitingHealth" && e.Pace.Tier == "normal" }
+	s.episode(from, "waits for health", waits)
+
+	sent := map[string][]string{
+		failoverID(from): {
+			"cluster-observed", "bindings-changed", "adopt", "grant", "pace-changed", "migration-report", "cluster-recovered",
+		},
+		migrationID(from, app): {"binding-observed", "recover", "migration-adopted"},
+		pacerID:                {"fleet-observed", "grant-request", "lease-report"},
+	}
+	for id, signals := range sent {
+		for _, signal := range signals {
+			for _, nonsense := range []any{nil, "nonsense", 42, []any{}, object{}, object{"who": 1}} {
+				require.NoError(s, s.temporal.SignalWorkflow(s.ctx, id, "", signal, nonsense))
+			}
+		}
+	}
+	for _, update := range []string{"pause", "resume", "cancel"} {
+		handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
+			WorkflowID: failoverID(from), UpdateName: update, Args: []any{object{"who": operator}},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err == nil {
+			err = handle.Get(s.ctx, nil)
+		}
+		require.Error(s, err, "%s without a reason", update)
+	}
+	s.remains(2*time.Second, "goes on as before", func() bool { return len(s.find(app).held(from)) == 1 })
+	s.episode(from, "still waits for health", waits)
+	s.annotate(app, faultStuckReadyAt, "")
+	s.phase(from, "Evacuated")
+	s.releasedWhenItRan(app, from)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}

@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+)
+
+// onePace has three clusters fail at once, twelve bindings in all, at two evictions
+// a second; then the fleet is halted in the middle, and goes on.
+//
+// It guards invariant 4 by the API server's own timestamps: over no interval more
+// than rate times its length and one chunk, whichever failovers they belong to; and
+// none later than one lease after a halt.
+//
+// Rules: R4.5-17, R4.5-18, R4.5-24, R4.5-28.
+func onePace(s *scene) {
+	const rate, each = 2.0, 4
+	s.rule(time.Second, time.Second)
+	failing, to := s.all()[:3], s.c(4)
+	apps := map[string][]string{}
+	for _, from := range failing {
+		for i := range each {
+			apps[from] = append(apps[from], s.deploy(fmt.Sprintf("%s-app%d", from, i), from, 1, oneOf(from, to)))
+		}
+	}
+	s.rate(rate)
+	for _, from := range failing {
+		s.kill(from)
+	}
+	s.await("a third of them is on the way", func() (bool, string) {
+		n := len(s.evictedAt(apps))
+		return n >= each, fmt.Sprint(n)
+	})
+	s.order("pause", "fleet")
+	halted := time.Now()
+	s.remains(lease, "let the leases that are out run out", func() bool { return true })
+	s.catchUp()
+	before := s.evictedAt(apps)
+	s.remains(4*time.Second, "nothing is evicted", func() bool { return true })
+	s.catchUp()
+	require.Equal(s, before, s.evictedAt(apps), "halted")
+	require.Less(s, len(before), 3*each, "the halt came in time for this story")
+	require.False(s, before[len(before)-1].After(halted.Add(lease)), "within one lease")
+	s.order("resume", "fleet")
+
+	for _, from := range failing {
+		s.phase(from, "Evacuated")
+	}
+	s.catchUp()
+	times := s.evictedAt(apps)
+	require.Len(s, times, 3*each)
+	for i := range times {
+		for j := i; j < len(times); j++ {
+			allowed := rate*times[j].Sub(times[i]).Seconds() + 1
+			require.LessOrEqual(s, float64(j-i+1), allowed, "from %s to %s", times[i], times[j])
+		}
+	}
+	var quick time.Duration
+	for i := range before[1:] {
+		quick = max(quick, before[i+1].Sub(before[i]))
+	}
+	s.Logf("%d evictions; before the halt %d in %s, the longest pause %s, at %g/s allowed",
+		len(times), len(before), before[len(before)-1].Sub(before[0]), quick, rate)
+	for _, from := range failing {
+		s.revive(from)
+	}
+	for _, from := range failing {
+		want := map[string]string{}
+		for _, app := range apps[from] {
+			want[app] = "Migrated"
+		}
+		s.became(s.ends(from, "Recovered"), want)
+	}
+	s.rate(1000)
+}
+
+// evictedAt is when the API server received the first write of Lifeboat to each
+// binding, in order: that is its eviction.
+func (s *scene) evictedAt(apps map[string][]string) []time.Time {
+	s.Helper()
+	var times []time.Time
+	for from, keys := range apps {
+		for _, key := range keys {
+			if len(s.evictions(key, from)) == 0 {
+				continue
+			}
+			s.evicted(key, from)
+			if writes := s.writesTo(key); len(writes) > 0 {
+				times = append(times, writes[0].Received)
+			}
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	return times
+}
+
+// rate has an operator set the fleet's rate.
+func (s *scene) rate(perSecond float64) {
+	s.Helper()
+	handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
+		WorkflowID: "fleet-pacer", UpdateName: "set-rate", WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{object{"who": operator, "reason": "told by a story", "rate": perSecond}},
+	})
+	require.NoError(s, err)
+	require.NoError(s, handle.Get(s.ctx, nil))
+}

@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os/exec"
+
+	"github.com/stretchr/testify/require"
+)
+
+// preflighted asks, before anything runs in enforce, whether it could: with each
+// process's own rights, with those of an operator who may not write, and beside a
+// second evictor.
+//
+// It guards §4.15's preflight: what is missing or in the way is named, and the exit
+// code tells it.
+//
+// Rules: R4.15-15, R4.15-17, R4.15-18, R4.15-19, R4.15-21, R4.15-24.
+func preflighted(s *scene) {
+	from := s.c(1)
+	app := s.deploy("app", from, 1, oneOf(from, s.c(2)))
+	for _, role := range []string{"worker", "starter"} {
+		checks, code := s.preflight(role, "--role", role, "--set", "mode=enforce")
+		require.Zero(s, code, "%+v", checks)
+		require.Equal(s, "ok", checks["Karmada definitions"].Result)
+		require.Equal(s, "ok", checks["Karmada version"].Result, "%+v", checks)
+		require.Contains(s, checks["Karmada version"].Found, "Gracefully")
+		require.Equal(s, "ok", checks["Temporal search attributes"].Result)
+		require.Equal(s, "ok", checks["Second evictor"].Result)
+	}
+	checks, code := s.preflight("operator", "--role", "worker", "--set", "mode=enforce")
+	require.Equal(s, 4, code, "who may only look cannot enforce: %+v", checks)
+	require.Contains(s, checks["Karmada permissions"].Found, "may not get works.work.karmada.io")
+
+	s.patch(s.named(app), object{"spec": object{"gracefulEvictionTasks": []any{object{
+		"fromCluster": s.c(2), "producer": "TaintManager", "reason": "TaintUntolerated", "suppressDeletion": true,
+	}}}})
+	checks, code = s.preflight("worker", "--role", "worker", "--set", "mode=enforce")
+	require.Equal(s, 4, code)
+	require.Contains(s, checks["Second evictor"].Found, app)
+	require.Contains(s, checks["Second evictor"].Do, "--enable-no-execute-taint-eviction=false")
+	_, code = s.preflight("worker", "--role", "worker", "--set", "mode=observe")
+	require.Zero(s, code, "who observes may watch another one evict")
+	s.patch(s.named(app), object{"spec": object{"gracefulEvictionTasks": nil}})
+}
+
+// preflightCheck is one line of a preflight's answer.
+type preflightCheck struct {
+	Name, Result, Found, Do string
+}
+
+// preflight runs it with somebody's rights; of several checks of a name the first that
+// failed is kept.
+func (s *scene) preflight(who string, args ...string) (map[string]preflightCheck, int) {
+	s.Helper()
+	cmd := s.lifeboat("preflight", s.lab.At.Kubeconfigs[who], append(args, "-o", "json")...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil {
+		require.ErrorAs(s, err, &ended)
+	}
+	var checks []preflightCheck
+	require.NoError(s, json.Unmarshal(out.Bytes(), &checks), "it said: %s\n%s", out.String(), tail(s.logFile("preflight"), 5))
+	by := map[string]preflightCheck{}
+	for _, c := range checks {
+		if by[c.Name].Result != "failed" {
+			by[c.Name] = c
+		}
+	}
+	if errors.As(err, &ended) {
+		return by, ended.ExitCode()
+	}
+	return by, 0
+}

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// blip is a failure shorter than the rule's window.
+//
+// It guards the window of §4.1: nothing at all is written before it has run out.
+//
+// Rules: R4.1-40.
+func blip(s *scene) {
+	s.rule(time.Minute, 2*time.Second)
+	from := s.c(1)
+	s.deploy("app", from, 1, oneOf(from, s.c(2)))
+
+	s.kill(from)
+	s.episode(from, "suspected, its window runs", func(e *episode) bool {
+		return e.Phase == "Suspected" && e.Reason == "WindowRunning"
+	})
+	s.revive(from)
+	s.became(s.ends(from, "FalseAlarm"), map[string]string{})
+	s.catchUp()
+	require.Empty(s, s.writes(), "nothing was written for a blip")
+}
+
+// whileTolerating recovers before the binding's own toleration has run out.
+//
+// It guards the row "queued, tolerating, blocked" of §4.9: Abandoned, and nothing
+// written on the binding.
+//
+// Rules: R4.9-10.
+func whileTolerating(s *scene) {
+	s.rule(time.Second, time.Second)
+	from := s.c(1)
+	app := s.deploy("app", from, 1, tolerating(oneOf(from, s.c(2)), 10*time.Minute))
+
+	s.kill(from)
+	s.episode(from, "evacuating, the binding tolerates", func(e *episode) bool {
+		q := e.queued(app)
+		return e.Phase == "Evacuating" && q != nil && q.State == "tolerating"
+	})
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Abandoned"})
+	s.catchUp()
+	require.Empty(s, s.writesTo(app), "nothing was written on the binding")
+	require.Equal(s, []string{from}, s.find(app).targets())
+}
+
+// unplaced recovers while a binding has been evicted and the scheduler found no
+// other cluster for it: the only candidate goes while the write is on its way.
+//
+// It guards the row "no fit" of §4.9: Restored, in one write, before the untaint,
+// and the workload that never went keeps its Work. And invariant 2: the hold stands
+// for as long as the scheduler's empty answer does.
+//
+// Rules: R4.7-19, R4.9-6, R4.9-12.
+func unplaced(s *scene) {
+	const cordoned = "example.com/cordoned"
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	// Divided, and on one cluster alone, because the other was cordoned at first: the
+	// scheduler has no reason to look at it anew when taints come and go, so the
+	// binding stays as the write knows it.
+	s.taintByHand(to, cordoned, "NoSchedule", true)
+	app := s.deploy("app", "", 2, dividedOver(from, to))
+	s.taintByHand(to, cordoned, "NoSchedule", false)
+	require.Equal(s, []string{from}, s.find(app).targets())
+	old := s.work(app, from)
+	require.NotNil(s, old)
+
+	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(app, from) })
+	s.kill(from)
+	s.reaches(eviction, "the eviction is on its way")
+	s.taintByHand(to, cordoned, "NoSchedule", true)
+	eviction.letGo()
+	s.await("the scheduler finds nothing", func() (bool, string) {
+		b := s.find(app)
+		return len(b.Spec.Clusters) == 0 && len(b.held(from)) == 1 && b.scheduled().Reason == "NoClusterFit", ""
+	})
+	s.episode(from, "it says that nothing fits", func(e *episode) bool {
+		return e.Moves[app].Phase == "Placing" && e.Moves[app].Reason == "NoClusterFit"
+	})
+
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Restored"})
+	b := s.find(app)
+	require.Equal(s, []target{{Name: from, Replicas: 2}}, b.Spec.Clusters, "it is back with its replicas")
+	require.Equal(s, old.UID, s.work(app, from).UID, "its Work was never replaced")
+	require.Less(s, s.released(app, from).Revision, s.untaintedAt(from).Revision, "restored before the untaint")
+}
+
+// inFlight recovers while evictions are on their way to the API server.
+//
+// It guards the row "checking" of §4.9: whoever has sent a write waits for its end,
+// and one that was written is never called Abandoned. And invariant 3: one that has
+// lost the race decides anew, and does not write for a cluster that is well.
+//
+// Rules: R4.9-11.
+func inFlight(s *scene) {
+	s.rule(time.Second, 0)
+	from, to := s.c(1), s.c(2)
+	// The scheduler looks at a duplicated binding anew when the cluster's taints
+	// change, and says so in its status: the write is refused as outdated. A divided
+	// one it leaves alone: the write lands.
+	s.run(deployment(s.namespace(), "lands", "", 2, dividedOver(from, to)), deployment(s.namespace(), "refused", from, 1, oneOf(from, to)))
+	lands, refused := keyOf(s.bindings[0]), keyOf(s.bindings[1])
+
+	landing := s.gate.stopAt(false, func(w write) bool { return w.evicts(lands, from) })
+	outdated := s.gate.stopAt(false, func(w write) bool { return w.evicts(refused, from) })
+	s.kill(from)
+	s.reaches(landing, "one eviction is on its way")
+	s.reaches(outdated, "the other is on its way")
+	s.revive(from)
+	s.phase(from, "Settling")
+	require.Empty(s, s.evictions(lands, from), "the write is still on its way")
+	landing.letGo()
+	outdated.letGo()
+
+	s.became(s.ends(from, "Recovered"), map[string]string{lands: "Migrated", refused: "Abandoned"})
+	s.evicted(lands, from)
+	s.releasedWhenItRan(lands, from)
+	require.Equal(s, []target{{Name: to, Replicas: 2}}, s.find(lands).Spec.Clusters)
+	s.catchUp()
+	require.Empty(s, s.writesTo(refused))
+}

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var policies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clustertaintpolicies"}
+
+// noteByHand sets an annotation of a cluster as an administrator; an empty value
+// removes it.
+func (s *scene) noteByHand(name, annotation, value string) {
+	s.Helper()
+	set := any(value)
+	if value == "" {
+		set = nil
+	}
+	raw, err := marshal(object{"metadata": object{"annotations": object{annotation: set}}})
+	require.NoError(s, err)
+	after, err := s.api.Resource(clusters).Patch(s.ctx, name, types.MergePatchType, raw, metav1.PatchOptions{})
+	require.NoError(s, err)
+	s.sees(clusters, after)
+}
+
+// softTaint moves what asked for failover off a cluster that lives, because a human
+// put a soft taint on it, and nothing else.
+//
+// It guards §4.2: the soft taint stands in an annotation that is not rewritten, the
+// API never sees its effect, the companion stands before the first eviction; §4.3:
+// only spec.failover.cluster moves, after its own seconds; and detectionSeconds, for
+// the old copy lives.
+//
+// Rules: R4.1-14, R4.2-1, R4.2-4, R4.2-5, R4.3-11, R4.3-12, R4.7-29.
+func softTaint(s *scene) {
+	const bears = 3 * time.Second
+	from, to := s.c(1), s.c(2)
+	softly := deployment(s.namespace(), "softly", from, 1, oneOf(from, to))
+	softly.Object["spec"].(object)["failover"] = object{"cluster": object{"purgeMode": "Gracefully"}} //nolint:errcheck,forcetypeassert // made a line above
+	softly.SetAnnotations(map[string]string{prefix + "toleration-seconds": "3"})
+	s.run(softly)
+	app, plain := keyOf(softly), s.deploy("plain", from, 1, oneOf(from, to))
+
+	added := time.Now().UTC().Truncate(time.Second)
+	note := fmt.Sprintf(`[{"key":"example.com/slow","timeAdded":%q}]`, added.Format(time.RFC3339))
+	s.noteByHand(from, prefix+"soft-taints", note)
+	s.episode(from, "what asked for it has moved", func(e *episode) bool {
+		o := e.outcome(app)
+		return o != nil && o.Outcome == "Migrated" && o.Debt == nil
+	})
+	evicted := s.evicted(app, from)
+	require.False(s, evicted.Seen.Before(added.Add(bears)), "evicted before its own seconds had run out")
+	released := s.releasedWhenItRan(app, from)
+	runs := slices.IndexFunc(s.versions(app), func(v version) bool { return s.binding(v).on(to) && s.binding(v).settled() })
+	require.False(s, released.Seen.Before(s.versions(app)[runs].Seen.Add(detection-time.Second)), "the old copy lives: health must outlast detection")
+
+	now := s.cluster(from)
+	require.Equal(s, note, now.Annotations[prefix+"soft-taints"], "the human's taint is as it was")
+	require.NotNil(s, now.taint(evacuatingTaint, "NoSchedule"))
+	require.Nil(s, now.taint("example.com/slow", "PreferNoExecute"))
+	s.noteByHand(from, prefix+"soft-taints", "")
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.catchUp()
+	require.Empty(s, s.writesTo(plain))
+}
+
+// karmadasPolicy is a failover by a rule of Karmada's own kind, whose taint comes and
+// goes by two lists of conditions.
+//
+// Rules: R4.1-10, R4.1-11.
+func karmadasPolicy(s *scene) {
+	const window = 2 * time.Second
+	from, to := s.c(1), s.c(2)
+	ready := func(status string) []any {
+		return []any{object{"conditionType": "Ready", "operator": "In", "statusValues": []any{status}}}
+	}
+	var members []any
+	for _, name := range s.all() {
+		members = append(members, name)
+	}
+	policy := &unstructured.Unstructured{Object: object{
+		"apiVersion": policies.GroupVersion().String(), "kind": "ClusterTaintPolicy",
+		"metadata": object{"name": s.story.short, "annotations": object{
+			prefix + "add-on-match-seconds": "2", prefix + "remove-on-mismatch-seconds": "1",
+		}},
+		"spec": object{
+			"targetClusters": object{"clusterNames": members}, "addOnConditions": ready("False"), "removeOnConditions": ready("True"),
+			"taints": []any{object{"key": failedTaint, "effect": "NoExecute"}},
+		},
+	}}
+	_, err := s.api.Resource(policies).Create(s.ctx, policy, metav1.CreateOptions{})
+	require.NoError(s, err)
+	s.Cleanup(func() {
+		require.NoError(s, s.api.Resource(policies).Delete(context.Background(), policy.GetName(), metav1.DeleteOptions{}))
+	})
+	app := s.deploy("app", from, 1, oneOf(from, to))
+
+	s.kill(from)
+	died := time.Now()
+	s.phase(from, "Evacuated")
+	s.releasedWhenItRan(app, from)
+	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window-time.Second)), "tainted before its window had run out")
+	require.Contains(s, s.cluster(from).Annotations[prefix+"added-taints"], `"rule":"ClusterTaintPolicy/`+s.story.short+`"`)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// workerKilledInTheWindow loses the worker, with -9, while a rule's window runs.
+//
+// It guards invariant 8: the window is Temporal's, not the worker's; it goes on from
+// when it began, and ends no earlier.
+//
+// Rules: R4.1-26.
+func workerKilledInTheWindow(s *scene) {
+	const add = 6 * time.Second
+	s.rule(add, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+
+	s.kill(from)
+	began := s.episode(from, "its window runs", func(e *episode) bool {
+		return e.Phase == "Suspected" && len(e.Windows) == 1 && matchingSince(e) != time.Time{}
+	})
+	require.NoError(s, s.worker.kill())
+	s.worker = nil
+	require.NoError(s, s.startWorker(s.ctx))
+	after := s.phase(from, "Evacuated")
+	require.Equal(s, matchingSince(began), matchingSince(after), "it was not restarted")
+	require.False(s, s.taintedAt(from).Seen.Before(matchingSince(began).Add(add)), "nor shortened")
+	s.releasedWhenItRan(app, from)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// matchingSince is since when the one window of a failover matches.
+func matchingSince(e *episode) time.Time {
+	for _, w := range e.Windows {
+		if w.Matching {
+			return w.Since
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// noTarget has nowhere to go until a cluster joins.
+//
+// It guards the pre-check of §4.6 (nothing is taken away before there is somewhere
+// to go) and that Blocked is no end: the binding moves when the fleet changes.
+//
+// Rules: R4.6-23, R4.6-24.
+func noTarget(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, joins := s.c(1), s.c(2)
+	placement := oneOf()
+	placement["clusterAffinity"] = object{"labelSelector": object{"matchLabels": object{"story": s.story.short}}}
+	app := s.deploy("app", from, 1, placement)
+	old := s.work(app, from)
+
+	s.kill(from)
+	s.episode(from, "blocked, looked at more than once", func(e *episode) bool {
+		q := e.queued(app)
+		return q != nil && q.State == "blocked" && q.Reason == "NoTarget" && q.Tries > 1
+	})
+	s.catchUp()
+	require.Empty(s, s.writesTo(app), "the old copy is left alone")
+	require.Equal(s, old.UID, s.work(app, from).UID)
+	require.Nil(s, s.work(app, from).DeletionTimestamp)
+
+	require.NoError(s, s.lab.control(s.ctx, "join", "", member{Name: joins, Labels: map[string]string{"story": s.story.short}}))
+	s.episode(from, "migrated", func(e *episode) bool {
+		o := e.outcome(app)
+		return o != nil && o.Outcome == "Migrated"
+	})
+	require.Equal(s, []string{joins}, s.find(app).targets())
+	s.releasedWhenItRan(app, from)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// spreadAndDivided loses one of two regions' clusters: a workload that must be in both
+// regions finds its second place in the failed one's region, replicas that are divided
+// by room go where the room is, and those for which there is none stay.
+//
+// It guards the pre-check of §4.6 against a scheduler that selects by region and divides
+// by room, and that its yes comes true.
+//
+// Rules: R4.6-10, R4.6-11, R4.6-15, R4.6-25.
+func spreadAndDivided(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, small, far := s.c(1), s.c(2), s.c(3)
+	both := oneOf(s.all()...)
+	both["spreadConstraints"] = []any{
+		object{"spreadByField": "region", "minGroups": int64(2), "maxGroups": int64(2)},
+		object{"spreadByField": "cluster", "minGroups": int64(2), "maxGroups": int64(2)},
+	}
+	inBoth := deployment(s.namespace(), "both", from, 1, both)
+	inBoth.Object["spec"].(object)["clusters"] = []any{ //nolint:errcheck,forcetypeassert // made a line above
+		object{"name": from, "replicas": int64(1)}, object{"name": far, "replicas": int64(1)},
+	}
+	byRoom := func(names ...string) object {
+		return object{"clusterAffinity": near(names...), "replicaScheduling": object{
+			"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated",
+		}}
+	}
+	s.run(inBoth)
+	large := s.deploy("large", from, 20, byRoom(from, small, far))
+	pinned := s.deploy("pinned", from, 20, byRoom(from, small)) // 20 of a tenth of a CPU each, and there is one
+
+	s.kill(from)
+	e := s.phase(from, "Evacuated")
+	q := e.queued(pinned)
+	require.NotNil(s, q)
+	require.Equal(s, []string{"blocked", "NoCapacity"}, []string{q.State, q.Reason}, q.Message)
+	require.ElementsMatch(s, []string{small, far}, s.find(keyOf(inBoth)).targets(), "one in each region")
+	require.Equal(s, []string{far}, s.find(large).targets())
+	s.catchUp()
+	require.Empty(s, s.writesTo(pinned), "the old copies are left alone")
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{keyOf(inBoth): "Migrated", large: "Migrated", pinned: "Abandoned"})
+}
+
+// twoOfThree is what was recorded from a real Karmada: it says Healthy while two of
+// three replicas are ready.
+//
+// It guards invariant 1 by the proof of §4.7: ready ≥ scheduled replicas, whatever
+// Karmada's word is.
+//
+// Rules: R4.7-23.
+func twoOfThree(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 3, oneOf(from, to), faultStuckReadyAt+"="+to+"=2")
+
+	s.kill(from)
+	s.await("Karmada says Healthy of two in three", func() (bool, string) {
+		i := s.find(app).item(to)
+		return i != nil && i.Health == "Healthy" && i.Status.ReadyReplicas == 2, ""
+	})
+	s.episode(from, "waits for health", func(e *episode) bool {
+		m := e.Moves[app]
+		return m.Phase == "AwaitingHealth" && m.Reason == "NotHealthy"
+	})
+	s.remains(2*minHealthy, "held while two of three are ready", func() bool {
+		return len(s.find(app).held(from)) == 1
+	})
+	s.annotate(app, faultStuckReadyAt, "")
+
+	s.phase(from, "Evacuated")
+	s.releasedWhenItRan(app, from)
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// targetDies loses the new target while its copy is Healthy on paper, and will stay
+// so for ever: Karmada does not take back what a dead cluster last said.
+//
+// It guards invariant 1 (a cluster that is not Ready proves nothing, and restarts
+// the clock) and detectionSeconds of §4.7: the source is Ready here.
+//
+// Rules: R4.7-27, R4.7-29.
+func targetDies(s *scene) {
+	from := s.c(1)
+	app := s.deploy("app", from, 1, oneOf(s.all()...))
+
+	s.taintByHand(from, "example.com/maintenance", "NoExecute", true)
+	s.await("the new copy runs", func() (bool, string) {
+		b := s.find(app)
+		return !b.on(from) && b.settled(), ""
+	})
+	to := s.find(app).targets()[0]
+	s.kill(to)
+	require.Empty(s, s.releases(app, from), "the target died in time for this story")
+	s.episode(from, "the target proves nothing", func(e *episode) bool {
+		return e.Moves[app].Reason == "TargetNotReady"
+	})
+	s.remains(detection+2*time.Second, "held while the target is dead", func() bool {
+		b := s.find(app)
+		return len(b.held(from)) == 1 && b.item(to).Health == "Healthy"
+	})
+
+	s.revive(to)
+	again := s.cluster(to).condition("Ready").LastTransitionTime.Time
+	s.phase(from, "Evacuated")
+	released := s.releasedWhenItRan(app, from)
+	require.False(s, released.Seen.Before(again.Add(detection)), "released before health had held anew for %s", detection)
+	s.taintByHand(from, "example.com/maintenance", "NoExecute", false)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+)
+
+// episode is what a ClusterFailover answers when it is asked for its status.
+type episode struct {
+	Episode   string          `json:"episode"`
+	Round     int             `json:"round"`
+	Phase     string          `json:"phase"`
+	Reason    string          `json:"reason"`
+	Items     []queued        `json:"items"`
+	Moves     map[string]move `json:"moves"`
+	Results   []outcome       `json:"results"`
+	Debts     []any           `json:"debts"`
+	Pace      pace            `json:"pace"`
+	Confirmed time.Time       `json:"confirmed"`
+	Paused    *order          `json:"paused"`
+	// Windows are those of its rules, by rule and taint.
+	Windows map[string]window `json:"windows"`
+}
+
+// window is what one rule's taint waits for.
+type window struct {
+	Matching bool      `json:"matching"`
+	Since    time.Time `json:"since"`
+}
+
+// order is who told it what.
+type order struct {
+	Who    string `json:"who"`
+	Reason string `json:"reason"`
+}
+
+type key struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+func (k key) String() string {
+	if k.Namespace == "" {
+		return "-/" + k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}
+
+// queued is a binding that has not begun to move.
+type queued struct {
+	Key     key    `json:"k"`
+	State   string `json:"s"`
+	Reason  string `json:"r"`
+	Message string `json:"m"`
+	Tries   int    `json:"n"`
+}
+
+// move is a binding that moves.
+type move struct {
+	Phase          string `json:"phase"`
+	Reason         string `json:"reason"`
+	Message        string `json:"message"`
+	Placed         bool   `json:"placed"`
+	NeedsAttention bool   `json:"needsAttention"`
+}
+
+// outcome is what became of a binding.
+type outcome struct {
+	Key     key      `json:"key"`
+	Outcome string   `json:"outcome"`
+	Reason  string   `json:"reason"`
+	Message string   `json:"message"`
+	Cause   string   `json:"cause"`
+	To      []string `json:"to"`
+	Debt    any      `json:"debt"`
+}
+
+type pace struct {
+	Tier   string   `json:"tier"`
+	Reason string   `json:"reason"`
+	Total  int      `json:"total"`
+	Faulty []string `json:"faulty"`
+}
+
+// report is what a ClusterFailover closes with.
+type report struct {
+	Cluster string `json:"cluster"`
+	Ended   string `json:"ended"`
+	Rounds  []struct {
+		Round   int            `json:"round"`
+		Counts  map[string]int `json:"counts"`
+		Results []outcome      `json:"results"`
+	} `json:"rounds"`
+	Debts []any `json:"debts"`
+}
+
+func (e *episode) queued(k string) *queued {
+	at := slices.IndexFunc(e.Items, func(q queued) bool { return q.Key.String() == k })
+	if at < 0 {
+		return nil
+	}
+	return &e.Items[at]
+}
+
+func (e *episode) outcome(k string) *outcome {
+	at := slices.IndexFunc(e.Results, func(o outcome) bool { return o.Key.String() == k })
+	if at < 0 {
+		return nil
+	}
+	return &e.Results[at]
+}
+
+// String is an episode in a few lines, for a story that fails.
+func (e *episode) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "round %d, %s (%s), pace %+v", e.Round, e.Phase, e.Reason, e.Pace)
+	for _, q := range e.Items {
+		fmt.Fprintf(&b, "\n    queued  %s: %s %s %s", q.Key, q.State, q.Reason, q.Message)
+	}
+	for k, m := range e.Moves {
+		fmt.Fprintf(&b, "\n    moving  %s: %+v", k, m)
+	}
+	for _, o := range e.Results {
+		fmt.Fprintf(&b, "\n    ended   %s: %s %s %s %s to %v", o.Key, o.Outcome, o.Reason, o.Cause, o.Message, o.To)
+	}
+	return b.String()
+}
+
+func failoverID(cluster string) string { return "cluster-failover/" + cluster }
+
+func migrationID(cluster, key string) string { return "binding-migration/" + cluster + "/" + key }
+
+// temporal asks by Describe and Query, never by lists, which lag.
+type temporal struct{ client.Client }
+
+func dialTemporal(ctx context.Context, at place) (temporal, error) {
+	c, err := client.DialContext(ctx, client.Options{HostPort: at.TemporalAddress, Namespace: at.TemporalNamespace, Logger: silent{}})
+	return temporal{c}, err
+}
+
+// status is a workflow's status as Temporal knows it; unspecified when there is none.
+func (t temporal) status(ctx context.Context, id string) (enumspb.WorkflowExecutionStatus, error) {
+	d, err := t.DescribeWorkflowExecution(ctx, id, "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, nil
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus(), err
+}
+
+func (t temporal) running(ctx context.Context, id string) (bool, error) {
+	status, err := t.status(ctx, id)
+	return status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+}
+
+// query asks a workflow for its status.
+func query[T any](ctx context.Context, t temporal, id string) (*T, error) {
+	value, err := t.QueryWorkflow(ctx, id, "", "status")
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	return out, value.Get(out)
+}
+
+// silent is a log for the client of the tests, which has nothing to say.
+type silent struct{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}

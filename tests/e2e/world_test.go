@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// world is the lab with the product on it.
+type world struct {
+	folder    string
+	lab       *laboratory
+	api       dynamic.Interface // as administrator
+	temporal  temporal
+	chronicle *chronicle
+	gate      *gate
+	starter   *process
+	worker    *process
+	mode      string   // of starter and worker
+	more      []string // settings of the story that is told
+	end       context.CancelFunc
+}
+
+// The product's clocks, quick enough for a test. Stories hold it to them.
+const (
+	minHealthy = 2 * time.Second
+	detection  = 6 * time.Second
+	lease      = 8 * time.Second
+)
+
+var settings = []string{
+	"pace.evictionRate=unlimited", "pace.leaseDuration=" + lease.String(),
+	"health.minHealthy=" + minHealthy.String(), "health.detection=" + detection.String(), "health.pollInterval=5s",
+	"recovery.restoreWait=10s",
+	"workflow.pollInterval=5s", "workflow.askAgain=4s", "workflow.recheck=2s", "workflow.relist=10s", "workflow.debtWait=1m",
+	"starter.resyncInterval=5s", "starter.coalesce=1s", "starter.leaderElection.leaseDuration=3s",
+	"starter.leaderElection.renewDeadline=2s", "starter.leaderElection.retryPeriod=500ms",
+	"kubernetes.qps=300", "kubernetes.burst=600", "log.level=debug",
+}
+
+func startWorld(ctx context.Context, folder string) (*world, error) {
+	ctx, end := context.WithCancel(ctx)
+	w := &world{folder: folder, end: end}
+	begun := time.Now()
+	if err := w.start(ctx); err != nil {
+		return nil, errors.Join(err, w.stop())
+	}
+	say("the lab and Lifeboat are up after %s", time.Since(begun).Round(time.Millisecond))
+	return w, nil
+}
+
+func say(format string, args ...any) {
+	//nolint:errcheck // there is nobody to tell when stdout is closed
+	fmt.Fprintf(os.Stdout, "stories: "+format+"\n", args...)
+}
+
+func (w *world) start(ctx context.Context) error {
+	var err error
+	if w.lab, err = startLab(ctx, w.folder, allMembers()); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", w.lab.At.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	if w.api, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	if w.temporal, err = dialTemporal(ctx, w.lab.At); err != nil {
+		return err
+	}
+	if err := w.lifeboat("setup", w.lab.At.Kubeconfigs["operator"]).Run(); err != nil {
+		return fmt.Errorf("lifeboat setup: %w; it said:\n%s", err, tail(w.logFile("setup"), 40))
+	}
+	w.chronicle = newChronicle(w.api)
+	for _, resource := range []schema.GroupVersionResource{resourceBindings, clusterResourceBindings, clusters, works} {
+		if err := w.chronicle.follow(ctx, resource); err != nil {
+			return err
+		}
+	}
+	if w.gate, err = openGate(w.lab.At.Kubeconfigs["worker"]); err != nil {
+		return err
+	}
+	return w.inMode(ctx, "enforce")
+}
+
+// inMode sees to it that starter and worker run in a mode.
+func (w *world) inMode(ctx context.Context, mode string) error {
+	if w.mode != mode {
+		if err := w.stopProduct(); err != nil {
+			return err
+		}
+	}
+	w.mode = mode
+	if w.worker == nil {
+		if err := w.startWorker(ctx); err != nil {
+			return err
+		}
+	}
+	if w.starter == nil {
+		return w.startStarter(ctx)
+	}
+	return nil
+}
+
+func (w *world) stopProduct() error {
+	var errs []error
+	for _, p := range []*process{w.starter, w.worker} {
+		if p != nil {
+			errs = append(errs, p.stop())
+		}
+	}
+	w.starter, w.worker = nil, nil
+	return errors.Join(errs...)
+}
+
+func (w *world) logFile(name string) string { return filepath.Join(w.folder, name+".log") }
+
+// lifeboat prepares a run of the CLI that logs to a file of its verb's name.
+func (w *world) lifeboat(verb, kubeconfig string, more ...string) *exec.Cmd {
+	program, err := binary("lifeboat")
+	args := append([]string{verb, "--kubeconfig", kubeconfig}, more...)
+	cmd := exec.Command(program, args...) //nolint:gosec,noctx // our own program, it ends by itself
+	cmd.Err = errors.Join(cmd.Err, err)
+	cmd.Env = w.environment()
+	if log, err := os.OpenFile(w.logFile(verb), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
+		cmd.Stdout, cmd.Stderr = log, log
+	}
+	return cmd
+}
+
+// environment is this one's, with the lab's Temporal in it.
+func (w *world) environment() []string {
+	return append(os.Environ(), "TEMPORAL_ADDRESS="+w.lab.At.TemporalAddress, "TEMPORAL_NAMESPACE="+w.lab.At.TemporalNamespace)
+}
+
+func (w *world) startStarter(ctx context.Context) error {
+	var err error
+	w.starter, err = w.serve(ctx, "lifeboat", "starter", w.lab.At.Kubeconfigs["starter"], "watch", "--mode", w.mode)
+	return err
+}
+
+// startWorker starts a worker behind the gate.
+func (w *world) startWorker(ctx context.Context) error {
+	kubeconfig := filepath.Join(w.folder, "worker.kubeconfig")
+	if err := w.gate.kubeconfig(w.lab.At.Kubeconfigs["worker"], kubeconfig); err != nil {
+		return err
+	}
+	var err error
+	w.worker, err = w.serve(ctx, "lifeboat-worker", "worker", kubeconfig, "--mode", w.mode)
+	return err
+}
+
+// serve starts one of the product's servers and returns when it is ready.
+func (w *world) serve(ctx context.Context, program, name, kubeconfig string, args ...string) (*process, error) {
+	path, err := binary(program)
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, "--kubeconfig", kubeconfig, "--set", "listen.address="+address)
+	for _, setting := range append(slices.Clone(settings), w.more...) {
+		args = append(args, "--set", setting)
+	}
+	cmd := exec.Command(path, args...) //nolint:gosec,noctx // our own program, stopped in order
+	cmd.Env = w.environment()
+	p, err := launch(name, w.logFile(name), cmd)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.ready(ctx, address)
+}
+
+// stop ends everything that was started, the last first.
+func (w *world) stop() error {
+	errs := []error{w.stopProduct()}
+	if w.gate != nil {
+		w.gate.close()
+	}
+	w.end()
+	if w.temporal.Client != nil {
+		w.temporal.Close()
+	}
+	if w.lab != nil {
+		errs = append(errs, w.lab.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,237 @@
+package imports
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	root   = "../.."
+	module = "github.com/lifeboat-failover/lifeboat"
+)
+
+// within is the whole table: a folder of the product, and which others of this
+// module its code and its tests may import. A folder may always import what lies
+// below itself; what is not listed here may not exist.
+var within = map[string][]string{
+	"internal/failover":  {},
+	"internal/telemetry": {"internal/failover"},
+	"config":             {"internal/failover"},
+	"internal/process":   {"config", "internal/failover", "internal/telemetry", "k8sadapter"},
+	"activities":         {"internal/failover", "internal/telemetry"},
+	"workflows":          {"activities", "internal/failover"},
+	"k8sadapter":         {"activities", "internal/failover"},
+	"starter":            {"activities", "config", "internal", "k8sadapter", "workflows"},
+	"worker":             {"activities", "config", "internal", "k8sadapter", "workflows"},
+	// Tests of the whole drive processes; they may speak our words, never the lab's.
+	// The simulator has the starter's own desk decide whom to tell.
+	"tests": {"activities", "config", "internal", "k8sadapter", "starter/watch", "workflows"},
+}
+
+// core is what the pure core may import besides the standard library.
+var core = []string{
+	"k8s.io/api",
+	"k8s.io/apimachinery/pkg/api/resource",
+	"k8s.io/apimachinery/pkg/apis/meta/v1",
+	"k8s.io/apimachinery/pkg/fields",
+	"k8s.io/apimachinery/pkg/labels",
+	"k8s.io/apimachinery/pkg/selection",
+	"k8s.io/apimachinery/pkg/types",
+	"k8s.io/apimachinery/pkg/util/sets",
+	"k8s.io/apimachinery/pkg/util/validation",
+	"k8s.io/component-helpers/scheduling/corev1",
+	"k8s.io/klog/v2",
+}
+
+// impure are the parts of the standard library that act, look or roll dice.
+var impure = []string{"database", "log", "math/rand", "net", "os", "plugin", "runtime", "syscall", "testing", "unsafe"}
+
+// file is one Go file and what it imports.
+type file struct {
+	path    string // below the root
+	test    bool
+	imports []string
+}
+
+func (f file) folder() string { return path.Dir(f.path) }
+
+// below tells whether a path is the folder or lies in it.
+func below(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
+
+func belowAny(p string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return below(p, f) })
+}
+
+// meeting is the one place that may import both sides, to hold them against each
+// other; nothing imports it.
+const meeting = "tests/compare"
+
+// files reads every Go file below a folder, the lab and hidden or built ones left out.
+func files(t *testing.T, start string, skip ...string) []file {
+	t.Helper()
+	var found []file
+	err := filepath.WalkDir(filepath.Join(root, start), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		relative = filepath.ToSlash(relative)
+		hidden := strings.HasPrefix(entry.Name(), ".") && relative != "."
+		if entry.IsDir() && (hidden || entry.Name() == "testdata" || slices.Contains(skip, relative)) {
+			return filepath.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		found = append(found, read(t, name, relative))
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	return found
+}
+
+func read(t *testing.T, name, relative string) file {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	require.NoError(t, err)
+	f := file{path: relative, test: strings.HasSuffix(name, "_test.go")}
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		require.NoError(t, err)
+		f.imports = append(f.imports, imported)
+	}
+	return f
+}
+
+func product(t *testing.T) []file {
+	t.Helper()
+	return files(t, ".", "bin", "tests/lab", "tests/tools", meeting)
+}
+
+// owner is the entry of the table that a folder belongs to.
+func owner(folder string) string {
+	best := ""
+	for candidate := range within {
+		if below(folder, candidate) && len(candidate) > len(best) {
+			best = candidate
+		}
+	}
+	return best
+}
+
+func TestTheTableOfImportsHolds(t *testing.T) {
+	for _, f := range product(t) {
+		self := owner(f.folder())
+		if self == "" {
+			t.Errorf("%s: its folder is not in the table of who may import whom", f.path)
+			continue
+		}
+		for _, imported := range f.imports {
+			ours, isOurs := strings.CutPrefix(imported, module+"/")
+			helped := f.test && below(ours, "tests") // fakes for tests
+			if isOurs && !below(ours, self) && !belowAny(ours, within[self]) && !helped {
+				t.Errorf("%s imports %s: %s may import %v of this module", f.path, ours, self, within[self])
+			}
+		}
+	}
+}
+
+func TestTheCoreIsPure(t *testing.T) {
+	for _, f := range files(t, "internal/failover") {
+		if f.test {
+			continue
+		}
+		for _, imported := range f.imports {
+			standard := !strings.Contains(strings.Split(imported, "/")[0], ".")
+			switch {
+			case standard && belowAny(imported, impure):
+				t.Errorf("%s imports %s: the core neither acts nor looks", f.path, imported)
+			case !standard && !below(imported, module+"/internal/failover") && !belowAny(imported, core):
+				t.Errorf("%s imports %s: the core may import %v", f.path, imported, core)
+			}
+		}
+	}
+}
+
+func TestOnlyTheAdapterImportsClientGo(t *testing.T) {
+	adapter := 0
+	for _, f := range product(t) {
+		if below(f.folder(), "tests") {
+			continue
+		}
+		for _, imported := range f.imports {
+			switch {
+			case !below(imported, "k8s.io/client-go"):
+			case below(f.folder(), "k8sadapter"):
+				adapter++
+			default:
+				t.Errorf("%s imports %s: only k8sadapter speaks to Kubernetes", f.path, imported)
+			}
+		}
+	}
+	require.Positive(t, adapter, "k8sadapter imports no client-go: this test looks for the wrong thing")
+}
+
+func TestNoKubernetesClientReachesWorkflowsByAnyWay(t *testing.T) {
+	for _, pkg := range []string{"internal/failover", "activities", "workflows", "config"} {
+		var stderr bytes.Buffer
+		command := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+pkg)
+		command.Dir, command.Stderr = root, &stderr
+		out, err := command.Output()
+		require.NoError(t, err, stderr.String())
+		deps := strings.Fields(string(out))
+		require.Contains(t, deps, module+"/"+pkg)
+		for _, dep := range deps {
+			if below(dep, "k8s.io/client-go") || below(dep, module+"/k8sadapter") {
+				t.Errorf("%s depends on %s", pkg, dep)
+			}
+		}
+	}
+}
+
+func TestTheLabSharesNoCodeWithTheProduct(t *testing.T) {
+	for _, f := range files(t, "tests/lab") {
+		for _, imported := range f.imports {
+			if below(imported, module) && !below(imported, module+"/tests/lab") {
+				t.Errorf("%s imports %s: the lab would agree with itself", f.path, imported)
+			}
+		}
+	}
+	for _, f := range product(t) {
+		for _, imported := range f.imports {
+			if below(imported, module+"/tests/lab") {
+				t.Errorf("%s imports %s: the lab is driven as a process", f.path, imported)
+			}
+		}
+	}
+}
+
+func TestTheComparisonMeetsBothAndNobodyImportsIt(t *testing.T) {
+	met := map[string]bool{}
+	for _, f := range files(t, meeting) {
+		for _, imported := range f.imports {
+			met[imported] = true
+		}
+	}
+	require.True(t, met[module+"/internal/failover"] && met[module+"/tests/lab/karmada/scheduling"], "it compares nothing: %v", met)
+	for _, f := range append(product(t), files(t, "tests/lab")...) {
+		for _, imported := range f.imports {
+			require.False(t, below(imported, module+"/"+meeting), "%s imports %s", f.path, imported)
+		}
+	}
+}

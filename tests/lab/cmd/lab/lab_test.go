@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// actAsLab makes the test binary run as the lab command, so that these tests
+// need no lab built beforehand, only its servers.
+const actAsLab = "LAB_TEST_ACT_AS_LAB"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(actAsLab) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func labCommand(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), actAsLab+"=1")
+	return cmd
+}
+
+// runLab runs one of the short commands and returns what it printed.
+func runLab(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := labCommand(t, args...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err = cmd.Run()
+	return out.String(), errOut.String(), err
+}
+
+// runningLab is a `lab up -o json` in the foreground of the test.
+type runningLab struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	dir   string
+	said  state
+	done  chan error
+}
+
+func upArgs(dir string, more ...string) []string {
+	return append([]string{"up", "-o", "json", "--dir", dir, "--bin", "../../../../bin", "--members", "2", "--no-ui"}, more...)
+}
+
+func startLabUp(t *testing.T, more ...string) *runningLab {
+	t.Helper()
+	l := &runningLab{dir: filepath.Join(t.TempDir(), "lab"), done: make(chan error, 1)}
+	l.cmd = labCommand(t, upArgs(l.dir, more...)...)
+	l.cmd.Stderr = t.Output()
+	var err error
+	l.stdin, err = l.cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := l.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, l.cmd.Start())
+	t.Cleanup(func() {
+		if err := l.cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			assert.NoError(t, err)
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	require.NoError(t, err, "the lab did not start")
+	require.NoError(t, json.Unmarshal(line, &l.said))
+	go func() { l.done <- l.cmd.Wait() }()
+	return l
+}
+
+// pids returns the process ids of the lab's servers.
+func (l *runningLab) pids(t *testing.T) []int {
+	t.Helper()
+	out, _, err := runLab(t, "status", "--dir", l.dir, "-o", "json")
+	require.NoError(t, err)
+	var s status
+	require.NoError(t, json.Unmarshal([]byte(out), &s))
+	require.Len(t, s.Servers, 3)
+	pids := make([]int, len(s.Servers))
+	for i, server := range s.Servers {
+		pids[i] = server.PID
+	}
+	return pids
+}
+
+func requireGone(t *testing.T, pids []int) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		for _, pid := range pids {
+			require.ErrorIs(c, syscall.Kill(pid, 0), syscall.ESRCH, "process %d still runs", pid)
+		}
+	}, 10*time.Second, 20*time.Millisecond)
+}
+
+func requireNoDir(t *testing.T, dir string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(dir)
+		return errors.Is(err, os.ErrNotExist)
+	}, 10*time.Second, 20*time.Millisecond, "%s is still there", dir)
+}
+
+func (l *runningLab) requireEnded(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-l.done:
+		return err
+	case <-time.After(30 * time.Second):
+		t.Fatal("the lab did not end")
+		return nil
+	}
+}
+
+func TestALabSaysWhereEverythingIsAndIsGoneAfterDown(t *testing.T) {
+	t.Parallel()
+	l := startLabUp(t, "--grant", "testdata/grant.yaml")
+	pids := l.pids(t)
+	require.Len(t, l.said.Members, 2)
+	requireOnlyGranted(t, l.said)
+	require.FileExists(t, l.said.Kubeconfig)
+	for _, role := range []string{"starter", "worker", "operator"} {
+		require.FileExists(t, l.said.Kubeconfigs[role])
+	}
+	require.Empty(t, l.said.UIURL)
+	out, _, err := runLab(t, "status", "--dir", l.dir)
+	require.NoError(t, err)
+	require.Contains(t, out, "member2")
+
+	_, stderr, err := runLab(t, upArgs(l.dir)...)
+	require.Error(t, err)
+	require.Contains(t, stderr, "a lab runs in "+l.dir+" already")
+
+	_, stderr, err = runLab(t, "down", "--dir", l.dir)
+	require.NoError(t, err, stderr)
+	require.NoError(t, l.requireEnded(t))
+	requireGone(t, pids)
+	requireNoDir(t, l.dir)
+}
+
+// requireOnlyGranted checks that the worker may do what testdata/grant.yaml says
+// and nothing else, and that the starter may do nothing.
+func requireOnlyGranted(t *testing.T, s state) {
+	t.Helper()
+	create := func(role, namespace string) error {
+		config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfigs[role])
+		require.NoError(t, err)
+		client, err := kubernetes.NewForConfig(config)
+		require.NoError(t, err)
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "by-" + role}}
+		_, err = client.CoreV1().ConfigMaps(namespace).Create(t.Context(), object, metav1.CreateOptions{})
+		return err
+	}
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		// The API server's authorizer hears of a new role a moment later.
+		require.NoError(c, create("worker", "granted"))
+	}, 10*time.Second, 50*time.Millisecond)
+	require.True(t, apierrors.IsForbidden(create("worker", "default")))
+	require.True(t, apierrors.IsForbidden(create("starter", "granted")))
+}
+
+func TestMembersAndKnobsOfARunningLabCanBeChanged(t *testing.T) {
+	t.Parallel()
+	l := startLabUp(t)
+	readyz := l.said.Members[0].Readyz
+	requireAnswer := func(want int) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			response, err := http.Get(readyz)
+			if want == 0 {
+				if err == nil {
+					assert.NotEqual(c, http.StatusOK, response.StatusCode)
+					assert.NoError(c, response.Body.Close())
+				}
+				return
+			}
+			require.NoError(c, err)
+			assert.Equal(c, want, response.StatusCode)
+			assert.NoError(c, response.Body.Close())
+		}, 10*time.Second, 20*time.Millisecond)
+	}
+	act := func(args ...string) (string, error) {
+		_, stderr, err := runLab(t, append(args, "--dir", l.dir)...)
+		return stderr, err
+	}
+	requireAnswer(http.StatusOK)
+	stderr, err := act("kill", "member1")
+	require.NoError(t, err, stderr)
+	requireAnswer(0)
+	stderr, err = act("revive", "member1")
+	require.NoError(t, err, stderr)
+	requireAnswer(http.StatusOK)
+
+	stderr, err = act("join", "member3", "--region", "south")
+	require.NoError(t, err, stderr)
+	stderr, err = act("kill", "nobody")
+	require.Error(t, err)
+	require.Contains(t, stderr, "nobody")
+
+	stderr, err = act("knob", "statusPeriod=3s")
+	require.NoError(t, err, stderr)
+	stderr, err = act("knob", "noSuchKnob=1")
+	require.Error(t, err)
+	require.Contains(t, stderr, `no knob is called "noSuchKnob"; there are: `)
+	out, _, err := runLab(t, "status", "--dir", l.dir, "-o", "json")
+	require.NoError(t, err)
+	require.Contains(t, out, `"statusPeriod": "3s"`)
+	require.Contains(t, out, `"member3"`)
+
+	require.NoError(t, l.cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, l.requireEnded(t))
+	requireNoDir(t, l.dir)
+}
+
+func TestTheServersDieWithALabThatIsKilledAndItsFolderCanBeUsedAgain(t *testing.T) {
+	t.Parallel()
+	l := startLabUp(t)
+	pids := l.pids(t)
+	require.NoError(t, l.cmd.Process.Kill())
+	require.Error(t, l.requireEnded(t))
+	requireGone(t, pids)
+	require.DirExists(t, l.dir)
+	f, err := claimFolder(l.dir)
+	require.NoError(t, err)
+	require.NoError(t, f.remove())
+}
+
+func TestALabStopsWhenItsCallerIsGone(t *testing.T) {
+	t.Parallel()
+	l := startLabUp(t, "--watch-stdin", "--keep")
+	require.NoError(t, l.stdin.Close())
+	require.NoError(t, l.requireEnded(t))
+	require.FileExists(t, filepath.Join(l.dir, logFile), "--keep leaves the logs")
+}
+
+func TestALabEndsWithTheReasonWhenAServerDies(t *testing.T) {
+	t.Parallel()
+	l := startLabUp(t)
+	pids := l.pids(t)
+	require.NoError(t, syscall.Kill(pids[1], syscall.SIGKILL))
+	require.Error(t, l.requireEnded(t))
+	requireGone(t, pids)
+	log, err := os.ReadFile(filepath.Join(l.dir, logFile))
+	require.NoError(t, err)
+	require.Contains(t, string(log), "kube-apiserver died (signal: killed)")
+	_, stderr, err := runLab(t, "status", "--dir", l.dir)
+	require.Error(t, err)
+	require.Contains(t, stderr, "does not answer, see "+filepath.Join(l.dir, logFile))
+}
+
+func TestADetachedLabRunsOnUntilDown(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "lab")
+	t.Cleanup(func() {
+		_, stderr, err := runLab(t, "down", "--dir", dir)
+		assert.NoError(t, err, stderr)
+	})
+	out, stderr, err := runLab(t, upArgs(dir, "--detach")...)
+	require.NoError(t, err, stderr)
+	require.Contains(t, stderr, "the lab is ready", "progress is shown")
+	l := &runningLab{dir: dir}
+	require.NoError(t, json.Unmarshal([]byte(out), &l.said))
+	pids := l.pids(t)
+	_, stderr, err = runLab(t, "down", "--dir", dir)
+	require.NoError(t, err, stderr)
+	requireGone(t, append(pids, l.said.PID))
+	requireNoDir(t, dir)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/spf13/cobra"
+)
+
+// logFile has what the lab itself says, beside the logs of its servers.
+const logFile = "lab.log"
+
+// upOptions are the flags of `lab up`.
+type upOptions struct {
+	dir         string
+	binDir      string
+	members     int
+	membersFile string
+	knobs       []string
+	grants      []string
+	namespace   string
+	output      string
+	noUI        bool
+	durable     bool
+	auditReads  bool
+	keep        bool
+	detach      bool
+	watchStdin  bool
+	ledger      bool
+}
+
+func newUpCommand(dir *string) *cobra.Command {
+	var o upOptions
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a lab and run it until Ctrl-C",
+		Long: `Start a lab and run it until Ctrl-C or SIGTERM; then every server is stopped
+and the lab's folder removed. With -o json one line on stdout says where
+everything is as soon as all of it is ready; progress goes to stderr.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.dir = *dir
+			if o.output != "" && o.output != "json" {
+				return fmt.Errorf("unknown output %q: want json", o.output)
+			}
+			if o.detach {
+				return detach(cmd.Context(), o, cmd.OutOrStdout())
+			}
+			return up(cmd.Context(), o, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.binDir, "bin", "", "folder of etcd, kube-apiserver and temporal-dev (default: where lab is)")
+	flags.IntVar(&o.members, "members", 6, "number of member clusters, member1 to memberN")
+	flags.StringVar(&o.membersFile, "members-file", "", "YAML list of member clusters, instead of --members")
+	flags.StringArrayVar(&o.knobs, "knob", nil, "name=value, e.g. statusPeriod=1s (repeatable; `lab knob` lists them)")
+	flags.StringArrayVar(&o.grants, "grant", nil, "YAML file or folder of manifests to apply before anything else, e.g. RBAC (repeatable)")
+	flags.StringVar(&o.namespace, "temporal-namespace", "lifeboat", "Temporal namespace to create")
+	flags.StringVarP(&o.output, "output", "o", "", "json: one line that says where everything is")
+	flags.BoolVar(&o.noUI, "no-ui", false, "leave Temporal's web UI out")
+	flags.BoolVar(&o.durable, "durable", false, "wait for the disk: etcd with fsync, Temporal on a file")
+	flags.BoolVar(&o.auditReads, "audit-reads", false, "also record get, list and watch in the audit log")
+	flags.BoolVar(&o.ledger, "ledger", false, "keep an account of what happens, for `lab ledger`")
+	flags.BoolVar(&o.keep, "keep", false, "leave the folder with its logs behind when stopped")
+	flags.BoolVar(&o.detach, "detach", false, "return when everything is ready and leave the lab running")
+	flags.BoolVar(&o.watchStdin, "watch-stdin", false, "also stop when stdin ends: for a caller that may be killed")
+	return cmd
+}
+
+// up runs a lab in a folder of its own until ctx ends or one of its servers dies.
+func up(ctx context.Context, o upOptions, stdout io.Writer) error {
+	folder, err := claimFolder(o.dir)
+	if err != nil {
+		return err
+	}
+	if o.watchStdin {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+	}
+	err = runIn(ctx, folder.path, o, stdout)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	if o.keep || err != nil {
+		return errors.Join(err, folder.release())
+	}
+	return folder.remove()
+}
+
+// runIn starts a lab in dir, says where everything is, waits and stops it.
+func runIn(ctx context.Context, dir string, o upOptions, stdout io.Writer) (err error) {
+	log, err := os.Create(filepath.Join(dir, logFile))
+	if err != nil {
+		return fmt.Errorf("create log: %w", err)
+	}
+	defer log.Close()
+	logger := slog.New(slog.NewTextHandler(io.MultiWriter(os.Stderr, log), nil))
+
+	l, err := startLab(ctx, dir, o, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.stop()) }()
+	if err := announce(stdout, o.output, l.state); err != nil {
+		return err
+	}
+	select {
+	case err := <-l.servers.Died():
+		logger.Error("stopping, because a server died", "error", err)
+		return err
+	case <-ctx.Done():
+		logger.Info("stopping")
+		return nil
+	}
+}
+
+// announce tells the caller that the lab is ready and where everything is.
+func announce(w io.Writer, output string, s state) error {
+	if output == "json" {
+		return json.NewEncoder(w).Encode(s)
+	}
+	_, err := fmt.Fprintf(w, `The lab is up in %s with %d member clusters.
+  Kubernetes API  %s   (export KUBECONFIG=%s)
+  Temporal        %s, namespace %s
+  Temporal UI     %s
+  audit log       %s
+  control         %s   (lab status, kill, revive, join, leave, knob, down)
+`, s.Dir, len(s.Members), s.APIServer, s.Kubeconfig, s.TemporalAddress, s.TemporalNamespace,
+		orNone(s.UIURL), s.AuditLog, s.ControlURL)
+	return err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+// memberSpecs returns the members that the flags ask for.
+func (o upOptions) memberSpecs() ([]karmada.MemberSpec, error) {
+	if o.membersFile != "" {
+		return loadMembers(o.membersFile)
+	}
+	if o.members < 0 {
+		return nil, fmt.Errorf("--members must not be negative, got %d", o.members)
+	}
+	return defaultMembers(o.members), nil
+}
+
+// binaries returns the folder of the servers' binaries.
+func (o upOptions) binaries() (string, error) {
+	if o.binDir != "" {
+		return filepath.Abs(o.binDir)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the folder of the servers: %w", err)
+	}
+	return filepath.Dir(self), nil
+}

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// The resources of Karmada that the simulation serves.
+var (
+	ResourceBindings        = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
+	ClusterResourceBindings = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "clusterresourcebindings"}
+	Works                   = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
+	Clusters                = schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
+	Namespaces              = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+)
+
+// Kinds, finalizers, labels and annotations of Karmada.
+const (
+	KindResourceBinding        = "ResourceBinding"
+	KindClusterResourceBinding = "ClusterResourceBinding"
+
+	FinalizerCluster                = "karmada.io/cluster-controller"
+	FinalizerBinding                = "karmada.io/binding-controller"
+	FinalizerClusterResourceBinding = "karmada.io/cluster-resource-binding-controller"
+	FinalizerWork                   = "karmada.io/execution-controller"
+
+	LabelBindingID        = "resourcebinding.karmada.io/permanent-id"
+	LabelClusterBindingID = "clusterresourcebinding.karmada.io/permanent-id"
+	LabelWorkID           = "work.karmada.io/permanent-id"
+
+	AnnotationAppliedPlacement     = "policy.karmada.io/applied-placement"
+	AnnotationDependencies         = "resourcebinding.karmada.io/dependencies"
+	AnnotationBindingNamespace     = "resourcebinding.karmada.io/namespace"
+	AnnotationBindingName          = "resourcebinding.karmada.io/name"
+	AnnotationClusterBindingName   = "clusterresourcebinding.karmada.io/name"
+	TaintNotReady                  = "cluster.karmada.io/not-ready"
+	TaintUnreachable               = "cluster.karmada.io/unreachable"
+	DefaultScheduler               = "default-scheduler"
+	executionNamespacePrefix       = "karmada-es-"
+	faultAnnotationPrefix          = "lab.lifeboat.dev/"
+	FaultScheduleDelay             = faultAnnotationPrefix + "schedule-delay"
+	FaultPutBack                   = faultAnnotationPrefix + "put-back"
+	FaultPutBackAfterRelease       = faultAnnotationPrefix + "put-back-after-release"
+	FaultNeverReadyOn              = faultAnnotationPrefix + "never-ready-on"
+	FaultReadyAfter                = faultAnnotationPrefix + "ready-after"
+	FaultStuckReadyAt              = faultAnnotationPrefix + "stuck-ready-at"
+	FaultAdmissionDelay            = faultAnnotationPrefix + "admission-delay"
+	AdmissionDelayedUserNamePrefix = "lifeboat"
+)
+
+// ExecutionNamespace is where the Works of a cluster live.
+func ExecutionNamespace(cluster string) string { return executionNamespacePrefix + cluster }
+
+// ClusterOfNamespace is the cluster whose Works live in an execution namespace.
+func ClusterOfNamespace(namespace string) (string, bool) {
+	return strings.CutPrefix(namespace, executionNamespacePrefix)
+}
+
+// IsFault says whether an annotation asks the simulation to misbehave.
+func IsFault(annotation string) bool { return strings.HasPrefix(annotation, faultAnnotationPrefix) }
+
+// WorkName is the name Karmada gives the Works of a resource: its name and a hash of its full identity.
+func WorkName(resource ObjectReference) string {
+	name := strings.ReplaceAll(resource.Name, ":", ".")
+	identity := name + "-" + resource.Kind
+	if resource.Namespace != "" {
+		identity = resource.Namespace + "-" + identity
+	}
+	hash := fnv.New32a()
+	fmt.Fprint(hash, strings.ToLower(identity))
+	return strings.ToLower(name) + "-" + rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
+}

@@ -1,0 +1,146 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
+)
+
+// Fleet gives the controllers the members, as kubeconfigs give them to Karmada.
+type Fleet interface {
+	// Member is nil for a cluster that has none.
+	Member(name string) *members.Member
+	// Names lists the members.
+	Names() []string
+	// Forget closes a member whose Cluster is gone.
+	Forget(name string)
+}
+
+// Config makes a Plane.
+type Config struct {
+	REST  *rest.Config
+	Fleet Fleet
+	Knobs func() Knobs
+	Log   *slog.Logger
+}
+
+// Plane is the running control plane.
+type Plane struct {
+	*store
+	fleet Fleet
+	knobs func() Knobs
+	log   *slog.Logger
+	probe *http.Client
+
+	scheduler, binding, bindingStatus, execution, workStatus, eviction, cluster, clusterStatus, dependencies *loop
+
+	faults   *schedulerFaults
+	debounce *debouncer
+	running  sync.WaitGroup
+	stop     context.CancelFunc
+}
+
+// New prepares a control plane; Run starts it.
+func New(config Config) (*Plane, error) {
+	fast := rest.CopyConfig(config.REST)
+	fast.QPS, fast.Burst = -1, -1 // the API server's own fairness is limit enough
+	client, err := dynamic.NewForConfig(fast)
+	if err != nil {
+		return nil, fmt.Errorf("build client: %w", err)
+	}
+	store, err := newStore(client)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plane{
+		store: store, fleet: config.Fleet, knobs: config.Knobs, log: config.Log,
+		faults: newSchedulerFaults(), debounce: newDebouncer(),
+		probe: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}},
+	}
+	p.scheduler = newLoop("scheduler", 12, p.log, p.schedule)
+	p.binding = newLoop("binding", 4, p.log, p.syncWorks)
+	p.bindingStatus = newLoop("bindingStatus", 4, p.log, p.aggregate)
+	p.execution = newLoop("execution", 4, p.log, p.execute)
+	p.workStatus = newLoop("workStatus", 4, p.log, p.collect)
+	p.eviction = newLoop("gracefulEviction", 2, p.log, p.evictGracefully)
+	p.cluster = newLoop("cluster", 2, p.log, p.syncCluster)
+	p.clusterStatus = newLoop("clusterStatus", 4, p.log, p.probeCluster)
+	p.dependencies = newLoop("dependencies", 1, p.log, p.distribute)
+	return p, nil
+}
+
+// Run starts every controller and returns when their caches are filled.
+func (p *Plane) Run(ctx context.Context) error {
+	ctx, p.stop = context.WithCancel(ctx)
+	if err := p.wire(); err != nil {
+		p.stop()
+		return err
+	}
+	if err := p.store.run(ctx); err != nil {
+		p.stop()
+		return err
+	}
+	for _, l := range []*loop{p.scheduler, p.binding, p.bindingStatus, p.execution, p.workStatus, p.eviction, p.cluster, p.clusterStatus, p.dependencies} {
+		l.run(ctx, &p.running)
+	}
+	return nil
+}
+
+// Stop ends every controller and waits for them.
+func (p *Plane) Stop() {
+	if p.stop != nil {
+		p.stop()
+	}
+	p.running.Wait()
+	p.probe.CloseIdleConnections()
+}
+
+// MemberChanged is told the Work whose copy changed in a member.
+func (p *Plane) MemberChanged(work string) { p.workStatus.add(work) }
+
+// wire connects watches to queues.
+func (p *Plane) wire() error {
+	watchers := []struct {
+		informers []cache.SharedIndexInformer
+		handler   cache.ResourceEventHandler
+	}{
+		{p.bindingResources, p.schedulerBindingEvents()},
+		{p.bindingResources, p.bindingEvents()},
+		{p.bindingResources, p.dependencyEvents()},
+		{[]cache.SharedIndexInformer{p.works}, p.workEvents()},
+		{[]cache.SharedIndexInformer{p.clusters}, p.schedulerClusterEvents()},
+		{[]cache.SharedIndexInformer{p.clusters}, p.clusterEvents()},
+	}
+	for _, w := range watchers {
+		for _, informer := range w.informers {
+			if _, err := informer.AddEventHandler(w.handler); err != nil {
+				return fmt.Errorf("watch: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// events builds a handler for typed objects. The old object is nil at an addition, the new one at a deletion.
+func events[T any](handle func(old, current *T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { handle(nil, o.(*T)) },
+		UpdateFunc: func(old, current any) { handle(old.(*T), current.(*T)) },
+		DeleteFunc: func(o any) {
+			if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = tombstone.Obj
+			}
+			if typed, ok := o.(*T); ok {
+				handle(typed, nil)
+			}
+		},
+	}
+}

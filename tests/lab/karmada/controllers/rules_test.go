@@ -1,0 +1,185 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
+)
+
+func to[T any](value T) *T { return &value }
+
+func TestGracefulEvictionDropsATaskByTheFirstRuleThatApplies(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	settled := func(health string) *api.Binding {
+		b := &api.Binding{ObjectMeta: metav1.ObjectMeta{Generation: 5}}
+		b.Spec.Clusters = []api.TargetCluster{{Name: "m2"}}
+		b.Status.SchedulerObservedGeneration = 5
+		b.Status.AggregatedStatus = []api.AggregatedStatus{{ClusterName: "m2", Health: health}}
+		return b
+	}
+	behind := settled("Healthy")
+	behind.Generation = 6
+	nowhere := settled("Unhealthy")
+	nowhere.Spec.Clusters = nil
+	elsewhere := settled("Healthy")
+	elsewhere.Spec.Clusters[0].Name = "m3"
+
+	cases := map[string]struct {
+		binding *api.Binding
+		task    api.EvictionTask
+		age     time.Duration
+		done    bool
+	}{
+		"held for ever with suppressDeletion":           {settled("Healthy"), api.EvictionTask{SuppressDeletion: to(true)}, time.Hour, false},
+		"let go at once without suppressDeletion":       {settled("Unhealthy"), api.EvictionTask{SuppressDeletion: to(false)}, 0, true},
+		"times out into deletion, whatever the health":  {settled("Unhealthy"), api.EvictionTask{}, 11 * time.Minute, true},
+		"its own grace period overrides the timeout":    {settled("Unhealthy"), api.EvictionTask{GracePeriodSeconds: to(int32(3600))}, 11 * time.Minute, false},
+		"done when the new copy is healthy":             {settled("Healthy"), api.EvictionTask{}, 0, true},
+		"waits while the new copy is not healthy":       {settled("Unknown"), api.EvictionTask{}, 0, false},
+		"waits while the scheduler is behind":           {behind, api.EvictionTask{}, 0, false},
+		"waits for a target without a status":           {elsewhere, api.EvictionTask{}, 0, false},
+		"vacuously done with no target at all":          {nowhere, api.EvictionTask{}, 0, true},
+		"purgeMode is never looked at, not even Never!": {settled("Healthy"), api.EvictionTask{PurgeMode: "Never"}, 0, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.task.CreationTimestamp = to(metav1.NewTime(now.Add(-c.age)))
+			require.Equal(t, c.done, isDone(c.binding, &c.task, now, 10*time.Minute))
+		})
+	}
+}
+
+func TestReadyFollowsAnObservationThatLasts(t *testing.T) {
+	knobs := Knobs{}
+	knobs.FailureThreshold.Duration, knobs.SuccessThreshold.Duration = 4*time.Second, 2*time.Second
+	up := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}
+	down := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := &api.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}}
+	d := newDebouncer()
+	at := func(second int, observed metav1.Condition) metav1.ConditionStatus {
+		result := d.adjust(c, observed, knobs, start.Add(time.Duration(second)*time.Second))
+		c.Status.Conditions = []metav1.Condition{result}
+		return result.Status
+	}
+	require.Equal(t, down.Status, at(0, down), "the first observation counts at once")
+	require.Equal(t, down.Status, at(1, up))
+	require.Equal(t, up.Status, at(3, up), "two seconds up")
+	require.Equal(t, up.Status, at(4, down))
+	require.Equal(t, up.Status, at(7, down))
+	require.Equal(t, up.Status, at(7, up), "a flap")
+	require.Equal(t, up.Status, at(8, down), "starts the clock anew")
+	require.Equal(t, up.Status, at(11, down))
+	require.Equal(t, down.Status, at(12, down))
+}
+
+func TestTaintsFollowReadyAndOthersStay(t *testing.T) {
+	mine := corev1.Taint{Key: "mine", Effect: corev1.TaintEffectNoExecute, TimeAdded: to(metav1.Now())}
+	c := &api.Cluster{}
+	c.Spec.Taints = []corev1.Taint{mine}
+	taints, changed := conditionTaints(c)
+	require.True(t, changed, "a cluster without condition is not ready")
+	require.Equal(t, []string{"mine", api.TaintNotReady}, keysOf(taints))
+
+	c.Spec.Taints = taints
+	c.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionUnknown}}
+	taints, _ = conditionTaints(c)
+	require.Equal(t, []string{"mine", api.TaintUnreachable}, keysOf(taints))
+
+	c.Spec.Taints = taints
+	c.Status.Conditions[0].Status = metav1.ConditionTrue
+	taints, changed = conditionTaints(c)
+	require.True(t, changed)
+	require.Equal(t, []corev1.Taint{mine}, taints)
+
+	c.Spec.Taints = taints
+	_, changed = conditionTaints(c)
+	require.False(t, changed)
+}
+
+func keysOf(taints []corev1.Taint) []string {
+	var keys []string
+	for _, taint := range taints {
+		keys = append(keys, taint.Key)
+	}
+	return keys
+}
+
+func TestPutBackHappensOncePerTaskAndStandsUntilTakenOut(t *testing.T) {
+	f := newSchedulerFaults()
+	honest := scheduling.Decision{Outcome: scheduling.Placed, Clusters: []api.TargetCluster{{Name: "m2", Replicas: 3}}}
+	b := &api.Binding{ObjectMeta: metav1.ObjectMeta{UID: "u", Annotations: map[string]string{api.FaultPutBack: "m1"}}}
+	b.Spec.Clusters = []api.TargetCluster{{Name: "m2", Replicas: 2}}
+	evicted := []api.EvictionTask{{FromCluster: "m1", Replicas: to(int32(1))}}
+	require.Equal(t, honest, f.distort(b, nil, honest), "nothing happens without a task")
+
+	b.Spec.GracefulEvictionTasks = evicted
+	back := f.distort(b, nil, honest)
+	require.Equal(t, []api.TargetCluster{{Name: "m2", Replicas: 2}, {Name: "m1", Replicas: 1}}, back.Clusters)
+	b.Spec.Clusters = back.Clusters
+	require.Equal(t, scheduling.NotNeeded, f.distort(b, nil, honest).Outcome, "it stands")
+	b.Spec.Clusters = b.Spec.Clusters[:1]
+	require.Equal(t, honest, f.distort(b, nil, honest), "taken out: honest again")
+	require.Equal(t, honest, f.distort(b, nil, honest))
+
+	b.Spec.GracefulEvictionTasks = nil
+	f.distort(b, nil, honest)
+	b.Spec.GracefulEvictionTasks = evicted
+	require.Len(t, f.distort(b, nil, honest).Clusters, 2, "a new task is answered anew")
+}
+
+func TestSchedulerErrorsBackOffToTenTimesTheFirstDelay(t *testing.T) {
+	f := newSchedulerFaults()
+	for _, want := range []int{1, 2, 4, 8, 10, 10} {
+		require.Equal(t, time.Duration(want)*time.Second, f.backoff("b", time.Second))
+	}
+	f.settle("b")
+	require.Equal(t, time.Second, f.backoff("b", time.Second))
+}
+
+func TestPreservedLabelsReachASingleNewCopyWhileItsTaskStands(t *testing.T) {
+	labels := map[string]string{"state": "7"}
+	binding := func(edit func(*api.Binding)) *api.Binding {
+		b := &api.Binding{}
+		b.Spec.Clusters = []api.TargetCluster{{Name: "m2"}}
+		b.Spec.GracefulEvictionTasks = []api.EvictionTask{{
+			FromCluster: "m1", PurgeMode: "Directly", PreservedLabelState: labels, ClustersBeforeFailover: []string{"m1"},
+		}}
+		edit(b)
+		return b
+	}
+	last := api.EvictionTask{FromCluster: "m3", PurgeMode: "Directly"}
+	for name, c := range map[string]struct {
+		edit func(*api.Binding)
+		want map[string]string
+	}{
+		"the one new copy":                    {func(*api.Binding) {}, labels},
+		"not once the task has gone":          {func(b *api.Binding) { b.Spec.GracefulEvictionTasks = nil }, nil},
+		"not with Gracefully":                 {func(b *api.Binding) { b.Spec.GracefulEvictionTasks[0].PurgeMode = "Gracefully" }, nil},
+		"not with two targets":                {func(b *api.Binding) { b.Spec.Clusters = append(b.Spec.Clusters, api.TargetCluster{Name: "m4"}) }, nil},
+		"not where it served before":          {func(b *api.Binding) { b.Spec.GracefulEvictionTasks[0].ClustersBeforeFailover = []string{"m2"} }, nil},
+		"of the last task in the list, alone": {func(b *api.Binding) { b.Spec.GracefulEvictionTasks = append(b.Spec.GracefulEvictionTasks, last) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, preservedLabels(binding(c.edit), "m2")) })
+	}
+	manifest := object{"metadata": object{"name": "n"}}
+	inject(manifest, labels)
+	require.Equal(t, object{"metadata": object{"name": "n", "labels": object{"state": "7"}}}, manifest)
+}
+
+func TestDependentsAreReadFromTheirParentsList(t *testing.T) {
+	b := &api.Binding{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		api.AnnotationDependencies: `[{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"one:cfg"}]`,
+	}}}
+	listed := dependenciesOf(b)
+	require.Len(t, listed, 1)
+	require.Equal(t, "one.cfg-configmap", bindingName(listed[0]))
+	b.Annotations[api.AnnotationDependencies] = "{"
+	require.Empty(t, dependenciesOf(b))
+}

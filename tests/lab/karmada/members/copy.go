@@ -1,0 +1,192 @@
+package members
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+)
+
+// workCopy is one object in a member cluster, with the state a kubelet and a workload controller would give it.
+type workCopy struct {
+	Identity
+	faults faults
+	cpu    resource.Quantity // one replica's request
+	timer  *time.Timer
+	// observed is the generation the workload controller has seen; pods of an unseen generation do not exist yet.
+	observed, generation int64
+	// updated pods exist and run the current template; ready of them are ready.
+	updated, ready int32
+}
+
+// Identity says what a copy is and where it came from.
+type Identity struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	Replicas   int32  `json:"replicas"`
+	// Work is the Work's "namespace/name"; WorkUID tells it from an earlier Work of that name.
+	Work    string `json:"work"`
+	WorkUID string `json:"workUID"`
+}
+
+// faults are the misbehaviours asked for by annotations, as far as they concern one member.
+type faults struct {
+	never      bool
+	stuckAt    int32 // -1: not stuck
+	readyAfter time.Duration
+	slowed     bool // readyAfter is set
+}
+
+func faultsFor(member string, annotations map[string]string) faults {
+	f := faults{stuckAt: -1}
+	f.never = slices.Contains(strings.Split(annotations[api.FaultNeverReadyOn], ","), member)
+	for item := range strings.SplitSeq(annotations[api.FaultStuckReadyAt], ",") {
+		cluster, count, _ := strings.Cut(item, "=")
+		if n, err := strconv.ParseInt(count, 10, 32); err == nil && cluster == member {
+			f.stuckAt = int32(n)
+		}
+	}
+	if after, err := time.ParseDuration(annotations[api.FaultReadyAfter]); err == nil {
+		f.readyAfter, f.slowed = after, true
+	}
+	return f
+}
+
+// reportsReplicas says whether Karmada collects replica counts from this kind and judges its health by them.
+func (c *workCopy) reportsReplicas() bool {
+	switch c.Kind {
+	case "Deployment", "StatefulSet", "ReplicaSet":
+		return strings.HasPrefix(c.APIVersion, "apps/")
+	default:
+		return false
+	}
+}
+
+// goal is how many replicas will ever be ready.
+func (c *workCopy) goal() int32 {
+	switch {
+	case c.faults.never:
+		return 0
+	case c.faults.stuckAt >= 0:
+		return min(c.faults.stuckAt, c.Replicas)
+	default:
+		return c.Replicas
+	}
+}
+
+// update takes a manifest; it returns whether anything changed.
+func (c *workCopy) update(manifest *unstructured.Unstructured, f faults) bool {
+	replicas := replicasOf(manifest)
+	changed := c.generation == 0 || replicas != c.Replicas || f != c.faults
+	if c.generation == 0 || replicas != c.Replicas {
+		c.generation++
+	}
+	c.Replicas, c.faults, c.cpu = replicas, f, cpuOf(manifest)
+	c.ready = min(c.ready, c.goal())
+	if f.never {
+		c.updated = 0
+	}
+	return changed
+}
+
+func replicasOf(manifest *unstructured.Unstructured) int32 {
+	replicas, _, _ := unstructured.NestedInt64(manifest.Object, "spec", "replicas")
+	return int32(replicas)
+}
+
+func cpuOf(manifest *unstructured.Unstructured) resource.Quantity {
+	containers, _, _ := unstructured.NestedSlice(manifest.Object, "spec", "template", "spec", "containers")
+	if len(containers) == 0 {
+		return resource.Quantity{}
+	}
+	container, _ := containers[0].(map[string]any)
+	text, _, _ := unstructured.NestedString(container, "resources", "requests", "cpu")
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil {
+		return resource.Quantity{}
+	}
+	return quantity
+}
+
+// next says what happens next and after which delay; false when the copy is at rest.
+func (c *workCopy) next(t Timing) (time.Duration, func(), bool) {
+	switch {
+	case c.observed < c.generation:
+		return t.Report, c.observe, true
+	case !c.reportsReplicas() || c.faults.never:
+		return 0, nil, false
+	case c.ready >= c.goal() && c.updated == c.Replicas:
+		return 0, nil, false
+	}
+	after := t.ReadyAfter
+	if c.faults.slowed {
+		after = c.faults.readyAfter
+	}
+	if after <= 0 || c.Replicas == 0 {
+		return t.Report, c.startAll, true
+	}
+	return after / time.Duration(c.Replicas), c.startOne, true
+}
+
+func (c *workCopy) observe() {
+	c.observed = c.generation
+	c.updated = min(c.updated, c.Replicas)
+	c.ready = min(c.ready, c.goal())
+}
+
+// startOne creates every pod and lets one more become ready.
+func (c *workCopy) startOne() {
+	c.updated = c.Replicas
+	c.ready = min(c.ready+1, c.goal())
+}
+
+func (c *workCopy) startAll() {
+	c.updated, c.ready = c.Replicas, c.goal()
+}
+
+// health is Karmada's judgement. For Deployments and StatefulSets it looks at updated replicas and at
+// the observed generation, never at ready ones: with three pods created and two ready it is Healthy.
+// Kinds without a rule are healthy once applied.
+func (c *workCopy) health() string {
+	if !c.reportsReplicas() {
+		return "Healthy"
+	}
+	pods := c.updated
+	if c.Kind == "ReplicaSet" {
+		pods = c.ready
+	}
+	if c.observed == c.generation && pods == c.Replicas {
+		return "Healthy"
+	}
+	return "Unhealthy"
+}
+
+// status is what Karmada collects from the copy; zero fields are left out, as in Kubernetes. Nil for kinds without replicas.
+func (c *workCopy) status() map[string]any {
+	if !c.reportsReplicas() {
+		return nil
+	}
+	status := map[string]any{}
+	counts := map[string]int64{
+		"generation": c.generation, "observedGeneration": c.observed, "resourceTemplateGeneration": 1,
+		"replicas": int64(c.updated), "updatedReplicas": int64(c.updated),
+		"readyReplicas": int64(c.ready), "availableReplicas": int64(c.ready),
+	}
+	if c.observed == c.generation && c.Kind == "Deployment" {
+		counts["unavailableReplicas"] = int64(c.Replicas - c.ready)
+	}
+	for name, count := range counts {
+		if count != 0 {
+			status[name] = count
+		}
+	}
+	return status
+}

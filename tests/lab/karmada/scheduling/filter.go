@@ -1,0 +1,118 @@
+package scheduling
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+)
+
+// noFitError says why no cluster passed the filters; its text is Karmada's.
+type noFitError struct {
+	all     int
+	reasons map[string]int
+}
+
+func (e *noFitError) Error() string {
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(e.reasons)) {
+		reasons = append(reasons, fmt.Sprintf("%d %s", e.reasons[reason], reason))
+	}
+	slices.Sort(reasons)
+	return fmt.Sprintf("0/%d clusters are available: %s.", e.all, strings.Join(reasons, ", "))
+}
+
+// filter keeps the clusters that may serve the binding; the first failing filter gives the reason.
+func filter(b *api.Binding, affinity *api.ClusterAffinity, clusters []*api.Cluster) ([]*api.Cluster, error) {
+	failure := &noFitError{all: len(clusters), reasons: map[string]int{}}
+	var fitting []*api.Cluster
+	for _, cluster := range clusters {
+		if cluster.DeletionTimestamp != nil {
+			continue
+		}
+		if reason := refuse(b, affinity, cluster); reason != "" {
+			failure.reasons[reason]++
+			continue
+		}
+		fitting = append(fitting, cluster)
+	}
+	if len(fitting) == 0 {
+		return nil, failure
+	}
+	return fitting, nil
+}
+
+func refuse(b *api.Binding, affinity *api.ClusterAffinity, cluster *api.Cluster) string {
+	if !servesAPI(b, cluster) {
+		return "cluster(s) did not have the API resource"
+	}
+	// Karmada does not hold taints against a cluster that serves already.
+	if b.Target(cluster.Name) == nil {
+		if taint := untolerated(b.Spec.Placement.ClusterTolerations, cluster.Spec.Taints); taint != nil {
+			return fmt.Sprintf("cluster(s) had untolerated taint {%s}", taint.ToString())
+		}
+	}
+	if !Matches(cluster, affinity) {
+		return "cluster(s) did not match the placement cluster affinity constraint"
+	}
+	for _, constraint := range b.Spec.Placement.SpreadConstraints {
+		field := constraint.SpreadByField
+		if field != "" && field != "cluster" && len(propertyOf(cluster, field)) == 0 {
+			return fmt.Sprintf("cluster(s) did not have %s property", field)
+		}
+	}
+	if b.Task(cluster.Name) != nil {
+		return "cluster(s) is in the process of eviction"
+	}
+	return ""
+}
+
+// servesAPI says whether the cluster's list has the resource's kind. A list that is not complete is not held
+// against a cluster that serves already. A cluster that says nothing at all of its APIs, as those of the
+// laboratory, serves everything; Karmada always says something.
+func servesAPI(b *api.Binding, cluster *api.Cluster) bool {
+	complete := api.FindCondition(cluster.Status.Conditions, "CompleteAPIEnablements")
+	if len(cluster.Status.APIEnablements) == 0 && complete == nil {
+		return true
+	}
+	for _, group := range cluster.Status.APIEnablements {
+		for _, served := range group.Resources {
+			if group.GroupVersion == b.Spec.Resource.APIVersion && served.Kind == b.Spec.Resource.Kind {
+				return true
+			}
+		}
+	}
+	return b.Target(cluster.Name) != nil && (complete == nil || complete.Status != metav1.ConditionTrue)
+}
+
+func untolerated(tolerations []corev1.Toleration, taints []corev1.Taint) *corev1.Taint {
+	for i := range taints {
+		if !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return tolerates(t, taints[i]) }) {
+			return &taints[i]
+		}
+	}
+	return nil
+}
+
+// tolerates is Kubernetes' matching without the Lt and Gt operators, which Karmada refuses.
+func tolerates(toleration corev1.Toleration, taint corev1.Taint) bool {
+	if toleration.Effect != "" && toleration.Effect != taint.Effect {
+		return false
+	}
+	if toleration.Key != "" && toleration.Key != taint.Key {
+		return false
+	}
+	switch toleration.Operator {
+	case "", corev1.TolerationOpEqual:
+		return toleration.Value == taint.Value
+	case corev1.TolerationOpExists:
+		return true
+	default:
+		return false
+	}
+}

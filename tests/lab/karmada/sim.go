@@ -1,0 +1,243 @@
+package karmada
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/controllers"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/webhook"
+)
+
+// joinTimeout bounds how long a new member may take to become Ready.
+const joinTimeout = 90 * time.Second
+
+// Sim is a running simulated Karmada.
+type Sim struct {
+	options  Options
+	client   dynamic.Interface
+	knobs    atomic.Pointer[Knobs]
+	fleet    *fleet
+	plane    *controllers.Plane
+	webhook  *webhook.Server
+	ctx      context.Context //nolint:containedctx // the life of the simulation, which its methods act in
+	cancel   context.CancelFunc
+	closing  sync.Once
+	log      *slog.Logger
+	closeErr error
+}
+
+// Start brings webhooks, controllers and members up and returns when all members are Ready. The
+// simulation lives until Close or until ctx ends.
+func Start(ctx context.Context, cfg *rest.Config, o Options) (*Sim, error) {
+	if err := validateKnobs(o.Knobs); err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Sim{options: o, log: o.Logger}
+	s.knobs.Store(&o.Knobs)
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	if err := s.start(cfg); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Sim) start(cfg *rest.Config) error {
+	fast := rest.CopyConfig(cfg)
+	fast.QPS, fast.Burst = -1, -1
+	var err error
+	if s.client, err = dynamic.NewForConfig(fast); err != nil {
+		return fmt.Errorf("build client: %w", err)
+	}
+	s.fleet = newFleet(s.Knobs, func(work string) { s.plane.MemberChanged(work) })
+	s.plane, err = controllers.New(controllers.Config{REST: cfg, Fleet: s.fleet, Knobs: s.Knobs, Log: s.log})
+	if err != nil {
+		return err
+	}
+	if s.webhook, err = webhook.Start(s.ctx, fast, s.log); err != nil {
+		return err
+	}
+	// Members listen before the controllers look at clusters left by an earlier run.
+	for _, spec := range s.options.Members {
+		if err := s.fleet.start(spec, s.saveFile(spec.Name)); err != nil {
+			return err
+		}
+	}
+	if err := s.announceMembers(); err != nil {
+		return err
+	}
+	if err := s.plane.Run(s.ctx); err != nil {
+		return err
+	}
+	return s.awaitMembers()
+}
+
+func (s *Sim) announceMembers() error {
+	group, ctx := errgroup.WithContext(s.ctx)
+	for _, spec := range s.options.Members {
+		group.Go(func() error { return s.announce(ctx, spec) })
+	}
+	return group.Wait()
+}
+
+func (s *Sim) awaitMembers() error {
+	group, ctx := errgroup.WithContext(s.ctx)
+	for _, spec := range s.options.Members {
+		group.Go(func() error { return s.awaitReady(ctx, spec.Name) })
+	}
+	return group.Wait()
+}
+
+// announce creates the Cluster of a member that listens, or gives the one that is there its address.
+func (s *Sim) announce(ctx context.Context, spec MemberSpec) error {
+	endpoint := s.fleet.Member(spec.Name).Endpoint()
+	_, err := s.client.Resource(api.Clusters).Create(ctx, newCluster(spec, endpoint), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = s.plane.PatchEndpoint(ctx, spec.Name, endpoint)
+	}
+	if err != nil {
+		return fmt.Errorf("register cluster %s: %w", spec.Name, err)
+	}
+	return nil
+}
+
+func newCluster(spec MemberSpec, endpoint string) *unstructured.Unstructured {
+	fields := map[string]any{"syncMode": "Push", "id": spec.Name, "apiEndpoint": endpoint}
+	for name, value := range map[string]string{"region": spec.Region, "provider": spec.Provider, "zone": spec.Zone} {
+		if value != "" {
+			fields[name] = value
+		}
+	}
+	cluster := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "spec": fields,
+	}}
+	cluster.SetName(spec.Name)
+	cluster.SetLabels(spec.Labels)
+	return cluster
+}
+
+func (s *Sim) awaitReady(ctx context.Context, name string) error {
+	ready := func(ctx context.Context) (bool, error) {
+		object, err := s.client.Resource(api.Clusters).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		cluster, err := api.From[api.Cluster](object.Object)
+		return err == nil && cluster.IsReady() && !controllers.KeptFromScheduling(cluster), err
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, joinTimeout, true, ready); err != nil {
+		return fmt.Errorf("wait for cluster %s: %w", name, err)
+	}
+	return nil
+}
+
+// Kill makes a member refuse connections and freezes its copies.
+func (s *Sim) Kill(name string) error {
+	member := s.fleet.Member(name)
+	if member == nil {
+		return unknownMember(name)
+	}
+	member.Kill()
+	return nil
+}
+
+// Revive makes a killed member answer again, with the copies it still has.
+func (s *Sim) Revive(name string) error {
+	member := s.fleet.Member(name)
+	if member == nil {
+		return unknownMember(name)
+	}
+	return member.Revive()
+}
+
+func unknownMember(name string) error { return fmt.Errorf("there is no member %q", name) }
+
+// Join adds a member and returns when it is Ready.
+func (s *Sim) Join(spec MemberSpec) error {
+	if err := s.fleet.start(spec, ""); err != nil {
+		return err
+	}
+	if err := s.announce(s.ctx, spec); err != nil {
+		s.fleet.Forget(spec.Name)
+		return err
+	}
+	return s.awaitReady(s.ctx, spec.Name)
+}
+
+// Leave deletes a member's Cluster and returns at once. The member answers until Karmada has moved
+// every binding off it and let the Cluster go.
+func (s *Sim) Leave(name string) error {
+	if s.fleet.Member(name) == nil {
+		return unknownMember(name)
+	}
+	if err := s.client.Resource(api.Clusters).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete cluster %s: %w", name, err)
+	}
+	return nil
+}
+
+// Knobs are the current knobs.
+func (s *Sim) Knobs() Knobs { return *s.knobs.Load() }
+
+// SetKnobs changes the knobs; each takes effect the next time it matters.
+func (s *Sim) SetKnobs(k Knobs) error {
+	if err := validateKnobs(k); err != nil {
+		return err
+	}
+	s.knobs.Store(&k)
+	return nil
+}
+
+// Members lists the members by name, as they really are.
+func (s *Sim) Members() []MemberStatus {
+	var all []MemberStatus
+	for _, name := range s.fleet.Names() {
+		if member := s.fleet.Member(name); member != nil {
+			all = append(all, MemberStatus{
+				Name: name, Alive: member.Alive(), Readyz: member.Endpoint() + "/readyz", Workloads: member.Workloads(),
+			})
+		}
+	}
+	return all
+}
+
+func (s *Sim) saveFile(member string) string {
+	if s.options.MemberDir == "" {
+		return ""
+	}
+	return filepath.Join(s.options.MemberDir, member+".json")
+}
+
+// Close stops controllers, webhook and members, in this order, and saves the members' copies.
+func (s *Sim) Close() error {
+	s.closing.Do(func() {
+		s.cancel()
+		if s.plane != nil {
+			s.plane.Stop()
+		}
+		if s.webhook != nil {
+			s.webhook.Close()
+		}
+		if s.fleet != nil {
+			s.closeErr = s.fleet.close(s.saveFile)
+		}
+	})
+	return s.closeErr
+}

@@ -1,0 +1,127 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	admission "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+)
+
+const (
+	registrationName = "lab-karmada"
+	// longestDelay is the API server's own bound for a webhook call.
+	longestDelay = 30
+	callTimeout  = 10
+)
+
+func (s *Server) client(path string) admission.WebhookClientConfig {
+	url := s.url + path
+	return admission.WebhookClientConfig{URL: &url, CABundle: s.bundle}
+}
+
+func rule(operations []admission.OperationType, group, version string, resources ...string) admission.RuleWithOperations {
+	return admission.RuleWithOperations{
+		Operations: operations,
+		Rule:       admission.Rule{APIGroups: []string{group}, APIVersions: []string{version}, Resources: resources},
+	}
+}
+
+func (s *Server) installMutating(ctx context.Context, client kubernetes.Interface) error {
+	none, fail, timeout := admission.SideEffectClassNone, admission.Fail, int32(callTimeout)
+	writes := []admission.OperationType{admission.Create, admission.Update}
+	hook := func(name, path string, r admission.RuleWithOperations) admission.MutatingWebhook {
+		return admission.MutatingWebhook{
+			Name: name, ClientConfig: s.client(path), Rules: []admission.RuleWithOperations{r},
+			SideEffects: &none, FailurePolicy: &fail, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+		}
+	}
+	wanted := &admission.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: registrationName},
+		Webhooks: []admission.MutatingWebhook{
+			hook("clusters.lab.lifeboat.dev", "/clusters", rule(writes, "cluster.karmada.io", "v1alpha1", "clusters")),
+			hook("bindings.lab.lifeboat.dev", "/bindings",
+				rule(writes[:1], "work.karmada.io", "v1alpha2", "resourcebindings", "clusterresourcebindings")),
+		},
+	}
+	configurations := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	current, err := configurations.Get(ctx, registrationName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = configurations.Create(ctx, wanted, metav1.CreateOptions{})
+	} else if err == nil {
+		wanted.ResourceVersion = current.ResourceVersion
+		_, err = configurations.Update(ctx, wanted, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("register mutating webhooks: %w", err)
+	}
+	return nil
+}
+
+// installValidating registers the delay; its conditions spare every other write the call.
+func (s *Server) installValidating(ctx context.Context, client kubernetes.Interface) error {
+	none, ignore, timeout := admission.SideEffectClassNone, admission.Ignore, int32(longestDelay)
+	writes := []admission.OperationType{admission.Create, admission.Update}
+	wanted := &admission.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: registrationName},
+		Webhooks: []admission.ValidatingWebhook{{
+			Name: "delay.lab.lifeboat.dev", ClientConfig: s.client("/delay"),
+			Rules:       []admission.RuleWithOperations{rule(writes, "work.karmada.io", "v1alpha2", "resourcebindings", "clusterresourcebindings")},
+			SideEffects: &none, FailurePolicy: &ignore, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+			MatchConditions: []admission.MatchCondition{
+				{Name: "by-lifeboat", Expression: fmt.Sprintf("request.userInfo.username.startsWith(%q)", api.AdmissionDelayedUserNamePrefix)},
+				{Name: "asked-for", Expression: fmt.Sprintf("has(object.metadata.annotations) && %q in object.metadata.annotations", api.FaultAdmissionDelay)},
+			},
+		}},
+	}
+	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	current, err := configurations.Get(ctx, registrationName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = configurations.Create(ctx, wanted, metav1.CreateOptions{})
+	} else if err == nil {
+		wanted.ResourceVersion = current.ResourceVersion
+		_, err = configurations.Update(ctx, wanted, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("register validating webhooks: %w", err)
+	}
+	return nil
+}
+
+// awaitStamping tries with a dry run until the API server calls the webhook: it learns of a
+// registration only after a moment.
+func awaitStamping(ctx context.Context, cfg *rest.Config) error {
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("build client: %w", err)
+	}
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+		"metadata": map[string]any{"name": "webhook-probe"},
+		"spec": map[string]any{"syncMode": "Push", "taints": []any{
+			map[string]any{"key": "probe", "effect": "NoExecute"},
+		}},
+	}}
+	var last error
+	stamps := func(ctx context.Context) (bool, error) {
+		created, err := client.Resource(api.Clusters).Create(ctx, probe.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if last = err; err != nil {
+			return false, nil //nolint:nilerr // tried again until the time is up
+		}
+		cluster, err := api.From[api.Cluster](created.Object)
+		return err == nil && len(cluster.Spec.Taints) == 1 && cluster.Spec.Taints[0].TimeAdded != nil, err
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, stamps); err != nil {
+		return fmt.Errorf("wait for the webhook: %w (last answer: %v)", err, last)
+	}
+	return nil
+}

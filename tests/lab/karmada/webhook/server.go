@@ -1,0 +1,124 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+)
+
+// Server is the running webhook.
+type Server struct {
+	http   *http.Server
+	url    string
+	bundle []byte
+	log    *slog.Logger
+}
+
+// Start serves, registers with the API server, and returns when the API server calls it.
+func Start(ctx context.Context, cfg *rest.Config, log *slog.Logger) (*Server, error) {
+	certificate, bundle, err := selfSigned()
+	if err != nil {
+		return nil, fmt.Errorf("prepare webhook: %w", err)
+	}
+	config := net.ListenConfig{}
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for admission requests: %w", err)
+	}
+	s := &Server{url: "https://" + listener.Addr().String(), bundle: bundle, log: log}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /clusters", answer(admitCluster))
+	mux.HandleFunc("POST /bindings", answer(admitBinding))
+	mux.HandleFunc("POST /delay", answer(delay))
+	s.http = &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	go func() { _ = s.http.ServeTLS(listener, "", "") }()
+	if err := s.register(ctx, cfg); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close stops serving. Writes to clusters fail from then on, as with a Karmada that is down.
+func (s *Server) Close() { _ = s.http.Close() }
+
+func (s *Server) register(ctx context.Context, cfg *rest.Config) error {
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("build client: %w", err)
+	}
+	if err := s.installMutating(ctx, client); err != nil {
+		return err
+	}
+	if err := s.installValidating(ctx, client); err != nil {
+		return err
+	}
+	return awaitStamping(ctx, cfg)
+}
+
+// admit returns a JSON patch for an object, or nil.
+type admit func(ctx context.Context, request *admissionv1.AdmissionRequest) ([]patchOperation, error)
+
+type patchOperation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+func answer(decide admit) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		review := admissionv1.AdmissionReview{}
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
+			http.Error(w, "not an AdmissionReview", http.StatusBadRequest)
+			return
+		}
+		response := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		operations, err := decide(r.Context(), review.Request)
+		if err == nil && len(operations) > 0 {
+			jsonPatch := admissionv1.PatchTypeJSONPatch
+			response.PatchType = &jsonPatch
+			response.Patch, err = json.Marshal(operations)
+		}
+		if err != nil {
+			response.Allowed, response.Result = false, &metav1.Status{Message: err.Error()}
+		}
+		review.Request, review.Response = nil, response
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review) // the caller is gone when this fails
+	}
+}
+
+// delay holds a write back for as long as the object's annotation asks.
+func delay(ctx context.Context, request *admissionv1.AdmissionRequest) ([]patchOperation, error) {
+	object := metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(request.Object.Raw, &object); err != nil {
+		return nil, fmt.Errorf("decode object: %w", err)
+	}
+	wanted, err := time.ParseDuration(object.Annotations[api.FaultAdmissionDelay])
+	if err != nil {
+		return nil, fmt.Errorf("read annotation %s: %w", api.FaultAdmissionDelay, err)
+	}
+	timer := time.NewTimer(wanted)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return nil, nil
+}

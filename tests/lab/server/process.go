@@ -1,0 +1,180 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// logTailBytes is how much of a dead child's log its error quotes.
+const logTailBytes = 2000
+
+// command describes a child process.
+type command struct {
+	name    string
+	binary  string
+	args    []string
+	logFile string
+}
+
+// Process is a running child. It is killed by the kernel when this process dies.
+type Process struct {
+	name    string
+	logFile string
+	cmd     *exec.Cmd
+
+	// exited is closed after the child is gone and exitErr is set.
+	exited  chan struct{}
+	exitErr error
+
+	mu       sync.Mutex
+	stopping bool
+}
+
+// startProcess starts a child whose output goes to its log file.
+func startProcess(c command) (*Process, error) {
+	log, err := os.OpenFile(c.logFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log of %s: %w", c.name, err)
+	}
+	cmd := exec.Command(c.binary, c.args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	// What the caller's environment says about proxies, Kubernetes or Temporal
+	// must not reach the servers.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}
+	// A process group of its own keeps the terminal's Ctrl-C from it: this
+	// process stops its children itself, in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
+	p := &Process{name: c.name, logFile: c.logFile, cmd: cmd, exited: make(chan struct{})}
+	started := make(chan error)
+	go p.run(log, started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
+	}
+	return p, nil
+}
+
+// run starts the child and waits for its end on one locked thread: Pdeathsig is
+// sent when the thread that started the child ends, not the process.
+func (p *Process) run(log io.Closer, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer log.Close()
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	p.exitErr = p.cmd.Wait()
+	close(p.exited)
+}
+
+// PID returns the child's process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Name returns what the child is called in messages, e.g. "etcd".
+func (p *Process) Name() string { return p.name }
+
+// Died returns why the child ended although nobody asked it to, with the last
+// lines of its log, or nil while it runs or after stop.
+func (p *Process) Died() error {
+	select {
+	case <-p.exited:
+	default:
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopping {
+		return nil
+	}
+	reason := "exit status 0"
+	if p.exitErr != nil {
+		reason = p.exitErr.Error()
+	}
+	return fmt.Errorf("%s died (%s); the end of %s:\n%s", p.name, reason, p.logFile, p.logTail())
+}
+
+// stop asks the child to end and kills it after grace. It returns when the
+// child is gone.
+func (p *Process) stop(grace time.Duration) error {
+	p.mu.Lock()
+	p.stopping = true
+	p.mu.Unlock()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop %s: %w", p.name, err)
+	}
+	select {
+	case <-p.exited:
+		return nil
+	case <-time.After(grace):
+	}
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s: %w", p.name, err)
+	}
+	<-p.exited
+	return nil
+}
+
+// waitReady polls ready until it returns nil, and gives up when the child dies
+// or ctx ends; the last answer is part of the error then.
+func (p *Process) waitReady(ctx context.Context, ready func(context.Context) error) error {
+	const pollEvery = 50 * time.Millisecond
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		err := p.probe(ctx, ready)
+		if died := p.Died(); died != nil {
+			return died
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w (%w); its log: %s", p.name, err, context.Cause(ctx), p.logFile)
+		case <-poll.C:
+		}
+	}
+}
+
+// probe asks once. Whoever took the child's port may accept and never answer:
+// it does not wait longer than the child lives, nor for ever.
+func (p *Process) probe(ctx context.Context, ready func(context.Context) error) error {
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.exited:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ready(ctx)
+}
+
+// logTail returns the last whole lines of the child's log.
+func (p *Process) logTail() string {
+	content, err := os.ReadFile(p.logFile)
+	if err != nil {
+		return "(no log: " + err.Error() + ")"
+	}
+	if len(content) > logTailBytes {
+		content = content[len(content)-logTailBytes:]
+		if _, rest, found := bytes.Cut(content, []byte("\n")); found {
+			content = rest
+		}
+	}
+	return string(content)
+}

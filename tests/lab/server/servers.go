@@ -1,0 +1,227 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	// readyTimeout bounds one server's start, on a machine that is busy building.
+	readyTimeout = 2 * time.Minute
+	// stopGrace is how long a server may take to end before it is killed.
+	stopGrace = 10 * time.Second
+	// bindAttempts is how often a server gets new ports after losing a bind race.
+	bindAttempts = 5
+)
+
+// Options says what to start and where.
+type Options struct {
+	// BinDir holds the binaries etcd, kube-apiserver and temporal-dev.
+	BinDir string
+	// Dir receives data, logs and credentials; it must exist.
+	Dir string
+	// Durable makes etcd wait for the disk and Temporal keep its state in a file.
+	Durable bool
+	// NoUI leaves Temporal's web UI out.
+	NoUI bool
+	// AuditReads also records get, list and watch in the audit log.
+	AuditReads bool
+	// TemporalNamespace is created before Temporal answers its first request.
+	TemporalNamespace string
+	// SearchAttributes are registered in that namespace, all as Keyword.
+	SearchAttributes []string
+	// Users get a token and a kubeconfig each. The first must be in the group
+	// system:masters: readiness is asked for in its name.
+	Users []User
+	// Logger receives progress.
+	Logger *slog.Logger
+}
+
+// Servers are the running servers and where they answer.
+type Servers struct {
+	EtcdURL         string
+	APIServerURL    string
+	TemporalAddress string
+	// UIURL is empty without UI.
+	UIURL string
+	// AuditLog has one JSON line (audit.k8s.io/v1 Event) per request.
+	AuditLog string
+	// Kubeconfigs are files, by user name.
+	Kubeconfigs map[string]string
+
+	options     Options
+	credentials *credentials
+	// freePorts is replaced by tests that want a port to be taken.
+	freePorts func(n int) ([]int, error)
+
+	mu       sync.Mutex
+	etcd     *Process
+	api      *Process
+	temporal *Process
+
+	died chan error
+}
+
+// Start starts all servers and returns when each of them answers. On an error
+// nothing is left running; the logs stay in options.Dir.
+func Start(ctx context.Context, options Options) (*Servers, error) {
+	if err := checkBinaries(options.BinDir); err != nil {
+		return nil, err
+	}
+	credentials, err := newCredentials(filepath.Join(options.Dir, "credentials"), options.Users)
+	if err != nil {
+		return nil, err
+	}
+	s := &Servers{
+		options:     options,
+		credentials: credentials,
+		freePorts:   freePorts,
+		AuditLog:    filepath.Join(options.Dir, "audit.log"),
+		// One place per server: a report never blocks.
+		died: make(chan error, 3),
+	}
+	if err := s.startAll(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+func checkBinaries(folder string) error {
+	var missing []string
+	for _, name := range []string{"etcd", "kube-apiserver", "temporal-dev"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("not built in %s: %v (run `make lab-bin`)", folder, missing)
+	}
+	return nil
+}
+
+func (s *Servers) startAll(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := s.startEtcd(ctx); err != nil {
+			return err
+		}
+		return s.startAPIServer(ctx)
+	})
+	group.Go(func() error { return s.startTemporal(ctx) })
+	return group.Wait()
+}
+
+// launch is one attempt to start a server on newly found ports.
+type launch struct {
+	// ports is how many free ports prepare wants.
+	ports int
+	// prepare returns the child to start and how to ask whether it is ready.
+	prepare func(ports []int) (command, func(context.Context) error, error)
+	// keep takes the running process.
+	keep func(*Process)
+}
+
+// start runs a launch until the server is ready, with other ports each time a
+// bind race was lost.
+func (s *Servers) start(ctx context.Context, l launch) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		ports, err := s.freePorts(l.ports)
+		if err != nil {
+			return err
+		}
+		child, ready, err := l.prepare(ports)
+		if err != nil {
+			return err
+		}
+		begun := time.Now()
+		process, err := startProcess(child)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		l.keep(process)
+		s.mu.Unlock()
+		err = process.waitReady(ctx, ready)
+		if err == nil {
+			s.options.Logger.Info("ready", "server", child.name, "after", time.Since(begun).Round(time.Millisecond), "pid", process.PID())
+			go s.watch(process)
+			return nil
+		}
+		if process.Died() == nil || !worthAnotherTry(process.logTail()) || attempt == bindAttempts {
+			return err
+		}
+		s.options.Logger.Info("port was taken meanwhile, trying others", "server", child.name)
+	}
+}
+
+// watch reports a server that ends without having been asked to.
+func (s *Servers) watch(p *Process) {
+	<-p.exited
+	if err := p.Died(); err != nil {
+		s.died <- err
+	}
+}
+
+// Died delivers an error, with the end of its log, for each server that ends
+// without having been asked to.
+func (s *Servers) Died() <-chan error { return s.died }
+
+// Processes returns the servers in the order in which they were started.
+func (s *Servers) Processes() []*Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc([]*Process{s.etcd, s.api, s.temporal}, func(p *Process) bool { return p == nil })
+}
+
+// Stop stops Temporal and the API server, then the etcd below it. It returns
+// when all are gone; one that does not end in time is killed.
+func (s *Servers) Stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var group errgroup.Group
+	group.Go(func() error { return stopIfStarted(s.temporal) })
+	group.Go(func() error {
+		return errors.Join(stopIfStarted(s.api), stopIfStarted(s.etcd))
+	})
+	return group.Wait()
+}
+
+func stopIfStarted(p *Process) error {
+	if p == nil {
+		return nil
+	}
+	return p.stop(stopGrace)
+}
+
+// RESTConfig returns a client configuration for a user of Options.Users, without
+// a rate limit of its own: the lab has the API server to itself.
+func (s *Servers) RESTConfig(user string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfigs[user])
+	if err != nil {
+		return nil, fmt.Errorf("load kubeconfig of %s: %w", user, err)
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+func (s *Servers) command(name, binary string, args []string) command {
+	return command{
+		name:    name,
+		binary:  filepath.Join(s.options.BinDir, binary),
+		args:    args,
+		logFile: filepath.Join(s.options.Dir, name+".log"),
+	}
+}

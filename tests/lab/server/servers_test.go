@@ -1,0 +1,143 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// binaries is where `make lab-bin` puts them.
+const binaries = "../../../bin"
+
+func testOptions(t *testing.T) Options {
+	t.Helper()
+	folder, err := filepath.Abs(binaries)
+	require.NoError(t, err)
+	return Options{
+		BinDir:            folder,
+		Dir:               t.TempDir(),
+		TemporalNamespace: "tests",
+		SearchAttributes:  []string{"LifeboatCluster"},
+		Users:             []User{{Name: "admin", Groups: []string{"system:masters"}}, {Name: "nobody"}},
+		Logger:            slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+}
+
+// startOne starts only etcd, on ports that find returns.
+func startOne(t *testing.T, find func(int) ([]int, error)) (*Servers, error) {
+	t.Helper()
+	s := &Servers{options: testOptions(t), freePorts: find, died: make(chan error, 3)}
+	t.Cleanup(func() { assert.NoError(t, s.Stop()) })
+	return s, s.startEtcd(t.Context())
+}
+
+func TestTwoSetsOfServersRunAtOnceAndLeaveNoProcessBehind(t *testing.T) {
+	t.Parallel()
+	sets := make([]*Servers, 2)
+	var starts errgroup.Group
+	for i, options := range []Options{testOptions(t), testOptions(t)} {
+		starts.Go(func() (err error) {
+			sets[i], err = Start(t.Context(), options)
+			return err
+		})
+	}
+	err := starts.Wait()
+	for _, s := range sets {
+		if s != nil {
+			t.Cleanup(func() { assert.NoError(t, s.Stop()) })
+		}
+	}
+	require.NoError(t, err)
+	for _, s := range sets {
+		require.Len(t, s.Processes(), 3)
+		requireRightsAreEnforced(t, s)
+	}
+	for _, s := range sets {
+		require.NoError(t, s.Stop())
+		for _, process := range s.Processes() {
+			require.ErrorIs(t, syscall.Kill(process.PID(), 0), syscall.ESRCH, "%s still runs", process.Name())
+			require.NoError(t, process.Died(), "a server that was asked to end did not die")
+		}
+	}
+}
+
+// requireRightsAreEnforced checks that the administrator may write, that a user
+// without rights may not even read, and that the audit log tells who wrote.
+func requireRightsAreEnforced(t *testing.T, s *Servers) {
+	t.Helper()
+	users := make(map[string]kubernetes.Interface)
+	for _, name := range []string{"admin", "nobody"} {
+		config, err := s.RESTConfig(name)
+		require.NoError(t, err)
+		users[name], err = kubernetes.NewForConfig(config)
+		require.NoError(t, err)
+	}
+	_, err := users["nobody"].CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+	require.True(t, apierrors.IsForbidden(err), "got %v", err)
+	err = users["admin"].CoreV1().Namespaces().Delete(t.Context(), "never-there", metav1.DeleteOptions{})
+	require.True(t, apierrors.IsNotFound(err), "got %v", err)
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		log, err := os.ReadFile(s.AuditLog)
+		require.NoError(c, err)
+		require.Contains(c, string(log), `"verb":"delete","user":{"username":"admin"`)
+		require.NotContains(c, string(log), `"username":"nobody"`, "reads do not belong there")
+	}, 10*time.Second, 20*time.Millisecond)
+}
+
+func TestAServerThatLosesABindRaceGetsOtherPorts(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	tries := 0
+	s, err := startOne(t, func(n int) ([]int, error) {
+		ports, err := freePorts(n)
+		if tries++; err == nil && tries == 1 {
+			ports[0] = taken.Addr().(*net.TCPAddr).Port
+		}
+		return ports, err
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, tries)
+	require.NotContains(t, s.EtcdURL, taken.Addr().String())
+}
+
+func TestAServerThatDiesSaysWhyWithTheEndOfItsLog(t *testing.T) {
+	t.Parallel()
+	s, err := startOne(t, freePorts)
+	require.NoError(t, err)
+	log, err := os.OpenFile(s.etcd.logFile, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = io.WriteString(log, "last words\n")
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+	require.NoError(t, syscall.Kill(s.etcd.PID(), syscall.SIGKILL))
+	select {
+	case err := <-s.Died():
+		require.ErrorContains(t, err, "etcd died (signal: killed)")
+		require.ErrorContains(t, err, "last words")
+	case <-time.After(10 * time.Second):
+		t.Fatal("the death was not reported")
+	}
+}
+
+func TestAMissingBinaryIsNamedWithTheCommandThatBuildsIt(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t)
+	options.BinDir = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(options.BinDir, "etcd"), nil, 0o700))
+	_, err := Start(t.Context(), options)
+	require.EqualError(t, err, "not built in "+options.BinDir+": [kube-apiserver temporal-dev] (run `make lab-bin`)")
+}

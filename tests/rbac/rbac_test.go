@@ -1,0 +1,127 @@
+package rbac
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const folder = "../../deploy/rbac"
+
+// roles are the rules of every Role and ClusterRole by name; those of a Role carry
+// its namespace.
+func roles(t *testing.T) map[string][]k8sadapter.Permission {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	found := map[string][]k8sadapter.Permission{}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, document := range bytes.Split(content, []byte("\n---\n")) {
+			var role rbacv1.Role // a ClusterRole has the same rules
+			require.NoError(t, yaml.Unmarshal(document, &role), file)
+			if role.Kind == "Role" || role.Kind == "ClusterRole" {
+				found[role.Name] = granted(role)
+			}
+		}
+	}
+	return found
+}
+
+// granted is what a role allows, one verb on one resource each.
+func granted(role rbacv1.Role) []k8sadapter.Permission {
+	var all []k8sadapter.Permission
+	for _, rule := range role.Rules {
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				plain, sub, _ := strings.Cut(resource, "/")
+				for _, verb := range rule.Verbs {
+					for _, name := range names {
+						all = append(all, k8sadapter.Permission{
+							Group: group, Resource: plain, Subresource: sub, Namespace: role.Namespace, Name: name, Verb: verb,
+						})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func texts(permissions ...[]k8sadapter.Permission) []string {
+	var all []string
+	for _, p := range slices.Concat(permissions...) {
+		all = append(all, p.String())
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
+	granted := roles(t)
+	starter := func(mode failover.Mode) []k8sadapter.Permission {
+		return k8sadapter.StarterPermissions(mode, "default", "lifeboat-starter")
+	}
+	for name, c := range map[string]struct {
+		roles []string
+		needs []k8sadapter.Permission
+	}{
+		"a worker that observes": {[]string{"lifeboat-worker-read"}, k8sadapter.WorkerPermissions(failover.ModeObserve)},
+		"a worker that enforces": {
+			[]string{"lifeboat-worker-read", "lifeboat-worker-act"}, k8sadapter.WorkerPermissions(failover.ModeEnforce),
+		},
+		"a starter that observes": {[]string{"lifeboat-starter", "lifeboat-starter-lease"}, starter(failover.ModeObserve)},
+		"a starter that enforces": {
+			[]string{"lifeboat-starter", "lifeboat-starter-lease", "lifeboat-starter-act"}, starter(failover.ModeEnforce),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// As configured by default: Karmada's policies are honoured.
+			verbs := []string{"list"}
+			if strings.Contains(name, "starter") {
+				verbs = append(verbs, "watch")
+			}
+			c.needs = append(c.needs, k8sadapter.PolicyPermissions(verbs...)...)
+			var has [][]k8sadapter.Permission
+			for _, role := range c.roles {
+				require.Contains(t, granted, role)
+				has = append(has, granted[role])
+			}
+			require.Equal(t, texts(c.needs), texts(has...))
+		})
+	}
+}
+
+func TestSetupMayInstallOurDefinitionAndNoOther(t *testing.T) {
+	for _, p := range roles(t)["lifeboat-setup"] {
+		require.Equal(t, "customresourcedefinitions", p.Resource)
+		if p.Verb != "create" { // which RBAC cannot limit to a name
+			require.Equal(t, "clustertaintrules.failover.lifeboat.dev", p.Name)
+		}
+	}
+}
+
+func TestOperatorsOnlyLookAtWhatKarmadaOwns(t *testing.T) {
+	found := roles(t)["lifeboat-operator"]
+	require.NotEmpty(t, found)
+	for _, p := range found {
+		if strings.HasSuffix(p.Group, "karmada.io") {
+			require.Contains(t, []string{"get", "list"}, p.Verb, p.String())
+		}
+	}
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Tells a few of the end-to-end stories on real servers and keeps the histories of
+# every workflow that took part. The corpus is replaced as a whole, and only when
+# all of these stories went well.
+set -eu
+
+cd "$(dirname "$0")/../.."
+stories='full_evacuation|blip_shorter_than_the_window|recovery_while_tolerating|recovery_with_an_unplaced_binding'
+stories="$stories|no_target_until_a_cluster_joins|new_target_dies_while_healthy_on_paper|scheduler_puts_it_back"
+stories="$stories|operator_pauses_and_resumes|operator_cancels"
+
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT
+go test -count=1 -timeout 10m ./tests/e2e -run "TestStories/^($stories)\$" -args -record "$fresh"
+rm -f tests/replay/testdata/*.json.gz
+mkdir -p tests/replay/testdata
+cp "$fresh"/*.json.gz tests/replay/testdata/
+go test -count=1 -timeout 5m ./tests/replay

@@ -1,0 +1,183 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+)
+
+// terminated: what a run knew is lost with it, and nobody owes what nobody knows.
+func (j *judge) terminated(id string) {
+	for n := range j.s.schedule.Fleet {
+		if cluster := clusterName(n); id == workflows.ClusterFailoverID("", cluster) {
+			delete(j.owed, cluster)
+			delete(j.affected, cluster)
+			delete(j.law.paused, cluster)
+		}
+	}
+}
+
+// closed judges a failover that has closed.
+func (j *judge) closed(r workflows.EpisodeReport) {
+	j.s.count["closed "+string(r.Ended)]++
+	j.s.count["rounds"] += len(r.Rounds)
+	j.law.ordered(j.s.now(), r.Cluster, workflows.UpdateResume) // a pause ends with its failover
+	if len(r.Rounds) > 1 {
+		j.s.count["failovers of several rounds"]++
+	}
+	j.outcomes(r)
+	for _, left := range j.left(r.Cluster) {
+		j.violates("6: the failover of %s has closed (%s), and %s", r.Cluster, r.Ended, left)
+	}
+}
+
+// outcomes judges that everybody has exactly one in each round.
+func (j *judge) outcomes(r workflows.EpisodeReport) {
+	whole := len(r.Rounds) <= 3 // older rounds keep their counts alone
+	known := map[string]bool{}
+	for _, round := range r.Rounds {
+		seen := map[string]bool{}
+		if round.Results == nil && len(round.Counts) > 0 {
+			whole = false
+		}
+		for _, x := range round.Results {
+			key := x.Key.String() + " " + string(x.UID)
+			if seen[key] {
+				j.violates("7: %s has two outcomes in round %d of %s", key, round.Round, r.Cluster)
+			}
+			seen[key], known[key] = true, true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(j.affected[r.Cluster])) {
+		if at := j.affected[r.Cluster][key]; whole && !at.Before(r.Began) && !known[key] {
+			j.violates("7: %s was evicted from %s and has no outcome", key, r.Cluster)
+		}
+	}
+	delete(j.affected, r.Cluster)
+	if whole {
+		j.owedAt(r, known)
+	}
+	delete(j.owed, r.Cluster)
+}
+
+// left is what of ours stands for a cluster.
+func (j *judge) left(cluster string) []string {
+	var out []string
+	if c, there := j.s.world.Standing(cluster); there {
+		for _, t := range c.Added {
+			out = append(out, "taint "+t.Key+" stands")
+		}
+		if c.Stopped != nil {
+			out = append(out, "the record of a stop stands")
+		}
+	}
+	for _, b := range j.s.world.Everything() {
+		if t := held(&b, cluster); t != nil && t.Reason == failover.TaskReason {
+			out = append(out, "a hold of "+b.Key.String()+" stands")
+		}
+	}
+	return out
+}
+
+// changed sees every state of every binding, whoever made it.
+func (j *judge) changed(b *failover.Binding) {
+	if b == nil {
+		return
+	}
+	of := map[string]bool{}
+	for _, t := range b.Tasks {
+		if of[t.FromCluster] {
+			j.violates("5: %s has two tasks for %s", b.Key, t.FromCluster)
+		}
+		of[t.FromCluster] = true
+	}
+}
+
+// end judges the quiet at last.
+func (j *judge) end(idle bool, running []string) {
+	if !idle {
+		j.violates("liveness: %s after the world is well, these still run: %v", bound, running)
+		return
+	}
+	for n := range j.s.schedule.Fleet {
+		for _, left := range j.left(clusterName(n)) {
+			j.violates("6: at the end, for %s: %s", clusterName(n), left)
+		}
+	}
+	for _, x := range j.s.world.Beside {
+		j.beside(x)
+	}
+	for _, b := range j.s.world.Everything() {
+		if len(b.Clusters) == 0 && len(b.Tasks) == 0 {
+			j.violates("2: at the end %s has neither target nor hold", b.Key)
+		}
+	}
+}
+
+// forLong is after what time under a taint a binding has been listed for certain.
+const forLong = 3 * time.Minute
+
+// owe notes, now and then, who has stood on a failed cluster for long, without any
+// toleration and without an opt-out. They owe an outcome.
+func (j *judge) owe() {
+	for n := range j.s.schedule.Fleet {
+		cluster := clusterName(n)
+		c, there := j.s.world.Standing(cluster)
+		since, bad := j.badSince(c)
+		if ran := j.s.ran[cluster]; ran.After(since) {
+			since = ran
+		}
+		if !there || !bad || j.s.now().Sub(since) < forLong || j.s.state[workflows.ClusterFailoverID("", cluster)] != running {
+			continue
+		}
+		for _, b := range j.s.world.Everything() {
+			if targets(&b, cluster) && len(b.Placement.ClusterTolerations) == 0 && b.Annotations[failover.AnnotationEnabled] == "" {
+				if j.owed[cluster] == nil {
+					j.owed[cluster] = map[string]bool{}
+				}
+				j.owed[cluster][b.Key.String()+" "+string(b.UID)] = true
+			}
+		}
+	}
+}
+
+// badSince is when the taint of the rule began to stand, while its condition holds.
+func (j *judge) badSince(c failover.Cluster) (time.Time, bool) {
+	for _, t := range c.Taints {
+		if t.Key == taintKey && !isReady(c) && t.TimeAdded != nil && j.ruling {
+			since := t.TimeAdded.Time
+			if flipped := c.Conditions[0].LastTransition; flipped.After(since) {
+				since = flipped
+			}
+			return since, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// owedAt: whoever owes an outcome, and is still there, has one.
+func (j *judge) owedAt(r workflows.EpisodeReport, known map[string]bool) {
+	for _, b := range j.s.world.Everything() {
+		key := b.Key.String() + " " + string(b.UID)
+		if j.owed[r.Cluster][key] && !known[key] && b.Annotations[failover.AnnotationEnabled] == "" {
+			j.violates("7: %s stood on the failed %s for long and has no outcome", key, r.Cluster)
+		}
+	}
+}
+
+// beside judges that a copy began while another's Work stood: for Directly, never by
+// our doing.
+func (j *judge) beside(x world.Write) {
+	for key, e := range j.evicted {
+		ours := strings.HasPrefix(key, x.Detail+" "+x.Binding+" ")
+		atOnce := !e.released.IsZero() && x.At.Equal(e.released) // later ones are the scheduler's own
+		if ours && e.purge == failover.PurgeDirectly && atOnce {
+			j.violates("11: %s begins on %s at %s beside its old copy on %s", x.Binding, x.Cluster, x.At.Sub(begins), x.Detail)
+		}
+	}
+}

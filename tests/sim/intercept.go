@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"errors"
+	"reflect"
+	"time"
+	"unsafe"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/workflow"
+)
+
+// The states of a workflow id.
+const (
+	gone     = ""
+	starting = "starting"
+	running  = "running"
+)
+
+var (
+	errNotRunning = errors.New("workflow does not run")
+	errTerminated = errors.New("terminated")
+)
+
+const (
+	// tick is the least time that anything takes here.
+	tick = time.Millisecond
+	// startTick is for how long somebody waits for a run that is being started. The
+	// environment starts it beside its loop, and lets short timers win at times.
+	startTick = 5 * time.Millisecond
+)
+
+// intercept stands between the workflows and the environment: it runs activities
+// within virtual time, delivers signals as a server would, and cuts runs.
+type intercept struct {
+	interceptor.WorkerInterceptorBase
+	s *sim
+}
+
+// InterceptWorkflow implements interceptor.WorkerInterceptor.
+func (i *intercept) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &inbound{WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}, s: i.s}
+}
+
+type inbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	s   *sim
+	out interceptor.WorkflowOutboundInterceptor
+}
+
+// Init implements interceptor.WorkflowInboundInterceptor.
+func (i *inbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	i.out = out
+	return i.Next.Init(&outbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, s: i.s})
+}
+
+// ExecuteWorkflow runs the workflow in a coroutine of its own, so that it can be
+// terminated at any point.
+func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	id := workflow.GetInfo(ctx).WorkflowExecution.ID
+	if workflow.GetInfo(ctx).WorkflowType.Name == rootName {
+		return i.Next.ExecuteWorkflow(ctx, in)
+	}
+	s := i.s
+	s.became(id, running)
+	s.kill[id] = s.over
+	var out any
+	var err error
+	done := false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		out, err = i.Next.ExecuteWorkflow(ctx, in)
+		done = true
+	})
+	_ = workflow.Await(ctx, func() bool { return done || s.kill[id] })
+	if !done {
+		s.became(id, gone)
+		return nil, errTerminated
+	}
+	if workflow.IsContinueAsNewError(err) {
+		s.count["continued as new: "+workflow.GetInfo(ctx).WorkflowType.Name]++
+		s.became(id, starting)
+		letGo(i.out)
+	} else {
+		s.became(id, gone)
+	}
+	return out, err
+}
+
+// letGo ends the goroutine that the environment leaves behind with every run that
+// continues as new: it waits for a channel that nobody closes.
+func letGo(out interceptor.WorkflowOutboundInterceptor) {
+	env := reflect.ValueOf(out).Elem().FieldByName("env").Elem().Elem()
+	channel := env.FieldByName("doneChannel")
+	close(*(*chan struct{})(unsafe.Pointer(channel.UnsafeAddr())))
+}
+
+type outbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	s *sim
+}
+
+// GetInfo suggests to continue as new wherever the dice say so.
+func (o *outbound) GetInfo(ctx workflow.Context) *workflow.Info {
+	info := o.Next.GetInfo(ctx)
+	if info.WorkflowType.Name != rootName && o.s.dice.chance("cut", info.WorkflowExecution.ID) {
+		field := reflect.ValueOf(info).Elem().FieldByName("continueAsNewSuggested")
+		*(*bool)(unsafe.Pointer(field.UnsafeAddr())) = true
+	}
+	return info
+}
+
+// ExecuteActivity runs the activity in virtual time.
+func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	result, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		out, err := o.s.perform(ctx, name, args)
+		settle.Set(out, err)
+	})
+	return result
+}
+
+// ExecuteChildWorkflow notes which ids are taken.
+func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args ...any) workflow.ChildWorkflowFuture {
+	id := workflow.GetChildWorkflowOptions(ctx).WorkflowID
+	if o.s.state[id] == gone {
+		o.s.became(id, starting)
+	} else {
+		o.s.count["child already running"]++
+	}
+	return o.Next.ExecuteChildWorkflow(ctx, kind, args...)
+}
+
+// SignalExternalWorkflow delivers after a while, to the run that runs then: a run
+// that is just being started gets it when it listens, as with a server.
+func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
+	sent, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if o.s.dice.chance("slow-signal", name) {
+			_ = workflow.Sleep(ctx, o.s.dice.span("slow-signal-for", name, 5*time.Second))
+		}
+		for o.s.state[id] == starting {
+			_ = workflow.Sleep(ctx, startTick)
+		}
+		if o.s.state[id] == gone {
+			settle.Set(nil, errNotRunning)
+			return
+		}
+		o.s.heard(name, arg)
+		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, run, name, arg).Get(ctx, nil))
+	})
+	return sent
+}
+
+// heard tells the judge what workflows told each other.
+func (s *sim) heard(name string, arg any) {
+	if r, is := arg.(workflows.MigrationReport); is && name == workflows.SignalMigrationReport && r.Result != nil {
+		s.count["outcome "+string(r.Result.Outcome)]++
+		if r.Result.Outcome == failover.OutcomeBlocked {
+			s.count["blocked: "+string(r.Result.Reason)]++
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/workflows"
+)
+
+// law is the pace that operators and the fleet's health allow, as a function of time.
+type law struct {
+	rates     []rate
+	evictions []time.Time
+	halted    time.Time            // since when a human has halted; zero when not
+	paused    map[string]time.Time // by cluster
+	crowd     time.Time            // since when more than the threshold are down; zero when not
+}
+
+// rate is what is allowed from a moment on, in evictions per second.
+type rate struct {
+	from time.Time
+	rate float64
+}
+
+const (
+	// lease is within what a halt or pause takes full effect.
+	lease = 10 * time.Second
+	// threshold is the fault rate above which the fleet is slowed down or halted.
+	threshold = 0.55
+	// slack is what the answer to an order may take to reach the judge, and a judgement
+	// of the fleet may be old.
+	slack = 8 * time.Second
+)
+
+func newLaw(configured float64) law {
+	return law{rates: []rate{{rate: configured}}, paused: map[string]time.Time{}}
+}
+
+func (l *law) ordered(now time.Time, cluster, update string) {
+	switch update {
+	case workflows.UpdatePause:
+		l.paused[cluster] = now
+	case workflows.UpdateResume:
+		delete(l.paused, cluster)
+	}
+}
+
+func (l *law) paced(now time.Time, update string, arg any) {
+	switch update {
+	case workflows.UpdateHalt:
+		l.halted = now
+	case workflows.UpdateResume:
+		l.halted = time.Time{}
+	case workflows.UpdateSetRate:
+		r, is := arg.(workflows.SetRate)
+		switch {
+		case !is:
+		case r.Rate == 0:
+			l.halted = now
+		default:
+			l.rates = append(l.rates, rate{from: now, rate: r.Rate})
+		}
+	}
+}
+
+// evict takes one eviction, and says what of the law it breaks.
+func (l *law) evict(now time.Time, cluster string) string {
+	l.evictions = append(l.evictions, now)
+	if at := l.halted; !at.IsZero() && now.Sub(at) > lease {
+		return fmt.Sprintf("halted %s ago", now.Sub(at))
+	}
+	if at, is := l.paused[cluster]; is && now.Sub(at) > lease {
+		return fmt.Sprintf("paused %s ago", now.Sub(at))
+	}
+	if broken := l.crowded(now); broken != "" {
+		return broken
+	}
+	n := len(l.evictions)
+	for i := n - 2; i >= 0; i-- {
+		span := now.Sub(l.evictions[i])
+		most := l.most(l.evictions[i], now)
+		chunk := 1.0
+		if most > 5 {
+			chunk = math.Floor(most)
+		}
+		if count := float64(n - i); count > most*span.Seconds()+chunk+1e-6 {
+			return fmt.Sprintf("%d evictions within %s at %g a second", n-i, span, most)
+		}
+	}
+	return ""
+}
+
+// most is the highest rate that was in force between two moments. An order is known to
+// the judge a moment after it took effect.
+func (l *law) most(from, to time.Time) float64 {
+	most := 0.0
+	for n, r := range l.rates {
+		ended := n+1 < len(l.rates) && l.rates[n+1].from.Before(from)
+		if !ended && r.from.Before(to.Add(time.Second)) {
+			most = max(most, r.rate)
+		}
+	}
+	return most
+}
+
+// crowded: nothing moves for long while too much of the fleet is down.
+func (l *law) crowded(now time.Time) string {
+	if !l.crowd.IsZero() && now.Sub(l.crowd) > lease+slack {
+		return fmt.Sprintf("more than %g of the fleet has been down for %s", threshold, now.Sub(l.crowd))
+	}
+	return ""
+}
+
+// look notes whether too much of the fleet is down now.
+func (l *law) look(now time.Time, down, fleet int) {
+	crowd := fleet > 0 && float64(down)/float64(fleet) > threshold
+	switch {
+	case !crowd:
+		l.crowd = time.Time{}
+	case l.crowd.IsZero():
+		l.crowd = now
+	}
+}

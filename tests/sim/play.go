@@ -1,0 +1,347 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/watch"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	rootName = "root"
+	// taintKey is what the rule of every story puts.
+	taintKey = "failover.example.org/down"
+	addAfter = 60 * time.Second
+	wellFor  = 30 * time.Second
+	// bound is within what virtual time everything ends once the world is quiet and well.
+	bound = 45 * time.Minute
+	// patience is for how long the wall clock may see nothing happen.
+	patience = 20 * time.Second
+)
+
+// begins is when every story begins: its moments count from there.
+var begins = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// sim is one schedule being played.
+type sim struct {
+	schedule   Schedule
+	env        *testsuite.TestWorkflowEnvironment
+	world      *world.World
+	dice       *dice
+	judge      *judge
+	desk       *watch.Desk
+	activities performed
+	memory     activities.PacerMemory
+	updates    int
+	count      map[string]int
+
+	// state and kill are by workflow id.
+	state map[string]string
+	kill  map[string]bool
+	// ran is since when each cluster's failover runs.
+	ran map[string]time.Time
+	// over ends every run as soon as it begins.
+	over bool
+	// mail waits for the postman.
+	mail []letter
+	// watching is false while the starter is away.
+	watching bool
+	log      *slog.Logger
+}
+
+// Verdict is what became of a schedule.
+type Verdict struct {
+	// Violations are empty when all is well.
+	Violations []string
+	// Count is what was exercised, by class.
+	Count map[string]int
+	// Virtual is how long it took in virtual time.
+	Virtual time.Duration
+	// Writes are all writes, in order.
+	Writes []world.Write
+}
+
+// Play plays a schedule to its end and judges it.
+func Play(s Schedule, log *slog.Logger) (v Verdict) {
+	m := &sim{
+		schedule: s, dice: newDice(s), count: map[string]int{}, state: map[string]string{}, kill: map[string]bool{}, ran: map[string]time.Time{}, watching: true, log: log,
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			m.judge.violates("crash: %v\n%s", p, debug.Stack())
+		}
+		v = m.verdict()
+	}()
+	m.set()
+	m.env.ExecuteWorkflow(rootName)
+	if !m.env.IsWorkflowCompleted() {
+		m.judge.violates("liveness: the story does not end")
+	} else if err := m.env.GetWorkflowError(); err != nil {
+		m.judge.violates("the host of the story failed: %v", err)
+	}
+	return v
+}
+
+func (s *sim) verdict() Verdict {
+	for fault, n := range s.dice.hits {
+		s.count["fault "+fault] += n
+	}
+	for _, w := range s.world.Log("") {
+		s.count["write "+w.Op]++
+	}
+	return Verdict{Violations: s.judge.violations, Count: s.count, Virtual: s.now().Sub(begins), Writes: s.world.Log("")}
+}
+
+func (s *sim) now() time.Time { return s.env.Now() }
+
+// set sets the stage: environment, world, workers and starter.
+func (s *sim) set() {
+	suite := &testsuite.WorkflowTestSuite{}
+	suite.SetLogger(sdklog.NewStructuredLogger(s.log))
+	s.env = suite.NewTestWorkflowEnvironment()
+	s.env.SetTestTimeout(patience)
+	s.env.SetDetachedChildWait(false)
+	s.env.SetStartTime(begins)
+	s.env.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: time.Minute,
+		Interceptors:             []interceptor.WorkerInterceptor{&intercept{s: s}},
+	})
+	s.env.RegisterWorkflowWithOptions(s.root, workflow.RegisterOptions{Name: rootName})
+	workflows.Register(s.env)
+	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, err error) {
+		if err != nil && !strings.Contains(err.Error(), errTerminated.Error()) {
+			s.judge.violates("12: workflow %s failed: %v", info.WorkflowExecution.ID, err)
+		}
+	})
+	s.world = world.New(s.env.Now)
+	s.world.Restless = true
+	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
+	s.judge = newJudge(s)
+	s.desk = watch.NewDesk(post{s})
+	s.follow()
+	s.populate()
+	terms := activities.DefaultTerms()
+	terms.Mode = failover.Mode(s.schedule.Mode)
+	pace := activities.DefaultPace()
+	pace.EvictionRate = s.schedule.Rate
+	a := &activities.Activities{
+		Reader: ports{s.world, s}, Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Pacer: ports{s.world, s},
+		Clock: clock{world.Clock{W: s.world}, s}, Meter: world.Meter{}, Log: s.log,
+		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true},
+	}
+	s.activities = performed{}
+	a.Register(s.activities)
+}
+
+// populate makes the fleet, the rule and the bindings.
+func (s *sim) populate() {
+	times := s.schedule.Times
+	set := func(name string, to *time.Duration) {
+		if d, ok := times[name]; ok {
+			*to = d
+		}
+	}
+	set("schedule", &s.world.ScheduleAfter)
+	set("takes", &s.world.ScheduleTakes)
+	set("healthy", &s.world.HealthyAfter)
+	for i := range s.schedule.Fleet {
+		s.world.AddCluster(clusterName(i))
+	}
+	s.rules(true)
+	for _, b := range s.schedule.Bindings {
+		s.world.AddBinding(b.object())
+	}
+}
+
+// rules puts or removes the one rule of every story.
+func (s *sim) rules(there bool) {
+	s.world.ClearRules()
+	var all []failover.Rule
+	if there {
+		all = append(all, failover.Rule{
+			Name: "not-ready",
+			MatchConditions: []failover.MatchCondition{{
+				ConditionType: failover.ConditionReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+			}},
+			Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+		})
+	}
+	for _, r := range all {
+		s.world.AddRule(r)
+	}
+	s.judge.ruled(there)
+	s.later(tick, func() { s.desk.RulesChanged(all) })
+}
+
+func (b Binding) key() failover.BindingKey {
+	return failover.BindingKey{Namespace: "shop", Name: b.Name}
+}
+
+// object is the binding as the API server has it.
+func (b Binding) object() failover.Binding {
+	kind, scheduling := "Deployment", failover.SchedulingDuplicated
+	if b.Divided {
+		scheduling = failover.SchedulingDivided
+	}
+	if b.Replicas == 0 {
+		kind = "ConfigMap"
+	}
+	out := failover.Binding{
+		Key: b.key(), Replicas: b.Replicas, SchedulerName: failover.DefaultSchedulerName, Priority: b.Priority,
+		Resource:  failover.Resource{APIVersion: "v1", Kind: kind, Namespace: "shop", Name: b.Name},
+		Placement: &failover.Placement{ReplicaScheduling: &failover.ReplicaScheduling{Type: scheduling}},
+	}
+	if !b.Divided {
+		out.Placement.SpreadConstraints = []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: len(b.On)}}
+	}
+	switch len(b.May) {
+	case 0:
+	case 1:
+		out.Placement.ClusterAffinity = &failover.ClusterAffinity{ClusterNames: b.May[0]}
+	default:
+		for n, g := range b.May {
+			out.Placement.ClusterAffinities = append(out.Placement.ClusterAffinities, failover.ClusterAffinityTerm{
+				AffinityName: fmt.Sprintf("group%d", n+1), ClusterAffinity: failover.ClusterAffinity{ClusterNames: g},
+			})
+		}
+		out.Status.ObservedAffinity = "group1"
+	}
+	if b.Tolerate >= 0 {
+		seconds := b.Tolerate
+		out.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
+	}
+	out.PurgeMode, out.HasClusterFailover = failover.PurgeMode(b.Purge), b.Purge != "" || b.Soft >= 0
+	if b.Soft >= 0 {
+		out.Annotations = map[string]string{failover.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}
+	}
+	for n, c := range b.On {
+		out.Clusters = append(out.Clusters, failover.TargetCluster{Name: c, Replicas: b.share(n)})
+	}
+	return out
+}
+
+// share is how many replicas the n-th of its clusters has at first.
+func (b Binding) share(n int) int32 {
+	if !b.Divided {
+		return b.Replicas
+	}
+	on := int32(len(b.On)) //nolint:gosec // a handful
+	if n == 0 {
+		return b.Replicas/on + b.Replicas%on
+	}
+	return b.Replicas / on
+}
+
+// root hosts everything: it plays the steps, carries the starter's mail, and sees that
+// all of it ends.
+func (s *sim) root(ctx workflow.Context) error {
+	workflow.Go(ctx, s.postman)
+	workflow.Go(ctx, s.resync)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			_ = workflow.Sleep(ctx, 30*time.Second)
+			s.judge.owe()
+		}
+	})
+	s.desk.RulesChanged(nil)
+	steps := slices.Clone(s.schedule.Steps)
+	slices.SortStableFunc(steps, func(a, b Step) int { return int(a.At - b.At) })
+	for _, x := range steps {
+		s.sleepUntil(ctx, x.At)
+		s.step(ctx, x)
+	}
+	s.sleepUntil(ctx, s.schedule.Quiet)
+	s.settle(ctx)
+	for end, idle := s.now().Add(bound), s.now(); s.now().Before(end) && s.now().Sub(idle) < 4*time.Minute; {
+		_ = workflow.Sleep(ctx, 10*time.Second)
+		if !s.idle() {
+			idle = s.now()
+		}
+	}
+	s.judge.end(s.idle(), s.stillRunning())
+	s.dropAll(ctx)
+	return nil
+}
+
+func (s *sim) sleepUntil(ctx workflow.Context, at time.Duration) {
+	if d := begins.Add(at).Sub(s.now()); d > 0 {
+		_ = workflow.Sleep(ctx, d)
+	}
+}
+
+// idle: nothing runs but the pacer, and no letter is on its way.
+func (s *sim) idle() bool { return len(s.mail) == 0 && len(s.stillRunning()) == 0 }
+
+func (s *sim) stillRunning() []string {
+	var out []string
+	for id, state := range s.state {
+		if state != gone && id != workflows.FleetPacerID("") {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// dropAll terminates whatever still runs, so that nothing of this story is left behind.
+func (s *sim) dropAll(ctx workflow.Context) {
+	s.over = true
+	for range 20 {
+		for _, id := range slices.Sorted(maps.Keys(s.state)) {
+			s.kill[id] = true
+			if s.state[id] == running {
+				_ = workflow.SignalExternalWorkflow(ctx, id, "", "wake", nil).Get(ctx, nil)
+			}
+		}
+		_ = workflow.Sleep(ctx, time.Second)
+	}
+}
+
+func (s *sim) became(id, state string) {
+	s.state[id] = state
+	s.world.SetRunning(id, state != gone)
+}
+
+// later runs something on the main loop, and wakes the root.
+func (s *sim) later(d time.Duration, do func()) { s.env.RegisterDelayedCallback(do, max(d, tick)) }
+
+func clusterName(n int) string { return fmt.Sprintf("m%d", n+1) }
+
+// clock is the world's, on which activities may wait.
+type clock struct {
+	world.Clock
+	s *sim
+}
+
+// pauseStep rounds pauses up: those after a lost race are random, and a story is not.
+const pauseStep = 200 * time.Millisecond
+
+// Wait implements activities.Monotonic.
+func (c clock) Wait(ctx context.Context, d time.Duration) error {
+	a := attemptOf(ctx)
+	a.sleep((d + pauseStep - 1).Truncate(pauseStep))
+	if _, has := ctx.Deadline(); !has && a != nil {
+		a.claimed = c.s.now()
+	}
+	return ctx.Err()
+}

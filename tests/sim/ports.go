@@ -1,0 +1,254 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/temporal"
+)
+
+// ports are the world as activities reach it: slow, at times unreachable, and with
+// answers that get lost.
+type ports struct {
+	*world.World
+	s *sim
+}
+
+// read lets a read take its time, or fail.
+func (p ports) read(ctx context.Context, what string) error {
+	if p.s.dice.chance("slow-read", what) {
+		attemptOf(ctx).sleep(p.s.dice.span("slow-read-for", what, 2*time.Second))
+	}
+	if p.s.dice.chance("unreachable", what) {
+		return failover.ErrUnreachable
+	}
+	return nil
+}
+
+// Cluster implements activities.Reader.
+func (p ports) Cluster(ctx context.Context, name string) (failover.Cluster, error) {
+	if err := p.read(ctx, "cluster"); err != nil {
+		return failover.Cluster{}, err
+	}
+	attemptOf(ctx).reads(p.s.now())
+	return p.World.Cluster(ctx, name)
+}
+
+// Clusters implements activities.Reader.
+func (p ports) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+	if err := p.read(ctx, "clusters"); err != nil {
+		return nil, err
+	}
+	attemptOf(ctx).reads(p.s.now())
+	return p.World.Clusters(ctx)
+}
+
+// Binding implements activities.Reader.
+func (p ports) Binding(ctx context.Context, key failover.BindingKey) (failover.Binding, error) {
+	if err := p.read(ctx, "binding"); err != nil {
+		return failover.Binding{}, err
+	}
+	return p.World.Binding(ctx, key)
+}
+
+// Bindings implements activities.Reader.
+func (p ports) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
+	if err := p.read(ctx, "bindings"); err != nil {
+		return activities.BindingPage{}, err
+	}
+	return p.World.Bindings(ctx, page)
+}
+
+// errLate is what a client says of a request that its own deadline ended.
+var errLate = fmt.Errorf("deadline exceeded: %w", failover.ErrUnreachable)
+
+// write is one write on its way: it may be slow, be thrown back, arrive although its
+// sender has given up, stand without an answer, or be its worker's last act.
+func write[T any](ctx context.Context, p ports, what string, do func() (T, error)) (T, error) {
+	var none T
+	a := attemptOf(ctx)
+	dice := p.s.dice
+	act := do
+	do = func() (T, error) {
+		p.s.judge.readAt = a.read
+		return act()
+	}
+	if dice.chance("slow-write", what) {
+		a.sleep(dice.span("slow-write-for", what, 12*time.Second))
+	}
+	if p.s.pastDeadline(ctx) {
+		p.s.count["write given up at its deadline"]++
+		return none, errLate
+	}
+	switch {
+	case dice.chance("throttled", what):
+		return none, &failover.ThrottledError{RetryAfter: time.Second, Err: errors.New("too many requests")}
+	case dice.chance("write-unreachable", what):
+		return none, failover.ErrUnreachable
+	case dice.chance("late-write", what):
+		p.s.late(ctx, dice.span("late-write-for", what, 3*time.Second), func() { _, _ = do() })
+		return none, failover.ErrUnreachable
+	case dice.chance("conflict", what):
+		return none, failover.ErrConflict
+	}
+	out, err := do()
+	if errors.Is(err, failover.ErrConflict) {
+		p.s.count["true conflicts"]++
+	}
+	if err == nil {
+		switch {
+		case dice.chance("worker-dies", what):
+			panic(workerDied{})
+		case dice.chance("lost", what):
+			return none, failover.ErrUnreachable
+		}
+	}
+	return out, err
+}
+
+// late lets a request arrive after its sender has given up, but inside its deadline:
+// a server ends what runs longer.
+func (s *sim) late(ctx context.Context, d time.Duration, do func()) {
+	if until, has := s.deadline(ctx); has {
+		d = min(d, until.Sub(s.now()))
+	}
+	s.env.RegisterDelayedCallback(do, max(d, tick))
+}
+
+func (s *sim) pastDeadline(ctx context.Context) bool {
+	until, has := s.deadline(ctx)
+	return has && s.now().After(until)
+}
+
+// deadline is the activity's own. It runs by the wall clock, which stands still here:
+// what is left of it counts from the claim.
+func (s *sim) deadline(ctx context.Context) (time.Time, bool) {
+	a := attemptOf(ctx)
+	until, has := ctx.Deadline()
+	if !has || a == nil || a.claimed.IsZero() {
+		return time.Time{}, false
+	}
+	return a.claimed.Add(time.Until(until).Round(50 * time.Millisecond)), true
+}
+
+// Taint implements activities.Writer.
+func (p ports) Taint(ctx context.Context, w activities.TaintWrite) (failover.Cluster, error) {
+	return write(ctx, p, "taint", func() (failover.Cluster, error) { return p.World.Taint(ctx, w) })
+}
+
+// Evict implements activities.Writer.
+func (p ports) Evict(ctx context.Context, w activities.EvictWrite) (failover.Binding, error) {
+	return write(ctx, p, "evict", func() (failover.Binding, error) { return p.World.Evict(ctx, w) })
+}
+
+// Restore implements activities.Writer.
+func (p ports) Restore(ctx context.Context, w activities.RestoreWrite) (failover.Binding, error) {
+	return write(ctx, p, "restore", func() (failover.Binding, error) { return p.World.Restore(ctx, w) })
+}
+
+// Hold implements activities.Writer.
+func (p ports) Hold(ctx context.Context, w activities.HoldWrite) (failover.Binding, error) {
+	return write(ctx, p, "hold", func() (failover.Binding, error) { return p.World.Hold(ctx, w) })
+}
+
+// Release implements activities.Writer.
+func (p ports) Release(ctx context.Context, w activities.ReleaseWrite) (failover.Binding, error) {
+	return write(ctx, p, "release", func() (failover.Binding, error) { return p.World.Release(ctx, w) })
+}
+
+// Mark implements activities.Writer.
+func (p ports) Mark(ctx context.Context, w activities.MarkWrite) (failover.Binding, error) {
+	return write(ctx, p, "mark", func() (failover.Binding, error) { return p.World.Mark(ctx, w) })
+}
+
+// Running implements activities.Owners.
+func (p ports) Running(_ context.Context, id string) (bool, error) {
+	return p.s.state[id] != gone, nil
+}
+
+// Remember implements activities.Pacer.
+func (p ports) Remember(context.Context, string) (activities.PacerMemory, error) {
+	return p.s.memory, nil
+}
+
+// claimTries is how often a claim is sent anew that reached a run which just closed.
+const claimTries = 4
+
+// Claim implements activities.Pacer: it asks the pacer of this environment by its update.
+func (p ports) Claim(ctx context.Context, c activities.LeaseClaim) (activities.Lease, error) {
+	a := attemptOf(ctx)
+	for range claimTries {
+		wait := tick
+		if p.s.dice.chance("slow-claim", c.Cluster) {
+			wait = p.s.dice.span("slow-claim-for", c.Cluster, 12*time.Second)
+		}
+		said := p.s.update(workflows.FleetPacerID(""), workflows.UpdateClaim, workflows.Claim{Number: c.Number, Cluster: c.Cluster, Binding: c.Binding}, nil)
+		a.sleep(wait)
+		switch {
+		case !said.done:
+			p.s.count["claim without an answer"]++
+		case pingPong(said.err):
+			p.s.count["claim refused: ping-pong"]++
+			return activities.Lease{}, fmt.Errorf("%w: %w", failover.ErrPingPong, said.err)
+		case said.err != nil:
+			p.s.count["claim refused: "+said.err.Error()]++
+			return activities.Lease{}, said.err
+		default:
+			a.claimed = p.s.now()
+			claimed, is := said.value.(workflows.Claimed)
+			if !is {
+				return activities.Lease{}, fmt.Errorf("the claim was answered with %T", said.value)
+			}
+			return activities.Lease{Remaining: claimed.Remaining, NotBefore: claimed.NotBefore}, nil
+		}
+	}
+	return activities.Lease{}, errNotRunning
+}
+
+// pingPong tells the one refusal that the worker's own port names.
+func pingPong(err error) bool {
+	var refused *temporal.ApplicationError
+	return errors.As(err, &refused) && refused.Type() == workflows.RefusedPingPong
+}
+
+// answer is what an update says.
+type answer struct {
+	value any
+	err   error
+	done  bool
+	// then is called once it is accepted and done.
+	then func()
+}
+
+// Accept implements the SDK's update callbacks.
+func (a *answer) Accept() {}
+
+// Reject implements the SDK's update callbacks.
+func (a *answer) Reject(err error) { a.err, a.done = err, true }
+
+// Complete implements the SDK's update callbacks.
+func (a *answer) Complete(value any, err error) {
+	a.value, a.err, a.done = value, err, true
+	if err == nil && a.then != nil {
+		a.then()
+	}
+}
+
+// update sends an update; its answer is there a tick later, or the run closed.
+func (s *sim) update(id, name string, arg any, then func()) *answer {
+	a := &answer{then: then}
+	if s.state[id] != running {
+		return a
+	}
+	s.updates++
+	if err := s.env.UpdateWorkflowByID(id, name, fmt.Sprintf("%s-%d", name, s.updates), a, arg); err != nil {
+		a.Reject(err)
+	}
+	return a
+}

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+)
+
+// Shrink makes a failing schedule as short as it can while fails holds, within so
+// many plays: steps, bindings and faults go first in halves, then one by one.
+func Shrink(s Schedule, plays int, fails func(Schedule) bool) Schedule {
+	k := &shrinker{plays: plays, fails: fails}
+	for before := -1; before != size(s) && k.plays > 0; {
+		before = size(s)
+		s = k.faults(s)
+		s.Steps = k.steps(s)
+		s.Bindings = k.bindings(s)
+	}
+	return s
+}
+
+func size(s Schedule) int { return len(s.Steps) + len(s.Bindings) + len(s.Odds) }
+
+type shrinker struct {
+	plays int
+	fails func(Schedule) bool
+}
+
+func (k *shrinker) still(s Schedule) bool {
+	if k.plays <= 0 {
+		return false
+	}
+	k.plays--
+	return k.fails(s)
+}
+
+func (k *shrinker) faults(s Schedule) Schedule {
+	for _, name := range slices.Sorted(maps.Keys(s.Odds)) {
+		try := s
+		try.Odds = maps.Clone(s.Odds)
+		delete(try.Odds, name)
+		if k.still(try) {
+			s = try
+		}
+	}
+	return s
+}
+
+func (k *shrinker) steps(s Schedule) []Step {
+	return less(s.Steps, func(steps []Step) bool {
+		try := s
+		try.Steps = steps
+		return k.still(try)
+	})
+}
+
+func (k *shrinker) bindings(s Schedule) []Binding {
+	return less(s.Bindings, func(bindings []Binding) bool {
+		try := s
+		try.Bindings = bindings
+		return k.still(try)
+	})
+}
+
+// less drops runs of a list, long ones first, as long as it still fails.
+func less[T any](list []T, fails func([]T) bool) []T {
+	for run := (len(list) + 1) / 2; run > 0; run /= 2 {
+		for at := 0; at < len(list); {
+			try := slices.Concat(list[:at], list[min(at+run, len(list)):])
+			if fails(try) {
+				list = try
+			} else {
+				at += run
+			}
+		}
+	}
+	return list
+}

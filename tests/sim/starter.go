@@ -1,0 +1,179 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/workflow"
+)
+
+// The starter's own desk decides whom to tell. Its mail is carried here: late, twice,
+// or not at all.
+
+// letter is one signal of the starter.
+type letter struct {
+	id, kind string // kind is empty where nothing is started
+	cluster  string
+	signal   string
+	arg      any
+	missing  func()
+}
+
+// post implements watch.Post.
+type post struct{ s *sim }
+
+// Cluster implements watch.Post.
+func (p post) Cluster(fact failover.ClusterFact, start bool) {
+	l := p.failover(fact.Cluster, workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: fact})
+	if start {
+		l.kind = workflows.TypeClusterFailover
+	}
+	p.put(l)
+}
+
+// Changed implements watch.Post.
+func (p post) Changed(cluster string, fact failover.BindingFact) {
+	p.put(p.failover(cluster, workflows.SignalBindingsChanged, workflows.BindingsChanged{Bindings: []failover.BindingFact{fact}}))
+}
+
+// Adopt implements watch.Post.
+func (p post) Adopt(cluster string, fact failover.BindingFact) {
+	p.s.count["orphans seen by the starter"]++
+	l := p.failover(cluster, workflows.SignalAdopt, workflows.Adopt{Cluster: cluster, Bindings: []failover.BindingFact{fact}})
+	l.kind = workflows.TypeClusterFailover
+	p.put(l)
+}
+
+func (p post) failover(cluster, signal string, arg any) letter {
+	return letter{
+		id: workflows.ClusterFailoverID("", cluster), cluster: cluster, signal: signal, arg: arg,
+		missing: func() { p.s.desk.Closed(cluster) },
+	}
+}
+
+// Owner implements watch.Post.
+func (p post) Owner(owner string, fact failover.BindingFact) {
+	p.put(letter{
+		id: owner, signal: workflows.SignalBindingObserved, arg: fact,
+		missing: func() { p.s.desk.OwnerMissing(fact.Key) },
+	})
+}
+
+// Fleet implements watch.Post.
+func (p post) Fleet() {
+	p.put(letter{
+		id: workflows.FleetPacerID(""), kind: workflows.TypeFleetPacer, signal: workflows.SignalFleetObserved,
+		arg: workflows.FleetObserved{}, missing: func() {},
+	})
+}
+
+func (p post) put(l letter) {
+	switch {
+	case l.kind != workflows.TypeFleetPacer && p.s.dice.chance("signal-lost", l.signal):
+		return // the starter dies with it; its resync tells again
+	case p.s.dice.chance("signal-twice", l.signal):
+		p.s.mail = append(p.s.mail, l)
+	}
+	p.s.mail = append(p.s.mail, l)
+}
+
+// postman carries each letter on its own way.
+func (s *sim) postman(ctx workflow.Context) {
+	for {
+		_ = workflow.Await(ctx, func() bool { return len(s.mail) > 0 })
+		mail := s.mail
+		s.mail = nil
+		for _, l := range mail {
+			workflow.Go(ctx, func(ctx workflow.Context) { s.carry(ctx, l) })
+		}
+	}
+}
+
+func (s *sim) carry(ctx workflow.Context, l letter) {
+	if s.dice.chance("signal-late", l.signal) {
+		_ = workflow.Sleep(ctx, s.dice.span("signal-late-for", l.signal, 20*time.Second))
+	}
+	if s.over {
+		return
+	}
+	started := s.state[l.id] == gone && l.kind != ""
+	if started {
+		s.start(ctx, l)
+	}
+	err := workflow.SignalExternalWorkflow(ctx, l.id, "", l.signal, l.arg).Get(ctx, nil)
+	switch {
+	case err != nil && !started: // what starts is told with its start
+		l.missing()
+	case l.kind == workflows.TypeClusterFailover:
+		s.desk.Opened(l.cluster)
+	}
+}
+
+// start starts a failover, or the pacer, as a child that outlives everything.
+func (s *sim) start(ctx workflow.Context, l letter) {
+	var params any = workflows.ClusterFailoverParams{Cluster: l.cluster}
+	if l.kind == workflows.TypeFleetPacer {
+		params = workflows.FleetPacerParams{}
+	}
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: l.id, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+	}), l.kind, params)
+	if l.kind != workflows.TypeClusterFailover {
+		return
+	}
+	s.count["failovers"]++
+	s.ran[l.cluster] = s.now()
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		var r workflows.EpisodeReport
+		if err := child.Get(ctx, &r); err == nil {
+			s.judge.closed(r)
+		}
+	})
+}
+
+// resyncEvery is the starter's resync interval.
+const resyncEvery = time.Minute
+
+func (s *sim) resync(ctx workflow.Context) {
+	for {
+		if s.watching {
+			_ = s.desk.Resync(context.Background(), ports{s.world, s}, "")
+		}
+		_ = workflow.Sleep(ctx, resyncEvery)
+	}
+}
+
+// follow has the desk hear of every change, a moment later.
+func (s *sim) follow() {
+	lag := func() time.Duration { return s.dice.span("watch", "", 50*tick) }
+	s.world.Watch = world.Watch{
+		Cluster: func(old, now *failover.Cluster) {
+			s.judge.counted(old, now)
+			s.later(lag(), func() {
+				switch {
+				case !s.watching:
+				case now == nil && old != nil:
+					s.desk.ClusterDeleted(old)
+				case now != nil:
+					s.desk.ClusterChanged(old, now)
+				}
+			})
+		},
+		Binding: func(old, now *failover.Binding) {
+			s.judge.changed(now)
+			s.later(lag(), func() {
+				switch {
+				case !s.watching:
+				case now == nil && old != nil:
+					s.desk.BindingDeleted(old)
+				case now != nil:
+					s.desk.BindingChanged(old, now)
+				}
+			})
+		},
+	}
+}

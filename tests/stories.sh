@@ -1,0 +1,36 @@
+#!/bin/sh
+# Runs the end-to-end stories, afresh every time, and holds what ran against the
+# list in tests/e2e/stories.txt: a story that is missing, skipped or not listed
+# fails the run.
+set -u
+
+cd "$(dirname "$0")/.."
+log=.test/e2e.log
+list=tests/e2e/stories.txt
+mkdir -p .test
+
+status=0
+{ go test -count=1 -timeout 30m -v ./tests/e2e/... 2>&1 || echo "stories: go test failed"; } | tee "$log"
+grep -q '^stories: go test failed$' "$log" && status=1
+
+ended() { # <PASS|SKIP|FAIL>: the stories that ended so
+	sed -n "s|^ *--- $1: TestStories/\\([^/ ]*\\) (.*|\\1|p" "$log" | sort -u
+}
+wanted=$(grep -v '^#' "$list" | grep . | sort)
+passed=$(ended PASS)
+for story in $wanted; do
+	echo "$passed" | grep -qx "$story" && continue
+	status=1
+	how=missing
+	ended SKIP | grep -qx "$story" && how=skipped
+	ended FAIL | grep -qx "$story" && how=failed
+	echo "stories: $story: $how"
+done
+for story in $passed; do
+	if ! echo "$wanted" | grep -qx "$story"; then
+		status=1
+		echo "stories: $story ran but is not in $list"
+	fi
+done
+echo "stories: $(echo "$passed" | grep -c .) passed of $(echo "$wanted" | grep -c .)"
+exit $status

@@ -1,0 +1,208 @@
+package world
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Watch is told of every change. Old is nil for what is new, now for what is deleted.
+// It is called under the world's lock: it may only take note.
+type Watch struct {
+	Cluster func(old, now *failover.Cluster)
+	Binding func(old, now *failover.Binding)
+	Rules   func([]failover.Rule)
+}
+
+// shown is what the watch was told last.
+type shown struct {
+	clusters map[string]*failover.Cluster
+	bindings map[failover.BindingKey]*failover.Binding
+	uids     map[string]bool
+}
+
+func newShown() shown {
+	return shown{
+		clusters: map[string]*failover.Cluster{}, bindings: map[failover.BindingKey]*failover.Binding{}, uids: map[string]bool{},
+	}
+}
+
+// uid is "uid-<name>", and another one for what comes back under the same name.
+func (w *World) uid(name string) types.UID {
+	uid := "uid-" + name
+	if w.shown.uids[uid] {
+		uid += "-" + w.bump()
+	}
+	w.shown.uids[uid] = true
+	return types.UID(uid)
+}
+
+func (w *World) watchCluster(name string) {
+	if w.Watch.Cluster == nil {
+		return
+	}
+	old := w.shown.clusters[name]
+	c, ok := w.clusters[name]
+	if !ok {
+		delete(w.shown.clusters, name)
+		w.Watch.Cluster(old, nil)
+		return
+	}
+	now := cloneCluster(c)
+	w.shown.clusters[name] = &now
+	w.Watch.Cluster(old, &now)
+}
+
+func (w *World) watchBinding(key failover.BindingKey) {
+	if w.Watch.Binding == nil {
+		return
+	}
+	old := w.shown.bindings[key]
+	b, ok := w.bindings[key]
+	if !ok {
+		delete(w.shown.bindings, key)
+		w.Watch.Binding(old, nil)
+		return
+	}
+	now := clone(b)
+	w.shown.bindings[key] = &now
+	w.Watch.Binding(old, &now)
+}
+
+// notReadyKey is Karmada's own NoSchedule taint for a cluster that is not Ready.
+const notReadyKey = "cluster.karmada.io/not-ready"
+
+func (w *World) notReadyTaint(c *failover.Cluster, stands bool) {
+	if !w.Restless {
+		return
+	}
+	had := len(c.Taints)
+	c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return t.Key == notReadyKey })
+	if stands {
+		c.Taints = append(c.Taints, corev1.Taint{Key: notReadyKey, Effect: corev1.TaintEffectNoSchedule})
+	}
+	if had != len(c.Taints) {
+		w.requeue()
+	}
+}
+
+// Die lets a member die or come back without its Ready condition saying so yet.
+func (w *World) Die(cluster string, dead bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead[cluster] = dead
+}
+
+// Sicken keeps new copies on a cluster from becoming healthy; curing lets those on it.
+func (w *World) Sicken(cluster string, sick bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sick[cluster] = sick
+	if !sick {
+		w.healCopies(cluster)
+	}
+}
+
+// healCopies lets every copy on a cluster that has come round become healthy.
+func (w *World) healCopies(cluster string) {
+	if !w.Restless {
+		return
+	}
+	for _, key := range w.keys() {
+		b := w.bindings[key]
+		t, at := b.Target(cluster)
+		healthy := slices.ContainsFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool {
+			return x.Cluster == cluster && x.Health == failover.HealthHealthy
+		})
+		if at >= 0 && !healthy {
+			w.becomeHealthy(b.Key, *t)
+		}
+	}
+}
+
+// DeleteBinding deletes a binding with its Works.
+func (w *World) DeleteBinding(key failover.BindingKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b, ok := w.bindings[key]; ok {
+		delete(w.bindings, key)
+		b.Clusters, b.Tasks = nil, nil
+		w.sweepWorks(b)
+		w.watchBinding(key)
+	}
+}
+
+// Edit edits a binding's spec as another hand would: the generation grows, and the
+// scheduler looks. It tells whether the binding exists.
+func (w *World) Edit(key failover.BindingKey, edit func(*failover.Binding)) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b, ok := w.bindings[key]
+	if !ok {
+		return false
+	}
+	edit(b)
+	b.Generation++
+	w.changed(b)
+	w.sweepWorks(b)
+	w.schedule(key)
+	return true
+}
+
+// dropExecutionNamespace ends every Work of a cluster that is gone.
+func (w *World) dropExecutionNamespace(cluster string) {
+	for key := range w.works {
+		if strings.HasPrefix(key, "karmada-es-"+cluster+"/") {
+			delete(w.works, key)
+		}
+	}
+}
+
+// Relist tells the watch everything anew, as to one that has just begun.
+func (w *World) Relist() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shown.clusters, w.shown.bindings = map[string]*failover.Cluster{}, map[failover.BindingKey]*failover.Binding{}
+	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
+		w.watchCluster(name)
+	}
+	for _, key := range w.keys() {
+		w.watchBinding(key)
+	}
+}
+
+// Standing is a cluster as it stands, for hooks that run under the world's lock.
+func (w *World) Standing(name string) (failover.Cluster, bool) {
+	c, ok := w.clusters[name]
+	if !ok {
+		return failover.Cluster{}, false
+	}
+	return cloneCluster(c), true
+}
+
+// StandingBindings are all bindings as they stand, for hooks that run under the lock.
+func (w *World) StandingBindings() []failover.Binding {
+	var out []failover.Binding
+	for _, key := range w.keys() {
+		out = append(out, clone(w.bindings[key]))
+	}
+	return out
+}
+
+// keys are the bindings in a fixed order.
+func (w *World) keys() []failover.BindingKey {
+	return slices.SortedFunc(maps.Keys(w.bindings), func(a, b failover.BindingKey) int {
+		return strings.Compare(a.String(), b.String())
+	})
+}
+
+// Everything are all bindings as they stand, in a fixed order.
+func (w *World) Everything() []failover.Binding {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.StandingBindings()
+}

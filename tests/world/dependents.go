@@ -1,0 +1,111 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// Holders sets who holds a dependent's task.
+func (w *World) Holders(_ context.Context, r activities.HoldersWrite) (failover.Binding, error) {
+	return w.write("holders", r.Cluster, r.Binding, func(b *failover.Binding) {
+		message := strings.Join(r.Holders, " ")
+		task, _ := b.TaskFor(r.Cluster)
+		switch {
+		case len(r.Holders) == 0:
+			dropTask(b, r.Cluster)
+		case task != nil:
+			task.Message = message
+		default:
+			hold, created := true, r.Now
+			b.Tasks = append(b.Tasks, failover.Task{
+				FromCluster: r.Cluster, PurgeMode: failover.PurgeGracefully, Reason: failover.TaskReasonDependent, Message: message,
+				Producer: failover.Producer, SuppressDeletion: &hold, CreationTimestamp: &created,
+			})
+		}
+	})
+}
+
+// letGo takes a binding's own migration out of our task; parents that hold it keep it.
+func letGo(b *failover.Binding, cluster string) {
+	task, _ := b.TaskFor(cluster)
+	switch {
+	case task == nil || task.ForDependent():
+	case len(task.Others()) == 0:
+		dropTask(b, cluster)
+	default:
+		task.Message, task.Reason = strings.Join(task.Others(), " "), failover.TaskReasonDependent
+	}
+}
+
+// takeOver makes a task that stood for parents, or as a ban, say what a new one would.
+func takeOver(task *failover.Task, purge failover.PurgeMode, now time.Time, before []string) {
+	if !task.Owned() {
+		task.PurgeMode, task.CreationTimestamp, task.ClustersBeforeFailover = purgeMode(purge), &now, before
+	}
+}
+
+// own enters a binding's own migration as the first holder of our task.
+func own(task *failover.Task, owner, reason string) {
+	task.Message = strings.Join(append([]string{owner}, task.Others()...), " ")
+	task.Reason = reason
+}
+
+// AddDependent adds the binding of a dependent: no scheduler places it, it follows
+// those that name it.
+func (w *World) AddDependent(b failover.Binding) {
+	b.Placement = nil
+	w.AddBinding(b)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, parent := range w.bindings {
+		w.distribute(parent)
+	}
+}
+
+// distribute plays the dependencies-distributor: dependents say where their parent
+// runs, by its spec.clusters and nothing else.
+func (w *World) distribute(parent *failover.Binding) {
+	if !parent.PropagateDeps {
+		return
+	}
+	entry := failover.RequiredBy{Namespace: parent.Key.Namespace, Name: parent.Key.Name}
+	for _, t := range parent.Clusters {
+		entry.Clusters = append(entry.Clusters, t.Name)
+	}
+	for _, key := range failover.DependenciesOf(parent).Keys {
+		b, known := w.bindings[key]
+		if !known {
+			continue
+		}
+		at := slices.IndexFunc(b.RequiredBy, func(r failover.RequiredBy) bool { return r.Namespace == entry.Namespace && r.Name == entry.Name })
+		switch {
+		case at < 0:
+			b.RequiredBy = append(b.RequiredBy, entry)
+		case slices.Equal(b.RequiredBy[at].Clusters, entry.Clusters):
+			continue
+		default:
+			b.RequiredBy = slices.Clone(b.RequiredBy)
+			b.RequiredBy[at] = entry
+		}
+		b.Generation++
+		for _, cluster := range entry.Clusters {
+			w.ensureWork(b, cluster)
+		}
+		w.sweepWorks(b)
+		w.changed(b)
+	}
+}
+
+// HasWork tells whether a binding's Work on a cluster stands and is not on its way out.
+func (w *World) HasWork(key failover.BindingKey, cluster string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	namespace, name := workName(key, cluster)
+	work, ok := w.works[namespace+"/"+name]
+	return ok && !work.Deleting
+}

@@ -1,0 +1,74 @@
+package world
+
+import (
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func (w *World) becomeHealthy(key failover.BindingKey, t failover.TargetCluster) {
+	if b := w.bindings[key]; b != nil {
+		w.report(b, t, false)
+	}
+	w.later(w.HealthyAfter, func() {
+		b := w.bindings[key]
+		now, _ := (*failover.TargetCluster)(nil), 0
+		if b != nil {
+			now, _ = b.Target(t.Name)
+		}
+		if now == nil || now.Replicas != t.Replicas || !w.runs(t.Name) {
+			return
+		}
+		w.report(b, t, true)
+		w.changed(b)
+	})
+}
+
+func workName(key failover.BindingKey, cluster string) (namespace, name string) {
+	return "karmada-es-" + cluster, key.Namespace + "-" + key.Name
+}
+
+func (w *World) ensureWork(b *failover.Binding, cluster string) {
+	namespace, name := workName(b.Key, cluster)
+	if old, ok := w.works[namespace+"/"+name]; ok && !old.Deleting {
+		return
+	}
+	w.works[namespace+"/"+name] = &failover.Work{
+		Namespace: namespace, Name: name, Cluster: cluster, UID: types.UID("work-" + w.bump()),
+	}
+}
+
+// sweepWorks deletes Works of clusters that are neither target nor held; those on
+// a dead cluster stay with their finalizer.
+func (w *World) sweepWorks(b *failover.Binding) {
+	for cluster, c := range w.clusters {
+		task, _ := b.TaskFor(cluster)
+		namespace, name := workName(b.Key, cluster)
+		work, ok := w.works[namespace+"/"+name]
+		if !ok || b.ServesOn(cluster) || (task != nil && task.PurgeMode != failover.PurgeDirectly) {
+			continue
+		}
+		work.Deleting = true
+		w.finalize(c, namespace+"/"+name)
+	}
+	w.goOn(b)
+}
+
+// purge ends the deleting Works of a cluster that is back.
+func (w *World) purge(cluster string) {
+	for key, work := range w.works {
+		if work.Cluster == cluster && work.Deleting {
+			delete(w.works, key)
+		}
+	}
+	for _, b := range w.bindings {
+		w.goOn(b)
+	}
+}
+
+// runs tells whether a member answers and does not only look so: its Ready condition
+// lags its death.
+func (w *World) runs(cluster string) bool {
+	c, ok := w.clusters[cluster]
+	return ok && !w.dead[cluster] && !w.sick[cluster] && c.Conditions[0].Status == corev1.ConditionTrue
+}

@@ -1,0 +1,363 @@
+package world
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var (
+	_ activities.Reader        = (*World)(nil)
+	_ activities.Writer        = (*World)(nil)
+	_ activities.Owners        = (*World)(nil)
+	_ activities.EventRecorder = (*World)(nil)
+)
+
+func clone(b *failover.Binding) failover.Binding {
+	out := *b
+	out.Clusters, out.Tasks = slices.Clone(b.Clusters), slices.Clone(b.Tasks)
+	out.Status.Aggregated = slices.Clone(b.Status.Aggregated)
+	if b.Status.Scheduled != nil {
+		s := *b.Status.Scheduled
+		out.Status.Scheduled = &s
+	}
+	return out
+}
+
+func cloneCluster(c *failover.Cluster) failover.Cluster {
+	out := *c
+	out.Taints, out.Conditions, out.Added = slices.Clone(c.Taints), slices.Clone(c.Conditions), slices.Clone(c.Added)
+	out.Annotations = maps.Clone(c.Annotations)
+	return out
+}
+
+// Cluster reads one cluster.
+func (w *World) Cluster(_ context.Context, name string) (failover.Cluster, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+	c, ok := w.clusters[name]
+	if !ok {
+		return failover.Cluster{}, fmt.Errorf("cluster %s: %w", name, failover.ErrGone)
+	}
+	return cloneCluster(c), nil
+}
+
+// Clusters reads the fleet.
+func (w *World) Clusters(context.Context) ([]failover.Cluster, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+	var out []failover.Cluster
+	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
+		out = append(out, cloneCluster(w.clusters[name]))
+	}
+	return out, nil
+}
+
+// Rules reads the rules.
+func (w *World) Rules(context.Context) ([]failover.Rule, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.rules), nil
+}
+
+// Binding reads one binding.
+func (w *World) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+	b, ok := w.bindings[key]
+	if !ok {
+		return failover.Binding{}, fmt.Errorf("binding %s: %w", key, failover.ErrGone)
+	}
+	return clone(b), nil
+}
+
+// Bindings reads all bindings, in one page.
+func (w *World) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+	var out activities.BindingPage
+	for _, b := range w.bindings {
+		out.Bindings = append(out.Bindings, clone(b))
+	}
+	slices.SortFunc(out.Bindings, func(x, y failover.Binding) int {
+		if x.Key.String() < y.Key.String() {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
+
+// WorkOf finds a binding's Work on a cluster.
+func (w *World) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+	return w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
+}
+
+// Work reads one Work.
+func (w *World) Work(_ context.Context, namespace, name string) (failover.Work, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	work, ok := w.works[namespace+"/"+name]
+	if !ok {
+		return failover.Work{}, failover.ErrGone
+	}
+	return *work, nil
+}
+
+// OptedOut says that nothing around a binding opts it out.
+func (w *World) OptedOut(context.Context, *failover.Binding) (string, error) { return "", nil }
+
+// PolicyAnnotation is what SetPolicyAnnotation said.
+func (w *World) PolicyAnnotation(_ context.Context, b *failover.Binding, name string) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.policies[b.Key.String()+" "+name], nil
+}
+
+// PolicyPurgeMode says that no policy names a purge mode.
+func (w *World) PolicyPurgeMode(context.Context, *failover.Binding) (failover.PurgeMode, error) {
+	return "", nil
+}
+
+// write runs one write on a binding under its resourceVersion, and logs it.
+func (w *World) write(op, cluster string, read *failover.Binding, edit func(*failover.Binding)) (failover.Binding, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+	key := read.Key.String()
+	if w.Fail != nil {
+		if err := w.Fail(op, key); err != nil {
+			return failover.Binding{}, err
+		}
+	}
+	b, ok := w.bindings[read.Key]
+	switch {
+	case !ok:
+		return failover.Binding{}, failover.ErrGone
+	case b.ResourceVersion != read.ResourceVersion:
+		return failover.Binding{}, failover.ErrConflict
+	}
+	before := clone(b)
+	edit(b)
+	b.Generation++
+	wrote := Write{At: w.now(), Op: op, Cluster: cluster, Binding: key}
+	w.Writes = append(w.Writes, wrote)
+	if w.OnWrite != nil {
+		w.OnWrite(wrote, before, clone(b))
+	}
+	w.changed(b)
+	w.sweepWorks(b)
+	w.schedule(b.Key)
+	if w.Lost != nil && w.Lost(op, key) {
+		return failover.Binding{}, failover.ErrUnreachable
+	}
+	return clone(b), nil
+}
+
+// Evict takes the cluster out and holds the old copy.
+func (w *World) Evict(_ context.Context, r activities.EvictWrite) (failover.Binding, error) {
+	return w.write("evict", r.Cluster, r.Binding, func(b *failover.Binding) {
+		var before []string
+		for _, t := range b.Clusters {
+			before = append(before, t.Name)
+		}
+		if r.Back != nil {
+			dropTask(b, r.Back.Name)
+			b.Clusters = append(b.Clusters, *r.Back)
+		}
+		target, at := b.Target(r.Cluster)
+		replicas := int32(0)
+		if at >= 0 {
+			replicas = target.Replicas
+			b.Clusters = slices.Delete(b.Clusters, at, at+1)
+		}
+		if now := r.Now; r.Reschedule {
+			b.RescheduleTriggeredAt = &now
+		}
+		if task, _ := b.TaskFor(r.Cluster); task != nil {
+			task.Replicas = &replicas
+			takeOver(task, r.Purge, r.Now, before)
+			own(task, r.Owner, r.Reason)
+			return
+		}
+		hold, created := true, r.Now
+		b.Tasks = append(b.Tasks, failover.Task{
+			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
+			Producer: failover.Producer, SuppressDeletion: &hold, CreationTimestamp: &created, ClustersBeforeFailover: before,
+		})
+	})
+}
+
+// purgeMode is what a task says where nothing was asked for.
+func purgeMode(mode failover.PurgeMode) failover.PurgeMode {
+	return cmp.Or(mode, failover.PurgeGracefully)
+}
+
+// Restore puts the cluster back and drops the task.
+func (w *World) Restore(_ context.Context, r activities.RestoreWrite) (failover.Binding, error) {
+	return w.write("restore", r.Cluster, r.Binding, func(b *failover.Binding) {
+		if now := r.Now; r.Reschedule {
+			b.RescheduleTriggeredAt = &now
+		}
+		b.Clusters = slices.DeleteFunc(b.Clusters, func(t failover.TargetCluster) bool { return slices.Contains(r.Away, t.Name) })
+		for _, s := range r.Shrunk {
+			if t, _ := b.Target(s.Name); t != nil {
+				t.Replicas = s.Replicas
+			}
+		}
+		if _, at := b.Target(r.Cluster); at < 0 {
+			b.Clusters = append(b.Clusters, failover.TargetCluster{Name: r.Cluster, Replicas: r.Replicas})
+		}
+		b.Clusters = append(b.Clusters, r.Others...)
+		letGo(b, r.Cluster)
+	})
+}
+
+func dropTask(b *failover.Binding, cluster string) {
+	b.Tasks = slices.DeleteFunc(b.Tasks, func(t failover.Task) bool { return t.FromCluster == cluster && t.Ours() })
+}
+
+// Hold puts our task back.
+func (w *World) Hold(_ context.Context, r activities.HoldWrite) (failover.Binding, error) {
+	return w.write("hold", r.Cluster, r.Binding, func(b *failover.Binding) {
+		hold, replicas, created := true, r.Replicas, r.Now
+		if task, _ := b.TaskFor(r.Cluster); task != nil {
+			task.Replicas = &replicas
+			takeOver(task, r.Purge, r.Now, r.Before)
+			own(task, r.Owner, r.Reason)
+			return
+		}
+		b.Tasks = append(b.Tasks, failover.Task{
+			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
+			Producer: failover.Producer, SuppressDeletion: &hold, CreationTimestamp: &created,
+			ClustersBeforeFailover: r.Before,
+		})
+	})
+}
+
+// Release drops our task.
+func (w *World) Release(_ context.Context, r activities.ReleaseWrite) (failover.Binding, error) {
+	return w.write("release", r.Cluster, r.Binding, func(b *failover.Binding) { letGo(b, r.Cluster) })
+}
+
+// Mark changes the reason of our task.
+func (w *World) Mark(_ context.Context, r activities.MarkWrite) (failover.Binding, error) {
+	return w.write("mark", r.Cluster, r.Binding, func(b *failover.Binding) {
+		if task, _ := b.TaskFor(r.Cluster); task != nil {
+			task.Reason = r.Reason
+			task.PurgeMode = cmp.Or(r.Purge, task.PurgeMode)
+		}
+	})
+}
+
+// Taint adds and removes taints of ours.
+func (w *World) Taint(_ context.Context, r activities.TaintWrite) (failover.Cluster, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+	if w.Fail != nil {
+		if err := w.Fail("taint", r.Cluster.Name); err != nil {
+			return failover.Cluster{}, err
+		}
+	}
+	c, ok := w.clusters[r.Cluster.Name]
+	switch {
+	case !ok || c.UID != r.Cluster.UID:
+		return failover.Cluster{}, failover.ErrGone
+	case c.ResourceVersion != r.Cluster.ResourceVersion:
+		return failover.Cluster{}, failover.ErrConflict
+	}
+	before := cloneCluster(c)
+	w.editTaints(c, r)
+	wrote := Write{At: w.now(), Op: "taint", Cluster: c.Name, Detail: fmt.Sprintf("+%d -%d", len(r.Add), len(r.Remove))}
+	w.Writes = append(w.Writes, wrote)
+	if w.OnTaint != nil {
+		w.OnTaint(wrote, before, cloneCluster(c))
+	}
+	w.clusterChanged(c)
+	if len(r.Add) > 0 || len(r.Remove) > 0 {
+		w.requeue()
+	}
+	return cloneCluster(c), nil
+}
+
+func (w *World) editTaints(c *failover.Cluster, r activities.TaintWrite) {
+	for i, t := range r.Add {
+		w.addTaint(c, t, r.AddRules[i], r.Episode)
+	}
+	for _, gone := range r.Remove {
+		is := func(key string, effect corev1.TaintEffect) bool { return key == gone.Key && effect == gone.Effect }
+		c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return is(t.Key, t.Effect) })
+		c.Added = slices.DeleteFunc(c.Added, func(t failover.AddedTaint) bool { return is(t.Key, t.Effect) })
+	}
+	if r.StoppedBy != nil {
+		c.Stopped = r.StoppedBy
+	}
+	if r.ClearStopped {
+		c.Stopped = nil
+	}
+	w.recordDrain(c, r)
+}
+
+func (w *World) addTaint(c *failover.Cluster, t failover.RuleTaint, rule, episode string) {
+	if slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
+		return
+	}
+	taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+	if failover.Triggers(t.Effect) {
+		at := metav1.NewTime(w.now())
+		taint.TimeAdded = &at
+	}
+	c.Taints = append(c.Taints, taint)
+	c.Added = append(c.Added, failover.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, Episode: episode})
+}
+
+// Clock is the world's clock as the activities see it.
+type Clock struct{ W *World }
+
+// Now is the world's time.
+func (c Clock) Now() time.Time { return c.W.now() }
+
+// Start measures in the world's time.
+func (c Clock) Start() func() time.Duration {
+	began := c.W.now()
+	return func() time.Duration { return c.W.now().Sub(began) }
+}
+
+// Wait lets the world's time pass, where the test says how.
+func (c Clock) Wait(ctx context.Context, d time.Duration) error {
+	if d > 0 && c.W.OnWait != nil {
+		c.W.OnWait(d)
+	}
+	return ctx.Err()
+}
+
+// Meter counts nothing.
+type Meter struct{}
+
+// Evicted implements activities.Meter.
+func (Meter) Evicted(string, string, string, time.Duration) {}
+
+// Conflict implements activities.Meter.
+func (Meter) Conflict(string) {}
+
+// Malformed implements activities.Meter.
+func (Meter) Malformed(string) {}
+
+// Blocked implements activities.Meter.
+func (Meter) Blocked(failover.Reason) {}
+
+// Paced implements activities.Meter.
+func (Meter) Paced(failover.Pace) {}

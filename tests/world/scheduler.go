@@ -1,0 +1,256 @@
+package world
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// schedulerRetry is how soon the scheduler tries again what is no fit error.
+const schedulerRetry = 10 * time.Second
+
+// schedule queues a pass of the scheduler over a binding.
+func (w *World) schedule(key failover.BindingKey) {
+	if w.queued[key] {
+		return
+	}
+	w.queued[key] = true
+	w.later(w.ScheduleAfter, func() {
+		delete(w.queued, key)
+		w.pass(key)
+	})
+}
+
+// requeue has every binding looked at again: a cluster came, went, or changed its taints.
+func (w *World) requeue() {
+	if !w.Restless {
+		return
+	}
+	for _, key := range w.keys() {
+		w.schedule(key)
+	}
+}
+
+// decision is what one pass came to. It was made of a binding as it stood when the
+// pass began, and is written over whatever stands when it ends.
+type decision struct {
+	generation int64
+	clusters   []failover.TargetCluster
+	patch      bool
+	affinity   string
+	condition  *failover.Condition // nil: only the generation is observed
+}
+
+func (w *World) pass(key failover.BindingKey) {
+	b, ok := w.bindings[key]
+	if !ok || b.Deleting || b.Placement == nil || b.SchedulingSuspended || b.SchedulerName != failover.DefaultSchedulerName {
+		return
+	}
+	uid := b.UID
+	read := clone(b)
+	d := w.decide(&read)
+	if w.ScheduleTakes == 0 {
+		w.apply(b, d)
+		return
+	}
+	w.later(w.ScheduleTakes, func() {
+		if b, ok := w.bindings[key]; ok && b.UID == uid {
+			w.apply(b, d)
+		}
+	})
+}
+
+// mustPlace is the scheduler's order of decisions: what needs placing at all.
+func (w *World) mustPlace(b *failover.Binding) bool {
+	if !b.Placement.Divided() || !b.Workload || rescheduled(b) {
+		return true
+	}
+	sum := int32(0)
+	for _, t := range b.Clusters {
+		if c, ok := w.clusters[t.Name]; !ok || c.Deleting {
+			return true
+		}
+		sum += t.Replicas
+	}
+	return sum != b.Replicas
+}
+
+// rescheduled: somebody set rescheduleTriggeredAt since it was last scheduled.
+func rescheduled(b *failover.Binding) bool {
+	at, last := b.RescheduleTriggeredAt, b.Status.LastScheduled
+	return at != nil && (last == nil || at.After(*last))
+}
+
+func (w *World) decide(b *failover.Binding) decision {
+	d := decision{generation: b.Generation, affinity: b.Status.ObservedAffinity}
+	if !w.mustPlace(b) {
+		return d
+	}
+	no := func(reason string) decision {
+		d.condition = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionFalse, Reason: reason}
+		return d
+	}
+	tooFew := false
+	for _, g := range groupsFrom(b) {
+		names := w.candidates(b, g.affinity)
+		limit := len(names)
+		few := false
+		for _, s := range b.Placement.SpreadConstraints {
+			if s.MaxGroups > 0 {
+				limit = min(limit, s.MaxGroups)
+			}
+			few = few || len(names) < s.MinGroups
+		}
+		if len(names) == 0 || few {
+			tooFew = tooFew || len(names) > 0
+			continue
+		}
+		d.affinity, d.patch, d.clusters = g.name, true, share(b, names, limit)
+		d.condition = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success"}
+		return d
+	}
+	if tooFew {
+		return no("SchedulerError")
+	}
+	d.patch = true
+	return no(failover.ScheduledNoClusterFit)
+}
+
+type group struct {
+	name     string
+	affinity *failover.ClusterAffinity
+}
+
+// groupsFrom are the affinity groups that the scheduler tries: it only moves forward,
+// but for a reschedule.
+func groupsFrom(b *failover.Binding) []group {
+	if len(b.Placement.ClusterAffinities) == 0 {
+		return []group{{affinity: b.Placement.ClusterAffinity}}
+	}
+	var out []group
+	at := 0
+	for i := range b.Placement.ClusterAffinities {
+		t := &b.Placement.ClusterAffinities[i]
+		if t.AffinityName == b.Status.ObservedAffinity && !rescheduled(b) {
+			at = i
+		}
+		out = append(out, group{t.AffinityName, &t.ClusterAffinity})
+	}
+	return out[at:]
+}
+
+func (w *World) candidates(b *failover.Binding, affinity *failover.ClusterAffinity) []string {
+	var out []string
+	for name, c := range w.clusters {
+		if _, i := b.TaskFor(name); i >= 0 || c.Deleting {
+			continue
+		}
+		affine, err := affinity.Selects(*c)
+		if err != nil || !affine {
+			continue
+		}
+		_, already := b.Target(name)
+		if already < 0 && slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return bans(b, t) }) {
+			continue
+		}
+		out = append(out, name)
+	}
+	// Locality: those that serve it already come first.
+	slices.SortFunc(out, func(x, y string) int {
+		_, xAt := b.Target(x)
+		_, yAt := b.Target(y)
+		switch {
+		case (xAt >= 0) != (yAt >= 0) && xAt >= 0, (xAt >= 0) == (yAt >= 0) && x < y:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// bans: the scheduler knows NoSchedule and NoExecute, and no soft effect.
+func bans(b *failover.Binding, t corev1.Taint) bool {
+	return t.Effect != failover.EffectPreferNoExecute && !tolerated(b, t)
+}
+
+func tolerated(b *failover.Binding, t corev1.Taint) bool {
+	return slices.ContainsFunc(b.Placement.ClusterTolerations, func(x corev1.Toleration) bool {
+		same := x.Operator == corev1.TolerationOpExists || x.Value == t.Value
+		return (x.Key == "" || x.Key == t.Key) && (x.Effect == "" || x.Effect == t.Effect) && same
+	})
+}
+
+// share gives a Duplicated binding the candidates up to the limit. A Divided one keeps
+// what serves it and gets its missing replicas evenly, from scratch on a reschedule.
+func share(b *failover.Binding, names []string, limit int) []failover.TargetCluster {
+	if !b.Placement.Divided() || !b.Workload {
+		var out []failover.TargetCluster
+		for _, n := range names[:limit] {
+			out = append(out, failover.TargetCluster{Name: n, Replicas: b.Replicas})
+		}
+		return out
+	}
+	names = names[:limit]
+	var out []failover.TargetCluster
+	missing := b.Replicas
+	for _, t := range b.Clusters {
+		if slices.Contains(names, t.Name) && !rescheduled(b) {
+			t.Replicas = min(t.Replicas, missing)
+			missing -= t.Replicas
+			out = append(out, t)
+		}
+	}
+	for i := 0; missing > 0; i++ {
+		name := names[i%len(names)]
+		at := slices.IndexFunc(out, func(t failover.TargetCluster) bool { return t.Name == name })
+		if at < 0 {
+			out = append(out, failover.TargetCluster{Name: name})
+			at = len(out) - 1
+		}
+		out[at].Replicas++
+		missing--
+	}
+	return slices.DeleteFunc(out, func(t failover.TargetCluster) bool { return t.Replicas == 0 })
+}
+
+// apply writes a decision: the targets without a resourceVersion, then the status. What
+// was scheduled is observed with the generation that was read; a patch that changed the
+// targets makes a new one, which takes a second pass.
+func (w *World) apply(b *failover.Binding, d decision) {
+	if d.patch && !slices.Equal(b.Clusters, d.clusters) {
+		w.begin(b, d.clusters)
+		b.Clusters = slices.Clone(d.clusters)
+		b.Generation++
+		if w.Restless {
+			w.schedule(b.Key)
+		} else {
+			d.generation = b.Generation
+		}
+	}
+	w.observeDecision(b, d)
+	w.changed(b)
+	w.sweepWorks(b)
+}
+
+func (w *World) observeDecision(b *failover.Binding, d decision) {
+	now := w.now()
+	switch {
+	case d.condition == nil:
+		b.Status.ObservedGeneration = d.generation
+		return
+	case d.condition.Status == corev1.ConditionTrue:
+		b.Status.ObservedGeneration = d.generation
+		b.Status.LastScheduled = &now
+		b.Status.ObservedAffinity = d.affinity
+	case d.condition.Reason != failover.ScheduledNoClusterFit:
+		w.later(schedulerRetry, func() { w.schedule(b.Key) })
+	}
+	c := *d.condition
+	c.LastTransition = now
+	if old := b.Status.Scheduled; old != nil && old.Status == c.Status {
+		c.LastTransition = old.LastTransition
+	}
+	b.Status.Scheduled = &c
+}

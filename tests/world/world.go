@@ -1,0 +1,389 @@
+package world
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// World is one simulated control plane. Its methods are safe for concurrent use.
+type World struct {
+	mu       sync.Mutex
+	now      func() time.Time
+	version  int
+	clusters map[string]*failover.Cluster
+	rules    []failover.Rule
+	bindings map[failover.BindingKey]*failover.Binding
+	works    map[string]*failover.Work // "<namespace>/<name>"
+	policies map[string]string         // annotations of policies: "<binding> <name>"
+	pending  []pending
+	blocked  map[failover.BindingKey]bool // by a task that says Directly
+	queued   map[failover.BindingKey]bool // for a pass of the scheduler
+	dead     map[string]bool              // members that do not answer, whatever Ready says
+	sick     map[string]bool              // members where no new copy becomes healthy
+	shown    shown
+
+	// runningMu is a lock of its own: the environment says who runs while it holds
+	// locks that changes of the world wait for.
+	runningMu sync.Mutex
+	running   map[string]bool
+
+	// ScheduleAfter and HealthyAfter are how long the scheduler and new copies take.
+	ScheduleAfter, HealthyAfter time.Duration
+	// DeleteAfter is how long a member takes to delete a copy.
+	DeleteAfter time.Duration
+	// ScheduleTakes is how long a decision of the scheduler is on its way: its patch
+	// carries no resourceVersion, and overwrites what was written meanwhile.
+	ScheduleTakes time.Duration
+	// Restless plays what the stories' environment cannot bear the signals of: the
+	// scheduler's second pass, its look at everything when a cluster changes, Karmada's
+	// own not-ready taint, and copies that come round with their cluster.
+	Restless bool
+	// DistributeAfter is how long dependents take to follow their parent.
+	DistributeAfter time.Duration
+	// Writes is the log of every write, in order.
+	Writes []Write
+	// Beside is the log of copies that began while the Work of another stood.
+	Beside []Write
+	// OnCluster and OnBinding are told of every change, as a watch would be.
+	OnCluster func(failover.ClusterFact)
+	OnBinding func(failover.BindingFact, failover.Binding)
+	// Watch, when set, is told of every change with what stood before, as an informer would be.
+	Watch Watch
+	// OnWrite and OnTaint, when set, see each write that stands, before and after.
+	OnWrite func(write Write, before, after failover.Binding)
+	OnTaint func(write Write, before, after failover.Cluster)
+	// OnLater is told when the world will move by itself.
+	OnLater func(time.Duration)
+	// OnWait lets an activity wait; it returns when that much time has passed.
+	OnWait func(time.Duration)
+	// Fail, when set, is asked before each write: an error refuses it.
+	Fail func(op string, key string) error
+	// Lost, when set, is asked after each write: true loses the answer.
+	Lost func(op string, key string) bool
+}
+
+// Write is one write that stands.
+type Write struct {
+	At      time.Time
+	Op      string // taint, evict, restore, release, hold, mark
+	Cluster string
+	Binding string
+	Detail  string
+}
+
+type pending struct {
+	at time.Time
+	do func()
+}
+
+// New makes an empty world on a clock.
+func New(now func() time.Time) *World {
+	return &World{
+		now: now, clusters: map[string]*failover.Cluster{}, bindings: map[failover.BindingKey]*failover.Binding{},
+		works: map[string]*failover.Work{}, policies: map[string]string{}, running: map[string]bool{},
+		queued: map[failover.BindingKey]bool{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
+		ScheduleAfter: time.Second, HealthyAfter: 3 * time.Second,
+	}
+}
+
+func (w *World) bump() string {
+	w.version++
+	return strconv.Itoa(w.version)
+}
+
+// advance plays what has become due. Callers hold the lock.
+func (w *World) advance() {
+	for {
+		now := w.now()
+		i := slices.IndexFunc(w.pending, func(p pending) bool { return !p.at.After(now) })
+		if i < 0 {
+			return
+		}
+		p := w.pending[i]
+		w.pending = slices.Delete(w.pending, i, i+1)
+		p.do()
+	}
+}
+
+func (w *World) later(d time.Duration, do func()) {
+	w.pending = append(w.pending, pending{at: w.now().Add(d), do: do})
+	slices.SortStableFunc(w.pending, func(a, b pending) int { return a.at.Compare(b.at) })
+	if w.OnLater != nil {
+		w.OnLater(d)
+	}
+}
+
+// Advance plays what has become due.
+func (w *World) Advance() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+}
+
+// AddCluster adds a Ready cluster.
+func (w *World) AddCluster(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clusters[name] = &failover.Cluster{
+		Name: name, UID: w.uid(name), ResourceVersion: w.bump(), Labels: map[string]string{}, Annotations: map[string]string{},
+		Conditions: []failover.Condition{{Type: failover.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady", LastTransition: w.now()}},
+	}
+	w.watchCluster(name)
+	w.requeue()
+}
+
+// SetReady turns a cluster's Ready condition.
+func (w *World) SetReady(name string, ready bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.clusters[name]
+	c.Conditions[0].Status, c.Conditions[0].Reason = corev1.ConditionTrue, "ClusterReady"
+	if !ready {
+		c.Conditions[0].Status, c.Conditions[0].Reason = corev1.ConditionFalse, "ClusterNotReachable"
+	}
+	c.Conditions[0].LastTransition = w.now()
+	w.notReadyTaint(c, !ready)
+	w.clusterChanged(c)
+	if ready {
+		w.purge(name)
+		w.healCopies(name)
+	}
+}
+
+// DeleteCluster deletes a cluster object.
+func (w *World) DeleteCluster(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.clusters[name]
+	delete(w.clusters, name)
+	w.dropExecutionNamespace(name)
+	w.watchCluster(name)
+	w.requeue()
+	if w.OnCluster != nil {
+		w.OnCluster(failover.ClusterFact{Cluster: name, UID: c.UID, ResourceVersion: w.bump(), Deleted: true})
+	}
+}
+
+// ChangeCluster edits a cluster as another hand would.
+func (w *World) ChangeCluster(name string, edit func(*failover.Cluster)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	edit(w.clusters[name])
+	w.clusterChanged(w.clusters[name])
+}
+
+// RecordStop puts the record of a stop on a cluster.
+func (w *World) RecordStop(name string, by failover.StoppedBy) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clusters[name].Stopped = &by
+	w.clusterChanged(w.clusters[name])
+}
+
+// PutTaint puts a taint as a human would.
+func (w *World) PutTaint(name string, t corev1.Taint) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := metav1.NewTime(w.now())
+	t.TimeAdded = &at
+	w.clusters[name].Taints = append(w.clusters[name].Taints, t)
+	w.clusterChanged(w.clusters[name])
+}
+
+// DropTaint removes a taint as a human would.
+func (w *World) DropTaint(name, key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.clusters[name]
+	c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return t.Key == key })
+	w.clusterChanged(c)
+}
+
+func (w *World) clusterChanged(c *failover.Cluster) {
+	c.ResourceVersion = w.bump()
+	w.watchCluster(c.Name)
+	if w.OnCluster != nil {
+		w.OnCluster(failover.FactOf(*c))
+	}
+}
+
+// AddRule adds a ClusterTaintRule.
+func (w *World) AddRule(r failover.Rule) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rules = append(w.rules, r)
+}
+
+// SetPolicyAnnotation annotates the policy that a binding comes from.
+func (w *World) SetPolicyAnnotation(key failover.BindingKey, name, value string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.policies[key.String()+" "+name] = value
+}
+
+// ChangeRule edits a rule as its author would.
+func (w *World) ChangeRule(name string, edit func(*failover.Rule)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.rules {
+		if w.rules[i].Name == name {
+			edit(&w.rules[i])
+		}
+	}
+}
+
+// ClearRules deletes every ClusterTaintRule.
+func (w *World) ClearRules() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rules = nil
+}
+
+// AddBinding adds a scheduled, healthy binding.
+func (w *World) AddBinding(b failover.Binding) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.UID, b.Generation, b.Workload = w.uid(b.Key.String()), 1, b.Replicas > 0
+	b.Status.Scheduled = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success", LastTransition: w.now()}
+	b.Status.ObservedGeneration = 1
+	w.bindings[b.Key] = &b
+	for _, t := range b.Clusters {
+		w.report(&b, t, true)
+		w.ensureWork(&b, t.Name)
+	}
+	w.changed(&b)
+}
+
+// Change edits a binding as another hand would.
+func (w *World) Change(key failover.BindingKey, edit func(*failover.Binding)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.bindings[key]
+	edit(b)
+	w.changed(b)
+	w.sweepWorks(b)
+}
+
+// Peek is a binding as it stands.
+func (w *World) Peek(key failover.BindingKey) failover.Binding {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advance()
+	return clone(w.bindings[key])
+}
+
+// PeekCluster is a cluster as it stands.
+func (w *World) PeekCluster(name string) failover.Cluster {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return cloneCluster(w.clusters[name])
+}
+
+func (w *World) changed(b *failover.Binding) {
+	b.ResourceVersion = w.bump()
+	w.watchBinding(b.Key)
+	if w.OnBinding != nil {
+		w.OnBinding(failover.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion}, clone(b))
+	}
+	if w.DistributeAfter == 0 {
+		w.distribute(b)
+		return
+	}
+	w.later(w.DistributeAfter, func() { w.distribute(b) })
+}
+
+func (w *World) report(b *failover.Binding, t failover.TargetCluster, healthy bool) {
+	ready, replicas, gen := int64(0), int64(t.Replicas), int64(1)
+	health := failover.HealthUnhealthy
+	if healthy {
+		ready, health = replicas, failover.HealthHealthy
+	}
+	item := failover.AggregatedItem{Cluster: t.Name, Applied: true, Health: health}
+	if b.Workload {
+		item.Generation, item.ObservedGeneration, item.Replicas, item.ReadyReplicas = &gen, &gen, &replicas, &ready
+	}
+	i := slices.IndexFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool { return x.Cluster == t.Name })
+	if i >= 0 {
+		b.Status.Aggregated[i] = item
+		return
+	}
+	b.Status.Aggregated = append(b.Status.Aggregated, item)
+}
+
+// Running tells whether a workflow runs, as far as the test said so.
+func (w *World) Running(_ context.Context, id string) (bool, error) {
+	w.runningMu.Lock()
+	defer w.runningMu.Unlock()
+	return w.running[id], nil
+}
+
+// SetRunning says whether a workflow runs.
+func (w *World) SetRunning(id string, running bool) {
+	w.runningMu.Lock()
+	defer w.runningMu.Unlock()
+	w.running[id] = running
+}
+
+// Record ignores Events: they change nothing.
+func (w *World) Record(context.Context, activities.Event) {}
+
+// Log counts the writes of an operation.
+func (w *World) Log(op string) []Write {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.Writes), func(x Write) bool { return op != "" && x.Op != op })
+}
+
+// Leftovers names everything of ours that stands anywhere.
+func (w *World) Leftovers() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []string
+	for _, c := range w.clusters {
+		for _, t := range c.Added {
+			out = append(out, fmt.Sprintf("taint %s on %s", t.Key, c.Name))
+		}
+		if c.Stopped != nil {
+			out = append(out, "stopped-by on "+c.Name)
+		}
+		if c.Drain != nil {
+			out = append(out, "drained-by on "+c.Name)
+		}
+	}
+	for _, b := range w.bindings {
+		for _, t := range b.Tasks {
+			if t.Ours() && (t.Reason == failover.TaskReason || t.ForDependent() || t.Bans()) {
+				out = append(out, fmt.Sprintf("task for %s on %s", t.FromCluster, b.Key))
+			}
+		}
+	}
+	slices.SortFunc(out, cmp.Compare[string])
+	return out
+}
+
+// DropWork deletes a Work as another hand would.
+func (w *World) DropWork(namespace, name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.works, namespace+"/"+name)
+}
+
+// PutWork adds a Work as it stands.
+func (w *World) PutWork(x failover.Work) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.works[x.Namespace+"/"+x.Name] = &x
+}
+
+// PeekLocked is Peek for a hook of this world, which is called with its lock held.
+func (w *World) PeekLocked(key failover.BindingKey) failover.Binding { return clone(w.bindings[key]) }

@@ -1,0 +1,10 @@
+// Command lifeboat-worker hosts Lifeboat's workflows and activities. It is
+// stateless: run as many as you like, stop any of them at any time.
+//
+// It promises to start only where it can do its work: it checks namespace, search
+// attributes, rules and permissions first and says what is missing and how to get
+// it. In enforce it refuses to start beside a second evictor.
+//
+// Exit codes: 0 stopped in good order, 1 failed, 2 wrong flags or configuration,
+// 4 refused to start beside a second evictor.
+package main

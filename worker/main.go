@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lifeboat-worker: "+err.Error())
+	}
+	os.Exit(exitCode(err))
+}
+
+func exitCode(err error) int {
+	var wrong config.Problems
+	switch {
+	case err == nil:
+		return process.ExitOK
+	case errors.Is(err, process.ErrUsage), errors.As(err, &wrong):
+		return process.ExitUsage
+	case errors.Is(err, errSecondEvictor):
+		return process.ExitRefused
+	default:
+		return process.ExitFailed
+	}
+}
+
+func command() *cobra.Command {
+	flags := &process.Flags{}
+	cmd := &cobra.Command{
+		Use:           "lifeboat-worker",
+		Short:         "Host Lifeboat's workflows and activities",
+		Version:       telemetry.Version,
+		Args:          process.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := flags.Load()
+			if err != nil {
+				return err
+			}
+			log, err := process.Logger(cmd.ErrOrStderr(), c)
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), c, log)
+		},
+	}
+	cmd.SetFlagErrorFunc(process.FlagError)
+	flags.Register(cmd.Flags())
+	flags.Shortcut(cmd.Flags(), "mode", "mode", "observe or enforce")
+	flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue to poll")
+	flags.Shortcut(cmd.Flags(), "listen", "listen.address", "where to serve /metrics, /healthz and /readyz")
+	return cmd
+}

@@ -1,0 +1,41 @@
+package ports
+
+import (
+	"context"
+	"time"
+)
+
+// Clock measures time on this machine.
+type Clock struct{}
+
+// Start begins a measurement. The result never understates: where the wall clock
+// says that more time passed than the monotonic one does, it counts, because the
+// monotonic clock stands still while a machine is suspended. A wall clock that
+// jumps forward only makes a lease end early.
+func (Clock) Start() (since func() time.Duration) {
+	begun := time.Now()
+	return func() time.Duration { return elapsed(begun, time.Now()) }
+}
+
+// elapsed is the longer of the two: Round strips the monotonic reading.
+func elapsed(begun, now time.Time) time.Duration {
+	return max(now.Sub(begun), now.Round(0).Sub(begun.Round(0)))
+}
+
+// Wait lets d pass on the monotonic clock.
+func (Clock) Wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Now is the wall clock.
+func (Clock) Now() time.Time { return time.Now() }

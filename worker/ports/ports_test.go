@@ -1,0 +1,146 @@
+package ports
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/mocks"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+func TestElapsedTimeIsTheLongerOfBothClocks(t *testing.T) {
+	begun := time.Now()
+	require.Equal(t, 3*time.Second, elapsed(begun, begun.Add(3*time.Second)))
+	suspended := begun.Round(0).Add(time.Hour) // only the wall clock went on
+	require.Equal(t, time.Hour, elapsed(begun, suspended))
+	setBack := begun.Round(0).Add(-time.Hour)
+	require.LessOrEqual(t, elapsed(begun, setBack), time.Duration(0))
+	require.GreaterOrEqual(t, Clock{}.Start()(), time.Duration(0))
+}
+
+func TestAWaitIsNeverTooShortAndEndsWithItsContext(t *testing.T) {
+	begun := time.Now()
+	require.NoError(t, Clock{}.Wait(t.Context(), 20*time.Millisecond))
+	require.GreaterOrEqual(t, time.Since(begun), 20*time.Millisecond)
+	require.NoError(t, Clock{}.Wait(t.Context(), 0))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, Clock{}.Wait(ctx, time.Hour), context.Canceled)
+	require.ErrorIs(t, Clock{}.Wait(ctx, 0), context.Canceled)
+}
+
+// Rules: R4.5-14.
+func TestAClaimIsAnsweredWithTheTimeThatIsLeft(t *testing.T) {
+	handle := mocks.NewWorkflowUpdateHandle(t)
+	handle.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+		if into, ok := args.Get(1).(*workflows.Claimed); ok {
+			into.Remaining, into.NotBefore = 7*time.Second, time.Second
+		}
+	})
+	c := mocks.NewClient(t)
+	var sent []client.UpdateWorkflowOptions
+	c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(handle, nil).Run(func(args mock.Arguments) {
+		if o, ok := args.Get(1).(client.UpdateWorkflowOptions); ok {
+			sent = append(sent, o)
+		}
+	})
+	claim := activities.LeaseClaim{Number: 3, Cluster: "a", Binding: "shop/cart"}
+	lease, err := Pacer{Client: c, Instance: "eu"}.Claim(t.Context(), claim)
+	require.NoError(t, err)
+	require.Equal(t, activities.Lease{Remaining: 7 * time.Second, NotBefore: time.Second}, lease)
+	require.Len(t, sent, 1)
+	require.Equal(t, "eu/fleet-pacer", sent[0].WorkflowID)
+	require.Equal(t, []any{workflows.Claim{Number: 3, Cluster: "a", Binding: "shop/cart"}}, sent[0].Args)
+	require.Empty(t, sent[0].UpdateID, "an id of its own each time: an earlier answer would promise too much")
+}
+
+const current = "run-now"
+
+// past is a pacer's runs, as the server tells of them.
+type past struct {
+	runs []*workflowpb.WorkflowExecutionInfo
+	next map[string]string // run -> the run that it continued as
+}
+
+func run(id string, minute int, status enumspb.WorkflowExecutionStatus, memo string) *workflowpb.WorkflowExecutionInfo {
+	info := &workflowpb.WorkflowExecutionInfo{
+		Execution: &commonpb.WorkflowExecution{WorkflowId: "fleet-pacer", RunId: id},
+		StartTime: timestamppb.New(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)),
+		Status:    status,
+	}
+	if memo != "" {
+		payload := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(memo)}
+		info.Memo = &commonpb.Memo{Fields: map[string]*commonpb.Payload{workflows.MemoOrders: payload}}
+	}
+	return info
+}
+
+func (p past) remember(t *testing.T, listed int) activities.PacerMemory {
+	t.Helper()
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return r.GetQuery() == `WorkflowId = "fleet-pacer"`
+	})).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: p.runs[:listed]}, nil)
+	for _, info := range p.runs {
+		id := info.GetExecution().GetRunId()
+		c.On("DescribeWorkflowExecution", mock.Anything, "fleet-pacer", id).
+			Return(&workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: info}, nil).Maybe()
+		events := mocks.NewHistoryEventIterator(t)
+		events.On("HasNext").Return(true).Maybe()
+		events.On("Next").Return(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionContinuedAsNewEventAttributes{
+			WorkflowExecutionContinuedAsNewEventAttributes: &historypb.WorkflowExecutionContinuedAsNewEventAttributes{NewExecutionRunId: p.next[id]},
+		}}, nil).Maybe()
+		c.On("GetWorkflowHistory", mock.Anything, "fleet-pacer", id, false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT).Return(events).Maybe()
+	}
+	c.On("DescribeWorkflowExecution", mock.Anything, "fleet-pacer", mock.Anything).Return(nil, serviceerror.NewNotFound("gone")).Maybe()
+	memory, err := Pacer{Client: c, Converter: converter.GetDefaultDataConverter()}.Remember(t.Context(), current)
+	require.NoError(t, err)
+	return memory
+}
+
+func TestWhatThePreviousPacerLeft(t *testing.T) {
+	const (
+		cancelled  = enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED
+		terminated = enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+		failed     = enumspb.WORKFLOW_EXECUTION_STATUS_FAILED
+		continued  = enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+	)
+	now := run(current, 9, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, "")
+	lost := activities.PacerMemory{Known: true, Lost: true}
+	orders := `{"haltReason":"HaltedByHuman"}`
+	for name, c := range map[string]struct {
+		past   past
+		listed int // how many of the runs the list shows; 0: all
+		want   activities.PacerMemory
+	}{
+		"nothing before a first start":       {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now}}},
+		"the orders of a cancelled run":      {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
+		"the newest run of several":          {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, terminated, orders), now, run("newer", 2, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
+		"nothing to trust of a terminated":   {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}}, want: lost},
+		"nothing to trust of a failed":       {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, failed, orders)}}, want: lost},
+		"nothing to trust without a memo":    {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, "")}}, want: lost},
+		"a successor that is not listed yet": {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders), run("next", 2, terminated, orders)}, next: map[string]string{"old": "next"}}, listed: 2, want: lost},
+		"a successor that is gone":           {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders)}, next: map[string]string{"old": "swept"}}, want: lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listed := c.listed
+			if listed == 0 {
+				listed = len(c.past.runs)
+			}
+			require.Equal(t, c.want, c.past.remember(t, listed))
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/worker/ports"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+)
+
+// The adapter and the activities meet here and nowhere else.
+var (
+	_ activities.Reader        = (*k8sadapter.Client)(nil)
+	_ activities.Writer        = (*k8sadapter.Client)(nil)
+	_ activities.EventRecorder = (*k8sadapter.Recorder)(nil)
+	_ activities.Owners        = process.Owners{}
+	_ activities.Pacer         = ports.Pacer{}
+	_ activities.Prober        = k8sadapter.ProxyProber{}
+	_ activities.Prober        = k8sadapter.EndpointProber{}
+	_ activities.Monotonic     = ports.Clock{}
+	_ activities.Meter         = (*telemetry.WorkerMetrics)(nil)
+)
+
+const program = "lifeboat-worker"
+
+// run works until ctx ends or the worker cannot go on.
+func run(ctx context.Context, c config.Config, log *slog.Logger) error {
+	registry := telemetry.NewRegistry()
+	metrics, err := telemetry.TemporalMetrics(registry, func(err error) {
+		log.WarnContext(ctx, "could not record a metric", telemetry.KeyError, err)
+	})
+	if err != nil {
+		return err
+	}
+	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: program, Log: log, Metrics: metrics})
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	karmada, err := k8sadapter.NewClient(c.Kubernetes.Kubeconfig, c.Kubernetes.Context, k8sadapter.Options{
+		QPS: float32(c.Kubernetes.QPS), Burst: c.Kubernetes.Burst,
+		UserAgent: program + "/" + telemetry.Version, Logger: log, Policies: process.PolicyWindows(c),
+	})
+	if err != nil {
+		return err
+	}
+	if err := preflight(ctx, c, temporal, karmada, log); err != nil {
+		return err
+	}
+	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, Ready: []telemetry.Check{
+		{Name: "temporal", Run: temporal.Healthy},
+		{Name: "karmada", Run: karmada.Healthy},
+	}}
+	if err := server.Start(ctx); err != nil {
+		return err
+	}
+	host := assemble(c, temporal, karmada, registry, log)
+	return errors.Join(work(ctx, host, c, log), stop(ctx, server))
+}
+
+// host is a worker and what makes it stop by itself.
+type host struct {
+	worker.Worker
+	fatal chan error
+}
+
+func assemble(
+	c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, registry prometheus.Registerer, log *slog.Logger,
+) host {
+	fatal := make(chan error, 1)
+	w := worker.New(temporal.Client, c.TaskQueue, worker.Options{
+		WorkerStopTimeout:           c.Worker.StopTimeout,
+		DisableRegistrationAliasing: true,
+		// A hundred at once keeps the deadlock detector quiet on a small machine.
+		MaxConcurrentWorkflowTaskExecutionSize: 100,
+		WorkflowTaskPollerBehavior:             worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		ActivityTaskPollerBehavior:             worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		OnFatalError: func(err error) {
+			select {
+			case fatal <- err:
+			default: // one is enough
+			}
+		},
+	})
+	data := temporal.Options.DataConverter
+	if data == nil {
+		data = converter.GetDefaultDataConverter()
+	}
+	acts := &activities.Activities{
+		Reader: reader(c, karmada),
+		Writer: karmada,
+		Events: events(c, karmada),
+		Owners: process.Owners{Client: temporal.Client},
+		Pacer: ports.Pacer{
+			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data,
+		},
+		Prober:   prober(c, karmada),
+		Clock:    ports.Clock{},
+		Meter:    telemetry.NewWorkerMetrics(registry),
+		Log:      log,
+		Settings: settings(c),
+	}
+	workflows.Register(w)
+	acts.Register(w)
+	return host{Worker: w, fatal: fatal}
+}
+
+// reader reads a deletion timestamp on a cluster as the configuration says.
+func reader(c config.Config, karmada *k8sadapter.Client) activities.Reader {
+	if c.Drain.OnDeletion == failover.DeletionDrain {
+		return activities.DrainDeleting{Reader: karmada}
+	}
+	return karmada
+}
+
+// prober asks members the way that the configuration says; nil where it says none.
+func prober(c config.Config, karmada *k8sadapter.Client) activities.Prober {
+	switch c.Health.Probe {
+	case config.ProbeProxy:
+		return k8sadapter.ProxyProber{Client: karmada}
+	case config.ProbeEndpoint:
+		return k8sadapter.EndpointProber{Client: karmada}
+	case config.ProbeNone:
+	}
+	return nil
+}
+
+// silence records no Events.
+type silence struct{}
+
+func (silence) Record(context.Context, activities.Event) {}
+
+// events records nothing in observe: then nothing at all is written. What an
+// episode that began in enforce still has to finish it finishes without Events.
+func events(c config.Config, karmada *k8sadapter.Client) activities.EventRecorder {
+	if c.Acts() != failover.ModeEnforce {
+		return silence{}
+	}
+	return k8sadapter.NewRecorder(karmada, program)
+}
+
+func work(ctx context.Context, h host, c config.Config, log *slog.Logger) error {
+	if err := h.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	log.InfoContext(ctx, "working", telemetry.KeyMode, c.Mode, "taskQueue", c.TaskQueue, telemetry.KeyVersion, telemetry.Version)
+	var err error
+	select {
+	case <-ctx.Done():
+		log.InfoContext(ctx, "stopping", "timeout", c.Worker.StopTimeout)
+	case err = <-h.fatal:
+		err = fmt.Errorf("the worker cannot go on: %w", err)
+	}
+	h.Stop()
+	log.InfoContext(ctx, "stopped")
+	return err
+}
+
+// stopTimeout bounds the last answers to scrapes and probes.
+const stopTimeout = 3 * time.Second
+
+func stop(ctx context.Context, server *telemetry.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return server.Stop(ctx)
+}

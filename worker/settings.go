@@ -1,0 +1,39 @@
+package main
+
+import (
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/config"
+)
+
+// settings is what the activities get of the configuration, as plain values.
+func settings(c config.Config) activities.Settings {
+	return activities.Settings{
+		Instance: c.Instance,
+		Terms: activities.Terms{
+			Mode:             c.Mode,
+			InFlight:         c.Windows.InFlight,
+			Waiting:          c.Windows.Waiting,
+			Purge:            c.Defaults.PurgeMode,
+			MinHealthy:       c.Health.MinHealthy,
+			Detection:        c.Health.Detection,
+			Plugins:          c.Plugins(),
+			Fences:           c.FencePlugins,
+			Probe:            c.Health.Probe != config.ProbeNone,
+			GracefulTimeout:  c.Health.GracefulTimeout,
+			RestoreWait:      c.Recovery.RestoreWait,
+			ClusterPoll:      c.Workflow.PollInterval,
+			HealthPoll:       c.Health.PollInterval,
+			AskAgain:         c.Workflow.AskAgain,
+			Recheck:          c.Workflow.Recheck,
+			Relist:           c.Workflow.Relist,
+			DebtWait:         c.Workflow.DebtWait,
+			FreezeWhenHalted: c.Recovery.FreezeTolerationsHalted,
+			HistoryEvents:    c.Workflow.HistoryEvents,
+		},
+		ModeExceptions:     c.Modes,
+		Pace:               c.Pace,
+		DefaultTolerations: c.Defaults.Tolerations,
+		ExcludeNamespaces:  c.Selectors.ExcludeNamespaces,
+		RoomUnknownOK:      c.Capacity.UnknownIsRoom,
+	}
+}

@@ -1,0 +1,51 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// What nobody can place is parked with its reason, and looked at again as soon as the
+// binding itself changes, however long its back-off.
+//
+// Rules: R4.6-18, R4.6-19, R4.6-23.
+func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
+	for reason, block := range map[failover.Reason]func(b *failover.Binding, on bool){
+		failover.ReasonSchedulingSuspended: func(b *failover.Binding, on bool) { b.SchedulingSuspended = on },
+		failover.ReasonForeignScheduler: func(b *failover.Binding, on bool) {
+			if b.SchedulerName = failover.DefaultSchedulerName; on {
+				b.SchedulerName = "another"
+			}
+		},
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Terms.Recheck = time.Hour
+			key := s.bind("app", []string{"m1"}, "m1", "m2")
+			s.world.Change(key, func(b *failover.Binding) { block(b, true) })
+			s.world.SetReady("m1", false)
+			looked := false
+			s.at(4*time.Minute, func() {
+				item, queued := s.queued("app")
+				require.True(t, queued)
+				require.Equal(t, []any{workflows.ItemBlocked, reason}, []any{item.State, item.Reason}, item.Message)
+				require.Empty(t, s.world.Log("evict"))
+				s.world.Change(key, func(b *failover.Binding) { block(b, false); b.Generation++ })
+				b := s.world.Peek(key)
+				require.NoError(t, s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
+					Bindings: []failover.BindingFact{{Key: key, UID: b.UID, ResourceVersion: b.ResourceVersion}},
+				}))
+				looked = true
+			})
+			s.at(6*time.Minute, func() { require.Len(t, s.world.Log("evict"), 1, "it does not wait for its back-off") })
+			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+			r := s.play()
+			require.True(t, looked)
+			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+		})
+	}
+}

@@ -1,0 +1,217 @@
+package workflows_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// continueOften makes every run of a failover and of a migration continue as new
+// after its n-th question about its own history. The environment has no switch for children.
+type continueOften struct {
+	interceptor.WorkerInterceptorBase
+	after int
+	runs  map[string]int
+}
+
+func (c *continueOften) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &continueInbound{WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}, c: c}
+}
+
+type continueInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	c *continueOften
+}
+
+func (i *continueInbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return i.Next.Init(&continueOutbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, c: i.c})
+}
+
+type continueOutbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	c     *continueOften
+	asked int
+}
+
+func (o *continueOutbound) GetInfo(ctx workflow.Context) *workflow.Info {
+	info := o.Next.GetInfo(ctx)
+	if kind := info.WorkflowType.Name; kind == "host" || kind == workflows.TypeFleetPacer {
+		return info
+	}
+	o.asked++
+	if o.asked == 1 {
+		o.c.runs[info.WorkflowType.Name]++
+	}
+	if o.asked >= o.c.after {
+		field := reflect.ValueOf(info).Elem().FieldByName("continueAsNewSuggested")
+		*(*bool)(unsafe.Pointer(field.UnsafeAddr())) = true
+	}
+	return info
+}
+
+// SignalExternalWorkflow keeps a signal for the run that is just being started, as
+// a server does: the environment falls over a run that does not listen yet.
+func (o *continueOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
+	sent, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			if f := o.trySignal(ctx, id, run, name, arg); f != nil {
+				settle.Set(nil, f.Get(ctx, nil))
+				return
+			}
+			_ = workflow.Sleep(ctx, time.Millisecond)
+		}
+	})
+	return sent
+}
+
+func (o *continueOutbound) trySignal(ctx workflow.Context, id, run, name string, arg any) (f workflow.Future) {
+	defer func() {
+		if p := recover(); p != nil && strings.Contains(fmt.Sprint(p), "nil pointer") {
+			f = nil
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	return o.Next.SignalExternalWorkflow(ctx, id, run, name, arg)
+}
+
+// scenarios are told with and without continuing as new.
+var scenarios = map[string]func(*story){
+	"evacuated, then recovered": func(s *story) {
+		for i := range 4 {
+			s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
+		}
+		s.bind("stays", []string{"m1"}, "m1")
+		s.world.SetReady("m1", false)
+		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+	"a blip": func(s *story) {
+		s.settings.Terms.ClusterPoll = 5 * time.Second
+		s.bind("app", []string{"m1"}, "m1", "m2")
+		s.world.SetReady("m1", false)
+		s.at(addAfter-5*time.Second, func() { s.world.SetReady("m1", true) })
+	},
+	"unplaced, then restored": func(s *story) {
+		unplaceable(s)
+		s.world.SetReady("m1", false)
+		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+	"a lost answer": func(s *story) {
+		s.bind("app", []string{"m1"}, "m1", "m2")
+		s.world.Lost = func(op, _ string) bool { return op == "evict" }
+		s.world.SetReady("m1", false)
+		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+	"paused and resumed": func(s *story) {
+		s.bind("app", []string{"m1"}, "m1", "m2")
+		s.world.SetReady("m1", false)
+		s.at(13*time.Second, func() { s.order(workflows.UpdatePause, "look first") })
+		s.at(307*time.Second, func() { s.order(workflows.UpdateResume, "looked") })
+		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+	"cancelled": func(s *story) {
+		s.bind("tolerates", []string{"m1"}, "m1")
+		unplaceable(s)
+		s.world.SetReady("m1", false)
+		// Beside the polls: the environment loses an update to a run that just closes.
+		s.at(187*time.Second, func() { s.order(workflows.UpdateCancel, "it was us") })
+		s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+	"failed again while settling": func(s *story) {
+		s.bind("app", []string{"m1"}, "m1", "m2")
+		s.world.HealthyAfter = 8 * time.Minute
+		s.world.SetReady("m1", false)
+		s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.at(5*time.Minute, func() { s.world.SetReady("m1", false) })
+		s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+	"the cluster deleted": func(s *story) {
+		unplaceable(s)
+		s.world.SetReady("m1", false)
+		s.at(3*time.Minute, func() { s.world.DeleteCluster("m1") })
+	},
+	"observed": func(s *story) {
+		s.settings.Terms.Mode = failover.ModeObserve
+		s.bind("app", []string{"m1"}, "m1", "m2")
+		s.world.SetReady("m1", false)
+		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+}
+
+// told is what must not depend on where a run was cut.
+type told struct {
+	Ended    failover.EpisodePhase
+	Outcomes []map[string]failover.Outcome
+	Writes   []string
+	Leftover []string
+}
+
+func tell(t *testing.T, tale func(*story), c *continueOften) told {
+	t.Helper()
+	s := newStory(t)
+	if c != nil {
+		options := patient
+		options.Interceptors = []interceptor.WorkerInterceptor{c}
+		s.env.SetWorkerOptions(options)
+	}
+	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
+		s.world.SetRunning(info.WorkflowExecution.ID, true)
+	})
+	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, err error) {
+		if err != nil {
+			var p *temporal.PanicError
+			if errors.As(err, &p) {
+				s.t.Log("child panicked", info.WorkflowType.Name, p.StackTrace())
+			}
+		}
+		s.world.SetRunning(info.WorkflowExecution.ID, false)
+	})
+	tale(s)
+	r := s.play()
+	out := told{Ended: r.Ended, Leftover: s.world.Leftovers()}
+	for _, round := range r.Rounds {
+		of := map[string]failover.Outcome{}
+		for _, x := range round.Results {
+			require.NotContains(t, of, x.Key.Name, "one outcome per binding and round")
+			of[x.Key.Name] = x.Outcome
+		}
+		out.Outcomes = append(out.Outcomes, of)
+	}
+	for _, w := range s.world.Log("") {
+		out.Writes = append(out.Writes, w.Op+" "+w.Cluster+" "+w.Binding+" "+w.Detail)
+	}
+	return out
+}
+
+// Rules: R4.4-14, R4.9-52.
+func TestContinuingAsNewAnywhereChangesNoOutcomeAndNoWrite(t *testing.T) {
+	for name, tale := range scenarios {
+		t.Run(name, func(t *testing.T) {
+			want := tell(t, tale, nil)
+			for _, after := range []int{2, 3, 5, 7, 11} {
+				t.Run(fmt.Sprint(after), func(t *testing.T) {
+					c := &continueOften{after: after, runs: map[string]int{}}
+					got := tell(t, tale, c)
+					require.Greater(t, c.runs[workflows.TypeClusterFailover], 1, "the failover must have continued at least once")
+					require.ElementsMatch(t, want.Writes, got.Writes)
+					require.Equal(t, want.Outcomes, got.Outcomes)
+					require.Equal(t, want.Ended, got.Ended)
+					require.Equal(t, want.Leftover, got.Leftover)
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package workflows_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Twenty thousand bindings, cut into runs again and again: they go in the one global
+// order, and when the cluster comes back each of them has exactly one outcome.
+// Rules: R4.4-1, R4.4-7, R4.4-14.
+func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
+	const n = 20_000
+	s := newStory(t)
+	s.env.SetTestTimeout(3 * time.Minute)
+	c := &continueOften{after: 40, runs: map[string]int{}}
+	options := patient
+	options.Interceptors = []interceptor.WorkerInterceptor{c}
+	s.env.SetWorkerOptions(options)
+	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
+		s.world.SetRunning(info.WorkflowExecution.ID, true)
+	})
+	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, _ error) {
+		s.world.SetRunning(info.WorkflowExecution.ID, false)
+	})
+	s.settings.Pace.EvictionRate = 5
+	s.settings.Terms.Detection = 5 * time.Second
+	want := make([]failover.Item, 0, n)
+	for i := range n {
+		key := s.bind(fmt.Sprintf("app-%05d", i*7919%n), []string{"m1"}, "m1", "m2", "m3")
+		priority := int32(i % 100) //nolint:gosec // below 100
+		s.world.Change(key, func(b *failover.Binding) { b.Priority = priority })
+		want = append(want, failover.Item{Key: key, Priority: priority})
+	}
+	slices.SortFunc(want, failover.Compare)
+	s.world.SetReady("m1", false)
+	recovers := false
+	for i := range 300 {
+		// Activities take the time of this machine: the story goes on when enough has moved.
+		s.at(time.Duration(70+2*i)*time.Second, func() {
+			if recovers || len(s.world.Log("evict")) < 30 {
+				return
+			}
+			recovers = true
+			s.world.SetReady("m1", true)
+		})
+	}
+	begun := time.Now()
+	r := s.play()
+	evictions := s.world.Log("evict")
+	t.Logf("%d evictions, %d runs, %s", len(evictions), c.runs[workflows.TypeClusterFailover], time.Since(begun).Round(time.Millisecond))
+	require.GreaterOrEqual(t, len(evictions), 30)
+	require.Greater(t, c.runs[workflows.TypeClusterFailover], 2)
+	for i, w := range evictions {
+		require.Equal(t, want[i].Key.String(), w.Binding, "the %d. of all", i)
+	}
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	last := r.Rounds[len(r.Rounds)-1]
+	require.Equal(t, map[string]int{"Migrated": len(evictions), "Abandoned": n - len(evictions)}, last.Counts)
+	require.Equal(t, n, len(last.Results)+last.Folded)
+	require.Empty(t, s.world.Leftovers())
+}

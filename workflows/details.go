@@ -1,0 +1,45 @@
+package workflows
+
+import (
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// page shows where this migration stands.
+func (m *migration) page() {
+	v := failover.MigrationView{
+		Binding: m.st.Ref.Key.String(), Resource: m.st.Resource, From: m.st.Ref.Cluster, To: m.st.To,
+		Phase: m.st.Phase, Mode: m.st.Ref.Mode, Round: m.st.Round, Why: m.st.Why,
+		Reason: m.st.Reason, Message: m.st.Message, Attention: m.st.Attention,
+		Now: workflow.Now(m.ctx), Began: m.st.Began, Entered: m.st.Entered, Written: m.st.Ref.Written,
+		HealthySince: m.st.HealthySince, MustHold: m.st.Terms.MinHealthy, Result: m.st.Result, Purge: m.st.Ref.Purge,
+	}
+	if m.st.Ref.Fence != nil {
+		v.Fence = m.st.Ref.Fence.String()
+	}
+	if m.ordered() {
+		v.Ordered = m.cause()
+	}
+	if m.st.OldWork != nil {
+		v.OldWork = m.st.OldWork.Namespace + "/" + m.st.OldWork.Name
+	}
+	workflow.SetCurrentDetails(m.ctx, failover.MigrationPage(v))
+}
+
+// page shows the fleet's pace and who waits for it.
+func (p *pacer) page() {
+	v := failover.PacerView{
+		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: said(p.st.Orders.Halted), RateBy: said(p.st.Orders.RateBy),
+		NextIssue: p.nextIssue(), Granted: p.st.Granted, Written: p.st.Written, Spent: p.st.Spent, Assessed: p.st.Assessed,
+	}
+	if c := p.st.Chunk; c != nil {
+		v.Chunk = &failover.ChunkLine{
+			Number: c.Number, Cluster: c.Cluster, Size: c.Size, Written: c.Written, Returned: c.Returned, Expires: c.Expires,
+		}
+	}
+	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
+		r := p.st.Requests[cluster]
+		v.Requests = append(v.Requests, failover.RequestLine{Cluster: cluster, Want: r.Want, Priority: r.Priority, Paused: r.Paused})
+	}
+	workflow.SetCurrentDetails(p.ctx, failover.PacerPage(v))
+}

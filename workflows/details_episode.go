@@ -1,0 +1,133 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// publish shows the newest state: the live page always, search attributes when
+// phase or reason changed.
+func (e *episode) publish() {
+	if e.st.Phase != e.shown || e.st.Reason != e.shownReason {
+		e.shown, e.shownReason = e.st.Phase, e.st.Reason
+		_ = workflow.UpsertTypedSearchAttributes(e.ctx, SearchPhase.ValueSet(string(e.st.Phase)), SearchReason.ValueSet(string(e.st.Reason)))
+	}
+	debt := workflow.GetMetricsHandler(e.ctx).WithTags(map[string]string{"cluster": e.cluster})
+	debt.Gauge("lifeboat_purge_debt").Update(float64(len(e.st.Debts) + e.st.DebtsBeyond))
+	workflow.SetCurrentDetails(e.ctx, failover.EpisodePage(e.view()))
+}
+
+// pageLines bounds the lines of each table before the page cuts them further.
+const pageLines = 50
+
+func (e *episode) view() failover.PageView {
+	v := failover.PageView{
+		Cluster: e.cluster, Phase: e.st.Phase, Mode: e.st.Terms.Mode, Round: e.st.Round, Reason: e.st.Reason,
+		Why: e.why(), Now: e.now(), Since: e.st.Since, Entered: e.st.Entered, Confirmed: e.st.Named,
+		Pace: e.st.Pace, Debt: e.st.Debts, PausedBy: said(e.st.Paused), StoppedBy: said(e.st.Stopped),
+		Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
+	}
+	if d := e.st.Cluster.Drain; d != nil {
+		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()
+	}
+	e.viewQueue(&v)
+	e.viewMoves(&v)
+	return v
+}
+
+func said(o *Order) string {
+	if o == nil {
+		return ""
+	}
+	return o.Who + ": " + o.Reason
+}
+
+// why says in words what the judgement rests on.
+func (e *episode) why() string {
+	var parts []string
+	if e.st.NeedsAttention != failover.ReasonNone {
+		parts = append(parts, "needs attention: "+string(e.st.NeedsAttention))
+	}
+	if e.st.Cluster.Ready != "" {
+		parts = append(parts, strings.TrimSpace("Ready="+e.st.Cluster.Ready+" "+e.st.Cluster.ReadyReason))
+	}
+	for _, t := range e.st.Cluster.Foreign {
+		parts = append(parts, fmt.Sprintf("taint %s:%s put by others", t.Key, t.Effect))
+	}
+	for _, t := range e.st.Cluster.Ours {
+		if t.Rule != "" {
+			parts = append(parts, fmt.Sprintf("taint %s:%s of rule %s", t.Key, t.Effect, t.Rule))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (e *episode) pageCounts() failover.PageCounts {
+	c := failover.PageCounts{Outcomes: map[failover.Outcome]int{}, Moving: len(e.st.Moves)}
+	for _, outcome := range workflow.DeterministicKeys(e.st.Counts) {
+		if n := e.st.Counts[outcome]; n > 0 {
+			c.Outcomes[failover.Outcome(outcome)] = n
+			c.Settled += n
+		}
+	}
+	for _, i := range e.st.Items {
+		switch i.State {
+		case ItemTolerating:
+			c.Tolerating++
+		case ItemDue, ItemReady:
+			c.Waiting++
+		case ItemBlocked:
+			c.Blocked++
+		case ItemIdle, ItemBehind, ItemFence, itemEnded:
+		}
+	}
+	c.Affected = c.Settled + c.Moving + c.Tolerating + c.Waiting + c.Blocked
+	return c
+}
+
+// viewQueue shows who comes next, who is blocked and why, and when it ends.
+func (e *episode) viewQueue(v *failover.PageView) {
+	next := slices.Concat(e.first(ItemReady, pageLines), e.first(ItemDue, pageLines), e.first(ItemTolerating, pageLines))
+	for _, at := range next[:min(len(next), pageLines)] {
+		i := &e.st.Items[at]
+		due, _ := e.dueAt(*i)
+		v.Next = append(v.Next, failover.NextLine{
+			Binding: i.Key.String(), Due: due, Priority: e.priorityOf(i), Reason: i.Reason, To: i.To,
+		})
+	}
+	for _, at := range e.first(ItemBlocked, pageLines) {
+		i := e.st.Items[at]
+		v.Blocked = append(v.Blocked, failover.BlockedLine{
+			Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, RetryAt: i.RetryAt,
+		})
+	}
+	dues := make([]time.Time, 0, len(e.st.Items))
+	e.tick()
+	for at := range e.st.Items {
+		switch i := &e.st.Items[at]; i.State {
+		case ItemReady, ItemDue, ItemTolerating:
+			due, _ := e.due(i)
+			dues = append(dues, due)
+		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, itemEnded:
+		}
+	}
+	if eta, ok := failover.ETA(e.now(), dues, 0, e.st.Pace); ok && len(dues) > 0 {
+		v.ETA = eta
+	}
+}
+
+func (e *episode) viewMoves(v *failover.PageView) {
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m := e.st.Moves[key]; len(v.Moving) < pageLines {
+			v.Moving = append(v.Moving, failover.MovingLine{
+				Binding: key, Phase: m.Phase, To: m.To, Reason: m.Reason, Message: m.Message,
+				NeedsAttention: m.NeedsAttention, Since: m.Since,
+			})
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// drain orders a drain of m1 as jane.
+func (s *story) drain(o workflows.DrainOrder) *answer {
+	a := &answer{}
+	o.Who, o.Reason = "jane", "new kernel"
+	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "drain", a, o))
+	return a
+}
+
+// tolerant lets a binding tolerate everything, for ever.
+func (s *story) tolerant(key failover.BindingKey) {
+	s.world.Change(key, func(b *failover.Binding) {
+		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	})
+}
+
+// Drain before unjoin, as kubectl does it for a node.
+//
+// Rules: R4.12-1, R4.12-2, R4.12-4, R4.12-8.
+func TestKarmada1995And1762ADrainMovesEverythingOffAHealthyCluster(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2", "m3")
+	s.bind("stays", []string{"m1"}, "m1")
+	s.keepOpen()
+	var drained *answer
+	s.at(time.Second, func() { drained = s.drain(workflows.DrainOrder{}) })
+	s.at(3*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Equal(t, "jane", c.Drain.Who)
+		require.Equal(t, "new kernel", c.Drain.Why)
+		require.Len(t, c.Added, 2, "our hard taint and our NoSchedule")
+		require.Len(t, s.world.Log("release"), 1)
+	})
+	s.at(4*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	r := s.play()
+
+	require.NoError(t, drained.err)
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// keepOpen has m1 look bad for a moment, so that its failover runs when the order comes.
+func (s *story) keepOpen() {
+	s.world.SetReady("m1", false)
+	s.at(2*time.Second, func() { s.world.SetReady("m1", true) })
+}
+
+// Rules: R4.12-3, R4.12-5.
+func TestADrainMovesWhatToleratesIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		order workflows.DrainOrder
+		moves int
+	}{
+		"no toleration is honoured":             {workflows.DrainOrder{}, 1},
+		"unless it was asked for":               {workflows.DrainOrder{HonourTolerations: true}, 0},
+		"nobody moves whom the selector leaves": {workflows.DrainOrder{Selector: "tier=front"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.tolerant(s.bind("app", []string{"m1"}, "m1", "m2"))
+			s.keepOpen()
+			s.at(time.Second, func() { s.drain(c.order) })
+			s.at(80*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
+			s.play()
+			require.Len(t, s.world.Log("evict"), c.moves)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}
+
+// Rules: R4.15-7.
+func TestADrainInObserveIsRefusedAndWritesNothing(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Mode = failover.ModeObserve
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	var a *answer
+	s.at(time.Second, func() { a = s.drain(workflows.DrainOrder{}) })
+	s.play()
+	require.ErrorContains(t, a.err, "observes")
+	require.Empty(t, s.world.Log(""))
+}
+
+// A cluster that fails while it is drained goes on under the failure's own rules,
+// also after the drain has ended.
+//
+// Rules: R4.12-8.
+func TestAFailureInMidDrainGoesOnAfterTheDrain(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	s.at(time.Minute, func() { s.world.SetReady("m1", false) })
+	s.at(3*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.at(4*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Nil(t, c.Drain)
+		require.True(t, failover.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
+		require.False(t, failover.OursAdded(c, corev1.Taint{Key: failover.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}))
+	})
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.12-6.
+func TestADrainKeepsToItsOwnRate(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 2
+	for _, name := range []string{"a", "b", "c", "d"} {
+		s.bind(name, []string{"m1"}, "m1", "m2", "m3")
+	}
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
+	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.play()
+	evictions := s.world.Log("evict")
+	require.Len(t, evictions, 4)
+	for i := 1; i < len(evictions); i++ {
+		require.GreaterOrEqual(t, evictions[i].At.Sub(evictions[i-1].At), 10*time.Second)
+	}
+}
+
+// What stands when a drain ends is treated as in a recovery: pending Abandoned,
+// unplaced Restored. A second order for something else is refused meanwhile.
+//
+// Rules: R4.12-8.
+func TestUndrainAbandonsWhatIsQueuedAndRestoresWhatIsUnplaced(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 0.02
+	unplaceable(s) // "app"
+	s.bind("later", []string{"m1"}, "m1", "m3")
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	var again *answer
+	s.at(20*time.Second, func() {
+		again = &answer{}
+		require.NoError(t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "another", again,
+			workflows.DrainOrder{Order: workflows.Order{Who: "ada", Reason: "mine"}, Rate: 1}))
+	})
+	s.at(30*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
+	r := s.play()
+	require.ErrorContains(t, again.err, "undrain it first")
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": "Restored", "later": "Abandoned"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// The order's home is the cluster: a run that was terminated forgets no drain.
+//
+// Rules: R4.12-1.
+func TestADrainOutlivesItsRun(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	s.at(time.Second, func() {
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+			c.Drain = &failover.Drain{Who: "jane", Why: "new kernel", Episode: "another"}
+		})
+	})
+	s.at(3*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.12-8.
+func TestACancelledDrainLeavesNoOrderBehind(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.001}) })
+	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "stop it all") })
+	r := s.play()
+	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.12-8.
+func TestAnOptOutEndsADrainAndItsRecord(t *testing.T) {
+	s := newStory(t)
+	s.bind("stays", []string{"m1"}, "m1")
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	s.at(time.Minute, func() {
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// bans are the tasks that keep the scheduler from putting bindings back on m1.
+func (s *story) bans(keys ...failover.BindingKey) []failover.Task {
+	var out []failover.Task
+	for _, key := range keys {
+		b := s.world.Peek(key)
+		if task, _ := b.TaskFor("m1"); task != nil && task.Bans() {
+			out = append(out, *task)
+		}
+	}
+	return out
+}
+
+// The scheduler does not mind our taints for a binding that tolerates them: it puts
+// it back as soon as our task has gone. It is moved once more, and then kept away.
+//
+// Rules: R4.2-8.
+func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.tolerant(key)
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	s.at(3*time.Minute, func() {
+		require.Len(t, s.world.Log("release"), 1)
+		s.world.Change(key, func(b *failover.Binding) { // as the scheduler would
+			b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}}
+			b.Generation++
+			b.Status.ObservedGeneration = b.Generation
+		})
+	})
+	s.at(8*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), 2, "the scheduler had put it back")
+		bans := s.bans(key)
+		require.Len(t, bans, 1)
+		require.Equal(t, failover.PurgeDirectly, bans[0].PurgeMode)
+		require.False(t, s.world.HasWork(key, "m1"), "its old copy has gone")
+		require.True(t, s.world.HasWork(key, "m2"))
+		s.order(workflows.UpdateUndrain, "done")
+	})
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+	require.Len(t, s.world.Log("evict"), 2)
+}
+
+// What the scheduler would surely put back does not come back first.
+//
+// Rules: R4.2-8.
+func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.tolerant(key)
+	s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	s.at(8*time.Minute, func() {
+		require.Len(t, s.bans(key), 1)
+		s.order(workflows.UpdateUndrain, "done")
+	})
+	s.play()
+	require.Len(t, s.world.Log("evict"), 1)
+	require.Empty(t, s.world.Leftovers())
+}

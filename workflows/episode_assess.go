@@ -1,0 +1,231 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// assess has the cluster judged when something was heard of it, a window ends, or
+// the safety poll is due, and moves the windows on.
+func (e *episode) assess() {
+	if !e.clusterDirty && e.now().Before(e.nextAssess) {
+		return
+	}
+	request := activities.AssessRequest{Cluster: e.cluster, UID: e.st.UID, Seen: e.st.Seen, Facts: e.st.Facts, Witness: e.witness()}
+	heard := len(e.st.Facts)
+	e.clusterDirty = false
+	e.nextAssess = e.now().Add(e.st.Terms.ClusterPoll)
+	var a activities.Assessment
+	ctx := doing(e.ctx, "look at "+e.cluster+" and its rules")
+	if err := workflow.ExecuteActivity(ctx, activities.NameAssessCluster, request).Get(ctx, &a); err != nil {
+		e.log.Error("could not judge the cluster", "error", err)
+		return
+	}
+	e.st.Facts = e.st.Facts[min(heard, len(e.st.Facts)):]
+	if a.Gone {
+		if e.st.GoneAt.IsZero() {
+			e.st.GoneAt = e.now()
+		}
+		return
+	}
+	e.take(a)
+}
+
+func (e *episode) take(a activities.Assessment) {
+	now := e.now()
+	e.st.UID, e.st.Seen = a.UID, a.Seen
+	for _, sight := range a.Sights {
+		e.st.Windows = e.st.Windows.Advance(sight, now)
+	}
+	e.st.Cluster = ClusterView{
+		Ready: a.Ready, ReadyReason: a.Why, Hard: a.Hard, Soft: a.Soft, Foreign: a.Foreign, Ours: a.Ours,
+		Standing: a.Standing, OptedOut: a.OptedOut, StopRecord: a.Stopped != nil, Drain: a.Drain,
+		SoftUnreadable: a.SoftUnreadable,
+	}
+	switch {
+	case a.Malformed != "" && e.st.NeedsAttention == failover.ReasonNone:
+		e.log.Warn("the cluster cannot be understood", "message", a.Malformed)
+		e.st.NeedsAttention = failover.ReasonMalformed
+	case a.Malformed == "" && e.st.NeedsAttention == failover.ReasonMalformed:
+		e.st.NeedsAttention = failover.ReasonNone
+	}
+	e.armWindows()
+}
+
+func (e *episode) tainted(r activities.TaintResult) {
+	c := &e.st.Cluster
+	c.Hard, c.Soft, c.Foreign, c.Ours, c.Standing = r.Hard, r.Soft, r.Foreign, r.Ours, r.Standing
+	e.clusterDirty = true
+}
+
+// bad tells whether anything speaks for a failure: a taint that others put and that
+// moves bindings, or a rule whose taint does.
+func (e *episode) bad() bool {
+	return len(e.st.Cluster.Foreign) > 0 || slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+		w := e.st.Windows[k]
+		return w.Matching && failover.Triggers(w.Taint.Effect) && e.counts(w)
+	})
+}
+
+// counts tells whether a rule that matches is this failure, and not one that is
+// only suspected. Once a failure is confirmed, another rule whose window still runs
+// holds up neither its recovery nor its untaint; it is looked at before the close.
+func (e *episode) counts(w failover.Window) bool {
+	switch e.st.Phase {
+	case failover.EpisodeEvacuating, failover.EpisodeEvacuated, failover.EpisodeRecovering:
+		return e.stands(w.Taint) || e.virtual(w.Taint) || e.ripens(w)
+	case failover.EpisodeSettling:
+		return w.Since.After(e.st.ClosedAt) || e.ripens(w)
+	case failover.EpisodeSuspected, failover.EpisodeConfirmed, failover.EpisodeStopped,
+		failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	}
+	return true
+}
+
+// suspected tells whether a rule whose taint moves bindings matches, however long.
+func (e *episode) suspected() bool {
+	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+		w := e.st.Windows[k]
+		return w.Matching && failover.Triggers(w.Taint.Effect)
+	})
+}
+
+// virtual tells whether a taint would stand if this were not observe.
+func (e *episode) virtual(t failover.RuleTaint) bool {
+	return slices.ContainsFunc(e.st.Virtual, func(v corev1.Taint) bool { return v.Key == t.Key && v.Effect == t.Effect })
+}
+
+// ripens tells whether a rule's taint is to be put now, and can be.
+func (e *episode) ripens(w failover.Window) bool {
+	if e.st.Cluster.SoftUnreadable && w.Taint.Effect == failover.EffectPreferNoExecute {
+		return false
+	}
+	return w.AddRipe(e.now())
+}
+
+func (e *episode) stands(t failover.RuleTaint) bool {
+	return slices.Contains(e.st.Cluster.Standing, t.Key+":"+string(t.Effect))
+}
+
+// ripe are the taints whose rule has matched for its whole window and that do not
+// stand yet.
+func (e *episode) ripe() []failover.RuleObservation {
+	var out []failover.RuleObservation
+	for _, k := range e.st.Windows.SortedKeys() {
+		w := e.st.Windows[k]
+		if e.ripens(w) && !e.stands(w.Taint) {
+			out = append(out, failover.RuleObservation{Rule: w.Rule, Taint: w.Taint, Match: w.Last})
+		}
+	}
+	return out
+}
+
+// ripeToMove tells whether the window of a taint that moves bindings has run out on
+// a match, standing or not.
+func (e *episode) ripeToMove() bool {
+	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+		w := e.st.Windows[k]
+		return failover.Triggers(w.Taint.Effect) && e.ripens(w)
+	})
+}
+
+// withered are taints of ours whose rule has mismatched for its removal window.
+func (e *episode) withered() []failover.AddedTaint {
+	var out []failover.AddedTaint
+	for _, t := range e.st.Cluster.Ours {
+		if t.Rule != "" && e.removable(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (e *episode) removable(t failover.AddedTaint) bool {
+	o := failover.RuleObservation{Rule: t.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}
+	w, known := e.st.Windows[o.Key()]
+	switch {
+	case known && e.takenAway(t):
+		// Of the taint nothing is left but our record. A rule that matches puts it back.
+		return !w.Matching && w.Last != failover.Undecided
+	case !known:
+		return e.st.Cluster.OptedOut || e.now().Sub(e.st.Entered) >= failover.DefaultRemoveOnMismatch
+	}
+	return w.RemoveRipe(e.now())
+}
+
+// takenAway tells whether somebody else removed a taint that is recorded as ours.
+// Where its list cannot be read, that is not known.
+func (e *episode) takenAway(t failover.AddedTaint) bool {
+	unread := e.st.Cluster.SoftUnreadable && t.Effect == failover.EffectPreferNoExecute
+	return !unread && !e.stands(failover.RuleTaint{Key: t.Key, Effect: t.Effect})
+}
+
+// wellForLong tells whether every taint of ours that moves bindings could go now. Without one (a
+// human removed the last) recovery is confirmed at once.
+func (e *episode) wellForLong() bool {
+	if !e.enforcing() {
+		return e.virtualWellForLong()
+	}
+	for _, t := range e.st.Cluster.Ours {
+		if failover.Triggers(t.Effect) && !e.removable(t) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *episode) virtualWellForLong() bool {
+	for _, k := range e.st.Windows.SortedKeys() {
+		w := e.st.Windows[k]
+		if e.virtual(w.Taint) && !w.RemoveRipe(e.now()) {
+			return false
+		}
+	}
+	return true
+}
+
+// armWindows keeps one timer per (rule, taint) whose window runs towards something.
+func (e *episode) armWindows() {
+	wanted := map[string]bool{}
+	for _, k := range e.st.Windows.SortedKeys() {
+		w := e.st.Windows[k]
+		mine := slices.ContainsFunc(e.st.Cluster.Ours, func(t failover.AddedTaint) bool { return t.Key == w.Taint.Key && t.Effect == w.Taint.Effect })
+		name := string(k)
+		switch {
+		case w.Matching && !e.stands(w.Taint):
+			wanted[name] = true
+			e.arm(name, w.Deadline(), fmt.Sprintf("rule %s: taint %s with %s:%s if its conditions still match after %s",
+				w.Rule, e.cluster, w.Taint.Key, w.Taint.Effect, w.Taint.AddOnMatch))
+		case !w.Matching && !w.Idle && (mine || len(e.st.Virtual) > 0):
+			wanted[name] = true
+			e.arm(name, w.Deadline(), fmt.Sprintf("rule %s: %s counts as recovered if it stays well for %s",
+				w.Rule, e.cluster, w.Taint.RemoveOnMismatch))
+		}
+	}
+	for _, name := range workflow.DeterministicKeys(e.timers) {
+		if !wanted[name] {
+			e.timers[name].cancel()
+			delete(e.timers, name)
+		}
+	}
+}
+
+func (e *episode) arm(name string, at time.Time, summary string) {
+	old, is := e.timers[name]
+	if is && old.at.Equal(at) {
+		return
+	}
+	if is {
+		old.cancel()
+		delete(e.timers, name)
+	}
+	if at.After(e.now()) {
+		e.timers[name] = startTimer(e.ctx, at, summary, func() { e.clusterDirty, e.dirty = true, true })
+	}
+}

@@ -1,0 +1,143 @@
+package workflows
+
+import (
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// bindingVerb is a human's order about one binding, by the update's name.
+type bindingVerb struct {
+	verb string
+	BindingOrder
+}
+
+// serveBindingOrders registers what humans may order about single bindings.
+func (e *episode) serveBindingOrders(ctx workflow.Context) error {
+	for _, u := range []struct{ name, description string }{
+		{UpdateSkip, "Leave one binding alone in this round, before anything of it is written"},
+		{UpdatePutBack, "Restore the former clusters of one binding in one write, as long as its old copy is held"},
+		{UpdateRelease, "Drop the hold of one binding now, proven healthy or not"},
+	} {
+		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o BindingOrder) (string, error) {
+			return e.orderOne(u.name, o), nil
+		}, workflow.UpdateHandlerOptions{
+			Validator:   func(o BindingOrder) error { return e.refuseOne(u.name, o) },
+			Description: u.description,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseOne says why an order about a binding makes no sense as things stand.
+func (e *episode) refuseOne(verb string, o BindingOrder) error {
+	if o.Binding.Name == "" {
+		return refused(`field "binding": missing; say which, e.g. "binding": {"namespace": "shop", "name": "cart-deployment"}`)
+	}
+	if e.st.Episode != "" && !e.enforcing() && verb != UpdateSkip {
+		return refused("this failover observes: it has written nothing that could be taken back")
+	}
+	if why := e.senseless(verb, o.Binding); why != "" {
+		return refused(why)
+	}
+	return refuseOrder(o.Order)
+}
+
+// senseless says why an order about a binding comes too early or too late, empty
+// when it does not.
+func (e *episode) senseless(verb string, key failover.BindingKey) string {
+	move, moving := e.st.Moves[key.String()]
+	queued := e.queuedAt(key) >= 0
+	early := verb == UpdateSkip || verb == UpdateCancel
+	switch {
+	case !moving && !queued && early:
+		return "it neither waits nor moves: nothing to " + verb
+	case !moving && queued && !early:
+		return "it still waits and nothing of ours stands; skip or cancel it instead"
+	case !moving || queued:
+		return ""
+	case move.Phase == failover.MigrationPurging, move.Phase == failover.MigrationDone:
+		return "released already: what was released does not come back"
+	case verb == UpdateSkip:
+		return "its move has begun; cancel it instead"
+	}
+	return ""
+}
+
+func (e *episode) queuedAt(key failover.BindingKey) int {
+	return slices.IndexFunc(e.st.Items, func(i Item) bool { return i.Key == key })
+}
+
+// orderOne keeps an order for the main loop.
+func (e *episode) orderOne(verb string, o BindingOrder) string {
+	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb, o})
+	e.dirty = true
+	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"
+}
+
+// obeyOne carries an order about one binding out: on its child, on the queue, or on
+// a task that an ended migration left behind.
+func (e *episode) obeyOne(v bindingVerb) {
+	key := v.Binding.String()
+	if move, moving := e.st.Moves[key]; moving {
+		e.signalMove(move, SignalMigrationOrder, MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb})
+		if _, still := e.st.Moves[key]; still {
+			return
+		}
+	}
+	switch v.verb {
+	case UpdateSkip, UpdateCancel:
+		e.callOff(v)
+	case UpdatePutBack, UpdateRelease:
+		e.takeNamed(v)
+	}
+}
+
+// callOff takes a binding out of the queue for the rest of the round.
+func (e *episode) callOff(v bindingVerb) {
+	at := e.queuedAt(v.Binding)
+	if at < 0 {
+		e.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
+		return
+	}
+	i := e.st.Items[at]
+	e.st.Items = slices.Delete(e.st.Items, at, at+1)
+	r := failover.Result{
+		Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now(),
+		Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonCancelled, Cause: "cancelled by " + v.Who + ": " + v.Reason,
+	}
+	if v.verb == UpdateSkip {
+		r.Outcome, r.Reason, r.Cause = failover.OutcomeSkipped, failover.ReasonSkipOrdered, "skipped by "+v.Who+": "+v.Reason
+	}
+	e.record(r)
+	e.dirty = true
+}
+
+// takeNamed starts a child for a task that was kept, or left to a human. A human
+// named it, so it is not off limits to that child, and to no other.
+func (e *episode) takeNamed(v bindingVerb) {
+	if e.st.UID == "" {
+		e.orders.bindings = append(e.orders.bindings, v) // the cluster has not been judged yet
+		return
+	}
+	if !e.enforcing() {
+		e.log.Warn("an order is not carried out", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who, "mode", e.st.Terms.Mode)
+		return
+	}
+	st := MigrationState{Adopt: true}
+	st.Ref.Named = true
+	if v.verb == UpdatePutBack {
+		st.PutBack = &v.Order
+	} else {
+		st.Drop = &v.Order
+	}
+	e.start(Item{Key: v.Binding, Policy: -1}, st, func() {})
+	if move, moving := e.st.Moves[v.Binding.String()]; moving && !move.Named {
+		// It ran already, unknown to this run.
+		e.signalMove(move, SignalMigrationOrder, MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb})
+	}
+}

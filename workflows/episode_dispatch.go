@@ -1,0 +1,380 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// dispatch gives every lease in hand to the most urgent ready binding. Leases that
+// nobody may use now go back at once.
+func (e *episode) dispatch() {
+	if !e.enforcing() {
+		e.simulate()
+		return
+	}
+	for len(e.st.Grants) > 0 && e.mayDispatch() {
+		ready := e.first(ItemReady, 1)
+		if len(ready) == 0 {
+			break
+		}
+		item := e.st.Items[ready[0]]
+		lease := e.st.Grants[0]
+		lease.Size = 1
+		if e.st.Grants[0].Size--; e.st.Grants[0].Size <= 0 {
+			e.st.Grants = e.st.Grants[1:]
+		}
+		e.st.Items = slices.Delete(e.st.Items, ready[0], ready[0]+1)
+		e.startMove(item, lease)
+	}
+	e.returnGrants()
+	reason := e.readyReason()
+	for at := range e.st.Items {
+		if i := &e.st.Items[at]; i.State == ItemReady {
+			i.Reason = reason
+		}
+	}
+}
+
+// readyReason is what those wait for that passed the pre-check. Too many waiting
+// for health needs a human's eyes: nothing moves until some of them end.
+func (e *episode) readyReason() failover.Reason {
+	inFlight, waiting := e.windows()
+	full := waiting >= e.st.Terms.Waiting
+	switch {
+	case full:
+		e.st.NeedsAttention = failover.ReasonWaitingFull
+	case e.st.NeedsAttention == failover.ReasonWaitingFull:
+		e.st.NeedsAttention = failover.ReasonNone
+	}
+	switch {
+	case e.st.Paused != nil:
+		return failover.ReasonPaused
+	case full:
+		return failover.ReasonWaitingFull
+	case inFlight >= e.st.Terms.InFlight:
+		return failover.ReasonWindowFull
+	case e.st.Pace.Tier == failover.TierHalted:
+		return failover.ReasonHalted
+	default:
+		return failover.ReasonAwaitingGrant
+	}
+}
+
+// mayDispatch: nobody paused, and the windows have room. An order about one binding
+// that came since this turn began is obeyed first: a skip that was accepted must not
+// find its binding on the way.
+func (e *episode) mayDispatch() bool {
+	if len(e.orders.bindings) > 0 {
+		return false
+	}
+	inFlight, waiting := e.windows()
+	return e.st.Paused == nil && inFlight < e.st.Terms.InFlight && waiting < e.st.Terms.Waiting && e.drainMay()
+}
+
+// windows count the children from Checking to Placing, and those that wait.
+func (e *episode) windows() (inFlight, waiting int) {
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m := e.st.Moves[key]; m.Placed || m.Phase == failover.MigrationAwaitingFence {
+			waiting++
+		} else {
+			inFlight++
+		}
+	}
+	return inFlight, waiting
+}
+
+// returnGrants gives unused leases back, so that nobody waits for their expiry.
+func (e *episode) returnGrants() {
+	unused := e.st.Grants
+	e.st.Grants = nil // one that comes while these go back is not among them
+	for _, g := range unused {
+		if g.Size > 0 {
+			e.returnLease(g.Number, g.Size)
+		}
+	}
+}
+
+func (e *episode) returnLease(number int64, size int) {
+	r := LeaseReport{Number: number, Returned: size}
+	if err := workflow.SignalExternalWorkflow(e.ctx, FleetPacerID(e.instance), "", SignalLeaseReport, r).Get(e.ctx, nil); err != nil {
+		e.log.Warn("could not return a lease: it counts as spent", "lease", number, "error", err)
+	}
+}
+
+// startMove starts the child that evicts under one lease.
+func (e *episode) startMove(i Item, lease Grant) {
+	due, why := e.dueAt(i)
+	e.start(i, MigrationState{DueAt: due, Why: why, Lease: lease, To: i.To, HasDependents: i.Deps, Returned: i.Returned}, func() { e.returnLease(lease.Number, 1) })
+}
+
+// adoptMove starts a child that takes over a hold task without a running owner.
+func (e *episode) adoptMove(o activities.Orphan) {
+	e.start(Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}, MigrationState{Adopt: true}, func() {})
+}
+
+// start starts a child that outlives this run. A child that runs already is
+// adopted; the lease meant for it goes back.
+func (e *episode) start(i Item, st MigrationState, unused func()) {
+	id := BindingMigrationID(e.instance, e.cluster, i.Key)
+	st.Ref = activities.MoveRef{
+		Cluster: e.cluster, ClusterUID: e.st.UID, Key: i.Key, UID: i.UID, Mode: e.st.Terms.Mode, Purge: i.Purge,
+		Fence: e.fenceOf(i), Named: st.Ref.Named,
+	}
+	st.Parent = ClusterFailoverID(e.instance, e.cluster)
+	st.Episode, st.Round, st.Terms, st.Resource = e.st.Episode, e.st.Round, e.st.Terms, i.Resource
+	if i.Policy >= 0 && i.Policy < len(e.st.Policy) {
+		st.Policy = e.st.Policy[i.Policy]
+	}
+	ctx := workflow.WithChildOptions(e.ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:         cut(moveSummary(i, e.cluster, st)),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			SearchCluster.ValueSet(e.cluster), SearchBinding.ValueSet(i.Key.String()), SearchMode.ValueSet(string(e.st.Terms.Mode)),
+		),
+		Memo: map[string]any{"lifeboatEpisode": e.st.Episode, "lifeboatResource": i.Resource},
+	})
+	child := workflow.ExecuteChildWorkflow(ctx, TypeBindingMigration, BindingMigrationParams{Instance: e.instance, State: st})
+	move := Move{
+		Key: i.Key, UID: i.UID, Resource: i.Resource, Round: e.st.Round, Policy: i.Policy, Tries: i.Tries, Purge: i.Purge, Fence: i.Fence,
+		Phase: failover.MigrationChecking, Since: e.now(), Heard: e.now(),
+	}
+	if st.AwaitFence {
+		move.Phase = failover.MigrationAwaitingFence
+	}
+	err := child.GetChildWorkflowExecution().Get(e.ctx, nil)
+	switch {
+	case err == nil:
+		move.Named = st.Ref.Named
+		e.own(move)
+	case alreadyRuns(err):
+		unused()
+		move.Again = !st.Adopt
+		e.ownRunning(move)
+	default:
+		unused()
+		e.log.Error("could not start a migration", "binding", i.Key.String(), "error", err)
+		if st.Adopt {
+			e.adoptDirty = true // its task stands, and nobody works on it
+			e.backOff()
+		} else {
+			e.block(&i, failover.ReasonUnreachable, err.Error())
+			e.st.Items = append(e.st.Items, i)
+		}
+	}
+}
+
+// alreadyRuns tells that a child of that id runs. The SDK's test environment says so
+// in the server's words, not in its own.
+func alreadyRuns(err error) bool {
+	var running *temporal.ChildWorkflowExecutionAlreadyStartedError
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	return errors.As(err, &running) || errors.As(err, &started)
+}
+
+// own counts a child as ours. One that comes after the recovery reached its
+// siblings is told now: the same row of the table applies.
+func (e *episode) own(m Move) {
+	key := m.Key.String()
+	e.st.Moves[key] = m
+	// Its outcome is the child's to tell, not the queue's.
+	e.st.Items = slices.DeleteFunc(e.st.Items, func(i Item) bool { return i.Key == m.Key && i.UID == m.UID })
+	if e.closing() {
+		e.signalMove(m, SignalRecover, Recover{Round: e.st.Round, Cancelled: e.st.Stopped, PutBack: e.st.StopPutBack})
+	}
+}
+
+// ownRunning takes over a child that another run started.
+func (e *episode) ownRunning(m Move) {
+	e.st.Moves[m.Key.String()] = m
+	e.signalMove(m, SignalMigrationAdopted, MigrationAdopted{Episode: e.st.Episode, Round: e.st.Round})
+	if _, still := e.st.Moves[m.Key.String()]; still {
+		e.own(m)
+	}
+}
+
+func (e *episode) closing() bool { return !e.st.ClosedAt.IsZero() }
+
+func moveSummary(i Item, cluster string, st MigrationState) string {
+	switch {
+	case st.Adopt:
+		return fmt.Sprintf("take over the hold of %s on %s", i.Resource, cluster)
+	case st.AwaitFence:
+		return fmt.Sprintf("%s may only move once its copy on %s is proven dead", i.Resource, cluster)
+	}
+	return fmt.Sprintf("move %s off %s to %s", i.Resource, cluster, strings.Join(i.To, " or "))
+}
+
+// signalMove tells a child; one that is not running any more is dropped, and its
+// binding looked at again.
+func (e *episode) signalMove(m Move, name string, message any) {
+	id := BindingMigrationID(e.instance, e.cluster, m.Key)
+	if err := workflow.SignalExternalWorkflow(e.ctx, id, "", name, message).Get(e.ctx, nil); err != nil {
+		e.log.Warn("a migration is not running any more", "binding", m.Key.String(), "error", err)
+		if _, still := e.st.Moves[m.Key.String()]; still {
+			delete(e.st.Moves, m.Key.String())
+			e.adoptDirty, e.listDirty, e.dirty = true, true, true
+			e.vanished(m)
+		}
+	}
+}
+
+// vanished gives a binding its outcome when its child was ended from outside while
+// the queue is closed: nobody lists it again. One that still holds is adopted, and
+// its own outcome takes the place of this.
+func (e *episode) vanished(m Move) {
+	if e.closing() {
+		e.recordIn(m.Round, failover.Result{
+			Key: m.Key, UID: m.UID, Resource: m.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonUnverified,
+			Message: "its migration was ended from outside", At: e.now(),
+		})
+	}
+}
+
+// silence is for how long a child may say nothing before it is asked for a sign of life.
+const silence = 3 * time.Minute
+
+// pokeSilent finds children that were terminated: their report will never come.
+func (e *episode) pokeSilent() {
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		m, still := e.st.Moves[key] // one may have reported while another was asked
+		if !still || e.now().Sub(m.Heard) < silence {
+			continue
+		}
+		m.Heard = e.now()
+		e.st.Moves[key] = m
+		e.signalMove(m, SignalMigrationAdopted, MigrationAdopted{Episode: e.st.Episode, Round: m.Round})
+	}
+}
+
+// adoptOrphans takes over hold tasks of ours for this cluster whose owner does not run.
+func (e *episode) adoptOrphans() {
+	if !e.adoptDirty || e.st.UID == "" {
+		return
+	}
+	e.adoptDirty = false
+	var dead []activities.Orphan
+	for page := (activities.Page{}); ; {
+		var p activities.OrphanPage
+		ctx := doing(e.ctx, "look for hold tasks of ours on "+e.cluster+" that nobody owns")
+		request := activities.OrphanRequest{Cluster: e.cluster, Page: page}
+		if err := workflow.ExecuteActivity(ctx, activities.NameFindOrphans, request).Get(ctx, &p); err != nil {
+			e.log.Error("could not look for orphans", "error", err)
+			return
+		}
+		for _, o := range p.Orphans {
+			e.adopt(o, true)
+		}
+		for _, o := range p.Running {
+			e.adopt(o, false)
+		}
+		dead = append(dead, p.Holders...)
+		e.st.Bans = e.st.Bans || p.Banned
+		if p.Next == nil {
+			e.dropHolders(dead)
+			return
+		}
+		page = *p.Next
+	}
+}
+
+// adopt takes one task over. In observe it only reports.
+func (e *episode) adopt(o activities.Orphan, orphan bool) {
+	_, known := e.st.Moves[o.Key.String()]
+	switch {
+	case !e.enforcing():
+		e.log.Warn("found a hold task of ours", "binding", o.Key.String(), "owner", o.Owner, "orphan", orphan)
+	case known && !orphan:
+	case orphan:
+		delete(e.st.Moves, o.Key.String())
+		e.adoptMove(o)
+	case o.Owner == BindingMigrationID(e.instance, e.cluster, o.Key):
+		move := Move{Key: o.Key, UID: o.UID, Resource: o.Resource, Round: e.st.Round, Policy: -1, Phase: failover.MigrationPlacing, Since: e.now(), Heard: e.now()}
+		e.ownRunning(move)
+	}
+}
+
+// ask tells the pacer what this cluster wants now: on change, and again at an
+// interval until it is answered.
+func (e *episode) ask() {
+	if !e.enforcing() {
+		return
+	}
+	want := e.want()
+	same := want == e.st.Asked
+	waiting := want.Want > 0 || want.Open
+	if same && (!waiting || e.now().Sub(e.st.AskedAt) < e.st.Terms.AskAgain) {
+		return
+	}
+	if !want.Open && e.st.Asked.Cluster == "" {
+		return // it never heard of us
+	}
+	err := workflow.SignalExternalWorkflow(e.ctx, FleetPacerID(e.instance), "", SignalGrantRequest, want).Get(e.ctx, nil)
+	if err != nil {
+		e.log.Warn("could not reach the pacer: nothing is evicted until it answers", "error", err)
+		e.st.NeedsAttention = failover.ReasonFleetUnknown
+	} else if e.st.NeedsAttention == failover.ReasonFleetUnknown {
+		e.st.NeedsAttention = ""
+	}
+	e.st.Asked, e.st.AskedAt = want, e.now()
+}
+
+func (e *episode) want() GrantRequest {
+	r := GrantRequest{
+		Cluster: e.cluster, Episode: e.st.Episode, Open: !e.st.Phase.Terminal(), Paused: e.st.Paused != nil, Every: e.st.Terms.AskAgain,
+	}
+	evacuating := e.st.Phase == failover.EpisodeEvacuating || e.st.Phase == failover.EpisodeEvacuated
+	if !evacuating || e.st.Paused != nil {
+		return r
+	}
+	ready := e.first(ItemReady, 1)
+	inFlight, waiting := e.windows()
+	r.Want = e.drainWant(max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-waiting)))
+	if r.Want > 0 {
+		r.Priority = e.st.Policy[e.st.Items[ready[0]].Policy].Priority
+	}
+	return r
+}
+
+// nextWake is when to wake up without being told, and what for.
+func (e *episode) nextWake() (time.Time, string) {
+	now := e.now()
+	at, why := e.nextAssess, "safety look at "+e.cluster
+	sooner := func(t time.Time, what string) {
+		if !t.IsZero() && t.Before(at) {
+			at, why = t, what
+		}
+	}
+	switch e.st.Phase {
+	case failover.EpisodeEvacuating, failover.EpisodeEvacuated:
+		if e.st.GoneAt.IsZero() {
+			e.nextInQueue(sooner)
+		}
+	case failover.EpisodeSettling, failover.EpisodeStopped:
+		if e.st.Settled.IsZero() {
+			sooner(e.st.ClosedAt.Add(e.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
+		} else if len(e.st.Debts) > 0 {
+			sooner(now.Add(debtPoll), "look whether purge debt is paid")
+		}
+	case failover.EpisodeSuspected, failover.EpisodeConfirmed, failover.EpisodeRecovering,
+		failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	}
+	if e.enforcing() {
+		sooner(e.st.AskedAt.Add(e.st.Terms.AskAgain), "tell the pacer again what is wanted")
+	}
+	if at.Before(e.notBefore) {
+		at = e.notBefore
+	}
+	return at, why
+}

@@ -1,0 +1,241 @@
+package workflows
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// drainAsk is an order to drain, or to end a drain, until the main loop answers it:
+// only that has read the cluster and knows the mode.
+type drainAsk struct {
+	drain  *failover.Drain // nil ends one
+	by     Order
+	answer string
+	err    error
+	done   bool
+}
+
+func (a *drainAsk) end(answer string, err error) { a.answer, a.err, a.done = answer, err, true }
+
+// ErrorClosing is the type of the error that an order gets whose failover ends at
+// that moment: asked again, it finds another run.
+const ErrorClosing = "Closing"
+
+// MemoDrain is the memo field that says who drains the cluster, and why.
+const MemoDrain = "lifeboatDrain"
+
+func (e *episode) serveDrains(ctx workflow.Context) error {
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateDrain, func(ctx workflow.Context, o DrainOrder) (string, error) {
+		return e.askDrain(ctx, &drainAsk{by: o.Order, drain: &failover.Drain{
+			Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
+		}})
+	}, workflow.UpdateHandlerOptions{
+		Validator:   func(o DrainOrder) error { return refuseOrder(o.Order) },
+		Description: "Empty this cluster: taint it and move every binding off it, the old copies held until the new ones are healthy",
+	})
+	if err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateUndrain, func(ctx workflow.Context, o Order) (string, error) {
+		return e.askDrain(ctx, &drainAsk{by: o})
+	}, workflow.UpdateHandlerOptions{
+		Validator:   func(o Order) error { return refuseOrder(o) },
+		Description: "End the drain: what has not moved stays, what is unplaced is put back, what moved stays moved, our taints go",
+	})
+}
+
+// askDrain hands an order to the main loop and waits for its answer.
+func (e *episode) askDrain(ctx workflow.Context, ask *drainAsk) (string, error) {
+	e.drains, e.dirty = append(e.drains, ask), true
+	live, _ := workflow.NewDisconnectedContext(ctx)
+	if err := workflow.Await(live, func() bool { return ask.done }); err != nil {
+		return "", err
+	}
+	return ask.answer, ask.err
+}
+
+// obeyDrains carries out orders to drain, and to end a drain, in their order. They
+// wait for the first judgement of the cluster and, as every first write does, for
+// the pacer's first word.
+func (e *episode) obeyDrains() {
+	for len(e.drains) > 0 && (e.st.UID != "" || !e.st.GoneAt.IsZero()) {
+		if e.enforcing() && e.st.Pace.Tier == "" && e.st.GoneAt.IsZero() {
+			return
+		}
+		ask := e.drains[0]
+		e.drains, e.dirty = e.drains[1:], true
+		if ask.drain != nil {
+			ask.end(e.obeyDrain(ask))
+		} else {
+			ask.end(e.obeyUndrain(ask.by))
+		}
+		if ask.err == nil {
+			e.clusterDirty = true
+			e.assess() // before anything is done under the taints of a moment ago
+		}
+	}
+}
+
+// refuseDrains answers those who come too late.
+func (e *episode) refuseDrains() {
+	for _, ask := range e.drains {
+		ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", ErrorClosing))
+	}
+	e.drains = nil
+}
+
+func (e *episode) obeyDrain(ask *drainAsk) (string, error) {
+	switch {
+	case !e.st.GoneAt.IsZero():
+		return "", refused("the cluster is gone")
+	case !e.enforcing():
+		return "", refused("this failover observes and writes nothing; a drain needs mode: enforce")
+	case e.st.Phase == failover.EpisodeStopped:
+		return "", refused("its failover was stopped by " + e.st.Stopped.Who + "; resume it first")
+	}
+	ask.drain.Episode = e.st.Episode
+	r, ok := e.writeTaints("record that "+ask.by.Who+" drains "+e.cluster, activities.TaintRequest{Drain: ask.drain})
+	switch {
+	case !ok:
+		return "", temporal.NewApplicationError("the order could not be written to the cluster; nothing moves", "NotWritten")
+	case r.Refused != "":
+		return "", refused(string(r.Refused) + ": " + r.Message)
+	}
+	e.st.Cluster.Drain, e.st.NextDrain = ask.drain, time.Time{}
+	e.listDirty = true
+	_ = workflow.UpsertMemo(e.ctx, map[string]any{MemoDrain: ask.by.Who + ": " + ask.by.Reason})
+	return "draining: every binding moves off it at the fleet's pace, its old copy held until the new one is healthy", nil
+}
+
+func (e *episode) obeyUndrain(by Order) (string, error) {
+	switch {
+	case e.st.Cluster.Drain == nil || !e.st.GoneAt.IsZero():
+		return "", refused("it is not being drained")
+	case e.st.Cluster.Drain.Deletion:
+		return "", refused("it is drained because it is being deleted, by configuration drain.onDeletion")
+	}
+	r, ok := e.writeTaints(by.Who+" ends the drain of "+e.cluster, activities.TaintRequest{
+		ClearDrain: true, EndedBy: by.Who + ": " + by.Reason,
+	})
+	switch {
+	case !ok:
+		return "", temporal.NewApplicationError("the end of the drain could not be written to the cluster", "NotWritten")
+	case r.Refused != "":
+		return "", refused(string(r.Refused) + ": " + r.Message)
+	}
+	e.st.Cluster.Drain = nil
+	_ = workflow.UpsertMemo(e.ctx, map[string]any{MemoDrain: "ended by " + by.Who + ": " + by.Reason})
+	return "undrained: what has not moved stays, what is unplaced is put back, what moved stays moved", nil
+}
+
+// failing tells whether the cluster fails by itself: a drain aside, something speaks
+// for a failure.
+func (e *episode) failing() bool {
+	if len(e.st.Cluster.Foreign) > 0 {
+		return true
+	}
+	for _, k := range e.st.Windows.SortedKeys() {
+		if w := e.st.Windows[k]; w.Rule != failover.DrainRule && failover.Triggers(w.Taint.Effect) && e.ripens(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// whyBad is what the failure rests on.
+func (e *episode) whyBad() failover.Reason {
+	if e.st.Cluster.Drain != nil && !e.failing() {
+		return failover.ReasonDrained
+	}
+	return failover.ReasonConditionsMatch
+}
+
+// drainRecorded tells whether an order of ours stands on the cluster.
+func (e *episode) drainRecorded() bool {
+	return e.st.Cluster.Drain != nil && !e.st.Cluster.Drain.Deletion
+}
+
+// drainRate is the rate that a drain keeps to by itself, 0 for none. Where the
+// cluster fails as well there is no time for that.
+func (e *episode) drainRate() float64 {
+	if e.st.Cluster.Drain == nil || e.failing() {
+		return 0
+	}
+	return e.st.Cluster.Drain.Rate
+}
+
+// drainMay tells whether a drain's own rate lets a move begin: none is on its way to
+// its write, and the last write is long enough ago.
+func (e *episode) drainMay() bool {
+	if e.drainRate() == 0 {
+		return true
+	}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if unwritten(e.st.Moves[key].Phase) {
+			return false
+		}
+	}
+	return !e.now().Before(e.st.NextDrain)
+}
+
+// drainWant is how many leases to ask for: never one that could not be used now.
+func (e *episode) drainWant(want int) int {
+	switch {
+	case e.drainRate() == 0:
+		return want
+	case !e.drainMay():
+		return 0
+	default:
+		return min(want, 1)
+	}
+}
+
+// drainWrote counts an eviction against a drain's own rate, from its acknowledgement.
+func (e *episode) drainWrote(m Move, r MigrationReport) {
+	wrote := !unwritten(r.Phase) && r.Result == nil || r.Result != nil && r.Result.Wrote
+	if rate := e.drainRate(); rate > 0 && wrote && unwritten(m.Phase) {
+		e.st.NextDrain = e.now().Add(time.Duration(float64(time.Second) / rate))
+	}
+}
+
+// unwritten tells the phases in which an eviction may still be sent.
+func unwritten(p failover.MigrationPhase) bool {
+	return p == failover.MigrationChecking || p == failover.MigrationEvicting
+}
+
+// selectAnew follows a drain's selector, which is no part of the frozen policy: a
+// drain may begin when the round has long been under way.
+func (e *episode) selectAnew(i *Item, notDrained bool, policies map[string]int) {
+	if i.Policy < 0 || i.Policy >= len(e.st.Policy) || e.st.Policy[i.Policy].NotDrained == notDrained {
+		return
+	}
+	p := e.st.Policy[i.Policy]
+	p.NotDrained = notDrained
+	i.Policy = e.freezePolicy(p, policies)
+}
+
+// liftBans frees every binding that a drain, now ended, keeps off this cluster; false
+// means that it could not be done for now.
+func (e *episode) liftBans() bool {
+	for page := (activities.Page{}); e.st.Bans; {
+		var r activities.BansResult
+		ctx := doing(e.ctx, "let the scheduler use "+e.cluster+" again where the drain had banned it")
+		request := activities.BansRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Page: page}
+		if err := workflow.ExecuteActivity(ctx, activities.NameLiftBans, request).Get(ctx, &r); err != nil || r.Refused {
+			e.log.Warn("could not lift the bans of a drain", "refused", r.Refused, "error", err)
+			e.clusterDirty = true
+			e.backOff()
+			return false
+		}
+		if r.Next == nil {
+			e.st.Bans = false
+			break
+		}
+		page = *r.Next
+	}
+	return true
+}

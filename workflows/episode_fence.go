@@ -1,0 +1,81 @@
+package workflows
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// fenceOf is what is known to prove an item's old copy dead: its own fence, or a
+// human's word for the whole cluster. Whether it still stands is judged where it is used.
+func (e *episode) fenceOf(i Item) *failover.Fence {
+	switch {
+	case i.Purge != "" && i.Purge != failover.PurgeDirectly:
+		return nil // nothing has to be dead for it to move
+	case i.Fence != nil && e.st.Fenced != nil && e.st.Fenced.At.After(i.Fence.At):
+		return e.st.Fenced
+	default:
+		return cmp.Or(i.Fence, e.st.Fenced)
+	}
+}
+
+// mustFence sends an item to wait for a fence, as far as there is room for one more
+// that waits. In observe it only says so.
+func (e *episode) mustFence(i *Item, c activities.Check) {
+	if !e.enforcing() {
+		e.block(i, c.Reason, c.Message)
+		return
+	}
+	i.State, i.Reason, i.Message, i.To = ItemFence, c.Reason, cut(c.Message), c.Candidates
+}
+
+// startFences gives each item that waits for a fence a migration of its own, where
+// humans and plug-ins can answer. It holds no lease; once fenced it comes back to the
+// queue and moves in its turn.
+func (e *episode) startFences() {
+	for {
+		at := slices.IndexFunc(e.st.Items, func(i Item) bool { return i.State == ItemFence })
+		if at < 0 {
+			return
+		}
+		if _, waiting := e.windows(); waiting >= e.st.Terms.Waiting {
+			e.block(&e.st.Items[at], failover.ReasonWaitingFull, "it waits for a fence, and too many wait already")
+			continue
+		}
+		i := e.st.Items[at]
+		e.st.Items = slices.Delete(e.st.Items, at, at+1)
+		e.start(i, MigrationState{AwaitFence: true, To: i.To}, func() {})
+	}
+}
+
+func (e *episode) confirmFenced(o Order) string {
+	e.orders.fence = &failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: e.now()}
+	e.dirty = true
+	return "recorded: what waited for a fence of " + e.cluster + " goes on in its turn, for as long as the cluster does not come back"
+}
+
+// refuseFenced: nobody has to vouch for a cluster that answers, and a word given too
+// early would be void anyway.
+func (e *episode) refuseFenced(o Order) error {
+	switch {
+	case e.st.Cluster.Ready == "True":
+		return refused(e.cluster + " is Ready: it is not dead, and Karmada deletes the old copies there itself")
+	case e.st.Phase == failover.EpisodeStopped || e.closing():
+		return refused("nothing is evicted any more: there is nothing to confirm")
+	}
+	return refuseOrder(o)
+}
+
+// fenced spreads a human's word to whoever waits for it.
+func (e *episode) fenced(f *failover.Fence) {
+	e.st.Fenced = f
+	e.unblock()
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m, still := e.st.Moves[key]; still {
+			e.signalMove(m, SignalFenced, Fenced{Fence: *f})
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package workflows
+
+import (
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Of a round with many bindings only so much is kept binding by binding: a report
+// and a query's answer must fit into 2 MB, what is carried over into 1 MB. Each move
+// has its own workflow, with its own history; here its outcome is still counted.
+const (
+	maxDetails  = 1500 // results of the running round; beyond them the oldest are folded
+	keepDetails = 1000
+	pastDetails = 500 // of a closed round
+	maxDebts    = 3000
+	statusItems = 2000 // queued bindings in the answer to a query
+)
+
+// causeRecovery is the cause of an end that the cluster's recovery brought.
+const causeRecovery = "recovery"
+
+// fold moves old results into the counts. Those that a human must look after go last.
+func (e *episode) fold() {
+	if len(e.st.Results) <= maxDetails {
+		return
+	}
+	extra := len(e.st.Results) - keepDetails
+	for _, must := range []bool{false, true} {
+		e.st.Results = slices.DeleteFunc(e.st.Results, func(r failover.Result) bool {
+			if extra <= 0 || !e.foldable(r) && (!must || e.binds(r)) {
+				return false
+			}
+			extra--
+			e.foldOne(r)
+			return true
+		})
+		if len(e.st.Results) <= maxDetails {
+			break
+		}
+	}
+	e.order.results = nil
+}
+
+func (e *episode) foldable(r failover.Result) bool {
+	switch r.Outcome {
+	case failover.OutcomeMigrated, failover.OutcomeMovedByOthers, failover.OutcomeGone:
+		return true
+	case failover.OutcomeAbandoned, failover.OutcomeWouldMove, failover.OutcomeWouldBlock:
+		return e.closing()
+	case failover.OutcomeRestored, failover.OutcomeKept, failover.OutcomeLeftToHuman, failover.OutcomeSkipped, failover.OutcomeBlocked:
+	}
+	return false
+}
+
+// binds: a human decided this in this round; folded, it would be forgotten and the
+// binding be moved against the order.
+func (e *episode) binds(r failover.Result) bool {
+	return !e.closing() && r.Cause != "" && r.Cause != causeRecovery
+}
+
+func (e *episode) foldOne(r failover.Result) {
+	if e.st.Folded == nil {
+		e.st.Folded = map[string]*failover.BindingSet{}
+	}
+	set := e.st.Folded[string(r.Outcome)]
+	if set == nil {
+		set = &failover.BindingSet{}
+		e.st.Folded[string(r.Outcome)] = set
+	}
+	set.Add(r.Key, r.UID)
+}
+
+// unfold takes a binding out of the folded results, and out of the counts: it gets
+// another outcome.
+func (e *episode) unfold(key failover.BindingKey, uid types.UID) {
+	for _, outcome := range workflow.DeterministicKeys(e.st.Folded) {
+		if set := e.st.Folded[outcome]; set.Has(key, uid) {
+			set.Remove(key, uid)
+			e.st.Counts[outcome]--
+		}
+	}
+}
+
+// folded is how many outcomes are in the counts alone.
+func (e *episode) folded() int {
+	n := -len(e.st.Results)
+	for _, outcome := range workflow.DeterministicKeys(e.st.Counts) {
+		n += e.st.Counts[outcome]
+	}
+	return n
+}
+
+func (e *episode) owe(d *failover.Debt) {
+	switch {
+	case d == nil:
+	case len(e.st.Debts) < maxDebts:
+		e.st.Debts = append(e.st.Debts, *d)
+	default:
+		e.st.DebtsBeyond++
+	}
+}
+
+// mostTelling are up to so many of the queued, those that no taint moves last.
+func (e *episode) mostTelling(most int) []Item {
+	if len(e.st.Items) <= most {
+		return e.st.Items
+	}
+	var idle, shown []Item
+	for _, i := range e.st.Items {
+		switch {
+		case i.State == ItemIdle:
+			idle = append(idle, i)
+		case len(shown) < most:
+			shown = append(shown, i)
+		}
+	}
+	return append(shown, idle[:min(len(idle), most-len(shown))]...)
+}
+
+// status is the answer to a query: of a long queue only a part.
+func (e *episode) status() EpisodeStatus {
+	s := EpisodeStatus{Instance: e.instance, Name: e.cluster, Now: e.now(), EpisodeState: e.st, Queue: map[ItemState]int{}}
+	for at := range e.st.Items {
+		s.Queue[e.st.Items[at].State]++
+	}
+	for _, set := range e.st.Later {
+		s.Left += set.Len()
+	}
+	s.Items = e.mostTelling(statusItems)
+	s.Folded, s.Later = nil, nil
+	return s
+}

@@ -1,0 +1,311 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// episodeInbox are the channels of a ClusterFailover.
+type episodeInbox struct {
+	observed, bindings, adopt, grants, pace, reports, pause, recovered workflow.ReceiveChannel
+}
+
+// episodeOrders are human orders that the main loop carries out.
+type episodeOrders struct {
+	cancel, resume *Order
+	putBack        bool // of the cancel
+	bindings       []bindingVerb
+	fence          *failover.Fence
+	enforce        *enforcement
+}
+
+func (o episodeOrders) none() bool {
+	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && o.fence == nil && o.enforce == nil
+}
+
+// maxFacts bounds the cluster facts kept between two judgements.
+const maxFacts = 50
+
+func (e *episode) serve(ctx workflow.Context) error {
+	err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func() (EpisodeStatus, error) {
+		return e.status(), nil
+	}, workflow.QueryHandlerOptions{Description: "The whole state of this failover"})
+	if err != nil {
+		return err
+	}
+	if err := e.serveUpdates(ctx); err != nil {
+		return err
+	}
+	if err := e.serveDrains(ctx); err != nil {
+		return err
+	}
+	e.inbox = episodeInbox{
+		observed:  workflow.GetSignalChannel(ctx, SignalClusterObserved),
+		bindings:  workflow.GetSignalChannel(ctx, SignalBindingsChanged),
+		adopt:     workflow.GetSignalChannel(ctx, SignalAdopt),
+		grants:    workflow.GetSignalChannel(ctx, SignalGrant),
+		pace:      workflow.GetSignalChannel(ctx, SignalPaceChanged),
+		reports:   workflow.GetSignalChannel(ctx, SignalMigrationReport),
+		pause:     workflow.GetSignalChannel(ctx, SignalPause),
+		recovered: workflow.GetSignalChannel(ctx, SignalClusterRecovered),
+	}
+	workflow.Go(e.ctx, e.listen)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
+			e.orders.cancel = &Order{Who: "cancellation request", Reason: "requested in Temporal"}
+			e.dirty = true
+		}
+	})
+	return nil
+}
+
+func (e *episode) serveUpdates(ctx workflow.Context) error {
+	for _, u := range []struct {
+		name, description string
+		handle            func(Order) string
+		validate          func(Order) error
+	}{
+		{UpdatePause, "Dispatch nothing more; what has begun goes on", e.pause, refuseOrder},
+		{UpdateConfirmFenced, "Vouch that the cluster is dead: its copies cannot run any more; Directly moves go on", e.confirmFenced, e.refuseFenced},
+	} {
+		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o Order) (string, error) {
+			return u.handle(o), nil
+		}, workflow.UpdateHandlerOptions{Validator: u.validate, Description: u.description})
+		if err != nil {
+			return err
+		}
+	}
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCancel, func(_ workflow.Context, o BindingOrder) (string, error) {
+		return e.cancel(o), nil
+	}, workflow.UpdateHandlerOptions{
+		Validator:   e.refuseCancel,
+		Description: "Stop this failover: abandon what is queued, restore what is unplaced, keep both copies of what is placed, untaint. With a binding: the same for that one alone",
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.serveBindingOrders(ctx); err != nil {
+		return err
+	}
+	return e.serveResume(ctx)
+}
+
+// listen takes signals as they come; the main loop acts on them.
+func (e *episode) listen(ctx workflow.Context) {
+	s := workflow.NewSelector(ctx)
+	receive(s, e.inbox.observed, e.observed)
+	receive(s, e.inbox.bindings, e.bindingsChanged)
+	receive(s, e.inbox.adopt, e.adoptAsked)
+	receive(s, e.inbox.grants, e.granted)
+	receive(s, e.inbox.pace, e.paced)
+	receive(s, e.inbox.reports, e.reported)
+	receive(s, e.inbox.pause, func(o Order) { e.pauseBySignal(o) })
+	receive(s, e.inbox.recovered, func(Order) { e.clusterDirty, e.dirty = true, true })
+	for {
+		s.Select(ctx)
+	}
+}
+
+// drain takes what is left before a run closes, so that nothing is lost.
+func (i episodeInbox) drain(e *episode) {
+	drainChannel(i.observed, e.observed)
+	drainChannel(i.bindings, e.bindingsChanged)
+	drainChannel(i.adopt, e.adoptAsked)
+	drainChannel(i.grants, e.granted)
+	drainChannel(i.pace, e.paced)
+	drainChannel(i.reports, e.reported)
+	drainChannel(i.pause, e.pauseBySignal)
+	drainChannel(i.recovered, func(Order) {})
+}
+
+// observed keeps a fact for the next judgement. Facts about other clusters, or
+// without a uid, are no facts about this one.
+func (e *episode) observed(m ClusterObserved) {
+	f := m.Fact
+	if f.Cluster != e.cluster || f.UID == "" {
+		e.log.Warn("ignored a malformed signal", "signal", SignalClusterObserved, "about", f.Cluster, "uid", f.UID)
+		return
+	}
+	e.testified(f)
+	if e.st.Seen != "" && f.UID == e.st.UID && !f.Deleted && !failover.Newer(f.ResourceVersion, e.st.Seen) {
+		return // older than what was judged
+	}
+	e.st.Facts = append(e.st.Facts, f)
+	if extra := len(e.st.Facts) - maxFacts; extra > 0 {
+		e.st.Facts = e.st.Facts[extra:]
+	}
+	e.clusterDirty, e.dirty = true, true
+}
+
+// bindingsChanged: the list is the one way into the queue. It is read again when
+// somebody came, or went; what is queued or on its way is known already.
+func (e *episode) bindingsChanged(m BindingsChanged) {
+	e.indexItems()
+	for _, b := range m.Bindings {
+		key := b.Key.String()
+		at := e.itemAt(b.Key)
+		known := at >= 0 && e.st.Items[at].UID == b.UID
+		queued := known || e.simulated(b.Key, b.UID)
+		move, moving := e.st.Moves[key]
+		if known {
+			e.lookAgain(at)
+		}
+		if b.Deleted || (moving && move.Placed) || (!queued && !moving) {
+			e.listDirty, e.dirty = true, true
+		}
+	}
+}
+
+func (e *episode) adoptAsked(m Adopt) {
+	if m.Cluster != e.cluster {
+		e.log.Warn("ignored a malformed signal", "signal", SignalAdopt, "about", m.Cluster)
+		return
+	}
+	e.adoptDirty, e.clusterDirty, e.dirty = true, true, true
+}
+
+func (e *episode) granted(g Grant) {
+	switch {
+	case g.Number <= 0 || g.Size <= 0 || g.Expires <= 0:
+		e.log.Warn("ignored a malformed signal", "signal", SignalGrant, "number", g.Number)
+	case slices.ContainsFunc(e.st.Grants, func(x Grant) bool { return x.Number == g.Number }):
+	default:
+		e.st.Grants = append(e.st.Grants, g)
+		e.st.Asked.Want = max(0, e.st.Asked.Want-g.Size) // as the pacer counts it
+		e.dirty = true
+	}
+}
+
+// paced takes the fleet's pace. While the pacer is halted toleration clocks stand still.
+func (e *episode) paced(m PaceChanged) {
+	if m.Pace.Tier == "" {
+		e.log.Warn("ignored a malformed signal", "signal", SignalPaceChanged)
+		return
+	}
+	was := e.st.Pace
+	e.st.Pace = m.Pace
+	e.freeze(m.Pace.Tier == failover.TierHalted)
+	if was.Total != m.Pace.Total || !slices.Equal(was.Faulty, m.Pace.Faulty) {
+		e.unblock()
+	}
+	e.dirty = true
+}
+
+func (e *episode) freeze(halted bool) {
+	if !e.st.Terms.FreezeWhenHalted {
+		return
+	}
+	e.forgetDues()
+	n := len(e.st.Frozen)
+	open := n > 0 && e.st.Frozen[n-1].To.IsZero()
+	switch {
+	case halted && !open:
+		e.st.Frozen = append(e.st.Frozen, failover.Interval{From: e.now()})
+		e.boundFrozen()
+	case !halted && open:
+		e.st.Frozen[n-1].To = e.now()
+	}
+}
+
+// reported takes a child's word. The end of an older round never closes a binding
+// of this one.
+func (e *episode) reported(r MigrationReport) {
+	if r.Key.Name == "" || r.Episode == "" || r.Round <= 0 {
+		e.log.Warn("ignored a malformed signal", "signal", SignalMigrationReport, "binding", r.Key.String())
+		return
+	}
+	key := r.Key.String()
+	m, known := e.st.Moves[key]
+	e.dirty = true
+	if r.Result == nil {
+		if known {
+			e.drainWrote(m, r)
+			m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, e.now()
+			m.NeedsAttention, m.GoesOn = r.NeedsAttention, r.GoesOn
+			// An answer that is not there yet excuses nobody: restoreWait is its time.
+			waited := r.Reason == failover.ReasonRestoreUnanswered && r.NeedsAttention
+			m.Excused = m.Excused || waited || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack
+			e.st.Moves[key] = m
+		}
+		return
+	}
+	e.drainWrote(m, r)
+	delete(e.st.Moves, key)
+	e.finished(r, m, known)
+}
+
+// finishedElsewhere takes the end of an older failover's migration: it is no outcome
+// of this one, and its binding may be affected anew. What it still owes is ours to see.
+func (e *episode) finishedElsewhere(r MigrationReport) {
+	e.listDirty = true
+	if r.Result.Debt != nil {
+		e.st.Debts = append(e.st.Debts, *r.Result.Debt)
+	}
+}
+
+func (e *episode) finished(r MigrationReport, m Move, known bool) {
+	e.st.Bans = e.st.Bans || r.Result.Banned
+	if r.Episode != e.st.Episode {
+		e.finishedElsewhere(r)
+		return
+	}
+	current := r.Round == e.st.Round
+	switch {
+	case !known && r.Result.Outcome == failover.OutcomeBlocked:
+	case m.Named && r.Result.Outcome == failover.OutcomeAbandoned:
+		// Nothing of ours stood: what became of it before stays on record.
+	case r.Result.Outcome == failover.OutcomeBlocked && current && !e.closing():
+		e.requeue(*r.Result, m)
+	case r.Result.Outcome == failover.OutcomeBlocked:
+		r.Result.Outcome, r.Result.Cause = failover.OutcomeAbandoned, causeRecovery
+		e.recordIn(r.Round, *r.Result)
+	default:
+		e.recordIn(r.Round, *r.Result)
+	}
+	if m.Again {
+		e.listDirty = true
+	}
+}
+
+// recordIn files a result under its own round.
+func (e *episode) recordIn(round int, r failover.Result) {
+	if round == e.st.Round {
+		e.record(r)
+		return
+	}
+	for n := range e.st.Past {
+		if past := &e.st.Past[n]; past.Round == round {
+			past.file(r)
+		}
+	}
+	e.owe(r.Debt)
+}
+
+// requeue puts a binding back that was refused at the write.
+func (e *episode) requeue(r failover.Result, m Move) {
+	i := Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, To: r.To, Purge: m.Purge, Fence: m.Fence}
+	if m.Policy < 0 || m.Policy >= len(e.st.Policy) {
+		e.listDirty = true // adopted without a policy: the list freezes one
+		return
+	}
+	e.block(&i, r.Reason, r.Message)
+	if r.Fence != nil {
+		i.Fence = r.Fence
+	}
+	if r.Reason == failover.ReasonFenced {
+		i.State, i.Reason, i.RetryAt, i.Tries = ItemDue, failover.ReasonWaiting, time.Time{}, m.Tries
+	}
+	if r.Reason == failover.ReasonLeaseLost || r.Reason == failover.ReasonHalted {
+		// It passed every check: ask anew soon, though never hot.
+		i.RetryAt, i.Tries = e.now().Add(minTimer), m.Tries
+	}
+	if r.Reason == failover.ReasonPingPong {
+		i.RetryAt = e.now().Add(pingPongRetry)
+	}
+	if !slices.ContainsFunc(e.st.Items, func(x Item) bool { return x.Key == i.Key }) {
+		e.st.Items = append(e.st.Items, i)
+	}
+}

@@ -1,0 +1,429 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// actSuspected waits out the windows. Nothing is written before one has run out.
+func (e *episode) actSuspected() {
+	switch {
+	case e.st.UID == "":
+		return // not judged yet
+	case e.st.Cluster.StopRecord && e.enforcing():
+		// The stop that it records is over: that run is not open any more, or was resumed.
+		_, ok := e.writeTaints("remove a void record of a stop from "+e.cluster, activities.TaintRequest{ClearStopped: true})
+		e.dirty = e.dirty || ok // look again at once: the windows may have run out meanwhile
+	case e.inheritsTaint(), e.ripeToMove() && len(e.st.Cluster.Foreign) == 0:
+		// An earlier run had confirmed this failure and put its taint, or a window has run out.
+		e.confirm(e.whyBad())
+	case len(e.st.Cluster.Foreign) > 0:
+		e.confirm(failover.ReasonForeignTaint)
+	case e.bad():
+		e.st.Reason = failover.ReasonWindowRunning
+		e.followRules()
+	case len(e.drains) > 0:
+		return // somebody is about to begin a drain: this is no false alarm
+	case e.nothingOfOurs():
+		e.on(failover.EventNothingWrong, failover.ReasonBlip)
+	default:
+		// Something of ours is left (an earlier round, an adopted task): it recovers, it is no false alarm.
+		e.st.Well = e.now()
+		e.on(failover.EventConditionsWell, failover.ReasonClusterRecovered)
+	}
+}
+
+// nothingOfOurs: this first round has done nothing, and found nothing of ours.
+func (e *episode) nothingOfOurs() bool {
+	return e.st.Round == 1 && len(e.st.Cluster.Ours) == 0 && len(e.st.Moves) == 0 && len(e.st.Results) == 0 && !e.drainRecorded()
+}
+
+// inheritsTaint: a first round that finds a taint of ours that moves bindings took it over.
+func (e *episode) inheritsTaint() bool {
+	if e.st.Round > 1 {
+		return false
+	}
+	for _, t := range e.st.Cluster.Ours {
+		if failover.Triggers(t.Effect) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *episode) confirm(reason failover.Reason) {
+	e.st.Named = e.now()
+	e.on(failover.EventConfirmed, reason)
+}
+
+// actConfirmed puts the taints, the companion included: it must stand before the
+// first eviction. It waits for the pacer's first word: a pacer that has yet to look
+// whether an installation is new must not find what this episode wrote meanwhile.
+func (e *episode) actConfirmed() {
+	if !e.bad() {
+		e.st.Well = e.now()
+		e.on(failover.EventConditionsWell, failover.ReasonClusterRecovered)
+		return
+	}
+	if e.enforcing() && e.st.Pace.Tier == "" {
+		return
+	}
+	if !e.taint() {
+		return
+	}
+	e.listDirty = true
+	e.on(failover.EventTainted, e.st.Reason)
+}
+
+// taint brings the cluster's taints to what the rules ask for; false means that
+// this could not be done for now.
+func (e *episode) taint() bool {
+	if !e.enforcing() {
+		e.taintVirtually()
+		return true
+	}
+	add := e.ripe()
+	if len(add) == 0 && e.companionStands() {
+		return true
+	}
+	r, ok := e.writeTaints("taint "+e.cluster, activities.TaintRequest{Add: add, Companion: activities.CompanionPut})
+	if !ok {
+		return false
+	}
+	if r.Refused != "" {
+		e.st.Reason = r.Refused
+		e.clusterDirty = true
+		e.backOff()
+		return false
+	}
+	return true
+}
+
+// taintVirtually is what observe does instead: the taint would stand from now on.
+func (e *episode) taintVirtually() {
+	now := e.now()
+	for _, o := range e.ripe() {
+		known := false
+		for _, v := range e.st.Virtual {
+			known = known || (v.Key == o.Taint.Key && v.Effect == o.Taint.Effect)
+		}
+		if !known {
+			at := metaTime(now)
+			e.st.Virtual = append(e.st.Virtual, corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at})
+		}
+	}
+}
+
+func (e *episode) companionStands() bool {
+	return e.stands(failover.RuleTaint{Key: failover.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule})
+}
+
+// writeTaints runs the one activity that writes to the cluster.
+func (e *episode) writeTaints(what string, r activities.TaintRequest) (activities.TaintResult, bool) {
+	r.Cluster, r.UID, r.Episode, r.Mode, r.Witness = e.cluster, e.st.UID, e.st.Episode, e.st.Terms.Mode, e.witness()
+	var out activities.TaintResult
+	ctx := doing(e.ctx, what)
+	if err := workflow.ExecuteActivity(ctx, activities.NameWriteTaints, r).Get(ctx, &out); err != nil {
+		e.log.Error("could not write the cluster's taints", "error", err)
+		e.st.NeedsAttention = failover.ReasonInvalid
+		e.backOff()
+		return out, false
+	}
+	if out.Gone {
+		if e.st.GoneAt.IsZero() {
+			e.st.GoneAt = e.now()
+		}
+		e.dirty = true
+		return out, false
+	}
+	e.tainted(out)
+	return out, true
+}
+
+// backOff keeps a refused act from being tried again at once. It holds no human's
+// order up: one that came meanwhile is obeyed in the next turn.
+func (e *episode) backOff() {
+	e.dirty = !e.orders.none()
+	e.notBefore = e.now().Add(min(e.st.Terms.Recheck, e.st.Terms.ClusterPoll))
+	e.nextAssess = e.notBefore
+	e.clusterDirty = false
+}
+
+// followRules adds and removes taints of rules while the phase stays: NoSchedule
+// ones, and those of a second rule on the same cluster.
+func (e *episode) followRules() {
+	if !e.enforcing() {
+		return
+	}
+	add, remove := e.ripe(), e.withered()
+	if e.st.Phase == failover.EpisodeSuspected {
+		add = withoutTriggering(add)
+	}
+	if len(add) == 0 && len(remove) == 0 {
+		return
+	}
+	e.writeTaints("bring the taints of "+e.cluster+" to what its rules say", activities.TaintRequest{Add: add, Remove: remove})
+}
+
+func withoutTriggering(in []failover.RuleObservation) []failover.RuleObservation {
+	var out []failover.RuleObservation
+	for _, o := range in {
+		if !failover.Triggers(o.Taint.Effect) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// actEvacuating lists, checks and dispatches, for as long as the failure stands.
+func (e *episode) actEvacuating() {
+	if !e.bad() {
+		e.st.Well = e.now()
+		e.on(failover.EventConditionsWell, failover.ReasonClusterRecovered)
+		return
+	}
+	if !e.taint() {
+		return
+	}
+	e.followRules()
+	e.refreshQueue()
+	e.preCheck()
+	e.dispatch()
+	switch done := e.queueDone(); {
+	case done && e.st.Phase == failover.EpisodeEvacuating:
+		e.on(failover.EventQueueDone, e.st.Reason)
+	case !done && e.st.Phase == failover.EpisodeEvacuated:
+		e.on(failover.EventWorkAppeared, e.st.Reason)
+	}
+}
+
+// queueDone: nothing is queued but what is blocked, and nothing moves but what waits
+// for a fence.
+func (e *episode) queueDone() bool {
+	if e.st.Listed.IsZero() {
+		return false
+	}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m := e.st.Moves[key]; m.Placed || m.Phase != failover.MigrationAwaitingFence {
+			return false
+		}
+	}
+	for _, i := range e.st.Items {
+		if i.State != ItemIdle && i.State != ItemBlocked {
+			return false
+		}
+	}
+	return true
+}
+
+// actRecovering dispatches nothing and waits out the removal window.
+func (e *episode) actRecovering() {
+	e.returnGrants()
+	switch {
+	case e.bad():
+		e.st.Well = time.Time{}
+		e.listDirty = true
+		e.on(failover.EventConditionsBad, failover.ReasonConditionsMatch)
+	case e.wellForLong():
+		e.on(failover.EventRecoveryConfirmed, failover.ReasonClusterRecovered)
+	}
+}
+
+// actSettling abandons, restores, then untaints at once, and sees placed
+// migrations and purge debt to their end.
+func (e *episode) actSettling() {
+	e.closeQueue(nil)
+	if e.adoptDirty && !e.bad() {
+		return // a hold without an owner was found on the way: it is restored before the untaint
+	}
+	switch {
+	case e.bad():
+		e.failAgain()
+	case e.st.Settled.IsZero() && e.restoresOpen():
+		return
+	case e.st.Settled.IsZero():
+		e.untaint()
+	case len(e.st.Moves) > 0:
+		return
+	case len(e.st.Cluster.Ours) > 0:
+		e.followRules() // no run closes while a taint of ours stands
+	case e.suspected():
+		e.failAgain() // another rule has begun to match: its window goes on in a round of its own
+	case !e.liftBans():
+	case e.debtsSettled():
+		e.on(failover.EventAllSettled, failover.ReasonClusterRecovered)
+	}
+}
+
+// failAgain: from abandon and restore on, a failure that comes back is a new round.
+func (e *episode) failAgain() {
+	if e.on(failover.EventFailedAgain, failover.ReasonConditionsMatch) {
+		e.newRound()
+	}
+}
+
+// closeQueue ends every queued binding without a write and tells every child,
+// once per round.
+func (e *episode) closeQueue(cancelled *Order) {
+	if !e.st.ClosedAt.IsZero() {
+		return
+	}
+	e.st.ClosedAt = e.now()
+	e.returnGrants()
+	for _, i := range e.st.Items {
+		e.abandon(i, cancelled)
+	}
+	e.abandonLater()
+	e.st.Items = nil
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m, still := e.st.Moves[key]; still {
+			e.signalMove(m, SignalRecover, Recover{Round: e.st.Round, Cancelled: cancelled, PutBack: e.st.StopPutBack})
+		}
+	}
+}
+
+// restoresOpen: an unplaced migration has neither been restored nor had its time for that.
+func (e *episode) restoresOpen() bool {
+	if e.now().Sub(e.st.ClosedAt) > e.st.Terms.RestoreWait {
+		return false
+	}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		m := e.st.Moves[key]
+		if !m.Placed && !m.Excused && (!m.GoesOn || e.st.Stopped != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// untaint removes every taint of ours in one write, the companion with the last.
+func (e *episode) untaint() {
+	if !e.enforcing() {
+		e.st.Virtual, e.st.Settled, e.dirty = nil, e.now(), true
+		return
+	}
+	if len(e.st.Cluster.Ours) == 0 && !e.drainRecorded() {
+		e.st.Settled, e.dirty = e.now(), true
+		return
+	}
+	// A drain's record that still stands here is void: it would have been obeyed.
+	r, ok := e.writeTaints("untaint "+e.cluster, activities.TaintRequest{RemoveAll: true, ClearDrain: true, EndedBy: "it no longer applied"})
+	switch {
+	case !ok:
+		return
+	case r.Refused == failover.ReasonConditionsMatch:
+		e.clusterDirty = true
+		e.failAgain()
+	case r.Refused == "" && !slices.ContainsFunc(r.Ours, ofThisFailure):
+		e.st.Settled, e.dirty = e.now(), true
+	default:
+		e.backOff()
+	}
+}
+
+// ofThisFailure: a taint that moves bindings, or the companion. What else stands
+// follows from a rule of its own, which may still match.
+func ofThisFailure(t failover.AddedTaint) bool {
+	return t.Rule == "" || failover.Triggers(t.Effect)
+}
+
+// debtPoll is how often purge debt is looked at once the cluster is back.
+const debtPoll = 10 * time.Second
+
+// debtsSettled looks whether old Works are gone now that the cluster is back; what
+// is not within debtWait is handed over in the report.
+func (e *episode) debtsSettled() bool {
+	var left []failover.Debt
+	for _, d := range e.st.Debts {
+		var w activities.WorkState
+		ctx := doing(e.ctx, "see whether the old copy of "+d.Key.String()+" is gone")
+		err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
+			Cluster: e.cluster, Key: d.Key, Work: failover.Work{Namespace: d.Namespace, Name: d.Work, UID: d.UID},
+		}).Get(ctx, &w)
+		if err != nil || (!w.Gone && !w.Superseded) {
+			left = append(left, d)
+		}
+	}
+	e.st.Debts = left
+	return len(left) == 0 || e.now().Sub(e.st.Settled) > e.st.Terms.DebtWait
+}
+
+// actStopped applies no rule and dispatches nothing. Our taints are gone; when
+// nothing has matched for the removal window the record of the stop goes too.
+func (e *episode) actStopped() {
+	e.closeQueue(e.st.Stopped)
+	if e.restoresOpen() {
+		return
+	}
+	if e.st.Settled.IsZero() {
+		e.stopTaints()
+		return
+	}
+	if e.bad() || !e.quietForLong() || len(e.st.Moves) > 0 || !e.liftBans() {
+		return
+	}
+	if e.enforcing() {
+		if _, ok := e.writeTaints("remove the record of the stop from "+e.cluster, activities.TaintRequest{ClearStopped: true}); !ok {
+			return
+		}
+	}
+	e.on(failover.EventStopSettled, failover.ReasonCancelled)
+}
+
+// stopTaints removes what is ours whatever the rules say, and records who stopped.
+func (e *episode) stopTaints() {
+	if !e.enforcing() {
+		e.st.Virtual, e.st.Settled, e.dirty = nil, e.now(), true
+		return
+	}
+	r, ok := e.writeTaints("remove our taints from "+e.cluster+": stopped by "+e.st.Stopped.Who, activities.TaintRequest{
+		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndedBy: said(e.st.Stopped),
+		StoppedBy: &failover.StoppedBy{Who: e.st.Stopped.Who, Why: e.st.Stopped.Reason, Episode: e.st.Episode},
+	})
+	switch {
+	case !ok:
+	case r.Refused == "" && len(r.Ours) == 0:
+		e.st.Settled, e.dirty = e.now(), true
+	default: // what could not be taken away yet is still ours
+		e.backOff()
+	}
+}
+
+// quietForLong: no window has matched for its removal time.
+func (e *episode) quietForLong() bool {
+	for _, k := range e.st.Windows.SortedKeys() {
+		if w := e.st.Windows[k]; w.Matching || !w.Quiet(e.now()) {
+			return false
+		}
+	}
+	return true
+}
+
+// actGone sees the children out: each drops its own hold task, which loses nothing,
+// for the execution namespace is gone with the cluster.
+func (e *episode) actGone() {
+	if e.st.ClosedAt.IsZero() {
+		e.st.ClosedAt = e.now()
+		e.returnGrants()
+		for _, i := range e.st.Items {
+			if i.Was {
+				e.record(failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterGone, At: e.now()})
+			}
+		}
+		e.abandonLater()
+		e.st.Items = nil
+		for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+			if m, still := e.st.Moves[key]; still {
+				e.signalMove(m, SignalBindingObserved, failover.BindingFact{Key: m.Key, UID: m.UID})
+			}
+		}
+	}
+	if len(e.st.Moves) == 0 && e.liftBans() {
+		e.on(failover.EventClusterGone, failover.ReasonClusterGone)
+	}
+}

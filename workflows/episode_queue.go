@@ -1,0 +1,380 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }
+
+// refreshQueue lists anew when asked to or when the list is old, and has the frozen
+// policies judged anew when the cluster's taints have changed.
+func (e *episode) refreshQueue() {
+	if !e.now().Before(e.nextList()) {
+		e.list(e.softMatters() && e.st.Listed.IsZero())
+	}
+	if e.softMatters() && e.softUnread() {
+		e.list(true)
+	}
+	if e.st.Judged != e.taintSignature() || len(e.st.Dues) != len(e.st.Policy) {
+		e.judgePolicies()
+	}
+	e.sortOut()
+}
+
+// taintSignature changes whenever the taints do that due times follow from.
+func (e *episode) taintSignature() string {
+	taints := slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Virtual)
+	parts := make([]string, 0, len(taints))
+	for _, t := range taints {
+		at := ""
+		if t.TimeAdded != nil {
+			at = t.TimeAdded.UTC().Format(time.RFC3339)
+		}
+		parts = append(parts, t.Key+"="+t.Value+":"+string(t.Effect)+"@"+at)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ",")
+}
+
+// list reads the affected set page by page. Policies of bindings that are known
+// already stay frozen; soft asks what was not read of them so far.
+func (e *episode) list(soft bool) {
+	e.listDirty = false
+	found := map[string]bool{}
+	policies := e.policyIndex()
+	for page := (activities.Page{}); ; {
+		var p activities.TargetingPage
+		ctx := doing(e.ctx, "list the bindings on "+e.cluster)
+		request := activities.ListRequest{
+			Cluster: e.cluster, Mode: e.st.Terms.Mode, Page: page, Drain: e.st.Cluster.Drain, Soft: soft,
+		}
+		if err := workflow.ExecuteActivity(ctx, activities.NameListTargeting, request).Get(ctx, &p); err != nil {
+			e.log.Error("could not list bindings", "error", err)
+			e.listDirty = true
+			e.backOff()
+			return
+		}
+		e.indexItems()
+		for _, t := range p.Items {
+			found[t.Key.String()] = true
+			e.join(t, p.Policies[t.Policy], policies)
+		}
+		if p.Next == nil {
+			break
+		}
+		page = *p.Next
+	}
+	e.st.Listed, e.st.Later, e.listed = e.now(), nil, true
+	e.dropMissing(found)
+	e.pokeSilent()
+}
+
+// policyIndex finds a frozen policy by its content.
+func (e *episode) policyIndex() map[string]int {
+	index := make(map[string]int, len(e.st.Policy))
+	for i, p := range e.st.Policy {
+		index[policyKey(p)] = i
+	}
+	return index
+}
+
+func policyKey(p failover.Policy) string {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Sprintf("%+v", p)
+	}
+	return string(raw)
+}
+
+// join adds a binding that targets the cluster. One that is moving is queued
+// behind its move; one that was moved and released in this round, and came back,
+// is not evicted again.
+func (e *episode) join(t activities.Targeting, policy failover.Policy, policies map[string]int) {
+	key := t.Key.String()
+	if m, moving := e.st.Moves[key]; moving {
+		if m.Placed || m.Round != e.st.Round {
+			m.Again = true
+			e.st.Moves[key] = m
+		}
+		return
+	}
+	at := e.itemAt(t.Key)
+	mended := at >= 0 && e.st.Items[at].Reason == failover.ReasonMalformed && t.Malformed == ""
+	if at >= 0 && e.st.Items[at].UID == t.UID && !mended {
+		e.selectAnew(&e.st.Items[at], policy.NotDrained, policies)
+		e.learnSoft(&e.st.Items[at], policy, policies)
+		return
+	}
+	if e.settled(t) {
+		return
+	}
+	frozen, earlier := e.frozenEarlier(t.Key, t.UID)
+	if !earlier {
+		frozen = e.freezePolicy(policy, policies)
+	}
+	e.joinedAgain(t.Key, t.UID)
+	item := e.newItem(t, frozen)
+	if at >= 0 {
+		e.st.Items[at] = item
+	} else {
+		e.appendItem(item)
+	}
+}
+
+// freezePolicy is the index of a policy, frozen now if it is new.
+func (e *episode) freezePolicy(policy failover.Policy, policies map[string]int) int {
+	index, known := policies[policyKey(policy)]
+	if !known {
+		index = len(e.st.Policy)
+		e.st.Policy = append(e.st.Policy, policy)
+		policies[policyKey(policy)] = index
+	}
+	return index
+}
+
+// newItem parks at once what no taint may move in this round.
+func (e *episode) newItem(t activities.Targeting, policy int) Item {
+	item := Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: policy, State: ItemIdle}
+	switch {
+	case t.Malformed != "":
+		item.State, item.Reason, item.Message, item.Parked, item.Was = ItemBlocked, failover.ReasonMalformed, cut(t.Malformed), true, true
+	case e.cameBack(t) && e.st.Cluster.Drain != nil:
+		item.Returned = true // moved once more, and then kept away until undrain
+	case e.cameBack(t):
+		item.State, item.Reason, item.Parked = ItemBlocked, failover.ReasonSchedulerReturnsIt, true
+		item.Message = "the scheduler put it back after a release; it is not evicted again in this round"
+	}
+	return item
+}
+
+// cameBack: this binding was moved and released in this round.
+func (e *episode) cameBack(t activities.Targeting) bool {
+	if e.st.Folded[string(failover.OutcomeMigrated)].Has(t.Key, t.UID) {
+		return true
+	}
+	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
+		return r.Key == t.Key && r.UID == t.UID && r.Outcome == failover.OutcomeMigrated
+	})
+}
+
+// settled: this binding has its outcome in this round, though it targets the cluster still.
+func (e *episode) settled(t activities.Targeting) bool {
+	return e.calledOff(t) || e.simulated(t.Key, t.UID)
+}
+
+// calledOff: a human cancelled or skipped the move of this binding in this round, or
+// had it put back. It has its outcome, and moving it again would take the order back.
+func (e *episode) calledOff(t activities.Targeting) bool {
+	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
+		return r.Key == t.Key && r.UID == t.UID && calledOff(r.Reason)
+	})
+}
+
+func calledOff(r failover.Reason) bool {
+	return r == failover.ReasonCancelled || r == failover.ReasonSkipOrdered || r == failover.ReasonPutBackOrdered
+}
+
+// dropMissing ends queued bindings that no longer target the cluster: another hand
+// moved or deleted them before our write.
+func (e *episode) dropMissing(found map[string]bool) {
+	e.st.Items = slices.DeleteFunc(e.st.Items, func(i Item) bool {
+		if found[i.Key.String()] {
+			return false
+		}
+		if i.Was && i.Reason != failover.ReasonSchedulerReturnsIt {
+			e.record(failover.Result{
+				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeMovedByOthers, Reason: failover.ReasonMovedByOthers, At: e.now(),
+			})
+		}
+		return true
+	})
+}
+
+// judgePolicies has every frozen policy judged under the taints that stand now.
+func (e *episode) judgePolicies() {
+	if len(e.st.Policy) == 0 {
+		e.st.Dues, e.st.Judged = nil, e.taintSignature()
+		return
+	}
+	var r activities.PoliciesResult
+	ctx := doing(e.ctx, "judge whom the taints of "+e.cluster+" move, and when")
+	request := activities.PoliciesRequest{Cluster: e.cluster, UID: e.st.UID, Policies: e.st.Policy, Virtual: e.st.Virtual}
+	if err := workflow.ExecuteActivity(ctx, activities.NameAssessPolicies, request).Get(ctx, &r); err != nil {
+		e.log.Error("could not judge policies", "error", err)
+		return
+	}
+	if r.Gone {
+		e.clusterDirty, e.dirty = true, true
+		return
+	}
+	e.st.Cluster.Hard, e.st.Cluster.Soft = r.Hard, r.Soft
+	if !e.enforcing() {
+		e.st.Cluster.Hard, e.st.Cluster.Soft = nil, nil
+	}
+	e.st.Dues, e.st.Judged = r.Dues, e.taintSignature()
+	e.forgetDues()
+}
+
+// sortOut moves items between states as time passes and taints change.
+func (e *episode) sortOut() {
+	now := e.now()
+	e.tick()
+	for at := range e.st.Items {
+		i := &e.st.Items[at]
+		if i.Parked {
+			continue
+		}
+		due, d := e.due(i)
+		switch {
+		case !d.Affected && d.Reason == failover.ReasonMalformed:
+			// Not parked: a hard taint may still come to move it.
+			i.State, i.Reason, i.Was = ItemBlocked, d.Reason, true
+			i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
+		case !d.Affected:
+			i.State, i.Reason, i.Message = ItemIdle, d.Reason, ""
+		case now.Before(due):
+			i.State, i.Reason, i.Was = ItemTolerating, failover.ReasonAwaitingDue, true
+		case i.State == ItemIdle || i.State == ItemTolerating:
+			i.State, i.Reason, i.Was = ItemDue, failover.ReasonWaiting, true
+		case i.State == ItemBlocked && !now.Before(i.RetryAt):
+			i.State = ItemDue
+		}
+	}
+}
+
+// checkBatch and checkAhead bound how many bindings one activity pre-checks, and
+// how many are kept ready ahead of the pace.
+const (
+	checkBatch = 50
+	checkAhead = 200
+)
+
+// preCheck has the most urgent due bindings checked for somewhere to go.
+func (e *episode) preCheck() {
+	batch := e.first(ItemDue, min(checkBatch, checkAhead-e.countReady()))
+	if len(batch) == 0 {
+		return
+	}
+	request := activities.PreCheckRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Purge: e.st.Terms.Purge}
+	for _, at := range batch {
+		request.Items = append(request.Items, e.toCheck(e.st.Items[at]))
+	}
+	var r activities.PreCheckResult
+	ctx := doing(e.ctx, fmt.Sprintf("is there somewhere to go for %s and %d more?", request.Items[0].Key, len(batch)-1))
+	if err := workflow.ExecuteActivity(ctx, activities.NamePreCheck, request).Get(ctx, &r); err != nil {
+		e.log.Error("could not pre-check", "error", err)
+		for _, at := range batch {
+			e.block(&e.st.Items[at], failover.ReasonUnreachable, err.Error())
+		}
+		return
+	}
+	for n, check := range r.Checks {
+		e.checked(&e.st.Items[batch[n]], check)
+	}
+	e.st.Items = slices.DeleteFunc(e.st.Items, func(i Item) bool { return i.State == itemEnded })
+	e.startFences()
+	e.dirty = true
+}
+
+// toCheck is what a check is asked about one item, with what is frozen of it.
+func (e *episode) toCheck(i Item) activities.Checked {
+	c := activities.Checked{Key: i.Key, UID: i.UID, Purge: i.Purge, Fence: e.fenceOf(i)}
+	if c.Purge == "" && i.Policy >= 0 && i.Policy < len(e.st.Policy) {
+		c.Purge, c.PurgeBySpec = e.st.Policy[i.Policy].PurgeMode, e.st.Policy[i.Policy].PurgeBySpec
+	}
+	return c
+}
+
+// itemEnded marks an item for removal within one turn.
+const itemEnded ItemState = "ended"
+
+func (e *episode) checked(i *Item, c activities.Check) {
+	end := failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Reason: c.Reason, Message: c.Message, At: e.now()}
+	if i.Purge == "" {
+		i.Purge = c.Purge
+	}
+	switch c.End {
+	case activities.CheckPass:
+		i.Deps = c.Dependents
+		i.State, i.Reason, i.Message, i.To = ItemReady, failover.ReasonAwaitingGrant, "", c.Candidates
+		return
+	case activities.CheckBlocked:
+		e.block(i, c.Reason, c.Message)
+		return
+	case activities.CheckFence:
+		e.mustFence(i, c)
+		return
+	case activities.CheckNotTargeting:
+		end.Outcome = failover.OutcomeMovedByOthers
+		if c.Held {
+			// A task of ours without a move of ours: adopt it.
+			e.adoptDirty = true
+			i.State = itemEnded
+			return
+		}
+	case activities.CheckGone:
+		end.Outcome = failover.OutcomeGone
+	case activities.CheckOptedOut:
+		end.Outcome = failover.OutcomeSkipped
+	}
+	i.State = itemEnded
+	e.record(end)
+}
+
+// pingPongRetry is how long a binding rests that was moved too often, before it asks again.
+const pingPongRetry = 5 * time.Minute
+
+// maxBackOff bounds the back-off of a blocked binding, in multiples of recheck.
+const maxBackOff = 8
+
+// block parks an item with its reason until it is looked at again.
+func (e *episode) block(i *Item, reason failover.Reason, message string) {
+	wait := e.st.Terms.Recheck << min(i.Tries, 3)
+	i.Tries++
+	i.State, i.Reason, i.Message = ItemBlocked, reason, cut(message)
+	i.RetryAt = e.now().Add(min(wait, maxBackOff*e.st.Terms.Recheck))
+}
+
+// unblock has every blocked binding looked at again: the fleet changed.
+func (e *episode) unblock() {
+	for at := range e.st.Items {
+		e.lookAgain(at)
+	}
+}
+
+// lookAgain has a blocked binding looked at now: what blocked it may have changed.
+func (e *episode) lookAgain(at int) {
+	if i := &e.st.Items[at]; i.State == ItemBlocked && !i.Parked && i.Reason != failover.ReasonPingPong {
+		i.RetryAt, i.Tries = time.Time{}, 0
+		e.dirty = true
+	}
+}
+
+// abandon ends a queued binding without a write. One that no taint ever made move owes no outcome.
+func (e *episode) abandon(i Item, cancelled *Order) {
+	if !i.Was || i.Reason == failover.ReasonSchedulerReturnsIt {
+		return
+	}
+	r := failover.Result{
+		Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered,
+		Cause: causeRecovery, At: e.now(), Message: i.Message,
+	}
+	switch {
+	case cancelled != nil:
+		r.Reason, r.Cause = failover.ReasonCancelled, "cancelled by "+cancelled.Who+": "+cancelled.Reason
+	case !e.enforcing() && i.State == ItemBlocked:
+		r.Outcome, r.Reason = failover.OutcomeWouldBlock, i.Reason
+	case i.State == ItemBlocked:
+		r.Message = "it was blocked: " + string(i.Reason) + " " + i.Message
+	}
+	e.record(r)
+}

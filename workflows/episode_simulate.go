@@ -1,0 +1,40 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// simulate is what observe does instead of moving: at the pace that would hold,
+// what passed the pre-check would move.
+func (e *episode) simulate() {
+	for !e.now().Before(e.st.NextSim) && e.st.Paused == nil {
+		ready := e.first(ItemReady, 1)
+		if len(ready) == 0 {
+			return
+		}
+		i := e.st.Items[ready[0]]
+		e.st.Items = slices.Delete(e.st.Items, ready[0], ready[0]+1) // its result says that it is judged
+		e.record(failover.Result{
+			Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeWouldMove, Reason: failover.ReasonWouldMove, To: i.To, At: e.now(),
+		})
+		if e.st.Terms.ObserveRate > 0 {
+			e.st.NextSim = e.now().Add(time.Duration(float64(time.Second) / e.st.Terms.ObserveRate))
+		}
+	}
+}
+
+// simulated: observe has found that this binding would move in this round. It still
+// targets the cluster, so every list brings it again.
+func (e *episode) simulated(key failover.BindingKey, uid types.UID) bool {
+	if e.st.Counts[string(failover.OutcomeWouldMove)] == 0 {
+		return false
+	}
+	if at := e.resultAt(key, uid); at >= 0 {
+		return e.st.Results[at].Outcome == failover.OutcomeWouldMove
+	}
+	return e.st.Folded[string(failover.OutcomeWouldMove)].Has(key, uid)
+}

@@ -1,0 +1,29 @@
+package workflows
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+)
+
+// A transition that does not exist must not make a hot loop of the look that asks for it.
+func TestARefusedTransitionIsFollowedByAWait(t *testing.T) {
+	suite := &testsuite.WorkflowTestSuite{}
+	env := suite.NewTestWorkflowEnvironment()
+	env.ExecuteWorkflow(func(ctx workflow.Context) (time.Duration, error) {
+		m := newMigration(ctx, BindingMigrationParams{})
+		m.st.Phase, m.st.Terms.Recheck = failover.MigrationPurging, time.Minute
+		began := workflow.Now(ctx)
+		m.on(failover.EventPlaced)
+		require.Equal(t, failover.MigrationPurging, m.st.Phase)
+		return workflow.Now(ctx).Sub(began), nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	var waited time.Duration
+	require.NoError(t, env.GetWorkflowResult(&waited))
+	require.GreaterOrEqual(t, waited, time.Minute)
+}

@@ -1,0 +1,31 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMalformedSignalsToAFailoverChangeNothing(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	send := func(name string, arg any) {
+		require.NoError(t, s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), name, arg))
+	}
+	s.at(10*time.Second, func() {
+		send(workflows.SignalClusterObserved, workflows.ClusterObserved{})
+		send(workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: failover.ClusterFact{Cluster: "m2", UID: "uid-m2", Deleted: true}})
+		send(workflows.SignalAdopt, workflows.Adopt{Cluster: "m2"})
+		send(workflows.SignalGrant, workflows.Grant{Number: 99})
+		send(workflows.SignalMigrationReport, workflows.MigrationReport{Key: key, Result: &failover.Result{Key: key, Outcome: failover.OutcomeMigrated}})
+	})
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Len(t, s.world.Log("evict"), 1)
+	require.Len(t, r.Rounds[0].Results, 1)
+}

@@ -1,0 +1,170 @@
+package workflows
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Order is who asks for something, and why. Both are required of a human.
+type Order struct {
+	Who    string `json:"who"`
+	Reason string `json:"reason"`
+}
+
+// DrainOrder asks that a cluster be emptied.
+type DrainOrder struct {
+	Order
+	// Selector, Rate and HonourTolerations are those of [failover.Drain].
+	Selector          string  `json:"selector,omitempty"`
+	Rate              float64 `json:"rate,omitempty"`
+	HonourTolerations bool    `json:"honourTolerations,omitempty"`
+}
+
+// Resume goes on after a pause, or re-opens a stopped failover.
+type Resume struct {
+	Order
+	// Enforce turns an episode that observes into one that enforces, as a new round.
+	Enforce bool `json:"enforce,omitempty"`
+}
+
+// ClusterObserved wakes a ClusterFailover, or starts it.
+type ClusterObserved struct {
+	Fact failover.ClusterFact `json:"fact"`
+}
+
+// BindingsChanged says that bindings that target the cluster, or carry a hold
+// task for it, came, changed or went.
+type BindingsChanged struct {
+	Bindings []failover.BindingFact `json:"bindings"`
+}
+
+// Adopt asks a ClusterFailover to take over what it finds of ours: tasks, taints
+// and annotations whose owner is not running.
+type Adopt struct {
+	Cluster  string                 `json:"cluster"`
+	Bindings []failover.BindingFact `json:"bindings,omitempty"`
+}
+
+// Grant is a chunk of leases for one cluster. The migration that uses one claims
+// it from the pacer, which is where its remaining time is measured.
+type Grant struct {
+	Number  int64         `json:"number"`
+	Size    int           `json:"size"`
+	Expires time.Duration `json:"expires"` // from when the pacer issued it
+	Episode string        `json:"episode"`
+}
+
+// PaceChanged tells every episode the tier and rate, and whether clocks are frozen.
+type PaceChanged struct {
+	Pace failover.Pace `json:"pace"`
+}
+
+// MigrationReport is what a child tells its ClusterFailover: progress, or its end.
+type MigrationReport struct {
+	Episode string                  `json:"episode"`
+	Round   int                     `json:"round"`
+	Key     failover.BindingKey     `json:"key"`
+	UID     types.UID               `json:"uid"`
+	Phase   failover.MigrationPhase `json:"phase"`
+	Reason  failover.Reason         `json:"reason,omitempty"`
+	Message string                  `json:"message,omitempty"`
+	// Placed tells that recovery cannot take it back any more.
+	Placed bool `json:"placed,omitempty"`
+	// GoesOn tells that recovery does not take it back, though it is not placed.
+	GoesOn bool `json:"goesOn,omitempty"`
+	// NeedsAttention raises the flag; it changes no behaviour.
+	NeedsAttention bool     `json:"needsAttention,omitempty"`
+	To             []string `json:"to,omitempty"`
+	// Result is set once, with the last report.
+	Result *failover.Result `json:"result,omitempty"`
+}
+
+// CancelOrder stops one migration.
+type CancelOrder struct {
+	Order
+	// PutBack restores the former clusters of what is placed but not released.
+	PutBack bool `json:"putBack,omitempty"`
+}
+
+// BindingOrder is an order to a ClusterFailover about one of its bindings; a cancel
+// without a binding stops the whole failover.
+type BindingOrder struct {
+	CancelOrder
+	Binding failover.BindingKey `json:"binding,omitzero"`
+}
+
+// MigrationOrder carries a human's order from a ClusterFailover to a child. Verb is
+// the update's name.
+type MigrationOrder struct {
+	CancelOrder
+	Verb string `json:"verb"`
+}
+
+// Recover tells a child that its cluster is well again, or that the episode was cancelled.
+type Recover struct {
+	Round     int    `json:"round"`
+	Cancelled *Order `json:"cancelled,omitempty"`
+	// PutBack: the human who cancelled wants what is placed back, too.
+	PutBack bool `json:"putBack,omitempty"`
+}
+
+// Fenced tells a child that a human vouches for the whole cluster: it is dead.
+type Fenced struct {
+	Fence failover.Fence `json:"fence"`
+}
+
+// MigrationAdopted tells a running child that another run or round owns it now.
+type MigrationAdopted struct {
+	Episode string `json:"episode"`
+	Round   int    `json:"round"`
+}
+
+// FleetObserved starts the pacer and tells it that clusters came, went or changed.
+type FleetObserved struct {
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+}
+
+// GrantRequest is level-triggered: it says what a cluster wants now.
+type GrantRequest struct {
+	Cluster  string `json:"cluster"`
+	Episode  string `json:"episode"`
+	Want     int    `json:"want"`
+	Priority int32  `json:"priority"` // of its most urgent binding that has passed the pre-check
+	// Open keeps the episode informed of the pace even while it wants nothing; not open withdraws it.
+	Open bool `json:"open"`
+	// Paused makes the pacer refuse every claim of this cluster.
+	Paused bool `json:"paused,omitempty"`
+	// Every is how often the request is repeated: a silent one is forgotten.
+	Every time.Duration `json:"every"`
+}
+
+// LeaseReport ends leases: written ones count against the pace, returned ones do not.
+type LeaseReport struct {
+	Number   int64 `json:"number"`
+	Written  int   `json:"written"`
+	Returned int   `json:"returned"`
+	// Binding is who had claimed one, empty for leases that nobody claimed.
+	Binding string `json:"binding,omitempty"`
+}
+
+// SetRate orders another eviction rate, in evictions per second. 0 halts.
+type SetRate struct {
+	Order
+	Rate float64 `json:"rate"`
+}
+
+// Claim asks the pacer whether one lease of a grant may be used now.
+type Claim struct {
+	Number  int64  `json:"number"`
+	Cluster string `json:"cluster"`
+	Binding string `json:"binding"`
+}
+
+// Claimed is how long the lease still runs, from a moment after the claim was sent,
+// and how long it may not yet be used, from a moment before the answer came.
+type Claimed struct {
+	Remaining time.Duration `json:"remaining"`
+	NotBefore time.Duration `json:"notBefore,omitempty"`
+}

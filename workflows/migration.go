@@ -1,0 +1,199 @@
+package workflows
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/workflow"
+)
+
+// migration runs one BindingMigration.
+type migration struct {
+	ctx      workflow.Context // never cancelled: cancellation is an order, handled in place
+	log      log.Logger
+	instance string
+	st       MigrationState
+	// dirty tells that something was heard since the last look.
+	dirty  bool
+	waited bool // this run has waited at least once
+	inbox  migrationInbox
+	// answers of plug-ins, by name.
+	answers map[string]pluginMemo
+	// builtInDecides: a built-in plug-in passed the last look, and that is enough.
+	builtInDecides bool
+}
+
+// BindingMigration moves one binding off one cluster: check and evict in one
+// activity under one lease, wait for the scheduler, wait for health, look once
+// more and release, see the old copy go. It ends in exactly one outcome.
+func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (failover.Result, error) {
+	m := newMigration(ctx, p)
+	if err := m.serve(ctx); err != nil {
+		return failover.Result{}, err
+	}
+	m.enter(m.st.Phase)
+	for m.st.Phase != failover.MigrationDone || m.holding() {
+		if m.waited && fullHistory(m.ctx, m.st.Terms.HistoryEvents) && workflow.AllHandlersFinished(m.ctx) {
+			m.inbox.drain(m)
+			return failover.Result{}, workflow.NewContinueAsNewError(m.ctx, TypeBindingMigration, BindingMigrationParams{Instance: m.instance, State: m.st})
+		}
+		m.step()
+	}
+	m.tell(m.st.Result)
+	_ = workflow.Await(m.ctx, func() bool { return workflow.AllHandlersFinished(m.ctx) })
+	return *m.st.Result, nil
+}
+
+func newMigration(ctx workflow.Context, p BindingMigrationParams) *migration {
+	live, _ := workflow.NewDisconnectedContext(ctx)
+	m := &migration{ctx: live, instance: p.Instance, st: p.State}
+	m.log = log.With(workflow.GetLogger(ctx), "cluster", m.st.Ref.Cluster, "binding", m.st.Ref.Key.String())
+	if m.st.Began.IsZero() {
+		m.st.Began = workflow.Now(ctx)
+		m.st.Phase = failover.MigrationChecking
+		m.st.Ref.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
+	}
+	return m
+}
+
+// step does what the phase asks for, once.
+func (m *migration) step() {
+	switch m.st.Phase {
+	case failover.MigrationChecking:
+		m.check()
+	case failover.MigrationAwaitingFence:
+		m.awaitFence()
+	case failover.MigrationEvicting:
+		m.verify()
+	case failover.MigrationPlacing:
+		m.place()
+	case failover.MigrationAwaitingHealth:
+		m.awaitHealth()
+	case failover.MigrationReleasing:
+		m.release()
+	case failover.MigrationPurging:
+		m.purge()
+	case failover.MigrationRestoring:
+		m.restore()
+	case failover.MigrationDone:
+		m.letGoOfDependents()
+	}
+}
+
+// on moves the phase by an event. An illegal move is a bug of ours: it is logged,
+// and the phase stays, for a workflow never dies of it. It waits before it goes on: the
+// same look would bring it here again at once.
+func (m *migration) on(e failover.MigrationEvent) {
+	next, err := failover.NextMigration(m.st.Phase, e)
+	if err != nil {
+		m.log.Error("refused a transition", "error", err)
+		m.wait(m.st.Terms.Recheck, "look again after a refused transition")
+		return
+	}
+	if next == m.st.Phase {
+		return
+	}
+	m.st.Phase, m.st.Entered = next, workflow.Now(m.ctx)
+	if next == failover.MigrationPlacing || next == failover.MigrationAwaitingHealth {
+		m.st.HealthySince = time.Time{}
+	}
+	m.enter(next)
+}
+
+// enter publishes a phase; at the end the outcome stands in its place, so that a
+// list of closed migrations says what became of them.
+func (m *migration) enter(phase failover.MigrationPhase) {
+	shown := string(phase)
+	if m.st.Result != nil {
+		shown = string(m.st.Result.Outcome)
+	}
+	_ = workflow.UpsertTypedSearchAttributes(m.ctx, SearchPhase.ValueSet(shown), SearchReason.ValueSet(string(m.st.Reason)))
+	m.page()
+}
+
+// end records the outcome and closes.
+func (m *migration) end(e failover.MigrationEvent, r failover.Result) {
+	r.Key, r.UID, r.Resource, r.At = m.st.Ref.Key, m.st.Ref.UID, m.st.Resource, workflow.Now(m.ctx)
+	r.Banned = m.st.Banned
+	if r.Wrote = m.st.Wrote; m.direct() {
+		r.Fence = m.st.Ref.Fence
+	}
+	if r.To == nil && r.Outcome == failover.OutcomeMigrated {
+		r.To = m.st.To
+	}
+	if r.Cause == "" {
+		r.Cause = m.cause()
+	}
+	m.st.Result, m.st.Reason, m.st.Message = &r, r.Reason, r.Message
+	m.on(e)
+}
+
+// cause says whose order ended it, empty when it took its own course.
+func (m *migration) cause() string {
+	switch {
+	case m.st.PutBack != nil:
+		return "put back by " + m.st.PutBack.Who + ": " + m.st.PutBack.Reason
+	case m.st.Drop != nil:
+		return "released by " + m.st.Drop.Who + ": " + m.st.Drop.Reason
+	case m.st.Cancelled != nil:
+		return "cancelled by " + m.st.Cancelled.Who + ": " + m.st.Cancelled.Reason
+	case m.st.Recover != nil:
+		return causeRecovery
+	default:
+		return ""
+	}
+}
+
+// note publishes why it stands where it stands, when that is news: "1 of 3 ready"
+// must not stay on the failover's page when it is 2.
+func (m *migration) note(reason failover.Reason, message string) {
+	another, news := reason != m.st.Reason, message != m.st.Message
+	m.st.Reason, m.st.Message = reason, message
+	m.page()
+	if another {
+		_ = workflow.UpsertTypedSearchAttributes(m.ctx, SearchReason.ValueSet(string(reason)))
+	}
+	if another || news {
+		m.tell(nil)
+	}
+}
+
+// attention raises the flag; it changes no behaviour.
+func (m *migration) attention(reason failover.Reason, message string) {
+	if m.st.Attention == reason {
+		return
+	}
+	m.st.Attention = reason
+	tags := map[string]string{"cluster": m.st.Ref.Cluster, "reason": string(reason)}
+	workflow.GetMetricsHandler(m.ctx).WithTags(tags).Counter("lifeboat_needs_attention").Inc(1)
+	m.log.Warn("needs attention", "reason", reason, "message", message)
+	m.note(reason, message)
+}
+
+// tell reports to the ClusterFailover. A parent that is not running is told
+// nothing: its next run adopts.
+func (m *migration) tell(result *failover.Result) { m.tellFrom(m.ctx, result) }
+
+// tellFrom is tell for a coroutine of its own, which may block on its own context only.
+func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) {
+	report := MigrationReport{
+		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
+		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.st.Message), Placed: m.st.Placed,
+		NeedsAttention: m.st.Attention != "", To: m.st.To, Result: result,
+		GoesOn: m.st.Wrote && m.direct(),
+	}
+	err := workflow.SignalExternalWorkflow(ctx, m.st.Parent, "", SignalMigrationReport, report).Get(ctx, nil)
+	if err != nil {
+		m.log.Warn("could not report", "parent", m.st.Parent, "error", err)
+	}
+}
+
+// wait sleeps until something is heard or d has passed.
+func (m *migration) wait(d time.Duration, summary string) {
+	_ = awaitFor(m.ctx, d, summary, func() bool { return m.dirty })
+	m.dirty, m.waited = false, true
+}
+
+// ordered tells that a recovery or a cancel stands.
+func (m *migration) ordered() bool { return m.st.Recover != nil || m.st.Cancelled != nil }

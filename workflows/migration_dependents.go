@@ -1,0 +1,87 @@
+package workflows
+
+import (
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// holdDependents holds what goes where this binding goes, before its eviction is
+// sent: Karmada would take it from the old cluster at once. They cost no lease of
+// their own; false means that it cannot be done and that nothing was evicted.
+func (m *migration) holdDependents() bool {
+	if !m.st.HasDependents {
+		return true
+	}
+	m.st.Holding = true
+	var out activities.DependentsResult
+	ctx := once(m.ctx, "hold the dependents of "+m.st.Ref.Key.String()+" on "+m.st.Ref.Cluster, m.st.Lease.Expires+evictSlack)
+	err := workflow.ExecuteActivity(ctx, activities.NameHoldDependents, activities.DependentsRequest{MoveRef: m.st.Ref}).Get(ctx, &out)
+	m.st.Dependents = out.Held
+	if err != nil {
+		m.log.Warn("lost the answer of holding dependents", "error", err)
+		m.st.SearchDependents = true
+		out.Reason, out.Message = failover.ReasonUnreachable, err.Error()
+	}
+	if out.Reason == failover.ReasonNone {
+		return true
+	}
+	m.returnLease()
+	m.on(failover.EventWriteSent)
+	end := failover.Result{Outcome: failover.OutcomeBlocked, Reason: out.Reason, Message: cut(out.Message)}
+	if m.ordered() {
+		end.Outcome, end.Reason = failover.OutcomeAbandoned, m.orderReason()
+	}
+	m.end(failover.EventWriteRefused, end)
+	return false
+}
+
+// holding tells whether dependents may still be held in this migration's name.
+func (m *migration) holding() bool { return m.st.Holding || m.st.Adopt && !m.st.LetGo }
+
+// letGoOfDependents takes this migration out of every dependent that it holds, at
+// every end of it. Where the binding is back on the cluster it waits until they are
+// wanted there again: that delays this report, and nothing else.
+func (m *migration) letGoOfDependents() {
+	var out activities.DependentsResult
+	ctx := doing(m.ctx, "let go of the dependents of "+m.st.Ref.Key.String()+" on "+m.st.Ref.Cluster)
+	err := workflow.ExecuteActivity(ctx, activities.NameDropDependents, activities.DependentsRequest{
+		MoveRef: m.st.Ref, Held: m.st.Dependents, Search: m.st.Adopt, Lost: m.st.SearchDependents,
+	}).Get(ctx, &out)
+	if err == nil {
+		m.st.Dependents = out.Held
+	}
+	switch {
+	case err == nil && len(out.Held) == 0:
+		m.st.Holding, m.st.LetGo = false, true
+		m.st.Reason, m.st.Message = m.st.Result.Reason, m.st.Result.Message
+		return
+	case err != nil:
+		m.note(failover.ReasonUnreachable, err.Error())
+	case workflow.Now(m.ctx).Sub(m.st.Result.At) > m.st.Terms.RestoreWait:
+		m.attention(out.Reason, out.Message)
+	default:
+		m.note(out.Reason, out.Message)
+	}
+	m.wait(restorePoll, "wait until the dependents of "+m.st.Ref.Key.String()+" are wanted on "+m.st.Ref.Cluster+" again")
+}
+
+// dropHolders takes migrations that do not run any more out of dependents' tasks. One
+// that was just adopted runs again under its own id.
+func (e *episode) dropHolders(dead []activities.Orphan) {
+	alive := map[string]bool{}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		alive[BindingMigrationID(e.instance, e.cluster, e.st.Moves[key].Key)] = true
+	}
+	for _, h := range dead {
+		if alive[h.Owner] || !e.enforcing() {
+			continue
+		}
+		ctx := doing(e.ctx, "take a migration that does not run out of the hold of "+h.Key.String())
+		request := activities.HolderRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Key: h.Key, Holder: h.Owner}
+		if err := workflow.ExecuteActivity(ctx, activities.NameDropHolder, request).Get(ctx, nil); err != nil {
+			e.log.Error("could not drop a dead holder", "binding", h.Key.String(), "holder", h.Owner, "error", err)
+			e.adoptDirty = true
+		}
+	}
+}

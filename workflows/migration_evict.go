@@ -1,0 +1,158 @@
+package workflows
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// evictSlack is how long the evict activity may outlive its lease: its own
+// deadline lies inside the lease, this only bounds a worker that died.
+const evictSlack = 3 * time.Second
+
+// settle is how long after a lost answer the binding is read again: by then no
+// request of that attempt can still be on its way.
+const settle = 5 * time.Second
+
+// check makes the one attempt that the lease allows. From here on "nothing was
+// written" must be known, not assumed.
+func (m *migration) check() {
+	switch {
+	case m.st.Adopt:
+		m.on(failover.EventWriteSent)
+		return
+	case m.st.AwaitFence:
+		m.on(failover.EventFenceAsked)
+		return
+	}
+	if m.ordered() {
+		m.returnLease()
+		m.on(failover.EventWriteSent)
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
+		return
+	}
+	if !m.holdDependents() {
+		return
+	}
+	var out activities.EvictResult
+	request := activities.EvictRequest{
+		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
+		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Lease: m.st.Lease.Number, Owner: m.st.Ref.Owner, DueAt: m.st.DueAt,
+	}
+	m.on(failover.EventWriteSent)
+	ctx := once(m.ctx, "look once more, then evict "+m.st.Ref.Key.String()+" from "+m.st.Ref.Cluster, m.st.Lease.Expires+evictSlack)
+	if err := workflow.ExecuteActivity(ctx, activities.NameEvict, request).Get(ctx, &out); err != nil {
+		m.log.Warn("lost the answer of an eviction", "error", err)
+		out = activities.EvictResult{End: activities.EvictUnknown, Reason: failover.ReasonUnverified, Message: err.Error()}
+	}
+	m.evicted(out)
+}
+
+// evicted takes the attempt's end.
+func (m *migration) evicted(out activities.EvictResult) {
+	m.st.Ref.Baseline, m.st.Ref.Generation = out.Baseline, out.Generation
+	m.st.Reason, m.st.Message = out.Reason, cut(out.Message)
+	if out.Resource != "" {
+		m.st.Resource = out.Resource
+	}
+	m.st.OldWork = out.OldWork
+	switch out.End {
+	case activities.EvictWritten:
+		m.wakeSwapped(out)
+		m.wrote()
+	case activities.EvictUnknown:
+		m.page() // the lease is not reported: it counts as spent when it expires
+	case activities.EvictRefused, activities.EvictNotAffected, activities.EvictClusterGone:
+		m.refused(failover.OutcomeBlocked, out)
+	case activities.EvictElsewhere:
+		m.refused(failover.OutcomeMovedByOthers, out)
+	case activities.EvictOptedOut:
+		m.refused(failover.OutcomeSkipped, out)
+	case activities.EvictGone:
+		m.refused(failover.OutcomeGone, out)
+	}
+}
+
+func (m *migration) wrote() {
+	m.reportLease(LeaseReport{Number: m.st.Lease.Number, Written: 1, Binding: m.st.Ref.Key.String()})
+	m.stands()
+}
+
+// stands goes on from our task, whoever saw it written.
+func (m *migration) stands() {
+	m.st.Wrote = true
+	m.st.Ref.Written = workflow.Now(m.ctx)
+	m.on(failover.EventWriteStands)
+	m.tell(nil)
+}
+
+func (m *migration) refused(outcome failover.Outcome, out activities.EvictResult) {
+	m.returnLease()
+	if m.ordered() && outcome == failover.OutcomeBlocked {
+		outcome, out.Reason = failover.OutcomeAbandoned, m.orderReason()
+	}
+	m.end(failover.EventWriteRefused, failover.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
+}
+
+func (m *migration) orderReason() failover.Reason {
+	if m.st.Cancelled != nil {
+		return failover.ReasonCancelled
+	}
+	return failover.ReasonClusterRecovered
+}
+
+// verify finds out what became of an attempt without an answer, and where an
+// adopted binding stands. Abandoned only after a read showed no task of ours.
+func (m *migration) verify() {
+	if !m.st.Adopt {
+		_ = workflow.NewTimerWithOptions(m.ctx, settle, workflow.TimerOptions{
+			Summary: "let a request without an answer run out before reading again",
+		}).Get(m.ctx, nil)
+	}
+	m.st.Ref.WantWork = true
+	look, ok := m.look("find out whether our eviction of " + m.st.Ref.Key.String() + " stands")
+	m.st.Ref.WantWork = false
+	if !ok {
+		m.wait(m.st.Terms.HealthPoll, "look again whether our eviction stands")
+		return
+	}
+	m.st.OldWork = look.OldWork
+	if look.Held {
+		m.st.Ref.Purge = look.Purge // what was written counts, also for a run that takes it over
+	}
+	if m.st.Ref.UID == "" {
+		m.st.Ref.UID = look.UID
+	}
+	if len(m.st.Ref.Baseline.Clusters) == 0 && look.Baseline != nil {
+		m.st.Ref.Baseline = *look.Baseline // the answer that would have told is lost
+	}
+	switch {
+	case look.Gone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+	case look.TaskNote != "":
+		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonForeignTask, Message: look.TaskNote})
+	case look.Held:
+		m.stands()
+	case m.ordered():
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
+	case look.Targeted:
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonUnverified, Message: "the write did not stand"})
+	default:
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeMovedByOthers, Reason: failover.ReasonMovedByOthers})
+	}
+}
+
+func (m *migration) returnLease() {
+	if m.st.Lease.Number > 0 {
+		m.reportLease(LeaseReport{Number: m.st.Lease.Number, Returned: 1, Binding: m.st.Ref.Key.String()})
+	}
+}
+
+func (m *migration) reportLease(r LeaseReport) {
+	err := workflow.SignalExternalWorkflow(m.ctx, FleetPacerID(m.instance), "", SignalLeaseReport, r).Get(m.ctx, nil)
+	if err != nil {
+		m.log.Warn("could not report a lease: it counts as spent", "lease", r.Number, "error", err)
+	}
+}

@@ -1,0 +1,139 @@
+package workflows
+
+import (
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// direct: the new copy must not run beside the old.
+func (m *migration) direct() bool { return m.st.Ref.Purge == failover.PurgeDirectly }
+
+// goesOn: Karmada has begun to delete the old copy, and a recovery cannot take that
+// back. A cancel can ask for the cluster all the same, and so does the scheduler when
+// it has put the cluster back itself.
+func (m *migration) goesOn(o activities.Observation) bool {
+	return m.direct() && m.st.Cancelled == nil && !o.Targeted
+}
+
+// awaitFence waits until the old copy is dead: before the write it then goes back to
+// the queue, for the lease; after it the hold may go.
+func (m *migration) awaitFence() {
+	if m.st.Wrote {
+		m.awaitOldCopy()
+		return
+	}
+	if m.ordered() {
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
+		return
+	}
+	o, ok := m.look("see whether " + m.st.Ref.Cluster + " answers again, for " + m.st.Ref.Key.String())
+	if !ok {
+		m.wait(m.st.Terms.HealthPoll, "try to read the binding again")
+		return
+	}
+	blocked := failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonFenced}
+	switch {
+	case o.Gone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+	case o.TaskNote != "":
+		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonForeignTask, Message: o.TaskNote})
+	case o.SourceGone:
+		blocked.Reason = failover.ReasonClusterGone
+		m.end(failover.EventWriteRefused, blocked)
+	case o.Held:
+		m.stands()
+	case !o.Targeted:
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeMovedByOthers, Reason: failover.ReasonMovedByOthers})
+	case o.SourceReady:
+		m.st.Ref.Fence = nil
+		blocked.Message = m.st.Ref.Cluster + " answers again"
+		m.end(failover.EventWriteRefused, blocked)
+	case o.FenceStands:
+		blocked.Message = m.st.Ref.Fence.String()
+		m.end(failover.EventWriteRefused, blocked)
+	default:
+		m.askFence()
+	}
+}
+
+// awaitOldCopy waits, with our task standing, until Karmada has deleted the old copy
+// or somebody vouches that it is dead.
+func (m *migration) awaitOldCopy() {
+	m.st.Ref.WantWork = true
+	o, ok := m.lookHeld("see whether the old copy of " + m.st.Ref.Key.String() + " is gone")
+	m.st.Ref.WantWork = false
+	if !ok {
+		return
+	}
+	m.st.To = o.Targets
+	switch {
+	case o.SourceGone:
+		m.sourceGone()
+	case !o.Placed.OK:
+		m.st.Placed = false
+		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
+		m.on(failover.EventUnplaced)
+		m.tell(nil)
+	case m.obeys(o):
+	case o.OldWork == nil || (!o.SourceReady && o.FenceStands):
+		m.on(failover.EventFenced)
+	case o.SourceReady:
+		v := failover.OldCopyGoing(m.st.Ref.Cluster)
+		m.note(v.Reason, v.Message)
+		m.overdue("the old copy is not gone")
+		m.wait(purgePoll, "wait for Karmada to delete the old copy of "+m.st.Ref.Key.String())
+	default:
+		m.askFence()
+	}
+}
+
+// askFence raises the flag and waits for a plug-in, a human or the source's return. A
+// plug-in's word that the last look found void is no reason to look again at once: the
+// next one may be void as well, and so on for ever.
+func (m *migration) askFence() {
+	void := m.st.Ref.Fence
+	proven, why := m.askFences()
+	if proven && (void == nil || void.By == failover.FenceByHuman) {
+		return
+	}
+	v := failover.AwaitingFence(m.st.Ref.Cluster, m.st.Ref.Fence)
+	v.Message += why
+	m.attention(v.Reason, v.Message)
+	m.note(v.Reason, v.Message)
+	m.wait(m.st.Terms.HealthPoll, "wait until the old copy of "+m.st.Ref.Key.String()+" is proven dead")
+}
+
+// serveFence lets a human vouch for this one binding.
+func (m *migration) serveFence(ctx workflow.Context) error {
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirmFenced, func(_ workflow.Context, o Order) (string, error) {
+		m.fencedBy(failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: workflow.Now(m.ctx)})
+		return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back", nil
+	}, workflow.UpdateHandlerOptions{
+		Validator:   m.refuseFenced,
+		Description: "Vouch that the old copy of this binding is dead and cannot run any more",
+	})
+}
+
+func (m *migration) refuseFenced(o Order) error {
+	switch {
+	case m.st.Phase == failover.MigrationDone:
+		return refused("it has ended")
+	case !m.direct():
+		return refused("only purge mode Directly waits for a fence, and this one goes " + string(m.st.Ref.Purge))
+	}
+	return refuseOrder(o)
+}
+
+// fencedByAll takes a human's word for the whole cluster.
+func (m *migration) fencedByAll(f Fenced) {
+	if f.Fence.By == "" || f.Fence.At.IsZero() {
+		m.log.Warn("ignored a malformed signal", "signal", SignalFenced)
+		return
+	}
+	if m.direct() {
+		m.fencedBy(f.Fence)
+	}
+}
+
+func (m *migration) fencedBy(f failover.Fence) { m.st.Ref.Fence, m.dirty = &f, true }

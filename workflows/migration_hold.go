@@ -1,0 +1,326 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// look re-reads and judges. Not ok means that no judgement could be had for now;
+// the note says why.
+func (m *migration) look(summary string) (activities.Observation, bool) {
+	var o activities.Observation
+	m.dirty = false
+	ctx := doing(m.ctx, summary)
+	if err := workflow.ExecuteActivity(ctx, activities.NameObserve, m.st.Ref).Get(ctx, &o); err != nil {
+		m.note(failover.ReasonUnreachable, err.Error())
+		return o, false
+	}
+	if o.Resource != "" {
+		m.st.Resource = o.Resource
+	}
+	m.st.SourceGone = o.SourceGone
+	return o, true
+}
+
+// lookHeld is look for a binding that should carry our task, with the ends that
+// every holding phase shares. Not ok means that the phase has nothing to decide.
+func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
+	o, ok := m.look(summary)
+	switch {
+	case !ok:
+		m.wait(m.st.Terms.HealthPoll, "try to read the binding again")
+		return o, false
+	case o.Gone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		return o, false
+	case o.TaskNote != "":
+		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonForeignTask, Message: o.TaskNote})
+		return o, false
+	case !o.Held:
+		m.droppedByOthers(o)
+		return o, false
+	}
+	m.st.Ref.Purge = o.Purge // Karmada goes by the task, and so do we
+	return o, true
+}
+
+// droppedByOthers: our task is gone by another hand. Nothing is left to hold.
+func (m *migration) droppedByOthers(o activities.Observation) {
+	r := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonForeignTask, To: o.Targets, Cause: "our task was dropped by another hand"}
+	switch {
+	case o.Targeted:
+		m.returned()
+		return
+	case !o.Placed.OK:
+		r.Outcome, r.Message = failover.OutcomeLeftToHuman, "and it is not placed: "+o.Placed.Message
+	}
+	m.end(failover.EventLeftToHuman, r)
+}
+
+// place waits for the scheduler.
+func (m *migration) place() {
+	o, ok := m.lookHeld("see where the scheduler places " + m.st.Ref.Key.String())
+	if !ok {
+		return
+	}
+	switch {
+	case o.SourceGone:
+		m.sourceGone()
+	case m.obeys(o):
+	case o.Placed.OK:
+		m.placed(o)
+	case o.Targeted:
+		m.removeAgain()
+	default:
+		m.note(o.Placed.Reason, o.Placed.Message)
+		m.overdue("the scheduler has not placed it")
+		m.wait(m.st.Terms.HealthPoll, "wait for the scheduler to place "+m.st.Ref.Key.String())
+	}
+}
+
+// placed is the point from which recovery no longer takes it back.
+func (m *migration) placed(o activities.Observation) {
+	m.st.Placed, m.st.To = true, o.Targets
+	m.st.Reason, m.st.Message = failover.ReasonPlaced, "on "+strings.Join(o.Targets, ", ")
+	if m.direct() {
+		m.on(failover.EventFenceAsked)
+	} else {
+		m.on(failover.EventPlaced)
+	}
+	m.tell(nil)
+}
+
+// removeAgain takes the cluster out that the scheduler's late patch put back.
+func (m *migration) removeAgain() {
+	m.note(failover.ReasonPutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
+	var out activities.ActResult
+	ctx := doing(m.ctx, "remove "+m.st.Ref.Cluster+" again from "+m.st.Ref.Key.String()+": the scheduler put it back")
+	err := workflow.ExecuteActivity(ctx, activities.NameRemoveAgain, activities.EvictRequest{
+		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
+		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
+	}).Get(ctx, &out)
+	if err == nil && out.End == activities.ActDone {
+		m.st.Ref.Generation = out.Generation
+		return
+	}
+	if err != nil {
+		m.note(failover.ReasonUnreachable, err.Error())
+	} else if out.End == activities.ActRefused {
+		m.note(out.Reason, out.Message)
+	}
+	m.wait(m.st.Terms.Recheck, "try again to remove "+m.st.Ref.Cluster)
+}
+
+// awaitHealth waits until the new copies are proven, for as long as it takes:
+// there is no timeout into deletion.
+func (m *migration) awaitHealth() {
+	o, ok := m.lookHeld("see whether the new copies of " + m.st.Ref.Key.String() + " are healthy")
+	if !ok {
+		return
+	}
+	m.st.To = o.Targets
+	switch {
+	case o.SourceGone:
+		m.sourceGone()
+		return
+	case !o.Placed.OK:
+		m.st.Placed = false
+		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
+		m.on(failover.EventUnplaced)
+		m.tell(nil)
+		return
+	case m.obeys(o):
+		return
+	}
+	left := m.untilProven(o)
+	if left > 0 {
+		m.overdue("the new copies are not proven healthy")
+		m.wait(left, "watch the health of "+m.st.Ref.Key.String())
+		return
+	}
+	if m.st.Ref.Purge == failover.PurgeNever {
+		m.mark("keep the old copy of "+m.st.Ref.Key.String()+" for good", failover.TaskReasonKept, failover.EventKept, failover.Result{
+			Outcome: failover.OutcomeKept, Reason: failover.ReasonPurgeNever, To: m.st.To,
+		})
+		return
+	}
+	if m.st.Recover != nil && o.StraightBack {
+		m.on(failover.EventRestoreOrdered)
+		return
+	}
+	m.on(failover.EventProvenHealthy)
+}
+
+// untilProven is how much longer to wait, 0 when health has held for long enough.
+func (m *migration) untilProven(o activities.Observation) time.Duration {
+	m.st.On = o.On
+	if v := m.proven(o); !v.OK {
+		m.st.HealthySince, m.st.Unprobed = time.Time{}, false
+		m.note(v.Reason, v.Message)
+		return m.st.Terms.HealthPoll
+	}
+	now := workflow.Now(m.ctx)
+	if m.st.HealthySince.IsZero() {
+		m.st.HealthySince = now
+	}
+	must := m.st.Terms.MinHealthy
+	if o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
+		must = max(must, m.st.Terms.Detection)
+	}
+	held := now.Sub(m.st.HealthySince)
+	if held >= must {
+		return 0
+	}
+	m.note(failover.ReasonHealthy, fmt.Sprintf("this must hold for %s before the old copy goes", must))
+	return min(must-held, m.st.Terms.HealthPoll)
+}
+
+// overdue raises attention once gracefulTimeout has passed; it deletes nothing.
+func (m *migration) overdue(what string) {
+	if workflow.Now(m.ctx).Sub(m.st.Ref.Written) > m.st.Terms.GracefulTimeout {
+		kept := "the old copy is held"
+		if m.direct() {
+			kept = "nothing is forced"
+		}
+		m.attention(failover.ReasonGracefulTimeout, what+" within gracefulTimeout ("+m.st.Terms.GracefulTimeout.String()+"); "+kept)
+	}
+}
+
+// sourceGone: the cluster was deleted, and its execution namespace with it. Our
+// task is the last thing of it, and dropping it loses nothing.
+func (m *migration) sourceGone() {
+	if m.st.Phase == failover.MigrationPlacing {
+		m.on(failover.EventPlaced)
+	}
+	if m.st.Phase == failover.MigrationAwaitingFence {
+		m.on(failover.EventFenced)
+		return
+	}
+	m.on(failover.EventProvenHealthy)
+}
+
+// release is the point of no return: one activity looks once more and drops the task.
+func (m *migration) release() {
+	if m.calledBack() {
+		return
+	}
+	var healthyFor time.Duration
+	if !m.st.HealthySince.IsZero() {
+		healthyFor = workflow.Now(m.ctx).Sub(m.st.HealthySince)
+	}
+	request := activities.ReleaseRequest{
+		HealthyFor: healthyFor, MinHealthy: &m.st.Terms.MinHealthy, Detection: &m.st.Terms.Detection,
+		Plugins: m.st.Terms.Plugins, Probe: m.st.Terms.Probe, ProvenOn: m.st.On,
+		Returned: m.st.Returned, Parent: m.st.Parent,
+		Ordered: m.st.Drop != nil,
+	}
+	if !m.direct() && m.st.Drop == nil {
+		request.Proofs = m.freshProofs(m.st.On)
+	}
+	request.MoveRef = m.st.Ref // not before: somebody may have vouched meanwhile
+	var out activities.ActResult
+	ctx := doing(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
+	err := workflow.ExecuteActivity(ctx, activities.NameRelease, request).Get(ctx, &out)
+	if err != nil {
+		m.note(failover.ReasonUnreachable, err.Error())
+		m.wait(m.st.Terms.Recheck, "try again to release")
+		return
+	}
+	switch out.End {
+	case activities.ActDone, activities.ActAlready:
+		m.st.Banned = out.Banned
+		if m.st.Reason, m.st.Message = failover.ReasonHealthy, "released"; m.direct() {
+			m.st.Reason, m.st.Message = failover.ReasonFenced, "released: the old copy is dead"
+		}
+		m.on(failover.EventReleased)
+	case activities.ActGone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+	case activities.ActRefused:
+		m.releaseRefused(out)
+	}
+}
+
+// releaseRefused goes back to waiting. A target without an answer to its probe is no
+// news about health: its clock goes on, towards detection.
+func (m *migration) releaseRefused(out activities.ActResult) {
+	m.note(out.Reason, out.Message)
+	if m.direct() {
+		m.on(failover.EventFenceAsked)
+		m.wait(purgePoll, "look again whether the old copy is dead")
+		return
+	}
+	since := m.st.HealthySince
+	m.on(failover.EventReleaseRefused)
+	if out.Reason == failover.ReasonProbeFailed {
+		m.st.HealthySince, m.st.Unprobed = since, true
+	}
+	// Always: where health need not hold, the next look would be content at once.
+	m.wait(m.st.Terms.HealthPoll, "wait before looking again: the release was refused")
+}
+
+// leave keeps both copies and leaves the task to a human.
+func (m *migration) leave() {
+	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to a human", failover.TaskReasonLeftToHuman, failover.EventLeftToHuman, failover.Result{
+		Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonCancelled, Message: m.st.Refusal, To: m.st.To,
+	})
+}
+
+// mark gives our task its last reason and ends: from then on no run of ours touches it.
+func (m *migration) mark(summary, reason string, e failover.MigrationEvent, r failover.Result) {
+	var out activities.ActResult
+	ctx := doing(m.ctx, summary)
+	err := workflow.ExecuteActivity(ctx, activities.NameMarkTask, activities.MarkRequest{MoveRef: m.st.Ref, Reason: reason}).Get(ctx, &out)
+	switch {
+	case err != nil:
+		m.note(failover.ReasonUnreachable, err.Error())
+		m.wait(m.st.Terms.Recheck, "try again to mark the task")
+	case out.End == activities.ActRefused:
+		m.note(out.Reason, out.Message)
+		m.wait(m.st.Terms.Recheck, "try again to mark the task")
+	case out.End == activities.ActGone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+	case !out.Look.Held:
+		// Another hand dropped it since the last look: the next one says what that means.
+	default:
+		m.end(e, r)
+	}
+}
+
+// purgePoll is how often a Work that is being deleted on a reachable cluster is looked at.
+const purgePoll = 5 * time.Second
+
+// purge follows the old Work by uid. On a cluster that is away it becomes debt,
+// which the episode keeps; the migration ends.
+func (m *migration) purge() {
+	done := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurged}
+	if m.st.OldWork == nil {
+		m.end(failover.EventPurgeSettled, done)
+		return
+	}
+	var w activities.WorkState
+	ctx := doing(m.ctx, "see whether the old copy of "+m.st.Ref.Key.String()+" is gone")
+	err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
+		Cluster: m.st.Ref.Cluster, Key: m.st.Ref.Key, Work: *m.st.OldWork,
+	}).Get(ctx, &w)
+	switch {
+	case err != nil:
+		m.note(failover.ReasonUnreachable, err.Error())
+		m.wait(m.st.Terms.Recheck, "try again to read the old Work")
+	case w.Gone:
+		m.end(failover.EventPurgeSettled, done)
+	case w.Superseded:
+		done.Reason = failover.ReasonSuperseded
+		m.end(failover.EventPurgeSettled, done)
+	case w.Away:
+		done.Reason = failover.ReasonPurgeDebt
+		done.Debt = &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
+		m.end(failover.EventPurgeSettled, done)
+	default:
+		m.wait(purgePoll, "wait for the old copy of "+m.st.Ref.Key.String()+" to go")
+	}
+}

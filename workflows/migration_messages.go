@@ -1,0 +1,102 @@
+package workflows
+
+import (
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// migrationInbox are the channels of a BindingMigration.
+type migrationInbox struct {
+	observed, recover, adopted, fenced, orders workflow.ReceiveChannel
+}
+
+// serve registers query, update and signals, and turns cancellation into an order.
+func (m *migration) serve(ctx workflow.Context) error {
+	err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func() (MigrationStatus, error) {
+		return MigrationStatus{Now: workflow.Now(ctx), MigrationState: m.st}, nil
+	}, workflow.QueryHandlerOptions{Description: "Where this binding's move stands"})
+	if err != nil {
+		return err
+	}
+	if err := m.serveOrders(ctx); err != nil {
+		return err
+	}
+	if err := m.serveFence(ctx); err != nil {
+		return err
+	}
+	m.inbox = migrationInbox{
+		observed: workflow.GetSignalChannel(ctx, SignalBindingObserved),
+		recover:  workflow.GetSignalChannel(ctx, SignalRecover),
+		adopted:  workflow.GetSignalChannel(ctx, SignalMigrationAdopted),
+		fenced:   workflow.GetSignalChannel(ctx, SignalFenced),
+		orders:   workflow.GetSignalChannel(ctx, SignalMigrationOrder),
+	}
+	workflow.Go(m.ctx, m.listen)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
+			m.cancel(Order{Who: "cancellation request", Reason: "requested in Temporal"}, false)
+		}
+	})
+	return nil
+}
+
+// listen takes signals as they come; the main loop acts on them.
+func (m *migration) listen(ctx workflow.Context) {
+	s := workflow.NewSelector(ctx)
+	receive(s, m.inbox.observed, m.heard)
+	receive(s, m.inbox.recover, m.recovered)
+	receive(s, m.inbox.adopted, m.adoptedBy)
+	receive(s, m.inbox.fenced, m.fencedByAll)
+	receive(s, m.inbox.orders, m.takeOrder)
+	for {
+		s.Select(ctx)
+	}
+}
+
+// drain takes what is left before a continue-as-new, so that nothing is lost.
+func (i migrationInbox) drain(m *migration) {
+	drainChannel(i.observed, m.heard)
+	drainChannel(i.recover, m.recovered)
+	drainChannel(i.adopted, m.adoptedBy)
+	drainChannel(i.fenced, m.fencedByAll)
+	drainChannel(i.orders, m.takeOrder)
+}
+
+// heard wakes the next look. A fact about another uid is about another binding.
+func (m *migration) heard(f failover.BindingFact) {
+	if f.UID == "" || f.Key != m.st.Ref.Key {
+		m.log.Warn("ignored a malformed signal", "signal", SignalBindingObserved, "key", f.Key.String())
+		return
+	}
+	m.dirty = true
+}
+
+// recovered takes the word of its ClusterFailover. One about an older round came late.
+func (m *migration) recovered(r Recover) {
+	switch {
+	case r.Round <= 0 || (r.Cancelled != nil && r.Cancelled.check() != ""):
+		m.log.Warn("ignored a malformed signal", "signal", SignalRecover, "round", r.Round)
+	case r.Round < m.st.Round:
+		m.log.Info("ignored an old signal", "signal", SignalRecover, "round", r.Round)
+	case r.Cancelled != nil:
+		m.st.Recover = &r
+		m.cancel(*r.Cancelled, r.PutBack)
+	default:
+		m.st.Recover, m.dirty = &r, true
+	}
+}
+
+// adoptedBy re-targets reports after the parent's next run or round took over. One
+// that has dropped its task keeps the round that it belongs to: its end is no
+// outcome of a failure that came after it.
+func (m *migration) adoptedBy(a MigrationAdopted) {
+	if a.Episode == "" || a.Round == 0 {
+		m.log.Warn("ignored a malformed signal", "signal", SignalMigrationAdopted)
+		return
+	}
+	if !m.over() {
+		m.st.Episode, m.st.Round = a.Episode, a.Round
+	}
+	m.dirty = true
+	workflow.Go(m.ctx, func(ctx workflow.Context) { m.tellFrom(ctx, m.st.Result) })
+}

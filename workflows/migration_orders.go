@@ -1,0 +1,219 @@
+package workflows
+
+import (
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// serveOrders registers what humans may order of one migration.
+func (m *migration) serveOrders(ctx workflow.Context) error {
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCancel, func(_ workflow.Context, o CancelOrder) (string, error) {
+		m.cancel(o.Order, o.PutBack)
+		return "cancelled: nothing written is lost; an unplaced binding is put back, a placed one is left to a human", nil
+	}, workflow.UpdateHandlerOptions{
+		Validator:   m.refuseCancel,
+		Description: "Stop this one move: before the write it is abandoned, unplaced it is restored, placed both copies stay",
+	})
+	if err != nil {
+		return err
+	}
+	for _, u := range []struct {
+		name, description, answer string
+		take                      func(Order)
+	}{
+		{
+			UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held", "the former clusters are put back if the old copy can take over; see the status",
+			func(o Order) { m.st.PutBack = &o },
+		},
+		{
+			UpdateRelease, "Drop the hold now, proven healthy or not: the old copy goes", "the hold is dropped as soon as there is a target",
+			func(o Order) { m.st.Drop = &o },
+		},
+	} {
+		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o Order) (string, error) {
+			u.take(o)
+			m.dirty = true
+			return u.answer, nil
+		}, workflow.UpdateHandlerOptions{Validator: m.refuseHeldOrder, Description: u.description})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseCancel refuses a cancel that comes too late.
+func (m *migration) refuseCancel(o CancelOrder) error {
+	if m.over() {
+		return refused("released already: what was released does not come back")
+	}
+	return refuseOrder(o.Order)
+}
+
+// refuseHeldOrder refuses orders about an old copy that is not held, or not any more.
+func (m *migration) refuseHeldOrder(o Order) error {
+	switch {
+	case m.over():
+		return refused("released already: what was released does not come back")
+	case m.direct():
+		return refused("purge mode Directly: Karmada deletes the old copy; confirm-fenced is what lets it go on")
+	case !m.st.Wrote:
+		return refused("nothing of ours stands yet; cancel it instead")
+	}
+	return refuseOrder(o)
+}
+
+// over tells that our task is dropped.
+func (m *migration) over() bool {
+	return m.st.Phase == failover.MigrationPurging || m.st.Phase == failover.MigrationDone
+}
+
+// ordered by a human through the ClusterFailover.
+func (m *migration) takeOrder(o MigrationOrder) {
+	if o.check() != "" || m.over() {
+		m.log.Warn("ignored an order that is malformed or late", "verb", o.Verb, "who", o.Who)
+		return
+	}
+	m.dirty = true
+	switch o.Verb {
+	case UpdateCancel:
+		m.cancel(o.Order, o.PutBack)
+	case UpdatePutBack:
+		m.st.PutBack = &o.Order
+	case UpdateRelease:
+		m.st.Drop = &o.Order
+	default:
+		m.log.Warn("ignored an order that it does not know", "verb", o.Verb, "who", o.Who)
+	}
+}
+
+// cancel takes an order to stop; the first one stands.
+func (m *migration) cancel(o Order, putBack bool) {
+	if m.st.Cancelled == nil {
+		m.st.Cancelled, m.dirty = &o, true
+	}
+	if putBack {
+		m.st.PutBack, m.dirty = &o, true
+	}
+}
+
+// obeys does what was ordered of a binding that we hold, whichever phase holds it.
+// False means that nothing is ordered that this look can settle.
+func (m *migration) obeys(o activities.Observation) bool {
+	if m.direct() {
+		m.refuseDirect(o)
+	}
+	switch {
+	case m.st.Ref.Named && m.st.Drop == nil && m.st.PutBack == nil:
+		m.end(failover.EventLeftToHuman, failover.Result{
+			Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonPutBackRefused, Message: m.st.Refusal,
+		})
+	case m.st.Drop != nil && len(o.Targets) > 0:
+		m.releaseNow()
+	case m.st.PutBack != nil, m.restoreOrdered(o):
+		m.on(failover.EventRestoreOrdered)
+	case m.st.Cancelled != nil && m.st.Phase != failover.MigrationPlacing:
+		m.leave()
+	case m.st.Ref.Named && m.st.Drop != nil:
+		m.end(failover.EventLeftToHuman, failover.Result{
+			Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonNotPlaced, Message: "it has no target cluster: the held copy is the last one",
+		})
+	default:
+		return false
+	}
+	return true
+}
+
+// restoreOrdered tells that a recovery or a cancel takes an unplaced binding back.
+func (m *migration) restoreOrdered(o activities.Observation) bool {
+	return m.ordered() && !o.Placed.OK && !m.goesOn(o) && !m.justRefused()
+}
+
+// refuseDirect drops orders that purge mode Directly cannot follow: its old copy is
+// being deleted, and two must never run.
+func (m *migration) refuseDirect(o activities.Observation) {
+	if m.st.Drop != nil {
+		m.st.Drop, m.st.Refusal = nil, "release refused: purge mode Directly; confirm that the old copy is fenced instead"
+		m.attention(failover.ReasonAwaitingFence, m.st.Refusal)
+	}
+	if m.st.PutBack != nil && o.Placed.OK {
+		m.st.PutBack, m.st.Refusal = nil, "put-back refused: purge mode Directly, and it is placed"
+		m.attention(failover.ReasonPutBackRefused, m.st.Refusal)
+	}
+}
+
+// calledBack tells that somebody ordered otherwise before the task was dropped: it
+// goes back to where that is obeyed. With its cluster gone there is nothing to obey.
+func (m *migration) calledBack() bool {
+	if m.st.SourceGone || m.st.Drop != nil || (m.st.PutBack == nil && m.st.Cancelled == nil) {
+		return false
+	}
+	if m.direct() {
+		m.on(failover.EventFenceAsked)
+	} else {
+		m.on(failover.EventReleaseRefused)
+	}
+	return true
+}
+
+// releaseNow goes straight to the release: a human took the decision.
+func (m *migration) releaseNow() {
+	if m.st.Phase == failover.MigrationAwaitingFence { // the task's purge mode was edited meanwhile
+		m.on(failover.EventFenced)
+		return
+	}
+	if m.st.Phase == failover.MigrationPlacing {
+		m.on(failover.EventPlaced)
+	}
+	m.on(failover.EventProvenHealthy)
+}
+
+// putBackRefused drops the order, says why, and goes on. A task that was left to a
+// human before stays so.
+func (m *migration) putBackRefused(out activities.ActResult) {
+	m.st.PutBack, m.st.Refusal = nil, cut("put-back refused: "+out.Message)
+	if m.st.Ref.Named {
+		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: out.Reason, Message: m.st.Refusal})
+		return
+	}
+	m.attention(out.Reason, m.st.Refusal)
+	m.on(failover.EventRestoreRefused)
+}
+
+// failsAgain: the cluster that was to take it back looks failed again. What is placed
+// goes on for good; what is not goes on for now, and the restore is tried again, for
+// only the act itself sees how the cluster stands.
+func (m *migration) failsAgain(out activities.ActResult) {
+	if m.st.Placed {
+		m.st.Recover = nil
+	}
+	m.st.RefusedAt = workflow.Now(m.ctx)
+	m.note(out.Reason, out.Message)
+	m.on(failover.EventRestoreRefused)
+}
+
+// justRefused keeps a refused restore from being tried again at once.
+func (m *migration) justRefused() bool {
+	return !m.st.RefusedAt.IsZero() && workflow.Now(m.ctx).Sub(m.st.RefusedAt) < m.st.Terms.Recheck
+}
+
+// returned: our task is gone and the cluster is a target. The failing target's own
+// migration put it back, or another hand did; it is a restore, to be seen through.
+func (m *migration) returned() {
+	m.on(failover.EventRestoreOrdered)
+	m.st.RestoredAt = workflow.Now(m.ctx)
+	m.st.Swapped, m.st.Placed = true, false
+}
+
+// wakeSwapped wakes the migration whose former cluster took over in our write: no
+// task names it any more, so nobody else would, and it has to look at once.
+func (m *migration) wakeSwapped(out activities.EvictResult) {
+	if out.Swapped == "" {
+		return
+	}
+	fact := failover.BindingFact{Key: m.st.Ref.Key, UID: m.st.Ref.UID}
+	if err := workflow.SignalExternalWorkflow(m.ctx, out.SwapOwner, "", SignalBindingObserved, fact).Get(m.ctx, nil); err != nil {
+		m.log.Warn("could not wake the migration that it was swapped with", "workflow", out.SwapOwner, "error", err)
+	}
+}

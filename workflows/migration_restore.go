@@ -1,0 +1,128 @@
+package workflows
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// restorePoll is how often a restore looks for the scheduler's answer: it delays
+// the untaint, so it is quicker than the safety poll.
+const restorePoll = 2 * time.Second
+
+// restore puts the binding back: after the scheduler's answer, in one write, and
+// it is complete only when the scheduler has observed it with the cluster still in.
+func (m *migration) restore() {
+	if !m.st.RestoredAt.IsZero() {
+		m.restored()
+		return
+	}
+	var out activities.ActResult
+	ctx := doing(m.ctx, "put "+m.st.Ref.Key.String()+" back on "+m.st.Ref.Cluster)
+	err := workflow.ExecuteActivity(ctx, activities.NameRestore, activities.RestoreRequest{
+		MoveRef: m.st.Ref, EvenIfPlaced: m.st.Placed, EvenIfFailing: m.st.Cancelled != nil,
+		PutBack: m.st.PutBack != nil, OldWork: m.st.OldWork,
+		OursGo: m.st.Recover != nil, Stopped: m.st.Recover != nil && m.st.Recover.Cancelled != nil,
+	}).Get(ctx, &out)
+	if err != nil {
+		m.note(failover.ReasonUnreachable, err.Error())
+		m.unanswered()
+		return
+	}
+	switch out.End {
+	case activities.ActDone, activities.ActAlready:
+		m.st.RestoredAt = workflow.Now(m.ctx)
+		m.note(failover.ReasonWritten, "put back; waiting for the scheduler to observe it")
+	case activities.ActGone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+	case activities.ActRefused:
+		m.restoreRefused(out)
+	}
+}
+
+func (m *migration) restoreRefused(out activities.ActResult) {
+	theirs := out.Reason == failover.ReasonForeignTask || out.Reason == failover.ReasonNotTargeting
+	switch {
+	case out.Reason == failover.ReasonPlaced:
+		// The answer was a placement: the row "placed" of the recovery table applies.
+		m.placed(out.Look)
+		return
+	case theirs:
+		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: out.Reason, Message: out.Message})
+		return
+	case out.Reason == failover.ReasonConditionsMatch:
+		m.failsAgain(out)
+		return
+	case out.Reason == failover.ReasonPutBackRefused:
+		m.putBackRefused(out)
+		return
+	case out.Reason == failover.ReasonRestoreUndone:
+		m.attention(out.Reason, out.Message)
+	case out.Reason == failover.ReasonClusterGone && out.Look.SourceGone:
+		m.st.SourceGone = true
+		m.on(failover.EventPlaced)
+		m.on(failover.EventProvenHealthy)
+		return
+	}
+	m.note(out.Reason, out.Message)
+	m.unanswered()
+}
+
+// unanswered waits for the scheduler; past restoreWait the parent is told not to
+// wait for this one. Its hold task stays: nothing is lost.
+func (m *migration) unanswered() {
+	if workflow.Now(m.ctx).Sub(m.st.Entered) > m.st.Terms.RestoreWait {
+		m.attention(failover.ReasonRestoreUnanswered, "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "+m.st.Message)
+		m.wait(m.st.Terms.Recheck, "wait for the scheduler's answer before putting back "+m.st.Ref.Key.String())
+		return
+	}
+	m.wait(restorePoll, "wait for the scheduler's answer before putting back "+m.st.Ref.Key.String())
+}
+
+func (m *migration) endRestored(o activities.Observation) {
+	r := failover.Result{Outcome: failover.OutcomeRestored, Reason: m.orderReason(), To: o.Targets}
+	switch {
+	case m.st.Swapped:
+		r.Reason, r.Cause = failover.ReasonSwapped, "put back by another migration, or by another hand"
+	case m.st.PutBack != nil:
+		r.Reason = failover.ReasonPutBackOrdered
+	}
+	m.end(failover.EventRestoreComplete, r)
+}
+
+// restored sees the restore through.
+func (m *migration) restored() {
+	o, ok := m.look("see whether the scheduler leaves " + m.st.Ref.Key.String() + " on " + m.st.Ref.Cluster)
+	switch {
+	case !ok:
+		m.unanswered()
+	case o.Gone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+	case o.Targeted && !o.Held && o.Observed:
+		m.endRestored(o)
+	case !o.Targeted:
+		m.holdAgain()
+	default:
+		m.unanswered()
+	}
+}
+
+// holdAgain: the scheduler took the restored cluster out. The hold goes back
+// first, so that the old copy is not deleted; then somebody has to look.
+func (m *migration) holdAgain() {
+	var out activities.ActResult
+	ctx := doing(m.ctx, "hold "+m.st.Ref.Key.String()+" again: the scheduler undid the restore")
+	if err := workflow.ExecuteActivity(ctx, activities.NameHoldAgain, m.st.Ref).Get(ctx, &out); err != nil {
+		m.note(failover.ReasonUnreachable, err.Error())
+		m.unanswered()
+		return
+	}
+	m.st.RestoredAt, m.st.Swapped = time.Time{}, false
+	if out.Generation > 0 {
+		m.st.Ref.Generation = out.Generation
+	}
+	m.attention(failover.ReasonRestoreUndone, "the scheduler took the restored cluster out again; the old copy is held")
+	m.wait(m.st.Terms.Recheck, "wait before putting "+m.st.Ref.Key.String()+" back once more")
+}

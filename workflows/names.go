@@ -1,0 +1,109 @@
+package workflows
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/temporal"
+)
+
+// Names under which workflows and messages are registered. They live in
+// histories and in other people's scripts: never rename one.
+const (
+	TypeClusterFailover  = "ClusterFailover"
+	TypeBindingMigration = "BindingMigration"
+	TypeFleetPacer       = "FleetPacer"
+
+	// Signals of a ClusterFailover.
+	SignalClusterObserved  = "cluster-observed"  // ClusterObserved, from the starter
+	SignalBindingsChanged  = "bindings-changed"  // BindingsChanged, from the starter, coalesced
+	SignalAdopt            = "adopt"             // Adopt, from the starter or a sweep
+	SignalGrant            = "grant"             // Grant, from the pacer
+	SignalPaceChanged      = "pace-changed"      // PaceChanged, from the pacer
+	SignalMigrationReport  = "migration-report"  // MigrationReport, from a child
+	SignalPause            = "pause"             // Order, for when updates fail
+	SignalClusterRecovered = "cluster-recovered" // Order, for when updates fail
+
+	// Signals of a BindingMigration.
+	SignalBindingObserved  = "binding-observed"  // failover.BindingFact, from the starter
+	SignalRecover          = "recover"           // Recover, from its ClusterFailover
+	SignalMigrationAdopted = "migration-adopted" // MigrationAdopted, from a new run of its ClusterFailover
+	SignalFenced           = "fenced"            // Fenced, from its ClusterFailover
+	SignalMigrationOrder   = "migration-order"   // MigrationOrder, from its ClusterFailover
+
+	// Signals of a FleetPacer.
+	SignalFleetObserved = "fleet-observed" // FleetObserved, from the starter
+	SignalGrantRequest  = "grant-request"  // GrantRequest, from a ClusterFailover
+	SignalLeaseReport   = "lease-report"   // LeaseReport, from a BindingMigration or ClusterFailover
+
+	// Updates of a ClusterFailover, a BindingMigration (cancel) or the FleetPacer (halt, resume, set-rate).
+	UpdatePause   = "pause"
+	UpdateResume  = "resume"
+	UpdateCancel  = "cancel"
+	UpdatePutBack = "put-back" // of a BindingMigration (Order) or a ClusterFailover (BindingOrder)
+	UpdateRelease = "release"  // likewise
+	UpdateSkip    = "skip"     // of a ClusterFailover (BindingOrder)
+	UpdateHalt    = "halt"
+	UpdateSetRate = "set-rate"
+	UpdateDrain   = "drain"   // DrainOrder
+	UpdateUndrain = "undrain" // Order
+	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: a human vouches
+	// that the old copies are dead.
+	UpdateConfirmFenced = "confirm-fenced"
+	// UpdateClaim is the evict activity's last question to the pacer before it writes.
+	UpdateClaim = "claim"
+
+	// QueryStatus answers with EpisodeStatus, MigrationStatus or PacerStatus.
+	QueryStatus = "status"
+)
+
+// DefaultTaskQueue is where workers listen unless configured otherwise.
+const DefaultTaskQueue = "lifeboat"
+
+// The search attributes, all of type Keyword. Few: SQL visibility has ten slots.
+var (
+	SearchCluster = temporal.NewSearchAttributeKeyKeyword("LifeboatCluster")
+	SearchPhase   = temporal.NewSearchAttributeKeyKeyword("LifeboatPhase")
+	SearchReason  = temporal.NewSearchAttributeKeyKeyword("LifeboatReason")
+	SearchBinding = temporal.NewSearchAttributeKeyKeyword("LifeboatBinding")
+	SearchMode    = temporal.NewSearchAttributeKeyKeyword("LifeboatMode")
+)
+
+// SearchAttributeNames are the names that `lifeboat setup` registers.
+func SearchAttributeNames() []string {
+	return []string{
+		SearchCluster.GetName(), SearchPhase.GetName(), SearchReason.GetName(),
+		SearchBinding.GetName(), SearchMode.GetName(),
+	}
+}
+
+// maxID keeps workflow ids below the 255 bytes that SQL visibility stores.
+const maxID = 240
+
+// ClusterFailoverID is "cluster-failover/<cluster>", below "<instance>/" when one is configured.
+func ClusterFailoverID(instance, cluster string) string {
+	return withInstance(instance, "cluster-failover/"+cluster)
+}
+
+// BindingMigrationID is "binding-migration/<cluster>/<namespace|->/<name>", its tail hashed when long.
+func BindingMigrationID(instance, cluster string, key failover.BindingKey) string {
+	return withInstance(instance, "binding-migration/"+cluster+"/"+key.String())
+}
+
+// FleetPacerID is "fleet-pacer".
+func FleetPacerID(instance string) string {
+	return withInstance(instance, "fleet-pacer")
+}
+
+func withInstance(instance, id string) string {
+	if instance != "" {
+		id = instance + "/" + id
+	}
+	if len(id) <= maxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	tail := hex.EncodeToString(sum[:8])
+	return id[:maxID-len(tail)-1] + "-" + tail
+}

@@ -1,0 +1,330 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// orderOne gives an order about one binding through m1's failover.
+func (s *story) orderOne(verb string, key failover.BindingKey, putBack bool) *answer {
+	s.t.Helper()
+	a := &answer{}
+	o := workflows.BindingOrder{Binding: key}
+	o.Who, o.Reason, o.PutBack = "jane", "a drill", putBack
+	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), verb, verb+"|"+key.String(), a, o))
+	return a
+}
+
+// must is orderOne for an order that has to be accepted.
+func (s *story) must(verb string, key failover.BindingKey, putBack bool) {
+	s.accepted = append(s.accepted, s.orderOne(verb, key, putBack))
+}
+
+// orderChild gives an order to the migration itself.
+func (s *story) orderChild(verb string, key failover.BindingKey, putBack bool) *answer {
+	s.t.Helper()
+	a := &answer{}
+	o := workflows.CancelOrder{PutBack: putBack}
+	o.Who, o.Reason = "jane", "a drill"
+	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.BindingMigrationID("", "m1", key), verb, "child|"+verb, a, o))
+	return a
+}
+
+// resultOf is what became of binding app in the last round.
+func resultOf(t *testing.T, r workflows.EpisodeReport) failover.Result {
+	t.Helper()
+	for _, x := range r.Rounds[len(r.Rounds)-1].Results {
+		if x.Key.Name == "app" {
+			return x
+		}
+	}
+	t.Fatalf("no result: %+v", r.Rounds)
+	return failover.Result{}
+}
+
+// slowHealth is a story in which the new copy takes its time: what is placed waits.
+func slowHealth(t *testing.T) (*story, failover.BindingKey) {
+	t.Helper()
+	s := newStory(t)
+	s.world.HealthyAfter = 20 * time.Minute
+	return s, s.bind("app", []string{"m1"}, "m1", "m2")
+}
+
+// Rules: R4.9-32.
+func TestOneQueuedBindingIsCancelledOrSkippedAndNeverMoves(t *testing.T) {
+	for verb, want := range map[string]failover.Outcome{
+		workflows.UpdateCancel: failover.OutcomeAbandoned, workflows.UpdateSkip: failover.OutcomeSkipped,
+	} {
+		t.Run(verb, func(t *testing.T) {
+			s := newStory(t)
+			key := s.bind("app", []string{"m1"}, "m1", "m2")
+			seconds := int64(120)
+			s.world.Change(key, func(b *failover.Binding) {
+				b.Placement.ClusterTolerations = []corev1.Toleration{{
+					Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+				}}
+			})
+			s.world.SetReady("m1", false)
+			s.at(addAfter+30*time.Second, func() { s.must(verb, key, false) })
+			s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
+			r := s.play()
+			got := resultOf(t, r)
+			require.Equal(t, want, got.Outcome)
+			require.Contains(t, got.Cause, "jane: a drill", "who and why are on record")
+			require.Empty(t, s.world.Log("evict"))
+		})
+	}
+}
+
+// Rules: R4.9-33.
+func TestOneUnplacedBindingIsRestoredByACancelThroughItsFailover(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.must(workflows.UpdateCancel, key, false) })
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	got := resultOf(t, r)
+	require.Equal(t, failover.OutcomeRestored, got.Outcome)
+	require.Contains(t, got.Cause, "cancelled by jane")
+	require.Len(t, s.world.Log("evict"), 1, "it is not moved again in that round")
+	require.Less(t, s.world.Log("restore")[0].At.Sub(storyBegins), 10*time.Minute, "a human's word does not wait for the cluster")
+}
+
+// Rules: R4.9-34.
+func TestOnePlacedBindingIsLeftToTheHumanWhoCancels(t *testing.T) {
+	s, key := slowHealth(t)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.must(workflows.UpdateCancel, key, false) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.OutcomeLeftToHuman, resultOf(t, r).Outcome)
+	b := s.world.Peek(key)
+	require.Len(t, b.Tasks, 1, "both copies stay")
+	require.Equal(t, failover.TaskReasonLeftToHuman, b.Tasks[0].Reason)
+	require.Equal(t, "m2", b.Clusters[0].Name)
+}
+
+// Rules: R4.9-29, R4.9-35.
+func TestACancelWithPutBackReturnsWhatIsPlacedInOneWrite(t *testing.T) {
+	s, key := slowHealth(t)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(5*time.Minute, func() { s.must(workflows.UpdateCancel, key, true) })
+	r := s.play()
+	got := resultOf(t, r)
+	require.Equal(t, failover.OutcomeRestored, got.Outcome)
+	require.Equal(t, failover.ReasonPutBackOrdered, got.Reason)
+	require.Len(t, s.world.Log("restore"), 1)
+	require.Empty(t, s.world.Log("release"))
+	b := s.world.Peek(key)
+	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, b.Clusters, "the new copy goes, the old one runs on")
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.9-30.
+func TestAPutBackOntoAClusterThatCannotTakeItIsRefused(t *testing.T) {
+	for name, arrange := range map[string]func(*story){
+		"the cluster is not Ready": func(*story) {},
+		"its old copy is gone": func(s *story) {
+			s.world.SetReady("m1", true)
+			s.world.DropWork("karmada-es-m1", "shop-app")
+		},
+		"another hand's taint stands": func(s *story) {
+			s.world.SetReady("m1", true)
+			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+		},
+		"our taint stands, and this act does not take it away": func(s *story) {
+			s.world.SetReady("m1", true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key := slowHealth(t)
+			s.world.SetReady("m1", false)
+			s.at(3*time.Minute, func() {
+				arrange(s)
+				s.must(workflows.UpdateCancel, key, true)
+			})
+			s.at(4*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", "maintenance") })
+			r := s.play()
+			got := resultOf(t, r)
+			require.Equal(t, failover.OutcomeLeftToHuman, got.Outcome, "both copies stay")
+			require.Contains(t, got.Message, "put-back refused")
+			require.Empty(t, s.world.Log("restore"))
+			require.Equal(t, "m2", s.world.Peek(key).Clusters[0].Name)
+		})
+	}
+}
+
+// Rules: R4.9-31.
+func TestAPutBackOfAPlacedDirectlyIsAlwaysRefused(t *testing.T) {
+	s, key := slowHealth(t)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() {
+		s.world.SetReady("m1", true)
+		s.world.Change(key, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeDirectly })
+	})
+	s.at(5*time.Minute, func() { s.must(workflows.UpdatePutBack, key, false) })
+	r := s.play()
+	require.Empty(t, s.world.Log("restore"))
+	require.Equal(t, failover.OutcomeMigrated, resultOf(t, r).Outcome, "a put-back that was refused changes nothing")
+}
+
+func TestAHumansReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
+	s, key := slowHealth(t)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.must(workflows.UpdateRelease, key, false) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	got := resultOf(t, r)
+	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+	require.Contains(t, got.Cause, "released by jane")
+	require.Less(t, s.world.Log("release")[0].At.Sub(storyBegins), 5*time.Minute)
+}
+
+func TestAHumansReleaseNeverTakesTheLastCopy(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.must(workflows.UpdateRelease, key, false) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Empty(t, s.world.Log("release"), "without a target the held copy is the last one")
+	require.Equal(t, failover.OutcomeRestored, resultOf(t, r).Outcome)
+}
+
+func TestOrdersAboutOneBindingThatMakeNoSenseAreRefused(t *testing.T) {
+	s, key := slowHealth(t)
+	waits := s.bind("waits", []string{"m1"}, "m1")
+	s.world.SetReady("m1", false)
+	refusals := map[string]*answer{}
+	s.at(3*time.Minute, func() {
+		refusals["nothing to cancel"] = s.orderOne(workflows.UpdateCancel, failover.BindingKey{Namespace: "shop", Name: "other"}, false)
+		refusals["its move has begun"] = s.orderOne(workflows.UpdateSkip, key, false)
+		refusals["nothing of ours stands"] = s.orderOne(workflows.UpdatePutBack, waits, false)
+		refusals[`"binding": missing`] = s.orderOne(workflows.UpdateRelease, failover.BindingKey{}, false)
+	})
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	for why, a := range refusals {
+		require.ErrorContains(t, a.err, why)
+	}
+}
+
+// quiet keeps m1's failover open without anything that speaks against m1: a second
+// rule's window runs.
+func quiet(s *story, until time.Duration) {
+	s.world.AddRule(failover.Rule{
+		Name: "network",
+		MatchConditions: []failover.MatchCondition{{
+			ConditionType: "NetworkReady", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		}},
+		Taints: []failover.RuleTaint{{Key: "net", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}},
+	})
+	condition := func(status corev1.ConditionStatus) {
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+			c.Conditions = append(c.Conditions[:1:1], failover.Condition{Type: "NetworkReady", Status: status, LastTransition: s.env.Now()})
+		})
+	}
+	condition(corev1.ConditionFalse)
+	s.at(until, func() { condition(corev1.ConditionTrue) })
+}
+
+// leftBehind is a binding on m2 whose copy on m1 was kept, or left to a human, by a
+// failover that has closed.
+func leftBehind(s *story, reason string) failover.BindingKey {
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	hold, replicas := true, int32(2)
+	s.world.Change(key, func(b *failover.Binding) {
+		b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}}
+		b.Tasks = []failover.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: reason, Producer: failover.Producer, SuppressDeletion: &hold,
+			Message: "ended", ClustersBeforeFailover: []string{"m1"},
+		}}
+	})
+	return key
+}
+
+// Rules: R4.9-49.
+func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
+	for _, reason := range []string{failover.TaskReasonKept, failover.TaskReasonLeftToHuman} {
+		for verb, want := range map[string]struct {
+			op, on string
+			end    failover.Outcome
+		}{
+			"":                      {"", "m2", ""},
+			workflows.UpdatePutBack: {"restore", "m1", failover.OutcomeRestored},
+			workflows.UpdateRelease: {"release", "m2", failover.OutcomeMigrated},
+		} {
+			t.Run(reason+"/"+verb, func(t *testing.T) {
+				s := newStory(t)
+				key := leftBehind(s, reason)
+				quiet(s, 5*time.Minute)
+				if verb != "" {
+					s.at(10*time.Second, func() { s.must(verb, key, false) })
+				}
+				r := s.play()
+				b := s.world.Peek(key)
+				require.Equal(t, want.on, b.Clusters[0].Name)
+				if verb == "" {
+					require.Len(t, b.Tasks, 1)
+					require.Empty(t, s.world.Log(""))
+					return
+				}
+				require.Empty(t, b.Tasks)
+				require.Equal(t, []string{want.op}, ops(s))
+				require.Equal(t, want.end, resultOf(t, r).Outcome)
+			})
+		}
+	}
+}
+
+func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheHuman(t *testing.T) {
+	s := newStory(t)
+	key := leftBehind(s, failover.TaskReasonLeftToHuman)
+	quiet(s, 5*time.Minute)
+	s.world.DropWork("karmada-es-m1", "shop-app")
+	s.at(10*time.Second, func() { s.must(workflows.UpdatePutBack, key, false) })
+	r := s.play()
+	got := resultOf(t, r)
+	require.Equal(t, failover.OutcomeLeftToHuman, got.Outcome)
+	require.Contains(t, got.Message, "put-back refused")
+	require.Len(t, s.world.Peek(key).Tasks, 1)
+	require.Empty(t, s.world.Log(""))
+}
+
+// Rules: R4.9-35, R4.9-37.
+func TestACancelledFailoverWithPutBackReturnsWhatIsPlaced(t *testing.T) {
+	s, key := slowHealth(t)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() {
+		// The rule still matches: the window ran on another word than Ready would be now.
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].Status = corev1.ConditionTrue })
+		s.must(workflows.UpdateCancel, failover.BindingKey{}, true)
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, failover.OutcomeRestored, resultOf(t, r).Outcome)
+	require.Equal(t, "m1", s.world.Peek(key).Clusters[0].Name)
+	require.Empty(t, s.world.Leftovers())
+}
+
+func TestTheMigrationItselfTakesTheSameOrders(t *testing.T) {
+	s, key := slowHealth(t)
+	s.world.SetReady("m1", false)
+	var late *answer
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.orderChild(workflows.UpdatePutBack, key, false)) })
+	s.at(2*time.Minute, func() {
+		late = &answer{}
+		require.NoError(t, s.env.UpdateWorkflowByID(workflows.BindingMigrationID("", "m1", key), workflows.UpdateRelease, "nobody", late, workflows.Order{Reason: "x"}))
+	})
+	r := s.play()
+	require.ErrorContains(t, late.err, `"who"`)
+	require.Equal(t, failover.ReasonPutBackOrdered, resultOf(t, r).Reason)
+}

@@ -1,0 +1,237 @@
+package workflows
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/workflow"
+)
+
+// pacer runs the FleetPacer.
+type pacer struct {
+	ctx      workflow.Context
+	log      log.Logger
+	instance string
+	st       PacerState
+	dirty    bool
+	alarm    alarm
+	waited   bool // this run has waited at least once
+	claims   int  // since this run began: updates are bounded per run
+	inbox    pacerInbox
+}
+
+// MemoOrders is the memo field in which the pacer mirrors its orders.
+const MemoOrders = "lifeboatOrders"
+
+// reassess is how often an idle or halted pacer that somebody waits for looks at the fleet.
+const reassess = 5 * time.Second
+
+// forget is after how many silent asking intervals a request is void.
+const forget = 4
+
+// maxClaims keeps a run below the server's bound on updates.
+const maxClaims = 1000
+
+// FleetPacer paces all failovers of a fleet: at most one chunk of leases is
+// outstanding, each is issued under a judgement of the whole fleet made for it,
+// and the next comes no earlier than the rate allows after the last acknowledged
+// write. It never closes by itself.
+func FleetPacer(ctx workflow.Context, params FleetPacerParams) error {
+	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx), instance: params.Instance}
+	if params.State != nil {
+		p.st = *params.State
+	}
+	if p.st.Requests == nil {
+		p.st.Requests = map[string]Request{}
+	}
+	if err := p.serve(); err != nil {
+		return err
+	}
+	if params.State == nil {
+		p.recall()
+	}
+	for ctx.Err() == nil {
+		p.settleChunk()
+		p.forgetSilent()
+		if err := p.look(); err != nil {
+			return err
+		}
+		p.issue()
+		p.page()
+		if p.full() {
+			p.inbox.drain(p)
+			return workflow.NewContinueAsNewError(ctx, TypeFleetPacer, FleetPacerParams{Instance: p.instance, State: &p.st})
+		}
+		at, why := p.nextLook()
+		p.alarm.set(ctx, at, why, &p.dirty)
+		if err := workflow.Await(ctx, func() bool { return p.dirty }); err != nil {
+			return err
+		}
+		p.dirty, p.waited = false, true
+	}
+	return ctx.Err()
+}
+
+func (p *pacer) full() bool {
+	return p.waited && (fullHistory(p.ctx, 0) || p.claims >= maxClaims) && workflow.AllHandlersFinished(p.ctx)
+}
+
+func (p *pacer) now() time.Time { return workflow.Now(p.ctx) }
+
+// recall starts a pacer without carried state: what it cannot know, it does not assume.
+func (p *pacer) recall() {
+	var r activities.Recall
+	ctx := doing(p.ctx, "recall what the previous pacer left behind")
+	request := activities.RecallRequest{RunID: workflow.GetInfo(p.ctx).WorkflowExecution.RunID}
+	if err := workflow.ExecuteActivity(ctx, activities.NameRecallPacer, request).Get(ctx, &r); err != nil {
+		r = activities.Recall{Lost: true, Why: failover.ReasonStateLost}
+		p.log.Error("could not recall the previous pacer", "error", err)
+	}
+	p.log.Info("started the pacer", "reason", r.Why, "halted", r.Lost)
+	if len(r.Memo) > 0 && json.Unmarshal(r.Memo, &p.st.Orders) != nil {
+		r.Lost = true
+	}
+	if r.Lost {
+		p.st.Orders = Orders{
+			Halted:     &Order{Who: "lifeboat", Reason: "the pacer's state was lost: check what moves, then resume"},
+			HaltReason: failover.ReasonStateLost,
+		}
+	}
+	p.mirror()
+}
+
+// mirror keeps the orders where the next pacer finds them, whatever happens to this one.
+func (p *pacer) mirror() {
+	if err := workflow.UpsertMemo(p.ctx, map[string]any{MemoOrders: p.st.Orders}); err != nil {
+		p.log.Error("could not mirror the orders in the memo", "error", err)
+	}
+}
+
+// look judges the fleet when somebody waits for an answer, and tells every open
+// episode what changed.
+func (p *pacer) look() error {
+	if !p.lookIsDue() {
+		return nil
+	}
+	r, err := p.judge()
+	if err != nil {
+		return err
+	}
+	if r.Config.LeaseDuration > 0 {
+		p.st.Config = r.Config
+	}
+	pace := p.ordered(r.Pace)
+	changed := pace.Tier != p.st.Pace.Tier || pace.Rate != p.st.Pace.Rate || pace.Reason != p.st.Pace.Reason ||
+		pace.Total != p.st.Pace.Total || len(pace.Faulty) != len(p.st.Pace.Faulty)
+	p.st.Pace, p.st.Assessed = pace, p.now()
+	p.broadcast(changed)
+	if changed {
+		_ = workflow.UpsertTypedSearchAttributes(p.ctx, SearchPhase.ValueSet(string(pace.Tier)), SearchReason.ValueSet(string(pace.Reason)))
+	}
+	return nil
+}
+
+// judge asks how the fleet is, and at what pace that lets things go. A rate that a human
+// set meanwhile takes effect at once: the judgement is made anew for it.
+func (p *pacer) judge() (activities.FleetResult, error) {
+	for {
+		var r activities.FleetResult
+		rate := p.st.Orders.Rate
+		ctx := doing(p.ctx, "judge the health of the fleet")
+		if err := workflow.ExecuteActivity(ctx, activities.NameAssessFleet, activities.FleetRequest{Rate: rate}).Get(ctx, &r); err != nil {
+			if p.ctx.Err() != nil {
+				return r, p.ctx.Err()
+			}
+			r.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonFleetUnknown}
+			p.log.Error("could not judge the fleet", "error", err)
+		}
+		if rate == p.st.Orders.Rate {
+			return r, nil
+		}
+	}
+}
+
+// lookIsDue: a grant is only ever issued under a fresh judgement, an order shows at
+// once, and while somebody waits the fleet is looked at now and then.
+func (p *pacer) lookIsDue() bool {
+	if p.st.Assessed.IsZero() || p.dirtyOrders() {
+		return true
+	}
+	if len(p.st.Requests) == 0 {
+		return false
+	}
+	issuing := p.st.Chunk == nil && p.wanted() && !p.now().Before(p.issueAt())
+	return issuing && !p.fresh() || !p.now().Before(p.st.Assessed.Add(reassess))
+}
+
+// dirtyOrders: an order came that the published pace does not show yet.
+func (p *pacer) dirtyOrders() bool {
+	halted := p.st.Orders.Halted != nil
+	shown := p.st.Pace.Reason == failover.ReasonHaltedByHuman || p.st.Pace.Reason == failover.ReasonStateLost
+	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == failover.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
+}
+
+// ordered lays the humans' orders over the fleet's pace: a halt always wins.
+func (p *pacer) ordered(pace failover.Pace) failover.Pace {
+	switch {
+	case p.st.Orders.Halted != nil:
+		pace.Tier, pace.Rate, pace.Unlimited, pace.Reason = failover.TierHalted, 0, false, p.st.Orders.HaltReason
+	case p.st.Orders.Rate != nil && pace.Tier == failover.TierNormal:
+		pace.Reason = failover.ReasonRateSetByHuman
+	}
+	return pace
+}
+
+func (p *pacer) halted() bool { return p.st.Pace.Tier == failover.TierHalted }
+
+// broadcast tells every open episode the pace, or only those that have never heard
+// it: halts freeze toleration clocks.
+func (p *pacer) broadcast(everyone bool) {
+	sent := map[string]workflow.Future{}
+	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
+		if everyone || !p.st.Requests[cluster].Told {
+			sent[cluster] = p.send(cluster, SignalPaceChanged, PaceChanged{Pace: p.st.Pace})
+		}
+	}
+	for _, cluster := range workflow.DeterministicKeys(sent) {
+		if !p.arrived(cluster, SignalPaceChanged, sent[cluster]) {
+			continue
+		}
+		if r, still := p.st.Requests[cluster]; still {
+			r.Told = true
+			p.st.Requests[cluster] = r
+		}
+	}
+}
+
+func (p *pacer) send(cluster, name string, message any) workflow.Future {
+	return workflow.SignalExternalWorkflow(p.ctx, ClusterFailoverID(p.instance, cluster), "", name, message)
+}
+
+// arrived waits until a signal has reached an episode; one that does not run any
+// more wants nothing.
+func (p *pacer) arrived(cluster, name string, sent workflow.Future) bool {
+	err := sent.Get(p.ctx, nil)
+	if err != nil {
+		p.log.Warn("could not reach a cluster's failover", "cluster", cluster, "signal", name, "error", err)
+		delete(p.st.Requests, cluster)
+	}
+	return err == nil
+}
+
+// nextLook is when to wake up without being told, and what for.
+func (p *pacer) nextLook() (time.Time, string) {
+	switch {
+	case p.st.Chunk != nil:
+		return p.st.Chunk.Expires, "the outstanding lease expires"
+	case p.wanted() && !p.halted():
+		return p.issueAt(), "the next eviction may begin"
+	case len(p.st.Requests) > 0:
+		return p.st.Assessed.Add(reassess), "look at the fleet again: " + string(p.st.Pace.Reason)
+	default:
+		return p.st.Assessed.Add(24 * time.Hour), "nothing fails over"
+	}
+}

@@ -1,0 +1,150 @@
+package workflows
+
+import (
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// maxRate bounds set-rate, in evictions per second.
+const maxRate = 1000
+
+// pacerInbox are the channels of the FleetPacer.
+type pacerInbox struct {
+	fleet, requests, reports workflow.ReceiveChannel
+}
+
+func (p *pacer) serve() error {
+	ctx := p.ctx
+	err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func() (PacerStatus, error) {
+		return PacerStatus{PacerState: p.st, Now: workflow.Now(ctx)}, nil
+	}, workflow.QueryHandlerOptions{Description: "Tier, rate, outstanding lease and who waits"})
+	if err != nil {
+		return err
+	}
+	if err := p.serveUpdates(); err != nil {
+		return err
+	}
+	p.inbox = pacerInbox{
+		fleet:    workflow.GetSignalChannel(ctx, SignalFleetObserved),
+		requests: workflow.GetSignalChannel(ctx, SignalGrantRequest),
+		reports:  workflow.GetSignalChannel(ctx, SignalLeaseReport),
+	}
+	workflow.Go(ctx, p.listen)
+	return nil
+}
+
+func (p *pacer) serveUpdates() error {
+	ctx := p.ctx
+	type handler struct {
+		name, description string
+		handle, validate  any
+	}
+	for _, h := range []handler{
+		{
+			UpdateClaim, "An evict activity's last question before it writes",
+			func(_ workflow.Context, c Claim) (Claimed, error) { return p.claim(c) }, p.refuseClaim,
+		},
+		{
+			UpdateHalt, "Stop every eviction of the fleet, within one lease",
+			func(_ workflow.Context, o Order) (string, error) { return p.halt(o), nil }, refuseOrder,
+		},
+		{
+			UpdateResume, "End a halt, or go on after the state was lost",
+			func(_ workflow.Context, o Order) (string, error) { return p.resume(o), nil }, p.refuseResume,
+		},
+		{
+			UpdateSetRate, "Replace the configured eviction rate (per second); 0 halts",
+			func(_ workflow.Context, r SetRate) (string, error) { return p.setRate(r), nil }, refuseRate,
+		},
+	} {
+		err := workflow.SetUpdateHandlerWithOptions(ctx, h.name, h.handle, workflow.UpdateHandlerOptions{
+			Validator: h.validate, Description: h.description,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pacer) listen(ctx workflow.Context) {
+	s := workflow.NewSelector(ctx)
+	receive(s, p.inbox.fleet, p.fleetObserved)
+	receive(s, p.inbox.requests, p.requested)
+	receive(s, p.inbox.reports, p.reported)
+	for ctx.Err() == nil {
+		s.Select(ctx)
+	}
+}
+
+// drain takes what is left before a continue-as-new, so that nothing is lost.
+func (i pacerInbox) drain(p *pacer) {
+	drainChannel(i.fleet, p.fleetObserved)
+	drainChannel(i.requests, p.requested)
+	drainChannel(i.reports, p.reported)
+}
+
+func (p *pacer) fleetObserved(FleetObserved) { p.dirty = true }
+
+// requested takes what a cluster wants now; a new episode is told the pace.
+func (p *pacer) requested(r GrantRequest) {
+	if r.Cluster == "" || r.Episode == "" || r.Want < 0 {
+		p.log.Warn("ignored a malformed signal", "signal", SignalGrantRequest, "cluster", r.Cluster)
+		return
+	}
+	old, known := p.st.Requests[r.Cluster]
+	if !r.Open {
+		delete(p.st.Requests, r.Cluster)
+		p.dirty = true
+		return
+	}
+	// A newcomer is told the pace with the next judgement, which is due now.
+	told := known && old.Episode == r.Episode && old.Told
+	if !told {
+		p.st.Assessed = p.st.Assessed.Add(-reassess)
+	}
+	p.st.Requests[r.Cluster] = Request{GrantRequest: r, Heard: p.now(), Told: told}
+	p.dirty = true
+}
+
+func (p *pacer) halt(o Order) string {
+	p.st.Orders.Halted, p.st.Orders.HaltReason = &o, failover.ReasonHaltedByHuman
+	p.ordersChanged()
+	return "halted: no eviction begins any more; leases that are out end within one lease"
+}
+
+func (p *pacer) resume(o Order) string {
+	p.st.Orders.Halted, p.st.Orders.HaltReason = nil, ""
+	p.log.Info("resumed", "who", o.Who, "reason", o.Reason)
+	p.ordersChanged()
+	return "resumed: the pace is what the fleet's health allows"
+}
+
+func (p *pacer) refuseResume(o Order) error {
+	if p.st.Orders.Halted == nil {
+		return refused("nobody halted: the tier is " + string(p.st.Pace.Tier) + " by the fleet's health (" + string(p.st.Pace.Reason) + ")")
+	}
+	return refuseOrder(o)
+}
+
+func (p *pacer) setRate(r SetRate) string {
+	if r.Rate == 0 {
+		return p.halt(r.Order)
+	}
+	p.st.Orders.Rate, p.st.Orders.RateBy = &r.Rate, &r.Order
+	p.ordersChanged()
+	return "the rate is set; it takes effect at once"
+}
+
+func refuseRate(r SetRate) error {
+	if r.Rate < 0 || r.Rate > maxRate {
+		return refused(`field "rate": must be between 0 and 1000 evictions per second`)
+	}
+	return refuseOrder(r.Order)
+}
+
+func (p *pacer) ordersChanged() {
+	p.mirror()
+	p.st.Assessed = p.st.Assessed.Add(-reassess) // no grant under a judgement that does not know of it
+	p.dirty = true
+}

@@ -1,0 +1,137 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// purging gives a binding a purge mode of its own.
+func (s *story) purging(key failover.BindingKey, mode failover.PurgeMode) {
+	s.world.Change(key, func(b *failover.Binding) {
+		b.Annotations = map[string]string{failover.AnnotationPurgeMode: string(mode)}
+	})
+}
+
+// appResult is what became of app in the last round.
+func (s *story) appResult() failover.Result {
+	s.t.Helper()
+	for _, r := range s.report.Rounds[len(s.report.Rounds)-1].Results {
+		if r.Key.Name == "app" {
+			return r
+		}
+	}
+	require.Fail(s.t, "no outcome")
+	return failover.Result{}
+}
+
+// A recovery does not take it back either: with its task standing the scheduler would
+// not take the cluster straight back.
+//
+// Rules: R4.8-11.
+func TestPurgeModeNeverKeepsItThroughARecovery(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.purging(key, failover.PurgeNever)
+	s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+	s.world.HealthyAfter = 5 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Empty(t, s.world.Log("restore"))
+}
+
+// Rules: R4.8-11.
+func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.purging(key, failover.PurgeNever)
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+
+	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, []string{"m2"}, s.appResult().To)
+	require.Empty(t, s.world.Log("release"), "nothing is released")
+	kept := s.world.Peek(key)
+	task, _ := kept.TaskFor("m1")
+	require.NotNil(t, task)
+	require.Equal(t, failover.TaskReasonKept, task.Reason)
+	require.Equal(t, failover.PurgeNever, task.PurgeMode)
+	mark := s.world.Log("mark")
+	require.Len(t, mark, 1)
+	require.GreaterOrEqual(t, mark[0].At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.MinHealthy, "kept, after the new copy was proven")
+	require.Empty(t, s.world.Leftovers(), "what is kept is no leftover; all else is gone")
+}
+
+func TestPurgeModeNeverIsRestoredWhileUnplaced(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.purging(key, failover.PurgeNever)
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Equal(t, failover.OutcomeRestored, s.appResult().Outcome)
+	require.Empty(t, s.world.Peek(key).Tasks)
+}
+
+// The configured default is part of an episode's terms, and so are the modes that
+// its first check found: an edit in mid-episode changes nothing in this round.
+func TestThePurgeModeIsFrozenForTheRound(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Purge = failover.PurgeNever
+	key := s.bind("app", []string{"m1"}, "m1")
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() {
+		s.purging(key, failover.PurgeGracefully)
+		s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
+	})
+	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+}
+
+// Both copies were kept, and a human decides: a later failure of the same cluster
+// finds nothing to move, and no run adopts what is off limits.
+func TestWhatWasKeptIsOffLimits(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.purging(key, failover.PurgeNever)
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	kept := s.world.Peek(key)
+
+	again := newStory(t)
+	again.world.AddBinding(failover.Binding{
+		Key: key, Replicas: 2, Resource: kept.Resource, Placement: kept.Placement, Clusters: kept.Clusters, Tasks: kept.Tasks,
+	})
+	again.world.SetReady("m1", false)
+	again.at(5*time.Minute, func() { again.world.SetReady("m1", true) })
+	r := again.play()
+	require.Empty(t, outcomes(r))
+	require.Empty(t, again.world.Log("evict"))
+	require.Equal(t, kept.Tasks, again.world.Peek(key).Tasks)
+}
+
+// A run that takes a hold over knows no policy: the task itself says how the old copy goes.
+//
+// Rules: R4.8-11.
+func TestAnAdoptedHoldGoesByItsTasksPurgeMode(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m2"}, "m1", "m2")
+	hold, replicas := true, int32(2)
+	s.world.Change(key, func(b *failover.Binding) {
+		b.Tasks = []failover.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer, PurgeMode: failover.PurgeNever,
+			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
+		}}
+	})
+	s.play()
+	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Empty(t, s.world.Log("release"))
+}

@@ -1,0 +1,202 @@
+package workflows_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// status asks the failover of m1 where it stands.
+func (s *story) status() workflows.EpisodeStatus {
+	s.t.Helper()
+	var status workflows.EpisodeStatus
+	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
+	require.NoError(s.t, err)
+	require.NoError(s.t, value.Get(&status))
+	return status
+}
+
+// Karmada#4480, #7479: a binding that every cluster drives away is not chased round
+// the fleet for ever, whichever failovers drive it.
+// Rules: R4.4-10.
+func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
+	p := newPacing(t)
+	answers := map[int]*answer{}
+	p.onGrant = func(cluster string, g workflows.Grant) {
+		n := int(g.Number)
+		p.at(10*time.Millisecond, func() {
+			answers[n] = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/app"})
+			p.at(10*time.Millisecond, func() {
+				report := workflows.LeaseReport{Number: g.Number, Written: 1, Binding: "shop/app"}
+				switch {
+				case answers[n].err != nil:
+					report.Written, report.Returned = 0, 1
+				case n == 2:
+					report.Written, report.Returned = 0, 1 // refused at the write: no move
+				case n == 3:
+					return // never heard of again: it counts as one
+				}
+				p.env.SignalWorkflow(workflows.SignalLeaseReport, report)
+			})
+		})
+	}
+	for i, cluster := range []string{"m1", "m2", "m3", "m4", "m5", "m1"} {
+		p.at(time.Duration(i+1)*time.Minute, func() { p.ask(cluster, 1) })
+	}
+	var other *answer
+	p.at(7*time.Minute, func() {
+		p.onGrant = func(cluster string, g workflows.Grant) {
+			other = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/other"})
+			p.report(g.Number, 0, 1)
+		}
+		p.ask("m2", 1)
+	})
+	var later *answer
+	p.at(62*time.Minute, func() {
+		p.onGrant = func(cluster string, g workflows.Grant) {
+			later = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/app"})
+			p.report(g.Number, 0, 1)
+		}
+		p.ask("m3", 1)
+	})
+	p.run(63 * time.Minute)
+	require.Len(t, answers, 6)
+	for n := 1; n <= 4; n++ {
+		require.NoError(t, answers[n].err, "the first, a returned one, a lost one, the third")
+	}
+	for n := 5; n <= 6; n++ {
+		require.ErrorContains(t, answers[n].err, "moved 3 times within an hour")
+	}
+	require.True(t, other.done)
+	require.NoError(t, other.err, "nobody else is held back")
+	require.True(t, later.done)
+	require.NoError(t, later.err, "the first of its moves is more than an hour ago")
+}
+
+// Rules: R4.4-10.
+func TestABindingThatMovedTooOftenIsParkedWithThatReason(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.pacer.refuse = fmt.Errorf("%w: three times", failover.ErrPingPong)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() {
+		items := s.status().Items
+		require.Len(t, items, 1)
+		require.Equal(t, workflows.ItemBlocked, items[0].State)
+		require.Equal(t, failover.ReasonPingPong, items[0].Reason)
+		require.Greater(t, items[0].RetryAt.Sub(s.env.Now()), time.Minute)
+		s.world.SetReady("m6", false) // the fleet changes: that does not make it younger
+	})
+	s.at(4*time.Minute, func() {
+		require.Equal(t, 1, s.pacer.refused)
+		s.world.SetReady("m6", true)
+	})
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Greater(t, s.pacer.refused, 1, "it asks again in time")
+	require.Empty(t, s.world.Log("evict"))
+}
+
+// Those that wait for health have a bound of their own: then nothing more moves,
+// and a human is asked to look.
+// Rules: R4.4-5, R4.4-6.
+func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Waiting = 2
+	for i := range 4 {
+		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
+	}
+	s.world.HealthyAfter = 6 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() {
+		status := s.status()
+		require.Equal(t, failover.ReasonWaitingFull, status.NeedsAttention)
+		require.Len(t, status.Moves, 2)
+		require.Len(t, status.Items, 2)
+		for _, i := range status.Items {
+			require.Equal(t, failover.ReasonWaitingFull, i.Reason)
+		}
+		require.Len(t, s.world.Log("evict"), 2)
+	})
+	s.at(25*time.Minute, func() {
+		require.Empty(t, s.status().NeedsAttention)
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated"}, outcomes(r))
+}
+
+// Rules: R4.4-4.
+func TestTheWindowBoundsWhatIsInFlight(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.InFlight = 2
+	for i := range 5 {
+		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
+	}
+	s.world.ScheduleAfter = 2 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(2*time.Minute, func() {
+		status := s.status()
+		require.Len(t, status.Moves, 2)
+		require.Len(t, status.Items, 3)
+		for _, i := range status.Items {
+			require.Equal(t, failover.ReasonWindowFull, i.Reason)
+		}
+	})
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Len(t, outcomes(r), 5)
+	require.Len(t, s.world.Log("evict"), 5)
+}
+
+// Priority first, then who has been due for longer, then the name; and nobody
+// before its time, however urgent.
+// Rules: R4.4-1, R4.4-2, R4.5-22.
+func TestTheMostUrgentGoesFirstAndNobodyBeforeItsTime(t *testing.T) {
+	s := newStory(t)
+	tolerate := func(name string, priority int32, seconds int64) {
+		key := s.bind(name, []string{"m1"}, "m1", "m2", "m3")
+		s.world.Change(key, func(b *failover.Binding) {
+			b.Priority = priority
+			b.Placement.ClusterTolerations = tolerations(seconds)
+		})
+	}
+	tolerate("d-late", 9, 120)
+	tolerate("c-low", 0, 0)
+	tolerate("b-low", 0, 0)
+	tolerate("z-high", 5, 0)
+	tolerate("a-later", 0, 30)
+	s.bind("nowhere", []string{"m1"}, "m1")
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	var order []string
+	var tainted time.Time
+	for _, w := range s.world.Log("") {
+		switch {
+		case w.Op == "taint" && tainted.IsZero():
+			tainted = w.At
+		case w.Op == "evict":
+			order = append(order, w.Binding)
+			if w.Binding == "shop/d-late" {
+				require.GreaterOrEqual(t, w.At.Sub(tainted), 2*time.Minute)
+			}
+		}
+	}
+	require.Equal(t, []string{"shop/z-high", "shop/b-low", "shop/c-low", "shop/a-later", "shop/d-late"}, order)
+}
+
+func tolerations(seconds int64) []corev1.Toleration {
+	if seconds == 0 {
+		return nil
+	}
+	return []corev1.Toleration{{
+		Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+	}}
+}

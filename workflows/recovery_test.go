@@ -1,0 +1,296 @@
+package workflows_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.4-2, R4.9-10.
+func TestRecoveryWhileToleratingAbandonsAndWritesNothingOnTheBinding(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	seconds := int64(600)
+	s.world.Change(key, func(b *failover.Binding) {
+		b.Placement.ClusterTolerations = []corev1.Toleration{{
+			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+		}}
+	})
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Empty(t, s.world.Log("evict"))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// unplaceable evicts a binding whose only candidate goes away with the write, so
+// that the scheduler finds no fit.
+func unplaceable(s *story) failover.BindingKey {
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.Lost = func(op, _ string) bool {
+		if op == "evict" {
+			s.at(time.Millisecond, func() {
+				s.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
+			})
+		}
+		return false
+	}
+	return key
+}
+
+// Rules: R4.9-6, R4.9-12, R4.9-21.
+func TestAnUnplacedBindingIsRestoredBeforeTheUntaint(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	b := s.world.Peek(key)
+	target, _ := b.Target("m1")
+	require.NotNil(t, target)
+	require.EqualValues(t, 2, target.Replicas)
+	require.Empty(t, s.world.Leftovers())
+	log := s.world.Log("")
+	require.Equal(t, []string{"taint", "evict", "restore", "taint"}, ops(s), "restores come first, the untaint right after: %v", log)
+}
+
+func ops(s *story) []string {
+	var out []string
+	for _, w := range s.world.Log("") {
+		out = append(out, w.Op)
+	}
+	return out
+}
+
+// Rules: R4.5-19, R4.7-18.
+func TestTheSchedulersLatePatchIsTakenBack(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.ScheduleAfter = 10 * time.Second
+	done := false
+	s.world.Lost = func(op, _ string) bool {
+		if op == "evict" && !done {
+			done = true
+			s.at(time.Second, func() {
+				s.world.Change(key, func(b *failover.Binding) {
+					b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}}
+				})
+			})
+		}
+		return false
+	}
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Len(t, s.world.Log("evict"), 2)
+	require.Equal(t, 1, s.pacer.claims-repeatedClaims(s), "the repeated removal needs no lease")
+	require.Empty(t, s.world.Leftovers())
+}
+
+// repeatedClaims are the claims without a lease that repeated removals made.
+func repeatedClaims(s *story) int { return len(s.world.Log("evict")) - 1 }
+
+// Rules: R4.7-11.
+func TestALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.Lost = func(op, _ string) bool { return op == "evict" }
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Len(t, s.world.Log("evict"), 1, "what stands is not written again")
+}
+
+// Rules: R4.6-23.
+func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	refusals := 0
+	s.world.Fail = func(op, _ string) error {
+		if op == "evict" && refusals < 2 {
+			refusals++
+			return failover.ErrForbidden
+		}
+		return nil
+	}
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, 2, refusals)
+}
+
+// Rules: R4.1-13, R4.7-29, R4.9-5.
+func TestAHumansTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+	release := s.world.Log("release")[0]
+	require.GreaterOrEqual(t, release.At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.Detection,
+		"where the source is Ready, health must hold for longer than detection")
+}
+
+// Rules: R4.15-2, R4.15-6.
+func TestObserveWritesNothingAndSaysWhatItWould(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Mode = failover.ModeObserve
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.bind("stays", []string{"m1"}, "m1")
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove", "stays": "WouldBlock"}, outcomes(r))
+	require.Empty(t, s.world.Log(""))
+}
+
+// Rules: R4.5-7.
+func TestWithoutALeaseNothingIsEvicted(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.pacer.refuse = errors.New("halted")
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Empty(t, s.world.Log("evict"))
+}
+
+// Rules: R4.4-11.
+func TestPauseStopsDispatchAndResumeGoesOn(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.at(10*time.Second, func() { s.order(workflows.UpdatePause, "look first") })
+	s.at(5*time.Minute, func() {
+		require.Empty(t, s.world.Log("evict"))
+		s.order(workflows.UpdateResume, "looked")
+	})
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+}
+
+// Rules: R4.9-32, R4.9-33, R4.9-37, R4.9-38, R4.9-41.
+func TestACancelledFailoverRestoresUntaintsAndLeavesARecord(t *testing.T) {
+	s := newStory(t)
+	s.bind("tolerates", []string{"m1"}, "m1")
+	unplaceable(s)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "it was us") })
+	s.at(6*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Empty(t, c.Added)
+		require.NotNil(t, c.Stopped)
+		require.Equal(t, "jane", c.Stopped.Who)
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": "Restored", "tolerates": "Abandoned"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.9-44.
+func TestOrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
+	s := newStory(t)
+	s.world.SetReady("m1", false)
+	var nobody, silent *answer
+	s.at(10*time.Second, func() {
+		nobody = s.orderAs("m1", workflows.UpdatePause, workflows.Order{Reason: "x"})
+		silent = s.orderAs("m1", workflows.UpdatePause, workflows.Order{Who: "x"})
+	})
+	s.at(20*time.Second, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.ErrorContains(t, nobody.err, `"who"`)
+	require.ErrorContains(t, silent.err, `"reason"`)
+}
+
+// Rules: R4.9-46, R4.9-47, R4.9-48.
+func TestAnOrphanedHoldIsAdoptedAsTheFirstAct(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m2"}, "m1", "m2")
+	hold, replicas := true, int32(2)
+	s.world.Change(key, func(b *failover.Binding) {
+		b.Tasks = []failover.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer,
+			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
+		}}
+	})
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r), "placed before: it goes on")
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.9-3.
+func TestAFailureThatComesBackWhileSettlingIsANewRound(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.HealthyAfter = 8 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", false) })
+	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Len(t, r.Rounds, 2)
+	require.Empty(t, s.world.Leftovers())
+	total := 0
+	for _, round := range r.Rounds {
+		total += len(round.Results)
+	}
+	require.Equal(t, 1, total, "one binding, moved once: %+v", r.Rounds)
+}
+
+// Rules: R4.9-51.
+func TestTheDeletedClustersTaskIsTheLastThingToGo(t *testing.T) {
+	s := newStory(t)
+	unplaceable(s)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.world.DeleteCluster("m1") })
+	r := s.play()
+	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.9-42.
+func TestAVoidRecordOfAStopIsRemoved(t *testing.T) {
+	s := newStory(t)
+	s.world.RecordStop("m1", failover.StoppedBy{Who: "jane", Why: "it was us", Episode: "of-a-run-that-was-terminated"})
+	r := s.play()
+	require.Equal(t, failover.EpisodeFalseAlarm, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.9-39, R4.9-40.
+func TestAStoppedFailoverThatIsResumedRunsItsWindowsAgain(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.at(10*time.Second, func() { s.order(workflows.UpdateCancel, "look first") })
+	s.at(5*time.Minute, func() {
+		require.Empty(t, s.world.Log("evict"))
+		s.order(workflows.UpdateResume, "looked")
+	})
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Len(t, r.Rounds, 2)
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+	require.False(t, s.world.Log("evict")[0].At.Before(storyBegins.Add(5*time.Minute+addAfter)), "the windows run again")
+}

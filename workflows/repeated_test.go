@@ -1,0 +1,41 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// A round that is over hears of one of its bindings more than once: its migration was
+// ended from outside, adopted, and reports in the end.
+//
+// Rules: R4.9-52.
+func TestAnOlderRoundKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.HealthyAfter = 8 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", false) })
+	uid := s.world.Peek(key).UID
+	for _, at := range []time.Duration{7 * time.Minute, 8 * time.Minute} {
+		s.at(at, func() {
+			result := &failover.Result{Key: key, UID: uid, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonUnverified}
+			_ = s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReport, workflows.MigrationReport{
+				Episode: "e", Round: 1, Key: key, UID: uid, Phase: failover.MigrationDone, Result: result,
+			})
+		})
+	}
+	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Greater(t, len(r.Rounds), 1)
+	require.Len(t, r.Rounds[0].Results, 1)
+	total := 0
+	for _, n := range r.Rounds[0].Counts {
+		total += n
+	}
+	require.Equal(t, 1, total)
+}

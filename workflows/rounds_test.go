@@ -1,0 +1,103 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// hostBehindOlder is host with migrations of an earlier failover on the way.
+func hostBehindOlder(ctx workflow.Context, cluster string, older []workflows.BindingMigrationParams) (workflows.EpisodeReport, error) {
+	for _, p := range older {
+		c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+			WorkflowID: workflows.BindingMigrationID("", cluster, p.State.Ref.Key), ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+		})
+		child := workflow.ExecuteChildWorkflow(c, workflows.TypeBindingMigration, p)
+		if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+			return workflows.EpisodeReport{}, err
+		}
+	}
+	return host(ctx, cluster)
+}
+
+// A failover was terminated while one of its migrations waited for the old copy to
+// go. Its end is no outcome of the failover that came after it.
+// Rules: R4.9-4, R4.9-53, R4.9-54.
+func TestAMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.older = []workflows.BindingMigrationParams{{State: workflows.MigrationState{
+		Ref: activities.MoveRef{
+			Cluster: "m1", ClusterUID: "uid-m1", Key: key, UID: "uid-shop/app", Mode: failover.ModeEnforce,
+			Owner: workflows.BindingMigrationID("", "m1", key), Written: storyBegins.Add(-time.Minute),
+		},
+		Parent: workflows.ClusterFailoverID("", "m1"), Episode: "terminated", Round: 1, Terms: s.settings.Terms,
+		Phase: failover.MigrationPurging, Began: storyBegins.Add(-time.Minute), Placed: true, Wrote: true,
+		OldWork: &failover.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", UID: "old"},
+	}}}
+	s.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", Cluster: "m1", UID: "old", Deleting: true})
+	// m1 answers, and fails by another word: its old copies are still seen to go.
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	s.at(2*time.Minute, func() { s.world.DropWork("karmada-es-m1", "dies-slowly") })
+	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Len(t, s.world.Log("evict"), 1, "it is moved by this failover: %v", ops(s))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// A migration was told to recover and had no answer of the scheduler; then the
+// cluster failed again. The order of the round before must not restore it.
+// Rules: R4.9-28.
+func TestARecoveryOfAnOlderRoundRestoresNothingOntoAClusterThatFailsAgain(t *testing.T) {
+	s := newStory(t)
+	unplaceable(s)
+	s.world.ScheduleAfter = 20 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(2*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(6*time.Minute, func() {
+		require.Empty(t, s.world.PeekCluster("m1").Added, "the untaint does not wait for ever")
+		s.world.SetReady("m1", false)
+	})
+	s.at(40*time.Minute, func() {
+		require.Empty(t, s.world.Log("restore"))
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Len(t, r.Rounds, 2)
+	require.Equal(t, failover.OutcomeRestored, r.Rounds[0].Results[0].Outcome, "its outcome is that of the round in which it began")
+	require.Len(t, s.world.Log("restore"), 1)
+	require.Empty(t, s.world.Leftovers())
+}
+
+func TestAHumansOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Recheck, s.settings.Terms.ClusterPoll = 10*time.Minute, 10*time.Minute
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	ordered := false
+	s.world.Fail = func(op, _ string) error {
+		if op != "taint" || ordered {
+			return nil
+		}
+		ordered = true
+		s.order(workflows.UpdateCancel, "it was us")
+		return failover.ErrInvalid
+	}
+	s.world.SetReady("m1", false)
+	s.at(addAfter+3*time.Second, func() {
+		require.True(t, ordered)
+		require.NotNil(t, s.world.PeekCluster("m1").Stopped, "obeyed at once")
+	})
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Empty(t, s.world.Log("evict"))
+}

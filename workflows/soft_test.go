@@ -1,0 +1,360 @@
+package workflows_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	softKey      = "failover.example.org/slow"
+	networkReady = "NetworkReady"
+)
+
+// softRule puts a soft taint while the network of a cluster is not ready.
+func (s *story) softRule(add, remove time.Duration) {
+	s.world.AddRule(failover.Rule{
+		Name: "network",
+		MatchConditions: []failover.MatchCondition{{
+			ConditionType: networkReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		}},
+		Taints: []failover.RuleTaint{{Key: softKey, Effect: failover.EffectPreferNoExecute, AddOnMatch: add, RemoveOnMismatch: remove}},
+	})
+}
+
+func (s *story) network(status corev1.ConditionStatus) {
+	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		c.Conditions = slices.DeleteFunc(c.Conditions, func(x failover.Condition) bool { return x.Type == networkReady })
+		c.Conditions = append(c.Conditions, failover.Condition{Type: networkReady, Status: status})
+	})
+}
+
+// bindSoftly adds a binding that soft taints move after so many seconds, as its annotation says.
+func (s *story) bindSoftly(name, seconds string) failover.BindingKey {
+	key := s.bind(name, []string{"m1"}, "m1", "m2", "m3")
+	s.world.Change(key, func(b *failover.Binding) {
+		b.HasClusterFailover = true
+		b.Annotations = map[string]string{}
+		if seconds != "" {
+			b.Annotations[failover.AnnotationTolerationSeconds] = seconds
+		}
+	})
+	return key
+}
+
+func (s *story) evictedAt(name string) time.Duration {
+	s.t.Helper()
+	for _, w := range s.world.Log("evict") {
+		if w.Binding == "shop/"+name {
+			return w.At.Sub(storyBegins)
+		}
+	}
+	s.t.Fatalf("%s was never evicted", name)
+	return 0
+}
+
+// Rules: R4.2-3, R4.2-4, R4.2-5, R4.2-6, R4.3-11, R4.3-12.
+func TestASoftTaintMovesOnlyWhatAskedForFailoverAndOffALivingCluster(t *testing.T) {
+	s := newStory(t)
+	s.softRule(addAfter, wellFor)
+	s.bindSoftly("own", "60")
+	viaPolicy := s.bindSoftly("policy", "")
+	s.world.SetPolicyAnnotation(viaPolicy, failover.AnnotationTolerationSeconds, "120")
+	s.bindSoftly("silent", "")
+	s.bind("plain", []string{"m1"}, "m1", "m2")
+	s.network(corev1.ConditionFalse)
+	s.at(addAfter+2*time.Second, func() {
+		c := s.world.PeekCluster("m1")
+		_, soft := failover.Triggering(c.Taints)
+		require.Len(t, soft, 1)
+		require.True(t, slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == failover.EvacuatingTaintKey }))
+		require.Empty(t, s.world.Log("evict"), "the companion stands before the first eviction")
+	})
+	s.at(14*time.Minute, func() { s.network(corev1.ConditionTrue) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"own": "Migrated", "policy": "Migrated", "silent": "Migrated"}, outcomes(r),
+		"what has no spec.failover.cluster is not affected and owes no outcome")
+	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
+	require.GreaterOrEqual(t, tainted, addAfter)
+	require.GreaterOrEqual(t, s.evictedAt("own"), tainted+60*time.Second)
+	require.GreaterOrEqual(t, s.evictedAt("policy"), tainted+120*time.Second)
+	require.GreaterOrEqual(t, s.evictedAt("silent"), tainted+300*time.Second)
+	for _, w := range s.world.Log("release") {
+		evicted := slices.IndexFunc(s.world.Writes, func(x world.Write) bool { return x.Op == "evict" && x.Binding == w.Binding })
+		require.GreaterOrEqual(t, w.At.Sub(s.world.Writes[evicted].At), s.settings.Terms.Detection,
+			"the old copy lives: health must outlast detection")
+	}
+	require.Empty(t, s.world.Leftovers())
+	require.Empty(t, s.world.PeekCluster("m1").Taints)
+}
+
+// Rules: R4.1-14, R4.3-17.
+func TestAHumansSoftTaintTriggersWithoutAWindowAndItsRemovalAbandons(t *testing.T) {
+	s := newStory(t)
+	s.bindSoftly("quick", "30")
+	s.bindSoftly("slow", "3600")
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+	s.at(8*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"quick": "Migrated", "slow": "Abandoned"}, outcomes(r))
+	require.GreaterOrEqual(t, s.evictedAt("quick"), 30*time.Second)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.3-14, R4.2-6, R4.1-25.
+func TestOfBothKindsTheEarlierMovesAndTheCompanionOutlastsTheFirstToGo(t *testing.T) {
+	s := newStory(t)
+	s.softRule(10*time.Second, wellFor)
+	s.bindSoftly("both", "20")
+	s.bind("hard", []string{"m1"}, "m1", "m2")
+	s.network(corev1.ConditionFalse)
+	s.at(time.Second, func() { s.world.SetReady("m1", false) })
+	s.at(5*time.Minute, func() { s.network(corev1.ConditionTrue) })
+	s.at(7*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		hard, soft := failover.Triggering(c.Taints)
+		require.Len(t, hard, 1)
+		require.Empty(t, soft, "each taint follows its own rule")
+		require.True(t, slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == failover.EvacuatingTaintKey }))
+	})
+	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Len(t, r.Rounds, 1)
+	require.Equal(t, map[string]failover.Outcome{"both": "Migrated", "hard": "Migrated"}, outcomes(r))
+	require.Less(t, s.evictedAt("both"), s.evictedAt("hard"), "its soft taint made it due first")
+	require.GreaterOrEqual(t, s.evictedAt("hard"), addAfter)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// What a round has frozen of a binding it keeps, soft tolerations included.
+//
+// Rules: R4.3-15.
+func TestHowLongASoftTaintIsBorneIsFrozenForTheRound(t *testing.T) {
+	s := newStory(t)
+	key := s.bindSoftly("app", "")
+	s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "240")
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+	s.at(time.Minute, func() { s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "1") })
+	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.GreaterOrEqual(t, s.evictedAt("app"), 240*time.Second)
+}
+
+// Rules: R4.3-12, R4.3-21.
+func TestABindingThatCannotSayHowLongItBearsASoftTaintIsBlockedAndMovedByAHardOne(t *testing.T) {
+	s := newStory(t)
+	s.bindSoftly("odd", "five minutes")
+	s.bindSoftly("fine", "10")
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+	s.at(7*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), 1, "only the one that says")
+		s.world.PutTaint("m1", corev1.Taint{Key: "hard", Effect: corev1.TaintEffectNoExecute})
+	})
+	s.at(12*time.Minute, func() { s.world.DropTaint("m1", "hard"); s.world.DropTaint("m1", "maintenance") })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"odd": "Migrated", "fine": "Migrated"}, outcomes(r))
+	require.GreaterOrEqual(t, s.evictedAt("odd"), 7*time.Minute)
+}
+
+// A list of soft taints that somebody garbled costs soft taints alone: the failure
+// of the cluster is found and its hard taint put all the same.
+//
+// Rules: R4.2-9.
+func TestGarbledSoftTaintsKeepNoFailureFromBeingFound(t *testing.T) {
+	s := newStory(t)
+	s.softRule(time.Second, time.Second)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		c.SoftMalformed, c.SoftUnreadable = "soft-taints: not a list", true
+	})
+	s.network(corev1.ConditionFalse)
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() {
+		_, soft := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		require.Empty(t, soft, "nothing is written where it would overwrite")
+		s.world.SetReady("m1", true)
+		s.network(corev1.ConditionTrue)
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Another rule that has just begun to match is no reason to keep the taint of one
+// that is well; its own window goes on, in a round of its own.
+//
+// Rules: R4.1-17, R4.1-25.
+func TestARuleThatOnlyBeganToMatchHoldsUpNoRecovery(t *testing.T) {
+	s := newStory(t)
+	const long = 10 * time.Minute
+	s.softRule(long, wellFor)
+	s.bindSoftly("app", "3600")
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.network(corev1.ConditionFalse) })
+	s.at(4*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(7*time.Minute, func() { require.Empty(t, s.world.PeekCluster("m1").Taints, "the first failure is over and cleaned up") })
+	s.at(20*time.Minute, func() { s.network(corev1.ConditionTrue) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Len(t, r.Rounds, 2)
+	require.Equal(t, failover.OutcomeMigrated, r.Rounds[0].Results[0].Outcome)
+	at := slices.IndexFunc(s.world.Log("taint"), func(w world.Write) bool { return w.At.Sub(storyBegins) > 8*time.Minute })
+	require.GreaterOrEqual(t, at, 0)
+	again := s.world.Log("taint")[at].At.Sub(storyBegins)
+	require.GreaterOrEqual(t, again, 3*time.Minute+long, "its window is not cut short")
+	require.Less(t, again, 3*time.Minute+long+30*time.Second, "nor restarted by the new round")
+	require.Empty(t, s.world.Leftovers())
+}
+
+// queued is how a binding stands in the queue of m1's failover.
+func (s *story) queued(name string) (workflows.Item, bool) {
+	s.t.Helper()
+	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
+	require.NoError(s.t, err)
+	var status workflows.EpisodeStatus
+	require.NoError(s.t, value.Get(&status))
+	at := slices.IndexFunc(status.Items, func(i workflows.Item) bool { return i.Key.Name == name })
+	if at < 0 {
+		return workflows.Item{}, false
+	}
+	return status.Items[at], true
+}
+
+// Rules: R4.2-7.
+func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatRound(t *testing.T) {
+	for kind, effect := range map[string]corev1.TaintEffect{"hard": corev1.TaintEffectNoExecute, "soft": failover.EffectPreferNoExecute} {
+		t.Run(kind, func(t *testing.T) {
+			s := newStory(t)
+			key := s.bindSoftly("app", "1")
+			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: effect})
+			looked := false
+			s.at(5*time.Minute, func() {
+				require.Len(t, s.world.Log("release"), 1)
+				s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+			})
+			s.at(10*time.Minute, func() {
+				item, queued := s.queued("app")
+				require.True(t, queued)
+				require.Equal(t, workflows.ItemBlocked, item.State)
+				require.Equal(t, failover.ReasonSchedulerReturnsIt, item.Reason)
+				looked = true
+				s.world.DropTaint("m1", "maintenance")
+			})
+			r := s.play()
+			require.True(t, looked)
+			require.Len(t, s.world.Log("evict"), 1)
+			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r), "one outcome, and it stays")
+		})
+	}
+}
+
+// A soft taint that comes in mid-round makes the one thing read that was not read
+// of the bindings at its beginning.
+//
+// Rules: R4.3-12, R4.3-16.
+func TestASoftTaintThatComesLaterMovesWhatBearsTheHardOne(t *testing.T) {
+	s := newStory(t)
+	key := s.bindSoftly("app", "")
+	s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "60")
+	s.world.Change(key, func(b *failover.Binding) {
+		b.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+	})
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() {
+		require.Empty(t, s.world.Log("evict"))
+		s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+	})
+	s.at(8*time.Minute, func() { s.world.DropTaint("m1", "maintenance"); s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.GreaterOrEqual(t, s.evictedAt("app"), 4*time.Minute)
+}
+
+// Observe reckons with a soft taint from when it would have been put, and writes nothing.
+//
+// Rules: R4.3-12.
+func TestObserveReckonsWithSoftTaints(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Mode = failover.ModeObserve
+	s.softRule(addAfter, wellFor)
+	s.bindSoftly("app", "60")
+	s.bind("plain", []string{"m1"}, "m1", "m2")
+	s.network(corev1.ConditionFalse)
+	s.at(10*time.Minute, func() { s.network(corev1.ConditionTrue) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeWouldMove}, outcomes(r))
+	require.GreaterOrEqual(t, r.Rounds[0].Results[0].At.Sub(storyBegins), addAfter+60*time.Second)
+	require.Empty(t, s.world.Log(""))
+}
+
+// Somebody garbled the list in which our soft taint stands: it cannot be taken away,
+// and a cancelled failover does not close before it is.
+//
+// Rules: R4.9-9, R4.9-37, R4.9-38.
+func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
+	s := newStory(t)
+	s.softRule(time.Second, time.Second)
+	s.bindSoftly("slow", "3600")
+	s.network(corev1.ConditionFalse)
+	var ours corev1.Taint
+	s.at(2*time.Minute, func() {
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+			_, soft := failover.Triggering(c.Taints)
+			require.Len(t, soft, 1)
+			ours = soft[0]
+			c.Taints = slices.DeleteFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == softKey })
+			c.SoftMalformed, c.SoftUnreadable = "soft-taints: not a list", true
+		})
+		s.order(workflows.UpdateCancel, "a drill")
+	})
+	s.at(3*time.Minute, func() { s.network(corev1.ConditionTrue) })
+	const mended = 20 * time.Minute
+	s.at(mended, func() {
+		c := s.world.PeekCluster("m1")
+		require.Len(t, c.Added, 1, "the companion has gone, our record of the soft taint has not")
+		require.NotNil(t, c.Stopped)
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+			c.Taints, c.SoftMalformed, c.SoftUnreadable = append(c.Taints, ours), "", false
+		})
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), mended)
+	require.Less(t, len(s.world.Log("taint")), 8, "who stopped it is written once")
+	require.Empty(t, s.world.PeekCluster("m1").Taints)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// A human's taint stands on, and the cluster is opted out: nothing follows from it
+// any more, and the failover ends with everything of ours gone.
+//
+// Rules: R4.3-2, R4.9-9.
+func TestAnOptOutEndsAFailoverBesideAHumansTaint(t *testing.T) {
+	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, failover.EffectPreferNoExecute} {
+		t.Run(string(effect), func(t *testing.T) {
+			s := newStory(t)
+			s.bindSoftly("app", "10")
+			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: effect})
+			s.at(5*time.Minute, func() {
+				s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+			})
+			s.at(30*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
+			r := s.play()
+			require.Equal(t, failover.EpisodeRecovered, r.Ended)
+			require.Less(t, r.Until.Sub(storyBegins), 30*time.Minute)
+			require.Len(t, r.Rounds, 1)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// EpisodeState is all that a ClusterFailover knows: its query answer, its
+// continue-as-new input and what its report is made of are the same thing.
+type EpisodeState struct {
+	// Episode is the first run id, kept across continue-as-new and rounds.
+	Episode string                `json:"episode"`
+	Round   int                   `json:"round"`
+	Phase   failover.EpisodePhase `json:"phase"`
+	Reason  failover.Reason       `json:"reason,omitempty"`
+	UID     types.UID             `json:"uid,omitempty"`
+	Terms   activities.Terms      `json:"terms"`
+	Since   time.Time             `json:"since"`              // when this round began
+	Entered time.Time             `json:"entered"`            // when this phase began
+	Began   time.Time             `json:"began"`              // when the episode began
+	Named   time.Time             `json:"confirmed,omitzero"` // when this round was confirmed
+	Well    time.Time             `json:"wellSince,omitzero"` // when conditions became well
+	Seen    string                `json:"seen,omitempty"`     // newest resourceVersion judged
+	Windows failover.Windows      `json:"windows,omitempty"`  // by (rule, taint)
+	Cluster ClusterView           `json:"clusterView"`        // as last judged
+	Virtual []corev1.Taint        `json:"virtual,omitempty"`  // observe: the taints that would stand
+	Policy  []failover.Policy     `json:"policies,omitempty"` // frozen, deduplicated
+	Dues    []failover.Due        `json:"dues,omitempty"`     // of each policy under the taints that stand
+	Items   []Item                `json:"items,omitempty"`    // the queue
+	Moves   map[string]Move       `json:"moves,omitempty"`    // running children by binding
+	Frozen  []failover.Interval   `json:"frozen,omitempty"`   // when toleration clocks stood still
+	Pace    failover.Pace         `json:"pace"`               // as the pacer last said
+	Paused  *Order                `json:"paused,omitempty"`   // a human paused dispatch
+	Stopped *Order                `json:"stopped,omitempty"`  // a human cancelled
+	// StopPutBack: whoever stopped wants what is placed back, too.
+	StopPutBack bool              `json:"stopPutBack,omitempty"`
+	Results     []failover.Result `json:"results,omitempty"`  // of this round
+	Past        []RoundReport     `json:"past,omitempty"`     // earlier rounds
+	Counts      map[string]int    `json:"counts,omitempty"`   // outcomes of this round
+	Debts       []failover.Debt   `json:"debts,omitempty"`    // purge debt of the episode
+	Settled     time.Time         `json:"untainted,omitzero"` // when our taints went
+	Listed      time.Time         `json:"listed,omitzero"`    // when the affected set was last listed
+	Asked       GrantRequest      `json:"asked"`              // what the pacer was last told
+	AskedAt     time.Time         `json:"askedAt,omitzero"`   // and when
+	Grants      []Grant           `json:"grants,omitempty"`   // leases not yet given to a binding
+	NextSim     time.Time         `json:"nextSim,omitzero"`   // observe: when the next eviction would come
+	Runs        int               `json:"runs"`               // of this workflow, continue-as-new counted
+	// Facts were heard and not yet judged.
+	Facts []failover.ClusterFact `json:"facts,omitempty"`
+	// Folded are the bindings of this round whose results have been folded into Counts,
+	// by outcome: a report, and what is carried from run to run, are bounded.
+	Folded map[string]*failover.BindingSet `json:"folded,omitempty"`
+	// DebtsBeyond counts the purge debts that Debts has no room for: handed over at once.
+	DebtsBeyond int `json:"debtsBeyond,omitempty"`
+	// Later are queued bindings that were too many to carry over, by their frozen policy:
+	// the list, with which every run begins, brings them back.
+	Later []*failover.BindingSet `json:"later,omitempty"`
+	// Witness is what the starter's own probe said last.
+	Witness Testimony `json:"witness,omitzero"`
+	// ClosedAt is when abandon and restore began in this round.
+	ClosedAt time.Time `json:"closedAt,omitzero"`
+	// GoneAt is when the cluster was found deleted, or under another uid.
+	GoneAt time.Time `json:"goneAt,omitzero"`
+	// Fenced is a human's word that the whole cluster is dead.
+	Fenced *failover.Fence `json:"fenced,omitempty"`
+	// NeedsAttention is why the episode itself needs a human's eyes.
+	NeedsAttention failover.Reason `json:"needsAttention,omitempty"`
+	// Bans: tasks of ours keep the drained cluster from the scheduler.
+	Bans bool `json:"bans,omitempty"`
+	// NextDrain is when a drain's own rate lets the next move begin.
+	NextDrain time.Time `json:"nextDrain,omitzero"`
+	// Judged are the taints that Dues were judged under, as one string.
+	Judged string `json:"judged,omitempty"`
+}
+
+// ClusterView is what of the cluster an episode shows and compares.
+type ClusterView struct {
+	Ready       string                `json:"ready,omitempty"`
+	ReadyReason string                `json:"readyReason,omitempty"`
+	Hard        []corev1.Taint        `json:"hard,omitempty"`
+	Soft        []corev1.Taint        `json:"soft,omitempty"`
+	Foreign     []corev1.Taint        `json:"foreign,omitempty"` // of both kinds, not ours
+	Ours        []failover.AddedTaint `json:"ours,omitempty"`
+	Standing    []string              `json:"standing,omitempty"` // every taint as "key:effect"
+	OptedOut    bool                  `json:"optedOut,omitempty"`
+	// StopRecord tells that a record of a stop stands on the cluster.
+	StopRecord bool `json:"stopRecord,omitempty"`
+	// Drain is the order that stands on the cluster, nil when none does.
+	Drain *failover.Drain `json:"drain,omitempty"`
+	// SoftUnreadable tells that soft taints cannot be written until somebody mends them.
+	SoftUnreadable bool `json:"softUnreadable,omitempty"`
+}
+
+// ItemState is where a queued binding stands.
+type ItemState string
+
+// The states of a queued binding.
+const (
+	ItemTolerating ItemState = "tolerating" // affected, not yet due
+	ItemIdle       ItemState = "idle"       // targets the cluster; no taint moves it
+	ItemDue        ItemState = "due"        // to be pre-checked
+	ItemReady      ItemState = "ready"      // passed the pre-check, wants a grant
+	ItemBlocked    ItemState = "blocked"    // failed it; looked at again at RetryAt
+	ItemBehind     ItemState = "behind"     // an older migration of it still runs
+	ItemFence      ItemState = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
+)
+
+// Item is one binding of the queue, kept short: there may be thousands.
+type Item struct {
+	Key      failover.BindingKey `json:"k"`
+	UID      types.UID           `json:"u,omitempty"`
+	Resource string              `json:"o,omitempty"`
+	Policy   int                 `json:"p"`
+	State    ItemState           `json:"s"`
+	Reason   failover.Reason     `json:"r,omitempty"`
+	Message  string              `json:"m,omitempty"`
+	To       []string            `json:"c,omitempty"`
+	RetryAt  time.Time           `json:"t,omitzero"`
+	Tries    int                 `json:"n,omitempty"`
+	// Purge is how its old copy goes, frozen by the first check.
+	Purge failover.PurgeMode `json:"g,omitempty"`
+	// Fence is what proves its old copy dead.
+	Fence *failover.Fence `json:"f,omitempty"`
+	// Was tells that a taint has made it move in this round, so that it owes an outcome.
+	Was bool `json:"w,omitempty"`
+	// Returned: the scheduler put it back after a release of this drain.
+	Returned bool `json:"b,omitempty"`
+	// Deps: others go where it goes, as the pre-check saw.
+	Deps bool `json:"d,omitempty"`
+	// Parked bindings that can never move in this round are looked at again only when they change.
+	Parked bool `json:"x,omitempty"`
+}
+
+// Move is a running child.
+type Move struct {
+	Key            failover.BindingKey     `json:"key"`
+	UID            types.UID               `json:"uid"`
+	Resource       string                  `json:"resource,omitempty"`
+	Round          int                     `json:"round"`
+	Phase          failover.MigrationPhase `json:"phase"`
+	Reason         failover.Reason         `json:"reason,omitempty"`
+	Message        string                  `json:"message,omitempty"`
+	Placed         bool                    `json:"placed,omitempty"`
+	NeedsAttention bool                    `json:"needsAttention,omitempty"`
+	To             []string                `json:"to,omitempty"`
+	Since          time.Time               `json:"since"`
+	Heard          time.Time               `json:"heard,omitzero"`
+	// Excused from delaying the untaint: it answered the recovery, or its time for that is up.
+	Excused bool `json:"excused,omitempty"`
+	Policy  int  `json:"policy"`
+	Tries   int  `json:"tries,omitempty"`
+	// Purge is how its old copy goes, as the first check froze it.
+	Purge failover.PurgeMode `json:"purge,omitempty"`
+	Fence *failover.Fence    `json:"fence,omitempty"`
+	// GoesOn: a recovery does not take it back, though it is not placed.
+	GoesOn bool `json:"goesOn,omitempty"`
+	// Named: a human named it; its task was kept, or left to a human, before.
+	Named bool `json:"named,omitempty"`
+	// Again: affected anew while this runs; looked at when it reports.
+	Again bool `json:"again,omitempty"`
+}
+
+// RoundReport is what became of an earlier round.
+type RoundReport struct {
+	Round   int               `json:"round"`
+	Since   time.Time         `json:"since"`
+	Until   time.Time         `json:"until"`
+	Counts  map[string]int    `json:"counts"`
+	Results []failover.Result `json:"results,omitempty"`
+	// Folded is how many results are in Counts alone.
+	Folded int                   `json:"folded,omitempty"`
+	Ended  failover.EpisodePhase `json:"ended,omitempty"`
+}
+
+// file keeps the one outcome of a binding in a round that is over: a later word about
+// it takes the place of an earlier one.
+func (p *RoundReport) file(r failover.Result) {
+	at := slices.IndexFunc(p.Results, func(x failover.Result) bool { return x.Key == r.Key && x.UID == r.UID })
+	if at >= 0 {
+		p.Counts[string(p.Results[at].Outcome)]--
+		p.Results[at] = r
+	} else {
+		p.Results = append(p.Results, r)
+	}
+	p.Counts[string(r.Outcome)]++
+}
+
+// EpisodeStatus answers the status query.
+type EpisodeStatus struct {
+	Instance string    `json:"instance,omitempty"`
+	Name     string    `json:"cluster"`
+	Now      time.Time `json:"now"`
+	EpisodeState
+	// Queue counts all queued bindings by state; of many, Items shows only some.
+	Queue map[ItemState]int `json:"queue,omitempty"`
+	// Left are queued bindings that the list has yet to bring back.
+	Left int `json:"left,omitempty"`
+}

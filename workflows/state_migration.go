@@ -1,0 +1,84 @@
+package workflows
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// BindingMigrationParams start a BindingMigration, or continue one.
+type BindingMigrationParams struct {
+	Instance string         `json:"instance,omitempty"`
+	State    MigrationState `json:"state"`
+}
+
+// MigrationState is all that a BindingMigration knows.
+type MigrationState struct {
+	Ref      activities.MoveRef      `json:"ref"`
+	Parent   string                  `json:"parent"` // id of its ClusterFailover
+	Episode  string                  `json:"episode"`
+	Round    int                     `json:"round"`
+	Terms    activities.Terms        `json:"terms"`
+	Policy   failover.Policy         `json:"policy"`
+	Resource string                  `json:"resource,omitempty"`
+	DueAt    time.Time               `json:"dueAt,omitzero"`
+	Lease    Grant                   `json:"lease"`
+	Why      failover.Due            `json:"why"` // what made it due
+	Phase    failover.MigrationPhase `json:"phase"`
+	Reason   failover.Reason         `json:"reason,omitempty"`
+	Message  string                  `json:"message,omitempty"`
+	To       []string                `json:"to,omitempty"`
+	Placed   bool                    `json:"placed,omitempty"`
+	OldWork  *failover.Work          `json:"oldWork,omitempty"`
+	Began    time.Time               `json:"began,omitzero"`
+	Entered  time.Time               `json:"entered,omitzero"`
+	// HealthySince is since when every look has found it healthy; zero when the last did not.
+	HealthySince time.Time `json:"healthySince,omitzero"`
+	// On is where it was placed when the plug-ins last judged it.
+	On []failover.TargetCluster `json:"on,omitempty"`
+	// Unprobed: a target did not answer its probe; health has to outlast detection.
+	Unprobed bool `json:"unprobed,omitempty"`
+	// Attention is why it needs a human's eyes; it changes no behaviour.
+	Attention failover.Reason `json:"attention,omitempty"`
+	// AwaitFence begins by waiting until the old copy is proven dead, without a lease.
+	AwaitFence bool `json:"awaitFence,omitempty"`
+	// Adopt takes over what stands instead of writing an eviction.
+	Adopt     bool     `json:"adopt,omitempty"`
+	Recover   *Recover `json:"recover,omitempty"`
+	Cancelled *Order   `json:"cancelled,omitempty"`
+	// PutBack and Drop are a human's orders to restore the former clusters, and to drop
+	// the hold; Refusal is why the last put-back could not be.
+	PutBack *Order `json:"putBack,omitempty"`
+	Drop    *Order `json:"drop,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
+	// RefusedAt is when a restore was last refused because the cluster looks failed again.
+	RefusedAt time.Time `json:"refusedAt,omitzero"`
+	// SourceGone: at the last look the cluster object was gone. Nothing can be taken back then.
+	SourceGone bool `json:"sourceGone,omitempty"`
+	// Swapped tells that another hand put the cluster back and dropped our task.
+	Swapped bool `json:"swapped,omitempty"`
+	// RestoredAt is when our restore was known to stand.
+	RestoredAt time.Time `json:"restoredAt,omitzero"`
+	Wrote      bool      `json:"wrote,omitempty"`
+	// HasDependents: others go where it goes, and are held first. Dependents are those
+	// that it entered itself on.
+	HasDependents bool                  `json:"hasDependents,omitempty"`
+	Dependents    []failover.BindingKey `json:"dependents,omitempty"`
+	// Returned: the scheduler put it back after a release of this drain. Banned: it is
+	// kept from doing so again.
+	Returned bool `json:"returned,omitempty"`
+	Banned   bool `json:"banned,omitempty"`
+	// Holding until it has let go of them; LetGo when an adopted one has looked. SearchDependents:
+	// an answer was lost, so that the list may be short.
+	Holding          bool             `json:"holding,omitempty"`
+	LetGo            bool             `json:"letGo,omitempty"`
+	SearchDependents bool             `json:"searchDependents,omitempty"`
+	Result           *failover.Result `json:"result,omitempty"`
+}
+
+// MigrationStatus answers the status query.
+type MigrationStatus struct {
+	Now time.Time `json:"now"`
+	MigrationState
+}

@@ -1,0 +1,305 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// story runs the real workflows over the real activities against a world in
+// virtual time. A host workflow stands in for the starter.
+type story struct {
+	t        *testing.T
+	env      *testsuite.TestWorkflowEnvironment
+	world    *world.World
+	settings activities.Settings
+	pacer    *fakePacer
+	prober   activities.Prober // nil: nobody can be probed
+	report   workflows.EpisodeReport
+	accepted []*answer
+	looks    []func()               // at the world, after every change of a binding
+	acts     *activities.Activities // from play on
+	recalls  time.Duration          // how long the pacer's first look at Karmada takes
+	begins   time.Duration          // how long asking the worker for its terms takes
+	// older are migrations of an earlier failover that still run when this one begins.
+	older []workflows.BindingMigrationParams
+	// second is when m2's failover begins, in a chained failure; 0 for none.
+	second time.Duration
+}
+
+// fakePacer answers claims as the pacer of the same environment would: the grant's
+// own bounds are tested in pacer_test.go, over the real update.
+type fakePacer struct {
+	refuse error
+	claims int
+	// refused counts the claims that were.
+	refused int
+}
+
+func (p *fakePacer) Claim(context.Context, activities.LeaseClaim) (activities.Lease, error) {
+	if p.refuse != nil {
+		p.refused++
+		return activities.Lease{}, p.refuse
+	}
+	p.claims++
+	return activities.Lease{Remaining: 10 * time.Second}, nil
+}
+
+func (p *fakePacer) Remember(context.Context, string) (activities.PacerMemory, error) {
+	return activities.PacerMemory{}, nil
+}
+
+// patient keeps a machine under load from being taken for a deadlock: the
+// environment reads the whole test binary within a workflow's first activity.
+var patient = worker.Options{DeadlockDetectionTimeout: time.Minute}
+
+const (
+	taintKey = "failover.example.org/down"
+	addAfter = 60 * time.Second
+	wellFor  = 30 * time.Second
+)
+
+// storyBegins is when every story begins: its moments count from there.
+var storyBegins = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+
+func newStory(t *testing.T) *story {
+	t.Helper()
+	suite := &testsuite.WorkflowTestSuite{}
+	handler := slog.DiscardHandler
+	if testing.Verbose() {
+		handler = slog.NewTextHandler(os.Stderr, nil)
+	}
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(handler)))
+	s := &story{t: t, env: suite.NewTestWorkflowEnvironment(), pacer: &fakePacer{}}
+	s.env.SetTestTimeout(30 * time.Second)
+	s.env.SetWorkerOptions(patient)
+	s.env.SetDetachedChildWait(false)
+	s.env.SetStartTime(storyBegins)
+	s.world = world.New(s.env.Now)
+	s.settings = activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
+	s.settings.Terms.Mode = failover.ModeEnforce
+	for i := range 6 {
+		s.world.AddCluster(fmt.Sprintf("m%d", i+1))
+	}
+	s.world.AddRule(failover.Rule{
+		Name: "not-ready",
+		MatchConditions: []failover.MatchCondition{{
+			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		}},
+		Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+	})
+	return s
+}
+
+// bind adds a Duplicated deployment on m1 that may run on the clusters named.
+func (s *story) bind(name string, on []string, may ...string) failover.BindingKey {
+	key := failover.BindingKey{Namespace: "shop", Name: name}
+	b := failover.Binding{
+		Key: key, Replicas: 2, SchedulerName: failover.DefaultSchedulerName,
+		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
+		Placement: &failover.Placement{
+			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: may},
+			SpreadConstraints: []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: len(on)}},
+			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+		},
+	}
+	for _, c := range on {
+		b.Clusters = append(b.Clusters, failover.TargetCluster{Name: c, Replicas: 2})
+	}
+	s.world.AddBinding(b)
+	return key
+}
+
+// at runs do at a moment of the story.
+func (s *story) at(d time.Duration, do func()) { s.env.RegisterDelayedCallback(do, d) }
+
+// order gives an order that must be accepted; the story's end checks that it was.
+func (s *story) order(update, why string) {
+	s.accepted = append(s.accepted, s.orderAs("m1", update, workflows.Order{Who: "jane", Reason: why}))
+}
+
+// orderAs gives an order; its answer comes later.
+func (s *story) orderAs(cluster, update string, o workflows.Order) *answer {
+	a := &answer{}
+	id := workflows.ClusterFailoverID("", cluster)
+	require.NoError(s.t, s.env.UpdateWorkflowByID(id, update, update+"|"+o.Who+"|"+o.Reason, a, o))
+	return a
+}
+
+type answer struct {
+	value any
+	err   error
+	done  bool
+}
+
+func (a *answer) Accept()                   {}
+func (a *answer) Reject(err error)          { a.err, a.done = err, true }
+func (a *answer) Complete(v any, err error) { a.value, a.err, a.done = v, err, true }
+
+// host starts pacer and episode and waits for the episode's end.
+func host(ctx workflow.Context, cluster string) (workflows.EpisodeReport, error) {
+	start := func(id, kind string, args any) workflow.ChildWorkflowFuture {
+		c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+			WorkflowID: id, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+		})
+		return workflow.ExecuteChildWorkflow(c, kind, args)
+	}
+	pacer := start(workflows.FleetPacerID(""), workflows.TypeFleetPacer, workflows.FleetPacerParams{})
+	if err := pacer.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+		return workflows.EpisodeReport{}, err
+	}
+	var r workflows.EpisodeReport
+	err := start(workflows.ClusterFailoverID("", cluster), workflows.TypeClusterFailover, workflows.ClusterFailoverParams{Cluster: cluster}).Get(ctx, &r)
+	return r, err
+}
+
+// play runs the story of m1's failover to its end.
+func (s *story) play() workflows.EpisodeReport {
+	s.t.Helper()
+	const cluster = "m1"
+	a := &activities.Activities{
+		Reader: s.world, Writer: s.world, Events: s.world, Owners: s.world, Pacer: s.pacer, Prober: s.prober,
+		Clock: world.Clock{W: s.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: s.settings,
+	}
+	s.acts = a
+	a.Register(s.env)
+	workflows.Register(s.env)
+	s.env.RegisterWorkflow(host)
+	s.env.RegisterWorkflow(hostBehindOlder)
+	s.env.OnActivity(activities.NameRecallPacer, mock.Anything, mock.Anything).After(s.recalls).Return(a.RecallPacer)
+	if s.begins > 0 {
+		s.env.OnActivity(activities.NameBeginEpisode, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginEpisode)
+	}
+	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
+	s.world.OnCluster = func(f failover.ClusterFact) {
+		if f.Cluster == cluster || s.second > 0 && f.Cluster == "m2" {
+			_ = s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", f.Cluster), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: f})
+		}
+	}
+	s.world.OnBinding = func(f failover.BindingFact, b failover.Binding) {
+		for _, task := range b.Tasks {
+			if task.Owned() {
+				_ = s.env.SignalWorkflowByID(task.Owner(), workflows.SignalBindingObserved, f)
+			}
+		}
+		if len(s.looks) > 0 {
+			s.env.RegisterDelayedCallback(func() { // not under the world's own lock
+				for _, look := range s.looks {
+					look()
+				}
+			}, 0)
+		}
+	}
+	s.env.RegisterWorkflow(hostChained)
+	if s.second > 0 {
+		s.env.ExecuteWorkflow(hostChained, s.second)
+	} else if len(s.older) > 0 {
+		s.env.ExecuteWorkflow(hostBehindOlder, cluster, s.older)
+	} else {
+		s.env.ExecuteWorkflow(host, cluster)
+	}
+	require.True(s.t, s.env.IsWorkflowCompleted())
+	require.NoError(s.t, s.env.GetWorkflowError())
+	require.NoError(s.t, s.env.GetWorkflowResult(&s.report))
+	for _, a := range s.accepted {
+		require.True(s.t, a.done)
+		require.NoError(s.t, a.err)
+	}
+	return s.report
+}
+
+// outcomes are the outcomes of the last round by binding name.
+func outcomes(r workflows.EpisodeReport) map[string]failover.Outcome {
+	out := map[string]failover.Outcome{}
+	for _, x := range r.Rounds[len(r.Rounds)-1].Results {
+		out[x.Key.Name] = x.Outcome
+	}
+	return out
+}
+
+// Rules: R4.1-1, R4.1-16, R4.2-5, R4.9-8, R4.9-52.
+func TestAFailedClusterIsEvacuatedAndRecovers(t *testing.T) {
+	s := newStory(t)
+	for i := range 5 {
+		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
+	}
+	stays := s.bind("stays", []string{"m1"}, "m1")
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{
+		"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated", "app4": "Migrated", "stays": "Abandoned",
+	}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+	b := s.world.Peek(stays)
+	_, at := b.Target("m1")
+	require.GreaterOrEqual(t, at, 0, "a binding with nowhere to go is never touched")
+
+	evictions := s.world.Log("evict")
+	require.Len(t, evictions, 5)
+	taints := s.world.Log("taint")
+	require.False(t, taints[0].At.Before(r.Began.Add(addAfter)), "never tainted before the window has run out")
+	for i, w := range evictions {
+		require.False(t, w.At.Before(taints[0].At), "the companion taint stands before the first eviction")
+		if i > 0 {
+			require.GreaterOrEqual(t, w.At.Sub(evictions[i-1].At), 2*time.Second, "never above 0.5 a second")
+		}
+	}
+	for _, w := range s.world.Log("release") {
+		require.GreaterOrEqual(t, w.At.Sub(evictions[0].At), s.settings.Terms.MinHealthy)
+	}
+}
+
+// A pacer that finds something of ours at its first start has lost its state and
+// halts. What this very episode writes must not be what it finds.
+func TestNothingIsWrittenBeforeThePacerHasSpoken(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.recalls = time.Minute
+	s.world.PutTaint("m1", corev1.Taint{Key: "example.com/maintenance", Effect: corev1.TaintEffectNoExecute})
+	s.at(5*time.Minute, func() { s.world.DropTaint("m1", "example.com/maintenance") })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.False(t, s.world.Log("taint")[0].At.Before(storyBegins.Add(s.recalls)))
+}
+
+// Rules: R4.1-40.
+func TestABlipIsAFalseAlarmAndWritesNothing(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.at(addAfter-5*time.Second, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeFalseAlarm, r.Ended)
+	require.Empty(t, s.world.Log(""))
+}
+
+// Rules: R4.1-18.
+func TestAMismatchBetweenTwoLooksRestartsTheWindow(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.at(50*time.Second, func() { s.world.SetReady("m1", true); s.world.SetReady("m1", false) })
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.False(t, s.world.Log("taint")[0].At.Before(storyBegins.Add(50*time.Second+addAfter)))
+}

@@ -1,0 +1,73 @@
+package workflows_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A policy whose taint only a human can take away: when the human has, it is over.
+//
+// Rules: R4.1-10, R4.9-5.
+func TestAHumanTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
+	s := newStory(t)
+	s.policy()
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.network(corev1.ConditionFalse) // what removes it never matches
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.DropTaint("m1", taintKey) })
+	s.at(6*time.Minute, func() {
+		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		require.Len(t, hard, 1, "while it matches, it is put again")
+		s.world.SetReady("m1", true)
+	})
+	const taken = 20 * time.Minute
+	s.at(taken, func() { s.world.DropTaint("m1", taintKey) })
+	s.at(2*taken, func() { s.network(corev1.ConditionTrue) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Less(t, r.Until.Sub(storyBegins), taken+wellFor)
+	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), taken)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// What cannot be read was not taken away: our taint keeps its removal window.
+//
+// Rules: R4.1-21, R4.2-9.
+func TestWhatCannotBeReadIsNoHumanWhoTookTheTaintAway(t *testing.T) {
+	for name, garble := range map[string]func(*failover.Cluster){
+		"the list of soft taints": func(c *failover.Cluster) {
+			c.Taints = slices.DeleteFunc(slices.Clone(c.Taints), func(x corev1.Taint) bool { return x.Key == softKey })
+			c.SoftMalformed, c.SoftUnreadable = "soft-taints: not a list", true
+		},
+		"the cluster": func(c *failover.Cluster) { c.Taints, c.Malformed = nil, "spec.taints: not a list" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			const quiet = 10 * time.Minute
+			s.softRule(time.Second, quiet)
+			s.bindSoftly("slow", "3600")
+			s.network(corev1.ConditionFalse)
+			s.at(2*time.Minute, func() { s.network(corev1.ConditionTrue) })
+			var sound failover.Cluster
+			s.at(3*time.Minute, func() {
+				sound = s.world.PeekCluster("m1")
+				s.world.ChangeCluster("m1", garble)
+			})
+			s.at(5*time.Minute, func() {
+				require.Len(t, s.world.PeekCluster("m1").Added, 2)
+				s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+					c.Taints, c.Malformed, c.SoftMalformed, c.SoftUnreadable = sound.Taints, "", "", false
+				})
+			})
+			r := s.play()
+			require.Equal(t, failover.EpisodeRecovered, r.Ended)
+			require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 2*time.Minute+quiet)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}
