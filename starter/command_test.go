@@ -2,15 +2,23 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/preflight"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/lifeboat-failover/lifeboat/starter/subject"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
 
@@ -74,6 +82,8 @@ func TestEachKindOfFailureHasItsExitCode(t *testing.T) {
 		require.Equal(t, code, exitCode(err), err)
 	}
 	require.Equal(t, process.ExitNotFound, exitCode(status.ErrNotFound))
+	require.Equal(t, process.ExitNotFound, exitCode(fmt.Errorf("%w: %w", subject.ErrNotFound, subject.ErrMalformed)))
+	require.Equal(t, process.ExitUsage, exitCode(subject.ErrMalformed))
 }
 
 func TestNothingIsCancelledWithoutAConfirmation(t *testing.T) {
@@ -94,10 +104,7 @@ func TestTheConfigurationInEffectIsPrinted(t *testing.T) {
 	require.Contains(t, out, `"instance": ""`)
 }
 
-func TestEveryVerbExplainsItself(t *testing.T) {
-	for _, verb := range command().Commands() {
-		require.NotEmpty(t, verb.Short, verb.Name())
-	}
+func TestWithoutAVerbTheHelpIsShown(t *testing.T) {
 	out, code := run(t)
 	require.Equal(t, process.ExitOK, code)
 	require.Contains(t, out, "Exit codes")
@@ -115,7 +122,9 @@ func TestThePreflightsExitCodeTellsPassedRefusedAndUnaskedApart(t *testing.T) {
 	for result, want := range map[preflight.Result]int{
 		preflight.OK: process.ExitOK, preflight.Warning: process.ExitOK, preflight.Failed: process.ExitRefused, preflight.Unknown: process.ExitFailed,
 	} {
-		for _, form := range []string{outTable, outJSON} {
+		for _, name := range []string{show.Table, show.JSON} {
+			form := show.NewForm()
+			require.NoError(t, form.Set(name))
 			cmd := command()
 			var out bytes.Buffer
 			cmd.SetOut(&out)
@@ -124,5 +133,56 @@ func TestThePreflightsExitCodeTellsPassedRefusedAndUnaskedApart(t *testing.T) {
 			require.Contains(t, out.String(), "A thing")
 			require.Contains(t, out.String(), "and that")
 		}
+	}
+}
+
+// fleet is a Karmada of two clusters and two bindings.
+type fleet struct{ activities.Reader }
+
+func (fleet) Clusters(context.Context) ([]failover.Cluster, error) {
+	return []failover.Cluster{{Name: "member2"}, {Name: "member1"}}, nil
+}
+
+func (fleet) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
+	one := func(name string) failover.Binding {
+		return failover.Binding{
+			Key:      failover.BindingKey{Namespace: "shop", Name: name + "-deployment"},
+			Resource: failover.Resource{Kind: "Deployment", Namespace: "shop", Name: name},
+		}
+	}
+	return activities.BindingPage{Bindings: []failover.Binding{one("till"), one("cart")}}, nil
+}
+
+// complete is what the shell is offered for a line.
+func complete(t *testing.T, a *app, args ...string) []string {
+	t.Helper()
+	var out strings.Builder
+	cmd := a.command("lifeboat")
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args...))
+	require.NoError(t, cmd.ExecuteContext(t.Context()))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	return lines[:len(lines)-1] // the last is an instruction
+}
+
+func TestNamesAreCompletedFromTheLiveFleet(t *testing.T) {
+	a := newApp()
+	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return fleet{}, nil }
+	require.Equal(t, []string{"fleet", "member1", "member2"}, complete(t, a, "pause", ""))
+	require.Equal(t, []string{"member1", "member2"}, complete(t, a, "status", "mem"))
+	require.Empty(t, complete(t, a, "status", "member1", ""))
+	require.Equal(t, []string{"table", "json", "yaml"}, complete(t, a, "status", "-o", ""))
+	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return nil, failover.ErrUnreachable }
+	require.Empty(t, complete(t, a, "status", ""), "trouble offers nothing")
+}
+
+func TestAsAPluginOfKubectlItIsCalledSo(t *testing.T) {
+	for binary, want := range map[string]string{
+		"/usr/bin/kubectl-lifeboat": "kubectl lifeboat status", "kubectl-lifeboat.exe": "kubectl lifeboat status", "./lifeboat": "lifeboat status",
+	} {
+		status, _, err := newApp().command(binary).Find([]string{"status"})
+		require.NoError(t, err)
+		require.Equal(t, want, status.CommandPath())
 	}
 }

@@ -6,27 +6,26 @@ import (
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Look at the configuration",
-		Args:  process.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "config",
+		Short:   "Look at the configuration",
+		Example: `  lifeboat config print`,
+		Args:    process.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	var form string
+	form := show.NewForm(show.YAML, show.JSON)
 	var defaults bool
-	show := &cobra.Command{
+	printing := &cobra.Command{
 		Use:   "print",
 		Short: "Print the configuration in effect, every key with what it means and may be",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := process.NoArgs(cmd, args); err != nil {
-				return err
-			}
-			return wantForm(cmd, form, outYAML, outJSON)
-		},
+		Example: `  lifeboat config print --defaults
+  lifeboat config print --config lifeboat.yaml -o json`,
+		Args: process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := config.Default()
 			if !defaults {
@@ -35,23 +34,24 @@ func (a *app) configCommand() *cobra.Command {
 					return err
 				}
 			}
-			if form == outJSON {
+			if form.String() == show.JSON {
 				return c.PrintJSON(cmd.OutOrStdout())
 			}
 			return c.PrintYAML(cmd.OutOrStdout())
 		},
 	}
-	show.Flags().StringVarP(&form, "output", "o", outYAML, "yaml or json")
-	show.Flags().BoolVar(&defaults, "defaults", false, "print the defaults instead")
-	cmd.AddCommand(show)
+	formFlag(printing, &form)
+	printing.Flags().BoolVar(&defaults, "defaults", false, "print the defaults instead")
+	cmd.AddCommand(printing)
 	return cmd
 }
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  process.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: `  lifeboat version`,
+		Args:    process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			say(cmd, "lifeboat %s, %s, %s/%s", telemetry.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil

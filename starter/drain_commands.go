@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ import (
 // drainOptions are the flags of drain and undrain.
 type drainOptions struct {
 	order   workflows.DrainOrder
-	form    string
+	form    show.Form
 	yes     bool
 	wait    bool
 	timeout time.Duration
@@ -37,7 +38,7 @@ type drainAnswer struct {
 }
 
 func (a *app) drainCommand() *cobra.Command {
-	var o drainOptions
+	o := drainOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
 		Use:   "drain <cluster>",
 		Short: "Move everything off a cluster, gently",
@@ -47,6 +48,8 @@ cluster stays drained until lifeboat undrain. If it fails meanwhile, the rules g
 
 The order is recorded on the Cluster, in the annotation ` + failover.AnnotationDrain + `.
 It is refused in observe.`,
+		Example: `  lifeboat drain member1 --reason "new kernel" --wait
+  lifeboat drain member1 --reason "move the shop" --selector app=shop --rate 0.2`,
 		Args: exactly(1, "<cluster>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args[0]); err != nil {
@@ -62,7 +65,7 @@ It is refused in observe.`,
 			})
 		},
 	}
-	o.register(cmd)
+	a.drainFlags(cmd, &o)
 	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only bindings whose labels match, as in kubectl -l")
 	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
 	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+failover.DrainTaintKey+":NoExecute")
@@ -73,13 +76,14 @@ It is refused in observe.`,
 }
 
 func (a *app) undrainCommand() *cobra.Command {
-	var o drainOptions
+	o := drainOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
 		Use:   "undrain <cluster>",
 		Short: "End the drain of a cluster",
 		Long: `End the drain of a cluster: what has not moved stays, what is not yet placed elsewhere is put back, what
 has moved stays where it is, and our taints go. If the cluster fails by itself, its failover goes on.`,
-		Args: exactly(1, "<cluster>"),
+		Example: `  lifeboat undrain member1 --reason "the new kernel runs"`,
+		Args:    exactly(1, "<cluster>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args[0]); err != nil {
 				return err
@@ -89,14 +93,16 @@ has moved stays where it is, and our taints go. If the cluster fails by itself, 
 			})
 		},
 	}
-	o.register(cmd)
+	a.drainFlags(cmd, &o)
 	return cmd
 }
 
-func (o *drainOptions) register(cmd *cobra.Command) {
+// drainFlags are those that drain and undrain share.
+func (a *app) drainFlags(cmd *cobra.Command, o *drainOptions) {
 	cmd.Flags().StringVar(&o.order.Reason, "reason", "", "why; it is recorded (required)")
 	cmd.Flags().StringVar(&o.order.Who, "who", config.Operator(), "who orders it; it is recorded")
-	cmd.Flags().StringVarP(&o.form, "output", "o", outTable, "table, json or yaml")
+	formFlag(cmd, &o.form)
+	cmd.ValidArgsFunction = a.completeClusters()
 }
 
 // check refuses what could never work before anything is sent.
@@ -113,7 +119,7 @@ func (o *drainOptions) check(cmd *cobra.Command, cluster string) error {
 	if wrong := o.drain().Validate(); wrong != "" {
 		return process.Usage(cmd, "%s", wrong)
 	}
-	return wantForm(cmd, o.form, outTable, outJSON, outYAML)
+	return nil
 }
 
 func (o *drainOptions) drain() failover.Drain {
@@ -123,39 +129,32 @@ func (o *drainOptions) drain() failover.Drain {
 func (a *app) sendDrain(
 	cmd *cobra.Command, name string, o drainOptions, send func(context.Context, orders.Desk, orders.Target) (string, error),
 ) error {
-	c, err := a.flags.Load()
+	s, err := a.open(cmd, "lifeboat-cli/"+o.order.Who)
 	if err != nil {
 		return err
 	}
-	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
-	if err != nil {
-		return err
-	}
-	temporal, err := process.Dial(cmd.Context(), process.TemporalOptions{Program: "lifeboat-cli/" + o.order.Who, Log: log})
-	if err != nil {
-		return err
-	}
-	defer temporal.Close()
-	desk := orders.Desk{Client: temporal.Client, Instance: c.Instance, TaskQueue: c.TaskQueue}
+	defer s.close()
+	desk := s.desk()
 	to := desk.Target(name)
-	answer, err := send(cmd.Context(), desk, to)
+	var answer string
+	err = s.progress.While(cmd.Context(), "asking "+to.WorkflowID, func(ctx context.Context) error {
+		answer, err = send(ctx, desk, to)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	out := drainAnswer{
-		Cluster: name, Answer: answer, WorkflowID: to.WorkflowID, Link: orders.Link(c.UIURL, temporal.Options.Namespace, to.WorkflowID),
-	}
-	if o.form == outTable {
+	out := drainAnswer{Cluster: name, Answer: answer, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID)}
+	if o.form.ForPeople() {
 		sayDrain(cmd, out)
 	}
 	if o.wait {
-		source := status.Source{Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance}
-		if err := awaitDrain(cmd, source, name, o, &out); err != nil {
+		if err := awaitDrain(cmd, s.source(), name, o, &out); err != nil {
 			return err
 		}
 	}
-	if o.form != outTable {
-		return encode(cmd.OutOrStdout(), o.form, out)
+	if !o.form.ForPeople() {
+		return o.form.Encode(cmd.OutOrStdout(), out)
 	}
 	return nil
 }
@@ -189,7 +188,7 @@ func awaitDrain(cmd *cobra.Command, source status.Source, cluster string, o drai
 		return p, nil
 	}
 	err := orders.AwaitDrain(ctx, look, func(p orders.Drained) {
-		if o.form == outTable {
+		if o.form.ForPeople() {
 			say(cmd, "%s", progressLine(p))
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/lifeboat-failover/lifeboat/config"
@@ -13,6 +15,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/lifeboat-failover/lifeboat/starter/subject"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +43,9 @@ func exitCode(err error) int {
 		return process.ExitOK
 	case errors.Is(err, process.ErrUsage), errors.As(err, &wrong):
 		return process.ExitUsage
-	case errors.Is(err, orders.ErrNotFound), errors.Is(err, status.ErrNotFound):
+	case errors.Is(err, subject.ErrMalformed) && !errors.Is(err, subject.ErrNotFound):
+		return process.ExitUsage
+	case errors.Is(err, orders.ErrNotFound), errors.Is(err, status.ErrNotFound), errors.Is(err, subject.ErrNotFound):
 		return process.ExitNotFound
 	case errors.Is(err, orders.ErrRefused), errors.Is(err, errRefused):
 		return process.ExitRefused
@@ -49,27 +54,36 @@ func exitCode(err error) int {
 	}
 }
 
-// app is what all verbs share.
-type app struct {
-	flags *process.Flags
-}
+func command() *cobra.Command { return newApp().command(os.Args[0]) }
 
-func command() *cobra.Command {
-	a := &app{flags: &process.Flags{}}
+// pluginName is the binary's name under which kubectl finds it as a plug-in.
+const pluginName = "kubectl-lifeboat"
+
+// command is the whole tree, for a binary of that name.
+func (a *app) command(binary string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lifeboat",
 		Short: "Durable cluster failover for Karmada, on Temporal",
 		Long: `Durable cluster failover for Karmada, on Temporal.
 
+A verb comes first, then whom it is about: a cluster; or a binding, as <namespace>/<binding>
+(-/<binding> without a namespace) or as the workload that it carries, <kind>/<name> -n <namespace>.
+Answers are tables; -o json and -o yaml say the same with names that stay.
+
 Karmada is reached as by kubectl (--kubeconfig, KUBECONFIG, ~/.kube/config), Temporal as by the
 temporal CLI (temporal.toml, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, ...).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 refused.`,
+		Example: `  lifeboat status --watch
+  lifeboat pause member1 --reason "network work"`,
 		Version:       telemetry.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          process.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	if strings.TrimSuffix(filepath.Base(binary), ".exe") == pluginName {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lifeboat"}
 	}
 	root.SetFlagErrorFunc(process.FlagError)
 	a.flags.Register(root.PersistentFlags())

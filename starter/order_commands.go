@@ -9,13 +9,14 @@ import (
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
 
 // order is a verb that changes something.
 type order struct {
-	use, short, long string
+	use, short, long, example string
 	// fleetToo allows "fleet" beside a cluster's name.
 	fleetToo bool
 	// confirm asks before it sends, unless --yes.
@@ -29,6 +30,8 @@ func (a *app) pauseCommand() *cobra.Command {
 		short: "Begin no new move for a cluster, or halt the whole fleet",
 		long: `Begin no new move for a cluster, or halt the whole fleet. What has begun goes on. It takes full effect
 within one lease (pace.leaseDuration).`,
+		example: `  lifeboat pause member1 --reason "network work"
+  lifeboat pause fleet --reason "what is going on?"`,
 		fleetToo: true,
 		send:     orders.Desk.Pause,
 	})
@@ -44,6 +47,8 @@ round, in which the rules' windows run again before anything moves.
 
 With --enforce a failover that began in observe acts from now on: as a new round, in which all
 bindings are listed and judged anew. The workers' own config must say enforce for the cluster.`,
+		example: `  lifeboat resume member1 --reason "network work is done"
+  lifeboat resume member1 --enforce --reason "this is real"`,
 		fleetToo: true,
 		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.Order) (string, error) {
 			if enforce {
@@ -71,6 +76,7 @@ func (a *app) cancelCommand() *cobra.Command {
 restored, what is placed keeps both copies and is left to you, and our taints go. What was already
 released does not come back. The failover stays open as Stopped until it is resumed, or until
 nothing has matched for the removal window.`,
+		example: `  lifeboat cancel member1 --reason "we move it by hand"`,
 		confirm: "cancel the failover of %s",
 		send:    orders.Desk.Cancel,
 	})
@@ -84,6 +90,7 @@ func (a *app) confirmFencedCommand() *cobra.Command {
 that no copy on it can run any more. Bindings in purge mode Directly wait for this word before a new
 copy begins. It holds for as long as the cluster does not come back. To vouch for one binding alone,
 send the update confirm-fenced, with who and reason, to its own migration.`,
+		example: `  lifeboat confirm-fenced member1 --reason "powered off by the provider"`,
 		confirm: "vouch that nothing on %s can run any more",
 		send:    orders.Desk.ConfirmFenced,
 	})
@@ -93,10 +100,11 @@ func (a *app) orderCommand(verb order) *cobra.Command {
 	var o workflows.Order
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   verb.use,
-		Short: verb.short,
-		Long:  verb.long,
-		Args:  exactly(1, strings.Fields(verb.use)[1]),
+		Use:     verb.use,
+		Short:   verb.short,
+		Long:    verb.long,
+		Example: verb.example,
+		Args:    exactly(1, strings.Fields(verb.use)[1]),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(o.Reason) == "" {
 				return process.Usage(cmd, "say why, with --reason")
@@ -117,32 +125,32 @@ func (a *app) orderCommand(verb order) *cobra.Command {
 	if verb.confirm != "" {
 		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	}
+	cmd.ValidArgsFunction = a.completeClusters()
+	if verb.fleetToo {
+		cmd.ValidArgsFunction = a.completeClusters(orders.Fleet)
+	}
 	return cmd
 }
 
 func (a *app) send(cmd *cobra.Command, verb order, name string, o workflows.Order) error {
-	c, err := a.flags.Load()
+	s, err := a.open(cmd, "lifeboat-cli/"+o.Who)
 	if err != nil {
 		return err
 	}
-	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
-	if err != nil {
-		return err
-	}
-	temporal, err := process.Dial(cmd.Context(), process.TemporalOptions{Program: "lifeboat-cli/" + o.Who, Log: log})
-	if err != nil {
-		return err
-	}
-	defer temporal.Close()
-	desk := orders.Desk{Client: temporal.Client, Instance: c.Instance, TaskQueue: c.TaskQueue}
+	defer s.close()
+	desk := s.desk()
 	to := desk.Target(name)
-	answer, err := verb.send(desk, cmd.Context(), to, o)
+	var answer string
+	err = s.progress.While(cmd.Context(), "asking "+to.WorkflowID, func(ctx context.Context) error {
+		answer, err = verb.send(desk, ctx, to, o)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	say(cmd, "%s: %s", to.Name, answer)
 	say(cmd, "workflow %s", to.WorkflowID)
-	if link := orders.Link(c.UIURL, temporal.Options.Namespace, to.WorkflowID); link != "" {
+	if link := s.link(to.WorkflowID); link != "" {
 		say(cmd, "%s", link)
 	}
 	return nil
@@ -150,7 +158,7 @@ func (a *app) send(cmd *cobra.Command, verb order, name string, o workflows.Orde
 
 // confirm asks whoever sits at the terminal. Without one nobody can answer.
 func confirm(cmd *cobra.Command, what string) error {
-	if !isTerminal(cmd.InOrStdin()) {
+	if !show.IsTerminal(cmd.InOrStdin()) {
 		return fmt.Errorf("%w: nobody can be asked whether to %s; add --yes", errRefused, what)
 	}
 	say(cmd, "About to %s. Type yes to go on:", what)
@@ -159,12 +167,4 @@ func confirm(cmd *cobra.Command, what string) error {
 		return fmt.Errorf("%w: not confirmed, nothing was done", errRefused)
 	}
 	return nil
-}
-
-// quiet keeps the SDK's chatter out of a short command, unless it was asked for.
-func quiet(c config.Config) config.Config {
-	if c.Log.Level == config.Default().Log.Level {
-		c.Log.Level = "error"
-	}
-	return c
 }

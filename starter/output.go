@@ -1,22 +1,12 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
-	"io"
-	"os"
+	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"sigs.k8s.io/yaml"
-)
-
-// The forms of output.
-const (
-	outTable = "table"
-	outJSON  = "json"
-	outYAML  = "yaml"
 )
 
 // say writes a line to the command's output. A closed pipe ends nothing.
@@ -24,32 +14,28 @@ func say(cmd *cobra.Command, format string, args ...any) {
 	_, _ = fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...)
 }
 
-// encode writes v as JSON or YAML.
-func encode(w io.Writer, form string, v any) error {
-	if form == outYAML {
-		encoded, err := yaml.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("encode as YAML: %w", err)
-		}
-		_, err = w.Write(encoded)
-		return err
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+// formFlag gives a command --output.
+func formFlag(cmd *cobra.Command, form *show.Form) {
+	cmd.Flags().VarP(form, "output", "o", form.Usage())
+	// It fails for a flag that does not exist alone.
+	_ = cmd.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return form.Allowed(), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
-// wantForm refuses another form than those given.
-func wantForm(cmd *cobra.Command, form string, allowed ...string) error {
-	for _, a := range allowed {
-		if form == a {
-			return nil
-		}
+// answered writes an answer in the form that was asked for: as text drawn for people, or
+// encoded.
+func answered(cmd *cobra.Command, form *show.Form, answer any, draw func(show.Page)) error {
+	if !form.ForPeople() {
+		return form.Encode(cmd.OutOrStdout(), answer)
 	}
-	return process.Usage(cmd, "--output = %q: want one of %v", form, allowed)
+	_, err := cmd.OutOrStdout().Write(drawn(cmd, draw))
+	return err
 }
 
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+// drawn is text for people: colour is for terminals only.
+func drawn(cmd *cobra.Command, draw func(show.Page)) []byte {
+	var text bytes.Buffer
+	draw(show.Page{Out: &text, Now: time.Now(), Colour: show.IsTerminal(cmd.OutOrStdout())})
+	return text.Bytes()
 }

@@ -1,29 +1,32 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/preflight"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
 
 // preflightOptions are the flags of the verb.
 type preflightOptions struct {
-	form, role                                string
+	form                                      show.Form
+	role                                      string
 	hostKubeconfig, hostContext               string
 	controllerNamespace, controllerDeployment string
 }
 
 func (a *app) preflightCommand() *cobra.Command {
-	var o preflightOptions
+	o := preflightOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
 		Use:   "preflight",
 		Short: "Look whether Lifeboat can do its work here",
@@ -32,6 +35,8 @@ namespace, and whether somebody else evicts, too. It changes nothing. Permission
 whoever runs it: use the kubeconfig of the worker, or of the starter, with --role.
 
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
+		Example: `  lifeboat preflight
+  lifeboat preflight --role worker --kubeconfig worker.kubeconfig --host-kubeconfig host.kubeconfig`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := process.NoArgs(cmd, args); err != nil {
 				return err
@@ -39,11 +44,11 @@ Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not b
 			if !slices.Contains([]string{roleAll, roleWorker, roleStarter}, o.role) {
 				return process.Usage(cmd, "--role = %q: want worker, starter or all", o.role)
 			}
-			return wantForm(cmd, o.form, outTable, outJSON, outYAML)
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPreflight(cmd, o) },
 	}
-	cmd.Flags().StringVarP(&o.form, "output", "o", outTable, "table, json or yaml")
+	formFlag(cmd, &o.form)
 	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to ask for: worker, starter or all")
 	cmd.Flags().StringVar(&o.hostKubeconfig, "host-kubeconfig", "", "kubeconfig of the cluster that Karmada's own controllers run in")
 	cmd.Flags().StringVar(&o.hostContext, "host-context", "", "context in it; empty is its current one")
@@ -89,16 +94,19 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 		}
 		p.Host = host
 	}
-	return tell(cmd, o.form, p.Run(cmd.Context()))
+	var checks []preflight.Check
+	if err := show.NewProgress(cmd.ErrOrStderr()).While(cmd.Context(), "looking around", func(ctx context.Context) error {
+		checks = p.Run(ctx)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return tell(cmd, o.form, checks)
 }
 
 // tell shows what was found; the error makes the exit code.
-func tell(cmd *cobra.Command, form string, checks []preflight.Check) error {
-	show := func() error { return encode(cmd.OutOrStdout(), form, checks) }
-	if form == outTable {
-		show = func() error { return showChecks(cmd.OutOrStdout(), checks) }
-	}
-	if err := show(); err != nil {
+func tell(cmd *cobra.Command, form show.Form, checks []preflight.Check) error {
+	if err := answered(cmd, &form, checks, func(p show.Page) { showChecks(p, checks) }); err != nil {
 		return err
 	}
 	switch preflight.Verdict(checks) {
@@ -129,13 +137,27 @@ func permissionsOf(c config.Config, role string) []k8sadapter.Permission {
 	return out
 }
 
-func showChecks(out io.Writer, checks []preflight.Check) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func showChecks(p show.Page, checks []preflight.Check) {
+	t := p.Table("Result", "Check", "Found")
 	for _, c := range checks {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", c.Result, c.Name, c.Found)
+		t.AppendRow(table.Row{resultWord(p, c.Result), c.Name, text.WrapSoft(c.Found, foundWidth)})
 		for line := range strings.Lines(c.Do) {
-			_, _ = fmt.Fprintf(table, "\t\t  %s\n", strings.TrimSuffix(line, "\n"))
+			t.AppendRow(table.Row{"", "", text.WrapSoft("  "+strings.TrimSuffix(line, "\n"), foundWidth)})
 		}
 	}
-	return table.Flush()
+	t.Render()
+}
+
+// foundWidth is what is left of a line for what a check found.
+const foundWidth = 76
+
+func resultWord(p show.Page, r preflight.Result) string {
+	switch r {
+	case preflight.OK:
+		return p.Coloured(show.Well, string(r))
+	case preflight.Failed:
+		return p.Coloured(show.Bad, string(r))
+	case preflight.Warning, preflight.Unknown:
+	}
+	return p.Coloured(show.Busy, string(r))
 }

@@ -22,7 +22,9 @@ func (a *app) setupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Create namespace, search attributes and CRDs; may be repeated",
-		Args:  process.NoArgs,
+		Example: `  lifeboat setup
+  lifeboat setup --retention 720h --temporal-only`,
+		Args: process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if retention < 24*time.Hour {
 				return process.Usage(cmd, "--retention = %s: want 24h or more", retention)

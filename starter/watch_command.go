@@ -30,7 +30,8 @@ func (a *app) watchCommand() *cobra.Command {
 		Long: `Watch Karmada and turn what happens into signals to workflows; start one workflow per suspected
 cluster. Several may run: one of them watches, elected by a Lease. An outage of Temporal or Karmada
 is waited out: a resync tells again what was missed.`,
-		Args: process.NoArgs,
+		Example: `  lifeboat watch --mode enforce --config lifeboat.yaml`,
+		Args:    process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.flags.Load()
 			if err != nil {

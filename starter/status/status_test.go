@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -49,12 +50,12 @@ func evacuating() *workflows.EpisodeStatus {
 	return s
 }
 
-func show(t *testing.T, render func(View)) string {
+func draw(t *testing.T, render func(View)) string {
 	t.Helper()
 	var out strings.Builder
-	render(View{Out: &out, Now: now})
+	render(View{Page: show.Page{Out: &out, Now: now}})
 	for _, line := range strings.Split(out.String(), "\n") {
-		require.LessOrEqual(t, len([]rune(line)), Width, line)
+		require.LessOrEqual(t, len([]rune(line)), show.Width, line)
 	}
 	return out.String()
 }
@@ -66,7 +67,7 @@ func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 		FleetHealth: failover.FleetHealth{Total: 6, Faulty: []string{"member1"}},
 	}
 	pacer.Assessed = now.Add(-time.Minute)
-	text := show(t, func(v View) {
+	text := draw(t, func(v View) {
 		v.Overview(Overview{
 			Pacer: pacer,
 			Failovers: []Failover{
@@ -89,13 +90,13 @@ func TestAHaltSaysHowToEndIt(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
 	pacer.Pace.Tier = failover.TierHalted
 	pacer.Orders.Halted = &workflows.Order{Who: "ada", Reason: "checking"}
-	text := show(t, func(v View) { v.Overview(Overview{Pacer: pacer}) })
+	text := draw(t, func(v View) { v.Overview(Overview{Pacer: pacer}) })
 	require.Contains(t, text, "Halted by ada: checking. To go on: lifeboat resume fleet")
 	require.Contains(t, text, "No cluster is failing over.")
 }
 
 func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing.T) {
-	text := show(t, func(v View) {
+	text := draw(t, func(v View) {
 		v.Failover(Failover{Cluster: "member1", WorkflowID: "cluster-failover/member1", Link: "http://ui/x", EpisodeStatus: evacuating()})
 	})
 	for _, want := range []string{
@@ -108,7 +109,7 @@ func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing
 }
 
 func TestAFailoverThatDoesNotAnswerSaysWhy(t *testing.T) {
-	text := show(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", Unanswered: "no worker"}) })
+	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", Unanswered: "no worker"}) })
 	require.Contains(t, text, "No answer: no worker")
 }
 
@@ -124,7 +125,7 @@ func TestOneFailoverAsJSONIsFlat(t *testing.T) {
 
 func TestColoursAreForTerminals(t *testing.T) {
 	var out strings.Builder
-	View{Out: &out, Now: now, Colour: true}.Overview(Overview{Failovers: []Failover{{Cluster: "member1", EpisodeStatus: evacuating()}}})
+	View{Page: show.Page{Out: &out, Now: now, Colour: true}}.Overview(Overview{Failovers: []Failover{{Cluster: "member1", EpisodeStatus: evacuating()}}})
 	require.Contains(t, out.String(), "\x1b[31mEvacuating")
 }
 

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write docs/cli.md anew")
+
+const reference = "../docs/cli.md"
+
+// mark begins the part of docs/cli.md that follows from the commands.
+const mark = "<!-- From here on this is written by: go test ./starter -run TestTheReference -rewrite -->\n"
+
+// verbs are all commands of the tree that do something, the root first.
+func verbs() []*cobra.Command {
+	var out []*cobra.Command
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		out = append(out, c)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newApp().command("lifeboat"))
+	return out
+}
+
+func describe(c *cobra.Command) string {
+	var b strings.Builder
+	long := c.Long
+	if long == "" {
+		long = c.Short + "."
+	}
+	fmt.Fprintf(&b, "\n## %s\n\n```\n%s\n```\n\n%s\n\n```\n%s\n```\n", c.CommandPath(), c.UseLine(), strings.ReplaceAll(long, "<", `\<`), dedent(c.Example))
+	flags := c.NonInheritedFlags()
+	rows := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		if rows++; rows == 1 {
+			b.WriteString("\n| flag | default | |\n|---|---|---|\n")
+		}
+		name := "`--" + f.Name + "`"
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, defaultOf(f), strings.ReplaceAll(f.Usage, "|", `\|`))
+	})
+	return b.String()
+}
+
+// defaultOf leaves out what follows from who runs it.
+func defaultOf(f *pflag.Flag) string {
+	switch {
+	case f.Name == "who":
+		return "you"
+	case f.DefValue == "", f.DefValue == "[]", f.DefValue == "false":
+		return ""
+	default:
+		return "`" + f.DefValue + "`"
+	}
+}
+
+func dedent(example string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(example, "  "), "\n  ", "\n")
+}
+
+func TestTheReferenceFollowsFromTheCommands(t *testing.T) {
+	raw, err := os.ReadFile(reference)
+	require.NoError(t, err)
+	head, _, found := strings.Cut(string(raw), mark)
+	require.True(t, found, "docs/cli.md has lost its mark")
+	want := head + mark
+	for _, c := range verbs() {
+		want += describe(c)
+	}
+	if *rewrite {
+		require.NoError(t, os.WriteFile(reference, []byte(want), 0o600))
+		return
+	}
+	require.Equal(t, want, string(raw), "run: go test ./starter -run TestTheReference -rewrite")
+}
+
+func TestEveryVerbHasAHelpAndAnExampleThatItWouldUnderstand(t *testing.T) {
+	for _, c := range verbs() {
+		require.NotEmpty(t, c.Short, c.CommandPath())
+		require.NotEmpty(t, c.Example, c.CommandPath())
+		for line := range strings.Lines(c.Example) {
+			words := split(strings.TrimSpace(line))
+			require.Equal(t, "lifeboat", words[0], line)
+			root := newApp().command("lifeboat")
+			found, rest, err := root.Find(words[1:])
+			require.NoError(t, err, line)
+			require.True(t, found.CommandPath() == c.CommandPath() || c.HasSubCommands(), line)
+			require.NoError(t, found.ParseFlags(rest), line)
+			require.NoError(t, found.ValidateArgs(found.Flags().Args()), line)
+		}
+		for line := range strings.Lines(c.Long) {
+			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), 120, "%s: %s", c.CommandPath(), line)
+		}
+	}
+}
+
+// split takes a command line apart as a shell does, as far as examples need it.
+func split(line string) []string {
+	var words []string
+	var word strings.Builder
+	quoted := false
+	for _, r := range line {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			words = append(words, word.String())
+			word.Reset()
+		default:
+			word.WriteRune(r)
+		}
+	}
+	return append(words, word.String())
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/spf13/cobra"
+)
+
+// app is what all verbs share.
+type app struct {
+	flags *process.Flags
+	// dial and karmada reach the servers.
+	dial    func(context.Context, process.TemporalOptions) (*process.Temporal, error)
+	karmada func(config.Config, *slog.Logger) (activities.Reader, error)
+}
+
+func newApp() *app {
+	return &app{
+		flags: &process.Flags{},
+		dial:  process.Dial,
+		karmada: func(c config.Config, log *slog.Logger) (activities.Reader, error) {
+			return newKarmada(c, log)
+		},
+	}
+}
+
+// session is one verb's way to the servers.
+type session struct {
+	app      *app
+	config   config.Config
+	log      *slog.Logger
+	temporal *process.Temporal
+	progress *show.Progress
+}
+
+// look reads the configuration; Temporal is not dialled.
+func (a *app) look(cmd *cobra.Command) (*session, error) {
+	c, err := a.flags.Load()
+	if err != nil {
+		return nil, err
+	}
+	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
+	if err != nil {
+		return nil, err
+	}
+	return &session{app: a, config: c, log: log, progress: show.NewProgress(cmd.ErrOrStderr())}, nil
+}
+
+// open is look with Temporal dialled, by somebody who is recorded there as the caller.
+// Whoever opens closes.
+func (a *app) open(cmd *cobra.Command, as string) (*session, error) {
+	s, err := a.look(cmd)
+	if err != nil {
+		return nil, err
+	}
+	err = s.progress.While(cmd.Context(), "reaching Temporal", func(ctx context.Context) error {
+		s.temporal, err = a.dial(ctx, process.TemporalOptions{Program: as, Log: s.log})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) close() { s.temporal.Close() }
+
+// reader reads from Karmada.
+func (s *session) reader() (activities.Reader, error) { return s.app.karmada(s.config, s.log) }
+
+// source asks workflows; Karmada is asked for nothing.
+func (s *session) source() status.Source {
+	return status.Source{
+		Client: s.temporal.Client, Namespace: s.temporal.Options.Namespace, Instance: s.config.Instance, UI: s.config.UIURL,
+	}
+}
+
+// desk gives orders to workflows.
+func (s *session) desk() orders.Desk {
+	return orders.Desk{Client: s.temporal.Client, Instance: s.config.Instance, TaskQueue: s.config.TaskQueue}
+}
+
+// link is the page of a workflow in the Temporal UI, empty without a UI.
+func (s *session) link(workflowID string) string {
+	return orders.Link(s.config.UIURL, s.temporal.Options.Namespace, workflowID)
+}
+
+// quiet keeps the SDK's chatter out of a short command, unless it was asked for.
+func quiet(c config.Config) config.Config {
+	if c.Log.Level == config.Default().Log.Level {
+		c.Log.Level = "error"
+	}
+	return c
+}

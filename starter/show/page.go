@@ -1,0 +1,128 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/list"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Width is what every line stays within, in characters.
+const Width = 120
+
+// Page is text for a person.
+type Page struct {
+	Out io.Writer
+	// Now is what ages are counted to.
+	Now time.Time
+	// Colour is for terminals only.
+	Colour bool
+}
+
+// Line writes one line.
+func (p Page) Line(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.Out, format+"\n", args...) // a closed terminal is nobody's concern
+}
+
+// Wrapped writes a text in as many lines as it takes; those after the first are indented further.
+func (p Page) Wrapped(indent, s string) {
+	wrapped := text.WrapSoft(s, Width-len(indent)-2)
+	for n, line := range strings.Split(wrapped, "\n") {
+		more := ""
+		if n > 0 {
+			more = "  "
+		}
+		p.Line("%s", strings.TrimRight(indent+more+line, " "))
+	}
+}
+
+// Table is borderless, as kubectl's. Whoever fills it calls Render.
+func (p Page) Table(head ...any) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(p.Out)
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatUpper
+	t.SetStyle(style)
+	t.AppendHeader(table.Row(head))
+	t.SetAllowedRowLength(Width)
+	t.SuppressTrailingSpaces()
+	return t
+}
+
+// Tree is a list with branches. Whoever fills it hands it to Branches.
+func (p Page) Tree() list.Writer {
+	l := list.NewWriter()
+	l.SetStyle(list.StyleConnectedLight)
+	return l
+}
+
+// Branches writes a tree, every line within the width.
+func (p Page) Branches(l list.Writer) {
+	for line := range strings.Lines(l.Render()) {
+		p.Line("%s", Short(strings.TrimRight(line, "\n "), Width))
+	}
+}
+
+// More says how many rows were left out of a table that shows some.
+func (p Page) More(shown, total int) {
+	if total > shown {
+		p.Line("... and %d more", total-shown)
+	}
+}
+
+// Age is how long ago something began, "-" when it never did.
+func (p Page) Age(since time.Time) string {
+	if since.IsZero() {
+		return "-"
+	}
+	return Span(max(p.Now.Sub(since), 0))
+}
+
+// In is how far ahead a moment is, "now" when it has come, "-" when there is none.
+func (p Page) In(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return "-"
+	case !at.After(p.Now):
+		return "now"
+	default:
+		return Span(at.Sub(p.Now))
+	}
+}
+
+// Span is a duration in as few characters as tell it: seconds below an hour, minutes above.
+func Span(d time.Duration) string {
+	if d > time.Hour {
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return d.Round(time.Second).String()
+}
+
+// The colours of a word: what is wrong, what is on its way, what is well.
+const (
+	Bad  = text.FgRed
+	Busy = text.FgYellow
+	Well = text.FgGreen
+)
+
+// Coloured is a word in colour where there is colour.
+func (p Page) Coloured(c text.Color, s string) string {
+	if !p.Colour {
+		return s
+	}
+	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
+}
+
+// Short cuts a text to what fits, in characters.
+func Short(s string, most int) string {
+	if text.StringWidthWithoutEscSequences(s) <= most {
+		return s
+	}
+	return text.Trim(s, most-1) + "…"
+}

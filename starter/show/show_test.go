@@ -1,0 +1,118 @@
+package show
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryLineStaysWithinTheWidth(t *testing.T) {
+	var out bytes.Buffer
+	p := Page{Out: &out}
+	long := strings.Repeat("words ", 80)
+	rows := p.Table("A", "B")
+	rows.AppendRow(table.Row{long, long})
+	rows.Render()
+	tree := p.Tree()
+	tree.AppendItem(long)
+	tree.Indent()
+	tree.AppendItem(long)
+	p.Branches(tree)
+	require.Equal(t, 4, strings.Count(out.String(), "\n"))
+	p.Wrapped("  ", long)
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), Width, line)
+	}
+	out.Reset()
+	p.Wrapped("  ", long)
+	require.Equal(t, 80, strings.Count(out.String(), "words"), "wrapping loses nothing")
+}
+
+func TestColourIsForTerminals(t *testing.T) {
+	require.Equal(t, "halted", Page{}.Coloured(Bad, "halted"))
+	require.Contains(t, Page{Colour: true}.Coloured(Bad, "halted"), "\x1b[31mhalted")
+	require.False(t, IsTerminal(&bytes.Buffer{}))
+}
+
+func TestTimesAreToldInFewCharacters(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	p := Page{Now: now}
+	require.Equal(t, "-", p.Age(time.Time{}))
+	require.Equal(t, "0s", p.Age(now.Add(time.Minute)), "clocks differ")
+	require.Equal(t, "1m30s", p.Age(now.Add(-90*time.Second)))
+	require.Equal(t, "2h5m", p.Age(now.Add(-2*time.Hour-5*time.Minute)))
+	require.Equal(t, "-", p.In(time.Time{}))
+	require.Equal(t, "now", p.In(now))
+	require.Equal(t, "5s", p.In(now.Add(5*time.Second)))
+}
+
+func TestAFormThatIsNotAllowedIsRefused(t *testing.T) {
+	form := NewForm()
+	require.True(t, form.ForPeople())
+	require.Equal(t, "table, json or yaml", form.Usage())
+	require.EqualError(t, form.Set("xml"), "want one of [table json yaml]")
+	require.NoError(t, form.Set(YAML))
+	var out bytes.Buffer
+	value := struct {
+		WorkflowID string `json:"workflowID"`
+	}{"a"}
+	require.NoError(t, form.Encode(&out, value))
+	require.NoError(t, form.Set(JSON))
+	require.NoError(t, form.Encode(&out, value))
+	require.Equal(t, "workflowID: a\n{\n  \"workflowID\": \"a\"\n}\n", out.String())
+	narrow := NewForm(YAML, JSON)
+	require.Error(t, narrow.Set(Table))
+	require.Equal(t, YAML, narrow.String())
+}
+
+func TestAScreenIsRedrawnInPlaceAndNoTallerThanTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	s := Screen{Out: &out, InPlace: true, Rows: 4}
+	require.NoError(t, s.Draw([]byte("a\nb\n")))
+	require.Equal(t, clearAll+home+"a"+clearRight+"\nb"+clearRight+"\n"+clearBelow, out.String())
+	out.Reset()
+	require.NoError(t, s.Draw([]byte("a\nb\nc\nd\ne\n")))
+	require.NotContains(t, out.String(), clearAll, "only the first picture clears everything")
+	require.Contains(t, out.String(), "3 more lines")
+	require.Equal(t, 3, strings.Count(out.String(), "\n"))
+	out.Reset()
+	plain := NewScreen(&out)
+	require.NoError(t, plain.Draw([]byte("a\n")))
+	require.NoError(t, plain.Draw([]byte("a\n")))
+	require.Equal(t, "a\na\n", out.String())
+}
+
+func TestWatchingEndsWithWhoeverWatchesAndWithTrouble(t *testing.T) {
+	trouble := errors.New("no route")
+	require.ErrorIs(t, Again(t.Context(), func(context.Context) error { return trouble }), trouble)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, Again(ctx, func(ctx context.Context) error {
+		cancel()
+		return ctx.Err()
+	}))
+}
+
+func TestWhatTakesLongIsToldOnATerminalAlone(t *testing.T) {
+	var out syncBuffer
+	p := Progress{out: &out, after: time.Millisecond}
+	require.NoError(t, p.While(t.Context(), "read bindings", func(context.Context) error {
+		p.Step(3, 7)
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), "read bindings ... 3 of 7") }, 10*time.Second, time.Millisecond)
+		return nil
+	}))
+	require.True(t, strings.HasSuffix(out.String(), "\r"+clearRight), "its line is taken away")
+
+	trouble := errors.New("no route")
+	silent := NewProgress(&out)
+	silent.Step(1, 2)
+	require.ErrorIs(t, silent.While(t.Context(), "x", func(context.Context) error { return trouble }), trouble)
+	var none *Progress
+	none.Step(1, 1)
+	require.NoError(t, none.While(t.Context(), "x", func(context.Context) error { return nil }))
+}

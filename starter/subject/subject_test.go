@@ -1,0 +1,108 @@
+package subject
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// bindings are those of a fleet, one a page.
+type bindings []failover.Binding
+
+func (f bindings) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
+	at := slices.IndexFunc(f, func(b failover.Binding) bool { return b.Key == key })
+	if at < 0 {
+		return failover.Binding{}, failover.ErrGone
+	}
+	return f[at], nil
+}
+
+func (f bindings) Bindings(_ context.Context, page activities.Page) (activities.BindingPage, error) {
+	at := len(page.Continue)
+	if at >= len(f) {
+		return activities.BindingPage{}, nil
+	}
+	return activities.BindingPage{Bindings: f[at : at+1], Next: &activities.Page{Continue: page.Continue + "x"}}, nil
+}
+
+type away struct{ bindings }
+
+func (away) Binding(context.Context, failover.BindingKey) (failover.Binding, error) {
+	return failover.Binding{}, failover.ErrUnreachable
+}
+
+func (away) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
+	return activities.BindingPage{}, failover.ErrUnreachable
+}
+
+func binding(namespace, name, kind, workload string) failover.Binding {
+	return failover.Binding{
+		Key:      failover.BindingKey{Namespace: namespace, Name: name},
+		Resource: failover.Resource{Kind: kind, Namespace: namespace, Name: workload},
+	}
+}
+
+var fleet = bindings{
+	binding("shop", "cart-deployment", "Deployment", "cart"),
+	binding("shop", "odd", "Deployment", "till"),
+	binding("shop", "edge-ingress", "Ingress", "edge"),
+	binding("shop", "policy-networkpolicy", "NetworkPolicy", "policy"),
+	binding("other", "cart-deployment", "Deployment", "cart"),
+	binding("shop", "twin-a", "Job", "twin"),
+	binding("shop", "twin-b", "Job", "twin"),
+	binding("", "reader-clusterrole", "ClusterRole", "reader"),
+}
+
+func TestABindingIsFoundByItsNameOrItsWorkload(t *testing.T) {
+	for _, c := range []struct{ arg, namespace, want string }{
+		{"shop/cart-deployment", "", "shop/cart-deployment"},
+		{"deployment/cart", "shop", "shop/cart-deployment"},
+		{"Deployments/cart", "other", "other/cart-deployment"},
+		{"deploy/till", "shop", "shop/odd"},
+		{"ingress/edge", "shop", "shop/edge-ingress"},
+		{"ingresses/edge", "shop", "shop/edge-ingress"},
+		{"networkpolicies/policy", "shop", "shop/policy-networkpolicy"},
+		{"-/reader-clusterrole", "", "-/reader-clusterrole"},
+		{"clusterrole/reader", "", "-/reader-clusterrole"},
+	} {
+		ref, err := Parse(c.arg, c.namespace)
+		require.NoError(t, err)
+		b, err := ref.Find(t.Context(), fleet)
+		require.NoError(t, err, c.arg)
+		require.Equal(t, c.want, b.Key.String(), c.arg)
+	}
+}
+
+func TestWhatFitsNothingOrTwoThingsIsSaidSo(t *testing.T) {
+	for _, arg := range []string{"cart", "a/b/c", "/cart", "cart/"} {
+		_, err := Parse(arg, "")
+		require.ErrorIs(t, err, ErrMalformed, arg)
+	}
+	ref, err := Parse("job/twin", "shop")
+	require.NoError(t, err)
+	_, err = ref.Find(t.Context(), fleet)
+	require.ErrorContains(t, err, "job/twin -n shop could be shop/twin-a or shop/twin-b")
+	ref, err = Parse("shop/none", "")
+	require.NoError(t, err)
+	_, err = ref.Find(t.Context(), fleet)
+	require.ErrorIs(t, err, ErrNotFound)
+	_, err = ref.Find(t.Context(), away{})
+	require.ErrorIs(t, err, failover.ErrUnreachable)
+	require.False(t, errors.Is(err, ErrNotFound), "nobody could look")
+}
+
+func TestNamesAreOfferedAsTheyWouldBeTyped(t *testing.T) {
+	names, err := Names(t.Context(), fleet, "sh", "", 3)
+	require.NoError(t, err)
+	require.Equal(t, []string{"shop/cart-deployment", "shop/edge-ingress", "shop/odd"}, names)
+	names, err = Names(t.Context(), fleet, "deployment/", "shop", 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{"deployment/cart", "deployment/till"}, names)
+	_, err = Names(t.Context(), away{}, "", "", 1)
+	require.Error(t, err)
+}
