@@ -43,6 +43,11 @@ func TestMain(m *testing.M) {
 // beside its loop, and would let timers of the wall clock win at times.
 func inBubble(t *testing.T, s Schedule, log *slog.Logger) (v Verdict) {
 	t.Helper()
+	defer func() {
+		if p := recover(); p != nil { // goroutines stay behind, after a crash above all
+			v.Violations = append(v.Violations, fmt.Sprintf("at the end: harness: %v", p))
+		}
+	}()
 	synctest.Test(t, func(*testing.T) { v = Play(s, log) })
 	return v
 }

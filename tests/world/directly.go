@@ -5,11 +5,7 @@ import "github.com/lifeboat-failover/lifeboat/internal/failover"
 // begin starts the copies that a placement asks for. While the old copy of a task
 // that says Directly stands, Karmada creates nothing at all for the binding.
 func (w *World) begin(b *failover.Binding, next []failover.TargetCluster) {
-	if w.directlyBlocks(b) {
-		if w.blocked == nil {
-			w.blocked = map[failover.BindingKey]bool{}
-		}
-		w.blocked[b.Key] = true
+	if w.blocks(b) {
 		return
 	}
 	for _, t := range next {
@@ -19,6 +15,18 @@ func (w *World) begin(b *failover.Binding, next []failover.TargetCluster) {
 		w.noteBeside(b, t.Name)
 		w.ensureWork(b, t.Name)
 	}
+}
+
+// blocks tells whether Karmada creates nothing now, and notes that it goes on later.
+func (w *World) blocks(b *failover.Binding) bool {
+	if !w.directlyBlocks(b) {
+		return false
+	}
+	if w.blocked == nil {
+		w.blocked = map[failover.BindingKey]bool{}
+	}
+	w.blocked[b.Key] = true
+	return true
 }
 
 // noteBeside logs that a copy begins while another's Work stands.

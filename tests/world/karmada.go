@@ -24,6 +24,24 @@ func (w *World) becomeHealthy(key failover.BindingKey, t failover.TargetCluster)
 	})
 }
 
+// follow has the members follow a write that is not the scheduler's: a copy that is put
+// back runs on as it was held, and takes its time where other replicas are asked of it.
+func (w *World) follow(before, b *failover.Binding) {
+	for _, t := range b.Clusters {
+		old, _ := before.Target(t.Name)
+		switch {
+		case old != nil && old.Replicas == t.Replicas:
+		case w.blocks(b):
+			return
+		default:
+			w.ensureWork(b, t.Name)
+			if item := b.Item(t.Name); item == nil || item.Replicas != nil && *item.Replicas != int64(t.Replicas) {
+				w.becomeHealthy(b.Key, t)
+			}
+		}
+	}
+}
+
 func workName(key failover.BindingKey, cluster string) (namespace, name string) {
 	return "karmada-es-" + cluster, key.Namespace + "-" + key.Name
 }

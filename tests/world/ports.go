@@ -157,6 +157,7 @@ func (w *World) write(op, cluster string, read *failover.Binding, edit func(*fai
 	if w.OnWrite != nil {
 		w.OnWrite(wrote, before, clone(b))
 	}
+	w.follow(&before, b)
 	w.changed(b)
 	w.sweepWorks(b)
 	w.schedule(b.Key)

@@ -1,3 +1,4 @@
+# A swap puts back a copy whose replicas changed meanwhile: its member brings it to those asked for now.
 seed 40000083 mode enforce fleet 5 rate 0.5 quiet 9m25.11s
 time healthy 4m0s
 time schedule 50ms
