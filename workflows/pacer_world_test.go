@@ -68,7 +68,7 @@ func newPacing(t *testing.T) *pacing {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: activities.DefaultPace(), told: map[string][]failover.Pace{}}
-	p.env.SetTestTimeout(30 * time.Second)
+	p.env.SetTestTimeout(2 * time.Minute)
 	p.env.SetWorkerOptions(patient)
 	p.env.SetStartTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC))
 	p.world = world.New(p.env.Now)

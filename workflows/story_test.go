@@ -87,7 +87,7 @@ func newStory(t *testing.T) *story {
 	}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(handler)))
 	s := &story{t: t, env: suite.NewTestWorkflowEnvironment(), pacer: &fakePacer{}}
-	s.env.SetTestTimeout(30 * time.Second)
+	s.env.SetTestTimeout(2 * time.Minute)
 	s.env.SetWorkerOptions(patient)
 	s.env.SetDetachedChildWait(false)
 	s.env.SetStartTime(storyBegins)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 )
 
 // scene is one story's part of the world: clusters, a namespace and a rule of its own.
@@ -29,7 +30,7 @@ type scene struct {
 
 // patience bounds a wait. It says nothing about how quick Lifeboat is: a busy
 // machine only makes a story slower.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // await waits until look says yes, and tells what it last saw when it never does.
 func (s *scene) await(what string, look func() (ok bool, seen string)) {
@@ -149,8 +150,11 @@ func (s *scene) patch(u *unstructured.Unstructured, change object) {
 	s.Helper()
 	raw, err := marshal(change)
 	require.NoError(s, err)
-	_, err = s.api.Resource(resourceOf(u)).Namespace(u.GetNamespace()).Patch(s.ctx, u.GetName(), types.MergePatchType, raw, metav1.PatchOptions{})
-	require.NoError(s, err)
+	// The API server itself tries again a few times, which is not enough while controllers are busy with the object.
+	require.NoError(s, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		_, err := s.api.Resource(resourceOf(u)).Namespace(u.GetNamespace()).Patch(s.ctx, u.GetName(), types.MergePatchType, raw, metav1.PatchOptions{})
+		return err
+	}))
 }
 
 // versions are all states of a binding so far.

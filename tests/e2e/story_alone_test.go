@@ -209,7 +209,7 @@ func (s *scene) allWrites() []string {
 //
 // Rules: R4.15-10, R4.15-12.
 func modeGuard(s *scene) {
-	const toleration = 8 * time.Second
+	const toleration = 15 * time.Second
 	s.rule(time.Second, time.Second)
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))

@@ -25,7 +25,7 @@ func (s *scene) order(verb, cluster string, more ...string) {
 //
 // Rules: R4.4-11, R4.5-18.
 func pausedAndResumed(s *scene) {
-	const toleration = 5 * time.Second
+	const toleration = 15 * time.Second
 	s.rule(time.Second, time.Second)
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))

@@ -36,7 +36,7 @@ func humansTaint(s *scene) {
 	s.purged(app, from)
 	released := s.releasedWhenItRan(app, from)
 	runs := slices.IndexFunc(s.versions(app), func(v version) bool { return s.binding(v).on(to) && s.binding(v).settled() })
-	require.False(s, released.Seen.Before(s.versions(app)[runs].Seen.Add(detection-time.Second)),
+	require.False(s, released.Seen.Before(s.versions(app)[runs].Seen.Add(outlasts)),
 		"released before health had held for %s", detection)
 
 	now := s.cluster(from).taint(taintKey, "NoExecute")

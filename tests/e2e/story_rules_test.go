@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 )
 
 var policies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clustertaintpolicies"}
@@ -25,9 +26,13 @@ func (s *scene) noteByHand(name, annotation, value string) {
 	}
 	raw, err := marshal(object{"metadata": object{"annotations": object{annotation: set}}})
 	require.NoError(s, err)
-	after, err := s.api.Resource(clusters).Patch(s.ctx, name, types.MergePatchType, raw, metav1.PatchOptions{})
-	require.NoError(s, err)
-	s.sees(clusters, after)
+	require.NoError(s, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		after, err := s.api.Resource(clusters).Patch(s.ctx, name, types.MergePatchType, raw, metav1.PatchOptions{})
+		if err == nil {
+			s.sees(clusters, after)
+		}
+		return err
+	}))
 }
 
 // softTaint moves what asked for failover off a cluster that lives, because a human
@@ -59,7 +64,7 @@ func softTaint(s *scene) {
 	require.False(s, evicted.Seen.Before(added.Add(bears)), "evicted before its own seconds had run out")
 	released := s.releasedWhenItRan(app, from)
 	runs := slices.IndexFunc(s.versions(app), func(v version) bool { return s.binding(v).on(to) && s.binding(v).settled() })
-	require.False(s, released.Seen.Before(s.versions(app)[runs].Seen.Add(detection-time.Second)), "the old copy lives: health must outlast detection")
+	require.False(s, released.Seen.Before(s.versions(app)[runs].Seen.Add(outlasts)), "the old copy lives: health must outlast detection")
 
 	now := s.cluster(from)
 	require.Equal(s, note, now.Annotations[prefix+"soft-taints"], "the human's taint is as it was")
@@ -103,10 +108,10 @@ func karmadasPolicy(s *scene) {
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	s.kill(from)
-	died := time.Now()
+	died := s.cluster(from).condition("Ready").LastTransitionTime.Time
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window-time.Second)), "tainted before its window had run out")
+	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window)), "tainted before its window had run out")
 	require.Contains(s, s.cluster(from).Annotations[prefix+"added-taints"], `"rule":"ClusterTaintPolicy/`+s.story.short+`"`)
 	s.revive(from)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})

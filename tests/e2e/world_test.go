@@ -33,8 +33,11 @@ type world struct {
 // The product's clocks, quick enough for a test. Stories hold it to them.
 const (
 	minHealthy = 2 * time.Second
-	detection  = 6 * time.Second
+	detection  = 8 * time.Second
 	lease      = 8 * time.Second
+	// outlasts is how long a release that waits for detection comes at least after the copy was seen to run. It is
+	// less than detection, for the watch may see that late, and more than minHealthy.
+	outlasts = detection / 2
 )
 
 var settings = []string{
@@ -42,8 +45,8 @@ var settings = []string{
 	"health.minHealthy=" + minHealthy.String(), "health.detection=" + detection.String(), "health.pollInterval=5s",
 	"recovery.restoreWait=10s",
 	"workflow.pollInterval=5s", "workflow.askAgain=4s", "workflow.recheck=2s", "workflow.relist=10s", "workflow.debtWait=1m",
-	"starter.resyncInterval=5s", "starter.coalesce=1s", "starter.leaderElection.leaseDuration=3s",
-	"starter.leaderElection.renewDeadline=2s", "starter.leaderElection.retryPeriod=500ms",
+	"starter.resyncInterval=5s", "starter.coalesce=1s", "starter.leaderElection.leaseDuration=15s",
+	"starter.leaderElection.renewDeadline=10s", "starter.leaderElection.retryPeriod=500ms",
 	"kubernetes.qps=300", "kubernetes.burst=600", "log.level=debug",
 }
 

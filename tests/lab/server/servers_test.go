@@ -93,7 +93,7 @@ func requireRightsAreEnforced(t *testing.T, s *Servers) {
 		require.NoError(c, err)
 		require.Contains(c, string(log), `"verb":"delete","user":{"username":"admin"`)
 		require.NotContains(c, string(log), `"username":"nobody"`, "reads do not belong there")
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 func TestAServerThatLosesABindRaceGetsOtherPorts(t *testing.T) {
@@ -128,7 +128,7 @@ func TestAServerThatDiesSaysWhyWithTheEndOfItsLog(t *testing.T) {
 	case err := <-s.Died():
 		require.ErrorContains(t, err, "etcd died (signal: killed)")
 		require.ErrorContains(t, err, "last words")
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the death was not reported")
 	}
 }

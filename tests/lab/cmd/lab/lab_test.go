@@ -111,7 +111,7 @@ func requireGone(t *testing.T, pids []int) {
 		for _, pid := range pids {
 			require.ErrorIs(c, syscall.Kill(pid, 0), syscall.ESRCH, "process %d still runs", pid)
 		}
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 func requireNoDir(t *testing.T, dir string) {
@@ -119,7 +119,7 @@ func requireNoDir(t *testing.T, dir string) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(dir)
 		return errors.Is(err, os.ErrNotExist)
-	}, 10*time.Second, 20*time.Millisecond, "%s is still there", dir)
+	}, time.Minute, 20*time.Millisecond, "%s is still there", dir)
 }
 
 func (l *runningLab) requireEnded(t *testing.T) error {
@@ -127,7 +127,7 @@ func (l *runningLab) requireEnded(t *testing.T) error {
 	select {
 	case err := <-l.done:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the lab did not end")
 		return nil
 	}
@@ -198,7 +198,7 @@ func TestMembersAndKnobsOfARunningLabCanBeChanged(t *testing.T) {
 			require.NoError(c, err)
 			assert.Equal(c, want, response.StatusCode)
 			assert.NoError(c, response.Body.Close())
-		}, 10*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 	}
 	act := func(args ...string) (string, error) {
 		_, stderr, err := runLab(t, append(args, "--dir", l.dir)...)
