@@ -122,6 +122,21 @@ var scenarios = map[string]func(*story){
 		s.at(307*time.Second, func() { s.order(workflows.UpdateResume, "looked") })
 		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
+	"snoozed, paused and prioritised": func(s *story) {
+		key := s.in("shop", "app", time.Minute)
+		s.in("bank", "first", time.Minute)
+		s.in("bank", "last", time.Minute)
+		s.world.SetReady("m1", false)
+		s.at(13*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(failover.Scope{Namespace: "shop"}, "5m")) })
+		s.at(17*time.Second, func() { s.ordered(workflows.UpdatePause, by(failover.Scope{Namespace: "bank"})) })
+		s.at(19*time.Second, func() { s.ordered(workflows.UpdatePrioritise, priority(failover.Scope{Namespace: "bank"}, -5)) })
+		s.at(487*time.Second, func() {
+			require.Len(s.t, s.world.Log("evict"), 1, "shop after its snooze, and nobody of bank")
+			require.GreaterOrEqual(s.t, s.movedAt()[key.String()], 5*time.Minute+13*time.Second)
+			s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{Namespace: "bank"})})
+		})
+		s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
 	"cancelled": func(s *story) {
 		s.bind("tolerates", []string{"m1"}, "m1")
 		unplaceable(s)

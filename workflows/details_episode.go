@@ -30,7 +30,7 @@ func (e *episode) view() failover.PageView {
 		Cluster: e.cluster, Phase: e.st.Phase, Mode: e.st.Terms.Mode, Round: e.st.Round, Reason: e.st.Reason,
 		Why: e.why(), Now: e.now(), Since: e.st.Since, Entered: e.st.Entered, Confirmed: e.st.Named,
 		Pace: e.st.Pace, Debt: e.st.Debts, PausedBy: said(e.st.Paused), StoppedBy: said(e.st.Stopped),
-		Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
+		Orders: e.st.lines(), Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
 	}
 	if d := e.st.Cluster.Drain; d != nil {
 		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()
@@ -83,6 +83,8 @@ func (e *episode) pageCounts() failover.PageCounts {
 			c.Waiting++
 		case ItemBlocked:
 			c.Blocked++
+		case ItemPaused:
+			c.Waiting++
 		case ItemIdle, ItemBehind, ItemFence, itemEnded:
 		}
 	}
@@ -92,7 +94,9 @@ func (e *episode) pageCounts() failover.PageCounts {
 
 // viewQueue shows who comes next, who is blocked and why, and when it ends.
 func (e *episode) viewQueue(v *failover.PageView) {
-	next := slices.Concat(e.first(ItemReady, pageLines), e.first(ItemDue, pageLines), e.first(ItemTolerating, pageLines))
+	next := slices.Concat(
+		e.first(ItemReady, pageLines), e.first(ItemDue, pageLines), e.first(ItemTolerating, pageLines), e.first(ItemPaused, pageLines),
+	)
 	for _, at := range next[:min(len(next), pageLines)] {
 		i := &e.st.Items[at]
 		due, _ := e.dueAt(*i)
@@ -113,7 +117,7 @@ func (e *episode) viewQueue(v *failover.PageView) {
 		case ItemReady, ItemDue, ItemTolerating:
 			due, _ := e.due(i)
 			dues = append(dues, due)
-		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, itemEnded:
+		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, ItemPaused, itemEnded:
 		}
 	}
 	if eta, ok := failover.ETA(e.now(), dues, 0, e.st.Pace); ok && len(dues) > 0 {

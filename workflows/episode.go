@@ -30,7 +30,8 @@ type episode struct {
 	timers       map[string]armed
 	alarm        alarm
 	order        order
-	waited       bool // this run has waited at least once
+	standing     standing // by scope, as the standing orders say
+	waited       bool     // this run has waited at least once
 	inbox        episodeInbox
 	shown        failover.EpisodePhase // as last published in search attributes
 	shownReason  failover.Reason
@@ -97,6 +98,7 @@ func newEpisode(ctx workflow.Context, p ClusterFailoverParams) *episode {
 	if e.st.Counts == nil {
 		e.st.Counts = map[string]int{}
 	}
+	e.standing = e.st.index()
 	e.st.Runs++
 	// Every run first looks for itself: a fact may have reached a run that had just closed.
 	e.clusterDirty, e.adoptDirty, e.listDirty = true, true, true

@@ -27,6 +27,9 @@ func (e *episode) dispatch() {
 		if len(ready) == 0 {
 			break
 		}
+		if e.heldBack(&e.st.Items[ready[0]]) {
+			continue
+		}
 		item := e.st.Items[ready[0]]
 		lease := e.st.Grants[0]
 		lease.Size = 1
@@ -192,6 +195,8 @@ func (e *episode) own(m Move) {
 	e.st.Items = slices.DeleteFunc(e.st.Items, func(i Item) bool { return i.Key == m.Key && i.UID == m.UID })
 	if e.closing() {
 		e.signalMove(m, SignalRecover, Recover{Round: e.st.Round, Cancelled: e.st.Stopped, PutBack: e.st.StopPutBack})
+	} else if p := e.st.PausedBy(m.Key); p != nil && !m.Placed {
+		e.signalMove(m, SignalMigrationOrder, MigrationOrder{CancelOrder: CancelOrder{Order: p.Order}, Verb: UpdatePause})
 	}
 }
 
@@ -342,7 +347,7 @@ func (e *episode) want() GrantRequest {
 	inFlight, waiting := e.windows()
 	r.Want = e.drainWant(max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-waiting)))
 	if r.Want > 0 {
-		r.Priority = e.st.Policy[e.st.Items[ready[0]].Policy].Priority
+		r.Priority = e.priorityOf(&e.st.Items[ready[0]])
 	}
 	return r
 }

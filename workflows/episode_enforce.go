@@ -20,7 +20,7 @@ type enforcement struct {
 func (e *episode) serveResume(ctx workflow.Context) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateResume, func(ctx workflow.Context, o Resume) (string, error) {
 		if !o.Enforce {
-			return e.resume(o.Order), nil
+			return e.resume(o.ScopedOrder), nil
 		}
 		asked := &enforcement{order: o.Order, paused: e.st.Paused}
 		e.orders.enforce, e.dirty = asked, true
@@ -36,11 +36,14 @@ func (e *episode) serveResume(ctx workflow.Context) error {
 		}
 	}, workflow.UpdateHandlerOptions{
 		Validator:   e.refuseResume,
-		Description: "Dispatch again after a pause, or re-open a stopped failover as a new round; with enforce, act on what was only observed so far",
+		Description: "Dispatch again after a pause of the whole, a namespace or a binding, or re-open a stopped failover as a new round; with enforce, act on what was only observed so far",
 	})
 }
 
 func (e *episode) refuseResume(o Resume) error {
+	if o.Scope != (failover.Scope{}) && o.Scope != (failover.Scope{All: true}) {
+		return e.refuseScopedResume(o)
+	}
 	switch {
 	case o.Enforce && e.orders.enforce != nil:
 		return refused("ordered already by " + e.orders.enforce.order.Who)
@@ -49,7 +52,7 @@ func (e *episode) refuseResume(o Resume) error {
 			return refused(why)
 		}
 	case e.st.Paused == nil && e.st.Phase != failover.EpisodeStopped:
-		return refused("neither paused nor stopped: nothing to resume")
+		return refused("neither paused nor stopped as a whole: nothing to resume" + e.stillPaused())
 	}
 	return refuseOrder(o.Order)
 }

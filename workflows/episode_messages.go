@@ -18,12 +18,13 @@ type episodeOrders struct {
 	cancel, resume *Order
 	putBack        bool // of the cancel
 	bindings       []bindingVerb
+	scoped         []scopedVerb
 	fence          *failover.Fence
 	enforce        *enforcement
 }
 
 func (o episodeOrders) none() bool {
-	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && o.fence == nil && o.enforce == nil
+	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && len(o.scoped) == 0 && o.fence == nil && o.enforce == nil
 }
 
 // maxFacts bounds the cluster facts kept between two judgements.
@@ -68,7 +69,6 @@ func (e *episode) serveUpdates(ctx workflow.Context) error {
 		handle            func(Order) string
 		validate          func(Order) error
 	}{
-		{UpdatePause, "Dispatch nothing more; what has begun goes on", e.pause, refuseOrder},
 		{UpdateConfirmFenced, "Vouch that the cluster is dead: its copies cannot run any more; Directly moves go on", e.confirmFenced, e.refuseFenced},
 	} {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o Order) (string, error) {
@@ -90,6 +90,9 @@ func (e *episode) serveUpdates(ctx workflow.Context) error {
 	if err := e.serveBindingOrders(ctx); err != nil {
 		return err
 	}
+	if err := e.serveStanding(ctx); err != nil {
+		return err
+	}
 	return e.serveResume(ctx)
 }
 
@@ -102,7 +105,7 @@ func (e *episode) listen(ctx workflow.Context) {
 	receive(s, e.inbox.grants, e.granted)
 	receive(s, e.inbox.pace, e.paced)
 	receive(s, e.inbox.reports, e.reported)
-	receive(s, e.inbox.pause, func(o Order) { e.pauseBySignal(o) })
+	receive(s, e.inbox.pause, e.pauseBySignal)
 	receive(s, e.inbox.recovered, func(Order) { e.clusterDirty, e.dirty = true, true })
 	for {
 		s.Select(ctx)

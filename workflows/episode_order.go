@@ -41,7 +41,8 @@ func (e *episode) tick() {
 	}
 }
 
-// due is dueAt as of the last tick.
+// due is dueAt as of the last tick. A snooze moves it later, by the wall clock: it is a
+// human's word, and a halt does not stretch it.
 func (e *episode) due(i *Item) (time.Time, failover.Due) {
 	if i.Policy < 0 || i.Policy >= len(e.order.dues) {
 		return time.Time{}, failover.Due{Reason: failover.ReasonNoTaint}
@@ -51,7 +52,7 @@ func (e *episode) due(i *Item) (time.Time, failover.Due) {
 		p.at, p.due = e.policyDue(i.Policy)
 		p.known = true
 	}
-	return p.at, p.due
+	return failover.Snoozed(p.at, failover.Latest(e.standing.snoozed, i.Key)), p.due
 }
 
 func (e *episode) policyDue(policy int) (time.Time, failover.Due) {
@@ -89,6 +90,9 @@ func (e *episode) first(state ItemState, k int) []int {
 }
 
 func (e *episode) priorityOf(i *Item) int32 {
+	if ordered, ok := e.standing.priority.Narrowest(i.Key); ok {
+		return ordered
+	}
 	if i.Policy < 0 || i.Policy >= len(e.st.Policy) {
 		return 0
 	}
@@ -208,6 +212,8 @@ func (e *episode) nextInQueue(sooner func(time.Time, string)) {
 	case of == nil:
 	case of.State == ItemBlocked:
 		sooner(at, "look at blocked "+of.Key.String()+" again")
+	case of.Reason == failover.ReasonSnoozed:
+		sooner(at, "the snooze of "+of.Key.String()+" ends")
 	default:
 		sooner(at, "the toleration of "+of.Key.String()+" runs out")
 	}
@@ -233,7 +239,7 @@ func (e *episode) nextItem() (of *Item, next time.Time) {
 			if !i.Parked {
 				earlier(i.RetryAt, i)
 			}
-		case ItemIdle, ItemDue, ItemReady, ItemBehind, ItemFence, itemEnded:
+		case ItemIdle, ItemDue, ItemReady, ItemBehind, ItemFence, ItemPaused, itemEnded:
 		}
 	}
 	return of, next

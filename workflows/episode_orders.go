@@ -13,6 +13,9 @@ func (e *episode) obey() {
 	for _, one := range o.bindings {
 		e.obeyOne(one)
 	}
+	for _, v := range o.scoped {
+		e.obeyScoped(v)
+	}
 	if o.cancel != nil && e.on(failover.EventCancelOrdered, failover.ReasonCancelled) {
 		e.st.Stopped, e.st.StopPutBack = o.cancel, o.putBack
 		e.st.ClosedAt, e.st.Settled = time.Time{}, time.Time{}
@@ -27,28 +30,17 @@ func (e *episode) obey() {
 	}
 }
 
-func (e *episode) pause(o Order) string {
-	e.st.Paused, e.dirty = &o, true
-	return "paused: no new move begins; what has begun goes on, a recovery still cancels"
-}
-
-// pauseBySignal is the way for when updates fail; a malformed one still pauses,
-// for pausing is the safe side.
-func (e *episode) pauseBySignal(o Order) {
-	if o.Who == "" {
-		o.Who = "signal"
-	}
-	e.pause(o)
-}
-
-func (e *episode) resume(o Order) string {
+func (e *episode) resume(o ScopedOrder) string {
 	e.dirty = true
+	if o.Scope != (failover.Scope{}) && !o.All {
+		return e.resumeScoped(o)
+	}
 	if e.st.Phase == failover.EpisodeStopped {
-		e.orders.resume = &o
-		return "re-opened as a new round: the windows run again before anything moves"
+		e.orders.resume = &o.Order
+		return "re-opened as a new round: the windows run again before anything moves" + e.stillPaused()
 	}
 	e.st.Paused = nil
-	return "resumed"
+	return "resumed" + e.stillPaused()
 }
 
 func (e *episode) cancel(o BindingOrder) string {

@@ -226,29 +226,45 @@ func (e *episode) judgePolicies() {
 
 // sortOut moves items between states as time passes and taints change.
 func (e *episode) sortOut() {
-	now := e.now()
+	e.forgetSnoozes()
 	e.tick()
 	for at := range e.st.Items {
-		i := &e.st.Items[at]
-		if i.Parked {
-			continue
-		}
-		due, d := e.due(i)
-		switch {
-		case !d.Affected && d.Reason == failover.ReasonMalformed:
-			// Not parked: a hard taint may still come to move it.
-			i.State, i.Reason, i.Was = ItemBlocked, d.Reason, true
-			i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
-		case !d.Affected:
-			i.State, i.Reason, i.Message = ItemIdle, d.Reason, ""
-		case now.Before(due):
-			i.State, i.Reason, i.Was = ItemTolerating, failover.ReasonAwaitingDue, true
-		case i.State == ItemIdle || i.State == ItemTolerating:
-			i.State, i.Reason, i.Was = ItemDue, failover.ReasonWaiting, true
-		case i.State == ItemBlocked && !now.Before(i.RetryAt):
-			i.State = ItemDue
-		}
+		e.sortOne(&e.st.Items[at])
 	}
+}
+
+// sortOne is sortOut for one item, as of the last tick.
+func (e *episode) sortOne(i *Item) {
+	if i.Parked {
+		return
+	}
+	now := e.now()
+	due, d := e.due(i)
+	switch {
+	case !d.Affected && d.Reason == failover.ReasonMalformed:
+		// Not parked: a hard taint may still come to move it.
+		i.State, i.Reason, i.Was = ItemBlocked, d.Reason, true
+		i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
+	case !d.Affected:
+		i.State, i.Reason, i.Message = ItemIdle, d.Reason, ""
+	case now.Before(due):
+		i.State, i.Reason, i.Was = ItemTolerating, e.whyNotDue(i, due), true
+	case i.State == ItemBlocked && now.Before(i.RetryAt):
+	case e.pausedOne(i.Key):
+		i.State, i.Reason, i.Was = ItemPaused, failover.ReasonPaused, true
+	case i.State == ItemBlocked:
+		i.State = ItemDue
+	case i.State == ItemIdle || i.State == ItemTolerating || i.State == ItemPaused:
+		i.State, i.Reason, i.Was = ItemDue, failover.ReasonWaiting, true
+	}
+}
+
+// whyNotDue tells a toleration that runs from a snooze that does.
+func (e *episode) whyNotDue(i *Item, due time.Time) failover.Reason {
+	if failover.Latest(e.standing.snoozed, i.Key).Equal(due) {
+		return failover.ReasonSnoozed
+	}
+	return failover.ReasonAwaitingDue
 }
 
 // checkBatch and checkAhead bound how many bindings one activity pre-checks, and

@@ -16,6 +16,9 @@ func (e *episode) simulate() {
 		if len(ready) == 0 {
 			return
 		}
+		if e.heldBack(&e.st.Items[ready[0]]) {
+			continue
+		}
 		i := e.st.Items[ready[0]]
 		e.st.Items = slices.Delete(e.st.Items, ready[0], ready[0]+1) // its result says that it is judged
 		e.record(failover.Result{

@@ -22,9 +22,30 @@ type DrainOrder struct {
 	HonourTolerations bool    `json:"honourTolerations,omitempty"`
 }
 
+// ScopedOrder is an order about one binding, the bindings of a namespace, or all of a
+// failover's. In a pause or its end no scope at all stands for the whole failover.
+type ScopedOrder struct {
+	Order
+	failover.Scope
+}
+
+// SnoozeOrder asks that bindings be left where they are for a while.
+type SnoozeOrder struct {
+	ScopedOrder
+	// For is how long from now, as in "30m"; at most [failover.MaxSnooze].
+	For string `json:"for"`
+}
+
+// PriorityOrder gives bindings another priority than their own for the rest of a failover.
+type PriorityOrder struct {
+	ScopedOrder
+	// Priority is as in spec.schedulePriority: higher goes first. It must be said, 0 too.
+	Priority *int32 `json:"priority"`
+}
+
 // Resume goes on after a pause, or re-opens a stopped failover.
 type Resume struct {
-	Order
+	ScopedOrder
 	// Enforce turns an episode that observes into one that enforces, as a new round.
 	Enforce bool `json:"enforce,omitempty"`
 }

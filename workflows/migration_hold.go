@@ -74,6 +74,9 @@ func (m *migration) place() {
 	case m.obeys(o):
 	case o.Placed.OK:
 		m.placed(o)
+	case o.Targeted && m.st.Paused != nil:
+		m.note(failover.ReasonPaused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+said(m.st.Paused))
+		m.wait(m.st.Terms.HealthPoll, "wait until "+m.st.Ref.Key.String()+" is resumed")
 	case o.Targeted:
 		m.removeAgain()
 	default:

@@ -83,6 +83,10 @@ func (m *migration) takeOrder(o MigrationOrder) {
 		m.st.PutBack = &o.Order
 	case UpdateRelease:
 		m.st.Drop = &o.Order
+	case UpdatePause:
+		m.st.Paused = &o.Order
+	case UpdateResume:
+		m.st.Paused = nil
 	default:
 		m.log.Warn("ignored an order that it does not know", "verb", o.Verb, "who", o.Who)
 	}

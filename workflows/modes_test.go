@@ -25,7 +25,7 @@ func (s *story) setMode(mode failover.Mode) { s.acts.Settings.Terms.Mode = mode 
 func (s *story) resumeEnforcing() *answer {
 	a := &answer{}
 	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateResume, "enforce", a,
-		workflows.Resume{Order: workflows.Order{Who: "jane", Reason: "it is real"}, Enforce: true}))
+		workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "it is real"}}, Enforce: true}))
 	return a
 }
 

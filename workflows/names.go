@@ -22,7 +22,7 @@ const (
 	SignalGrant            = "grant"             // Grant, from the pacer
 	SignalPaceChanged      = "pace-changed"      // PaceChanged, from the pacer
 	SignalMigrationReport  = "migration-report"  // MigrationReport, from a child
-	SignalPause            = "pause"             // Order, for when updates fail
+	SignalPause            = "pause"             // ScopedOrder, for when updates fail
 	SignalClusterRecovered = "cluster-recovered" // Order, for when updates fail
 
 	// Signals of a BindingMigration.
@@ -44,10 +44,14 @@ const (
 	UpdatePutBack = "put-back" // of a BindingMigration (Order) or a ClusterFailover (BindingOrder)
 	UpdateRelease = "release"  // likewise
 	UpdateSkip    = "skip"     // of a ClusterFailover (BindingOrder)
-	UpdateHalt    = "halt"
-	UpdateSetRate = "set-rate"
-	UpdateDrain   = "drain"   // DrainOrder
-	UpdateUndrain = "undrain" // Order
+	// UpdateSnooze (SnoozeOrder) and UpdatePrioritise (PriorityOrder) are of a
+	// ClusterFailover, as are UpdatePause (ScopedOrder) and UpdateResume (Resume).
+	UpdateSnooze     = "snooze"
+	UpdatePrioritise = "prioritise"
+	UpdateHalt       = "halt"
+	UpdateSetRate    = "set-rate"
+	UpdateDrain      = "drain"   // DrainOrder
+	UpdateUndrain    = "undrain" // Order
 	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: a human vouches
 	// that the old copies are dead.
 	UpdateConfirmFenced = "confirm-fenced"

@@ -37,6 +37,8 @@ type EpisodeState struct {
 	Pace    failover.Pace         `json:"pace"`               // as the pacer last said
 	Paused  *Order                `json:"paused,omitempty"`   // a human paused dispatch
 	Stopped *Order                `json:"stopped,omitempty"`  // a human cancelled
+	// StandingOrders are those about bindings that hold until the failover closes.
+	StandingOrders
 	// StopPutBack: whoever stopped wants what is placed back, too.
 	StopPutBack bool              `json:"stopPutBack,omitempty"`
 	Results     []failover.Result `json:"results,omitempty"`  // of this round
@@ -108,6 +110,7 @@ const (
 	ItemBlocked    ItemState = "blocked"    // failed it; looked at again at RetryAt
 	ItemBehind     ItemState = "behind"     // an older migration of it still runs
 	ItemFence      ItemState = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
+	ItemPaused     ItemState = "paused"     // due, and a human paused it or its namespace
 )
 
 // Item is one binding of the queue, kept short: there may be thousands.

@@ -47,6 +47,9 @@ type MigrationState struct {
 	Adopt     bool     `json:"adopt,omitempty"`
 	Recover   *Recover `json:"recover,omitempty"`
 	Cancelled *Order   `json:"cancelled,omitempty"`
+	// Paused: a human paused this binding or its namespace. What has begun goes on, but
+	// the cluster is not taken out again where the scheduler puts it back.
+	Paused *Order `json:"paused,omitempty"`
 	// PutBack and Drop are a human's orders to restore the former clusters, and to drop
 	// the hold; Refusal is why the last put-back could not be.
 	PutBack *Order `json:"putBack,omitempty"`

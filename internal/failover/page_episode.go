@@ -32,6 +32,7 @@ func EpisodePage(v PageView) string {
 		v.blocked(p, rows)
 		v.moving(p, rows)
 		v.next(p, rows)
+		v.orders(p, rows)
 		v.windows(p, rows)
 		v.debt(p, rows)
 		return p.String()

@@ -41,7 +41,7 @@ func (v PageView) begins(i int) string {
 		dues = append(dues, n.Due)
 	}
 	at, ok := ETA(v.Now, dues, 0, v.Pace)
-	if !ok || v.PausedBy != "" {
+	if !ok || v.PausedBy != "" || v.Next[i].Reason == ReasonPaused {
 		return "not now"
 	}
 	return relative(at, v.Now)
@@ -52,6 +52,7 @@ func (n NextLine) waitsFor() string {
 	words := map[Reason]string{
 		ReasonAwaitingGrant: "its turn at the fleet's pace",
 		ReasonAwaitingDue:   "its toleration to run out",
+		ReasonSnoozed:       "its snooze to end",
 		ReasonWaiting:       "the check for somewhere to go",
 		ReasonPaused:        "somebody to resume",
 		ReasonHalted:        "the fleet's halt to end",
@@ -138,6 +139,32 @@ func boolFirst(a, b bool) int {
 		return 1
 	}
 }
+
+// orders are what humans said about bindings, a namespace or all.
+func (v PageView) orders(p *page, rows int) {
+	if len(v.Orders) == 0 {
+		return
+	}
+	p.heading("Ordered by hand")
+	p.table(grid{
+		columns: []string{"What", "Whom", "Until", "By"},
+		n:       len(v.Orders),
+		row: func(i int) []string {
+			o := v.Orders[i]
+			until := "it is resumed, or this closes"
+			switch {
+			case !o.Until.IsZero():
+				until = moment(o.Until, v.Now)
+			case o.What != OrderPaused:
+				until = "this closes"
+			}
+			return []string{text(o.What), text(o.Whom), until, text(o.By)}
+		},
+	}, rows)
+}
+
+// OrderPaused is what the page calls a pause of a namespace or a binding.
+const OrderPaused = "paused"
 
 func (v PageView) windows(p *page, rows int) {
 	if len(v.Windows) == 0 {

@@ -62,6 +62,15 @@ func episodePages() map[string]failover.PageView {
 		"evacuating-paused": changed(plain, func(v *failover.PageView) {
 			v.PausedBy, v.Next, v.Moving, v.Debt = "kim: looking at it", plain.Next[:1], nil, nil
 		}),
+		"evacuating-ordered": changed(plain, func(v *failover.PageView) {
+			v.Orders = []failover.OrderLine{
+				{What: failover.OrderPaused, Whom: "namespace bank", By: "kim: month end"},
+				{What: "snoozed", Whom: "shop/cart-deployment", Until: at(1800), By: "ada: the cluster is coming back | soon"},
+				{What: "priority 100", Whom: "shop/mail-deployment", By: "kim: paying customers"},
+			}
+			v.Next = append(plain.Next[:2:2], failover.NextLine{Binding: "bank/ledger-deployment", Due: at(300), Reason: failover.ReasonPaused})
+			v.Moving, v.Debt = nil, nil
+		}),
 		"evacuating-halted": changed(plain, func(v *failover.PageView) {
 			v.Pace = failover.JudgePace(failover.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
 			v.ETA = time.Time{}

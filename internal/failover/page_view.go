@@ -21,6 +21,8 @@ type PageView struct {
 	ETA       time.Time
 	PausedBy  string // who and why
 	StoppedBy string
+	// Orders are those of humans about some of the bindings, or about all.
+	Orders []OrderLine
 	// DrainedBy is who ordered the cluster emptied, and why; DrainOnly that nothing
 	// else speaks against the cluster.
 	DrainedBy string
@@ -71,6 +73,14 @@ type MovingLine struct {
 	Message        string
 	NeedsAttention bool
 	Since          time.Time
+}
+
+// OrderLine is one order that holds until the failover closes, or until a moment.
+type OrderLine struct {
+	// What is done: "paused", "snoozed", "priority 100". Whom it concerns: "namespace shop".
+	What, Whom string
+	By         string // who and why
+	Until      time.Time
 }
 
 // WindowLine is one rule's taint and what its window waits for.

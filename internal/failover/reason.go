@@ -13,6 +13,7 @@ const (
 	ReasonSchedulerReturnsIt    Reason = "SchedulerReturnsIt"    // the scheduler put the binding back after a release
 	ReasonMalformed             Reason = "Malformed"             // the object cannot be understood
 	ReasonPaused                Reason = "Paused"                // a human paused dispatch
+	ReasonSnoozed               Reason = "Snoozed"               // a human moved its due time later
 	ReasonForbidden             Reason = "Forbidden"             // the API server refused the write
 	ReasonInvalid               Reason = "Invalid"               // the API server found the write invalid
 	ReasonConflict              Reason = "Conflict"              // others kept writing the object

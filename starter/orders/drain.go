@@ -81,7 +81,7 @@ func DrainProgress(s workflows.EpisodeStatus) Drained {
 				p.Blocked = map[string]int{}
 			}
 			p.Blocked[string(i.Reason)]++
-		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence:
+		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused:
 		}
 		p.Left++
 	}

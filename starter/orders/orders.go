@@ -73,7 +73,7 @@ func (d Desk) Resume(ctx context.Context, to Target, o workflows.Order) (string,
 
 // Enforce has a failover that began in observe act from now on.
 func (d Desk) Enforce(ctx context.Context, to Target, o workflows.Order) (string, error) {
-	return d.update(ctx, to, workflows.UpdateResume, workflows.Resume{Order: o, Enforce: true})
+	return d.update(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
 }
 
 // Cancel stops the failover of a cluster.

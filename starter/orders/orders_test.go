@@ -29,7 +29,7 @@ func answering(t *testing.T, id, update, answer string, end error) (*mocks.Clien
 	c := mocks.NewClient(t)
 	c.On("UpdateWorkflow", mock.Anything, mock.MatchedBy(func(o client.UpdateWorkflowOptions) bool {
 		return o.WorkflowID == id && o.UpdateName == update && o.WaitForStage == client.WorkflowUpdateStageCompleted &&
-			len(o.Args) == 1 && (o.Args[0] == why || o.Args[0] == workflows.Resume{Order: why, Enforce: true})
+			len(o.Args) == 1 && (o.Args[0] == why || o.Args[0] == workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}, Enforce: true})
 	})).Return(handle, nil)
 	return c, Desk{Client: c}
 }

@@ -1,0 +1,315 @@
+package workflows_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/api/sdk/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// by is who orders, and why, about whom.
+func by(scope failover.Scope) workflows.ScopedOrder {
+	return workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "a drill"}, Scope: scope}
+}
+
+func snooze(scope failover.Scope, d string) workflows.SnoozeOrder {
+	return workflows.SnoozeOrder{ScopedOrder: by(scope), For: d}
+}
+
+func priority(scope failover.Scope, n int32) workflows.PriorityOrder {
+	return workflows.PriorityOrder{ScopedOrder: by(scope), Priority: &n}
+}
+
+// tellFailover gives any order to m1's failover.
+func (s *story) tellFailover(update string, o any) *answer {
+	s.t.Helper()
+	a := &answer{}
+	id := fmt.Sprintf("%s|%#v|%s", update, o, s.env.Now())
+	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), update, id, a, o))
+	return a
+}
+
+// ordered is tellFailover for an order that has to be accepted.
+func (s *story) ordered(update string, o any) *answer {
+	a := s.tellFailover(update, o)
+	s.accepted = append(s.accepted, a)
+	return a
+}
+
+// in adds a binding of a namespace on m1 that may go to m2, with a toleration.
+func (s *story) in(namespace, name string, tolerates time.Duration) failover.BindingKey {
+	key := failover.BindingKey{Namespace: namespace, Name: name}
+	seconds := int64(tolerates / time.Second)
+	s.world.AddBinding(failover.Binding{
+		Key: key, Replicas: 2, SchedulerName: failover.DefaultSchedulerName, Clusters: []failover.TargetCluster{{Name: "m1", Replicas: 2}},
+		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name},
+		Placement: &failover.Placement{
+			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{"m1", "m2"}},
+			SpreadConstraints: []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}},
+			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+			ClusterTolerations: []corev1.Toleration{{
+				Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+			}},
+		},
+	})
+	return key
+}
+
+// movedAt is when each binding was evicted, counted from the story's begin.
+func (s *story) movedAt() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, w := range s.world.Log("evict") {
+		out[w.Binding] = w.At.Sub(storyBegins)
+	}
+	return out
+}
+
+// Kubernetes lets a toleration be shortened once a pod runs, never extended: "a
+// must-have during an incident".
+// Rules: R4.4-12.
+func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing.T) {
+	s := newStory(t)
+	extended := s.in("shop", "app", 2*time.Minute)
+	s.in("shop", "other", 2*time.Minute)
+	s.world.SetReady("m1", false)
+	var said *answer
+	s.at(2*time.Minute, func() { said = s.ordered(workflows.UpdateSnooze, snooze(failover.ScopeOf(extended), "10m")) })
+	s.at(3*time.Minute, func() {
+		st := s.status()
+		i := queued(st, extended)
+		require.Equal(t, failover.ReasonSnoozed, i.Reason)
+		require.Equal(t, workflows.ItemTolerating, i.State)
+		require.Equal(t, "jane", st.SnoozedBy(extended).Who)
+		require.Contains(t, s.page(), "snoozed | shop/app")
+	})
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "other": "Migrated"}, outcomes(r))
+	moved := s.movedAt()
+	require.GreaterOrEqual(t, moved["shop/app"], 12*time.Minute)
+	require.Less(t, moved["shop/other"], 12*time.Minute, "nobody else waits for it")
+	require.Contains(t, said.value, "1 due times moved later")
+}
+
+// page is the page of m1's failover.
+func (s *story) page() string {
+	s.t.Helper()
+	var meta sdk.WorkflowMetadata
+	answer, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), "__temporal_workflow_metadata")
+	require.NoError(s.t, err)
+	require.NoError(s.t, answer.Get(&meta))
+	return meta.GetCurrentDetails()
+}
+
+func queued(st workflows.EpisodeStatus, key failover.BindingKey) workflows.Item {
+	for _, i := range st.Items {
+		if i.Key == key {
+			return i
+		}
+	}
+	return workflows.Item{}
+}
+
+// Rules: R4.4-12.
+func TestASnoozeOfANamespaceOrOfAllHoldsWhoComesLaterToo(t *testing.T) {
+	for name, c := range map[string]struct {
+		scope failover.Scope
+		bank  bool // whether namespace bank is snoozed, too
+	}{"a namespace": {failover.Scope{Namespace: "shop"}, false}, "all": {failover.Scope{All: true}, true}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.in("shop", "due", 0)
+			s.in("shop", "patient", 30*time.Minute)
+			s.in("bank", "due", time.Minute)
+			s.at(70*time.Second, func() { s.in("shop", "late", 0) })
+			s.world.SetReady("m1", false)
+			s.at(30*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(c.scope, "15m")) })
+			// A shorter one does not take the longer one's place.
+			s.at(40*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(c.scope, "5m")) })
+			s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
+			s.play()
+			moved := s.movedAt()
+			const ends = 30*time.Second + 15*time.Minute
+			require.GreaterOrEqual(t, moved["shop/due"], ends)
+			require.GreaterOrEqual(t, moved["shop/late"], ends)
+			require.GreaterOrEqual(t, moved["shop/patient"], addAfter+30*time.Minute, "what was later already stays")
+			require.Equal(t, c.bank, moved["bank/due"] >= ends)
+			require.Len(t, moved, 4, "everything moved in the end")
+		})
+	}
+}
+
+// Rules: R4.4-12.
+func TestASnoozeOutlastsTheRoundItWasGivenIn(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.DebtWait = time.Hour // it stays open until the old copy has gone
+	gone := s.in("bank", "gone", 0)
+	key := s.in("shop", "app", 5*time.Minute)
+	s.world.HealthyAfter = 4 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(2*time.Minute, func() { s.ordered(workflows.UpdateSnooze, snooze(failover.ScopeOf(key), "30m")) })
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(4*time.Minute, func() { s.world.SetReady("m1", false) })
+	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Greater(t, len(r.Rounds), 1, "it failed again")
+	require.Contains(t, s.movedAt(), gone.String())
+	require.GreaterOrEqual(t, s.movedAt()["shop/app"], 32*time.Minute)
+}
+
+// Rules: R4.4-12, R4.4-15, R4.4-16.
+func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
+	s, moving := slowHealth(t)
+	waits := s.in("shop", "waits", time.Hour)
+	stranger := failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "stranger"})
+	s.world.SetReady("m1", false)
+	nobody := snooze(failover.Scope{All: true}, "5m")
+	nobody.Who = ""
+	refusals := map[string]*answer{}
+	s.at(3*time.Minute, func() {
+		for why, o := range map[string]struct {
+			update string
+			order  any
+		}{
+			"say whom it concerns":         {workflows.UpdateSnooze, snooze(failover.Scope{}, "5m")},
+			"exclude each other":           {workflows.UpdateSnooze, snooze(failover.Scope{All: true, Namespace: "shop"}, "5m")},
+			`field "for": missing`:         {workflows.UpdateSnooze, snooze(failover.Scope{All: true}, "")},
+			"never brings one forward":     {workflows.UpdateSnooze, snooze(failover.Scope{All: true}, "-5m")},
+			`"who"`:                        {workflows.UpdateSnooze, nobody},
+			"its move has begun":           {workflows.UpdateSnooze, snooze(failover.ScopeOf(moving), "5m")},
+			"nothing to snooze":            {workflows.UpdateSnooze, snooze(stranger, "5m")},
+			"which is later":               {workflows.UpdateSnooze, snooze(failover.ScopeOf(waits), "5m")},
+			"nothing to pause":             {workflows.UpdatePause, by(stranger)},
+			"nothing to prioritise":        {workflows.UpdatePrioritise, priority(stranger, 5)},
+			`field "priority": missing`:    {workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: by(failover.Scope{All: true})}},
+			"is not paused by itself":      {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{Namespace: "shop"})}},
+			"neither paused nor stopped":   {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{})}},
+			"enforce is for the whole fai": {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{Namespace: "shop"}), Enforce: true}},
+		} {
+			refusals[why] = s.tellFailover(o.update, o.order)
+		}
+	})
+	s.at(4*time.Minute, func() {
+		s.ordered(workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: by(failover.Scope{}).Order}})
+	})
+	s.at(5*time.Minute, func() {
+		refusals["nothing is dispatched any more"] = s.tellFailover(workflows.UpdateSnooze, snooze(failover.Scope{All: true}, "5m"))
+	})
+	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	for why, a := range refusals {
+		require.ErrorContains(t, a.err, why, "%s: %v", why, a.value)
+	}
+}
+
+// Rules: R4.4-15.
+func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
+	for name, scope := range map[string]failover.Scope{
+		"a namespace": {Namespace: "shop"}, "one binding": failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "app"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			key := s.in("shop", "app", time.Minute)
+			s.in("bank", "app", time.Minute)
+			s.world.SetReady("m1", false)
+			var resumed *answer
+			s.at(90*time.Second, func() { s.ordered(workflows.UpdatePause, by(scope)) })
+			s.at(8*time.Minute, func() {
+				st := s.status()
+				require.Equal(t, workflows.ItemPaused, queued(st, key).State)
+				require.Equal(t, failover.ReasonPaused, queued(st, key).Reason)
+				require.Equal(t, failover.EpisodeEvacuating, st.Phase, "somebody still has to move")
+				require.Contains(t, s.page(), "paused | "+scope.String())
+			})
+			s.at(9*time.Minute, func() { s.ordered(workflows.UpdatePause, by(failover.Scope{})) })
+			s.at(10*time.Minute, func() {
+				resumed = s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{})})
+			})
+			s.at(12*time.Minute, func() { s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(scope)}) })
+			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+			s.play()
+			moved := s.movedAt()
+			require.Less(t, moved["bank/app"], 8*time.Minute, "it is not paused")
+			require.GreaterOrEqual(t, moved["shop/app"], 12*time.Minute, "the end of the whole's pause is not the end of this one")
+			require.Contains(t, resumed.value, "still paused: "+scope.String())
+		})
+	}
+}
+
+// The scheduler's late patch puts the cluster back while our task stands. While a
+// human has the binding paused, that is no reason to write.
+// Rules: R4.4-15, R4.5-20.
+func TestNothingIsTakenOutAgainOfABindingThatIsPaused(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.ordered(workflows.UpdatePause, by(failover.ScopeOf(key))) })
+	s.at(4*time.Minute, func() {
+		s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+	})
+	s.at(8*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), 1, "%v", ops(s))
+		s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.ScopeOf(key))})
+	})
+	s.at(12*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	again := s.world.Log("evict")
+	require.Len(t, again, 2, "%v", ops(s))
+	require.GreaterOrEqual(t, again[1].At.Sub(storyBegins), 8*time.Minute)
+}
+
+// Rules: R4.4-16.
+func TestAPriorityByHandGoesBeforeThatOfTheBinding(t *testing.T) {
+	s := newStory(t)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		key := s.in("shop", name, time.Minute)
+		s.world.Change(key, func(b *failover.Binding) { b.Priority = 10 })
+	}
+	s.in("bank", "z", time.Minute)
+	s.world.SetReady("m1", false)
+	s.at(90*time.Second, func() {
+		s.ordered(workflows.UpdatePrioritise, priority(failover.Scope{Namespace: "bank"}, 50))
+		s.ordered(workflows.UpdatePrioritise, priority(failover.Scope{All: true}, 20))
+		s.ordered(workflows.UpdatePrioritise, priority(failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "c"}), 40))
+		s.ordered(workflows.UpdatePrioritise, priority(failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "a"}), 0))
+	})
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	var order []string
+	for _, w := range s.world.Log("evict") {
+		order = append(order, w.Binding)
+	}
+	require.Equal(t, []string{"bank/z", "shop/c", "shop/b", "shop/d", "shop/a"}, order)
+}
+
+// Rules: R4.4-15.
+func TestThePauseSignalIsThereForWhenUpdatesFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		signal any
+		bank   bool // whether namespace bank is paused, too
+	}{
+		"a namespace":                    {by(failover.Scope{Namespace: "shop"}), false},
+		"the whole":                      {by(failover.Scope{}), true},
+		"a scope that makes no sense":    {by(failover.Scope{Namespace: "shop", All: true}), true},
+		"as older tools send it, no who": {map[string]any{"reason": "look first"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.in("shop", "app", time.Minute)
+			s.in("bank", "app", time.Minute)
+			s.world.SetReady("m1", false)
+			s.at(70*time.Second, func() {
+				require.NoError(t, s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalPause, c.signal))
+			})
+			s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+			s.play()
+			require.NotContains(t, s.movedAt(), "shop/app")
+			require.Equal(t, !c.bank, len(s.movedAt()) == 1)
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// StandingOrders are what humans ordered about bindings, a namespace or all, and what
+// holds until the failover closes: over rounds and continue-as-new. Of one scope each
+// list has one entry at most.
+type StandingOrders struct {
+	Snoozes    []Snooze      `json:"snoozes,omitempty"`
+	Pauses     []ScopedPause `json:"pauses,omitempty"`
+	Priorities []Priority    `json:"priorities,omitempty"`
+}
+
+// Snooze keeps bindings from being due before a moment. It is forgotten when that has passed.
+type Snooze struct {
+	ScopedOrder
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until"`
+}
+
+// ScopedPause keeps bindings from being dispatched; a pause of the whole failover is
+// [EpisodeState].Paused.
+type ScopedPause struct {
+	ScopedOrder
+	At time.Time `json:"at"`
+}
+
+// Priority takes the place of the priority that a round froze.
+type Priority struct {
+	ScopedOrder
+	At       time.Time `json:"at"`
+	Priority int32     `json:"priority"`
+}
+
+// SnoozedBy is the snooze that keeps a binding longest, nil when none does.
+func (s StandingOrders) SnoozedBy(key failover.BindingKey) *Snooze {
+	var longest *Snooze
+	for n := range s.Snoozes {
+		if z := &s.Snoozes[n]; z.Covers(key) && (longest == nil || z.Until.After(longest.Until)) {
+			longest = z
+		}
+	}
+	return longest
+}
+
+// PausedBy is a pause of a binding or of its namespace, nil when none stands.
+func (s StandingOrders) PausedBy(key failover.BindingKey) *ScopedPause {
+	for n := range s.Pauses {
+		if s.Pauses[n].Covers(key) {
+			return &s.Pauses[n]
+		}
+	}
+	return nil
+}
+
+// standing finds the standing orders about a binding quickly: a queue asks for each of
+// thousands, many times a turn.
+type standing struct {
+	snoozed  failover.Scoped[time.Time]
+	paused   failover.Scoped[struct{}]
+	priority failover.Scoped[int32]
+}
+
+func (s StandingOrders) index() standing {
+	x := standing{snoozed: failover.Scoped[time.Time]{}, paused: failover.Scoped[struct{}]{}, priority: failover.Scoped[int32]{}}
+	for _, z := range s.Snoozes {
+		x.snoozed[z.Scope] = z.Until
+	}
+	for _, p := range s.Pauses {
+		x.paused[p.Scope] = struct{}{}
+	}
+	for _, p := range s.Priorities {
+		x.priority[p.Scope] = p.Priority
+	}
+	return x
+}
+
+// lines are the standing orders as the page shows them.
+func (s StandingOrders) lines() []failover.OrderLine {
+	var out []failover.OrderLine
+	for _, p := range s.Pauses {
+		out = append(out, failover.OrderLine{What: failover.OrderPaused, Whom: p.Scope.String(), By: said(&p.Order)})
+	}
+	for _, z := range s.Snoozes {
+		out = append(out, failover.OrderLine{What: "snoozed", Whom: z.Scope.String(), By: said(&z.Order), Until: z.Until})
+	}
+	for _, p := range s.Priorities {
+		out = append(out, failover.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.Scope.String(), By: said(&p.Order)})
+	}
+	return out[:min(len(out), pageLines)]
+}
