@@ -212,10 +212,13 @@ func fenced(check Check, cluster string, fleet []failover.Cluster, fence *failov
 	return check
 }
 
+// byItself is what opts a binding out that needs nobody else for it.
+const byItself = "by its own annotation or by config"
+
 // surroundings are the opt-outs around a binding, and its policy's purge mode.
 func (a *Activities) surroundings(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster) (string, failover.PurgeMode, error) {
 	if a.optedOutItself(b) {
-		return "by its own annotation or by config", "", nil
+		return byItself, "", nil
 	}
 	for _, c := range fleet {
 		if c.Name == cluster && failover.OptedOut(c.Annotations) {

@@ -60,14 +60,18 @@ func (a *app) open(cmd *cobra.Command, as string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.progress.While(cmd.Context(), "reaching Temporal", func(ctx context.Context) error {
-		s.temporal, err = a.dial(ctx, process.TemporalOptions{Program: as, Log: s.log})
-		return err
-	})
-	if err != nil {
+	if err := s.dial(cmd.Context(), as); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *session) dial(ctx context.Context, as string) error {
+	return s.progress.While(ctx, "reaching Temporal", func(ctx context.Context) error {
+		var err error
+		s.temporal, err = s.app.dial(ctx, process.TemporalOptions{Program: as, Log: s.log})
+		return err
+	})
 }
 
 func (s *session) close() { s.temporal.Close() }

@@ -81,7 +81,7 @@ func TestSettingsCarryWhatWasConfigured(t *testing.T) {
 	c := config.Default()
 	c.Mode, c.Instance, c.Windows.InFlight, c.Workflow.DebtWait = failover.ModeEnforce, "eu", 7, 9
 	c.Selectors.ExcludeNamespaces, c.Capacity.UnknownIsRoom = []string{"tools"}, true
-	s := settings(c)
+	s := process.Settings(c)
 	require.Equal(t, "eu", s.Instance)
 	require.Equal(t, failover.ModeEnforce, s.Terms.Mode)
 	require.Equal(t, 7, s.Terms.InFlight)

@@ -110,7 +110,7 @@ func assemble(
 		Clock:    ports.Clock{},
 		Meter:    telemetry.NewWorkerMetrics(registry),
 		Log:      log,
-		Settings: settings(c),
+		Settings: process.Settings(c),
 	}
 	workflows.Register(w)
 	acts.Register(w)

@@ -74,9 +74,8 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 		return Overview{}, err
 	}
 	all := Overview{Failovers: []Failover{}}
-	var pacer workflows.PacerStatus
-	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer); err != nil {
-		all.Unread = append(all.Unread, "pacer: "+reason(err))
+	if pacer, why := s.Pacer(ctx); why != "" {
+		all.Unread = append(all.Unread, "pacer: "+why)
 	} else {
 		all.Pacer = &pacer
 	}
@@ -93,6 +92,14 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 		}
 	}
 	return all, nil
+}
+
+// Pacer asks the pacer; why is not empty when it did not answer.
+func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string) {
+	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer); err != nil {
+		return pacer, reason(err)
+	}
+	return pacer, ""
 }
 
 // Failover asks the failover of one cluster, the latest if none runs.

@@ -28,7 +28,7 @@ var within = map[string][]string{
 	"internal/failover":  {},
 	"internal/telemetry": {"internal/failover"},
 	"config":             {"internal/failover"},
-	"internal/process":   {"config", "internal/failover", "internal/telemetry", "k8sadapter"},
+	"internal/process":   {"activities", "config", "internal/failover", "internal/telemetry", "k8sadapter"},
 	"activities":         {"internal/failover", "internal/telemetry"},
 	"workflows":          {"activities", "internal/failover"},
 	"k8sadapter":         {"activities", "internal/failover"},

@@ -1,12 +1,13 @@
-package main
+package process
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
 )
 
-// settings is what the activities get of the configuration, as plain values.
-func settings(c config.Config) activities.Settings {
+// Settings is what the activities get of the configuration, as plain values: those of
+// a worker, and of whoever plans as one.
+func Settings(c config.Config) activities.Settings {
 	return activities.Settings{
 		Instance: c.Instance,
 		Terms: activities.Terms{

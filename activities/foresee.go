@@ -1,0 +1,365 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ForeseeRequest asks what would become of everything on a cluster if it failed.
+type ForeseeRequest struct {
+	Cluster string
+	// At is when it fails, or for one that has failed the moment of the plan.
+	At time.Time
+	// Windows are those of a failover that runs already, nil without; so are Virtual, the
+	// taints that would stand in observe, Frozen, when toleration clocks stood still, and
+	// Policies, what its round has frozen of bindings.
+	Windows  failover.Windows
+	Virtual  []corev1.Taint
+	Frozen   []failover.Interval
+	Policies map[failover.BindingKey]failover.Policy
+	// Pace is the fleet's as the pacer says; nil has it judged as if the cluster had failed.
+	Pace *failover.Pace
+	// Rate is a human's order to the pacer, nil without.
+	Rate *float64
+	// Moves is the pacer's memory of who was moved lately, nil when not known.
+	Moves *failover.MoveLog
+	// Skip are bindings that a failover has begun to move, or has an outcome for.
+	Skip map[failover.BindingKey]bool
+}
+
+// Foresight is what would become of everything on a cluster.
+type Foresight struct {
+	Cluster string        `json:"cluster"`
+	At      time.Time     `json:"at"`
+	Mode    failover.Mode `json:"mode"`
+	// Confirmed is when the failure would be confirmed, zero when it never would.
+	Confirmed time.Time `json:"confirmed,omitzero"`
+	// Reason is why nothing would move at all, empty when something could.
+	Reason failover.Reason `json:"reason,omitempty"`
+	// Rules are what every rule says, and when its taint would stand.
+	Rules []ForeseenRule `json:"rules,omitempty"`
+	Pace  failover.Pace  `json:"pace"`
+	// Bindings are all that target the cluster, in the order of their turns; those that stay come last.
+	Bindings []Foreseen `json:"bindings"`
+}
+
+// ForeseenRule is one (rule, taint).
+type ForeseenRule struct {
+	Rule   string          `json:"rule"`
+	Taint  string          `json:"taint,omitempty"` // "key:effect"
+	Match  failover.Match  `json:"match"`
+	Reason failover.Reason `json:"reason,omitempty"`
+	// At is when its taint would stand, zero when it never would; Stands: it does already.
+	At     time.Time `json:"at,omitzero"`
+	Stands bool      `json:"stands,omitempty"`
+}
+
+// Prospect is what would become of one binding.
+type Prospect string
+
+// The prospects.
+const (
+	ProspectMoves   Prospect = "Moves"
+	ProspectBlocked Prospect = "Blocked"     // it should move and cannot
+	ProspectFence   Prospect = "AwaitsFence" // it moves once its old copy is proven dead
+	ProspectStays   Prospect = "Stays"       // nothing moves it
+)
+
+// Foreseen is what would become of one binding.
+type Foreseen struct {
+	Key      failover.BindingKey `json:"key"`
+	UID      types.UID           `json:"uid,omitempty"`
+	Resource string              `json:"resource"`
+	Priority int32               `json:"priority,omitempty"`
+	Prospect Prospect            `json:"verdict"`
+	Reason   failover.Reason     `json:"reason"`
+	Message  string              `json:"message,omitempty"`
+	// Due is when a taint makes it move; Begins when the pace has its turn come, zero
+	// while nothing is issued.
+	Due    time.Time    `json:"due,omitzero"`
+	Begins time.Time    `json:"begins,omitzero"`
+	Why    failover.Due `json:"why"`
+	// Candidates are the clusters that it could go to.
+	Candidates []string           `json:"candidates,omitempty"`
+	Purge      failover.PurgeMode `json:"purgeMode,omitempty"`
+	// Need is what it asks for elsewhere.
+	Need corev1.ResourceList `json:"need,omitempty"`
+
+	policy failover.Policy
+}
+
+// NewPlanner judges over a snapshot as a worker with the same settings would, and can
+// write nothing.
+func NewPlanner(of *Snapshot, owners Owners, settings Settings) *Activities {
+	return &Activities{Reader: of, Owners: owners, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}
+}
+
+// deaf counts nothing: a plan is no event.
+type deaf struct{}
+
+func (deaf) Evicted(string, string, string, time.Duration) {}
+func (deaf) Conflict(string)                               {}
+func (deaf) Malformed(string)                              {}
+func (deaf) Blocked(failover.Reason)                       {}
+func (deaf) Paced(failover.Pace)                           {}
+
+// standstill is a clock that stands at one moment.
+type standstill struct{ at time.Time }
+
+func (s standstill) Now() time.Time                                { return s.at }
+func (standstill) Start() func() time.Duration                     { return func() time.Duration { return 0 } }
+func (standstill) Wait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// Foresee goes through a failover in its own order and by its own judgements: whom the
+// taints would move and when, whose turn it is at the pace, and whether there is
+// somewhere to go beside what went before.
+func (a *Activities) Foresee(ctx context.Context, r ForeseeRequest) (Foresight, error) {
+	r.At = r.At.UTC()
+	out := Foresight{Cluster: r.Cluster, At: r.At}
+	p := *a
+	p.Clock = standstill{r.At}
+	begin, err := p.BeginEpisode(ctx, BeginRequest{Cluster: r.Cluster})
+	if err != nil {
+		return out, err
+	}
+	out.Mode = begin.Terms.Mode
+	if out.Pace, err = p.foreseePace(ctx, r); err != nil {
+		return out, err
+	}
+	next, err := p.foreseeTaints(ctx, r, &out)
+	if err != nil {
+		return out, err
+	}
+	found, err := p.foreseeAffected(ctx, r, next)
+	if err != nil {
+		return out, err
+	}
+	found = slices.DeleteFunc(found, func(f Foreseen) bool { return r.Skip[f.Key] })
+	return out, p.foreseeTurns(ctx, r, begin.Terms, found, &out)
+}
+
+func (a *Activities) foreseePace(ctx context.Context, r ForeseeRequest) (failover.Pace, error) {
+	if r.Pace != nil {
+		return *r.Pace, nil
+	}
+	fleet, err := a.AssessFleet(ctx, FleetRequest{Rate: r.Rate})
+	return fleet.Pace, err
+}
+
+// ahead is a cluster as it stands, and what its taints will be.
+type ahead struct {
+	Assessment
+	cluster string
+	moments []moment
+}
+
+// moment is when taints that move bindings change, and those that rules put by then.
+type moment struct {
+	at  time.Time
+	put []corev1.Taint
+}
+
+// foreseeTaints lets the windows run out, if the cluster stays as it is.
+func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *Foresight) (ahead, error) {
+	c, err := a.AssessCluster(ctx, AssessRequest{Cluster: r.Cluster, Witness: failover.WitnessDown})
+	if err == nil && c.Gone {
+		err = fmt.Errorf("cluster %s: %w", r.Cluster, failover.ErrGone)
+	}
+	if err != nil {
+		return ahead{}, err
+	}
+	windows := r.Windows
+	for _, sight := range c.Sights {
+		windows = windows.Advance(sight, r.At)
+	}
+	reasons := map[failover.WindowKey]failover.RuleObservation{}
+	for _, o := range c.Sights[len(c.Sights)-1] {
+		reasons[o.Key()] = o
+	}
+	var moments []moment
+	if len(c.Hard)+len(c.Soft)+len(r.Virtual) > 0 {
+		moments = append(moments, moment{at: r.At, put: r.Virtual})
+	}
+	for _, key := range windows.SortedKeys() {
+		w := windows[key]
+		rule := ForeseenRule{Rule: w.Rule, Taint: w.Taint.Key + ":" + string(w.Taint.Effect), Match: w.Last, Reason: reasons[key].Reason}
+		unwritable := c.SoftUnreadable && w.Taint.Effect == failover.EffectPreferNoExecute
+		if w.AddRipe(later(w.Deadline(), r.At)) && !unwritable {
+			rule.At = later(w.Deadline(), r.At)
+		}
+		rule.Stands = slices.Contains(c.Standing, rule.Taint) || standing(r.Virtual, w.Taint.Key, w.Taint.Effect)
+		out.Rules = append(out.Rules, rule)
+		delete(reasons, key)
+		if !rule.At.IsZero() && !rule.Stands && failover.Triggers(w.Taint.Effect) {
+			moments = append(moments, moment{at: rule.At, put: []corev1.Taint{foreseenTaint(w.Taint, rule.At)}})
+		}
+	}
+	out.refused(c, reasons)
+	return ahead{cluster: r.Cluster, Assessment: c, moments: inOrder(moments, out)}, nil
+}
+
+// refused adds the rules that decide nothing, and says why nothing at all would follow.
+func (f *Foresight) refused(c Assessment, left map[failover.WindowKey]failover.RuleObservation) {
+	for _, o := range left {
+		f.Rules = append(f.Rules, ForeseenRule{Rule: o.Rule, Match: o.Match, Reason: o.Reason})
+	}
+	slices.SortFunc(f.Rules, func(x, y ForeseenRule) int {
+		return cmp.Or(compareZeroLast(x.At, y.At), cmp.Compare(x.Rule+x.Taint, y.Rule+y.Taint))
+	})
+	if c.OptedOut {
+		f.Reason = failover.ReasonOptedOut
+	}
+}
+
+func compareZeroLast(x, y time.Time) int {
+	switch {
+	case x.IsZero() && y.IsZero():
+		return 0
+	case x.IsZero():
+		return 1
+	case y.IsZero():
+		return -1
+	}
+	return x.Compare(y)
+}
+
+func later(x, y time.Time) time.Time {
+	if x.After(y) {
+		return x
+	}
+	return y
+}
+
+func foreseenTaint(t failover.RuleTaint, at time.Time) corev1.Taint {
+	added := metav1.NewTime(at)
+	return corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: &added}
+}
+
+// inOrder sorts moments, puts those of one time together, and lets every taint stand on.
+func inOrder(moments []moment, out *Foresight) []moment {
+	slices.SortStableFunc(moments, func(x, y moment) int { return x.at.Compare(y.at) })
+	var together []moment
+	var standing []corev1.Taint
+	for _, m := range moments {
+		standing = append(slices.Clip(standing), m.put...)
+		if n := len(together); n > 0 && together[n-1].at.Equal(m.at) {
+			together[n-1].put = standing
+			continue
+		}
+		together = append(together, moment{at: m.at, put: standing})
+	}
+	if len(together) > 0 {
+		out.Confirmed = together[0].at
+	} else if out.Reason == failover.ReasonNone {
+		out.Reason = failover.ReasonNoTaint
+	}
+	return together
+}
+
+// foreseeAffected lists what targets the cluster and has each policy judged at every
+// moment; who is due before the next one keeps that due time.
+func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next ahead) ([]Foreseen, error) {
+	soft := slices.ContainsFunc(next.moments, func(m moment) bool {
+		_, soft := failover.Triggering(m.put)
+		return len(soft)+len(next.Soft) > 0
+	})
+	var found []Foreseen
+	for page := (Page{}); ; {
+		p, err := a.ListTargeting(ctx, ListRequest{Cluster: next.cluster, Page: page, Drain: next.Drain, Soft: soft})
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range p.Items {
+			if frozen, known := r.Policies[t.Key]; known {
+				p.Items[i].Policy, p.Policies = len(p.Policies), append(p.Policies, frozen)
+			}
+		}
+		dues, err := a.foreseeDues(ctx, next, p.Policies)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range p.Items {
+			f := Foreseen{Key: t.Key, UID: t.UID, Resource: t.Resource, Priority: p.Policies[t.Policy].Priority, policy: p.Policies[t.Policy]}
+			f.judged(dues[t.Policy], t.Malformed)
+			if since := f.Why.Taint.TimeAdded; f.Why.Affected && !since.IsZero() {
+				f.Due = failover.Thaw(since, f.Due, r.Frozen, r.At)
+			}
+			found = append(found, f)
+		}
+		if p.Next == nil {
+			break
+		}
+		page = *p.Next
+	}
+	return a.foreseeOptedOut(ctx, next.cluster, found)
+}
+
+func (f *Foreseen) judged(d failover.Due, malformed string) {
+	f.Why, f.Reason, f.Prospect = d, d.Reason, ProspectStays
+	switch {
+	case malformed != "":
+		f.Prospect, f.Reason, f.Message = ProspectBlocked, failover.ReasonMalformed, malformed
+	case d.Affected:
+		f.Prospect, f.Due = ProspectMoves, d.At
+	case d.Reason == failover.ReasonMalformed:
+		f.Prospect, f.Message = ProspectBlocked, f.policy.SoftMalformed
+	}
+}
+
+// foreseeDues are the due times of policies, one each.
+func (a *Activities) foreseeDues(ctx context.Context, next ahead, policies []failover.Policy) ([]failover.Due, error) {
+	out := make([]failover.Due, len(policies))
+	for i := range out {
+		out[i].Reason = failover.ReasonNoTaint
+	}
+	settled := make([]bool, len(policies))
+	for n, m := range next.moments {
+		then := *a
+		then.Clock = standstill{m.at}
+		judged, err := then.AssessPolicies(ctx, PoliciesRequest{Cluster: next.cluster, UID: next.UID, Policies: policies, Virtual: m.put})
+		if err != nil {
+			return nil, err
+		}
+		for i, d := range judged.Dues {
+			if settled[i] {
+				continue
+			}
+			d.At = later(d.At, m.at)
+			out[i] = d
+			settled[i] = d.Affected && (n == len(next.moments)-1 || d.At.Before(next.moments[n+1].at))
+		}
+	}
+	return out, nil
+}
+
+// foreseeOptedOut adds what the list leaves out because it opted out by itself.
+func (a *Activities) foreseeOptedOut(ctx context.Context, cluster string, found []Foreseen) ([]Foreseen, error) {
+	for page := (Page{}); ; {
+		p, err := a.Reader.Bindings(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range p.Bindings {
+			b := &p.Bindings[i]
+			if _, at := b.Target(cluster); at >= 0 && !b.Deleting && a.optedOutItself(b) {
+				found = append(found, Foreseen{
+					Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectStays,
+					Reason: failover.ReasonOptedOut, Message: byItself,
+				})
+			}
+		}
+		if p.Next == nil {
+			return found, nil
+		}
+		page = *p.Next
+	}
+}

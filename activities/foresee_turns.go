@@ -1,0 +1,106 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// foreseeTurns has each its turn, and checks it beside what went before.
+func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Terms, found []Foreseen, out *Foresight) error {
+	fleet, err := a.Reader.Clusters(ctx)
+	if err != nil {
+		return err
+	}
+	room, err := a.headroom(ctx)
+	if err != nil {
+		return err
+	}
+	on := reading{fleet: fleet, room: room}
+	var items []failover.Item
+	var of []int
+	for at, f := range found {
+		if f.Prospect == ProspectMoves {
+			items, of = append(items, failover.Item{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
+		}
+	}
+	line := failover.NewLineup(items, out.Pace, r.At)
+	taken := make([]bool, len(found))
+	for at, when, ok := line.Next(); ok; at, when, ok = line.Next() {
+		f := &found[of[at]]
+		taken[of[at]] = true
+		if out.Pace.Flows() {
+			f.Begins = when
+		}
+		if err := a.foreseeCheck(ctx, r, terms, f, &on); err != nil {
+			return err
+		}
+		if f.Prospect == ProspectMoves {
+			line.Went()
+		} else {
+			f.Begins = time.Time{}
+		}
+		out.Bindings = append(out.Bindings, *f)
+	}
+	for at := range found {
+		if !taken[at] {
+			out.Bindings = append(out.Bindings, found[at])
+		}
+	}
+	return nil
+}
+
+// foreseeCheck asks the pre-check's own question, and promises room to what would go.
+func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms Terms, f *Foreseen, on *reading) error {
+	item := Checked{Key: f.Key, UID: f.UID, Purge: f.policy.PurgeMode, PurgeBySpec: f.policy.PurgeBySpec}
+	check, err := a.checkOne(ctx, PreCheckRequest{Cluster: r.Cluster, Purge: terms.Purge}, item, on)
+	if err != nil {
+		return classify("foresee binding", f.Key.String(), err)
+	}
+	f.Reason, f.Message, f.Candidates, f.Purge = check.Reason, check.Message, check.Candidates, check.Purge
+	switch check.End {
+	case CheckPass:
+		f.Reason = f.Why.Reason
+		a.foreseeAgain(r, f)
+	case CheckFence:
+		f.Prospect = ProspectFence
+	case CheckBlocked:
+		f.Prospect = ProspectBlocked
+	case CheckOptedOut, CheckNotTargeting, CheckGone:
+		f.Prospect = ProspectStays
+	}
+	b, err := a.Reader.Binding(ctx, f.Key)
+	if err != nil {
+		return err
+	}
+	if failover.NeedsRoom(&b) && f.Prospect != ProspectStays {
+		f.Need = failover.Outstanding(&b, r.Cluster)
+	}
+	if f.Prospect == ProspectMoves {
+		moved := onItsWay(b, r.Cluster)
+		on.room.Add(&moved)
+	}
+	return nil
+}
+
+// foreseeAgain asks what the pacer would: a binding is not driven round the fleet.
+func (a *Activities) foreseeAgain(r ForeseeRequest, f *Foreseen) {
+	most := a.Settings.Pace.MovesPerHour
+	if r.Moves == nil || most <= 0 {
+		return
+	}
+	if n, until := r.Moves.Since(f.Key.String(), later(f.Begins, r.At)); n >= most {
+		f.Prospect, f.Reason = ProspectBlocked, failover.ReasonPingPong
+		f.Message = fmt.Sprintf("it was moved %d times within an hour; not again before %s", n, until.Format("15:04:05 MST"))
+	}
+}
+
+// onItsWay is a binding as its eviction would leave it: what it needs is promised.
+func onItsWay(b failover.Binding, cluster string) failover.Binding {
+	b.Clusters = slices.DeleteFunc(slices.Clone(b.Clusters), func(t failover.TargetCluster) bool { return t.Name == cluster })
+	b.Tasks = append(slices.Clone(b.Tasks), failover.Task{FromCluster: cluster, Reason: failover.TaskReason, Producer: failover.Producer})
+	return b
+}

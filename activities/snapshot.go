@@ -1,0 +1,160 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Snapshot is Karmada as it was once read, held in memory: a Reader to ask what would
+// happen. What surrounds a binding (namespace, policy, Works) is read when it is asked
+// for first, and once.
+type Snapshot struct {
+	from     Reader
+	clusters []failover.Cluster
+	rules    []failover.Rule
+	bindings []failover.Binding
+	at       map[failover.BindingKey]int
+	around   map[string]any
+}
+
+// TakeSnapshot reads the fleet, the rules and every binding. progress, when not nil, is
+// told how many bindings were read so far.
+func TakeSnapshot(ctx context.Context, from Reader, progress func(bindings int)) (*Snapshot, error) {
+	s := &Snapshot{from: from, at: map[failover.BindingKey]int{}, around: map[string]any{}}
+	var err error
+	if s.clusters, err = from.Clusters(ctx); err != nil {
+		return nil, fmt.Errorf("read the clusters: %w", err)
+	}
+	if s.rules, err = from.Rules(ctx); err != nil {
+		return nil, fmt.Errorf("read the rules: %w", err)
+	}
+	for page := (Page{}); ; {
+		p, err := from.Bindings(ctx, page)
+		if err != nil {
+			return nil, fmt.Errorf("read the bindings: %w", err)
+		}
+		for i := range p.Bindings {
+			s.at[p.Bindings[i].Key] = len(s.bindings)
+			s.bindings = append(s.bindings, p.Bindings[i])
+		}
+		if progress != nil {
+			progress(len(s.bindings))
+		}
+		if p.Next == nil {
+			return s, nil
+		}
+		page = *p.Next
+	}
+}
+
+// Failed is the same with one cluster that does not answer any more. One that is not
+// Ready already stays as it is.
+func (s *Snapshot) Failed(cluster string, at time.Time) *Snapshot {
+	next := *s
+	next.clusters = slices.Clone(s.clusters)
+	for i := range next.clusters {
+		c := &next.clusters[i]
+		if c.Name != cluster || ready(*c) == nil || !isReady(*c) {
+			continue
+		}
+		c.Conditions = slices.Clone(c.Conditions)
+		r := ready(*c)
+		r.Status, r.Reason, r.LastTransition = corev1.ConditionFalse, "ClusterNotReachable", at
+	}
+	return &next
+}
+
+// Cluster is one of those that were read.
+func (s *Snapshot) Cluster(_ context.Context, name string) (failover.Cluster, error) {
+	at := slices.IndexFunc(s.clusters, func(c failover.Cluster) bool { return c.Name == name })
+	if at < 0 {
+		return failover.Cluster{}, fmt.Errorf("cluster %s: %w", name, failover.ErrGone)
+	}
+	return s.clusters[at], nil
+}
+
+// Clusters are those that were read.
+func (s *Snapshot) Clusters(context.Context) ([]failover.Cluster, error) {
+	return slices.Clone(s.clusters), nil
+}
+
+// Rules are those that were read.
+func (s *Snapshot) Rules(context.Context) ([]failover.Rule, error) { return s.rules, nil }
+
+// Binding is one of those that were read.
+func (s *Snapshot) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
+	at, known := s.at[key]
+	if !known {
+		return failover.Binding{}, fmt.Errorf("binding %s: %w", key, failover.ErrGone)
+	}
+	return s.bindings[at], nil
+}
+
+// snapshotPage is how many bindings a page of a snapshot has.
+const snapshotPage = 500
+
+// Bindings are those that were read, in pages.
+func (s *Snapshot) Bindings(_ context.Context, page Page) (BindingPage, error) {
+	from := 0
+	if page.Continue != "" {
+		var err error
+		if from, err = strconv.Atoi(page.Continue); err != nil || from < 0 || from > len(s.bindings) {
+			return BindingPage{}, fmt.Errorf("page %q: %w", page.Continue, failover.ErrInvalid)
+		}
+	}
+	to := min(from+snapshotPage, len(s.bindings))
+	out := BindingPage{Bindings: slices.Clone(s.bindings[from:to])}
+	if to < len(s.bindings) {
+		out.Next = &Page{Continue: strconv.Itoa(to)}
+	}
+	return out, nil
+}
+
+// WorkOf reads the Work itself.
+func (s *Snapshot) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+	return s.from.WorkOf(ctx, b, cluster)
+}
+
+// Work reads the Work itself.
+func (s *Snapshot) Work(ctx context.Context, namespace, name string) (failover.Work, error) {
+	return s.from.Work(ctx, namespace, name)
+}
+
+// OptedOut asks once for each namespace and policy.
+func (s *Snapshot) OptedOut(ctx context.Context, b *failover.Binding) (string, error) {
+	return askOnce(s, "optedOut "+b.Key.Namespace, b, func() (string, error) { return s.from.OptedOut(ctx, b) })
+}
+
+// PolicyAnnotation asks once for each policy.
+func (s *Snapshot) PolicyAnnotation(ctx context.Context, b *failover.Binding, name string) (string, error) {
+	return askOnce(s, "annotation "+name, b, func() (string, error) { return s.from.PolicyAnnotation(ctx, b, name) })
+}
+
+// PolicyPurgeMode asks once for each policy.
+func (s *Snapshot) PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error) {
+	return askOnce(s, "purge", b, func() (failover.PurgeMode, error) { return s.from.PolicyPurgeMode(ctx, b) })
+}
+
+// askOnce asks what surrounds bindings of one policy once. Without a known policy each
+// binding is asked about by itself.
+func askOnce[T any](s *Snapshot, what string, b *failover.Binding, ask func() (T, error)) (T, error) {
+	id := b.PolicyID()
+	if id == "" {
+		id = "of " + b.Key.String()
+	}
+	id = what + " " + id
+	if known, asked := s.around[id].(T); asked {
+		return known, nil
+	}
+	answer, err := ask()
+	if err == nil {
+		s.around[id] = answer
+	}
+	return answer, err
+}
