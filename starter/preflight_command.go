@@ -85,7 +85,7 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 	p := preflight.Preflight{
 		Temporal: temporal, Namespace: temporal.Options.Namespace, Attributes: workflows.SearchAttributeNames(),
 		Karmada: karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
-		Mode: c.Acts(), Permissions: permissionsOf(c, o.role), KarmadaPolicies: c.Rules.KarmadaPolicies,
+		Mode: c.Acts(), Permissions: permissionsOf(c, o.role), KarmadaPolicies: c.Rules.KarmadaPolicies, Plugins: c.Plugins(),
 	}
 	if o.hostKubeconfig != "" || o.hostContext != "" {
 		host, err := k8sadapter.NewClient(o.hostKubeconfig, o.hostContext, k8sadapter.Options{UserAgent: "lifeboat-preflight", Logger: log})

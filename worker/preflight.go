@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -31,22 +32,49 @@ type temporal interface {
 }
 
 // preflight refuses to start where the work could not be done. A Karmada that does
-// not answer is no reason: the work waits for it.
-func preflight(ctx context.Context, c config.Config, t temporal, k karmada, log *slog.Logger) error {
+// not answer is no reason: the work waits for it, and awaitKarmada asks then.
+func preflight(ctx context.Context, c config.Config, t temporal, k karmada, log *slog.Logger) (answered bool, err error) {
 	if err := t.Ready(ctx, workflows.SearchAttributeNames()); err != nil {
-		return err
+		return false, err
 	}
-	if len(c.EvictPlugins) > 1 && c.EvictPluginsMode != failover.PluginsAll {
-		log.WarnContext(ctx, "several evictPlugins under evictPluginsMode any: any one of them is proof enough to let an old copy go",
-			"evictPlugins", len(c.EvictPlugins))
+	if c.Plugins().AnyOfSeveral() {
+		log.WarnContext(ctx, failover.WarnAnyOfSeveral, "evictPlugins", len(c.EvictPlugins))
 	}
+	err = fit(ctx, c, k)
+	if silent(err) {
+		log.WarnContext(ctx, "Karmada does not answer, working as soon as it does", telemetry.KeyError, err)
+		return false, nil
+	}
+	return true, err
+}
+
+func silent(err error) bool {
+	return errors.Is(err, failover.ErrUnreachable) || errors.Is(err, failover.ErrThrottled)
+}
+
+// awaitKarmada asks a Karmada that did not answer at the start until it does, for what
+// would have been a reason not to start then. It returns nil when ctx ends first.
+func awaitKarmada(ctx context.Context, every time.Duration, c config.Config, k karmada) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := fit(ctx, c, k); !silent(err) && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// fit tells why the work cannot be done on this Karmada.
+func fit(ctx context.Context, c config.Config, k karmada) error {
 	_, err := k.Rules(ctx)
 	switch {
 	case errors.Is(err, failover.ErrGone):
 		return fmt.Errorf("the Karmada API server does not know ClusterTaintRule; %s", process.SetupHint)
-	case errors.Is(err, failover.ErrUnreachable), errors.Is(err, failover.ErrThrottled):
-		log.WarnContext(ctx, "Karmada does not answer, working as soon as it does", telemetry.KeyError, err)
-		return nil
 	case err != nil && !errors.Is(err, failover.ErrForbidden):
 		return err
 	}

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -39,7 +43,9 @@ func (w world) check(t *testing.T, mode failover.Mode) error {
 	t.Helper()
 	c := config.Default()
 	c.Mode = mode
-	return preflight(t.Context(), c, w, w, slog.New(slog.DiscardHandler))
+	answered, err := preflight(t.Context(), c, w, w, slog.New(slog.DiscardHandler))
+	require.Equal(t, w.notReady == nil && !silent(w.rules), answered)
+	return err
 }
 
 func TestAWorkerStartsWhereItCanWork(t *testing.T) {
@@ -55,6 +61,52 @@ func TestAnUnpreparedServerIsSentToSetup(t *testing.T) {
 
 func TestAKarmadaThatDoesNotAnswerIsWaitedFor(t *testing.T) {
 	require.NoError(t, world{rules: failover.ErrUnreachable}.check(t, failover.ModeEnforce))
+}
+
+// returning is a Karmada that answers only from the third question on.
+type returning struct {
+	world
+	asked int
+}
+
+func (r *returning) Rules(ctx context.Context) ([]failover.Rule, error) {
+	if r.asked++; r.asked < 3 {
+		return nil, failover.ErrUnreachable
+	}
+	return r.world.Rules(ctx)
+}
+
+// Who starts during an outage is asked the same questions after it.
+//
+// Rules: R4.15-21.
+func TestAKarmadaThatAnswersLaterIsAskedThen(t *testing.T) {
+	c := config.Default()
+	c.Mode = failover.ModeEnforce
+	fine := &returning{}
+	require.NoError(t, awaitKarmada(t.Context(), time.Millisecond, c, fine))
+	require.Equal(t, 3, fine.asked, "once it has answered it is left alone")
+	beside := &returning{world: world{evidence: "ResourceBinding shop/cart carries a task of producer TaintManager"}}
+	err := awaitKarmada(t.Context(), time.Millisecond, c, beside)
+	require.ErrorIs(t, err, errSecondEvictor)
+	fatal := make(chan error, 1)
+	host{fatal: fatal}.endWith(func() error { return err })
+	require.Equal(t, process.ExitRefused, exitCode(fmt.Errorf("the worker cannot go on: %w", <-fatal)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, awaitKarmada(ctx, time.Hour, c, beside), "a worker that stops asks nobody")
+}
+
+// Rules: R4.15-23.
+func TestTheWorkerWarnsOfSeveralEvictPluginsUnderAny(t *testing.T) {
+	c := config.Default()
+	c.EvictPlugins = append(c.EvictPlugins, failover.Plugin{Name: "dns", TaskQueue: "q", Activity: "a"})
+	for mode, warns := range map[failover.PluginsMode]bool{failover.PluginsAny: true, failover.PluginsAll: false} {
+		var said bytes.Buffer
+		c.EvictPluginsMode = mode
+		_, err := preflight(t.Context(), c, world{}, world{}, slog.New(slog.NewTextHandler(&said, nil)))
+		require.NoError(t, err, "it is no reason not to start")
+		require.Equal(t, warns, strings.Contains(said.String(), failover.WarnAnyOfSeveral))
+	}
 }
 
 // Rules: R4.15-15.

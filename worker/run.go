@@ -56,7 +56,8 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := preflight(ctx, c, temporal, karmada, log); err != nil {
+	answered, err := preflight(ctx, c, temporal, karmada, log)
+	if err != nil {
 		return err
 	}
 	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, Ready: []telemetry.Check{
@@ -67,6 +68,9 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	host := assemble(c, temporal, karmada, registry, log)
+	if !answered {
+		go host.endWith(func() error { return awaitKarmada(ctx, askAgain, c, karmada) })
+	}
 	return errors.Join(work(ctx, host, c, log), stop(ctx, server))
 }
 
@@ -74,6 +78,21 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 type host struct {
 	worker.Worker
 	fatal chan error
+}
+
+// askAgain is how long a Karmada that did not answer is left alone.
+const askAgain = 2 * time.Second
+
+// endWith ends the worker with the error of what, if it has one.
+func (h host) endWith(what func() error) {
+	err := what()
+	if err == nil {
+		return
+	}
+	select {
+	case h.fatal <- err:
+	default: // one is enough
+	}
 }
 
 func assemble(
@@ -85,14 +104,12 @@ func assemble(
 		DisableRegistrationAliasing: true,
 		// A hundred at once keeps the deadlock detector quiet on a small machine.
 		MaxConcurrentWorkflowTaskExecutionSize: 100,
-		WorkflowTaskPollerBehavior:             worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
-		ActivityTaskPollerBehavior:             worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
-		OnFatalError: func(err error) {
-			select {
-			case fatal <- err:
-			default: // one is enough
-			}
-		},
+		// Writing down a queue of a hundred thousand takes seconds on a machine that is
+		// busy; it must stay below the ten that a workflow task has.
+		DeadlockDetectionTimeout:   5 * time.Second,
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		OnFatalError:               func(err error) { host{fatal: fatal}.endWith(func() error { return err }) },
 	})
 	data := temporal.Options.DataConverter
 	if data == nil {

@@ -96,7 +96,7 @@ func TestInObserveAHoldWithoutAnOwnerIsOnlyReported(t *testing.T) {
 }
 
 // Rules: R4.15-9, R4.15-10, R4.15-11, R4.15-12.
-func TestSwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t *testing.T) {
+func TestKarmada5375SwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t *testing.T) {
 	s := newStory(t)
 	unplaced := unplaceable(s)
 	s.bind("placed", []string{"m1"}, "m1", "m3")
@@ -121,17 +121,25 @@ func TestSwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t *testing.T
 }
 
 // Rules: R4.15-9, R4.15-13.
-func TestSwitchedToEnforceAnObservingEpisodeGoesOnObserving(t *testing.T) {
+func TestSwitchedToEnforceAnObservingEpisodeGoesOnObservingAndTheNextOneEnforces(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Mode = failover.ModeObserve
+	s.again = 10 * time.Minute
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.tolerates(s.bind("late", []string{"m1"}, "m1", "m2"), 120)
 	s.world.SetReady("m1", false)
 	s.at(2*time.Minute, func() { s.setMode(failover.ModeEnforce) })
 	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove", "late": "WouldMove"}, outcomes(r))
-	require.Empty(t, s.world.Log(""))
+	s.at(10*time.Minute, func() {
+		require.Empty(t, s.world.Log(""))
+		s.world.SetReady("m1", false)
+	})
+	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
+	first, next := s.playBoth()
+	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove", "late": "WouldMove"}, outcomes(first))
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "late": "Migrated"}, outcomes(next))
+	require.Len(t, s.world.Log("evict"), 2)
+	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.15-14, R4.9-52.

@@ -41,6 +41,8 @@ type story struct {
 	older []workflows.BindingMigrationParams
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
+	// again is when m1's next failover begins, the first one having ended; 0 for none.
+	again time.Duration
 }
 
 // fakePacer answers claims as the pacer of the same environment would: the grant's
@@ -207,11 +209,15 @@ func (s *story) play() workflows.EpisodeReport {
 		}
 	}
 	s.env.RegisterWorkflow(hostChained)
-	if s.second > 0 {
+	s.env.RegisterWorkflow(hostAgain)
+	switch {
+	case s.again > 0:
+		s.env.ExecuteWorkflow(hostAgain, s.again)
+	case s.second > 0:
 		s.env.ExecuteWorkflow(hostChained, s.second)
-	} else if len(s.older) > 0 {
+	case len(s.older) > 0:
 		s.env.ExecuteWorkflow(hostBehindOlder, cluster, s.older)
-	} else {
+	default:
 		s.env.ExecuteWorkflow(host, cluster)
 	}
 	require.True(s.t, s.env.IsWorkflowCompleted())
@@ -293,7 +299,7 @@ func TestABlipIsAFalseAlarmAndWritesNothing(t *testing.T) {
 }
 
 // Rules: R4.1-18.
-func TestAMismatchBetweenTwoLooksRestartsTheWindow(t *testing.T) {
+func TestKarmada3500AMismatchBetweenTwoLooksRestartsTheWindow(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)

@@ -37,7 +37,24 @@ func hostChained(ctx workflow.Context, second time.Duration) (chained, error) {
 	return out, first.Get(ctx, nil)
 }
 
-// playBoth plays a chained failure to its end.
+// hostAgain runs m1's failover, and from a moment on, when that has ended, another one.
+func hostAgain(ctx workflow.Context, from time.Duration) (chained, error) {
+	var out chained
+	began := workflow.Now(ctx)
+	var err error
+	if out.First, err = host(ctx, "m1"); err != nil {
+		return out, err
+	}
+	if err := workflow.Sleep(ctx, from-workflow.Now(ctx).Sub(began)); err != nil {
+		return out, err
+	}
+	c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: workflows.ClusterFailoverID("", "m1"), ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+	})
+	return out, workflow.ExecuteChildWorkflow(c, workflows.TypeClusterFailover, workflows.ClusterFailoverParams{Cluster: "m1"}).Get(c, &out.Second)
+}
+
+// playBoth plays a chained failure, or two failovers of one cluster, to the end.
 func (s *story) playBoth() (first, second workflows.EpisodeReport) {
 	s.t.Helper()
 	s.play()

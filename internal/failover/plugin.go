@@ -66,6 +66,13 @@ func (p Plugins) All() []Plugin {
 	return p.List
 }
 
+// WarnAnyOfSeveral says what AnyOfSeveral means to whoever configured it.
+const WarnAnyOfSeveral = "several evictPlugins under evictPluginsMode any: any one of them is proof enough to let an old copy go"
+
+// AnyOfSeveral tells that one of several plug-ins passes for all: the proposal's rule,
+// and seldom what is meant by more than one.
+func (p Plugins) AnyOfSeveral() bool { return len(p.All()) > 1 && p.Mode != PluginsAll }
+
 // External tells whether somebody else has to be asked.
 func (p Plugins) External() bool {
 	return slices.ContainsFunc(p.All(), func(x Plugin) bool { return !x.BuiltIn() })

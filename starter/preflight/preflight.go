@@ -68,6 +68,8 @@ type Preflight struct {
 	Permissions []k8sadapter.Permission
 	// KarmadaPolicies tells that Lifeboat acts on ClusterTaintPolicies, too.
 	KarmadaPolicies bool
+	// Plugins are what proves a new copy healthy.
+	Plugins failover.Plugins
 }
 
 // Run does every check; none keeps another from being made.
@@ -75,7 +77,7 @@ func (p Preflight) Run(ctx context.Context) []Check {
 	checks := []Check{p.namespace(ctx), p.attributes(ctx), p.definitions(ctx), p.version(ctx)}
 	checks = append(checks, p.permissions(ctx)...)
 	manager, seen := p.manager(ctx)
-	return append(checks, seen, p.evictor(ctx, manager), p.rules(ctx, manager))
+	return append(checks, seen, p.evictor(ctx, manager), p.rules(ctx, manager), p.plugins())
 }
 
 // Verdict is the worst result of all: Failed before Unknown before Warning.
@@ -236,6 +238,21 @@ func (p Preflight) rules(ctx context.Context, m *failover.ControllerManager) Che
 		c.Do = "set rules.karmadaPolicies: false, or --controllers=*,-clustertaintpolicy of karmada-controller-manager"
 	case len(policies) > 0:
 		c.Found = fmt.Sprintf("ClusterTaintRules and %d ClusterTaintPolicies, by Lifeboat alone", len(policies))
+	}
+	return c
+}
+
+// plugins warns of proofs of which any single one lets an old copy go.
+func (p Preflight) plugins() Check {
+	all := p.Plugins.All()
+	names := make([]string, 0, len(all))
+	for _, x := range all {
+		names = append(names, x.Name)
+	}
+	c := Check{Name: "Evict plug-ins", Result: OK, Found: strings.Join(names, ", ")}
+	if p.Plugins.AnyOfSeveral() {
+		c.Result, c.Found = Warning, failover.WarnAnyOfSeveral+" ("+c.Found+")"
+		c.Do = "set evictPluginsMode: all, unless each of them is enough by itself"
 	}
 	return c
 }

@@ -214,3 +214,29 @@ func TestTwoControllersOnTheSameRulesAreWarnedOf(t *testing.T) {
 	by, _ = p.look(t, failover.ModeEnforce, both)
 	require.Equal(t, OK, by["Rule sources"].Result, "there are none")
 }
+
+// Rules: R4.15-23.
+func TestSeveralEvictPluginsUnderAnyAreWarnedOf(t *testing.T) {
+	two := failover.Plugins{List: []failover.Plugin{{Name: failover.PluginResourceHealth}, {Name: "dns", TaskQueue: "q", Activity: "a"}}}
+	for name, c := range map[string]struct {
+		plugins failover.Plugins
+		want    Result
+	}{
+		"one":         {failover.Plugins{List: two.List[1:]}, OK},
+		"none named":  {failover.Plugins{}, OK},
+		"two, any":    {failover.Plugins{List: two.List, Mode: failover.PluginsAny}, Warning},
+		"two, as is":  {two, Warning},
+		"all of them": {failover.Plugins{List: two.List, Mode: failover.PluginsAll}, OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			by, checks := fine().look(t, failover.ModeEnforce, func(p *Preflight) { p.Plugins = c.plugins })
+			require.Equal(t, c.want, by["Evict plug-ins"].Result)
+			require.Equal(t, c.want, Verdict(checks), "it is warned of, and refused by nobody")
+			require.Contains(t, by["Evict plug-ins"].Found, c.plugins.All()[0].Name)
+			if c.want == Warning {
+				require.Contains(t, by["Evict plug-ins"].Found, "dns")
+				require.Contains(t, by["Evict plug-ins"].Do, "evictPluginsMode: all")
+			}
+		})
+	}
+}
