@@ -62,9 +62,13 @@ N ?= 200
 sim: toolchain ## Play N fresh schedules of failures and faults in virtual time, and judge every write (FROM=<seed>)
 	@nice go test ./tests/sim -count=1 -timeout 0 -v -run TestFreshSeeds -plays $(N) $(if $(FROM),-from $(FROM)) | grep -v -e '^=== ' -e '^    --- PASS'
 
+.PHONY: crowd
+crowd: toolchain ## Fail over a cluster with a hundred thousand bindings in virtual time, and print how long it took
+	@LIFEBOAT_CROWD=$(if $(filter-out file default undefined,$(origin N)),$(N),100000) nice go test ./workflows -count=1 -timeout 0 -v -run TestTwentyThousandBindings | grep -e bindings, -e '^---' -e '^ok' -e FAIL
+
 .PHONY: mutants
-mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail (ONLY=04-chunk takes some)
-	@go run ./tests/mutants $(ONLY)
+mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail (ONLY=04-chunk takes some; SIM=300 has the simulator look, too)
+	@go run ./tests/mutants $(if $(SIM),-sim $(SIM)) $(ONLY)
 
 test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
 	@tests/stories.sh
