@@ -155,7 +155,7 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 }
 
 // Rules: R4.3-18, R4.7-10.
-func TestAnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
+func TestKarmada7483AnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(*bench)
 		end       activities.EvictEnd

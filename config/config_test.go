@@ -38,7 +38,7 @@ func TestNothingConfiguredIsTheDefault(t *testing.T) {
 }
 
 // Rules: R4.15-1, R4.15-8.
-func TestOnlyWhatIsNamedIsEnforced(t *testing.T) {
+func TestKarmada5899OnlyWhatIsNamedIsEnforced(t *testing.T) {
 	alone(t)
 	require.Equal(t, failover.ModeObserve, Default().Mode)
 	require.Equal(t, failover.ModeObserve, Default().Acts())

@@ -115,7 +115,7 @@ func part(o object, name string) object {
 }
 
 // Rules: R4.7-9.
-func TestNoBindingWriteChangesWhatIsNotOurs(t *testing.T) {
+func TestKarmada7184NoBindingWriteChangesWhatIsNotOurs(t *testing.T) {
 	for name, write := range bindingWrites {
 		t.Run(name, func(t *testing.T) {
 			written := 0

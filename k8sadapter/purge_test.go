@@ -12,7 +12,7 @@ import (
 )
 
 // The task says how the old copy goes: to Karmada, and to a run that takes it over.
-func TestATaskCarriesThePurgeMode(t *testing.T) {
+func TestKarmada6676ATaskCarriesThePurgeMode(t *testing.T) {
 	modeOf := func(patch []byte, err error) failover.PurgeMode {
 		t.Helper()
 		require.NoError(t, err)

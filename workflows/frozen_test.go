@@ -45,7 +45,7 @@ func evictedAfterAHalt(t *testing.T, freeze bool) time.Duration {
 // on (kubernetes#70501, enhancements#5263, kubernetes#110114, #131182): whatever was
 // tolerated meanwhile moves at once when it goes on. Here a halt stops the clocks.
 // Rules: R4.3-20, R4.5-26.
-func TestKubernetes70501AHaltStopsTolerationClocks(t *testing.T) {
+func TestKubernetes70501And5263AHaltStopsTolerationClocks(t *testing.T) {
 	frozen, running := evictedAfterAHalt(t, true), evictedAfterAHalt(t, false)
 	require.GreaterOrEqual(t, frozen, 4*time.Minute-time.Second, "its minute, and the three of the halt")
 	require.GreaterOrEqual(t, running, 3*time.Minute, "no eviction while halted")

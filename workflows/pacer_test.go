@@ -87,7 +87,7 @@ func TestAReturnedLeaseCostsNoTime(t *testing.T) {
 }
 
 // Rules: R4.1-33, R4.5-4, R4.5-5, R4.5-20.
-func TestNothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
+func TestClusterAPI4128NothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
 	for _, c := range []struct {
 		faulty int
 		reason failover.Reason

@@ -71,7 +71,7 @@ func ops(s *story) []string {
 }
 
 // Rules: R4.5-19, R4.7-18.
-func TestTheSchedulersLatePatchIsTakenBack(t *testing.T) {
+func TestKarmada4952TheSchedulersLatePatchIsTakenBack(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.ScheduleAfter = 10 * time.Second
@@ -100,7 +100,7 @@ func TestTheSchedulersLatePatchIsTakenBack(t *testing.T) {
 func repeatedClaims(s *story) int { return len(s.world.Log("evict")) - 1 }
 
 // Rules: R4.7-11.
-func TestALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
+func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.Lost = func(op, _ string) bool { return op == "evict" }
@@ -171,7 +171,7 @@ func TestWithoutALeaseNothingIsEvicted(t *testing.T) {
 }
 
 // Rules: R4.4-11.
-func TestPauseStopsDispatchAndResumeGoesOn(t *testing.T) {
+func TestKarmada4688And6357PauseStopsDispatchAndResumeGoesOn(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)

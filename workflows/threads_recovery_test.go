@@ -5,8 +5,11 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A task that nobody takes away keeps the recovered cluster out for ever.
@@ -93,7 +96,7 @@ func TestKarmada2364NothingIsLostWhenTheNetworkReturns(t *testing.T) {
 // Recovery in the middle of a move confuses nobody: the failure is over only when
 // the last move has ended.
 // Rules: R4.9-8.
-func TestRamen2268TheFailureIsOverWhenTheLastMoveIs(t *testing.T) {
+func TestRamen2268And1981TheFailureIsOverWhenTheLastMoveIs(t *testing.T) {
 	s, key := slowHealth(t)
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -101,4 +104,133 @@ func TestRamen2268TheFailureIsOverWhenTheLastMoveIs(t *testing.T) {
 	require.Equal(t, failover.EpisodeRecovered, r.Ended)
 	require.False(t, r.Until.Before(s.world.Log("release")[0].At))
 	require.Empty(t, s.world.Peek(key).Tasks)
+}
+
+// It fails and is back quickly: for a moment the same cluster stood in spec.clusters and
+// in a task. Each of our writes moves it from one to the other.
+// Rules: R4.7-7, R4.9-12, R4.9-21.
+func TestKarmada3283NoClusterIsTargetAndUnderEvictionAtOnce(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	held := 0
+	s.world.OnWrite = func(w world.Write, _, after failover.Binding) {
+		_, target := after.Target("m1")
+		task, _ := after.TaskFor("m1")
+		require.Equal(t, target < 0, task != nil, "%s: a target or held, never both, never neither", w.Op)
+		if task != nil {
+			held++
+		}
+	}
+	s.world.SetReady("m1", false)
+	s.at(addAfter+20*time.Second, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Positive(t, held)
+	b := s.world.Peek(key)
+	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, b.Clusters)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// A member in pull mode that came back deleted everything that it had. What did not
+// move is wanted there as before; what moved is shown as debt until it is gone.
+// Rules: R4.7-36, R4.8-12, R4.9-10.
+func TestKarmada5406AMemberThatIsBackDeletesOnlyWhatMoved(t *testing.T) {
+	s := newStory(t)
+	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
+	stays := s.bind("stays", []string{"m1"}, "m1")
+	before := s.workOn(stays, "m1")
+	require.NotEmpty(t, before)
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() {
+		owed := s.status().Debts
+		require.Len(t, owed, 1, "what waits to be deleted there is shown while it is away")
+		require.Equal(t, moves, owed[0].Key)
+		require.Equal(t, before, s.workOn(stays, "m1"))
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"moves": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Equal(t, before, s.workOn(stays, "m1"), "not deleted and made again")
+	require.False(t, s.world.HasWork(moves, "m1"))
+	require.Empty(t, r.Debts, "paid")
+}
+
+// The unjoin of a dead cluster hung on what could not be deleted there. No step of ours
+// needs the dead cluster, and nothing of ours outlives it.
+// Rules: R4.7-36, R4.9-51.
+func TestKarmada3740And1847ADeadClusterIsUnjoinedWithoutItsHelp(t *testing.T) {
+	s := newStory(t)
+	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
+	held := unplaceable(s)
+	s.world.HealthyAfter = 5 * time.Second
+	s.world.SetReady("m1", false)
+	s.at(8*time.Minute, func() {
+		require.NotEmpty(t, s.world.Peek(held).Tasks)
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Deleting = true })
+	})
+	s.at(12*time.Minute, func() { s.world.DeleteCluster("m1") })
+	r := s.play()
+	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Empty(t, s.world.Peek(held).Tasks)
+	require.Empty(t, s.world.Peek(moves).Tasks)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// The hub was lost with everything that the orchestrator knew: it is rebuilt from what
+// is found, and where that does not tell, a human is waited for.
+// Rules: R4.5-30, R4.5-31, R4.9-46, R4.9-47, R4.9-48, R4.9-53.
+func TestRamen1165And2038WhatIsLostIsRebuiltFromKarmada(t *testing.T) {
+	s := newStory(t)
+	next := s.bind("next", []string{"m1"}, "m1", "m2")
+	moved := s.bind("moved", []string{"m2"}, "m1", "m2")
+	hold, replicas := true, int32(2)
+	s.world.Change(moved, func(b *failover.Binding) {
+		b.Tasks = []failover.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer,
+			Message: workflows.BindingMigrationID("", "m1", moved), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
+		}}
+	})
+	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		at := metav1.NewTime(storyBegins.Add(-time.Minute))
+		c.Taints = []corev1.Taint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
+		c.Added = []failover.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "lost"}}
+	})
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() {
+		require.Empty(t, s.world.Peek(moved).Tasks, "what had begun is finished")
+		require.Equal(t, failover.ReasonStateLost, s.status().Pace.Reason)
+		require.Empty(t, s.world.Log("evict"), "nobody knows what was granted: a human says when it goes on")
+		s.fleetOrder(workflows.UpdateResume)
+	})
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"next": "Migrated", "moved": "Migrated"}, outcomes(r))
+	require.Equal(t, "m2", s.world.Peek(next).Clusters[0].Name)
+	require.Empty(t, s.world.Leftovers(), "the taint of the lost failover goes with this one's")
+}
+
+// Karmada's grace period ends a hold after ten minutes, whether the new copy runs or not.
+// Ours ends with a proof: a timeout raises attention, and that is all it does.
+// Rules: R4.7-37.
+func TestAMissingProofOfHealthNeverDeletes(t *testing.T) {
+	s := newStory(t)
+	s.world.HealthyAfter = 3 * time.Hour
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	before := s.workOn(key, "m1")
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() {
+		require.Empty(t, s.standing(key).Attention)
+	})
+	s.at(170*time.Minute, func() {
+		standing := s.standing(key)
+		require.Equal(t, failover.ReasonGracefulTimeout, standing.Attention)
+		require.Equal(t, failover.MigrationAwaitingHealth, standing.Phase)
+		require.Empty(t, s.world.Log("release"))
+		require.Equal(t, before, s.workOn(key, "m1"))
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.world.HealthyAfter)
 }

@@ -78,7 +78,7 @@ func TestAParentEntersItselfAsAHolder(t *testing.T) {
 }
 
 // Rules: R4.10-3, R4.10-4, R4.10-5, R4.10-6.
-func TestOnlyTheLastHolderTakesTheTaskWithIt(t *testing.T) {
+func TestRamen2401OnlyTheLastHolderTakesTheTaskWithIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		dependent *failover.Binding
 		back      bool

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // The tests of this file are named after public threads that the pre-check answers.
@@ -109,4 +110,20 @@ func TestKarmada3284UnknownCapacityIsNotAYes(t *testing.T) {
 	} {
 		t.Run(name, preCheckCase{binding: b, fleet: fleet(cluster("m2", unknown)), reason: failover.ReasonNoCapacity}.run)
 	}
+}
+
+// The kubeconfigs of members expired while a controller was down, and what was to run
+// there was deleted. A member that cannot be reached for our own fault is no failure, and
+// no place to go to either.
+//
+// Rules: R4.6-5.
+func TestKarmada6098AMemberWithStaleCredentialsIsNoTarget(t *testing.T) {
+	stale := func(c *failover.Cluster) {
+		c.Conditions = []failover.Condition{{Type: failover.ConditionReady, Status: corev1.ConditionFalse, Reason: "StatusCollectionFailed"}}
+	}
+	preCheckCase{
+		binding: duplicated("m1"), fleet: fleet(cluster("m2", stale)),
+		reason: failover.ReasonNoTarget, message: "m2 is not Ready",
+	}.run(t)
+	preCheckCase{binding: duplicated("m1"), fleet: fleet(cluster("m2", stale), cluster("m3")), candidates: []string{"m3"}}.run(t)
 }

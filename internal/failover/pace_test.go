@@ -22,7 +22,7 @@ func faulty(n, total int) failover.FleetHealth {
 // Tiers and their boundaries. Karmada#6746 proposed the same tiers and
 // shipped one rate only.
 // Rules: R4.5-2, R4.5-5, R4.5-3, R4.5-4.
-func TestJudgePace(t *testing.T) {
+func TestKarmada6746TheTierFollowsFromTheFleet(t *testing.T) {
 	unlimited, stopped, patient, never := limits, limits, limits, limits
 	unlimited.Unlimited, stopped.EvictionRate, patient.EvictionRate, never.SecondaryRate = true, 0, 0.02, 0
 	for name, tc := range map[string]struct {

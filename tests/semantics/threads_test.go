@@ -1,0 +1,171 @@
+package semantics
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	threadForm = regexp.MustCompile(`([A-Za-z0-9./-]*)#([0-9]+)`)
+	namedForm  = regexp.MustCompile("`([A-Za-z0-9_]+)`")
+	// afterThread is a test named after threads: TestKarmada7181And7171….
+	afterThread = regexp.MustCompile(`^Test(?:Karmada|KubernetesEnhancement|Kubernetes|Liqo|Ramen|ClusterAPI)([0-9]+(?:And[0-9]+)*)`)
+)
+
+// row is one line of a table of docs/threads.md.
+type row struct {
+	threads []string // "karmada#7455"
+	tests   []string
+	last    string
+}
+
+// TestEveryThreadHasATestOrAReason holds docs/threads.md against the tests, both ways.
+func TestEveryThreadHasATestOrAReason(t *testing.T) {
+	text, err := os.ReadFile(root + "/docs/threads.md")
+	require.NoError(t, err)
+	stories, err := os.ReadFile(root + "/tests/e2e/stories.txt")
+	require.NoError(t, err)
+	rows := readThreads(string(text))
+	require.Greater(t, len(rows), 60, "the tables were read")
+	for _, p := range compareThreads(rows, slices.Concat(allTests(t), strings.Fields(string(stories)))) {
+		t.Error(p)
+	}
+}
+
+// TestWhatIsWrongWithThreadsIsFound shows what the comparison must not let pass.
+func TestWhatIsWrongWithThreadsIsFound(t *testing.T) {
+	tests := []string{"TestKarmada1And2X", "TestOther"}
+	const head = "| thread | asked | test |\n|---|---|---|\n"
+	for text, want := range map[string]string{
+		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |":                                    "",
+		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| liqo#1 | x | not answered: y |":  "",
+		head + "| karmada#1 | x | `TestKarmada1And2X` |":                                        "TestKarmada1And2X is named after #2",
+		head + "| karmada#3 | x | `TestOther` |":                                                "docs/threads.md does not name TestKarmada1And2X",
+		head + "| karmada#1, #2 | x | `TestKarmada1And2X`, `TestGone` |":                        "there is no TestGone",
+		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| karmada#2 | x | `TestOther` |":   "karmada#2 stands twice",
+		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| karmada#4 | x | later |":         "neither a test nor a reason",
+		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| some thread | x | `TestOther` |": "no thread",
+	} {
+		got := strings.Join(compareThreads(readThreads(text), tests), "\n")
+		if want == "" {
+			require.Empty(t, got, text)
+			continue
+		}
+		require.Contains(t, got, want, text)
+	}
+}
+
+// readThreads reads every row of every table but the heads. A number without a
+// repository is of the one before it. Rows of the traps have no thread.
+func readThreads(text string) []row {
+	var rows []row
+	_, text, _ = strings.Cut(text, "\n|")
+	for line := range strings.Lines("|" + text) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		first := strings.TrimSpace(cells[0])
+		if !strings.HasPrefix(line, "|") || first == "thread" || first == "trap" || strings.HasPrefix(first, "---") {
+			continue
+		}
+		r := row{last: strings.TrimSpace(cells[len(cells)-1])}
+		repository := ""
+		for _, m := range threadForm.FindAllStringSubmatch(first, -1) {
+			if m[1] != "" {
+				repository = m[1]
+			}
+			r.threads = append(r.threads, repository+"#"+m[2])
+		}
+		if len(r.threads) == 0 && len(cells) == 2 {
+			r.threads = []string{"trap"}
+		}
+		for _, m := range namedForm.FindAllStringSubmatch(r.last, -1) {
+			r.tests = append(r.tests, m[1])
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func compareThreads(rows []row, tests []string) (problems []string) {
+	seen, listed := map[string]bool{}, map[string][]string{}
+	for _, r := range rows {
+		if len(r.threads) == 0 || r.threads[0] == "" {
+			problems = append(problems, "a row names no thread: "+r.last)
+		}
+		for _, thread := range r.threads {
+			if seen[thread] && thread != "trap" {
+				problems = append(problems, thread+" stands twice")
+			}
+			seen[thread] = true
+		}
+		reason, why := strings.CutPrefix(r.last, "not answered: ")
+		if len(r.tests) == 0 && (!why || reason == "") {
+			problems = append(problems, fmt.Sprintf("%s: neither a test nor a reason", r.threads))
+		}
+		for _, name := range r.tests {
+			listed[name] = append(listed[name], r.threads...)
+			if !slices.Contains(tests, name) {
+				problems = append(problems, fmt.Sprintf("%s: there is no %s", r.threads, name))
+			}
+		}
+	}
+	for _, name := range tests {
+		problems = append(problems, compareName(name, listed[name])...)
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// compareName holds a test that is named after threads against the rows that name it.
+func compareName(name string, threads []string) (problems []string) {
+	m := afterThread.FindStringSubmatch(name)
+	if m == nil {
+		return nil
+	}
+	if len(threads) == 0 {
+		return []string{"docs/threads.md does not name " + name + ": give its thread a row"}
+	}
+	for number := range strings.SplitSeq(m[1], "And") {
+		if !slices.ContainsFunc(threads, func(thread string) bool { return strings.HasSuffix(thread, "#"+number) }) {
+			problems = append(problems, fmt.Sprintf("%s is named after #%s, but stands with %s only", name, number, threads))
+		}
+	}
+	return problems
+}
+
+// allTests are the names of all tests that go runs, those of the lab too.
+func allTests(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin"):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) && strings.HasPrefix(f.Name.Name, "Test") {
+				names = append(names, f.Name.Name)
+			}
+		}
+		return nil
+	}))
+	return names
+}
