@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -28,16 +29,19 @@ const (
 )
 
 func main() {
+	seeds := flag.Int("sim", 0, "let the simulator look for each mutant, with up to so many seeds")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+	if err := run(ctx, os.Stdout, flag.Args(), *seeds); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-// run judges the mutants whose names contain one of the words, or all.
-func run(ctx context.Context, w io.Writer, words []string) error {
+// run judges the mutants whose names contain one of the words, or all. With seeds the
+// simulator looks for each of them, too: that it finds none is no failure.
+func run(ctx context.Context, w io.Writer, words []string, seeds int) error {
 	tree, remove, err := checkout(ctx)
 	if err != nil {
 		return err
@@ -58,25 +62,29 @@ func run(ctx context.Context, w io.Writer, words []string) error {
 	if err != nil {
 		return err
 	}
+	sim, err := newHunt(ctx, w, tree, seeds)
+	if err != nil {
+		return err
+	}
 	bad := 0
 	rows := make([]string, 0, len(all))
 	for i, m := range all {
 		began := time.Now()
-		verdict, detail := failsAnyway, ""
+		verdict, seen, detail := failsAnyway, "", ""
 		if !red[m.Test] {
-			verdict, detail = judge(ctx, tree, m)
+			verdict, seen, detail = judge(ctx, tree, m, sim)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		took := time.Since(began).Round(time.Second)
-		say(w, "%d of %d: %s: %s after %s\n%s", i+1, len(all), m.Name, verdict, took, detail)
+		say(w, "%d of %d: %s: %s, simulator: %s, after %s\n%s", i+1, len(all), m.Name, verdict, seen, took, detail)
 		if verdict != killed {
 			bad++
 		}
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %.0f |", m.Name, m.Invariant, m.Guard, m.Test, verdict, took.Seconds()))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", m.Name, m.Invariant, m.Guard, m.Test, verdict, seen))
 	}
-	say(w, "%s\n", "\n| patch | invariant | what it removes | test that must fail | verdict | seconds |\n|---|---|---|---|---|---|")
+	say(w, "%s\n", "\n| patch | invariant | what it removes | test that must fail | verdict | the simulator |\n|---|---|---|---|---|---|")
 	say(w, "%s\n", strings.Join(rows, "\n"))
 	say(w, "\n%d mutants, %d killed\n", len(all), len(all)-bad)
 	if bad > 0 {
@@ -131,10 +139,10 @@ func unpatched(ctx context.Context, w io.Writer, tree string, all []Mutant) (map
 	return red, nil
 }
 
-// judge applies one patch, runs its test and takes the patch back.
-func judge(ctx context.Context, tree string, m Mutant) (verdict, detail string) {
+// judge applies one patch, runs its test, lets the simulator look, and takes the patch back.
+func judge(ctx context.Context, tree string, m Mutant, sim hunt) (verdict, seen, detail string) {
 	if out, err := command(ctx, tree, "git", "apply", m.File); err != nil {
-		return doesNotApply, out
+		return doesNotApply, "", out
 	}
 	defer func() {
 		// Also after an interrupt: what stays patched would spoil every mutant after it.
@@ -143,8 +151,14 @@ func judge(ctx context.Context, tree string, m Mutant) (verdict, detail string) 
 		}
 	}()
 	if out, err := command(ctx, tree, "go", "build", m.Package); err != nil {
-		return doesNotBuild, tail(out)
+		return doesNotBuild, "", tail(out)
 	}
+	verdict, detail = named(ctx, tree, m)
+	return verdict, sim.look(ctx, tree, m), detail
+}
+
+// named runs the test that the patch names.
+func named(ctx context.Context, tree string, m Mutant) (verdict, detail string) {
 	out, err := test(ctx, tree, m.Package, "^"+m.Test+"$")
 	switch {
 	case err == nil:

@@ -15,6 +15,8 @@ type Mutant struct {
 	Invariant, Guard string
 	// Package and Test are what must fail: a package as `go test` takes it, and one test's name.
 	Package, Test string
+	// Sim is why the simulator cannot see it; empty where it might.
+	Sim string
 }
 
 // load reads every patch of a folder, in the order of their names. It fails on a
@@ -51,13 +53,14 @@ func parse(text string) (Mutant, error) {
 		return Mutant{}, fmt.Errorf("no diff")
 	}
 	var m Mutant
-	fields := map[string]*string{"Invariant": &m.Invariant, "Guard": &m.Guard, "Package": &m.Package, "Test": &m.Test}
+	fields := map[string]*string{"Invariant": &m.Invariant, "Guard": &m.Guard, "Package": &m.Package, "Test": &m.Test, "Sim": &m.Sim}
 	for line := range strings.Lines(header) {
 		name, value, _ := strings.Cut(line, ":")
 		if field := fields[name]; field != nil {
 			*field = strings.TrimSpace(value)
 		}
 	}
+	delete(fields, "Sim") // may be left out
 	for name, field := range fields {
 		if *field == "" {
 			return Mutant{}, fmt.Errorf("the header has no %q", name)
