@@ -238,7 +238,7 @@ func foreignCluster(t require.TestingT, raw []byte, foreign func(object) bool) o
 	return o
 }
 
-// Rules: R4.1-30, R4.1-31.
+// Rules: R4.1-27, R4.1-29, R4.1-30, R4.1-31.
 func TestNoTaintWriteChangesWhatIsNotOurs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, err := json.Marshal(anyCluster(t))
@@ -264,6 +264,9 @@ func TestNoTaintWriteChangesWhatIsNotOurs(t *testing.T) {
 			assert.True(t, slices.ContainsFunc(result.Taints, func(x corev1.Taint) bool {
 				return x.Key == taint.Key && x.Effect == taint.Effect
 			}), "what was to be added stands")
+			added := corev1.Taint{Key: taint.Key, Effect: taint.Effect}
+			theirs := isForeign(object{"key": taint.Key, "effect": string(taint.Effect)})
+			assert.Equal(t, !theirs, recordedAsOurs(result, added), "what others put stays theirs")
 		}
 		for _, taint := range w.Remove {
 			assert.False(t, recordedAsOurs(result, corev1.Taint{Key: taint.Key, Effect: taint.Effect}) &&
