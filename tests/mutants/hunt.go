@@ -61,9 +61,14 @@ func (h hunt) look(ctx context.Context, tree string, m Mutant) string {
 		return "not asked"
 	}
 	out, err := h.play(ctx, tree)
+	return h.told(out, err == nil)
+}
+
+// told is what the output of one hunt comes to; well is that it went to its end.
+func (h hunt) told(out string, well bool) string {
 	plays := playing.FindAllStringSubmatch(out, -1)
 	switch at := found.FindStringSubmatch(out); {
-	case err == nil:
+	case well:
 		return fmt.Sprintf("not within %d", h.seeds)
 	case at != nil:
 		return fmt.Sprintf("after %d: %s", len(plays), law(at[2]))

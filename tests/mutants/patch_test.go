@@ -32,6 +32,28 @@ func TestEveryPatchStillApplies(t *testing.T) {
 	}
 }
 
+// A hunt is read by its output alone: the copy is another program.
+func TestWhatAHuntSaysIsUnderstood(t *testing.T) {
+	const two = "hunt: playing 1\nhunt: playing 2\n"
+	for name, c := range map[string]struct {
+		out  string
+		well bool
+		want string
+	}{
+		"nothing found":  {two + "hunt: nothing in 2\n", true, "not within 2"},
+		"an invariant":   {two + "hunt: found 2 at 3m1s: 5: two tasks for m1\n--- FAIL: TestHunt\n", false, "after 2: invariant 5"},
+		"liveness":       {two + "hunt: found 2 at 45m: liveness: m1 is still open\n", false, "after 2: liveness"},
+		"an odd message": {two + "hunt: found 2 panic | here\n", false, "after 2: panic / here"},
+		"a hang":         {two + "panic: test timed out after 2m0s\n", false, "after 2: it never ends"},
+		"a crash":        {two + "panic: nil map\n", false, "after 2: it breaks off"},
+		"no program":     {"[build failed]\n", false, "does not build"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, hunt{seeds: 2}.told(c.out, c.well))
+		})
+	}
+}
+
 func hasTest(t *testing.T, dir, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

@@ -99,30 +99,38 @@ func readThreads(text string) []row {
 func compareThreads(rows []row, tests []string) (problems []string) {
 	seen, listed := map[string]bool{}, map[string][]string{}
 	for _, r := range rows {
-		if len(r.threads) == 0 || r.threads[0] == "" {
-			problems = append(problems, "a row names no thread: "+r.last)
-		}
+		problems = append(problems, compareRow(r, tests)...)
 		for _, thread := range r.threads {
 			if seen[thread] && thread != "trap" {
 				problems = append(problems, thread+" stands twice")
 			}
 			seen[thread] = true
 		}
-		reason, why := strings.CutPrefix(r.last, "not answered: ")
-		if len(r.tests) == 0 && (!why || reason == "") {
-			problems = append(problems, fmt.Sprintf("%s: neither a test nor a reason", r.threads))
-		}
 		for _, name := range r.tests {
 			listed[name] = append(listed[name], r.threads...)
-			if !slices.Contains(tests, name) {
-				problems = append(problems, fmt.Sprintf("%s: there is no %s", r.threads, name))
-			}
 		}
 	}
 	for _, name := range tests {
 		problems = append(problems, compareName(name, listed[name])...)
 	}
 	slices.Sort(problems)
+	return problems
+}
+
+// compareRow: a row names threads, and tests that exist or a reason.
+func compareRow(r row, tests []string) (problems []string) {
+	if len(r.threads) == 0 || strings.HasPrefix(r.threads[0], "#") {
+		problems = append(problems, "a row names no thread: "+r.last)
+	}
+	reason, why := strings.CutPrefix(r.last, "not answered: ")
+	if len(r.tests) == 0 && (!why || reason == "") {
+		problems = append(problems, fmt.Sprintf("%s: neither a test nor a reason", r.threads))
+	}
+	for _, name := range r.tests {
+		if !slices.Contains(tests, name) {
+			problems = append(problems, fmt.Sprintf("%s: there is no %s", r.threads, name))
+		}
+	}
 	return problems
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,9 @@ var (
 	hunt  = flag.Int("hunt", 0, "play so many seeds, from -from on, to the first violation, and say which it was")
 	known = flag.String("known", "", "seeds that a hunt passes over, with commas between")
 )
+
+// tell writes at once: what t.Log holds back is lost with a seed that never ends.
+func tell(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, "hunt: "+format+"\n", args...) }
 
 // TestHunt looks for the first schedule that breaks an invariant: `make mutants SIM=…`
 // runs it in a copy of the code with a guard taken out, and reads what it prints. Each
@@ -26,11 +30,11 @@ func TestHunt(t *testing.T) {
 		if slices.Contains(passed, fmt.Sprint(seed)) {
 			continue
 		}
-		fmt.Printf("hunt: playing %d\n", seed)
+		tell("playing %d", seed)
 		if v := inBubble(t, Generate(seed), quiet); len(v.Violations) > 0 {
-			fmt.Printf("hunt: found %d %s\n", seed, v.Violations[0])
+			tell("found %d %s", seed, v.Violations[0])
 			t.Fatalf("seed %d: %s", seed, v.Violations[0])
 		}
 	}
-	fmt.Printf("hunt: nothing in %d\n", *hunt)
+	tell("nothing in %d", *hunt)
 }
