@@ -263,9 +263,10 @@ func (e *episode) pokeSilent() {
 	}
 }
 
-// adoptOrphans takes over hold tasks of ours for this cluster whose owner does not run.
+// adoptOrphans takes over hold tasks of ours for this cluster whose owner does not run,
+// also for one that was deleted before this failover ever saw it.
 func (e *episode) adoptOrphans() {
-	if !e.adoptDirty || e.st.UID == "" {
+	if !e.adoptDirty || e.st.UID == "" && e.st.GoneAt.IsZero() {
 		return
 	}
 	e.adoptDirty = false

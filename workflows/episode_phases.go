@@ -423,6 +423,9 @@ func (e *episode) actGone() {
 			}
 		}
 	}
+	if e.adoptDirty {
+		return // a child was ended from outside, and nobody else drops its hold
+	}
 	if len(e.st.Moves) == 0 && e.liftBans() {
 		e.on(failover.EventClusterGone, failover.ReasonClusterGone)
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -293,4 +296,78 @@ func TestAStoppedFailoverThatIsResumedRunsItsWindowsAgain(t *testing.T) {
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 	require.False(t, s.world.Log("evict")[0].At.Before(storyBegins.Add(5*time.Minute+addAfter)), "the windows run again")
+}
+
+// A hold that outlived its migration outlives no deleted cluster: whoever is told of
+// it first finds it without an owner, also when it never saw the cluster.
+// Rules: R4.9-46, R4.9-51, R4.9-53.
+func TestAHoldWithoutAnOwnerGoesWithTheDeletedCluster(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	leaveHold(s, key)
+	s.world.DeleteCluster("m1")
+	r := s.play()
+	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.9-46, R4.9-51, R4.9-53.
+func TestAHoldWhoseMigrationWasTerminatedGoesWithTheDeletedCluster(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	terminated := false
+	end := func() bool {
+		first := !terminated
+		if first { // without a word, its hold standing
+			terminated = true
+			leaveHold(s, key)
+		}
+		return first
+	}
+	s.env.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: patient.DeadlockDetectionTimeout, Interceptors: []interceptor.WorkerInterceptor{&ender{end: end}},
+	})
+	s.world.SetReady("m1", false)
+	s.at(2*time.Minute, func() { s.world.DeleteCluster("m1") })
+	r := s.play()
+	require.True(t, terminated)
+	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeMigrated}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// ender ends migrations as a human would who should not have: before their first act.
+type ender struct {
+	interceptor.WorkerInterceptorBase
+	end func() bool
+}
+
+// InterceptWorkflow implements interceptor.WorkerInterceptor.
+func (i *ender) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &endedInbound{interceptor.WorkflowInboundInterceptorBase{Next: next}, i}
+}
+
+type endedInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	by *ender
+}
+
+// ExecuteWorkflow implements interceptor.WorkflowInboundInterceptor.
+func (i *endedInbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	if workflow.GetInfo(ctx).WorkflowType.Name == workflows.TypeBindingMigration && i.by.end() {
+		return failover.Result{}, nil
+	}
+	return i.Next.ExecuteWorkflow(ctx, in)
+}
+
+// leaveHold moves a binding from m1 to m2 under a hold of a migration that does not run.
+func leaveHold(s *story, key failover.BindingKey) {
+	s.world.Change(key, func(b *failover.Binding) {
+		hold := true
+		b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: b.Replicas}}
+		b.Tasks = []failover.Task{{
+			FromCluster: "m1", PurgeMode: failover.PurgeGracefully, Reason: failover.TaskReason, Producer: failover.Producer,
+			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold,
+		}}
+	})
 }
