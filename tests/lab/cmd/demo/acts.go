@@ -45,7 +45,7 @@ func (d *demo) firstAct(ctx context.Context) error {
 		if c == nil || c.status == nil {
 			return false
 		}
-		if !healed && c.told["waits "+unready] && len(c.Moves) == 1 {
+		if !healed && c.told["waits "+unready] && c.moving() == 1 {
 			healed = true
 			d.tell(time.Now(), "✚", green, "the demo lets the third pod of "+unready+" start")
 			if err := d.plane.heal(ctx, unready); err != nil {

@@ -18,6 +18,8 @@ const (
 	wordWait = 1200 * time.Millisecond
 	// longHealth is after how long a wait for health is worth a line.
 	longHealth = 5 * time.Second
+	// awaitingFence is the phase of a binding that must not run twice while its cluster is silent.
+	awaitingFence = "AwaitingFence"
 )
 
 // story turns what the ledger saw and what Lifeboat says into lines.
@@ -279,7 +281,7 @@ func (s *story) said(cluster string, now *status) {
 		s.entered(cluster, c)
 	}
 	s.tellBlocked(cluster, c)
-	s.tellWaiting(c)
+	s.tellWaiting(cluster, c)
 	s.setProgress(s.summary(cluster, c))
 }
 
@@ -334,6 +336,18 @@ func (c *chapter) count(states ...string) int {
 	return n
 }
 
+// moving counts the migrations that wait for nobody: one that waits for a fence does so until a human
+// vouches for it, or its cluster is back.
+func (c *chapter) moving() int {
+	n := 0
+	for _, m := range c.Moves {
+		if m.Phase != awaitingFence {
+			n++
+		}
+	}
+	return n
+}
+
 // tellBlocked tells once who cannot move, and why.
 func (s *story) tellBlocked(cluster string, c *chapter) {
 	for _, i := range c.Items {
@@ -348,7 +362,7 @@ func (s *story) tellBlocked(cluster string, c *chapter) {
 }
 
 // tellWaiting tells once who waits long for health, and who needs a human's eyes.
-func (s *story) tellWaiting(c *chapter) {
+func (s *story) tellWaiting(cluster string, c *chapter) {
 	for _, binding := range slices.Sorted(maps.Keys(c.Moves)) {
 		m := c.Moves[binding]
 		key := "waits " + binding + m.Message
@@ -362,7 +376,11 @@ func (s *story) tellWaiting(c *chapter) {
 		if m.NeedsAttention {
 			note = "needs attention: " + note
 		}
-		s.tell(time.Now(), "…", yellow, s.row(binding, kind, "old copy stays held", clipped(note)))
+		where := "old copy stays held"
+		if m.Phase == awaitingFence {
+			where = "stays on " + cluster
+		}
+		s.tell(time.Now(), "…", yellow, s.row(binding, kind, where, clipped(note)))
 	}
 }
 
