@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
@@ -18,6 +20,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
@@ -53,6 +56,12 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 		"drain a --reason x -o xml":            "want one of [table json yaml]",
 		"undrain a":                            "--reason",
 		"status a b":                           "at most one cluster",
+		"plan":                                 "want <cluster>, or --all",
+		"plan a --all":                         "want a cluster, or --all",
+		"explain":                              "want <binding>",
+		"explain cart":                         "want <namespace>/<binding>",
+		"history a b":                          "at most one cluster",
+		"history --limit 0":                    "want 1 or more",
 		"status -o xml":                        "want one of [table json yaml]",
 		"config print -o table":                "want one of [yaml json]",
 		"setup --retention 1h":                 "want 24h or more",
@@ -184,5 +193,36 @@ func TestAsAPluginOfKubectlItIsCalledSo(t *testing.T) {
 		status, _, err := newApp().command(binary).Find([]string{"status"})
 		require.NoError(t, err)
 		require.Equal(t, want, status.CommandPath())
+	}
+}
+
+func TestAPlanNeedsKarmadaAlone(t *testing.T) {
+	w := world.New(time.Now)
+	w.AddCluster("member1")
+	a := newApp()
+	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return w, nil }
+	a.dial = func(context.Context, process.TemporalOptions) (*process.Temporal, error) {
+		return nil, errors.New("no route")
+	}
+	for line, want := range map[string]string{
+		"plan member1":         "member1, if it failed now",
+		"plan --all":           "member1",
+		"plan member1 -o json": `"cluster": "member1"`,
+		"plan --all -o yaml":   "- at: ",
+	} {
+		var out strings.Builder
+		cmd := a.command("lifeboat")
+		cmd.SetOut(&out)
+		cmd.SetErr(io.Discard)
+		cmd.SetArgs(strings.Fields(line))
+		require.NoError(t, cmd.ExecuteContext(t.Context()), line)
+		require.Contains(t, out.String(), want, line)
+		require.Contains(t, out.String(), "no route", "what was not asked is said")
+	}
+	for _, line := range []string{"plan member9", "explain shop/none"} {
+		cmd := a.command("lifeboat")
+		cmd.SetArgs(strings.Fields(line))
+		err := cmd.ExecuteContext(t.Context())
+		require.Equal(t, process.ExitNotFound, exitCode(err), "%s: %v", line, err)
 	}
 }

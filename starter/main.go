@@ -44,12 +44,11 @@ func exitCode(err error) int {
 		return process.ExitOK
 	case errors.Is(err, process.ErrUsage), errors.As(err, &wrong):
 		return process.ExitUsage
-	case errors.Is(err, subject.ErrMalformed) && !errors.Is(err, subject.ErrNotFound),
-		errors.Is(err, plan.ErrNotFound):
-		return process.ExitUsage
 	case errors.Is(err, orders.ErrNotFound), errors.Is(err, status.ErrNotFound), errors.Is(err, subject.ErrNotFound),
 		errors.Is(err, plan.ErrNotFound):
 		return process.ExitNotFound
+	case errors.Is(err, subject.ErrMalformed):
+		return process.ExitUsage
 	case errors.Is(err, orders.ErrRefused), errors.Is(err, errRefused):
 		return process.ExitRefused
 	default:
@@ -92,7 +91,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 	a.flags.Register(root.PersistentFlags())
 	a.flags.Shortcut(root.PersistentFlags(), "ui-url", "uiURL", "base URL of the Temporal UI, for links")
 	root.AddCommand(
-		a.watchCommand(), a.setupCommand(), a.preflightCommand(), a.statusCommand(), a.planCommand(),
+		a.watchCommand(), a.setupCommand(), a.preflightCommand(), a.statusCommand(),
+		a.planCommand(), a.explainCommand(), a.historyCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.drainCommand(), a.undrainCommand(), a.confirmFencedCommand(),
 		a.configCommand(), versionCommand(),
 	)

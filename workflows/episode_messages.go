@@ -37,6 +37,12 @@ func (e *episode) serve(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
+	err = workflow.SetQueryHandlerWithOptions(ctx, QueryExplain, e.explain, workflow.QueryHandlerOptions{
+		Description: "The chain of reasons for one binding",
+	})
+	if err != nil {
+		return err
+	}
 	if err := e.serveUpdates(ctx); err != nil {
 		return err
 	}

@@ -60,6 +60,8 @@ const (
 
 	// QueryStatus answers with EpisodeStatus, MigrationStatus or PacerStatus.
 	QueryStatus = "status"
+	// QueryExplain, of a ClusterFailover, answers an ExplainRequest with an Explanation.
+	QueryExplain = "explain"
 )
 
 // DefaultTaskQueue is where workers listen unless configured otherwise.

@@ -87,6 +87,11 @@ func dueUnderHard(tolerations []corev1.Toleration, hard []corev1.Taint, now time
 		first := slices.MinFunc(untolerated, func(a, b corev1.Taint) int { return since(a, now).Compare(since(b, now)) })
 		return Due{Affected: true, At: since(first, now), Taint: refOf(first), Reason: ReasonTaintUntolerated}
 	}
+	return dueUnderHardUsed(used, hard)
+}
+
+// dueUnderHardUsed is the earliest end of the tolerations in use.
+func dueUnderHardUsed(used []corev1.Toleration, hard []corev1.Taint) Due {
 	due := Due{Reason: ReasonTolerated}
 	for _, t := range used {
 		if t.TolerationSeconds == nil {

@@ -85,13 +85,13 @@ type OrderLine struct {
 
 // WindowLine is one rule's taint and what its window waits for.
 type WindowLine struct {
-	Rule     string
-	Taint    string
-	State    Match
-	Idle     bool
-	Matching bool
-	Since    time.Time
-	Deadline time.Time
+	Rule     string    `json:"rule"`
+	Taint    string    `json:"taint"`
+	State    Match     `json:"state"`
+	Idle     bool      `json:"idle,omitempty"`
+	Matching bool      `json:"matching"`
+	Since    time.Time `json:"since"`
+	Deadline time.Time `json:"deadline"`
 	// Stands tells whether the taint is on the cluster.
-	Stands bool
+	Stands bool `json:"stands,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -102,14 +103,24 @@ func (nobody) Running(context.Context, string) (bool, error) { return false, nil
 
 // Cluster plans for one cluster.
 func (s Source) Cluster(ctx context.Context, cluster string) (Plan, error) {
-	snapshot, err := s.read(ctx)
+	snapshot, err := s.Read(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
 	return s.of(ctx, snapshot, s.askPacer(ctx), cluster)
 }
 
-func (s Source) read(ctx context.Context) (snapshot *activities.Snapshot, err error) {
+// Planner judges over a snapshot.
+func (s Source) Planner(of *activities.Snapshot) *activities.Activities {
+	owners := s.Owners
+	if owners == nil {
+		owners = nobody{}
+	}
+	return activities.NewPlanner(of, owners, s.Settings)
+}
+
+// Read takes a snapshot of Karmada.
+func (s Source) Read(ctx context.Context) (snapshot *activities.Snapshot, err error) {
 	err = s.Progress.While(ctx, "reading bindings", func(ctx context.Context) error {
 		snapshot, err = activities.TakeSnapshot(ctx, s.Karmada, func(n int) { s.Progress.Step(n, 0) })
 		return err
@@ -120,7 +131,7 @@ func (s Source) read(ctx context.Context) (snapshot *activities.Snapshot, err er
 // All plans for every cluster, each as if it alone failed: the one that would hurt most
 // comes first. Bindings are left out.
 func (s Source) All(ctx context.Context) ([]Plan, error) {
-	snapshot, err := s.read(ctx)
+	snapshot, err := s.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -184,15 +195,10 @@ func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pac
 	request := activities.ForeseeRequest{Cluster: cluster, At: s.Now()}
 	pacer.heard(&p, &request)
 	s.running(ctx, &p, &request)
-	owners := s.Owners
-	if owners == nil {
-		owners = nobody{}
-	}
-	planner := activities.NewPlanner(snapshot.Failed(cluster, request.At), owners, s.Settings)
-	f, err := planner.Foresee(ctx, request)
+	f, err := s.Planner(snapshot.Failed(cluster, request.At)).Foresee(ctx, request)
 	switch {
 	case errors.Is(err, failover.ErrGone):
-		return p, errors.Join(ErrNotFound, err)
+		return p, fmt.Errorf("%w: %s", ErrNotFound, cluster)
 	case err != nil:
 		return p, err
 	}
@@ -280,7 +286,7 @@ func (p *Plan) take(f activities.Foresight) {
 	at := map[int32]*PriorityTotal{}
 	for i := range f.Bindings {
 		b := &f.Bindings[i]
-		p.Bindings = append(p.Bindings, bindingOf(b))
+		p.Bindings = append(p.Bindings, BindingOf(b))
 		of := at[b.Priority]
 		if of == nil {
 			of = &PriorityTotal{Priority: b.Priority}
@@ -304,7 +310,8 @@ func (p *Plan) take(f activities.Foresight) {
 	slices.SortFunc(p.Priorities, func(a, b PriorityTotal) int { return cmp.Compare(b.Priority, a.Priority) })
 }
 
-func bindingOf(b *activities.Foreseen) Binding {
+// BindingOf is what was foreseen of a binding in an operator's words.
+func BindingOf(b *activities.Foreseen) Binding {
 	out := Binding{
 		Binding: b.Key.String(), Resource: b.Resource, Priority: b.Priority, Verdict: b.Prospect, Reason: b.Reason,
 		Message: b.Message, Due: b.Due, Begins: b.Begins, Candidates: b.Candidates, PurgeMode: b.Purge, Need: b.Need,

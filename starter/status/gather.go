@@ -69,7 +69,7 @@ type Source struct {
 // Overview asks the pacer, every running failover and, for what was kept or left
 // to a human, Karmada.
 func (s Source) Overview(ctx context.Context) (Overview, error) {
-	clusters, err := s.running(ctx)
+	clusters, err := s.Running(ctx)
 	if err != nil {
 		return Overview{}, err
 	}
@@ -107,13 +107,12 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 	id := workflows.ClusterFailoverID(s.Instance, cluster)
 	f := Failover{Cluster: cluster, WorkflowID: id, Link: orders.Link(s.UI, s.Namespace, id)}
 	var answer workflows.EpisodeStatus
-	err := s.query(ctx, id, &answer)
-	var missing *serviceerror.NotFound
+	err := s.told(cluster, s.query(ctx, id, &answer))
 	switch {
-	case errors.As(err, &missing):
-		return f, fmt.Errorf("%w of cluster %s; lifeboat status lists those that run", ErrNotFound, cluster)
+	case errors.Is(err, ErrNotFound):
+		return f, err
 	case err != nil:
-		f.Unanswered = reason(err)
+		f.Unanswered = err.Error()
 	default:
 		f.EpisodeStatus = &answer
 	}
@@ -121,9 +120,26 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 }
 
 func (s Source) query(ctx context.Context, id string, into any) error {
+	return s.ask(ctx, id, into, workflows.QueryStatus)
+}
+
+// told puts an error into an operator's words.
+func (s Source) told(cluster string, err error) error {
+	var missing *serviceerror.NotFound
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w of cluster %s; lifeboat status lists those that run", ErrNotFound, cluster)
+	default:
+		return errors.New(reason(err))
+	}
+}
+
+func (s Source) ask(ctx context.Context, id string, into any, query string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	answer, err := s.Client.QueryWorkflow(ctx, id, "", workflows.QueryStatus)
+	answer, err := s.Client.QueryWorkflow(ctx, id, "", query, args...)
 	if err != nil {
 		return err
 	}
@@ -144,9 +160,9 @@ func reason(err error) string {
 	}
 }
 
-// running lists the clusters with a failover that runs. The list may be a second
+// Running lists the clusters with a failover that runs. The list may be a second
 // behind; each failover is then asked itself.
-func (s Source) running(ctx context.Context) ([]string, error) {
+func (s Source) Running(ctx context.Context) ([]string, error) {
 	prefix := workflows.ClusterFailoverID(s.Instance, "")
 	var clusters []string
 	for token := []byte(nil); ; {

@@ -1,0 +1,326 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/list"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// View shows an explanation as a tree.
+type View struct{ show.Page }
+
+// tree is what grows.
+type tree struct {
+	list.Writer
+}
+
+// leafWidth leaves room for three levels of branches.
+const leafWidth = show.Width - 12
+
+func (t tree) leaf(format string, args ...any) {
+	t.AppendItem(text.WrapSoft(strings.TrimSpace(fmt.Sprintf(format, args...)), leafWidth))
+}
+
+// under hangs what grow adds below the last leaf.
+func (t tree) under(grow func()) {
+	t.Indent()
+	grow()
+	t.UnIndent()
+}
+
+// Binding shows the reasons for one binding.
+func (v View) Binding(x Explained) {
+	t := tree{v.Tree()}
+	t.leaf("%s (%s) on %s", x.Binding, x.Resource, targets(x.Targets))
+	t.under(func() {
+		for i := range x.Clusters {
+			v.cluster(t, &x.Clusters[i])
+		}
+		for _, note := range x.Unread {
+			t.leaf("not read: %s", note)
+		}
+	})
+	v.Branches(t)
+}
+
+func targets(on []failover.TargetCluster) string {
+	if len(on) == 0 {
+		return "no cluster"
+	}
+	var out []string
+	for _, t := range on {
+		out = append(out, fmt.Sprintf("%s:%d", t.Name, t.Replicas))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (v View) cluster(t tree, c *Cluster) {
+	switch x := c.Failover; {
+	case x != nil:
+		t.leaf("%s fails over: %s, round %d, %s mode (%s)", c.Cluster, v.Coloured(show.Bad, string(x.Phase)), x.Round, x.Mode, c.WorkflowID)
+		t.under(func() { v.failover(t, c) })
+	case c.Unanswered != "":
+		t.leaf("%s: its failover did not answer: %s", c.Cluster, c.Unanswered)
+	case c.Target:
+		t.leaf("%s: no failover, nothing moves it", c.Cluster)
+		t.under(func() { v.stays(t, c) })
+	default:
+		t.leaf("%s: no failover, and it is not there", c.Cluster)
+	}
+	t.under(func() { v.tail(t, c) })
+}
+
+// tail is what is said of a cluster last: the task, and what was before.
+func (v View) tail(t tree, c *Cluster) {
+	if c.Task != nil {
+		t.leaf("task of %s stands: %s %s", c.Task.Producer, c.Task.Reason, c.Task.Message)
+	}
+	for _, e := range c.Ended {
+		t.leaf("before: %s", v.result(e.Round, e.Result))
+	}
+	if c.Link != "" {
+		t.leaf("%s", c.Link)
+	}
+}
+
+func (v View) failover(t tree, c *Cluster) {
+	x := c.Failover
+	t.leaf("Ready %s %s", x.Ready, x.ReadyReason)
+	if x.OptedOut {
+		t.leaf("the cluster is opted out: nothing follows from it")
+	}
+	if x.Drain != nil {
+		t.leaf("drained by %s: %s", x.Drain.Who, x.Drain.Why)
+	}
+	for _, r := range x.Rules {
+		t.leaf("rule %s: %s", r.Rule, v.window(r))
+	}
+	for _, w := range x.Taints {
+		t.leaf("taint %s:%s since %s: %s", w.Taint.Key, w.Taint.Effect, clock(w.Taint.TimeAdded), v.word(w, x.Policy != nil))
+	}
+	if x.Policy != nil {
+		t.leaf("due %s, priority %d, as frozen when the round was confirmed%s", v.moment(x.DueAt), x.Policy.Priority, stoodStill(x.Frozen))
+	}
+	for _, line := range v.standing(c) {
+		t.leaf("%s", line)
+	}
+	for _, r := range x.Results {
+		t.leaf("%s", v.result(r.Round, r.Result))
+	}
+}
+
+func (v View) window(r failover.WindowLine) string {
+	switch {
+	case r.Stands:
+		return fmt.Sprintf("%s since %s, its taint %s stands", r.State, clock(r.Since), r.Taint)
+	case r.Matching:
+		return fmt.Sprintf("matches since %s, its taint %s would stand %s", clock(r.Since), r.Taint, v.moment(r.Deadline))
+	default:
+		return fmt.Sprintf("does not match since %s, no taint %s", clock(r.Since), r.Taint)
+	}
+}
+
+// word is what its policy says to a taint.
+func (v View) word(w failover.TaintWord, known bool) string {
+	switch {
+	case !known:
+		return "it moves what does not tolerate it"
+	case w.Reason == failover.ReasonTaintUntolerated:
+		return "no toleration matches, so it moves at once"
+	case w.Until.IsZero() && w.Toleration != nil:
+		return "tolerated for ever by " + toleration(*w.Toleration)
+	case w.Until.IsZero():
+		return "moves nothing of it (" + string(w.Reason) + ")"
+	case w.Toleration != nil:
+		return "tolerated by " + toleration(*w.Toleration) + " until " + v.moment(w.Until)
+	default:
+		return "borne until " + v.moment(w.Until)
+	}
+}
+
+func toleration(t corev1.Toleration) string {
+	key := t.Key
+	if key == "" {
+		key = "any key"
+	}
+	if t.Value != "" {
+		key += "=" + t.Value
+	}
+	effect := string(t.Effect)
+	if effect == "" {
+		effect = "any effect"
+	}
+	long := "without limit"
+	if t.TolerationSeconds != nil {
+		long = fmt.Sprintf("%d s", *t.TolerationSeconds)
+	}
+	return fmt.Sprintf("[%s %s, %s]", key, effect, long)
+}
+
+func stoodStill(frozen []failover.Interval) string {
+	if len(frozen) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; toleration clocks stood still %d times", len(frozen))
+}
+
+// standing is where it stands, and what it waits for.
+func (v View) standing(c *Cluster) []string {
+	x := c.Failover
+	switch {
+	case x.Move != nil:
+		return v.moving(c)
+	case x.Item != nil:
+		return v.queued(x)
+	case len(x.Results) > 0:
+		return nil
+	case x.Phase == failover.EpisodeSuspected || x.Phase == failover.EpisodeConfirmed:
+		return []string{"waits for: the failure to be confirmed; until then nothing is listed"}
+	default:
+		return []string{"it is not in the queue: no taint moves it, it is opted out, or it came after the last listing"}
+	}
+}
+
+func (v View) queued(x *workflows.Explanation) []string {
+	i := x.Item
+	out := []string{fmt.Sprintf("queue: %s, %d come before it", i.State, x.Ahead)}
+	if x.Paused != nil {
+		out = append(out, fmt.Sprintf("paused by %s: %s", x.Paused.Who, x.Paused.Reason))
+	}
+	out = append(out, fmt.Sprintf("pace: %s, %g evictions/s, %s; this cluster wants %d", x.Pace.Tier, x.Pace.Rate, x.Pace.Reason, x.Asked.Want))
+	waits := because(i.Reason, i.Message)
+	switch i.State {
+	case workflows.ItemTolerating:
+		waits = "its toleration to run out " + v.moment(x.DueAt)
+	case workflows.ItemDue:
+		waits = "the check whether there is somewhere to go"
+	case workflows.ItemReady:
+		waits += "; it could go to " + strings.Join(i.To, ", ")
+	case workflows.ItemBlocked:
+		again := "looked at again " + v.moment(i.RetryAt)
+		if i.Parked {
+			again = "not looked at again in this round unless it changes"
+		}
+		return append(out, v.Coloured(show.Busy, "blocked: ")+waits, again)
+	case workflows.ItemIdle:
+		return append(out, "nothing moves it: "+waits)
+	case workflows.ItemBehind, workflows.ItemFence:
+	}
+	return append(out, "waits for: "+waits)
+}
+
+func because(reason failover.Reason, message string) string {
+	if message == "" {
+		return string(reason)
+	}
+	return string(reason) + ": " + message
+}
+
+func (v View) moving(c *Cluster) []string {
+	m := c.Failover.Move
+	out := []string{fmt.Sprintf("moving: %s for %s, to %s (%s)", m.Phase, v.Age(m.Since), strings.Join(m.To, ", "), because(m.Reason, m.Message))}
+	if m.NeedsAttention {
+		out = append(out, v.Coloured(show.Bad, "needs attention"))
+	}
+	s := c.Migration
+	if s == nil {
+		return out
+	}
+	out = append(out, fmt.Sprintf("went under lease %d; due %s by %s:%s", s.Lease.Number, clock(s.DueAt), s.Why.Taint.Key, s.Why.Taint.Effect))
+	if !s.HealthySince.IsZero() {
+		out = append(out, fmt.Sprintf("healthy for %s; it is released after %s", v.Age(s.HealthySince), show.Span(s.Terms.MinHealthy)))
+	}
+	if len(s.Dependents) > 0 {
+		out = append(out, fmt.Sprintf("holds %d dependents on %s", len(s.Dependents), c.Cluster))
+	}
+	return out
+}
+
+func (v View) result(round int, r failover.Result) string {
+	line := fmt.Sprintf("round %d: %s", round, r.Outcome)
+	for _, more := range []string{because(r.Reason, r.Message), r.Cause} {
+		if more != "" {
+			line += ", " + more
+		}
+	}
+	if len(r.To) > 0 {
+		line += ", now on " + strings.Join(r.To, ", ")
+	}
+	if !r.At.IsZero() {
+		line += " (" + clock(r.At) + ")"
+	}
+	return line
+}
+
+// stays tells why nothing moves it, and what would if its cluster failed.
+func (v View) stays(t tree, c *Cluster) {
+	if now := c.Now; now != nil {
+		t.leaf("%s mode", now.Mode)
+		if now.Plan.Reason == failover.ReasonOptedOut || now.Reason == failover.ReasonOptedOut {
+			t.leaf("opted out: %s", orElse(now.Plan.Message, "the cluster"))
+		}
+		for _, r := range now.Rules {
+			t.leaf("rule %s: %s %s", r.Rule, r.Match, because(r.Reason, ""))
+		}
+		if now.Plan.Verdict != activities.ProspectStays && now.Plan.Verdict != "" {
+			t.leaf("and yet a taint should move it (%s): is lifeboat watch running?", now.Plan.Taint)
+		}
+	}
+	if f := c.IfFailed; f != nil {
+		t.leaf("if it failed now: %s", v.would(f))
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (v View) would(f *Prospect) string {
+	p := f.Plan
+	rules := slices.DeleteFunc(slices.Clone(f.Rules), func(r activities.ForeseenRule) bool { return r.At.IsZero() })
+	switch p.Verdict {
+	case activities.ProspectMoves:
+		return fmt.Sprintf("due %s by %s, to %s", v.moment(p.Due), p.Taint, strings.Join(p.Candidates, " or "))
+	case activities.ProspectBlocked:
+		return "it should move and could not: " + because(p.Reason, p.Message)
+	case activities.ProspectFence:
+		return "it would wait: " + because(p.Reason, p.Message)
+	case activities.ProspectStays:
+	}
+	if len(rules) == 0 && p.Reason != failover.ReasonOptedOut {
+		return "it would stay: no rule puts a taint"
+	}
+	return "it would stay: " + because(p.Reason, p.Message)
+}
+
+// clock is a moment as one reads it off a wall.
+func clock(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.UTC().Format("15:04:05 UTC")
+}
+
+// moment is a clock with how far ahead or ago.
+func (v View) moment(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return "never"
+	case at.After(v.Now):
+		return clock(at) + " (in " + show.Span(at.Sub(v.Now)) + ")"
+	default:
+		return clock(at) + " (" + show.Span(v.Now.Sub(at)) + " ago)"
+	}
+}

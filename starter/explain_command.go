@@ -1,0 +1,60 @@
+package main
+
+import (
+	"github.com/lifeboat-failover/lifeboat/starter/explain"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/starter/subject"
+	"github.com/spf13/cobra"
+)
+
+type explainOptions struct {
+	form               show.Form
+	namespace, cluster string
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	o := explainOptions{form: show.NewForm()}
+	cmd := &cobra.Command{
+		Use:   "explain <binding>",
+		Short: "Tell why a binding moves, waits, or stays where it is",
+		Long: `Tell why a binding moves, waits, or stays where it is, from the rule that matched to what it waits for:
+which taint, which toleration and until when, its place in the queue, the pace, what blocks it, how its
+move stands. For a binding that no failover drives: why nothing moves it, and what would happen if its
+cluster failed. What became of it in failovers that are over comes last.
+
+A binding is <namespace>/<binding> (-/<binding> without a namespace), or the workload that it carries.`,
+		Example: `  lifeboat explain shop/cart-deployment
+  lifeboat explain deployment/cart -n shop --cluster member1`,
+		Args: exactly(1, "<binding>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := subject.Parse(args[0], o.namespace)
+			if err != nil {
+				return err
+			}
+			return a.runExplain(cmd, o, ref)
+		},
+	}
+	formFlag(cmd, &o.form)
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
+	cmd.Flags().StringVar(&o.cluster, "cluster", "", "look at this cluster alone; a binding may be driven off several")
+	_ = cmd.RegisterFlagCompletionFunc("cluster", a.completeClusters())
+	cmd.ValidArgsFunction = a.completeBindings()
+	return cmd
+}
+
+func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) error {
+	s, err := a.look(cmd)
+	if err != nil {
+		return err
+	}
+	source, closing, err := s.planning(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer closing()
+	x, err := explain.Source{Source: source}.Binding(cmd.Context(), ref, o.cluster)
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &o.form, x, func(p show.Page) { explain.View{Page: p}.Binding(x) })
+}

@@ -1,0 +1,139 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+)
+
+// HistoryRequest asks for failovers that are over.
+type HistoryRequest struct {
+	// Cluster is whose; empty asks for all.
+	Cluster string
+	// Most bounds how many are read, the newest first; 0 reads 20.
+	Most int
+}
+
+// Episode is a failover that is over.
+type Episode struct {
+	workflows.EpisodeReport
+	WorkflowID string `json:"workflowID"`
+	RunID      string `json:"runID"`
+	Link       string `json:"link,omitempty"`
+	// Closed is how Temporal says it ended, where that was not by itself: terminated, failed.
+	Closed string `json:"closed,omitempty"`
+}
+
+// Totals are its outcomes, all rounds together.
+func (e Episode) Totals() map[failover.Outcome]int {
+	out := map[failover.Outcome]int{}
+	for _, r := range e.Rounds {
+		for outcome, n := range r.Counts {
+			out[failover.Outcome(outcome)] += n
+		}
+	}
+	return out
+}
+
+// defaultHistory is how many failovers are read when nobody says.
+const defaultHistory = 20
+
+// History reads the reports of failovers that are over, the newest first, as long as
+// Temporal keeps them.
+func (s Source) History(ctx context.Context, r HistoryRequest) ([]Episode, error) {
+	most := r.Most
+	if most <= 0 {
+		most = defaultHistory
+	}
+	closed, err := s.closed(ctx, r.Cluster, most)
+	if err != nil {
+		return nil, err
+	}
+	episodes := []Episode{}
+	for _, run := range closed {
+		e, err := s.episode(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		episodes = append(episodes, e)
+	}
+	return episodes, nil
+}
+
+// closed lists runs that are over; those that were continued as new are part of others.
+func (s Source) closed(ctx context.Context, cluster string, most int) ([]*workflowpb.WorkflowExecutionInfo, error) {
+	prefix := workflows.ClusterFailoverID(s.Instance, "")
+	query := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'", workflows.TypeClusterFailover)
+	if cluster != "" {
+		query += fmt.Sprintf(" AND WorkflowId = '%s'", strings.ReplaceAll(workflows.ClusterFailoverID(s.Instance, cluster), "'", ""))
+	}
+	var found []*workflowpb.WorkflowExecutionInfo
+	for token := []byte(nil); ; {
+		page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: s.Namespace, NextPageToken: token, Query: query,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list failovers that are over: %w", err)
+		}
+		for _, run := range page.GetExecutions() {
+			if strings.HasPrefix(run.GetExecution().GetWorkflowId(), prefix) {
+				found = append(found, run)
+			}
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 || len(found) >= most {
+			slices.SortStableFunc(found, func(a, b *workflowpb.WorkflowExecutionInfo) int {
+				return b.GetCloseTime().AsTime().Compare(a.GetCloseTime().AsTime())
+			})
+			return found[:min(most, len(found))], nil
+		}
+	}
+}
+
+// episode reads one report. One that was terminated, or failed, has none.
+func (s Source) episode(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) (Episode, error) {
+	id, runID := run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId()
+	e := Episode{WorkflowID: id, RunID: runID, Link: orders.Link(s.UI, s.Namespace, id)}
+	e.Cluster = strings.TrimPrefix(id, workflows.ClusterFailoverID(s.Instance, ""))
+	e.Began, e.Until = run.GetStartTime().AsTime(), run.GetCloseTime().AsTime()
+	if run.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		e.Closed = strings.ToLower(run.GetStatus().String())
+		return e, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	if err := s.Client.GetWorkflow(ctx, id, runID).Get(ctx, &e.EpisodeReport); err != nil {
+		return e, fmt.Errorf("read the report of %s: %w", id, err)
+	}
+	return e, nil
+}
+
+// Explain asks the failover of a cluster about one binding.
+func (s Source) Explain(ctx context.Context, cluster string, r workflows.ExplainRequest) (workflows.Explanation, error) {
+	var x workflows.Explanation
+	err := s.ask(ctx, workflows.ClusterFailoverID(s.Instance, cluster), &x, workflows.QueryExplain, r)
+	return x, s.told(cluster, err)
+}
+
+// Migration asks the migration of one binding off a cluster.
+func (s Source) Migration(ctx context.Context, cluster string, key failover.BindingKey) (workflows.MigrationStatus, error) {
+	var m workflows.MigrationStatus
+	return m, s.ask(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
+}
+
+// Workflow is the id of a cluster's failover, and its page.
+func (s Source) Workflow(cluster string) (id, link string) {
+	id = workflows.ClusterFailoverID(s.Instance, cluster)
+	return id, orders.Link(s.UI, s.Namespace, id)
+}
+
+// took is how long an episode lasted.
+func (e Episode) took() time.Duration { return e.Until.Sub(e.Began) }

@@ -1,0 +1,84 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/mocks"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+func closedRun(id, run string, ago time.Duration, how enumspb.WorkflowExecutionStatus) *workflowpb.WorkflowExecutionInfo {
+	return &workflowpb.WorkflowExecutionInfo{
+		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: run}, Status: how,
+		StartTime: timestamppb.New(now.Add(-ago - time.Hour)), CloseTime: timestamppb.New(now.Add(-ago)),
+	}
+}
+
+func reported() workflows.EpisodeReport {
+	return workflows.EpisodeReport{
+		Cluster: "member1", Episode: "e", Ended: failover.EpisodeRecovered, Began: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour),
+		Rounds: []workflows.RoundReport{{
+			Round: 1, Since: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour), Ended: failover.EpisodeRecovered, Folded: 7,
+			Counts: map[string]int{"Migrated": 8, "Abandoned": 1},
+			Results: []failover.Result{
+				{Key: key("cart"), Outcome: failover.OutcomeMigrated, To: []string{"member2"}, At: now.Add(-90 * time.Minute)},
+				{Key: key("till"), Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered, Message: "it was blocked: NoTarget", Cause: "recovery"},
+			},
+		}},
+		Debts: []failover.Debt{{}},
+	}
+}
+
+func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return len(r.GetNextPageToken()) == 0
+	})).Return(&workflowservice.ListWorkflowExecutionsResponse{NextPageToken: []byte("more"), Executions: []*workflowpb.WorkflowExecutionInfo{
+		closedRun("eu/cluster-failover/member9", "old", 3*time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED),
+		closedRun("us/cluster-failover/member1", "other", 0, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+	}}, nil)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{
+		Executions: []*workflowpb.WorkflowExecutionInfo{closedRun("eu/cluster-failover/member1", "new", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)},
+	}, nil)
+	run := mocks.NewWorkflowRun(t)
+	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+		if into, ok := args.Get(1).(*workflows.EpisodeReport); ok {
+			*into = reported()
+		}
+	})
+	c.On("GetWorkflow", mock.Anything, "eu/cluster-failover/member1", "new").Return(run)
+	episodes, err := Source{Client: c, Instance: "eu"}.History(t.Context(), HistoryRequest{})
+	require.NoError(t, err)
+	require.Len(t, episodes, 2)
+	require.Equal(t, "new", episodes[0].RunID, "the newest first")
+	require.Equal(t, map[failover.Outcome]int{failover.OutcomeMigrated: 8, failover.OutcomeAbandoned: 1}, episodes[0].Totals())
+	require.Equal(t, "member9", episodes[1].Cluster)
+	require.Equal(t, "terminated", episodes[1].Closed)
+
+	text := draw(t, func(v View) { v.History(episodes, true) })
+	for _, want := range []string{"8 Migrated, 1 Abandoned", "1h0m", "terminated", "shop/cart", "member2", "7 more", "Purge debt handed over: 1"} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, draw(t, func(v View) { v.History(episodes, false) }), "shop/cart")
+	require.Contains(t, draw(t, func(v View) { v.History(nil, false) }), "No failover is over")
+}
+
+func TestAHistoryThatCannotBeReadIsAnError(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return r.GetQuery() == "WorkflowType = 'ClusterFailover' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"+
+			" AND WorkflowId = 'cluster-failover/member1'"
+	})).Return(nil, serviceerror.NewUnavailable("away"))
+	_, err := Source{Client: c}.History(t.Context(), HistoryRequest{Cluster: "member1"})
+	require.ErrorContains(t, err, "away")
+}

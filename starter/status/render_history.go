@@ -1,0 +1,71 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+)
+
+// History shows failovers that are over: one line each, and where bindings is set what
+// became of every binding.
+func (v View) History(episodes []Episode, bindings bool) {
+	if len(episodes) == 0 {
+		v.Line("No failover is over, as far back as Temporal keeps them.")
+		return
+	}
+	t := v.Table("Cluster", "Began", "Took", "Ended", "Rounds", "Outcomes")
+	for _, e := range episodes {
+		ended := v.phase(e.Ended)
+		if e.Closed != "" {
+			ended = v.Coloured(show.Bad, e.Closed)
+		}
+		t.AppendRow(table.Row{
+			show.Short(e.Cluster, 28), day(e.Began), show.Span(e.took()), ended, len(e.Rounds), show.Short(failover.CountsLine(e.Totals()), 48),
+		})
+	}
+	t.Render()
+	if !bindings {
+		return
+	}
+	for _, e := range episodes {
+		for _, r := range e.Rounds {
+			v.round(e, r)
+		}
+		if owed := len(e.Debts) + e.DebtsBeyond; owed > 0 {
+			v.Line("Purge debt handed over: %d old copies stayed on %s", owed, e.Cluster)
+		}
+	}
+}
+
+func day(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") }
+
+func (v View) round(e Episode, r workflows.RoundReport) {
+	v.Line("\n%s, round %d, %s to %s: %s", e.Cluster, r.Round, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), r.Ended)
+	results := slices.Clone(r.Results)
+	slices.SortFunc(results, func(a, b failover.Result) int {
+		return strings.Compare(string(a.Outcome)+" "+a.Key.String(), string(b.Outcome)+" "+b.Key.String())
+	})
+	if len(results) > 0 {
+		t := v.Table("Binding", "Outcome", "At", "Now on", "Because")
+		for _, x := range results {
+			why := string(x.Reason)
+			for _, more := range []string{x.Message, x.Cause} {
+				if more != "" {
+					why += ": " + more
+				}
+			}
+			t.AppendRow(table.Row{
+				show.Short(x.Key.String(), 40), string(x.Outcome), x.At.UTC().Format("15:04:05"), show.Short(strings.Join(x.To, ","), 16), show.Short(why, 34),
+			})
+		}
+		t.Render()
+	}
+	if r.Folded > 0 {
+		v.Line("... and %d more, which are counted alone; their migrations in Temporal have the rest", r.Folded)
+	}
+}

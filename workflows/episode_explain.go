@@ -1,0 +1,158 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ExplainRequest asks a ClusterFailover about one of its bindings. UID finds an outcome
+// that was folded; it may be left out.
+type ExplainRequest struct {
+	Binding failover.BindingKey `json:"binding"`
+	UID     types.UID           `json:"uid,omitempty"`
+}
+
+// Explanation is the chain of reasons for one binding, from the conditions of its
+// cluster to what it waits for. It answers the query explain.
+type Explanation struct {
+	Now     time.Time             `json:"now"`
+	Cluster string                `json:"cluster"`
+	Episode string                `json:"episode"`
+	Round   int                   `json:"round"`
+	Mode    string                `json:"mode"`
+	Phase   failover.EpisodePhase `json:"phase"`
+	Reason  failover.Reason       `json:"reason,omitempty"`
+	// Ready and ReadyReason are the cluster's condition, as last judged.
+	Ready       string `json:"ready,omitempty"`
+	ReadyReason string `json:"readyReason,omitempty"`
+	OptedOut    bool   `json:"optedOut,omitempty"`
+	// Rules are the windows of every rule; Confirmed is when the round was.
+	Rules     []failover.WindowLine `json:"rules,omitempty"`
+	Confirmed time.Time             `json:"confirmed,omitzero"`
+	Drain     *failover.Drain       `json:"drain,omitempty"`
+	// Taints are those that move bindings, and what this one's frozen policy says to each.
+	Taints []failover.TaintWord `json:"taints,omitempty"`
+	Policy *failover.Policy     `json:"policy,omitempty"`
+	Why    failover.Due         `json:"why,omitzero"`
+	// DueAt is when it is due, in time during which the clocks were not frozen.
+	DueAt  time.Time           `json:"dueAt,omitzero"`
+	Frozen []failover.Interval `json:"frozen,omitempty"`
+	// Item is its place in the queue; Ahead are those that have their turn before it.
+	Item  *Item `json:"item,omitempty"`
+	Ahead int   `json:"ahead,omitempty"`
+	// Move is its migration, as that last said.
+	Move *Move `json:"move,omitempty"`
+	// Pace, Paused and Stopped are what holds the queue; Asked is what the pacer was told.
+	Pace    failover.Pace `json:"pace"`
+	Paused  *Order        `json:"paused,omitempty"`
+	Stopped *Order        `json:"stopped,omitempty"`
+	Asked   GrantRequest  `json:"asked,omitzero"`
+	// Results are what became of it, by round.
+	Results []RoundResult `json:"results,omitempty"`
+}
+
+// RoundResult is what became of a binding in one round.
+type RoundResult struct {
+	Round int `json:"round"`
+	failover.Result
+}
+
+// Known tells whether the failover has anything to do with the binding.
+func (x Explanation) Known() bool { return x.Item != nil || x.Move != nil || len(x.Results) > 0 }
+
+func (e *episode) explain(r ExplainRequest) (Explanation, error) {
+	x := Explanation{
+		Now: e.now(), Cluster: e.cluster, Episode: e.st.Episode, Round: e.st.Round, Mode: string(e.st.Terms.Mode), Phase: e.st.Phase,
+		Reason: e.st.Reason, Ready: e.st.Cluster.Ready, ReadyReason: e.st.Cluster.ReadyReason, OptedOut: e.st.Cluster.OptedOut,
+		Rules: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours), Confirmed: e.st.Named, Drain: e.st.Cluster.Drain,
+		Frozen: e.st.Frozen, Pace: e.st.Pace, Paused: e.st.Paused, Stopped: e.st.Stopped, Asked: e.st.Asked,
+	}
+	policy := -1
+	if at := slices.IndexFunc(e.st.Items, func(i Item) bool { return i.Key == r.Binding }); at >= 0 {
+		item := e.st.Items[at]
+		x.Item, x.Ahead, policy = &item, e.ahead(at), item.Policy
+	}
+	if m, moving := e.st.Moves[r.Binding.String()]; moving {
+		x.Move, policy = &m, m.Policy
+	}
+	e.explainPolicy(&x, policy)
+	x.Results = e.resultsOf(r)
+	return x, nil
+}
+
+// explainPolicy tells what the frozen policy says to the taints that stand.
+func (e *episode) explainPolicy(x *Explanation, policy int) {
+	taints := slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Virtual)
+	if policy < 0 || policy >= len(e.st.Policy) {
+		for _, t := range taints {
+			x.Taints = append(x.Taints, failover.TaintWord{Taint: taintRef(t)})
+		}
+		return
+	}
+	frozen := e.st.Policy[policy]
+	x.Policy, x.Taints = &frozen, failover.TaintWords(frozen, taints, e.now())
+	if policy < len(e.st.Dues) {
+		x.DueAt, x.Why = e.policyDue(policy)
+	}
+}
+
+func taintRef(t corev1.Taint) failover.TaintRef {
+	ref := failover.TaintRef{Key: t.Key, Value: t.Value, Effect: t.Effect}
+	if t.TimeAdded != nil {
+		ref.TimeAdded = t.TimeAdded.Time
+	}
+	return ref
+}
+
+// ahead counts the queued bindings that have their turn before one. It remembers
+// nothing: a query must leave no trace in the state of a run.
+func (e *episode) ahead(of int) int {
+	ranked := func(i *Item) failover.Item {
+		out := failover.Item{Key: i.Key, Priority: e.priorityOf(i)}
+		if i.Policy >= 0 && i.Policy < len(e.st.Dues) {
+			out.Due, _ = e.policyDue(i.Policy)
+		}
+		return out
+	}
+	mine, before := ranked(&e.st.Items[of]), 0
+	for at := range e.st.Items {
+		switch i := &e.st.Items[at]; i.State {
+		case ItemTolerating, ItemDue, ItemReady:
+			if at != of && failover.Compare(ranked(i), mine) < 0 {
+				before++
+			}
+		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, itemEnded:
+		}
+	}
+	return before
+}
+
+// resultsOf are the outcomes of a binding, the newest round last.
+func (e *episode) resultsOf(r ExplainRequest) []RoundResult {
+	var out []RoundResult
+	take := func(round int, results []failover.Result) {
+		for _, x := range results {
+			if x.Key == r.Binding && (r.UID == "" || x.UID == r.UID) {
+				out = append(out, RoundResult{Round: round, Result: x})
+			}
+		}
+	}
+	for _, past := range e.st.Past {
+		take(past.Round, past.Results)
+	}
+	take(e.st.Round, e.st.Results)
+	if r.UID == "" {
+		return out
+	}
+	for _, outcome := range workflow.DeterministicKeys(e.st.Folded) {
+		if e.st.Folded[outcome].Has(r.Binding, r.UID) {
+			out = append(out, RoundResult{Round: e.st.Round, Result: failover.Result{Key: r.Binding, UID: r.UID, Outcome: failover.Outcome(outcome)}})
+		}
+	}
+	return out
+}
