@@ -26,6 +26,10 @@ type ForeseeRequest struct {
 	Virtual  []corev1.Taint
 	Frozen   []failover.Interval
 	Policies map[failover.BindingKey]failover.Policy
+	// Snoozed, Paused and Priority are what humans ordered about bindings of that failover.
+	Snoozed  failover.Scoped[time.Time]
+	Paused   failover.Scoped[struct{}]
+	Priority failover.Scoped[int32]
 	// Pace is the fleet's as the pacer says; nil has it judged as if the cluster had failed.
 	Pace *failover.Pace
 	// Rate is a human's order to the pacer, nil without.
@@ -93,6 +97,9 @@ type Foreseen struct {
 	Purge      failover.PurgeMode `json:"purgeMode,omitempty"`
 	// Need is what it asks for elsewhere.
 	Need corev1.ResourceList `json:"need,omitempty"`
+
+	// Paused by a human: it has no turn before it is resumed.
+	Paused bool `json:"paused,omitempty"`
 
 	policy failover.Policy
 }
@@ -293,6 +300,7 @@ func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next
 			if since := f.Why.Taint.TimeAdded; f.Why.Affected && !since.IsZero() {
 				f.Due = failover.Thaw(since, f.Due, r.Frozen, r.At)
 			}
+			f.ordered(r)
 			found = append(found, f)
 		}
 		if p.Next == nil {
@@ -313,6 +321,17 @@ func (f *Foreseen) judged(d failover.Due, malformed string) {
 	case d.Reason == failover.ReasonMalformed:
 		f.Prospect, f.Message = ProspectBlocked, f.policy.SoftMalformed
 	}
+}
+
+// ordered takes what humans said of it.
+func (f *Foreseen) ordered(r ForeseeRequest) {
+	if p, said := r.Priority.Narrowest(f.Key); said {
+		f.Priority = p
+	}
+	if f.Prospect == ProspectMoves {
+		f.Due = failover.Snoozed(f.Due, failover.Latest(r.Snoozed, f.Key))
+	}
+	_, f.Paused = r.Paused.Narrowest(f.Key)
 }
 
 // foreseeDues are the due times of policies, one each.

@@ -32,13 +32,13 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 	for at, when, ok := line.Next(); ok; at, when, ok = line.Next() {
 		f := &found[of[at]]
 		taken[of[at]] = true
-		if out.Pace.Flows() {
+		if out.Pace.Flows() && !f.Paused {
 			f.Begins = when
 		}
 		if err := a.foreseeCheck(ctx, r, terms, f, &on); err != nil {
 			return err
 		}
-		if f.Prospect == ProspectMoves {
+		if f.Prospect == ProspectMoves && !f.Paused {
 			line.Went()
 		} else {
 			f.Begins = time.Time{}
@@ -63,7 +63,9 @@ func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms T
 	f.Reason, f.Message, f.Candidates, f.Purge = check.Reason, check.Message, check.Candidates, check.Purge
 	switch check.End {
 	case CheckPass:
-		f.Reason = f.Why.Reason
+		if f.Reason = f.Why.Reason; f.Paused {
+			f.Reason = failover.ReasonPaused
+		}
 		a.foreseeAgain(r, f)
 	case CheckFence:
 		f.Prospect = ProspectFence

@@ -39,7 +39,13 @@ type Explanation struct {
 	Taints []failover.TaintWord `json:"taints,omitempty"`
 	Policy *failover.Policy     `json:"policy,omitempty"`
 	Why    failover.Due         `json:"why,omitzero"`
-	// DueAt is when it is due, in time during which the clocks were not frozen.
+	// Priority is the one that counts. SnoozedBy and PausedBy are the orders of humans that
+	// hold for it, nil without.
+	Priority  int32        `json:"priority"`
+	SnoozedBy *Snooze      `json:"snoozedBy,omitempty"`
+	PausedBy  *ScopedPause `json:"pausedBy,omitempty"`
+	// DueAt is when it is due, in time during which the clocks were not frozen, and not
+	// before its snooze is over.
 	DueAt  time.Time           `json:"dueAt,omitzero"`
 	Frozen []failover.Interval `json:"frozen,omitempty"`
 	// Item is its place in the queue; Ahead are those that have their turn before it.
@@ -75,7 +81,8 @@ func (e *episode) explain(r ExplainRequest) (Explanation, error) {
 	policy := -1
 	if at := slices.IndexFunc(e.st.Items, func(i Item) bool { return i.Key == r.Binding }); at >= 0 {
 		item := e.st.Items[at]
-		x.Item, x.Ahead, policy = &item, e.ahead(at), item.Policy
+		x.Item, x.Ahead, x.Priority, policy = &item, e.ahead(at), e.priorityOf(&item), item.Policy
+		x.SnoozedBy, x.PausedBy = e.st.SnoozedBy(item.Key), e.st.PausedBy(item.Key)
 	}
 	if m, moving := e.st.Moves[r.Binding.String()]; moving {
 		x.Move, policy = &m, m.Policy
@@ -98,6 +105,9 @@ func (e *episode) explainPolicy(x *Explanation, policy int) {
 	x.Policy, x.Taints = &frozen, failover.TaintWords(frozen, taints, e.now())
 	if policy < len(e.st.Dues) {
 		x.DueAt, x.Why = e.policyDue(policy)
+		if x.SnoozedBy != nil {
+			x.DueAt = failover.Snoozed(x.DueAt, x.SnoozedBy.Until)
+		}
 	}
 }
 
@@ -115,7 +125,8 @@ func (e *episode) ahead(of int) int {
 	ranked := func(i *Item) failover.Item {
 		out := failover.Item{Key: i.Key, Priority: e.priorityOf(i)}
 		if i.Policy >= 0 && i.Policy < len(e.st.Dues) {
-			out.Due, _ = e.policyDue(i.Policy)
+			due, _ := e.policyDue(i.Policy)
+			out.Due = failover.Snoozed(due, failover.Latest(e.standing.snoozed, i.Key))
 		}
 		return out
 	}

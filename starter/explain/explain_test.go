@@ -137,6 +137,7 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 	w, s := fleet(t)
 	x, text := explained(t, s, "")
 	require.Len(t, x.Clusters, 2)
+	require.True(t, strings.HasPrefix(text, "shop/cart-deployment"), text)
 	for _, want := range []string{
 		"shop/cart-deployment (deployment/cart) on m1:2, m2:2", "m1: no failover, nothing moves it", "observe mode",
 		"rule not-ready: Mismatches", "if it failed now: due 12:01:00 UTC (in 1m0s) by example.org/down:NoExecute, to m2 or m3",
@@ -183,6 +184,10 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	x := evacuating()
 	x.Item, x.Ahead = &workflows.Item{Key: cart, State: workflows.ItemTolerating}, 4
 	x.Paused = &workflows.Order{Who: "ada", Reason: "wait"}
+	x.Priority = 100
+	shop := workflows.ScopedOrder{Scope: failover.Scope{Namespace: "shop"}, Order: workflows.Order{Who: "kim", Reason: "soon"}}
+	x.SnoozedBy = &workflows.Snooze{ScopedOrder: shop, Until: now.Add(time.Minute)}
+	x.PausedBy = &workflows.ScopedPause{ScopedOrder: shop}
 	s = asked(t, s, map[string]any{"cluster-failover/m1 explain": x}, []string{"m1"}, nil, nil)
 	_, text := explained(t, s, "")
 	for _, want := range []string{
@@ -190,7 +195,8 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 		"rule not-ready: Matches since 11:57:00 UTC, its taint example.org/down:NoExecute stands",
 		"rule slow: matches since 12:00:00 UTC, its taint example.org/slow:PreferNoExecute would stand 12:01:00 UTC (in 1m0s)",
 		"rule other: does not match",
-		"tolerated by [any key any effect, 300 s] until 12:03:00 UTC (in 3m0s)", "priority 3, as frozen",
+		"tolerated by [any key any effect, 300 s] until 12:03:00 UTC (in 3m0s)", "priority 100 by hand, it was 3",
+		"namespace shop is snoozed until 12:01:00 UTC (in 1m0s) by kim: soon", "namespace shop is paused by kim: soon",
 		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, 0.5 evictions/s",
 		"waits for: its toleration to run out 12:03:00 UTC", "http://ui/namespaces/n/workflows/cluster-failover%2Fm1",
 		"m2: no failover, nothing moves it",

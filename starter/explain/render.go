@@ -108,7 +108,7 @@ func (v View) failover(t tree, c *Cluster) {
 		t.leaf("taint %s:%s since %s: %s", w.Taint.Key, w.Taint.Effect, clock(w.Taint.TimeAdded), v.word(w, x.Policy != nil))
 	}
 	if x.Policy != nil {
-		t.leaf("due %s, priority %d, as frozen when the round was confirmed%s", v.moment(x.DueAt), x.Policy.Priority, stoodStill(x.Frozen))
+		t.leaf("due %s, as frozen when the round was confirmed; priority %d%s%s", v.moment(x.DueAt), x.Priority, byHand(x), stoodStill(x.Frozen))
 	}
 	for _, line := range v.standing(c) {
 		t.leaf("%s", line)
@@ -166,6 +166,14 @@ func toleration(t corev1.Toleration) string {
 	return fmt.Sprintf("[%s %s, %s]", key, effect, long)
 }
 
+// byHand says where a human's priority took the place of the frozen one.
+func byHand(x *workflows.Explanation) string {
+	if x.Item == nil || x.Priority == x.Policy.Priority {
+		return ""
+	}
+	return fmt.Sprintf(" by hand, it was %d", x.Policy.Priority)
+}
+
 func stoodStill(frozen []failover.Interval) string {
 	if len(frozen) == 0 {
 		return ""
@@ -195,6 +203,12 @@ func (v View) queued(x *workflows.Explanation) []string {
 	out := []string{fmt.Sprintf("queue: %s, %d come before it", i.State, x.Ahead)}
 	if x.Paused != nil {
 		out = append(out, fmt.Sprintf("paused by %s: %s", x.Paused.Who, x.Paused.Reason))
+	}
+	if p := x.PausedBy; p != nil {
+		out = append(out, fmt.Sprintf("%s is paused by %s: %s", p.Scope, p.Who, p.Reason))
+	}
+	if z := x.SnoozedBy; z != nil {
+		out = append(out, fmt.Sprintf("%s is snoozed until %s by %s: %s", z.Scope, v.moment(z.Until), z.Who, z.Reason))
 	}
 	out = append(out, fmt.Sprintf("pace: %s, %g evictions/s, %s; this cluster wants %d", x.Pace.Tier, x.Pace.Rate, x.Pace.Reason, x.Asked.Want))
 	waits := because(i.Reason, i.Message)

@@ -268,6 +268,16 @@ func (p *Plan) goOn(st *workflows.EpisodeStatus, r *activities.ForeseeRequest) {
 			r.Policies[i.Key] = st.Policy[i.Policy]
 		}
 	}
+	r.Snoozed, r.Paused, r.Priority = failover.Scoped[time.Time]{}, failover.Scoped[struct{}]{}, failover.Scoped[int32]{}
+	for _, z := range st.Snoozes {
+		r.Snoozed[z.Scope] = z.Until
+	}
+	for _, z := range st.Pauses {
+		r.Paused[z.Scope] = struct{}{}
+	}
+	for _, z := range st.Priorities {
+		r.Priority[z.Scope] = z.Priority
+	}
 	for _, m := range st.Moves {
 		p.Underway++
 		r.Skip[m.Key] = true

@@ -185,6 +185,10 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	st.Items = []workflows.Item{{Key: key("slow"), Policy: 0}}
 	st.Policy = []failover.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
 	st.Frozen = []failover.Interval{{From: now, To: now.Add(time.Minute)}}
+	slow := workflows.ScopedOrder{Scope: failover.ScopeOf(key("slow"))}
+	st.Snoozes = []workflows.Snooze{{ScopedOrder: slow, Until: now.Add(20 * time.Minute)}}
+	st.Pauses = []workflows.ScopedPause{{ScopedOrder: slow}}
+	st.Priorities = []workflows.Priority{{ScopedOrder: slow, Priority: 100}}
 	pacer := workflows.PacerStatus{}
 	pacer.Pace = failover.Pace{Tier: failover.TierNormal, Rate: 1}
 	pacer.Orders.Halted, pacer.Orders.HaltReason = &workflows.Order{Who: "ada"}, failover.ReasonHaltedByHuman
@@ -199,13 +203,22 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	for _, b := range p.Bindings {
 		require.True(t, b.Begins.IsZero(), "no turn comes while nothing is issued")
 		if b.Binding == "shop/slow" {
-			require.Equal(t, now.Add(11*time.Minute), b.Due, "its frozen policy, and a clock that stood still for a minute")
+			require.Equal(t, now.Add(20*time.Minute), b.Due, "its snooze ends after its toleration does")
+			require.Equal(t, failover.ReasonPaused, b.Reason)
+			require.EqualValues(t, 100, b.Priority)
 		}
 	}
 	text := draw(t, func(v View) { v.Cluster(p) })
 	require.Contains(t, text, "3 done, 1 on their way")
 	require.Contains(t, text, "Paused    by ada: wait")
 	require.Contains(t, text, "never, while the fleet is halted")
+
+	st.StandingOrders, pacer.Orders.Halted = workflows.StandingOrders{}, nil
+	p, err = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer}).Cluster(t.Context(), "m1")
+	require.NoError(t, err)
+	require.Equal(t, "shop/slow", p.Bindings[1].Binding)
+	require.Equal(t, now.Add(11*time.Minute), p.Bindings[1].Due, "its frozen policy, and a clock that stood still for a minute")
+	require.Equal(t, p.Bindings[1].Due, p.Bindings[1].Begins)
 
 	p, err = answers(t, s, map[string]any{}).Cluster(t.Context(), "m2")
 	require.NoError(t, err)

@@ -40,7 +40,8 @@ func (v View) Cluster(p Plan) {
 	v.section("Would wait until its old copy is proven dead:", p, activities.ProspectFence)
 	v.section("Would stay:", p, activities.ProspectStays)
 	for _, note := range p.Unread {
-		v.Wrapped("", "\nNot asked: "+note)
+		v.Line("")
+		v.Wrapped("", "Not asked: "+note)
 	}
 }
 
@@ -183,7 +184,8 @@ func (v View) All(plans []Plan) {
 	}
 	t.Render()
 	for _, note := range unread(plans) {
-		v.Wrapped("", "\nNot asked: "+note)
+		v.Line("")
+		v.Wrapped("", "Not asked: "+note)
 	}
 }
 

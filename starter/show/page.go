@@ -62,10 +62,20 @@ func (p Page) Tree() list.Writer {
 	return l
 }
 
-// Branches writes a tree, every line within the width.
+// lonely is what the library draws before a root that stands alone, and before what
+// hangs below it.
+const lonely = "── "
+
+// Branches writes a tree, every line within the width. A single root begins its line.
 func (p Page) Branches(l list.Writer) {
-	for line := range strings.Lines(l.Render()) {
-		p.Line("%s", Short(strings.TrimRight(line, "\n "), Width))
+	drawn := l.Render()
+	root := strings.HasPrefix(drawn, lonely)
+	for line := range strings.Lines(drawn) {
+		line = strings.TrimRight(line, "\n ")
+		if root {
+			line = strings.TrimPrefix(strings.TrimPrefix(line, lonely), "   ")
+		}
+		p.Line("%s", Short(line, Width))
 	}
 }
 

@@ -33,11 +33,14 @@ func fullEvacuation(s *scene) {
 	bystander := s.deploy("bystander", a, 1, oneOf(a, b))
 	require.True(s, s.find(ns+"/divided").on(from), "the divided one runs on %s too", from)
 
+	planned := s.plan(from)
 	s.kill(from)
 	failedAt := s.cluster(from).condition("Ready").LastTransitionTime.Time
 	e := s.phase(from, "Evacuated")
 	require.Len(s, e.Results, len(bindings))
 	require.Len(s, e.Debts, len(bindings), "the old Works cannot go while %s is away", from)
+	s.planHeld(planned, from, bindings)
+	s.explainedMigrated("deployment/tolerant", from)
 
 	tainted := s.taintedAt(from)
 	for key := range bindings {
@@ -58,6 +61,7 @@ func fullEvacuation(s *scene) {
 		s.purged(key, from)
 	}
 	require.Empty(s, s.writesTo(bystander), "what does not run on %s is left alone", from)
+	s.recounted(from, len(bindings))
 }
 
 // taintedAt is the first version of a cluster with the rule's taint and the companion.
