@@ -38,7 +38,7 @@ func preflight(ctx context.Context, c config.Config, t temporal, k karmada, log 
 		return false, err
 	}
 	if c.Plugins().AnyOfSeveral() {
-		log.WarnContext(ctx, failover.WarnAnyOfSeveral, "evictPlugins", len(c.EvictPlugins))
+		log.WarnContext(ctx, "one evict plug-in of several is enough", "evictPlugins", len(c.EvictPlugins), "why", failover.WarnAnyOfSeveral)
 	}
 	err = fit(ctx, c, k)
 	if silent(err) {

@@ -171,6 +171,18 @@ func host(ctx workflow.Context, cluster string) (workflows.EpisodeReport, error)
 	return r, err
 }
 
+// lookSoon takes the story's looks, though not under the world's own lock.
+func (s *story) lookSoon() {
+	if len(s.looks) == 0 {
+		return
+	}
+	s.env.RegisterDelayedCallback(func() {
+		for _, look := range s.looks {
+			look()
+		}
+	}, 0)
+}
+
 // play runs the story of m1's failover to its end.
 func (s *story) play() workflows.EpisodeReport {
 	s.t.Helper()
@@ -200,13 +212,7 @@ func (s *story) play() workflows.EpisodeReport {
 				_ = s.env.SignalWorkflowByID(task.Owner(), workflows.SignalBindingObserved, f)
 			}
 		}
-		if len(s.looks) > 0 {
-			s.env.RegisterDelayedCallback(func() { // not under the world's own lock
-				for _, look := range s.looks {
-					look()
-				}
-			}, 0)
-		}
+		s.lookSoon()
 	}
 	s.env.RegisterWorkflow(hostChained)
 	s.env.RegisterWorkflow(hostAgain)

@@ -143,9 +143,8 @@ type taint struct {
 	TimeAdded *metav1.Time `json:"timeAdded"`
 }
 
-func (c *cluster) condition(kind string) metav1.Condition {
-	return conditionOf(c.Status.Conditions, kind)
-}
+// readiness is its condition Ready.
+func (c *cluster) readiness() metav1.Condition { return conditionOf(c.Status.Conditions, "Ready") }
 
 func conditionOf(all []metav1.Condition, kind string) metav1.Condition {
 	at := slices.IndexFunc(all, func(x metav1.Condition) bool { return x.Type == kind })
@@ -155,7 +154,7 @@ func conditionOf(all []metav1.Condition, kind string) metav1.Condition {
 	return all[at]
 }
 
-func (c *cluster) ready() bool { return c.condition("Ready").Status == metav1.ConditionTrue }
+func (c *cluster) ready() bool { return c.readiness().Status == metav1.ConditionTrue }
 
 func (c *cluster) taint(key, effect string) *taint {
 	at := slices.IndexFunc(c.Spec.Taints, func(t taint) bool { return t.Key == key && t.Effect == effect })

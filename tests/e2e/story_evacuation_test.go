@@ -35,7 +35,7 @@ func fullEvacuation(s *scene) {
 
 	planned := s.plan(from)
 	s.kill(from)
-	failedAt := s.cluster(from).condition("Ready").LastTransitionTime.Time
+	failedAt := s.cluster(from).readiness().LastTransitionTime.Time
 	e := s.phase(from, "Evacuated")
 	require.Len(s, e.Results, len(bindings))
 	require.Len(s, e.Debts, len(bindings), "the old Works cannot go while %s is away", from)

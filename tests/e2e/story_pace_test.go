@@ -32,12 +32,7 @@ func onePace(s *scene) {
 		s.kill(from)
 	}
 	s.await("a third of them is on the way", func() (bool, string) {
-		n := 0
-		for from, keys := range apps {
-			for _, key := range keys {
-				n += len(s.evictions(key, from))
-			}
-		}
+		n := s.evictedSoFar(apps)
 		return n >= each, fmt.Sprint(n)
 	})
 	s.order("pause", "fleet")
@@ -81,6 +76,18 @@ func onePace(s *scene) {
 		s.became(s.ends(from, "Recovered"), want)
 	}
 	s.rate(1000)
+}
+
+// evictedSoFar counts the evictions that the chronicle has seen.
+func (s *scene) evictedSoFar(apps map[string][]string) int {
+	s.Helper()
+	n := 0
+	for from, keys := range apps {
+		for _, key := range keys {
+			n += len(s.evictions(key, from))
+		}
+	}
+	return n
 }
 
 // evictedAt is when the API server received the first write of Lifeboat to each

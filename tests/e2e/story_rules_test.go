@@ -108,7 +108,7 @@ func karmadasPolicy(s *scene) {
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	s.kill(from)
-	died := s.cluster(from).condition("Ready").LastTransitionTime.Time
+	died := s.cluster(from).readiness().LastTransitionTime.Time
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
 	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window)), "tainted before its window had run out")

@@ -143,7 +143,7 @@ func targetDies(s *scene) {
 	})
 
 	s.revive(to)
-	again := s.cluster(to).condition("Ready").LastTransitionTime.Time
+	again := s.cluster(to).readiness().LastTransitionTime.Time
 	s.phase(from, "Evacuated")
 	released := s.releasedWhenItRan(app, from)
 	require.False(s, released.Seen.Before(again.Add(detection)), "released before health had held anew for %s", detection)

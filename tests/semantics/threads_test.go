@@ -159,21 +159,33 @@ func allTests(t *testing.T) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin"):
+		case entry.IsDir() && name != root && aside(entry.Name()):
 			return fs.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) && strings.HasPrefix(f.Name.Name, "Test") {
-				names = append(names, f.Name.Name)
-			}
-		}
-		return nil
+		found, err := testsOf(name)
+		names = append(names, found...)
+		return err
 	}))
 	return names
+}
+
+// aside tells folders in which go finds no tests.
+func aside(folder string) bool {
+	return strings.HasPrefix(folder, ".") || folder == "testdata" || folder == "bin"
+}
+
+// testsOf are the names of the tests of one file.
+func testsOf(name string) (names []string, err error) {
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) && strings.HasPrefix(f.Name.Name, "Test") {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names, nil
 }
