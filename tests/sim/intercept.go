@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -94,6 +95,18 @@ func letGo(out interceptor.WorkflowOutboundInterceptor) {
 	env := reflect.ValueOf(out).Elem().FieldByName("env").Elem().Elem()
 	channel := env.FieldByName("doneChannel")
 	close(*(*chan struct{})(unsafe.Pointer(channel.UnsafeAddr())))
+}
+
+// room is how many callbacks the environment is given room for.
+const room = 1 << 14
+
+// widen gives the environment room for more callbacks than its thousand: whoever posts
+// one too many from its own loop, as a large fleet that comes back at once does, blocks
+// it for ever.
+func widen(env *testsuite.TestWorkflowEnvironment) {
+	channel := reflect.ValueOf(env).Elem().FieldByName("impl").Elem().FieldByName("callbackChannel")
+	wide := reflect.NewAt(channel.Type(), unsafe.Pointer(channel.UnsafeAddr())).Elem()
+	wide.Set(reflect.MakeChan(channel.Type(), room))
 }
 
 type outbound struct {

@@ -382,9 +382,10 @@ const restoreWait = 30 * time.Second
 // eviction, or its answer on the way would undo it.
 func (j *judge) restores(w world.Write, b *failover.Binding) {
 	j.s.count["restores"]++
+	source, there := j.s.world.Standing(w.Cluster)
 	e := j.evicted[id(w.Cluster, b)]
-	if e == nil || b.Status.ObservedGeneration >= e.generation {
-		return
+	if !there || e == nil || source.UID != e.source || b.Status.ObservedGeneration >= e.generation {
+		return // a deleted cluster's last act, or answered
 	}
 	now := j.s.now()
 	if s := b.Status.Scheduled; s != nil && s.Status == corev1.ConditionFalse {

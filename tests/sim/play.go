@@ -119,6 +119,7 @@ func (s *sim) set() {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(s.log))
 	s.env = suite.NewTestWorkflowEnvironment()
+	widen(s.env)
 	s.env.SetTestTimeout(patience)
 	s.env.SetDetachedChildWait(false)
 	s.env.SetStartTime(begins)
