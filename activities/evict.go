@@ -23,6 +23,11 @@ type EvictRequest struct {
 	Purge failover.PurgeMode `json:"purge,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead; the write looks whether it stands.
 	Fence *failover.Fence `json:"fence,omitempty"`
+	// Approval is a human's yes in Round, nil without; Standing are approval rules that
+	// asked before in that round. The write judges the rules once more.
+	Approval *failover.Approval      `json:"approval,omitempty"`
+	Round    int                     `json:"round,omitempty"`
+	Standing []failover.ApprovalRule `json:"standing,omitempty"`
 	// Lease is the number of the grant that this attempt uses.
 	Lease int64 `json:"lease"`
 	// Owner goes into the task's message: the migration's own workflow id.
@@ -127,7 +132,7 @@ func (a *Activities) evicted(r EvictRequest, out EvictResult) EvictResult {
 // evictOnce reads, decides and writes once. It returns an error only for what a
 // re-read may mend (a conflict), or when nothing was written at all.
 func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, inside func() bool) (EvictResult, error) {
-	on, err := a.readAround(ctx, r.Key)
+	on, err := a.readAround(ctx, r)
 	if err != nil {
 		return EvictResult{}, err
 	}
@@ -144,7 +149,7 @@ func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, inside func(
 		return EvictResult{}, err
 	}
 	out := EvictResult{Resource: resourceName(&b)}
-	if stop, err := a.mayMove(ctx, r, sight{c, &b, fleet, on.room}, &out); stop || err != nil {
+	if stop, err := a.mayMove(ctx, r, sight{c, &b, fleet, on.room, on.extent}, &out); stop || err != nil {
 		return out, err
 	}
 	// A copy that was dead before the eviction cannot be worse after it.
@@ -171,6 +176,7 @@ type sight struct {
 	binding  *failover.Binding
 	fleet    []failover.Cluster
 	headroom *failover.Headroom
+	extent   *failover.Extent
 }
 
 // mayMove asks of fresh state whether it is still due, the pre-check's question, and
@@ -181,6 +187,7 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 	}
 	check, err := a.judgeMove(ctx, at.binding, r.Cluster, at.fleet, ask{
 		frozen: failover.Policy{PurgeMode: r.Purge}, fence: r.Fence, headroom: at.headroom,
+		question: r.question(), extent: at.extent,
 	})
 	if err != nil {
 		return false, err

@@ -7,47 +7,53 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
-// headroom reads what moves of ours have been promised, off every binding of the
-// fleet, page by page. Nothing of it is kept: the write asks again.
-func (a *Activities) headroom(ctx context.Context) (*failover.Headroom, error) {
-	h := failover.NewHeadroom()
+// survey reads what moves of ours have been promised, and where replicas stand, off every
+// binding of the fleet, page by page. Nothing of it is kept: the write asks again.
+func (a *Activities) survey(ctx context.Context, on *reading) error {
+	room, tally := failover.NewHeadroom(), failover.NewTally()
 	for page := (Page{}); ; {
 		p, err := a.Reader.Bindings(ctx, page)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range p.Bindings {
-			h.Add(&p.Bindings[i])
+			room.Add(&p.Bindings[i])
+			tally.Add(&p.Bindings[i])
 		}
 		if p.Next == nil {
-			return h, nil
+			on.room, on.tally = room, tally
+			return nil
 		}
 		page = *p.Next
 	}
 }
 
-// headroomFor is the headroom where room decides about this binding, and nothing
-// where it does not: a listing of the fleet's bindings is the dearest reading there is.
-func (a *Activities) headroomFor(ctx context.Context, key failover.BindingKey) (*failover.Headroom, error) {
+// surveyFor is the survey where room, or a question to a human, decides about this
+// binding, and nothing where they do not: a listing of the fleet's bindings is the
+// dearest reading there is.
+func (a *Activities) surveyFor(ctx context.Context, key failover.BindingKey, q question, on *reading) error {
 	b, err := a.Reader.Binding(ctx, key)
 	switch {
 	case errors.Is(err, failover.ErrGone):
-		return nil, nil //nolint:nilnil // nothing is promised beside a binding that is gone
+		return nil // nothing matters beside a binding that is gone
 	case err != nil:
-		return nil, err
-	case !failover.NeedsRoom(&b):
-		return nil, nil //nolint:nilnil // room does not matter to it
+		return err
+	case !failover.NeedsRoom(&b) && !a.needsTally(q):
+		return nil
 	}
-	return a.headroom(ctx)
+	return a.survey(ctx, on)
 }
 
-// readAround reads what one binding is judged against at its write. What was promised comes
-// first, for it takes longest: the rest is to be as fresh as can be.
-func (a *Activities) readAround(ctx context.Context, key failover.BindingKey) (reading, error) {
-	room, err := a.headroomFor(ctx, key)
-	if err != nil {
-		return reading{}, err
+// readAround reads what one binding is judged against at its write. What takes longest
+// comes first: the rest is to be as fresh as can be.
+func (a *Activities) readAround(ctx context.Context, r EvictRequest) (reading, error) {
+	var on reading
+	if err := a.surveyFor(ctx, r.Key, r.question(), &on); err != nil {
+		return on, err
 	}
-	fleet, err := a.Reader.Clusters(ctx)
-	return reading{fleet: fleet, room: room}, err
+	var err error
+	if on.fleet, err = a.Reader.Clusters(ctx); err != nil {
+		return on, err
+	}
+	return on, a.measure(ctx, r.Cluster, r.question(), &on)
 }

@@ -18,6 +18,10 @@ type PreCheckRequest struct {
 	Mode failover.Mode `json:"mode,omitempty"`
 	// Purge is the episode's purge mode where nobody named one.
 	Purge failover.PurgeMode `json:"purge,omitempty"`
+	// Round is the episode's: an approval holds for one. Standing are approval rules that
+	// asked before in it, and ask for the rest of it.
+	Round    int                     `json:"round,omitempty"`
+	Standing []failover.ApprovalRule `json:"standing,omitempty"`
 }
 
 // Checked names one binding.
@@ -30,6 +34,8 @@ type Checked struct {
 	PurgeBySpec bool               `json:"purgeBySpec,omitempty"`
 	// Fence is what proves the old copy dead, as far as the episode knows.
 	Fence *failover.Fence `json:"fence,omitempty"`
+	// Approval is a human's yes, nil without.
+	Approval *failover.Approval `json:"approval,omitempty"`
 }
 
 // ask is what judgeMove needs beside the binding and the fleet.
@@ -38,10 +44,12 @@ type ask struct {
 	byDefault failover.PurgeMode
 	fence     *failover.Fence
 	headroom  *failover.Headroom // nil where room does not decide
+	question  question
+	extent    *failover.Extent // nil where no approval rule needs it
 }
 
 func (r PreCheckRequest) ask(item Checked) ask {
-	return ask{frozen: failover.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec}, byDefault: r.Purge, fence: item.Fence}
+	return ask{frozen: failover.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec}, byDefault: r.Purge, fence: item.Fence, question: r.question(item)}
 }
 
 // CheckEnd is how a check of one binding came out.
@@ -74,6 +82,8 @@ type Check struct {
 	Swap *failover.Swap `json:"swap,omitempty"`
 	// Purge is how its old copy is to go; frozen for the round from the first check on.
 	Purge failover.PurgeMode `json:"purge,omitempty"`
+	// Asked are the approval rules that ask a human; only with AwaitingApproval.
+	Asked []failover.ApprovalRule `json:"asked,omitempty"`
 }
 
 // PreCheckResult has one Check per item, in order.
@@ -103,11 +113,13 @@ func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckR
 	return out, nil
 }
 
-// reading is what a batch is judged against. What was promised is listed once, and
-// only for a binding that room decides about.
+// reading is what a batch is judged against. The bindings of the fleet are listed
+// once, and only where room or an approval rule decides.
 type reading struct {
-	fleet []failover.Cluster
-	room  *failover.Headroom
+	fleet  []failover.Cluster
+	room   *failover.Headroom
+	tally  *failover.Tally
+	extent *failover.Extent
 }
 
 func (a *Activities) checkOne(ctx context.Context, r PreCheckRequest, item Checked, on *reading) (Check, error) {
@@ -118,13 +130,16 @@ func (a *Activities) checkOne(ctx context.Context, r PreCheckRequest, item Check
 	if err != nil {
 		return Check{}, err
 	}
-	if on.room == nil && failover.NeedsRoom(&b) {
-		if on.room, err = a.headroom(ctx); err != nil {
+	ask := r.ask(item)
+	if on.room == nil && (failover.NeedsRoom(&b) || a.needsTally(ask.question)) {
+		if err = a.survey(ctx, on); err != nil {
 			return Check{}, err
 		}
 	}
-	ask := r.ask(item)
-	ask.headroom = on.room
+	if err = a.measure(ctx, r.Cluster, ask.question, on); err != nil {
+		return Check{}, err
+	}
+	ask.headroom, ask.extent = on.room, on.extent
 	return a.judgeMove(ctx, &b, r.Cluster, on.fleet, ask)
 }
 
@@ -134,15 +149,31 @@ func (a *Activities) blocked(ctx context.Context, r PreCheckRequest, item Checke
 	if !a.mayEnforce(r.Mode) {
 		return
 	}
-	a.Events.Record(ctx, Event{
+	e := Event{
 		Binding: &item.Key, UID: item.UID, Warning: true, Reason: "EvictWorkloadFromClusterBlocked",
 		Message: fmt.Sprintf("stays on %s: %s: %s (workflow %s)", r.Cluster, check.Reason, check.Message, workflowID(ctx)),
-	})
+	}
+	if check.Reason == failover.ReasonAwaitingApproval {
+		e.Reason = "EvictWorkloadFromClusterAwaitingApproval"
+		e.Message = fmt.Sprintf("stays on %s until somebody approves (lifeboat approve %s --cluster %s --reason ...): %s (workflow %s)",
+			r.Cluster, item.Key, r.Cluster, check.Message, workflowID(ctx))
+	}
+	a.Events.Record(ctx, e)
 }
 
-// judgeMove says whether this binding can leave the cluster now. The pre-check
-// and the write ask the same question of fresh state.
+// judgeMove says whether this binding may leave the cluster now. The pre-check and the
+// write ask the same question of fresh state. A human is asked last, and only about what
+// could move at once.
 func (a *Activities) judgeMove(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster, ask ask) (Check, error) {
+	check, err := a.judgeAlone(ctx, b, cluster, fleet, ask)
+	if err != nil || check.End != CheckPass && check.End != CheckFence {
+		return check, err
+	}
+	return a.approved(b, ask, check), nil
+}
+
+// judgeAlone is judgeMove without the human's word.
+func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
 		check.Held = task.Owned()

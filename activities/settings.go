@@ -23,6 +23,8 @@ type Settings struct {
 	DefaultTolerations []corev1.Toleration
 	// ExcludeNamespaces opt whole namespaces out.
 	ExcludeNamespaces []string
+	// Approval says before which evictions a human is asked.
+	Approval failover.ApprovalRules
 	// RoomUnknownOK lets a cluster of unknown capacity count as having room.
 	RoomUnknownOK bool
 }
@@ -60,6 +62,8 @@ type Terms struct {
 	// DebtWait is how long an otherwise finished episode waits for purge debt before it
 	// hands it over in its report.
 	DebtWait time.Duration `json:"debtWait"`
+	// AskFor is how long a question to a human stands open; 0 is for ever.
+	AskFor time.Duration `json:"askFor,omitempty"`
 	// FreezeWhenHalted stops toleration clocks while the pacer is halted.
 	FreezeWhenHalted bool `json:"freezeWhenHalted"`
 	// ObserveRate is the pace that observe simulates, in evictions per second; 0 is
@@ -87,6 +91,7 @@ func DefaultTerms() Terms {
 		Recheck:          15 * time.Second,
 		Relist:           60 * time.Second,
 		DebtWait:         2 * time.Minute,
+		AskFor:           time.Hour,
 		FreezeWhenHalted: true,
 	}
 }

@@ -27,6 +27,7 @@ type Config struct {
 	FencePlugins     []failover.Plugin
 	Recovery         Recovery
 	Capacity         Capacity
+	Approval         Approval
 	Drain            Drain
 	Rules            Rules
 	Witness          Witness
@@ -102,6 +103,13 @@ type Recovery struct {
 // Capacity says how room on a target is judged.
 type Capacity struct {
 	UnknownIsRoom bool
+}
+
+// Approval says before which evictions a human is asked; what nothing asks for is automatic.
+type Approval struct {
+	failover.ApprovalRules
+	// ExpireAfter is how long a question stands open; 0 is for ever.
+	ExpireAfter time.Duration
 }
 
 // Drain says when a cluster is emptied without an order.
@@ -204,6 +212,7 @@ func Default() Config {
 		EvictPlugins:     []failover.Plugin{{Name: failover.PluginResourceHealth}},
 		EvictPluginsMode: failover.PluginsAny,
 		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
+		Approval:         Approval{ExpireAfter: time.Hour},
 		Drain:            Drain{OnDeletion: failover.DeletionIgnore},
 		Workflow: Workflow{
 			PollInterval:  30 * time.Second,

@@ -167,6 +167,14 @@ func TestWhatIsRefused(t *testing.T) {
 		"instance=EU West":                               "want nothing, or up to 40",
 		"uiURL=ui.example":                               "want nothing, or a URL",
 		"log.level=loud":                                 "want debug or info or warn or error",
+		"approval.clustersAbove=-1":                      "want a whole number from 0 to 1000000, or never",
+		"approval.clustersAbove=some":                    "or never",
+		"approval.replicasAbove=101":                     "want a number of percent from 0 to 100, or never",
+		"approval.replicasAbove=NaN":                     "or never",
+		"approval.capacityDeficit=maybe":                 "want true or false",
+		"approval.namespaces=Shop_1":                     "want a list of Kubernetes names",
+		"approval.selector=tier in":                      "want nothing, or a label selector",
+		"approval.expireAfter=5s":                        "0 is for ever",
 		"starter.leaderElection.enabled=yes":             "want true or false",
 		"starter.leaderElection.retryPeriod=9s":          "1.2 times it must be shorter",
 	} {
@@ -176,6 +184,28 @@ func TestWhatIsRefused(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		})
 	}
+}
+
+// Rules: R4.6-21.
+func TestApprovalRulesAreReadPrintedAndHeldAgainstTheRest(t *testing.T) {
+	alone(t)
+	require.Equal(t, failover.ApprovalRules{}, Default().Approval.ApprovalRules, "nobody is asked by default")
+	file := write(t, "approval:\n  clustersAbove: 2\n  replicasAbove: 33.5\n  capacityDeficit: true\n  purgeDirectly: true\n  namespaces: [bank]\n  selector: tier=gold\n  expireAfter: 0\n")
+	c, err := Load(Sources{File: file})
+	require.NoError(t, err)
+	clusters, share := 2, 33.5
+	require.Equal(t, Approval{ApprovalRules: failover.ApprovalRules{
+		ClustersAbove: &clusters, ReplicasAbove: &share, CapacityDeficit: true, Directly: true, Namespaces: []string{"bank"}, Selector: "tier=gold",
+	}}, c.Approval)
+	var out strings.Builder
+	require.NoError(t, c.PrintJSON(&out))
+	require.Contains(t, out.String(), `"clustersAbove": 2`)
+	require.Contains(t, out.String(), `"replicasAbove": 33.5`)
+	c, err = Load(Sources{File: file, Set: []string{"approval.clustersAbove=never"}})
+	require.NoError(t, err)
+	require.Nil(t, c.Approval.ClustersAbove)
+	_, err = Load(Sources{File: file, Set: []string{"selectors.excludeNamespaces=bank"}})
+	require.ErrorContains(t, err, "it is never moved, so nobody is ever asked")
 }
 
 func TestAnUnlimitedRateIsAllowedAndPrinted(t *testing.T) {

@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // contradictions are values that are fine alone and wrong together.
 func (c *Config) contradictions() Problems {
@@ -19,6 +23,12 @@ func (c *Config) contradictions() Problems {
 			short(c.Health.GracefulTimeout)))
 	add(float64(c.Kubernetes.Burst) < c.Kubernetes.QPS, "kubernetes.burst", c.Kubernetes.Burst,
 		fmt.Sprintf("must not be below kubernetes.qps = %g", c.Kubernetes.QPS))
+	for _, ns := range c.Approval.Namespaces {
+		add(slices.Contains(c.Selectors.ExcludeNamespaces, ns), "approval.namespaces", ns,
+			"selectors.excludeNamespaces has it too: it is never moved, so nobody is ever asked")
+	}
+	add(c.Approval.ExpireAfter > 0 && c.Approval.ExpireAfter < time.Minute, "approval.expireAfter", short(c.Approval.ExpireAfter),
+		"nobody answers within less than a minute; 0 is for ever")
 	election := c.Starter.LeaderElection
 	add(election.RenewDeadline >= election.LeaseDuration, "starter.leaderElection.renewDeadline", election.RenewDeadline,
 		fmt.Sprintf("must be shorter than starter.leaderElection.leaseDuration = %s", short(election.LeaseDuration)))

@@ -137,6 +137,15 @@ var scenarios = map[string]func(*story){
 		})
 		s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
+	"asked and approved": func(s *story) {
+		s.settings.Approval = failover.ApprovalRules{Namespaces: []string{"shop"}}
+		yes := s.in("shop", "app", time.Minute)
+		s.in("shop", "no", time.Minute)
+		s.in("bank", "free", time.Minute)
+		s.world.SetReady("m1", false)
+		s.at(187*time.Second, func() { s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(yes))) })
+		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
 	"cancelled": func(s *story) {
 		s.bind("tolerates", []string{"m1"}, "m1")
 		unplaceable(s)

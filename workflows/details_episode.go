@@ -19,6 +19,7 @@ func (e *episode) publish() {
 	}
 	debt := workflow.GetMetricsHandler(e.ctx).WithTags(map[string]string{"cluster": e.cluster})
 	debt.Gauge("lifeboat_purge_debt").Update(float64(len(e.st.Debts) + e.st.DebtsBeyond))
+	debt.Gauge("lifeboat_approvals_awaited").Update(float64(e.countAsked()))
 	workflow.SetCurrentDetails(e.ctx, failover.EpisodePage(e.view()))
 }
 
@@ -83,6 +84,9 @@ func (e *episode) pageCounts() failover.PageCounts {
 			c.Waiting++
 		case ItemBlocked:
 			c.Blocked++
+			if i.Reason == failover.ReasonAwaitingApproval {
+				c.Asked++
+			}
 		case ItemPaused:
 			c.Waiting++
 		case ItemIdle, ItemBehind, ItemFence, itemEnded:

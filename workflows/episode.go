@@ -235,6 +235,7 @@ func (e *episode) newRound() {
 	e.st.Items, e.st.Policy, e.st.Dues, e.st.Judged = nil, nil, nil, ""
 	e.st.Listed, e.st.Settled, e.st.ClosedAt, e.st.Named, e.st.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	e.st.Virtual, e.st.Fenced = nil, nil
+	e.st.Approvals, e.st.Asking = nil, nil          // an approval holds for one round
 	e.freeze(e.st.Pace.Tier == failover.TierHalted) // a halt outlasts the round
 	e.forgetFrozen()
 	e.listDirty, e.clusterDirty = true, true

@@ -134,6 +134,7 @@ func (e *episode) start(i Item, st MigrationState, unused func()) {
 		Fence: e.fenceOf(i), Named: st.Ref.Named,
 	}
 	st.Parent = ClusterFailoverID(e.instance, e.cluster)
+	st.Approval, st.Standing = e.approvalOf(i.Key, i.UID), e.st.Asking
 	st.Episode, st.Round, st.Terms, st.Resource = e.st.Episode, e.st.Round, e.st.Terms, i.Resource
 	if i.Policy >= 0 && i.Policy < len(e.st.Policy) {
 		st.Policy = e.st.Policy[i.Policy]

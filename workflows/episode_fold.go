@@ -131,5 +131,9 @@ func (e *episode) status() EpisodeStatus {
 	}
 	s.Items = e.mostTelling(statusItems)
 	s.Folded, s.Later = nil, nil
+	s.Approvals = slices.Clone(s.Approvals)
+	for n := range s.Approvals {
+		s.Approvals[n].Bindings = nil // Count tells how many
+	}
 	return s
 }

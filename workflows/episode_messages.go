@@ -314,6 +314,7 @@ func (e *episode) requeue(r failover.Result, m Move) {
 	if r.Reason == failover.ReasonPingPong {
 		i.RetryAt = e.now().Add(pingPongRetry)
 	}
+	e.asked(&i, nil)
 	if !slices.ContainsFunc(e.st.Items, func(x Item) bool { return x.Key == i.Key }) {
 		e.st.Items = append(e.st.Items, i)
 	}

@@ -246,10 +246,10 @@ func (e *episode) sortOne(i *Item) {
 		i.State, i.Reason, i.Was = ItemBlocked, d.Reason, true
 		i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
 	case !d.Affected:
-		i.State, i.Reason, i.Message = ItemIdle, d.Reason, ""
+		i.State, i.Reason, i.Message, i.AskedAt = ItemIdle, d.Reason, "", time.Time{}
 	case now.Before(due):
-		i.State, i.Reason, i.Was = ItemTolerating, e.whyNotDue(i, due), true
-	case i.State == ItemBlocked && now.Before(i.RetryAt):
+		i.State, i.Reason, i.Was, i.AskedAt = ItemTolerating, e.whyNotDue(i, due), true, time.Time{}
+	case i.State == ItemBlocked && (e.unanswered(i) || now.Before(i.RetryAt)):
 	case e.pausedOne(i.Key):
 		i.State, i.Reason, i.Was = ItemPaused, failover.ReasonPaused, true
 	case i.State == ItemBlocked:
@@ -280,7 +280,7 @@ func (e *episode) preCheck() {
 	if len(batch) == 0 {
 		return
 	}
-	request := activities.PreCheckRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Purge: e.st.Terms.Purge}
+	request := activities.PreCheckRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Purge: e.st.Terms.Purge, Round: e.st.Round, Standing: e.st.Asking}
 	for _, at := range batch {
 		request.Items = append(request.Items, e.toCheck(e.st.Items[at]))
 	}
@@ -303,7 +303,7 @@ func (e *episode) preCheck() {
 
 // toCheck is what a check is asked about one item, with what is frozen of it.
 func (e *episode) toCheck(i Item) activities.Checked {
-	c := activities.Checked{Key: i.Key, UID: i.UID, Purge: i.Purge, Fence: e.fenceOf(i)}
+	c := activities.Checked{Key: i.Key, UID: i.UID, Purge: i.Purge, Fence: e.fenceOf(i), Approval: e.approvalOf(i.Key, i.UID)}
 	if c.Purge == "" && i.Policy >= 0 && i.Policy < len(e.st.Policy) {
 		c.Purge, c.PurgeBySpec = e.st.Policy[i.Policy].PurgeMode, e.st.Policy[i.Policy].PurgeBySpec
 	}
@@ -318,6 +318,7 @@ func (e *episode) checked(i *Item, c activities.Check) {
 	if i.Purge == "" {
 		i.Purge = c.Purge
 	}
+	e.unasked(i, c)
 	switch c.End {
 	case activities.CheckPass:
 		i.Deps = c.Dependents
@@ -325,6 +326,7 @@ func (e *episode) checked(i *Item, c activities.Check) {
 		return
 	case activities.CheckBlocked:
 		e.block(i, c.Reason, c.Message)
+		e.asked(i, c.Asked)
 		return
 	case activities.CheckFence:
 		e.mustFence(i, c)
@@ -369,7 +371,7 @@ func (e *episode) unblock() {
 
 // lookAgain has a blocked binding looked at now: what blocked it may have changed.
 func (e *episode) lookAgain(at int) {
-	if i := &e.st.Items[at]; i.State == ItemBlocked && !i.Parked && i.Reason != failover.ReasonPingPong {
+	if i := &e.st.Items[at]; i.State == ItemBlocked && !i.Parked && i.Reason != failover.ReasonPingPong && i.Reason != failover.ReasonApprovalExpired {
 		i.RetryAt, i.Tries = time.Time{}, 0
 		e.dirty = true
 	}

@@ -33,6 +33,9 @@ func (e *episode) serveStanding(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := e.serveApprovals(ctx); err != nil {
+		return err
+	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdatePrioritise, func(_ workflow.Context, o PriorityOrder) (string, error) {
 		return e.prioritise(o), nil
 	}, workflow.UpdateHandlerOptions{

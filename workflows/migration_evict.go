@@ -39,6 +39,7 @@ func (m *migration) check() {
 	var out activities.EvictResult
 	request := activities.EvictRequest{
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
+		Approval: m.st.Approval, Round: m.st.Round, Standing: m.st.Standing,
 		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Lease: m.st.Lease.Number, Owner: m.st.Ref.Owner, DueAt: m.st.DueAt,
 	}
 	m.on(failover.EventWriteSent)

@@ -48,6 +48,7 @@ const (
 	// ClusterFailover, as are UpdatePause (ScopedOrder) and UpdateResume (Resume).
 	UpdateSnooze     = "snooze"
 	UpdatePrioritise = "prioritise"
+	UpdateApprove    = "approve" // ScopedOrder
 	UpdateHalt       = "halt"
 	UpdateSetRate    = "set-rate"
 	UpdateDrain      = "drain"   // DrainOrder

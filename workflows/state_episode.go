@@ -76,6 +76,10 @@ type EpisodeState struct {
 	Bans bool `json:"bans,omitempty"`
 	// NextDrain is when a drain's own rate lets the next move begin.
 	NextDrain time.Time `json:"nextDrain,omitzero"`
+	// Approvals are a human's, for this round; Asking are approval rules that asked in
+	// it and ask for the rest of it.
+	Approvals []Approval              `json:"approvals,omitempty"`
+	Asking    []failover.ApprovalRule `json:"asking,omitempty"`
 	// Judged are the taints that Dues were judged under, as one string.
 	Judged string `json:"judged,omitempty"`
 }
@@ -135,6 +139,8 @@ type Item struct {
 	Returned bool `json:"b,omitempty"`
 	// Deps: others go where it goes, as the pre-check saw.
 	Deps bool `json:"d,omitempty"`
+	// AskedAt is since when an approval rule asks a human, without an answer.
+	AskedAt time.Time `json:"a,omitzero"`
 	// Parked bindings that can never move in this round are looked at again only when they change.
 	Parked bool `json:"x,omitempty"`
 }

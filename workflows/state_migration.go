@@ -15,14 +15,18 @@ type BindingMigrationParams struct {
 
 // MigrationState is all that a BindingMigration knows.
 type MigrationState struct {
-	Ref      activities.MoveRef      `json:"ref"`
-	Parent   string                  `json:"parent"` // id of its ClusterFailover
-	Episode  string                  `json:"episode"`
-	Round    int                     `json:"round"`
-	Terms    activities.Terms        `json:"terms"`
-	Policy   failover.Policy         `json:"policy"`
-	Resource string                  `json:"resource,omitempty"`
-	DueAt    time.Time               `json:"dueAt,omitzero"`
+	Ref      activities.MoveRef `json:"ref"`
+	Parent   string             `json:"parent"` // id of its ClusterFailover
+	Episode  string             `json:"episode"`
+	Round    int                `json:"round"`
+	Terms    activities.Terms   `json:"terms"`
+	Policy   failover.Policy    `json:"policy"`
+	Resource string             `json:"resource,omitempty"`
+	DueAt    time.Time          `json:"dueAt,omitzero"`
+	// Approval is a human's yes in this round; Standing are approval rules that asked
+	// before in it.
+	Approval *failover.Approval      `json:"approval,omitempty"`
+	Standing []failover.ApprovalRule `json:"standing,omitempty"`
 	Lease    Grant                   `json:"lease"`
 	Why      failover.Due            `json:"why"` // what made it due
 	Phase    failover.MigrationPhase `json:"phase"`

@@ -60,6 +60,9 @@ func (v PageView) head(p *page) {
 	if n := v.attention(); n > 0 {
 		p.line("**⚠ %s attention**, see *On their way*.\n", need(n))
 	}
+	if n := v.Counts.Asked; n > 0 {
+		p.line("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.\n", awaits(n))
+	}
 	p.fact("Why", because(v.Reason, v.Why))
 	p.fact("How far", v.howFar())
 	p.fact("Comes next", v.comesNext())
@@ -68,6 +71,13 @@ func (v PageView) head(p *page) {
 	p.fact("Over", v.ends())
 	p.fact("Times", v.times())
 	v.actions(p)
+}
+
+func awaits(n int) string {
+	if n == 1 {
+		return "1 move awaits"
+	}
+	return fmt.Sprintf("%d moves await", n)
 }
 
 func need(n int) string {
@@ -265,6 +275,9 @@ func (v PageView) actions(p *page) {
 		if v.DrainedBy != "" {
 			actions = append([]string{UndrainAction(v.Cluster)}, actions...)
 		}
+		if v.Counts.Asked > 0 {
+			actions = append([]string{ApproveAction(v.Cluster)}, actions...)
+		}
 	}
 	if v.Mode == ModeObserve && len(actions) > 0 {
 		actions = []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
@@ -279,6 +292,12 @@ func (v PageView) actions(p *page) {
 // UndrainAction is the operator's way to end a drain.
 func UndrainAction(cluster string) string {
 	return fmt.Sprintf("`lifeboat undrain %s --reason \"…\"`: what has not moved stays, what moved stays moved, our taints go", cluster)
+}
+
+// ApproveAction is the operator's answer to what awaits approval.
+func ApproveAction(cluster string) string {
+	return fmt.Sprintf("`lifeboat approve --cluster %s --all --reason \"…\"`: let what awaits approval move in this round, "+
+		"or name one binding, or `--namespace`; every other check stays", cluster)
 }
 
 // EpisodeActions are the operator's moves that make sense in a phase.

@@ -44,6 +44,7 @@ type PageCounts struct {
 	Waiting    int // due, waiting for the pace
 	Tolerating int // not due yet
 	Blocked    int
+	Asked      int // of the blocked: a human has to approve
 	Outcomes   map[Outcome]int
 }
 

@@ -18,6 +18,8 @@ const (
 	ReasonInvalid               Reason = "Invalid"               // the API server found the write invalid
 	ReasonConflict              Reason = "Conflict"              // others kept writing the object
 	ReasonUnreachable           Reason = "Unreachable"           // the API server did not answer
+	ReasonAwaitingApproval      Reason = "AwaitingApproval"      // a rule asks a human, who has not answered
+	ReasonApprovalExpired       Reason = "ApprovalExpired"       // nobody answered in time: it stays until approved
 	ReasonLeaseLost             Reason = "LeaseLost"             // the lease ran out before the write
 	ReasonHalted                Reason = "Halted"                // the pacer issues nothing
 	ReasonPingPong              Reason = "PingPong"              // moved too often within an hour

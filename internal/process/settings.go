@@ -28,6 +28,7 @@ func Settings(c config.Config) activities.Settings {
 			Recheck:          c.Workflow.Recheck,
 			Relist:           c.Workflow.Relist,
 			DebtWait:         c.Workflow.DebtWait,
+			AskFor:           c.Approval.ExpireAfter,
 			FreezeWhenHalted: c.Recovery.FreezeTolerationsHalted,
 			HistoryEvents:    c.Workflow.HistoryEvents,
 		},
@@ -36,5 +37,6 @@ func Settings(c config.Config) activities.Settings {
 		DefaultTolerations: c.Defaults.Tolerations,
 		ExcludeNamespaces:  c.Selectors.ExcludeNamespaces,
 		RoomUnknownOK:      c.Capacity.UnknownIsRoom,
+		Approval:           c.Approval.ApprovalRules,
 	}
 }

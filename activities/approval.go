@@ -1,0 +1,73 @@
+package activities
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// question is what a human was, or was not, asked about one binding in one round.
+type question struct {
+	approval *failover.Approval
+	round    int
+	standing []failover.ApprovalRule
+}
+
+// answered: the human's word is there, and no rule has to be judged.
+func (q question) answered() bool { return q.approval.Holds(q.round) }
+
+func (r PreCheckRequest) question(item Checked) question {
+	return question{approval: item.Approval, round: r.Round, standing: r.Standing}
+}
+
+func (r EvictRequest) question() question {
+	return question{approval: r.Approval, round: r.Round, standing: r.Standing}
+}
+
+func (a *Activities) needsTally(q question) bool {
+	return a.Settings.Approval.NeedsTally() && !q.answered()
+}
+
+// measure reads how far the failure goes, once per reading, where an approval rule
+// needs it that nobody has answered.
+func (a *Activities) measure(ctx context.Context, cluster string, q question, on *reading) error {
+	if on.extent != nil || q.answered() || !a.Settings.Approval.NeedsExtent() {
+		return nil
+	}
+	if on.tally == nil && a.Settings.Approval.NeedsTally() {
+		return nil // it was not read: then the rules ask
+	}
+	rules, err := a.Reader.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	in := failover.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: a.Settings.RoomUnknownOK}
+	for _, c := range on.fleet {
+		if faulty, _ := failover.Faulty(rules, c); faulty {
+			in.Failing = append(in.Failing, c.Name)
+		}
+	}
+	slices.Sort(in.Failing)
+	if on.tally != nil {
+		in.Reserved = on.room.For(failover.BindingKey{}, on.fleet)
+	}
+	extent := failover.ExtentOf(in)
+	on.extent = &extent
+	return nil
+}
+
+// approved holds a pass back that a human has yet to agree to.
+func (a *Activities) approved(b *failover.Binding, ask ask, check Check) Check {
+	if ask.question.answered() {
+		return check
+	}
+	asks := a.Settings.Approval.Judge(failover.AskInput{
+		Binding: b, Purge: check.Purge, Extent: ask.extent, Standing: ask.question.standing,
+	})
+	if asks.Automatic() {
+		return check
+	}
+	check.End, check.Reason, check.Message, check.Asked = CheckBlocked, failover.ReasonAwaitingApproval, asks.Message, asks.Rules
+	return check
+}

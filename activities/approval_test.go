@@ -1,0 +1,197 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// yes is a human's approval for the first round.
+var yes = &failover.Approval{Who: "jane", Why: "it is known", At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Round: 1}
+
+func (b *bench) preCheck(edit func(*activities.PreCheckRequest)) activities.Check {
+	b.t.Helper()
+	r := activities.PreCheckRequest{Cluster: "m1", Mode: failover.ModeEnforce, Round: 1, Items: []activities.Checked{{Key: appKey("app")}}}
+	edit(&r)
+	return must[activities.PreCheckResult](b, activities.NamePreCheck, r).Checks[0]
+}
+
+// asking are the ways to have the rules ask for app on m1.
+var asking = map[string]func(*bench) failover.ApprovalRules{
+	"its namespace": func(*bench) failover.ApprovalRules { return failover.ApprovalRules{Namespaces: []string{"shop"}} },
+	"its labels": func(b *bench) failover.ApprovalRules {
+		b.world.Change(appKey("app"), func(x *failover.Binding) { x.Labels = map[string]string{"tier": "gold"} })
+		return failover.ApprovalRules{Selector: "tier=gold"}
+	},
+	"clusters that fail": func(*bench) failover.ApprovalRules {
+		none := 0
+		return failover.ApprovalRules{ClustersAbove: &none}
+	},
+	"a share of the replicas": func(b *bench) failover.ApprovalRules {
+		b.bind("elsewhere", func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m3", Replicas: 2}} })
+		share := 49.0
+		return failover.ApprovalRules{ReplicasAbove: &share}
+	},
+	"too little room": func(b *bench) failover.ApprovalRules {
+		b.hasPods("m2", 100, 99)
+		b.hasPods("m3", 100, 100)
+		return failover.ApprovalRules{CapacityDeficit: true}
+	},
+	"purge mode Directly": func(b *bench) failover.ApprovalRules {
+		b.purge = failover.PurgeDirectly
+		return failover.ApprovalRules{Directly: true}
+	},
+}
+
+// Rules: R4.6-21, R4.6-22, R4.6-29.
+func TestWhatARuleAsksForWaitsForAHumanAtTheCheckAndAtTheWrite(t *testing.T) {
+	for name, rules := range asking {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.acts.Settings.Approval = rules(b)
+			b.fail()
+			var raised events
+			b.acts.Events = &raised
+			check := b.preCheck(func(*activities.PreCheckRequest) {})
+			require.Equal(t, activities.CheckBlocked, check.End)
+			require.Equal(t, failover.ReasonAwaitingApproval, check.Reason)
+			require.Len(t, check.Asked, 1)
+			require.NotEmpty(t, check.Message)
+			require.Len(t, raised, 1)
+			require.Equal(t, "EvictWorkloadFromClusterAwaitingApproval", raised[0].Reason)
+			require.Contains(t, raised[0].Message, "lifeboat approve shop/app --cluster m1")
+
+			// A yes of another round, or of nobody, is none.
+			for _, no := range []*failover.Approval{nil, {Round: 1}, {Who: "jane", Round: 2}} {
+				out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(no))
+				require.Equal(t, activities.EvictRefused, out.End, "%+v", no)
+				require.Equal(t, failover.ReasonAwaitingApproval, out.Reason, "%+v", no)
+			}
+			require.Empty(t, b.world.Log("evict"))
+
+			check = b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].Approval = yes })
+			require.NotEqual(t, failover.ReasonAwaitingApproval, check.Reason)
+			if name == "purge mode Directly" {
+				require.Equal(t, activities.CheckFence, check.End, "the fence is asked for all the same")
+				return
+			}
+			require.Equal(t, activities.CheckPass, check.End, check.Message)
+			out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(yes))
+			require.Equal(t, activities.EvictWritten, out.End, out.Message)
+		})
+	}
+}
+
+func (b *bench) approvedRequest(a *failover.Approval) activities.EvictRequest {
+	r := b.evictRequest()
+	r.Round, r.Approval, r.Purge = 1, a, b.purge
+	return r
+}
+
+// Rules: R4.6-21.
+func TestWhatNoRuleAsksForIsAutomatic(t *testing.T) {
+	b := newBench(t)
+	one, half := 1, 50.0
+	b.bind("elsewhere", func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m3", Replicas: 2}} })
+	b.hasPods("m2", 100, 0)
+	b.acts.Settings.Approval = failover.ApprovalRules{
+		ClustersAbove: &one, ReplicasAbove: &half, CapacityDeficit: true, Directly: true, Namespaces: []string{"bank"}, Selector: "tier=gold",
+	}
+	b.fail()
+	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
+	require.Equal(t, activities.EvictWritten, b.evict().End)
+}
+
+// A second cluster fails between the check and the write.
+// Rules: R4.6-29.
+func TestTheWriteJudgesTheApprovalRulesOnceMore(t *testing.T) {
+	b := newBench(t)
+	one := 1
+	b.acts.Settings.Approval = failover.ApprovalRules{ClustersAbove: &one}
+	b.fail()
+	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
+	b.world.SetReady("m3", false)
+	out := b.evict()
+	require.Equal(t, activities.EvictRefused, out.End)
+	require.Equal(t, failover.ReasonAwaitingApproval, out.Reason)
+	require.Contains(t, out.Message, "2 clusters fail at once (m1, m3)")
+	require.Empty(t, b.world.Log("evict"))
+}
+
+// Rules: R4.6-22.
+func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*bench)
+		end    activities.EvictEnd
+		reason failover.Reason
+	}{
+		"nowhere to go": {func(b *bench) {
+			b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
+		}, activities.EvictRefused, failover.ReasonNoTarget},
+		"recovered":         {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, failover.ReasonNoTaint},
+		"opted out":         {func(b *bench) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, failover.ReasonOptedOut},
+		"moved by others":   {func(b *bench) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters[0].Name = "m2" }) }, activities.EvictElsewhere, failover.ReasonNotTargeting},
+		"the lease is gone": {func(b *bench) { b.claim = func() (time.Duration, error) { return 0, nil } }, activities.EvictRefused, failover.ReasonLeaseLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.acts.Settings.Approval = failover.ApprovalRules{Namespaces: []string{"shop"}}
+			b.fail()
+			c.change(b)
+			out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(yes))
+			require.Equal(t, c.end, out.End, out.Message)
+			require.Equal(t, c.reason, out.Reason, out.Message)
+			require.Empty(t, b.world.Log("evict"))
+		})
+	}
+}
+
+// A human is not asked about what could not move anyway.
+// Rules: R4.6-30.
+func TestNobodyIsAskedAboutWhatCouldNotMove(t *testing.T) {
+	b := newBench(t)
+	b.acts.Settings.Approval = failover.ApprovalRules{Namespaces: []string{"shop"}}
+	b.fail()
+	b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
+	check := b.preCheck(func(*activities.PreCheckRequest) {})
+	require.Equal(t, failover.ReasonNoTarget, check.Reason)
+	require.Empty(t, check.Asked)
+}
+
+// events keeps what was raised.
+type events []activities.Event
+
+func (e *events) Record(_ context.Context, x activities.Event) { *e = append(*e, x) }
+
+// counting counts lists of bindings.
+type counting struct {
+	around
+	lists *int
+}
+
+func (c counting) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
+	*c.lists++
+	return c.around.Bindings(ctx, page)
+}
+
+// The bindings of the fleet are not listed for a question that is answered, or that
+// nobody asks.
+func TestTheFleetIsCountedOnlyForAQuestionThatNeedsIt(t *testing.T) {
+	b := newBench(t)
+	lists := 0
+	b.acts.Reader = counting{around{b.world, b}, &lists}
+	b.fail()
+	b.preCheck(func(*activities.PreCheckRequest) {})
+	require.Zero(t, lists)
+	none := 0.0
+	b.acts.Settings.Approval = failover.ApprovalRules{ReplicasAbove: &none}
+	b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].Approval = yes })
+	require.Zero(t, lists)
+	b.preCheck(func(r *activities.PreCheckRequest) { r.Items = append(r.Items, r.Items[0]) })
+	require.Equal(t, 1, lists, "once for the whole batch")
+}

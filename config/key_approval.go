@@ -1,0 +1,49 @@
+package config
+
+import (
+	"strconv"
+	"time"
+)
+
+// never is a limit that nothing exceeds.
+const never = "never"
+
+// limit is a number above which something happens, or never.
+func limit[T any](name, want string, target **T, parse func(string) (T, bool), doc string) key {
+	k := key{Name: name, Want: want + ", or " + never, Doc: doc}
+	k.set, k.get = parsed(target, func(s string) (*T, bool) {
+		if s == never {
+			return nil, true
+		}
+		v, ok := parse(s)
+		return &v, ok
+	}, func(v *T) any {
+		if v == nil {
+			return never
+		}
+		return *v
+	})
+	return k
+}
+
+func (c *Config) approvalKeys() []key {
+	return []key{
+		limit("approval.clustersAbove", "a whole number from 0 to 1000000", &c.Approval.ClustersAbove, func(s string) (int, bool) {
+			n, err := strconv.Atoi(s)
+			return n, err == nil && n >= 0 && n <= 1000000
+		}, "Ask a human before each eviction while more clusters than this fail at once."),
+		limit("approval.replicasAbove", "a number of percent from 0 to 100", &c.Approval.ReplicasAbove, func(s string) (float64, bool) {
+			return number(s, 0, 100)
+		}, "Ask before each eviction of a round in which more than this share of the fleet's replicas would move. Lists all bindings for each check and eviction."),
+		boolean("approval.capacityDeficit", &c.Approval.CapacityDeficit,
+			"Ask while the rest of the fleet has not enough room for all that would move. Lists all bindings for each check and eviction."),
+		boolean("approval.purgeDirectly", &c.Approval.Directly,
+			"Ask before each eviction in purge mode Directly."),
+		names("approval.namespaces", &c.Approval.Namespaces,
+			"Ask before each eviction of a binding in these namespaces."),
+		selector("approval.selector", &c.Approval.Selector,
+			"Ask before each eviction of a binding whose labels match."),
+		duration("approval.expireAfter", &c.Approval.ExpireAfter, 0, 30*24*time.Hour,
+			"How long a question stands open; after that the binding stays where it is until somebody approves it all the same. 0 is for ever."),
+	}
+}

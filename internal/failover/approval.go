@@ -1,0 +1,253 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// ApprovalRules say before which evictions a human is asked. What no rule asks for is
+// automatic, so the zero value never asks.
+type ApprovalRules struct {
+	// ClustersAbove asks while more clusters than this fail at once; nil does not ask.
+	ClustersAbove *int
+	// ReplicasAbove asks when more than this share of the fleet's replicas, in percent,
+	// would move off the clusters that fail; nil does not ask.
+	ReplicasAbove *float64
+	// CapacityDeficit asks when the rest of the fleet has not enough room for all that
+	// would have to move: then it matters who goes first.
+	CapacityDeficit bool
+	// Directly asks before every eviction in that purge mode.
+	Directly bool
+	// Namespaces and Selector (of labels of bindings) ask for what they select.
+	Namespaces []string
+	Selector   string
+}
+
+// ApprovalRule names one of them, as the configuration does.
+type ApprovalRule string
+
+// The rules.
+const (
+	AskClusters  ApprovalRule = "clustersAbove"
+	AskReplicas  ApprovalRule = "replicasAbove"
+	AskCapacity  ApprovalRule = "capacityDeficit"
+	AskDirectly  ApprovalRule = "purgeDirectly"
+	AskNamespace ApprovalRule = "namespaces"
+	AskSelector  ApprovalRule = "selector"
+)
+
+// NeedsExtent tells whether a rule asks how far the failure goes, NeedsTally whether
+// one asks every binding of the fleet: that is the dearest reading there is.
+func (r ApprovalRules) NeedsExtent() bool { return r.ClustersAbove != nil || r.NeedsTally() }
+
+// NeedsTally is told with NeedsExtent.
+func (r ApprovalRules) NeedsTally() bool { return r.ReplicasAbove != nil || r.CapacityDeficit }
+
+// Approval is a human's yes to evict one binding, in one round. It replaces the
+// question and no other check.
+type Approval struct {
+	Who   string    `json:"who"`
+	Why   string    `json:"why"`
+	At    time.Time `json:"at"`
+	Round int       `json:"round"`
+}
+
+// Holds tells whether it was given, and in this round.
+func (a *Approval) Holds(round int) bool { return a != nil && a.Who != "" && a.Round == round }
+
+// Extent is how far a failure goes, as one reading of the fleet tells.
+type Extent struct {
+	// Failing are the clusters that fail, as the pacer counts them.
+	Failing []string
+	// Moving of All are the replicas that stand on what is being evacuated, or left it
+	// and are not settled yet.
+	Moving, All int64
+	// Short is a resource that the rest of the fleet has not enough of, empty for none.
+	Short corev1.ResourceName
+}
+
+// share of the fleet's replicas, in percent.
+func (x Extent) share() float64 {
+	if x.All == 0 {
+		return 0
+	}
+	return 100 * float64(x.Moving) / float64(x.All)
+}
+
+// AskInput is all that decides whether a human is asked.
+type AskInput struct {
+	Binding *Binding
+	Purge   PurgeMode
+	// Extent is nil where it was not read: a rule that needs it asks then.
+	Extent *Extent
+	// Standing are rules that asked before in this round, and ask for the rest of it.
+	Standing []ApprovalRule
+}
+
+// Ask is the question to a human; no rules means that there is none.
+type Ask struct {
+	Rules   []ApprovalRule
+	Message string
+}
+
+// Automatic tells that nobody has to be asked.
+func (a Ask) Automatic() bool { return len(a.Rules) == 0 }
+
+// Judge says which rules ask before this eviction, and why in words.
+func (r ApprovalRules) Judge(in AskInput) Ask {
+	var ask Ask
+	var why []string
+	for _, rule := range []struct {
+		name  ApprovalRule
+		asks  bool
+		words func() string
+	}{
+		{AskClusters, r.tooManyClusters(in), func() string { return in.clustersSay(*r.ClustersAbove) }},
+		{AskReplicas, r.tooManyReplicas(in), func() string { return in.replicasSay(*r.ReplicasAbove) }},
+		{AskCapacity, r.CapacityDeficit && (in.Extent == nil || in.Extent.Short != ""), in.capacitySays},
+		{AskDirectly, r.Directly && in.Purge == PurgeDirectly, func() string { return "purge mode Directly: the old copy goes before the new one runs" }},
+		{AskNamespace, slices.Contains(r.Namespaces, in.Binding.Key.Namespace), func() string { return "its namespace asks" }},
+		{AskSelector, r.selects(in.Binding), func() string { return "its labels match " + r.Selector }},
+	} {
+		if rule.asks {
+			ask.Rules, why = append(ask.Rules, rule.name), append(why, rule.words())
+		}
+	}
+	ask.Message = strings.Join(why, "; ")
+	return ask
+}
+
+func (r ApprovalRules) tooManyClusters(in AskInput) bool {
+	return r.ClustersAbove != nil && (in.Extent == nil || len(in.Extent.Failing) > *r.ClustersAbove)
+}
+
+// tooManyReplicas stands for the rest of the round once it was so: what has moved and
+// settled is not counted any more, and the last ones must not slip through for that.
+func (r ApprovalRules) tooManyReplicas(in AskInput) bool {
+	return r.ReplicasAbove != nil &&
+		(in.Extent == nil || in.Extent.share() > *r.ReplicasAbove || slices.Contains(in.Standing, AskReplicas))
+}
+
+// selects tells whether the labels of a binding match. A selector that cannot be read
+// asks: the configuration refuses it, and this is the safe side.
+func (r ApprovalRules) selects(b *Binding) bool {
+	if r.Selector == "" {
+		return false
+	}
+	selector, err := labels.Parse(r.Selector)
+	return err != nil || selector.Matches(labels.Set(b.Labels))
+}
+
+const extentUnknown = "how far the failure goes is not known"
+
+func (in AskInput) clustersSay(most int) string {
+	if in.Extent == nil {
+		return extentUnknown
+	}
+	return fmt.Sprintf("%s fail at once (%s), more than %d", count(len(in.Extent.Failing), "cluster"), list(in.Extent.Failing), most)
+}
+
+func (in AskInput) replicasSay(most float64) string {
+	switch {
+	case in.Extent == nil:
+		return extentUnknown
+	case in.Extent.share() <= most:
+		return fmt.Sprintf("more than %.3g %% of the fleet's replicas were to move in this round", most)
+	}
+	return fmt.Sprintf("%.3g %% of the fleet's replicas would move (%d of %d), more than %.3g %%",
+		in.Extent.share(), in.Extent.Moving, in.Extent.All, most)
+}
+
+func (in AskInput) capacitySays() string {
+	if in.Extent == nil {
+		return extentUnknown
+	}
+	return fmt.Sprintf("the rest of the fleet has not enough %s for all that would move", in.Extent.Short)
+}
+
+// Tally counts the replicas of the fleet by cluster, binding by binding.
+type Tally struct {
+	all  int64
+	on   map[string]int64
+	need map[string]corev1.ResourceList
+}
+
+// NewTally begins with nothing.
+func NewTally() *Tally { return &Tally{on: map[string]int64{}, need: map[string]corev1.ResourceList{}} }
+
+// Add counts one binding: what stands on each cluster, and what a move of ours that is
+// not settled took off one.
+func (t *Tally) Add(b *Binding) {
+	if b.Malformed != "" || b.Deleting {
+		return
+	}
+	stands, left := int64(0), int64(0)
+	for _, target := range b.Clusters {
+		stands += int64(target.Replicas)
+		t.on[target.Name] += int64(target.Replicas)
+		t.wants(target.Name, b, int64(target.Replicas))
+	}
+	for _, task := range b.Tasks {
+		if task.Ours() && task.Reason == TaskReason && task.Replicas != nil {
+			left += int64(*task.Replicas)
+			t.on[task.FromCluster] += int64(*task.Replicas)
+		}
+	}
+	t.all += max(stands, left)
+}
+
+func (t *Tally) wants(cluster string, b *Binding, replicas int64) {
+	if t.need[cluster] == nil {
+		t.need[cluster] = corev1.ResourceList{}
+	}
+	if len(b.Components) > 0 {
+		plus(t.need[cluster], b.componentNeed())
+	} else {
+		plus(t.need[cluster], podsOf(b.Request, replicas))
+	}
+}
+
+// ExtentInput is what an extent is read off.
+type ExtentInput struct {
+	// Leaving is the cluster that is being evacuated, Failing all that fail, sorted.
+	Leaving string
+	Failing []string
+	Fleet   []Cluster
+	// Tally and Reserved are nil and empty where no rule asks for them.
+	Tally    *Tally
+	Reserved Reservations
+	// RoomUnknownOK lets a cluster whose capacity is not known count as having room.
+	RoomUnknownOK bool
+}
+
+// ExtentOf says how far a failure goes.
+func ExtentOf(in ExtentInput) Extent {
+	out := Extent{Failing: in.Failing}
+	if in.Tally == nil {
+		return out
+	}
+	away := sets.New(in.Failing...).Insert(in.Leaving)
+	need := corev1.ResourceList{}
+	for _, cluster := range sets.List(away) {
+		out.Moving += in.Tally.on[cluster]
+		plus(need, in.Tally.need[cluster])
+	}
+	out.All = in.Tally.all
+	for _, u := range in.Reserved.Unplaced {
+		plus(need, u.Need)
+	}
+	rest := sets.New[string]()
+	for _, c := range in.Fleet {
+		if hard, soft := Triggering(c.Taints); c.Ready() && !c.Deleting && !away.Has(c.Name) && len(hard)+len(soft) == 0 {
+			rest.Insert(c.Name)
+		}
+	}
+	out.Short = PreCheckInput{Fleet: in.Fleet, Reserved: in.Reserved, RoomUnknownOK: in.RoomUnknownOK}.short(rest, need)
+	return out
+}

@@ -1,0 +1,178 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// asked is a story in which a human is asked about everything in namespace shop.
+func asked(t *testing.T) *story {
+	t.Helper()
+	s := newStory(t)
+	s.settings.Approval = failover.ApprovalRules{Namespaces: []string{"shop"}}
+	s.world.SetReady("m1", false)
+	return s
+}
+
+// Rules: R4.6-21, R4.6-22, R4.6-30.
+func TestWhatAwaitsApprovalStaysUntilSomebodyApproves(t *testing.T) {
+	s := asked(t)
+	for _, name := range []string{"a", "b", "c"} {
+		s.in("shop", name, 0)
+	}
+	s.in("bank", "free", 0)
+	var one, rest *answer
+	s.at(5*time.Minute, func() {
+		st := s.status()
+		for _, name := range []string{"a", "b", "c"} {
+			i := queued(st, failover.BindingKey{Namespace: "shop", Name: name})
+			require.Equal(t, failover.ReasonAwaitingApproval, i.Reason)
+			require.Equal(t, "its namespace asks", i.Message)
+		}
+		require.Equal(t, failover.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
+		require.Contains(t, s.page(), "3 moves await approval")
+		require.Contains(t, s.page(), "lifeboat approve --cluster m1 --all")
+		one = s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "b"})))
+	})
+	s.at(10*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), 2)
+		s.in("shop", "later", 0)
+	})
+	s.at(12*time.Minute, func() { rest = s.ordered(workflows.UpdateApprove, by(failover.Scope{Namespace: "shop"})) })
+	s.at(13*time.Minute, func() { s.in("shop", "latest", 0) })
+	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	moved := s.movedAt()
+	require.Less(t, moved["bank/free"], 5*time.Minute, "what nobody asks about is automatic")
+	require.GreaterOrEqual(t, moved["shop/b"], 5*time.Minute)
+	for _, name := range []string{"shop/a", "shop/c", "shop/later"} {
+		require.GreaterOrEqual(t, moved[name], 12*time.Minute)
+	}
+	require.NotContains(t, moved, "shop/latest", "who comes later is asked about anew")
+	require.Equal(t, failover.OutcomeAbandoned, outcomes(r)["latest"], "without an answer it stays put")
+	require.Contains(t, one.value, "1 bindings, 1 of them asked for it")
+	require.Contains(t, rest.value, "3 bindings, 3 of them asked for it")
+}
+
+// Rules: R4.6-22.
+func TestAnApprovalOfOneRoundIsNoneInTheNext(t *testing.T) {
+	s := asked(t)
+	key := s.in("shop", "app", 0)
+	s.settings.Terms.DebtWait = time.Hour
+	s.in("bank", "gone", 0)
+	s.world.HealthyAfter = 4 * time.Minute
+	s.at(90*time.Second, func() {
+		s.ordered(workflows.UpdateSnooze, snooze(failover.ScopeOf(key), "5m")) // approved, and not to move yet
+		s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(key)))
+	})
+	s.at(2*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(4*time.Minute, func() { s.world.SetReady("m1", false) })
+	s.at(20*time.Minute, func() {
+		st := s.status()
+		require.Equal(t, 2, st.Round)
+		require.Equal(t, failover.ReasonAwaitingApproval, queued(st, key).Reason)
+	})
+	s.at(21*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.NotContains(t, s.movedAt(), key.String())
+}
+
+// Rules: R4.6-31.
+func TestAQuestionThatNobodyAnswersExpiresIntoStayingPut(t *testing.T) {
+	s := asked(t)
+	key := s.in("shop", "app", 0)
+	s.settings.Terms.AskFor = 10 * time.Minute
+	s.at(10*time.Minute, func() { require.Equal(t, failover.ReasonAwaitingApproval, queued(s.status(), key).Reason) })
+	s.at(15*time.Minute, func() {
+		i := queued(s.status(), key)
+		require.Equal(t, failover.ReasonApprovalExpired, i.Reason)
+		require.Contains(t, i.Message, "nobody approved it within 10m0s")
+		s.acts.Settings.Approval = failover.ApprovalRules{} // the rules go; it stays all the same
+		s.world.AddCluster("new")
+	})
+	s.at(25*time.Minute, func() {
+		require.Empty(t, s.world.Log("evict"))
+		require.Equal(t, failover.ReasonApprovalExpired, queued(s.status(), key).Reason)
+		s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(key)))
+	})
+	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.GreaterOrEqual(t, s.movedAt()["shop/app"], 25*time.Minute, "a late yes is a yes")
+}
+
+// What has moved and settled is not counted any more: the last ones must not slip
+// through for that.
+// Rules: R4.6-32.
+func TestAShareOfReplicasThatWasTooLargeAsksForTheRestOfTheRound(t *testing.T) {
+	s := newStory(t)
+	s.world.SetReady("m1", false)
+	share := 50.0
+	s.settings.Approval = failover.ApprovalRules{ReplicasAbove: &share}
+	for _, name := range []string{"a", "b", "c"} {
+		s.in("shop", name, 0)
+	}
+	key := s.in("shop", "elsewhere", 0)
+	s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}} })
+	s.at(3*time.Minute, func() {
+		for _, name := range []string{"a", "b"} {
+			s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: name})))
+		}
+	})
+	s.at(30*time.Minute, func() {
+		require.Len(t, s.world.Log("release"), 2, "two have moved and settled: a quarter of the replicas is left")
+		i := queued(s.status(), failover.BindingKey{Namespace: "shop", Name: "c"})
+		require.Equal(t, failover.ReasonAwaitingApproval, i.Reason)
+		require.Contains(t, i.Message, "were to move in this round")
+	})
+	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Len(t, s.world.Log("evict"), 2)
+}
+
+// Rules: R4.6-22.
+func TestApprovalsThatMakeNoSenseAreRefused(t *testing.T) {
+	s := asked(t)
+	key := s.in("shop", "app", 0)
+	moved := s.in("bank", "moved", 0)
+	s.world.HealthyAfter = 20 * time.Minute
+	refusals := map[string]*answer{}
+	say := func(why string, o workflows.ScopedOrder) { refusals[why] = s.tellFailover(workflows.UpdateApprove, o) }
+	anonymous := by(failover.Scope{Namespace: "shop"})
+	anonymous.Reason = ""
+	s.at(30*time.Second, func() { say("nothing is listed yet", by(failover.Scope{All: true})) })
+	s.at(3*time.Minute, func() {
+		say("say whom it concerns", by(failover.Scope{}))
+		say(`"reason"`, anonymous)
+		say("its move has begun", by(failover.ScopeOf(moved)))
+		say("nothing to approve", by(failover.Scope{Namespace: "nobody"}))
+		s.ordered(workflows.UpdatePause, by(failover.ScopeOf(key)))
+		s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(key)))
+	})
+	s.at(4*time.Minute, func() { say("not approved already", by(failover.ScopeOf(key))) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(8*time.Minute, func() { say("nothing is dispatched any more", by(failover.Scope{All: true})) })
+	s.play()
+	for why, a := range refusals {
+		require.ErrorContains(t, a.err, why, "%s: %v", why, a.value)
+	}
+	require.NotContains(t, s.movedAt(), "shop/app", "approved, and paused all the same")
+}
+
+// Rules: R4.6-21, R4.15-5.
+func TestARehearsalTellsWhatWouldAwaitApproval(t *testing.T) {
+	s := asked(t)
+	s.settings.Terms.Mode = failover.ModeObserve
+	s.in("shop", "app", 0)
+	var said *answer
+	s.at(3*time.Minute, func() { said = s.tellFailover(workflows.UpdateApprove, by(failover.Scope{All: true})) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	got := resultOf(t, r)
+	require.Equal(t, failover.OutcomeWouldBlock, got.Outcome)
+	require.Equal(t, failover.ReasonAwaitingApproval, got.Reason)
+	require.ErrorContains(t, said.err, "this failover observes")
+}

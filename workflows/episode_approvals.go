@@ -1,0 +1,152 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Approval is a human's yes for some bindings in the round that it was given in. It
+// concerns those that waited when it was given, and nobody who comes later.
+type Approval struct {
+	ScopedOrder
+	At time.Time `json:"at"`
+	// Bindings are those, as a set of hashes; Count is how many.
+	Bindings *failover.BindingSet `json:"bindings,omitempty"`
+	Count    int                  `json:"count"`
+}
+
+func (e *episode) serveApprovals(ctx workflow.Context) error {
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateApprove, func(_ workflow.Context, o ScopedOrder) (string, error) {
+		return e.approve(o), nil
+	}, workflow.UpdateHandlerOptions{
+		Validator:   e.refuseApprove,
+		Description: "Agree to the move of one binding, a namespace or all that wait now, in this round; every other check stays",
+	})
+}
+
+func (e *episode) refuseApprove(o ScopedOrder) error {
+	if err := e.refuseScoped("approve", o); err != nil {
+		return err
+	}
+	switch {
+	case e.st.Episode != "" && !e.enforcing():
+		return refused("this failover observes: nothing moves, so nothing needs approval")
+	case e.st.Listed.IsZero():
+		return refused("nothing is listed yet: nobody is asked for anything")
+	case len(e.st.Approvals) >= maxStanding:
+		return refused(fmt.Sprintf("%d approvals were given in this round already; give one for the namespace, or for all", maxStanding))
+	}
+	if waiting, fenced := e.approvable(o.Scope); len(waiting)+len(fenced) == 0 {
+		return refused("nothing of " + o.Scope.String() + " waits for a move that is not approved already: there is nothing to approve")
+	}
+	return nil
+}
+
+// approvable are those that a yes concerns now, by their place in the queue or, where
+// they wait for a fence, as moves: a taint makes them move, nothing of theirs is
+// written, and nobody approved them yet.
+func (e *episode) approvable(scope failover.Scope) (waiting []int, fenced []Move) {
+	for at := range e.st.Items {
+		i := &e.st.Items[at]
+		if i.Was && !i.Parked && i.State != ItemIdle && scope.Covers(i.Key) && e.approvalOf(i.Key, i.UID) == nil {
+			waiting = append(waiting, at)
+		}
+	}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		m := e.st.Moves[key]
+		if m.Phase == failover.MigrationAwaitingFence && scope.Covers(m.Key) && e.approvalOf(m.Key, m.UID) == nil {
+			fenced = append(fenced, m)
+		}
+	}
+	return waiting, fenced
+}
+
+// approve records a human's yes, and has those looked at again that waited for it.
+func (e *episode) approve(o ScopedOrder) string {
+	yes := Approval{ScopedOrder: o, At: e.now(), Bindings: &failover.BindingSet{}}
+	asked := 0
+	waiting, fenced := e.approvable(o.Scope)
+	for _, m := range fenced {
+		yes.Bindings.Add(m.Key, m.UID)
+	}
+	for _, at := range waiting {
+		i := &e.st.Items[at]
+		yes.Bindings.Add(i.Key, i.UID)
+		if i.State == ItemBlocked && asks(i.Reason) {
+			asked++
+			i.Reason, i.RetryAt, i.Tries = failover.ReasonAwaitingApproval, time.Time{}, 0
+			i.AskedAt = time.Time{}
+		}
+	}
+	yes.Count = yes.Bindings.Len()
+	e.st.Approvals, e.dirty = append(e.st.Approvals, yes), true
+	return fmt.Sprintf("approved %s for this round: %d bindings, %d of them asked for it; every other check stays, and what comes later is asked anew%s",
+		o.Scope, yes.Count, asked, e.tally(o.Scope, time.Time{}).notTouched())
+}
+
+func asks(r failover.Reason) bool {
+	return r == failover.ReasonAwaitingApproval || r == failover.ReasonApprovalExpired
+}
+
+// approvalOf is the yes for a binding in this round, nil without.
+func (e *episode) approvalOf(key failover.BindingKey, uid types.UID) *failover.Approval {
+	for n := len(e.st.Approvals) - 1; n >= 0; n-- {
+		if a := e.st.Approvals[n]; a.Bindings.Has(key, uid) {
+			return &failover.Approval{Who: a.Who, Why: a.Reason, At: a.At, Round: e.st.Round}
+		}
+	}
+	return nil
+}
+
+// asked begins the time of a question that blocks an item, unless it was answered while
+// it was being asked.
+func (e *episode) asked(i *Item, rules []failover.ApprovalRule) {
+	if i.Reason != failover.ReasonAwaitingApproval {
+		return
+	}
+	if slices.Contains(rules, failover.AskReplicas) && !slices.Contains(e.st.Asking, failover.AskReplicas) {
+		e.st.Asking = append(e.st.Asking, failover.AskReplicas)
+	}
+	switch {
+	case e.approvalOf(i.Key, i.UID) != nil:
+		i.RetryAt, i.Tries = time.Time{}, 0
+	case i.AskedAt.IsZero():
+		i.AskedAt = e.now()
+	}
+}
+
+// unasked ends a question that a fresh check does not ask any more.
+func (e *episode) unasked(i *Item, c activities.Check) {
+	if c.Reason != failover.ReasonAwaitingApproval {
+		i.AskedAt = time.Time{}
+	}
+}
+
+// unanswered tells whether the question about an item has gone unanswered for too long:
+// then it stays where it is, and is looked at again only when somebody approves it.
+func (e *episode) unanswered(i *Item) bool {
+	over := i.Reason == failover.ReasonAwaitingApproval && !i.AskedAt.IsZero() &&
+		e.st.Terms.AskFor > 0 && !e.now().Before(i.AskedAt.Add(e.st.Terms.AskFor))
+	if over {
+		i.Reason, i.RetryAt = failover.ReasonApprovalExpired, time.Time{}
+		i.Message = cut("nobody approved it within " + e.st.Terms.AskFor.String() + ": " + i.Message)
+	}
+	return i.Reason == failover.ReasonApprovalExpired
+}
+
+// countAsked is how many await a human's approval.
+func (e *episode) countAsked() int {
+	n := 0
+	for at := range e.st.Items {
+		if i := &e.st.Items[at]; i.State == ItemBlocked && i.Reason == failover.ReasonAwaitingApproval {
+			n++
+		}
+	}
+	return n
+}
