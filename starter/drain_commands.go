@@ -71,7 +71,6 @@ It is refused in observe.`,
 	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+failover.DrainTaintKey+":NoExecute")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until nothing is left to move")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 waits for ever")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	return cmd
 }
 
@@ -88,6 +87,11 @@ has moved stays where it is, and our taints go. If the cluster fails by itself, 
 			if err := o.check(cmd, args[0]); err != nil {
 				return err
 			}
+			if !o.yes {
+				if err := confirm(cmd, fmt.Sprintf("end the drain of %s", args[0])); err != nil {
+					return err
+				}
+			}
 			return a.sendDrain(cmd, args[0], o, func(ctx context.Context, d orders.Desk, to orders.Target) (string, error) {
 				return d.Undrain(ctx, to, o.order.Order)
 			})
@@ -101,6 +105,7 @@ has moved stays where it is, and our taints go. If the cluster fails by itself, 
 func (a *app) drainFlags(cmd *cobra.Command, o *drainOptions) {
 	cmd.Flags().StringVar(&o.order.Reason, "reason", "", "why; it is recorded (required)")
 	cmd.Flags().StringVar(&o.order.Who, "who", config.Operator(), "who orders it; it is recorded")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	formFlag(cmd, &o.form)
 	cmd.ValidArgsFunction = a.completeClusters()
 }

@@ -1,58 +1,54 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
-	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
 
-// order is a verb that changes something.
-type order struct {
-	use, short, long, example string
-	// fleetToo allows "fleet" beside a cluster's name.
-	fleetToo bool
-	// confirm asks before it sends, unless --yes.
-	confirm string
-	send    func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.Order) (string, error)
-}
-
 func (a *app) pauseCommand() *cobra.Command {
-	return a.orderCommand(order{
+	return a.clusterOrder(order{
 		use:   "pause <cluster>|fleet",
-		short: "Begin no new move for a cluster, or halt the whole fleet",
-		long: `Begin no new move for a cluster, or halt the whole fleet. What has begun goes on. It takes full effect
-within one lease (pace.leaseDuration).`,
+		short: "Begin no new move for a cluster, or for some of its bindings, or halt the whole fleet",
+		long: `Begin no new move for a cluster, for one of its bindings (--binding) or for a namespace (-n), or halt the
+whole fleet. It takes full effect within one lease (pace.leaseDuration). Tolerations run on meanwhile.`,
 		example: `  lifeboat pause member1 --reason "network work"
+  lifeboat pause member1 -n shop --reason "month end"
+  lifeboat pause member1 --binding deployment/cart -n shop --reason "it moves by hand"
   lifeboat pause fleet --reason "what is going on?"`,
-		fleetToo: true,
-		send:     orders.Desk.Pause,
+		fleetToo: true, bindings: true, namespaces: true,
+		confirm:   "begin no new move of %s",
+		unchanged: "what has begun goes on; a recovery still takes back what is not placed",
+		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+			return d.Pause(ctx, to, o)
+		},
 	})
 }
 
 func (a *app) resumeCommand() *cobra.Command {
 	var enforce bool
-	cmd := a.orderCommand(order{
+	cmd := a.clusterOrder(order{
 		use:   "resume <cluster>|fleet",
 		short: "End a pause or halt, or re-open a cancelled failover",
-		long: `End a pause of a cluster or a halt of the fleet, or re-open a failover that was cancelled: as a new
-round, in which the rules' windows run again before anything moves.
+		long: `End a pause of a cluster, of one of its bindings (--binding) or of a namespace (-n), or a halt of the fleet;
+or re-open a failover that was cancelled: as a new round, in which the rules' windows run again before
+anything moves.
 
 With --enforce a failover that began in observe acts from now on: as a new round, in which all
 bindings are listed and judged anew. The workers' own config must say enforce for the cluster.`,
 		example: `  lifeboat resume member1 --reason "network work is done"
+  lifeboat resume member1 -n shop --reason "the books are closed"
   lifeboat resume member1 --enforce --reason "this is real"`,
-		fleetToo: true,
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.Order) (string, error) {
+		fleetToo: true, bindings: true, namespaces: true,
+		confirm:   "let %s move again",
+		unchanged: "other pauses and snoozes stand; the pace stays as it is",
+		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			if enforce {
-				return d.Enforce(ctx, to, o)
+				return d.Enforce(ctx, to, o.Order)
 			}
 			return d.Resume(ctx, to, o)
 		},
@@ -60,8 +56,8 @@ bindings are listed and judged anew. The workers' own config must say enforce fo
 	cmd.Flags().BoolVar(&enforce, "enforce", false, "act on what was only observed so far")
 	inner := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if enforce && args[0] == orders.Fleet {
-			return process.Usage(cmd, "--enforce is for one cluster")
+		if enforce && (args[0] == orders.Fleet || cmd.Flags().Changed("binding") || cmd.Flags().Changed("namespace")) {
+			return process.Usage(cmd, "--enforce is for one whole cluster")
 		}
 		return inner(cmd, args)
 	}
@@ -69,61 +65,74 @@ bindings are listed and judged anew. The workers' own config must say enforce fo
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	return a.orderCommand(order{
+	var putBack bool
+	cmd := a.clusterOrder(order{
 		use:   "cancel <cluster>",
-		short: "Cancel the failover of a cluster",
+		short: "Cancel the failover of a cluster, or the move of one binding",
 		long: `Cancel the failover of a cluster: what is queued is abandoned, what is not yet placed elsewhere is
-restored, what is placed keeps both copies and is left to you, and our taints go. What was already
-released does not come back. The failover stays open as Stopped until it is resumed, or until
-nothing has matched for the removal window.`,
-		example: `  lifeboat cancel member1 --reason "we move it by hand"`,
-		confirm: "cancel the failover of %s",
-		send:    orders.Desk.Cancel,
+restored, what is placed keeps both copies and is left to you, and our taints go. The failover stays
+open as Stopped until it is resumed, or until nothing has matched for the removal window.
+
+With --binding the same for the move of that one, which then stays out of this round.`,
+		example: `  lifeboat cancel member1 --reason "we move it by hand"
+  lifeboat cancel member1 --binding shop/cart-deployment --put-back --reason "the new copy is wrong"`,
+		bindings:  true,
+		confirm:   "cancel the failover of %s",
+		unchanged: "what was already released does not come back",
+		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+			return d.Cancel(ctx, to, workflows.BindingOrder{
+				CancelOrder: workflows.CancelOrder{Order: o.Order, PutBack: putBack}, Binding: o.Binding,
+			})
+		},
 	})
+	cmd.Flags().BoolVar(&putBack, "put-back", false, "restore the former clusters of what is placed and not released, in one write each")
+	return cmd
 }
 
 func (a *app) confirmFencedCommand() *cobra.Command {
-	return a.orderCommand(order{
+	return a.clusterOrder(order{
 		use:   "confirm-fenced <cluster>",
 		short: "Vouch that a silent cluster is dead, for purge mode Directly",
 		long: `Vouch that a cluster that does not answer is dead: powered off, or cut from its network and storage, so
 that no copy on it can run any more. Bindings in purge mode Directly wait for this word before a new
-copy begins. It holds for as long as the cluster does not come back. To vouch for one binding alone,
-send the update confirm-fenced, with who and reason, to its own migration.`,
-		example: `  lifeboat confirm-fenced member1 --reason "powered off by the provider"`,
-		confirm: "vouch that nothing on %s can run any more",
-		send:    orders.Desk.ConfirmFenced,
+copy begins. It holds for as long as the cluster does not come back.
+
+With --binding for the old copy of that one alone.`,
+		example: `  lifeboat confirm-fenced member1 --reason "powered off by the provider"
+  lifeboat confirm-fenced member1 --binding statefulset/db -n shop --reason "its disk is detached"`,
+		bindings:  true,
+		confirm:   "vouch that nothing on %s can run any more",
+		unchanged: "nothing moves faster than the pace; every other check stays",
+		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+			if o.One() {
+				return d.ConfirmFencedOne(ctx, to, o.Binding, o.Order)
+			}
+			return d.ConfirmFenced(ctx, to, o.Order)
+		},
 	})
 }
 
-func (a *app) orderCommand(verb order) *cobra.Command {
-	var o workflows.Order
-	var yes bool
-	cmd := &cobra.Command{
-		Use:     verb.use,
-		Short:   verb.short,
-		Long:    verb.long,
-		Example: verb.example,
-		Args:    exactly(1, strings.Fields(verb.use)[1]),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(o.Reason) == "" {
-				return process.Usage(cmd, "say why, with --reason")
-			}
-			if args[0] == orders.Fleet && !verb.fleetToo {
-				return process.Usage(cmd, "want the name of a cluster")
-			}
-			if verb.confirm != "" && !yes {
-				if err := confirm(cmd, fmt.Sprintf(verb.confirm, args[0])); err != nil {
-					return err
-				}
-			}
-			return a.send(cmd, verb, args[0], o)
-		},
+// clusterOrder is an order about a cluster, or some of its bindings.
+func (a *app) clusterOrder(verb order) *cobra.Command {
+	cmd, g := a.orderCommand(verb)
+	var w whom
+	cmd.Args = exactly(1, verb.wants())
+	if verb.bindings {
+		cmd.Flags().StringVar(&w.binding, "binding", "", "only this binding, or with -n this workload")
+		cmd.Flags().StringVarP(&w.namespace, "namespace", "n", "", verb.namespaceUsage())
 	}
-	cmd.Flags().StringVar(&o.Reason, "reason", "", "why; it is recorded (required)")
-	cmd.Flags().StringVar(&o.Who, "who", config.Operator(), "who orders it; it is recorded")
-	if verb.confirm != "" {
-		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		w.cluster = args[0]
+		if err := g.check(cmd); err != nil {
+			return err
+		}
+		if err := w.checkCluster(cmd, verb); err != nil {
+			return err
+		}
+		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (orders.Target, failover.Scope, error) {
+			scope, err := w.scope(ctx, s)
+			return s.desk().Target(w.cluster), scope, err
+		})
 	}
 	cmd.ValidArgsFunction = a.completeClusters()
 	if verb.fleetToo {
@@ -132,39 +141,16 @@ func (a *app) orderCommand(verb order) *cobra.Command {
 	return cmd
 }
 
-func (a *app) send(cmd *cobra.Command, verb order, name string, o workflows.Order) error {
-	s, err := a.open(cmd, "lifeboat-cli/"+o.Who)
-	if err != nil {
-		return err
+// checkCluster refuses what could never work before anything is sent.
+func (w whom) checkCluster(cmd *cobra.Command, verb order) error {
+	some := w.binding != "" || w.namespace != ""
+	switch {
+	case w.cluster == orders.Fleet && !verb.fleetToo:
+		return process.Usage(cmd, "want the name of a cluster")
+	case w.cluster == orders.Fleet && some:
+		return process.Usage(cmd, "--binding and --namespace are for one cluster, not for the fleet")
+	case w.namespace != "" && w.binding == "" && !verb.namespaces:
+		return process.Usage(cmd, "--namespace says where the workload of --binding is; %s is for a cluster or one binding", cmd.Name())
 	}
-	defer s.close()
-	desk := s.desk()
-	to := desk.Target(name)
-	var answer string
-	err = s.progress.While(cmd.Context(), "asking "+to.WorkflowID, func(ctx context.Context) error {
-		answer, err = verb.send(desk, ctx, to, o)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	say(cmd, "%s: %s", to.Name, answer)
-	say(cmd, "workflow %s", to.WorkflowID)
-	if link := s.link(to.WorkflowID); link != "" {
-		say(cmd, "%s", link)
-	}
-	return nil
-}
-
-// confirm asks whoever sits at the terminal. Without one nobody can answer.
-func confirm(cmd *cobra.Command, what string) error {
-	if !show.IsTerminal(cmd.InOrStdin()) {
-		return fmt.Errorf("%w: nobody can be asked whether to %s; add --yes", errRefused, what)
-	}
-	say(cmd, "About to %s. Type yes to go on:", what)
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil || strings.TrimSpace(answer) != "yes" {
-		return fmt.Errorf("%w: not confirmed, nothing was done", errRefused)
-	}
-	return nil
+	return w.checkBinding(cmd)
 }

@@ -31,7 +31,7 @@ func (e *episode) view() failover.PageView {
 		Cluster: e.cluster, Phase: e.st.Phase, Mode: e.st.Terms.Mode, Round: e.st.Round, Reason: e.st.Reason,
 		Why: e.why(), Now: e.now(), Since: e.st.Since, Entered: e.st.Entered, Confirmed: e.st.Named,
 		Pace: e.st.Pace, Debt: e.st.Debts, PausedBy: said(e.st.Paused), StoppedBy: said(e.st.Stopped),
-		Orders: e.st.lines(), Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
+		Orders: e.st.Lines(), Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
 	}
 	if d := e.st.Cluster.Drain; d != nil {
 		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()

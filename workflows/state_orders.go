@@ -80,8 +80,8 @@ func (s StandingOrders) index() standing {
 	return x
 }
 
-// lines are the standing orders as the page shows them.
-func (s StandingOrders) lines() []failover.OrderLine {
+// Lines are the standing orders as the page shows them.
+func (s StandingOrders) Lines() []failover.OrderLine {
 	var out []failover.OrderLine
 	for _, p := range s.Pauses {
 		out = append(out, failover.OrderLine{What: failover.OrderPaused, Whom: p.Scope.String(), By: said(&p.Order)})

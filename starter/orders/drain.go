@@ -6,10 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
-	"github.com/lifeboat-failover/lifeboat/starter/watch"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 )
 
@@ -21,7 +18,7 @@ func (d Desk) Drain(ctx context.Context, to Target, o workflows.DrainOrder) (str
 	var err error
 	for range drainTries {
 		var answer string
-		if answer, err = d.drain(ctx, to, o); err == nil {
+		if answer, err = d.startAndUpdate(ctx, to, workflows.UpdateDrain, o); err == nil {
 			return answer, nil
 		}
 		var closing *temporal.ApplicationError
@@ -30,27 +27,6 @@ func (d Desk) Drain(ctx context.Context, to Target, o workflows.DrainOrder) (str
 		}
 	}
 	return "", explain(to, workflows.UpdateDrain, err)
-}
-
-func (d Desk) drain(ctx context.Context, to Target, o workflows.DrainOrder) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	sender := watch.Temporal{Client: d.Client, TaskQueue: d.TaskQueue, Instance: d.Instance}
-	options, params := sender.Failover(to.Name)
-	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
-	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(options, workflows.TypeClusterFailover, params),
-		UpdateOptions: client.UpdateWorkflowOptions{
-			WorkflowID: to.WorkflowID, UpdateName: workflows.UpdateDrain, Args: []any{o},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
-	})
-	if err != nil {
-		return "", err
-	}
-	var answer string
-	err = handle.Get(ctx, &answer)
-	return answer, err
 }
 
 // Undrain ends the drain of a cluster.

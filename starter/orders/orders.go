@@ -49,11 +49,12 @@ func (d Desk) Target(name string) Target {
 	return Target{WorkflowID: workflows.ClusterFailoverID(d.Instance, name), Name: name}
 }
 
-// Pause stops dispatch for a cluster, or halts the fleet. Where the workflow cannot
+// Pause stops dispatch for a cluster, for some of its bindings where the order says
+// whom, or halts the fleet. Where the workflow cannot
 // answer, a plain signal is left for it: signals are always recorded.
-func (d Desk) Pause(ctx context.Context, to Target, o workflows.Order) (string, error) {
+func (d Desk) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
-		return d.update(ctx, to, workflows.UpdateHalt, o)
+		return d.update(ctx, to, workflows.UpdateHalt, o.Order)
 	}
 	answer, err := d.update(ctx, to, workflows.UpdatePause, o)
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused) {
@@ -65,10 +66,13 @@ func (d Desk) Pause(ctx context.Context, to Target, o workflows.Order) (string, 
 	return "the workflow did not answer; a pause was left for it as a signal, it obeys as soon as a worker runs", nil
 }
 
-// Resume continues dispatch for a cluster, re-opens a stopped failover, or ends a
-// halt of the fleet.
-func (d Desk) Resume(ctx context.Context, to Target, o workflows.Order) (string, error) {
-	return d.update(ctx, to, workflows.UpdateResume, o)
+// Resume continues dispatch for a cluster or for some of its bindings, re-opens a
+// stopped failover, or ends a halt of the fleet.
+func (d Desk) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
+	if to.Name == Fleet {
+		return d.update(ctx, to, workflows.UpdateResume, o.Order)
+	}
+	return d.update(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: o})
 }
 
 // Enforce has a failover that began in observe act from now on.
@@ -76,8 +80,9 @@ func (d Desk) Enforce(ctx context.Context, to Target, o workflows.Order) (string
 	return d.update(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
 }
 
-// Cancel stops the failover of a cluster.
-func (d Desk) Cancel(ctx context.Context, to Target, o workflows.Order) (string, error) {
+// Cancel stops the failover of a cluster, or the move of one binding where the order
+// names one.
+func (d Desk) Cancel(ctx context.Context, to Target, o workflows.BindingOrder) (string, error) {
 	return d.update(ctx, to, workflows.UpdateCancel, o)
 }
 

@@ -3,8 +3,10 @@ package orders
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -14,7 +16,18 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-var why = workflows.Order{Who: "ada", Reason: "network work"}
+var (
+	why  = workflows.Order{Who: "ada", Reason: "network work"}
+	shop = workflows.ScopedOrder{Order: why, Scope: failover.Scope{Namespace: "shop"}}
+	cart = workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}, Binding: failover.BindingKey{Namespace: "shop", Name: "cart"}}
+	// sent is every way in which these tests give an order.
+	sent = []any{
+		why, shop, cart, workflows.ScopedOrder{Order: why}, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}},
+		workflows.Resume{ScopedOrder: shop}, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}, Enforce: true},
+		workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}},
+		workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"}, workflows.PriorityOrder{ScopedOrder: shop},
+	}
+)
 
 // answering is a client whose update, to the given workflow and of the given name,
 // ends as told.
@@ -29,7 +42,7 @@ func answering(t *testing.T, id, update, answer string, end error) (*mocks.Clien
 	c := mocks.NewClient(t)
 	c.On("UpdateWorkflow", mock.Anything, mock.MatchedBy(func(o client.UpdateWorkflowOptions) bool {
 		return o.WorkflowID == id && o.UpdateName == update && o.WaitForStage == client.WorkflowUpdateStageCompleted &&
-			len(o.Args) == 1 && (o.Args[0] == why || o.Args[0] == workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}, Enforce: true})
+			len(o.Args) == 1 && slices.Contains(sent, o.Args[0])
 	})).Return(handle, nil)
 	return c, Desk{Client: c}
 }
@@ -38,18 +51,54 @@ func answering(t *testing.T, id, update, answer string, end error) (*mocks.Clien
 func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		id, update, target string
-		send               func(Desk, context.Context, Target, workflows.Order) (string, error)
+		send               func(d Desk, ctx context.Context, to Target) (string, error)
 	}{
-		"pause a cluster":   {"cluster-failover/a", workflows.UpdatePause, "a", Desk.Pause},
-		"resume a cluster":  {"cluster-failover/a", workflows.UpdateResume, "a", Desk.Resume},
-		"enforce a cluster": {"cluster-failover/a", workflows.UpdateResume, "a", Desk.Enforce},
-		"cancel a cluster":  {"cluster-failover/a", workflows.UpdateCancel, "a", Desk.Cancel},
-		"pause the fleet":   {"fleet-pacer", workflows.UpdateHalt, Fleet, Desk.Pause},
-		"resume the fleet":  {"fleet-pacer", workflows.UpdateResume, Fleet, Desk.Resume},
+		"pause a cluster": {"cluster-failover/a", workflows.UpdatePause, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
+		}},
+		"pause a namespace": {"cluster-failover/a", workflows.UpdatePause, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Pause(ctx, to, shop)
+		}},
+		"resume a cluster": {"cluster-failover/a", workflows.UpdateResume, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Resume(ctx, to, workflows.ScopedOrder{Order: why})
+		}},
+		"resume a namespace": {"cluster-failover/a", workflows.UpdateResume, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Resume(ctx, to, shop)
+		}},
+		"enforce a cluster": {"cluster-failover/a", workflows.UpdateResume, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Enforce(ctx, to, why)
+		}},
+		"cancel a cluster": {"cluster-failover/a", workflows.UpdateCancel, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Cancel(ctx, to, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
+		}},
+		"cancel a binding": {"cluster-failover/a", workflows.UpdateCancel, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Cancel(ctx, to, cart)
+		}},
+		"snooze": {"cluster-failover/a", workflows.UpdateSnooze, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Snooze(ctx, to, workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"})
+		}},
+		"approve": {"cluster-failover/a", workflows.UpdateApprove, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Approve(ctx, to, shop)
+		}},
+		"prioritise": {"cluster-failover/a", workflows.UpdatePrioritise, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Prioritise(ctx, to, workflows.PriorityOrder{ScopedOrder: shop})
+		}},
+		"skip": {"cluster-failover/a", workflows.UpdateSkip, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Skip(ctx, to, cart)
+		}},
+		"confirm one fenced": {"binding-migration/a/shop/cart", workflows.UpdateConfirmFenced, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.ConfirmFencedOne(ctx, to, cart.Binding, why)
+		}},
+		"pause the fleet": {"fleet-pacer", workflows.UpdateHalt, Fleet, func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
+		}},
+		"resume the fleet": {"fleet-pacer", workflows.UpdateResume, Fleet, func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.Resume(ctx, to, workflows.ScopedOrder{Order: why})
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, desk := answering(t, c.id, c.update, "done", nil)
-			answer, err := c.send(desk, t.Context(), desk.Target(c.target), why)
+			answer, err := c.send(desk, t.Context(), desk.Target(c.target))
 			require.NoError(t, err)
 			require.Equal(t, "done", answer)
 		})
@@ -58,7 +107,7 @@ func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 
 func TestARefusalIsToldInTheWorkflowsOwnWords(t *testing.T) {
 	_, desk := answering(t, "cluster-failover/a", workflows.UpdateResume, "", temporal.NewApplicationError("not paused", "Refused"))
-	_, err := desk.Resume(t.Context(), desk.Target("a"), why)
+	_, err := desk.Resume(t.Context(), desk.Target("a"), workflows.ScopedOrder{Order: why})
 	require.ErrorIs(t, err, ErrRefused)
 	require.EqualError(t, err, "resume of a refused: not paused")
 }
@@ -67,25 +116,25 @@ func TestAFailoverThatDoesNotRunIsNotFound(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, serviceerror.NewNotFound("gone"))
 	desk := Desk{Client: c, Instance: "eu"}
-	_, err := desk.Pause(t.Context(), desk.Target("a"), why)
+	_, err := desk.Pause(t.Context(), desk.Target("a"), workflows.ScopedOrder{Order: why})
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, "cluster a")
-	_, err = desk.Pause(t.Context(), desk.Target(Fleet), why)
+	_, err = desk.Pause(t.Context(), desk.Target(Fleet), workflows.ScopedOrder{Order: why})
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, "lifeboat watch")
 }
 
 func TestAPauseThatGetsNoAnswerIsLeftAsASignal(t *testing.T) {
 	c, desk := answering(t, "cluster-failover/a", workflows.UpdatePause, "", context.DeadlineExceeded)
-	c.On("SignalWorkflow", mock.Anything, "cluster-failover/a", "", workflows.SignalPause, why).Return(nil)
-	answer, err := desk.Pause(t.Context(), desk.Target("a"), why)
+	c.On("SignalWorkflow", mock.Anything, "cluster-failover/a", "", workflows.SignalPause, shop).Return(nil)
+	answer, err := desk.Pause(t.Context(), desk.Target("a"), shop)
 	require.NoError(t, err)
 	require.Contains(t, answer, "as a signal")
 }
 
 func TestAnOrderThatGetsNoAnswerNamesTheWorker(t *testing.T) {
 	_, desk := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", serviceerror.NewDeadlineExceeded("late"))
-	_, err := desk.Cancel(t.Context(), desk.Target("a"), why)
+	_, err := desk.Cancel(t.Context(), desk.Target("a"), workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 	require.ErrorContains(t, err, "is a lifeboat-worker running?")
 	require.NotErrorIs(t, err, ErrRefused)
 }
@@ -93,7 +142,7 @@ func TestAnOrderThatGetsNoAnswerNamesTheWorker(t *testing.T) {
 func TestAnyOtherTroubleIsPassedOn(t *testing.T) {
 	trouble := errors.New("no route")
 	_, desk := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", trouble)
-	_, err := desk.Cancel(t.Context(), desk.Target("a"), why)
+	_, err := desk.Cancel(t.Context(), desk.Target("a"), workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 	require.ErrorIs(t, err, trouble)
 }
 

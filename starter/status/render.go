@@ -134,6 +134,7 @@ func (v View) Failover(f Failover) {
 	if d := s.Cluster.Drain; d != nil {
 		v.Line("Drained   by %s: %s", d.Who, d.Why)
 	}
+	v.ordered(s)
 	if s.Stopped != nil {
 		v.Line("Stopped   by %s: %s", s.Stopped.Who, s.Stopped.Reason)
 	}
@@ -145,6 +146,9 @@ func (v View) Failover(f Failover) {
 	v.queue(s)
 	v.debts(s)
 	actions := failover.EpisodeActions(f.Cluster, s.Phase, s.Paused != nil)
+	if asked(s) > 0 {
+		actions = append([]string{failover.ApproveAction(f.Cluster)}, actions...)
+	}
 	if s.Cluster.Drain != nil {
 		actions = append([]string{failover.UndrainAction(f.Cluster)}, actions...)
 	}

@@ -108,6 +108,26 @@ func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing
 	require.Less(t, strings.Index(text, "shop/late"), strings.Index(text, "shop/fine"), "what needs attention comes first")
 }
 
+func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
+	s := evacuating()
+	jane := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "month end"}, Scope: failover.Scope{Namespace: "shop"}}
+	s.Snoozes = []workflows.Snooze{{ScopedOrder: jane, Until: now.Add(time.Hour)}}
+	s.Pauses = []workflows.ScopedPause{{ScopedOrder: jane}}
+	s.Items = append(s.Items, workflows.Item{
+		Key: failover.BindingKey{Namespace: "shop", Name: "asked"}, State: workflows.ItemBlocked, Reason: failover.ReasonAwaitingApproval,
+	})
+	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
+	for _, want := range []string{
+		"By hand   paused: namespace shop, by jane: month end", "By hand   snoozed until ", "Approval  1 await it", "lifeboat approve --cluster member1 --all",
+	} {
+		require.Contains(t, text, want)
+	}
+	for n := range 20 {
+		s.Priorities = append(s.Priorities, workflows.Priority{ScopedOrder: jane, Priority: int32(n)}) //nolint:gosec // 0 to 19
+	}
+	require.Contains(t, draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) }), "and 12 more orders by hand")
+}
+
 func TestAFailoverThatDoesNotAnswerSaysWhy(t *testing.T) {
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", Unanswered: "no worker"}) })
 	require.Contains(t, text, "No answer: no worker")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 )
 
@@ -37,12 +36,7 @@ func silentSource(s *scene) {
 	s.remains(3*time.Second, "nothing is written, no copy begins", func() bool {
 		return len(s.evictions(app, from)) == 0 && s.work(app, to) == nil
 	})
-	handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
-		WorkflowID: migrationID(from, app), UpdateName: "confirm-fenced", WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{order{Who: operator, Reason: "its rack has no power"}},
-	})
-	require.NoError(s, err)
-	require.NoError(s, handle.Get(s.ctx, nil))
+	s.order("confirm-fenced", from, "--binding", app)
 
 	s.episode(from, "moved, the old copy is debt", func(e *episode) bool {
 		o := e.outcome(app)

@@ -58,7 +58,7 @@ func drained(s *scene) {
 	s.order("undrain", from)
 	s.asked[from] = true
 	s.became(s.ends(from, "Recovered"), outcomes)
-	require.Error(s, s.lifeboat("undrain", s.lab.At.Kubeconfigs["operator"], from, "--reason", "again").Run(), "there is no drain to end")
+	require.Error(s, s.lifeboat("undrain", s.lab.At.Kubeconfigs["operator"], from, "--reason", "again", "--yes").Run(), "there is no drain to end")
 }
 
 // answer is what an operator's order printed.

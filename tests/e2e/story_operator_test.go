@@ -11,9 +11,9 @@ import (
 const operator = "jane@example.org"
 
 // order has an operator give an order on the command line.
-func (s *scene) order(verb, cluster string, more ...string) {
+func (s *scene) order(verb, whom string, more ...string) {
 	s.Helper()
-	args := append([]string{cluster, "--who", operator, "--reason", "told by a story"}, more...)
+	args := append([]string{whom, "--who", operator, "--reason", "told by a story", "--yes"}, more...)
 	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
 	require.NoError(s, cmd.Run(), "lifeboat %s said:\n%s", verb, tail(s.logFile(verb), 20))
 }
@@ -23,7 +23,7 @@ func (s *scene) order(verb, cluster string, more ...string) {
 // It guards invariant 4: no eviction is sent later than one lease after a pause; and
 // that nothing is forgotten meanwhile.
 //
-// Rules: R4.4-11, R4.5-18.
+// Rules: R4.4-11, R4.4-12, R4.4-15, R4.4-16, R4.5-18.
 func pausedAndResumed(s *scene) {
 	const toleration = 15 * time.Second
 	s.rule(time.Second, time.Second)
@@ -41,7 +41,16 @@ func pausedAndResumed(s *scene) {
 		return e.Paused != nil && e.Paused.Who == operator && q != nil && q.State == "ready" && q.Reason == "Paused"
 	})
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
+	s.order("pause", from, "--binding", app)
 	s.order("resume", from)
+	s.episode(from, "paused by itself", func(e *episode) bool {
+		q := e.queued(app)
+		return e.Paused == nil && q != nil && q.State == "paused" && q.Reason == "Paused"
+	})
+	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
+	s.order("prioritise", app, "--cluster", from, "--priority", "7")
+	s.order("snooze", app, "--cluster", from, "--for", "2s")
+	s.order("resume", from, "--binding", app)
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
 	s.revive(from)
@@ -77,7 +86,7 @@ func cancelled(s *scene) {
 		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && q != nil && q.State == "tolerating"
 	})
 
-	s.order("cancel", from, "--yes")
+	s.order("cancel", from)
 	s.await("the taints are gone, the record stands", func() (bool, string) {
 		c := s.cluster(from)
 		var by struct{ Who, Why string }

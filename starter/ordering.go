@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/starter/subject"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/spf13/cobra"
+)
+
+// order is a verb that changes something. Every one wants a reason, asks once unless
+// --yes, and says what it did and what it left as it is.
+type order struct {
+	use, short, long, example string
+	// fleetToo allows "fleet" beside a cluster's name.
+	fleetToo bool
+	// bindings and namespaces allow it to concern one binding, or those of a namespace.
+	bindings, namespaces bool
+	// held looks for the cluster of a binding among hold tasks, too.
+	held bool
+	// confirm is what it is about to do; %s is whom.
+	confirm string
+	// unchanged is what it leaves as it is.
+	unchanged string
+	send      func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
+}
+
+// wants names the argument.
+func (v order) wants() string { return strings.Fields(v.use)[1] }
+
+func (v order) namespaceUsage() string {
+	if v.namespaces {
+		return "only the bindings of this namespace; with a workload, where that is"
+	}
+	return "where the workload is"
+}
+
+// ordering are the flags that every order has.
+type ordering struct {
+	by   workflows.Order
+	yes  bool
+	form show.Form
+}
+
+// orderAnswer is what -o json prints.
+type orderAnswer struct {
+	Verb    string `json:"verb"`
+	Cluster string `json:"cluster"`
+	Whom    string `json:"whom,omitempty"`
+	Answer  string `json:"answer"`
+	// NotChanged is what the order left as it is.
+	NotChanged string `json:"notChanged"`
+	WorkflowID string `json:"workflowID"`
+	Link       string `json:"link,omitempty"`
+}
+
+func (a *app) orderCommand(verb order) (*cobra.Command, *ordering) {
+	g := &ordering{form: show.NewForm()}
+	cmd := &cobra.Command{Use: verb.use, Short: verb.short, Long: verb.long, Example: verb.example}
+	cmd.Flags().StringVar(&g.by.Reason, "reason", "", "why; it is recorded (required)")
+	cmd.Flags().StringVar(&g.by.Who, "who", config.Operator(), "who orders it; it is recorded")
+	cmd.Flags().BoolVar(&g.yes, "yes", false, "do not ask")
+	formFlag(cmd, &g.form)
+	return cmd, g
+}
+
+func (g *ordering) check(cmd *cobra.Command) error {
+	if strings.TrimSpace(g.by.Reason) == "" {
+		return process.Usage(cmd, "say why, with --reason")
+	}
+	if strings.TrimSpace(g.by.Who) == "" {
+		return process.Usage(cmd, "say who you are, with --who")
+	}
+	return nil
+}
+
+// give asks once, finds out whose workflow it is, sends the order there and says what
+// came of it.
+func (a *app) give(
+	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, failover.Scope, error),
+) error {
+	if !g.yes {
+		if err := confirm(cmd, fmt.Sprintf(verb.confirm, name)); err != nil {
+			return err
+		}
+	}
+	s, err := a.open(cmd, "lifeboat-cli/"+g.by.Who)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	out := orderAnswer{Verb: cmd.Name(), NotChanged: verb.unchanged}
+	err = s.progress.While(cmd.Context(), "asking about "+name, func(ctx context.Context) error {
+		to, scope, err := aim(ctx, s)
+		if err != nil {
+			return err
+		}
+		out.Cluster, out.WorkflowID, out.Link = to.Name, to.WorkflowID, s.link(to.WorkflowID)
+		if scope != (failover.Scope{}) {
+			out.Whom = scope.String()
+		}
+		out.Answer, err = verb.send(s.desk(), ctx, to, workflows.ScopedOrder{Order: g.by, Scope: scope})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &g.form, out, out.draw)
+}
+
+func (o orderAnswer) draw(p show.Page) {
+	p.Line("%s: %s", o.Cluster, o.Answer)
+	p.Line("not changed: %s", o.NotChanged)
+	p.Line("workflow %s", o.WorkflowID)
+	if o.Link != "" {
+		p.Line("%s", o.Link)
+	}
+}
+
+// whom is whom an order concerns, as it was typed.
+type whom struct {
+	cluster, binding, namespace string
+	all                         bool
+}
+
+// named is whom, to ask about.
+func (w whom) named() string {
+	some := ""
+	switch {
+	case w.binding != "" && w.namespace != "":
+		some = w.binding + " -n " + w.namespace
+	case w.binding != "":
+		some = w.binding
+	case w.namespace != "":
+		some = "namespace " + w.namespace
+	case w.all:
+		some = "everything that waits"
+	}
+	switch {
+	case w.cluster == "":
+		return some
+	case some == "":
+		return w.cluster
+	}
+	return some + " on " + w.cluster
+}
+
+// checkBinding refuses what names no binding.
+func (w whom) checkBinding(cmd *cobra.Command) error {
+	if w.binding == "" {
+		return nil
+	}
+	if _, err := subject.Parse(w.binding, w.namespace); err != nil {
+		return process.Usage(cmd, "%s", err)
+	}
+	return nil
+}
+
+// scope is whom, as workflows know it. A workload is looked up in Karmada.
+func (w whom) scope(ctx context.Context, s *session) (failover.Scope, error) {
+	switch {
+	case w.all:
+		return failover.Scope{All: true}, nil
+	case w.binding == "" && w.namespace == "":
+		return failover.Scope{}, nil
+	case w.binding == "":
+		return failover.Scope{Namespace: w.namespace}, nil
+	}
+	ref, err := subject.Parse(w.binding, w.namespace)
+	if err != nil {
+		return failover.Scope{}, err
+	}
+	if key, known := ref.Key(); known {
+		return failover.ScopeOf(key), nil
+	}
+	karmada, err := s.reader()
+	if err != nil {
+		return failover.Scope{}, err
+	}
+	b, err := ref.Find(ctx, karmada)
+	return failover.ScopeOf(b.Key), err
+}
+
+// clusterOf finds the one failover that concerns a binding: among those that run and,
+// where held, among the hold tasks that stand on the binding itself.
+func (s *session) clusterOf(ctx context.Context, key failover.BindingKey, held bool) (string, error) {
+	all, err := s.source().Overview(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, f := range all.Failovers {
+		if f.EpisodeStatus != nil && concerns(f.EpisodeStatus, key) {
+			found = append(found, f.Cluster)
+		}
+	}
+	if held {
+		karmada, err := s.reader()
+		if err != nil {
+			return "", err
+		}
+		b, err := karmada.Binding(ctx, key)
+		if err != nil {
+			return "", fmt.Errorf("read binding %s: %w", key, err)
+		}
+		for _, t := range b.Tasks {
+			if t.Owned() && !slices.Contains(found, t.FromCluster) {
+				found = append(found, t.FromCluster)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%w: none that runs is known to concern %s; say which with --cluster", orders.ErrNotFound, key)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%w: %s is concerned by %s: say which with --cluster", errRefused, key, strings.Join(found, " and "))
+}
+
+// concerns tells whether a failover has a binding in its queue, or on its way.
+func concerns(s *workflows.EpisodeStatus, key failover.BindingKey) bool {
+	_, moving := s.Moves[key.String()]
+	return moving || slices.ContainsFunc(s.Items, func(i workflows.Item) bool { return i.Key == key && i.State != workflows.ItemIdle })
+}
+
+// confirm asks whoever sits at the terminal. Without one nobody can answer.
+func confirm(cmd *cobra.Command, what string) error {
+	if !show.IsTerminal(cmd.InOrStdin()) {
+		return fmt.Errorf("%w: nobody can be asked whether to %s; add --yes", errRefused, what)
+	}
+	// Beside the answer, which programs may read.
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "About to %s. Type yes to go on:\n", what)
+	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	if err != nil || strings.TrimSpace(answer) != "yes" {
+		return fmt.Errorf("%w: not confirmed, nothing was done", errRefused)
+	}
+	return nil
+}
