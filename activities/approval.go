@@ -44,7 +44,8 @@ func (a *Activities) measure(ctx context.Context, cluster string, q question, on
 	}
 	in := failover.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: a.Settings.RoomUnknownOK}
 	for _, c := range on.fleet {
-		if faulty, _ := failover.Faulty(rules, c); faulty {
+		// What is being left counts, unless it is only drained: a plan asks about one that is well.
+		if faulty, _ := failover.Faulty(rules, c); faulty || c.Name == cluster && c.Drain == nil {
 			in.Failing = append(in.Failing, c.Name)
 		}
 	}

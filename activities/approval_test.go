@@ -119,7 +119,7 @@ func TestTheWriteJudgesTheApprovalRulesOnceMore(t *testing.T) {
 	out := b.evict()
 	require.Equal(t, activities.EvictRefused, out.End)
 	require.Equal(t, failover.ReasonAwaitingApproval, out.Reason)
-	require.Contains(t, out.Message, "2 clusters fail at once (m1, m3)")
+	require.Contains(t, out.Message, "2 clusters failing at once (m1, m3)")
 	require.Empty(t, b.world.Log("evict"))
 }
 
@@ -194,4 +194,21 @@ func TestTheFleetIsCountedOnlyForAQuestionThatNeedsIt(t *testing.T) {
 	require.Zero(t, lists)
 	b.preCheck(func(r *activities.PreCheckRequest) { r.Items = append(r.Items, r.Items[0]) })
 	require.Equal(t, 1, lists, "once for the whole batch")
+}
+
+// A plan of a cluster that is well counts it among those that fail.
+// Rules: R4.6-21.
+func TestAPlanTellsWhatWouldAwaitApproval(t *testing.T) {
+	b := newBench(t)
+	none := 0
+	b.acts.Settings.Approval = failover.ApprovalRules{ClustersAbove: &none}
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		c.Taints = append(c.Taints, corev1.Taint{Key: "example.com/down", Effect: corev1.TaintEffectNoExecute})
+	})
+	out, err := b.acts.Foresee(t.Context(), activities.ForeseeRequest{Cluster: "m1", At: b.now})
+	require.NoError(t, err)
+	require.Len(t, out.Bindings, 1)
+	require.Equal(t, activities.ProspectBlocked, out.Bindings[0].Prospect)
+	require.Equal(t, failover.ReasonAwaitingApproval, out.Bindings[0].Reason)
+	require.Contains(t, out.Bindings[0].Message, "1 cluster failing at once (m1)")
 }

@@ -15,11 +15,10 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 	if err != nil {
 		return err
 	}
-	room, err := a.headroom(ctx)
-	if err != nil {
+	on := reading{fleet: fleet}
+	if err := a.survey(ctx, &on); err != nil {
 		return err
 	}
-	on := reading{fleet: fleet, room: room}
 	var items []failover.Item
 	var of []int
 	for at, f := range found {

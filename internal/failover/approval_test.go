@@ -27,9 +27,9 @@ func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
 		words string
 	}{
 		"nothing configured": {in: failover.AskInput{Binding: labelled, Purge: failover.PurgeDirectly, Extent: wide}},
-		"more clusters":      {failover.ApprovalRules{ClustersAbove: above(2)}, failover.AskInput{Binding: plain, Extent: wide}, []failover.ApprovalRule{failover.AskClusters}, "3 clusters fail at once (m1, m2, m3), more than 2"},
+		"more clusters":      {failover.ApprovalRules{ClustersAbove: above(2)}, failover.AskInput{Binding: plain, Extent: wide}, []failover.ApprovalRule{failover.AskClusters}, "3 clusters failing at once (m1, m2, m3), more than 2"},
 		"as many clusters":   {failover.ApprovalRules{ClustersAbove: above(2)}, failover.AskInput{Binding: plain, Extent: half}, nil, ""},
-		"any cluster at all": {failover.ApprovalRules{ClustersAbove: above(0)}, failover.AskInput{Binding: plain, Extent: narrow}, []failover.ApprovalRule{failover.AskClusters}, "1 cluster fail"},
+		"any cluster at all": {failover.ApprovalRules{ClustersAbove: above(0)}, failover.AskInput{Binding: plain, Extent: narrow}, []failover.ApprovalRule{failover.AskClusters}, "1 cluster failing"},
 		"nobody measured it": {failover.ApprovalRules{ClustersAbove: above(2), ReplicasAbove: above(99.0), CapacityDeficit: true}, failover.AskInput{Binding: plain}, []failover.ApprovalRule{failover.AskClusters, failover.AskReplicas, failover.AskCapacity}, "is not known"},
 		"more replicas":      {failover.ApprovalRules{ReplicasAbove: above(50.0)}, failover.AskInput{Binding: plain, Extent: wide}, []failover.ApprovalRule{failover.AskReplicas}, "60 % of the fleet's replicas would move (60 of 100), more than 50 %"},
 		"as many replicas":   {failover.ApprovalRules{ReplicasAbove: above(50.0)}, failover.AskInput{Binding: plain, Extent: half}, nil, ""},
