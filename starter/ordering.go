@@ -204,19 +204,11 @@ func (s *session) clusterOf(ctx context.Context, key failover.BindingKey, held b
 		}
 	}
 	if held {
-		karmada, err := s.reader()
+		on, err := s.heldOn(ctx, key)
 		if err != nil {
 			return "", err
 		}
-		b, err := karmada.Binding(ctx, key)
-		if err != nil {
-			return "", fmt.Errorf("read binding %s: %w", key, err)
-		}
-		for _, t := range b.Tasks {
-			if t.Owned() && !slices.Contains(found, t.FromCluster) {
-				found = append(found, t.FromCluster)
-			}
-		}
+		found = append(found, slices.DeleteFunc(on, func(c string) bool { return slices.Contains(found, c) })...)
 	}
 	switch len(found) {
 	case 0:
@@ -225,6 +217,25 @@ func (s *session) clusterOf(ctx context.Context, key failover.BindingKey, held b
 		return found[0], nil
 	}
 	return "", fmt.Errorf("%w: %s is concerned by %s: say which with --cluster", errRefused, key, strings.Join(found, " and "))
+}
+
+// heldOn are the clusters on which a task of ours holds a copy of a binding.
+func (s *session) heldOn(ctx context.Context, key failover.BindingKey) ([]string, error) {
+	karmada, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	b, err := karmada.Binding(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("read binding %s: %w", key, err)
+	}
+	var on []string
+	for _, t := range b.Tasks {
+		if t.Owned() {
+			on = append(on, t.FromCluster)
+		}
+	}
+	return on, nil
 }
 
 // concerns tells whether a failover has a binding in its queue, or on its way.

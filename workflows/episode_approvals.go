@@ -43,7 +43,7 @@ func (e *episode) refuseApprove(o ScopedOrder) error {
 		return refused(fmt.Sprintf("%d approvals were given in this round already; give one for the namespace, or for all", maxStanding))
 	}
 	if waiting, fenced := e.approvable(o.Scope); len(waiting)+len(fenced) == 0 {
-		return refused("nothing of " + o.Scope.String() + " waits for a move that is not approved already: there is nothing to approve")
+		return refused("nothing of " + o.String() + " waits for a move that is not approved already: there is nothing to approve")
 	}
 	return nil
 }

@@ -241,12 +241,8 @@ func (e *episode) sortOne(i *Item) {
 	now := e.now()
 	due, d := e.due(i)
 	switch {
-	case !d.Affected && d.Reason == failover.ReasonMalformed:
-		// Not parked: a hard taint may still come to move it.
-		i.State, i.Reason, i.Was = ItemBlocked, d.Reason, true
-		i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
 	case !d.Affected:
-		i.State, i.Reason, i.Message, i.AskedAt = ItemIdle, d.Reason, "", time.Time{}
+		e.unmoved(i, d.Reason)
 	case now.Before(due):
 		i.State, i.Reason, i.Was, i.AskedAt = ItemTolerating, e.whyNotDue(i, due), true, time.Time{}
 	case i.State == ItemBlocked && (e.unanswered(i) || now.Before(i.RetryAt)):
@@ -257,6 +253,17 @@ func (e *episode) sortOne(i *Item) {
 	case i.State == ItemIdle || i.State == ItemTolerating || i.State == ItemPaused:
 		i.State, i.Reason, i.Was = ItemDue, failover.ReasonWaiting, true
 	}
+}
+
+// unmoved is an item that no taint moves.
+func (e *episode) unmoved(i *Item, why failover.Reason) {
+	if why == failover.ReasonMalformed {
+		// Not parked: a hard taint may still come to move it.
+		i.State, i.Reason, i.Was = ItemBlocked, why, true
+		i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
+		return
+	}
+	i.State, i.Reason, i.Message, i.AskedAt = ItemIdle, why, "", time.Time{}
 }
 
 // whyNotDue tells a toleration that runs from a snooze that does.

@@ -50,7 +50,7 @@ func (e *episode) ordered() { e.standing, e.dirty = e.st.index(), true }
 // refuseScoped says why an order about bindings that have not moved makes no sense as
 // things stand; verb is what it would do to one of them.
 func (e *episode) refuseScoped(verb string, o ScopedOrder) error {
-	switch why := o.Scope.Check(); {
+	switch why := o.Check(); {
 	case why != "":
 		return refused(why)
 	case e.st.Phase == failover.EpisodeStopped:
@@ -127,7 +127,7 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + 
 func (e *episode) refusePause(o ScopedOrder) error {
 	if o.Scope == (failover.Scope{}) || o.All {
 		if o.All && o.Scope != (failover.Scope{All: true}) {
-			return refused(o.Scope.Check())
+			return refused(o.Check())
 		}
 		return refuseOrder(o.Order)
 	}
@@ -156,7 +156,7 @@ func (e *episode) pauseBySignal(o ScopedOrder) {
 	if o.Who == "" {
 		o.Who = "signal"
 	}
-	if o.Scope.Check() != "" || roomFor(e.st.Pauses, o.Scope) != nil {
+	if o.Check() != "" || roomFor(e.st.Pauses, o.Scope) != nil {
 		o.Scope = failover.Scope{}
 	}
 	e.pause(o)
@@ -164,16 +164,16 @@ func (e *episode) pauseBySignal(o ScopedOrder) {
 
 // refuseScopedResume says why the pause of a namespace or a binding cannot be ended.
 func (e *episode) refuseScopedResume(o Resume) error {
-	switch why := o.Scope.Check(); {
+	switch why := o.Check(); {
 	case why != "":
 		return refused(why)
 	case o.Enforce:
-		return refused("enforce is for the whole failover, not for " + o.Scope.String())
+		return refused("enforce is for the whole failover, not for " + o.String())
 	case !slices.ContainsFunc(e.st.Pauses, func(p ScopedPause) bool { return p.Scope == o.Scope }):
 		if p := e.st.PausedBy(o.Binding); o.One() && p != nil {
-			return refused(o.Scope.String() + " is paused with its " + p.Scope.String() + ", by " + p.Who + ": resume that")
+			return refused(o.String() + " is paused with its " + p.String() + ", by " + p.Who + ": resume that")
 		}
-		return refused(o.Scope.String() + " is not paused by itself: nothing to resume")
+		return refused(o.String() + " is not paused by itself: nothing to resume")
 	}
 	return refuseOrder(o.Order)
 }
@@ -183,7 +183,7 @@ func (e *episode) resumeScoped(o ScopedOrder) string {
 	e.st.Pauses = slices.DeleteFunc(e.st.Pauses, func(p ScopedPause) bool { return p.Scope == o.Scope })
 	e.orders.scoped = append(e.orders.scoped, scopedVerb{UpdateResume, o})
 	e.ordered()
-	return "resumed " + o.Scope.String() + e.stillPaused()
+	return "resumed " + o.String() + e.stillPaused()
 }
 
 // stillPaused says what a resume did not end.
@@ -197,7 +197,7 @@ func (e *episode) stillPaused() string {
 			still = append(still, fmt.Sprintf("%d more", len(e.st.Pauses)-n))
 			break
 		}
-		still = append(still, p.Scope.String()+" (by "+p.Who+")")
+		still = append(still, p.String()+" (by "+p.Who+")")
 	}
 	if len(still) == 0 {
 		return ""

@@ -84,13 +84,13 @@ func (s StandingOrders) index() standing {
 func (s StandingOrders) Lines() []failover.OrderLine {
 	var out []failover.OrderLine
 	for _, p := range s.Pauses {
-		out = append(out, failover.OrderLine{What: failover.OrderPaused, Whom: p.Scope.String(), By: said(&p.Order)})
+		out = append(out, failover.OrderLine{What: failover.OrderPaused, Whom: p.String(), By: said(&p.Order)})
 	}
 	for _, z := range s.Snoozes {
-		out = append(out, failover.OrderLine{What: "snoozed", Whom: z.Scope.String(), By: said(&z.Order), Until: z.Until})
+		out = append(out, failover.OrderLine{What: "snoozed", Whom: z.String(), By: said(&z.Order), Until: z.Until})
 	}
 	for _, p := range s.Priorities {
-		out = append(out, failover.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.Scope.String(), By: said(&p.Order)})
+		out = append(out, failover.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: said(&p.Order)})
 	}
 	return out[:min(len(out), pageLines)]
 }

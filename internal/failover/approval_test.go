@@ -37,8 +37,10 @@ func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
 			failover.ApprovalRules{ReplicasAbove: above(0.0)}, failover.AskInput{Binding: plain, Extent: &failover.Extent{}}, nil, "",
 		},
 		"more replicas before, in this round": {
-			failover.ApprovalRules{ReplicasAbove: above(50.0)}, failover.AskInput{Binding: plain, Extent: narrow, Standing: []failover.ApprovalRule{failover.AskReplicas}},
-			[]failover.ApprovalRule{failover.AskReplicas}, "were to move in this round",
+			failover.ApprovalRules{ReplicasAbove: above(50.0)},
+			failover.AskInput{Binding: plain, Extent: narrow, Standing: []failover.ApprovalRule{failover.AskReplicas}},
+			[]failover.ApprovalRule{failover.AskReplicas},
+			"were to move in this round",
 		},
 		"a rule that is not configured any more": {
 			failover.ApprovalRules{Directly: true}, failover.AskInput{Binding: plain, Standing: []failover.ApprovalRule{failover.AskReplicas}}, nil, "",
@@ -54,8 +56,10 @@ func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
 		"other labels":           {failover.ApprovalRules{Selector: "tier=stateful"}, failover.AskInput{Binding: plain}, nil, ""},
 		"an unreadable selector": {failover.ApprovalRules{Selector: "tier in"}, failover.AskInput{Binding: plain}, []failover.ApprovalRule{failover.AskSelector}, "tier in"},
 		"several at once": {
-			failover.ApprovalRules{ClustersAbove: above(1), Directly: true, Selector: "tier"}, failover.AskInput{Binding: labelled, Purge: failover.PurgeDirectly, Extent: wide},
-			[]failover.ApprovalRule{failover.AskClusters, failover.AskDirectly, failover.AskSelector}, "; ",
+			failover.ApprovalRules{ClustersAbove: above(1), Directly: true, Selector: "tier"},
+			failover.AskInput{Binding: labelled, Purge: failover.PurgeDirectly, Extent: wide},
+			[]failover.ApprovalRule{failover.AskClusters, failover.AskDirectly, failover.AskSelector},
+			"; ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

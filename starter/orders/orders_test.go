@@ -22,10 +22,14 @@ var (
 	cart = workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}, Binding: failover.BindingKey{Namespace: "shop", Name: "cart"}}
 	// sent is every way in which these tests give an order.
 	sent = []any{
-		why, shop, cart, workflows.ScopedOrder{Order: why}, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}},
-		workflows.Resume{ScopedOrder: shop}, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}, Enforce: true},
+		why, shop, cart,
+		workflows.ScopedOrder{Order: why},
+		workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}},
+		workflows.Resume{ScopedOrder: shop},
+		workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}, Enforce: true},
 		workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}},
-		workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"}, workflows.PriorityOrder{ScopedOrder: shop},
+		workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"},
+		workflows.PriorityOrder{ScopedOrder: shop},
 	}
 )
 
