@@ -83,8 +83,10 @@ type ReleaseRequest struct {
 	// owns the ban that keeps it from doing so again.
 	Returned bool   `json:"returned,omitempty"`
 	Parent   string `json:"parent,omitempty"`
-	// Ordered drops the task on a human's recorded order, proven or not.
-	Ordered bool `json:"ordered,omitempty"`
+	// Ordered drops the task on a human's recorded order, proven or not. Unproven does so
+	// after gracefulTimeout, where the episode's terms say so.
+	Ordered  bool `json:"ordered,omitempty"`
+	Unproven bool `json:"unproven,omitempty"`
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
@@ -122,13 +124,14 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 
 // oldCopyDead looks once more whether Karmada has deleted the old copy, or somebody
 // vouches that it is dead.
-func (a *Activities) oldCopyDead(ctx context.Context, b *failover.Binding, r MoveRef, fleet []failover.Cluster) (failover.Verdict, error) {
+func (a *Activities) oldCopyDead(ctx context.Context, b *failover.Binding, r MoveRef, fleet []failover.Cluster) (failover.OldCopy, error) {
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
 	_, err := a.Reader.WorkOf(ctx, b, r.Cluster)
 	if err != nil && !errors.Is(err, failover.ErrGone) {
-		return failover.Verdict{}, err
+		return failover.OldCopy{}, err
 	}
-	return failover.OldCopy{Source: source, Gone: err != nil, Fence: r.Fence}.Dead(), nil
+	task, _ := b.TaskFor(r.Cluster)
+	return failover.OldCopy{Source: source, Gone: err != nil, Fence: r.Fence, Carries: task != nil && task.Carries()}, nil
 }
 
 // letGo drops our task, or in a drain turns it into a ban where the scheduler would
@@ -157,9 +160,9 @@ func (a *Activities) letGo(ctx context.Context, b *failover.Binding, fleet []fai
 	return nil
 }
 
-// unproven says why the task must not be dropped yet. A human's order needs no proof
-// of health, for it is on record, but it never takes the last copy, and never lets
-// two run where one must be dead first.
+// unproven says why the task must not be dropped yet. A human's order, or the setting
+// to release unproven, needs no proof of health, for it is on record; but neither ever
+// takes the last copy, or lets two run where one must be dead first.
 func (a *Activities) unproven(
 	ctx context.Context, r ReleaseRequest, b *failover.Binding, fleet []failover.Cluster, look Observation,
 ) (failover.Reason, string, error) {
@@ -172,21 +175,34 @@ func (a *Activities) unproven(
 		return failover.ReasonPurgeNever, "purge mode Never: nothing is released", nil
 	case !look.Placed.OK:
 		return look.Placed.Reason, look.Placed.Message, nil
-	case look.Purge == failover.PurgeDirectly:
-		// Health cannot be asked for: the new copy begins only when this hold, or the old copy, is gone.
-		dead, err := a.oldCopyDead(ctx, b, r.MoveRef, fleet)
-		if err != nil || !dead.OK {
-			return dead.Reason, dead.Message, err
-		}
-	default:
-		if v := r.judged(look); !v.OK {
-			return v.Reason, v.Message, nil
-		}
-		if v := a.heldLongEnough(ctx, r, look); !v.OK {
-			return v.Reason, v.Message, nil
+	}
+	v, err := a.proofs(ctx, r, b, fleet, look)
+	if err != nil || v.OK {
+		return failover.ReasonNone, "", err
+	}
+	return v.Reason, v.Message, nil
+}
+
+// proofs judges what has to be proven of a placed binding: Directly that the old copy
+// is dead, otherwise that the new ones are healthy, and where state goes along both.
+func (a *Activities) proofs(
+	ctx context.Context, r ReleaseRequest, b *failover.Binding, fleet []failover.Cluster, look Observation,
+) (failover.Verdict, error) {
+	if look.Purge == failover.PurgeDirectly {
+		// While the old copy is only fenced, health cannot be asked for: the new one begins
+		// when this hold, or the old copy, is gone.
+		old, err := a.oldCopyDead(ctx, b, r.MoveRef, fleet)
+		if dead := old.Dead(); err != nil || !dead.OK || !old.HealthToo() || r.Ordered {
+			return dead, err
 		}
 	}
-	return failover.ReasonNone, "", nil
+	if r.Unproven {
+		return failover.ReleasableUnproven(b, r.Cluster, suspects(fleet, b, r.Cluster)), nil
+	}
+	if v := r.judged(look); !v.OK {
+		return v, nil
+	}
+	return a.heldLongEnough(ctx, r, look), nil
 }
 
 // mustHold is how long health must have held before a release.
@@ -287,7 +303,7 @@ func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error
 		}
 		after, err := a.Writer.Hold(ctx, HoldWrite{
 			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Replicas: heldReplicas(r), Before: clustersOf(r.Baseline),
-			Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: r.Purge,
+			Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: r.Purge, State: r.State,
 		})
 		if err != nil {
 			return err

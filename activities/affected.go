@@ -110,6 +110,7 @@ func samePolicy(x, y failover.Policy) bool {
 	return x.PurgeMode == y.PurgeMode && x.PurgeBySpec == y.PurgeBySpec && x.Priority == y.Priority &&
 		x.ClusterFailover == y.ClusterFailover && x.NotDrained == y.NotDrained &&
 		sameSeconds(x.SoftSeconds, y.SoftSeconds) && x.SoftMalformed == y.SoftMalformed &&
+		slices.Equal(x.State, y.State) &&
 		slices.EqualFunc(x.Tolerations, y.Tolerations, sameToleration)
 }
 

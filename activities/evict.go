@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -72,6 +75,9 @@ type EvictResult struct {
 	// reschedule and swap are the pre-check's word for the write that follows it.
 	reschedule bool
 	swap       *failover.Swap
+	// state are the labels that the task carries; going says in a word what became of the state.
+	state map[string]string
+	going string
 }
 
 // leaseMargin is kept free at the end of a lease, so that the request's own
@@ -186,7 +192,7 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 		return stop, err
 	}
 	check, err := a.judgeMove(ctx, at.binding, r.Cluster, at.fleet, ask{
-		frozen: failover.Policy{PurgeMode: r.Purge}, fence: r.Fence, headroom: at.headroom,
+		frozen: failover.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, headroom: at.headroom,
 		question: r.question(), extent: at.extent,
 	})
 	if err != nil {
@@ -195,7 +201,8 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 	if out.take(check, at.binding, r.Cluster) {
 		return true, nil
 	}
-	out.reschedule, out.swap = check.Reschedule, check.Swap
+	out.reschedule, out.swap, out.state = check.Reschedule, check.Swap, check.state
+	out.going = stateGoing(r.Policy.State, check)
 	reason, why, err := a.dependentsHeld(ctx, at.binding, r)
 	if err == nil && reason != failover.ReasonNone {
 		out.End, out.Reason, out.Message = EvictRefused, reason, why
@@ -277,15 +284,15 @@ func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *failo
 	}
 	after, err := a.Writer.Evict(ctx, EvictWrite{
 		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: failover.TaskReason,
-		Reschedule: out.reschedule, Purge: r.Purge, Back: out.back(),
+		Reschedule: out.reschedule, Purge: r.Purge, Back: out.back(), State: out.state,
 	})
 	switch {
 	case err == nil:
-		out.End, out.Reason, out.Message, out.Generation = EvictWritten, failover.ReasonWritten, "", after.Generation
+		out.End, out.Reason, out.Message, out.Generation = EvictWritten, failover.ReasonWritten, out.going, after.Generation
 		if out.swap != nil {
 			out.Swapped, out.SwapOwner, out.Message = out.swap.Cluster, out.swap.Owner, "back on "+out.swap.String()
 		}
-		a.recordEviction(ctx, b, r, nil)
+		a.recordEviction(ctx, b, r, out, nil)
 		return out, nil
 	case errors.Is(err, failover.ErrConflict):
 		return EvictResult{}, err
@@ -294,7 +301,7 @@ func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *failo
 	default:
 		out.End, out.Reason, out.Message = EvictUnknown, failover.ReasonUnverified, err.Error()
 	}
-	a.recordEviction(ctx, b, r, err)
+	a.recordEviction(ctx, b, r, out, err)
 	return out, nil
 }
 
@@ -307,7 +314,19 @@ func find(fleet []failover.Cluster, name string, uid types.UID) (failover.Cluste
 	return failover.Cluster{}, false
 }
 
-func (a *Activities) recordEviction(ctx context.Context, b *failover.Binding, r EvictRequest, err error) {
+// stateGoing says what becomes of state that was to be preserved, empty where none was.
+func stateGoing(rules []failover.StateRule, check Check) string {
+	switch {
+	case len(rules) == 0 || check.Swap != nil:
+		return ""
+	case check.stateless != "":
+		return check.stateless
+	default:
+		return "its state goes along: " + strings.Join(slices.Sorted(maps.Keys(check.state)), ", ")
+	}
+}
+
+func (a *Activities) recordEviction(ctx context.Context, b *failover.Binding, r EvictRequest, out EvictResult, err error) {
 	e := Event{Binding: &b.Key, UID: b.UID, Reason: "EvictWorkloadFromClusterSucceed"}
 	e.Message = fmt.Sprintf("evicted from %s, the old copy is held, by workflow %s", r.Cluster, r.Owner)
 	if r.Purge == failover.PurgeDirectly {
@@ -315,6 +334,9 @@ func (a *Activities) recordEviction(ctx context.Context, b *failover.Binding, r 
 	}
 	if r.Fence != nil {
 		e.Message += "; fenced by " + r.Fence.String()
+	}
+	if out.going != "" {
+		e.Message += "; " + out.going
 	}
 	if err != nil {
 		e.Warning, e.Reason = true, "EvictWorkloadFromClusterFailed"

@@ -54,7 +54,7 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 
 // foreseeCheck asks the pre-check's own question, and promises room to what would go.
 func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms Terms, f *Foreseen, on *reading) error {
-	item := Checked{Key: f.Key, UID: f.UID, Purge: f.policy.PurgeMode, PurgeBySpec: f.policy.PurgeBySpec}
+	item := Checked{Key: f.Key, UID: f.UID, Purge: f.policy.PurgeMode, PurgeBySpec: f.policy.PurgeBySpec, State: f.policy.State}
 	check, err := a.checkOne(ctx, PreCheckRequest{Cluster: r.Cluster, Purge: terms.Purge}, item, on)
 	if err != nil {
 		return classify("foresee binding", f.Key.String(), err)

@@ -27,6 +27,8 @@ type MoveRef struct {
 	Generation int64     `json:"generation,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead, nil without.
 	Fence *failover.Fence `json:"fence,omitempty"`
+	// State is what our task carries for the new copy, as last seen.
+	State map[string]string `json:"state,omitempty"`
 	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
 	WantWork bool `json:"wantWork,omitempty"`
 	// Named tells that a human named this binding: a task that was kept, or left to a
@@ -45,9 +47,13 @@ type Observation struct {
 	// Replicas are what our task, or the cluster's entry, holds.
 	Replicas int32 `json:"replicas,omitempty"`
 	// Purge is our task's purge mode: what a run that takes it over goes by.
-	Purge  failover.PurgeMode `json:"purge,omitempty"`
-	Placed failover.Verdict   `json:"placed"`
-	Health failover.Verdict   `json:"health"`
+	Purge failover.PurgeMode `json:"purge,omitempty"`
+	// State is what our task carries for the new copy: labels by name.
+	State map[string]string `json:"state,omitempty"`
+	// StateWaived: a human has it go on without its state, for as long as the source is away.
+	StateWaived bool             `json:"stateWaived,omitempty"`
+	Placed      failover.Verdict `json:"placed"`
+	Health      failover.Verdict `json:"health"`
 	// Answered: the scheduler has answered our eviction.
 	Answered failover.Verdict `json:"answered"`
 	// Observed: the scheduler has observed the generation.
@@ -111,7 +117,7 @@ func (a *Activities) read(ctx context.Context, r MoveRef) (b failover.Binding, f
 func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r MoveRef) Observation {
 	o := Observation{Seen: b.ResourceVersion, UID: b.UID, Resource: resourceName(b)}
 	if task, _ := b.TaskFor(r.Cluster); task != nil && task.Owned() {
-		o.Held, o.Purge = true, task.PurgeMode
+		o.Held, o.Purge, o.State = true, task.PurgeMode, task.Carried()
 		if task.Replicas != nil {
 			o.Replicas = *task.Replicas
 		}
@@ -130,6 +136,7 @@ func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r Mo
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
 	o.SourceGone, o.SourceReady = !known, known && isReady(source)
 	o.FenceStands = known && r.Fence.Stands(source)
+	o.StateWaived = known && r.Fence.WaivesState(source)
 	o.Placed = failover.Placed(b, r.Cluster)
 	o.Health = failover.Healthy(failover.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -60,6 +61,12 @@ type OptOutReader interface {
 	PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error)
 }
 
+// StateReader evaluates state rules over a copy's raw status: labels by name, or an
+// ErrInvalid that says which rule cannot be read.
+type StateReader interface {
+	State(status json.RawMessage, rules []failover.StateRule) (map[string]string, error)
+}
+
 // Reader is everything that is read from Karmada.
 type Reader interface {
 	ClusterReader
@@ -67,6 +74,7 @@ type Reader interface {
 	BindingReader
 	WorkReader
 	OptOutReader
+	StateReader
 }
 
 // TaintWrite adds or removes taints of ours, the companion included, and our
@@ -109,6 +117,8 @@ type EvictWrite struct {
 	// Purge is the purgeMode of a new task, and of one that stood for parents or as a
 	// ban, Gracefully when empty; one of the binding's own migration keeps its own.
 	Purge failover.PurgeMode
+	// State becomes preservedLabelState, and our task the last one; none leaves what stands.
+	State map[string]string
 }
 
 // RestoreWrite puts the cluster back with its replicas and drops our task, in one patch.
@@ -138,6 +148,7 @@ type HoldWrite struct {
 	Purge    failover.PurgeMode // as in EvictWrite
 	// Before are the clusters that it used before the eviction; empty takes those of now.
 	Before []string
+	State  map[string]string // as in EvictWrite
 }
 
 // ReleaseWrite drops our task for the cluster, in one patch.

@@ -36,11 +36,13 @@ type Checked struct {
 	Fence *failover.Fence `json:"fence,omitempty"`
 	// Approval is a human's yes, nil without.
 	Approval *failover.Approval `json:"approval,omitempty"`
+	// State is what the round has frozen of its state rules.
+	State []failover.StateRule `json:"state,omitempty"`
 }
 
 // ask is what judgeMove needs beside the binding and the fleet.
 type ask struct {
-	frozen    failover.Policy // only its purge mode counts
+	frozen    failover.Policy // only its purge mode and state rules count
 	byDefault failover.PurgeMode
 	fence     *failover.Fence
 	headroom  *failover.Headroom // nil where room does not decide
@@ -49,7 +51,10 @@ type ask struct {
 }
 
 func (r PreCheckRequest) ask(item Checked) ask {
-	return ask{frozen: failover.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec}, byDefault: r.Purge, fence: item.Fence, question: r.question(item)}
+	return ask{
+		frozen:    failover.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec, State: item.State},
+		byDefault: r.Purge, fence: item.Fence, question: r.question(item),
+	}
 }
 
 // CheckEnd is how a check of one binding came out.
@@ -84,6 +89,10 @@ type Check struct {
 	Purge failover.PurgeMode `json:"purge,omitempty"`
 	// Asked are the approval rules that ask a human; only with AwaitingApproval.
 	Asked []failover.ApprovalRule `json:"asked,omitempty"`
+	// state are the labels that the write puts into the task; stateless says why it goes
+	// without what it was to preserve.
+	state     map[string]string
+	stateless string
 }
 
 // PreCheckResult has one Check per item, in order.
@@ -211,15 +220,37 @@ func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluste
 	return a.judgeWhere(ctx, failover.PreCheckInput{
 		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
 		RoomUnknownOK: a.Settings.RoomUnknownOK, Reserved: ask.headroom.For(b.Key, fleet),
-	}, ask.fence, check)
+	}, ask, check)
 }
 
 // judgeWhere looks for somewhere to go: back to a former cluster first, then anew.
-func (a *Activities) judgeWhere(ctx context.Context, in failover.PreCheckInput, fence *failover.Fence, check Check) (Check, error) {
+func (a *Activities) judgeWhere(ctx context.Context, in failover.PreCheckInput, ask ask, check Check) (Check, error) {
 	if done, err := a.judgeSwap(ctx, in, &check); done || err != nil {
 		return check, err
 	}
-	return fenced(judgeTarget(in, check), in.Failing, in.Fleet, fence), nil
+	return fenced(a.withState(in, ask, judgeTarget(in, check)), in.Failing, in.Fleet, ask.fence), nil
+}
+
+// withState holds a pass back whose state would be lost, or gives the write its labels.
+func (a *Activities) withState(in failover.PreCheckInput, ask ask, check Check) Check {
+	if check.End != CheckPass {
+		return check
+	}
+	state := failover.StateInput{
+		Rules: ask.frozen.State, Purge: check.Purge, Fence: ask.fence, Targets: len(in.Binding.Clusters),
+		Read: a.Reader.State, MissingOK: a.Settings.StateMissingOK,
+	}
+	state.Source, _ = find(in.Fleet, in.Failing, "")
+	if item := in.Binding.Item(in.Failing); item != nil {
+		state.Status = item.Status
+	}
+	labels, v := failover.PlanState(state)
+	if !v.OK {
+		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
+		return check
+	}
+	check.state, check.stateless = labels, v.Message
+	return check
 }
 
 func judgeTarget(in failover.PreCheckInput, check Check) Check {

@@ -27,6 +27,8 @@ type Settings struct {
 	Approval failover.ApprovalRules
 	// RoomUnknownOK lets a cluster of unknown capacity count as having room.
 	RoomUnknownOK bool
+	// StateMissingOK lets a binding go whose state cannot go along, without it.
+	StateMissingOK bool
 }
 
 // Terms are what an episode freezes of the config when it begins.
@@ -46,8 +48,10 @@ type Terms struct {
 	Fences  []failover.Plugin `json:"fences,omitempty"`
 	// Probe lets a fresh probe of each target stand in for Detection.
 	Probe bool `json:"probe,omitempty"`
-	// GracefulTimeout raises needs-attention on a migration; it deletes nothing.
+	// GracefulTimeout raises needs-attention on a migration; alone it deletes nothing.
 	GracefulTimeout time.Duration `json:"gracefulTimeout"`
+	// ReleaseUnproven drops the hold after GracefulTimeout, proven healthy or not.
+	ReleaseUnproven bool `json:"releaseUnproven,omitempty"`
 	// RestoreWait is how long a restore may delay the untaint.
 	RestoreWait time.Duration `json:"restoreWait"`
 	// ClusterPoll and HealthPoll are the slow safety polls behind the signals.

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -114,6 +115,11 @@ func (s *Snapshot) Bindings(_ context.Context, page Page) (BindingPage, error) {
 		out.Next = &Page{Continue: strconv.Itoa(to)}
 	}
 	return out, nil
+}
+
+// State evaluates state rules as the reader behind it does: it takes no request.
+func (s *Snapshot) State(status json.RawMessage, rules []failover.StateRule) (map[string]string, error) {
+	return s.from.State(status, rules)
 }
 
 // WorkOf reads the Work itself.

@@ -19,6 +19,7 @@ type Config struct {
 	Pace       failover.PaceConfig
 	Windows    Windows
 	Defaults   Defaults
+	State      State
 	Health     Health
 	// EvictPlugins prove new copies healthy, by EvictPluginsMode; FencePlugins prove the
 	// old copies of a silent cluster dead.
@@ -69,12 +70,28 @@ type Defaults struct {
 	PurgeMode   failover.PurgeMode
 }
 
+// State says what becomes of state that a binding wants preserved.
+type State struct {
+	WhenMissing StateMissing
+}
+
+// StateMissing is what a binding does whose state cannot go along with it.
+type StateMissing string
+
+// It stays, or moves without.
+const (
+	StateBlock   StateMissing = "block"
+	StateProceed StateMissing = "proceed"
+)
+
 // Health says what proves a new copy, and how long one waits for it.
 type Health struct {
 	MinHealthy      time.Duration
 	Detection       time.Duration
 	PollInterval    time.Duration
 	GracefulTimeout time.Duration
+	// ReleaseUnproven drops a hold after GracefulTimeout, proven or not.
+	ReleaseUnproven bool
 	Probe           Probe
 }
 
@@ -198,6 +215,7 @@ func Default() Config {
 		},
 		Windows:  Windows{InFlight: 300, Waiting: 1500},
 		Defaults: Defaults{PurgeMode: failover.PurgeGracefully},
+		State:    State{WhenMissing: StateBlock},
 		Health: Health{
 			MinHealthy:      10 * time.Second,
 			Detection:       90 * time.Second,

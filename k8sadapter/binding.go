@@ -187,6 +187,7 @@ type taskWire struct {
 	SuppressDeletion       *bool              `json:"suppressDeletion,omitempty"`
 	CreationTimestamp      *metav1.Time       `json:"creationTimestamp,omitempty"`
 	ClustersBeforeFailover []string           `json:"clustersBeforeFailover,omitempty"`
+	PreservedLabelState    map[string]string  `json:"preservedLabelState,omitempty"`
 }
 
 func (d *decoding) tasks(items []json.RawMessage) []failover.Task {
@@ -201,7 +202,7 @@ func (d *decoding) tasks(items []json.RawMessage) []failover.Task {
 			FromCluster: wire.FromCluster, PurgeMode: wire.PurgeMode, Replicas: wire.Replicas,
 			Reason: wire.Reason, Message: wire.Message, Producer: wire.Producer,
 			SuppressDeletion: wire.SuppressDeletion, CreationTimestamp: timeOf(wire.CreationTimestamp),
-			ClustersBeforeFailover: wire.ClustersBeforeFailover,
+			ClustersBeforeFailover: wire.ClustersBeforeFailover, State: wire.PreservedLabelState,
 		}
 	}
 	return tasks
@@ -236,7 +237,7 @@ func (d *decoding) failover(b *failover.Binding, raw json.RawMessage) {
 			PurgeMode         failover.PurgeMode `json:"purgeMode"`
 			TolerationSeconds *int64             `json:"tolerationSeconds"`
 			StatePreservation *struct {
-				Rules []json.RawMessage `json:"rules"`
+				Rules []failover.StateRule `json:"rules"`
 			} `json:"statePreservation"`
 		} `json:"cluster"`
 	}
@@ -247,5 +248,23 @@ func (d *decoding) failover(b *failover.Binding, raw json.RawMessage) {
 	b.HasClusterFailover = true
 	b.PurgeMode = wire.Cluster.PurgeMode
 	b.SoftTolerationSeconds = wire.Cluster.TolerationSeconds
-	b.StatePreservation = wire.Cluster.StatePreservation != nil && len(wire.Cluster.StatePreservation.Rules) > 0
+	if keep := wire.Cluster.StatePreservation; keep != nil {
+		b.StateRules = d.stateRules(keep.Rules)
+	}
+}
+
+// stateRules bounds what a round would freeze of one binding.
+func (d *decoding) stateRules(rules []failover.StateRule) []failover.StateRule {
+	const path = "spec.failover.cluster.statePreservation.rules"
+	if len(rules) > failover.MaxStateRules {
+		d.problem(path, "%d rules, more than %d", len(rules), failover.MaxStateRules)
+		return nil
+	}
+	for i, r := range rules {
+		if len(r.Path) > failover.MaxStatePath || len(r.Label) > failover.MaxStatePath {
+			d.problem(path, "rule %d is longer than %d bytes", i, failover.MaxStatePath)
+			return nil
+		}
+	}
+	return rules
 }

@@ -148,6 +148,8 @@ type hold struct {
 	purge failover.PurgeMode
 	// before are the clusters of such a task; empty takes the present targets.
 	before []string
+	// state are labels for the new copy; none leaves those of the binding's own task.
+	state map[string]string
 }
 
 // putTask makes our one task for the cluster stand: a standing one is refreshed,
@@ -173,12 +175,27 @@ func (e *bindingEdit) putTask(h hold) error {
 			fields["replicas"] = *h.replicas
 		}
 	}
+	if len(h.state) > 0 {
+		fields["preservedLabelState"] = h.state
+	}
 	if task := e.binding.Tasks[ours[0]]; !task.Owned() {
 		if err := e.takeOver(task, h, fields); err != nil {
 			return err
 		}
 	}
-	return e.changeTask(ours, fields)
+	if err := e.changeTask(ours, fields); err != nil {
+		return err
+	}
+	if len(h.state) > 0 {
+		e.moveLast(ours[0])
+	}
+	return nil
+}
+
+// moveLast makes a task the last one: Karmada hands on the state of no other.
+func (e *bindingEdit) moveLast(index int) {
+	task := e.tasks[index]
+	e.tasks = append(slices.Delete(e.tasks, index, index+1), task)
 }
 
 // takeOver makes a task that stood for parents, or as a ban, say what a new one of
@@ -189,6 +206,9 @@ func (e *bindingEdit) takeOver(task failover.Task, h hold, fields map[string]any
 		return fmt.Errorf("%w: parents hold it on %s, and Directly would delete it under them", failover.ErrInvalid, e.cluster)
 	}
 	fields["purgeMode"], fields["clustersBeforeFailover"] = purge, nil
+	if len(h.state) == 0 {
+		fields["preservedLabelState"] = nil
+	}
 	if before := e.before(h); len(before) > 0 {
 		fields["clustersBeforeFailover"] = before
 	}
@@ -232,6 +252,7 @@ func (e *bindingEdit) appendTask(h hold) error {
 		Reason: orDefault(h.reason, failover.TaskReason), Message: cut(h.owner), Producer: failover.Producer,
 		SuppressDeletion:  new(true),
 		CreationTimestamp: timestamp(h.now), ClustersBeforeFailover: e.before(h),
+		PreservedLabelState: h.state,
 	}
 	if h.replicas != nil && *h.replicas > 0 {
 		task.Replicas = h.replicas

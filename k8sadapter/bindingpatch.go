@@ -26,7 +26,7 @@ func evictPatch(w activities.EvictWrite) ([]byte, error) {
 			return nil, err
 		}
 	}
-	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, purge: w.Purge}
+	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, purge: w.Purge, state: w.State}
 	removed := edit.removeTarget()
 	if removed == nil && len(edit.ours()) == 0 {
 		return nil, fmt.Errorf("%w: %s is no target of it", failover.ErrInvalid, w.Cluster)
@@ -75,7 +75,7 @@ func holdPatch(w activities.HoldWrite) ([]byte, error) {
 	if err := edit.refuseForeign(); err != nil {
 		return nil, err
 	}
-	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before}
+	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before, state: w.State}
 	if err := edit.putTask(held); err != nil {
 		return nil, err
 	}

@@ -60,6 +60,7 @@ func aggregatedItem(raw json.RawMessage) failover.AggregatedItem {
 		item.Health = failover.HealthUnknown
 	}
 	d.counts(&item, wire.Status)
+	item.Status = wire.Status
 	item.Malformed = d.malformed()
 	return item
 }

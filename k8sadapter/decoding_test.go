@@ -122,7 +122,8 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"spec.placement.clusterAffinity.new", "spec.placement.workloadAffinity", "spec.placement.spreadConstraints[0].odd",
 	}, b.UnknownFields)
-	assert.True(t, b.Workload && b.PropagateDeps && b.HasClusterFailover && b.StatePreservation && b.SchedulingSuspended)
+	assert.True(t, b.Workload && b.PropagateDeps && b.HasClusterFailover && b.SchedulingSuspended)
+	assert.Equal(t, []failover.StateRule{{Label: "a", Path: "b"}}, b.StateRules)
 	assert.Equal(t, failover.PurgeDirectly, b.PurgeMode)
 	assert.Equal(t, []failover.Component{{Name: "x", Replicas: 1}}, b.Components)
 	assert.Len(t, b.RequiredBy, 1)

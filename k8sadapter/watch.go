@@ -65,8 +65,8 @@ func NewWatch(cfg WatchConfig, handlers Handlers) *Watch {
 	w := &Watch{client: cfg.Client, handlers: handlers}
 	w.clusters = w.informer(clusterResource, keeping(DecodeCluster))
 	w.rules = w.informer(ruleResource, keeping(DecodeRule))
-	w.rbs = w.informer(rbResource, keeping(DecodeBinding))
-	w.crbs = w.informer(crbResource, keeping(DecodeBinding))
+	w.rbs = w.informer(rbResource, keeping(slimBinding))
+	w.crbs = w.informer(crbResource, keeping(slimBinding))
 	if w.client.policies != nil {
 		w.policies = w.informer(policyResource, keeping(w.client.decodePolicy))
 	}
@@ -105,6 +105,16 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 			value: decode(raw),
 		}, nil
 	}
+}
+
+// slimBinding is a binding without the raw statuses of its copies: the cache keeps
+// every binding, and only an eviction reads those.
+func slimBinding(raw []byte) failover.Binding {
+	b := DecodeBinding(raw)
+	for i := range b.Status.Aggregated {
+		b.Status.Aggregated[i].Status = nil
+	}
+	return b
 }
 
 func (w *Watch) informer(resource schema.GroupVersionResource, keep cache.TransformFunc) cache.SharedIndexInformer {

@@ -90,26 +90,35 @@ With --binding the same for the move of that one, which then stays out of this r
 }
 
 func (a *app) confirmFencedCommand() *cobra.Command {
-	return a.clusterOrder(order{
+	var withoutState bool
+	cmd := a.clusterOrder(order{
 		use:   "confirm-fenced <cluster>",
 		short: "Vouch that a silent cluster is dead, for purge mode Directly",
 		long: `Vouch that a cluster that does not answer is dead: powered off, or cut from its network and storage, so
 that no copy on it can run any more. Bindings in purge mode Directly wait for this word before a new
 copy begins. It holds for as long as the cluster does not come back.
 
-With --binding for the old copy of that one alone.`,
+With --binding for the old copy of that one alone.
+
+Bindings whose state is to be preserved wait for the cluster itself (StateNeedsSource), for Karmada
+hands their state on only once it has deleted the old copy there. With --without-state they go on, too,
+and begin without it.`,
 		example: `  lifeboat confirm-fenced member1 --reason "powered off by the provider"
-  lifeboat confirm-fenced member1 --binding statefulset/db -n shop --reason "its disk is detached"`,
+  lifeboat confirm-fenced member1 --binding statefulset/db -n shop --reason "its disk is detached"
+  lifeboat confirm-fenced member1 --without-state --reason "the disks are lost"`,
 		bindings:  true,
 		confirm:   "vouch that nothing on %s can run any more",
 		unchanged: "nothing moves faster than the pace; every other check stays",
 		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+			fence := workflows.FenceOrder{Order: o.Order, WithoutState: withoutState}
 			if o.One() {
-				return d.ConfirmFencedOne(ctx, to, o.Binding, o.Order)
+				return d.ConfirmFencedOne(ctx, to, o.Binding, fence)
 			}
-			return d.ConfirmFenced(ctx, to, o.Order)
+			return d.ConfirmFenced(ctx, to, fence)
 		},
 	})
+	cmd.Flags().BoolVar(&withoutState, "without-state", false, "also move what has to leave its state behind")
+	return cmd
 }
 
 // clusterOrder is an order about a cluster, or some of its bindings.

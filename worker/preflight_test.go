@@ -133,7 +133,10 @@ func TestSettingsCarryWhatWasConfigured(t *testing.T) {
 	c := config.Default()
 	c.Mode, c.Instance, c.Windows.InFlight, c.Workflow.DebtWait = failover.ModeEnforce, "eu", 7, 9
 	c.Selectors.ExcludeNamespaces, c.Capacity.UnknownIsRoom = []string{"tools"}, true
+	require.False(t, process.Settings(c).StateMissingOK || process.Settings(c).Terms.ReleaseUnproven, "off by default")
+	c.State.WhenMissing, c.Health.ReleaseUnproven = config.StateProceed, true
 	s := process.Settings(c)
+	require.True(t, s.StateMissingOK && s.Terms.ReleaseUnproven)
 	require.Equal(t, "eu", s.Instance)
 	require.Equal(t, failover.ModeEnforce, s.Terms.Mode)
 	require.Equal(t, 7, s.Terms.InFlight)

@@ -13,6 +13,7 @@ func (m *migration) page() {
 		Reason: m.st.Reason, Message: m.st.Message, Attention: m.st.Attention,
 		Now: workflow.Now(m.ctx), Began: m.st.Began, Entered: m.st.Entered, Written: m.st.Ref.Written,
 		HealthySince: m.st.HealthySince, MustHold: m.st.Terms.MinHealthy, Result: m.st.Result, Purge: m.st.Ref.Purge,
+		State: m.st.Ref.State,
 	}
 	if m.st.Ref.Fence != nil {
 		v.Fence = m.st.Ref.Fence.String()

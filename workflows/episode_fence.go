@@ -12,14 +12,23 @@ import (
 // fenceOf is what is known to prove an item's old copy dead: its own fence, or a
 // human's word for the whole cluster. Whether it still stands is judged where it is used.
 func (e *episode) fenceOf(i Item) *failover.Fence {
-	switch {
-	case i.Purge != "" && i.Purge != failover.PurgeDirectly:
-		return nil // nothing has to be dead for it to move
-	case i.Fence != nil && e.st.Fenced != nil && e.st.Fenced.At.After(i.Fence.At):
-		return e.st.Fenced
-	default:
-		return cmp.Or(i.Fence, e.st.Fenced)
+	f := cmp.Or(i.Fence, e.st.Fenced)
+	if i.Fence != nil && e.st.Fenced != nil && e.st.Fenced.At.After(i.Fence.At) {
+		f = e.st.Fenced
 	}
+	dead := i.Purge == "" || i.Purge == failover.PurgeDirectly
+	if f == nil || dead || f.WithoutState && len(e.stateOf(i)) > 0 {
+		return f
+	}
+	return nil // nothing has to be dead for it to move
+}
+
+// stateOf is what is frozen of an item's state rules.
+func (e *episode) stateOf(i Item) []failover.StateRule {
+	if i.Policy < 0 || i.Policy >= len(e.st.Policy) {
+		return nil
+	}
+	return e.st.Policy[i.Policy].State
 }
 
 // mustFence sends an item to wait for a fence, as far as there is room for one more
@@ -51,22 +60,46 @@ func (e *episode) startFences() {
 	}
 }
 
-func (e *episode) confirmFenced(o Order) string {
-	e.orders.fence = &failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: e.now()}
+func (e *episode) confirmFenced(o FenceOrder) string {
+	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.fence(e.now())})
 	e.dirty = true
-	return "recorded: what waited for a fence of " + e.cluster + " goes on in its turn, for as long as the cluster does not come back"
+	about := "what waited for a fence of " + e.cluster
+	if o.Binding.Name != "" {
+		about = o.Binding.String()
+	}
+	return "recorded: " + about + " goes on in its turn, for as long as the cluster does not come back"
 }
 
 // refuseFenced: nobody has to vouch for a cluster that answers, and a word given too
 // early would be void anyway.
-func (e *episode) refuseFenced(o Order) error {
+func (e *episode) refuseFenced(o FenceOrder) error {
+	_, moves := e.st.Moves[o.Binding.String()]
 	switch {
 	case e.st.Cluster.Ready == "True":
 		return refused(e.cluster + " is Ready: it is not dead, and Karmada deletes the old copies there itself")
 	case e.st.Phase == failover.EpisodeStopped || e.closing():
 		return refused("nothing is evicted any more: there is nothing to confirm")
+	case o.Binding != (failover.BindingKey{}) && !moves && e.queuedAt(o.Binding) < 0:
+		return refused("it neither waits nor moves: there is nothing to confirm")
 	}
-	return refuseOrder(o)
+	return refuseOrder(o.Order)
+}
+
+// fenceWord is a human's word about one binding, or without one about the whole cluster.
+type fenceWord struct {
+	binding failover.BindingKey
+	fence   failover.Fence
+}
+
+// fencedOne takes a human's word about one binding to where it waits.
+func (e *episode) fencedOne(w fenceWord) {
+	if at := e.queuedAt(w.binding); at >= 0 {
+		e.st.Items[at].Fence = &w.fence
+		e.lookAgain(at)
+	}
+	if m, moves := e.st.Moves[w.binding.String()]; moves {
+		e.signalMove(m, SignalFenced, Fenced{Fence: w.fence})
+	}
 }
 
 // fenced spreads a human's word to whoever waits for it.

@@ -19,12 +19,12 @@ type episodeOrders struct {
 	putBack        bool // of the cancel
 	bindings       []bindingVerb
 	scoped         []scopedVerb
-	fence          *failover.Fence
+	fences         []fenceWord
 	enforce        *enforcement
 }
 
 func (o episodeOrders) none() bool {
-	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && len(o.scoped) == 0 && o.fence == nil && o.enforce == nil
+	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && len(o.scoped) == 0 && len(o.fences) == 0 && o.enforce == nil
 }
 
 // maxFacts bounds the cluster facts kept between two judgements.
@@ -70,21 +70,16 @@ func (e *episode) serve(ctx workflow.Context) error {
 }
 
 func (e *episode) serveUpdates(ctx workflow.Context) error {
-	for _, u := range []struct {
-		name, description string
-		handle            func(Order) string
-		validate          func(Order) error
-	}{
-		{UpdateConfirmFenced, "Vouch that the cluster is dead: its copies cannot run any more; Directly moves go on", e.confirmFenced, e.refuseFenced},
-	} {
-		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o Order) (string, error) {
-			return u.handle(o), nil
-		}, workflow.UpdateHandlerOptions{Validator: u.validate, Description: u.description})
-		if err != nil {
-			return err
-		}
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirmFenced, func(_ workflow.Context, o FenceOrder) (string, error) {
+		return e.confirmFenced(o), nil
+	}, workflow.UpdateHandlerOptions{
+		Validator:   e.refuseFenced,
+		Description: "Vouch that the cluster is dead: its copies cannot run any more; Directly moves go on. With a binding: that one alone",
+	})
+	if err != nil {
+		return err
 	}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCancel, func(_ workflow.Context, o BindingOrder) (string, error) {
+	err = workflow.SetUpdateHandlerWithOptions(ctx, UpdateCancel, func(_ workflow.Context, o BindingOrder) (string, error) {
 		return e.cancel(o), nil
 	}, workflow.UpdateHandlerOptions{
 		Validator:   e.refuseCancel,

@@ -20,8 +20,12 @@ func (e *episode) obey() {
 		e.st.Stopped, e.st.StopPutBack = o.cancel, o.putBack
 		e.st.ClosedAt, e.st.Settled = time.Time{}, time.Time{}
 	}
-	if o.fence != nil {
-		e.fenced(o.fence)
+	for _, word := range o.fences {
+		if word.binding == (failover.BindingKey{}) {
+			e.fenced(&word.fence)
+		} else {
+			e.fencedOne(word)
+		}
 	}
 	e.obeyEnforce(o)
 	if o.resume != nil && e.st.Phase == failover.EpisodeStopped && e.on(failover.EventResumeOrdered, failover.ReasonConditionsMatch) {

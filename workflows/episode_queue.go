@@ -310,7 +310,9 @@ func (e *episode) preCheck() {
 
 // toCheck is what a check is asked about one item, with what is frozen of it.
 func (e *episode) toCheck(i Item) activities.Checked {
-	c := activities.Checked{Key: i.Key, UID: i.UID, Purge: i.Purge, Fence: e.fenceOf(i), Approval: e.approvalOf(i.Key, i.UID)}
+	c := activities.Checked{
+		Key: i.Key, UID: i.UID, Purge: i.Purge, Fence: e.fenceOf(i), Approval: e.approvalOf(i.Key, i.UID), State: e.stateOf(i),
+	}
 	if c.Purge == "" && i.Policy >= 0 && i.Policy < len(e.st.Policy) {
 		c.Purge, c.PurgeBySpec = e.st.Policy[i.Policy].PurgeMode, e.st.Policy[i.Policy].PurgeBySpec
 	}

@@ -116,6 +116,19 @@ type BindingOrder struct {
 	Binding failover.BindingKey `json:"binding,omitzero"`
 }
 
+// FenceOrder vouches that the copies on a silent cluster are dead: those of all its
+// bindings, or of the one that is named.
+type FenceOrder struct {
+	Order
+	Binding failover.BindingKey `json:"binding,omitzero"`
+	// WithoutState has those go on, too, whose state could only go along with the source back.
+	WithoutState bool `json:"withoutState,omitempty"`
+}
+
+func (o FenceOrder) fence(at time.Time) failover.Fence {
+	return failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, WithoutState: o.WithoutState}
+}
+
 // MigrationOrder carries a human's order from a ClusterFailover to a child. Verb is
 // the update's name.
 type MigrationOrder struct {

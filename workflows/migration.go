@@ -116,7 +116,7 @@ func (m *migration) enter(phase failover.MigrationPhase) {
 func (m *migration) end(e failover.MigrationEvent, r failover.Result) {
 	r.Key, r.UID, r.Resource, r.At = m.st.Ref.Key, m.st.Ref.UID, m.st.Resource, workflow.Now(m.ctx)
 	r.Banned = m.st.Banned
-	if r.Wrote = m.st.Wrote; m.direct() {
+	if r.Wrote = m.st.Wrote; m.direct() || len(m.st.Policy.State) > 0 {
 		r.Fence = m.st.Ref.Fence
 	}
 	if r.To == nil && r.Outcome == failover.OutcomeMigrated {
@@ -138,6 +138,8 @@ func (m *migration) cause() string {
 		return "released by " + m.st.Drop.Who + ": " + m.st.Drop.Reason
 	case m.st.Cancelled != nil:
 		return "cancelled by " + m.st.Cancelled.Who + ": " + m.st.Cancelled.Reason
+	case m.st.Unproven:
+		return m.unprovenCause()
 	case m.st.Recover != nil:
 		return causeRecovery
 	default:

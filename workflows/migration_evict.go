@@ -121,7 +121,7 @@ func (m *migration) verify() {
 	}
 	m.st.OldWork = look.OldWork
 	if look.Held {
-		m.st.Ref.Purge = look.Purge // what was written counts, also for a run that takes it over
+		m.st.Ref.Purge, m.st.Ref.State = look.Purge, look.State // what was written counts, also for a run that takes it over
 	}
 	if m.st.Ref.UID == "" {
 		m.st.Ref.UID = look.UID

@@ -9,6 +9,10 @@ import (
 // direct: the new copy must not run beside the old.
 func (m *migration) direct() bool { return m.st.Ref.Purge == failover.PurgeDirectly }
 
+// carries: Karmada hands state on by our task, to a new copy that begins once the old
+// one is deleted, and that has to be proven before the task goes.
+func (m *migration) carries() bool { return len(m.st.Ref.State) > 0 }
+
 // goesOn: Karmada has begun to delete the old copy, and a recovery cannot take that
 // back. A cancel can ask for the cluster all the same, and so does the scheduler when
 // it has put the cluster back itself.
@@ -76,13 +80,30 @@ func (m *migration) awaitOldCopy() {
 		m.on(failover.EventUnplaced)
 		m.tell(nil)
 	case m.obeys(o):
-	case o.OldWork == nil || (!o.SourceReady && o.FenceStands):
+	case o.OldWork == nil && m.carries():
+		m.on(failover.EventPlaced)
+	default:
+		m.awaitDeath(o)
+	}
+}
+
+// awaitDeath waits for the proof that the old copy is dead. State goes along only
+// through a source that is back, whatever is proven meanwhile.
+func (m *migration) awaitDeath(o activities.Observation) {
+	waived := !m.carries() || o.StateWaived
+	switch {
+	case o.OldWork == nil || (!o.SourceReady && o.FenceStands && waived):
 		m.on(failover.EventFenced)
 	case o.SourceReady:
 		v := failover.OldCopyGoing(m.st.Ref.Cluster)
 		m.note(v.Reason, v.Message)
 		m.overdue("the old copy is not gone")
 		m.wait(purgePoll, "wait for Karmada to delete the old copy of "+m.st.Ref.Key.String())
+	case !waived:
+		v := failover.NeedsSource(m.st.Ref.Cluster)
+		m.attention(v.Reason, v.Message)
+		m.note(v.Reason, v.Message)
+		m.wait(m.st.Terms.HealthPoll, "wait for "+m.st.Ref.Cluster+": the state of "+m.st.Ref.Key.String()+" goes along only through it")
 	default:
 		m.askFence()
 	}
@@ -106,8 +127,8 @@ func (m *migration) askFence() {
 
 // serveFence lets a human vouch for this one binding.
 func (m *migration) serveFence(ctx workflow.Context) error {
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirmFenced, func(_ workflow.Context, o Order) (string, error) {
-		m.fencedBy(failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: workflow.Now(m.ctx)})
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirmFenced, func(_ workflow.Context, o FenceOrder) (string, error) {
+		m.fencedBy(o.fence(workflow.Now(m.ctx)))
 		return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back", nil
 	}, workflow.UpdateHandlerOptions{
 		Validator:   m.refuseFenced,
@@ -115,14 +136,16 @@ func (m *migration) serveFence(ctx workflow.Context) error {
 	})
 }
 
-func (m *migration) refuseFenced(o Order) error {
+func (m *migration) refuseFenced(o FenceOrder) error {
 	switch {
 	case m.st.Phase == failover.MigrationDone:
 		return refused("it has ended")
 	case !m.direct():
 		return refused("only purge mode Directly waits for a fence, and this one goes " + string(m.st.Ref.Purge))
+	case m.carries() && !o.WithoutState:
+		return refused("its state goes along only when " + m.st.Ref.Cluster + " is back; to go on without it, say withoutState as well")
 	}
-	return refuseOrder(o)
+	return refuseOrder(o.Order)
 }
 
 // fencedByAll takes a human's word for the whole cluster.

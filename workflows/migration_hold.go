@@ -45,7 +45,7 @@ func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 		m.droppedByOthers(o)
 		return o, false
 	}
-	m.st.Ref.Purge = o.Purge // Karmada goes by the task, and so do we
+	m.st.Ref.Purge, m.st.Ref.State = o.Purge, o.State // Karmada goes by the task, and so do we
 	return o, true
 }
 
@@ -90,6 +90,9 @@ func (m *migration) place() {
 func (m *migration) placed(o activities.Observation) {
 	m.st.Placed, m.st.To = true, o.Targets
 	m.st.Reason, m.st.Message = failover.ReasonPlaced, "on "+strings.Join(o.Targets, ", ")
+	if m.carries() && len(o.Targets) > 1 {
+		m.attention(failover.ReasonStateNotCarried, "it was placed on several clusters, "+m.st.Message[len("on "):]+": Karmada hands its state on to none of them")
+	}
 	if m.direct() {
 		m.on(failover.EventFenceAsked)
 	} else {
@@ -141,10 +144,13 @@ func (m *migration) awaitHealth() {
 		return
 	}
 	left := m.untilProven(o)
+	m.st.Unproven = left > 0 && m.mayReleaseUnproven()
 	if left > 0 {
 		m.overdue("the new copies are not proven healthy")
-		m.wait(left, "watch the health of "+m.st.Ref.Key.String())
-		return
+		if !m.st.Unproven {
+			m.wait(left, "watch the health of "+m.st.Ref.Key.String())
+			return
+		}
 	}
 	if m.st.Ref.Purge == failover.PurgeNever {
 		m.mark("keep the old copy of "+m.st.Ref.Key.String()+" for good", failover.TaskReasonKept, failover.EventKept, failover.Result{
@@ -152,7 +158,7 @@ func (m *migration) awaitHealth() {
 		})
 		return
 	}
-	if m.st.Recover != nil && o.StraightBack {
+	if m.st.Recover != nil && o.StraightBack && !m.direct() {
 		m.on(failover.EventRestoreOrdered)
 		return
 	}
@@ -183,9 +189,20 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 	return min(must-held, m.st.Terms.HealthPoll)
 }
 
+// late tells that gracefulTimeout has passed since the eviction.
+func (m *migration) late() bool {
+	return workflow.Now(m.ctx).Sub(m.st.Ref.Written) > m.st.Terms.GracefulTimeout
+}
+
+// mayReleaseUnproven: the setting says that the hold goes after gracefulTimeout, and
+// nothing looks like a proof that would soon be complete.
+func (m *migration) mayReleaseUnproven() bool {
+	return m.st.Terms.ReleaseUnproven && m.late() && m.st.HealthySince.IsZero() && m.st.Ref.Purge != failover.PurgeNever
+}
+
 // overdue raises attention once gracefulTimeout has passed; it deletes nothing.
 func (m *migration) overdue(what string) {
-	if workflow.Now(m.ctx).Sub(m.st.Ref.Written) > m.st.Terms.GracefulTimeout {
+	if m.late() {
 		kept := "the old copy is held"
 		if m.direct() {
 			kept = "nothing is forced"
@@ -220,9 +237,9 @@ func (m *migration) release() {
 		HealthyFor: healthyFor, MinHealthy: &m.st.Terms.MinHealthy, Detection: &m.st.Terms.Detection,
 		Plugins: m.st.Terms.Plugins, Probe: m.st.Terms.Probe, ProvenOn: m.st.On,
 		Returned: m.st.Returned, Parent: m.st.Parent,
-		Ordered: m.st.Drop != nil,
+		Ordered: m.st.Drop != nil, Unproven: m.st.Unproven,
 	}
-	if !m.direct() && m.st.Drop == nil {
+	if m.st.Drop == nil && !m.st.Unproven && (!m.direct() || m.carries()) {
 		request.Proofs = m.freshProofs(m.st.On)
 	}
 	request.MoveRef = m.st.Ref // not before: somebody may have vouched meanwhile
@@ -237,9 +254,7 @@ func (m *migration) release() {
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		m.st.Banned = out.Banned
-		if m.st.Reason, m.st.Message = failover.ReasonHealthy, "released"; m.direct() {
-			m.st.Reason, m.st.Message = failover.ReasonFenced, "released: the old copy is dead"
-		}
+		m.st.Reason, m.st.Message = m.released()
 		m.on(failover.EventReleased)
 	case activities.ActGone:
 		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
@@ -248,11 +263,26 @@ func (m *migration) release() {
 	}
 }
 
+func (m *migration) released() (failover.Reason, string) {
+	switch {
+	case m.st.Unproven:
+		return failover.ReasonUnproven, "released unproven: " + m.unprovenCause()
+	case m.direct():
+		return failover.ReasonFenced, "released: the old copy is dead"
+	default:
+		return failover.ReasonHealthy, "released"
+	}
+}
+
+func (m *migration) unprovenCause() string {
+	return "health.releaseUnproven, for it was not proven healthy within gracefulTimeout (" + m.st.Terms.GracefulTimeout.String() + ")"
+}
+
 // releaseRefused goes back to waiting. A target without an answer to its probe is no
 // news about health: its clock goes on, towards detection.
 func (m *migration) releaseRefused(out activities.ActResult) {
 	m.note(out.Reason, out.Message)
-	if m.direct() {
+	if m.direct() && (!m.carries() || out.Reason.AboutOldCopy()) {
 		m.on(failover.EventFenceAsked)
 		m.wait(purgePoll, "look again whether the old copy is dead")
 		return

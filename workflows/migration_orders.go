@@ -56,7 +56,7 @@ func (m *migration) refuseHeldOrder(o Order) error {
 	switch {
 	case m.over():
 		return refused("released already: what was released does not come back")
-	case m.direct():
+	case m.direct() && m.st.Phase != failover.MigrationAwaitingHealth:
 		return refused("purge mode Directly: Karmada deletes the old copy; confirm-fenced is what lets it go on")
 	case !m.st.Wrote:
 		return refused("nothing of ours stands yet; cancel it instead")
@@ -135,9 +135,10 @@ func (m *migration) restoreOrdered(o activities.Observation) bool {
 }
 
 // refuseDirect drops orders that purge mode Directly cannot follow: its old copy is
-// being deleted, and two must never run.
+// being deleted, and two must never run. Once it is gone, and only the health of a copy
+// with its state is waited for, a release harms nobody.
 func (m *migration) refuseDirect(o activities.Observation) {
-	if m.st.Drop != nil {
+	if m.st.Drop != nil && m.st.Phase != failover.MigrationAwaitingHealth {
 		m.st.Drop, m.st.Refusal = nil, "release refused: purge mode Directly; confirm that the old copy is fenced instead"
 		m.attention(failover.ReasonAwaitingFence, m.st.Refusal)
 	}

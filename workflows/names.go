@@ -54,7 +54,7 @@ const (
 	UpdateDrain      = "drain"   // DrainOrder
 	UpdateUndrain    = "undrain" // Order
 	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: a human vouches
-	// that the old copies are dead.
+	// that the old copies are dead (FenceOrder).
 	UpdateConfirmFenced = "confirm-fenced"
 	// UpdateClaim is the evict activity's last question to the pacer before it writes.
 	UpdateClaim = "claim"

@@ -82,7 +82,10 @@ func (s *story) variety() {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
 	edit("exempt", func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
-	edit("stateful", func(b *failover.Binding) { b.StatePreservation = true })
+	stateful := edit("stateful", nil)
+	s.purging(stateful, failover.PurgeDirectly)
+	s.preserving(stateful)
+	s.world.Collect(stateful, "m1", `{"jobStatus":{"checkpoint":17}}`)
 	edit("contested", func(b *failover.Binding) {
 		b.Tasks = []failover.Task{{FromCluster: "m1", Producer: "TaintManager", Reason: "TaintUntolerated"}}
 	})

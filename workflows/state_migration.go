@@ -59,6 +59,8 @@ type MigrationState struct {
 	PutBack *Order `json:"putBack,omitempty"`
 	Drop    *Order `json:"drop,omitempty"`
 	Refusal string `json:"refusal,omitempty"`
+	// Unproven: gracefulTimeout has passed, and the setting says that the hold goes all the same.
+	Unproven bool `json:"unproven,omitempty"`
 	// RefusedAt is when a restore was last refused because the cluster looks failed again.
 	RefusedAt time.Time `json:"refusedAt,omitzero"`
 	// SourceGone: at the last look the cluster object was gone. Nothing can be taken back then.

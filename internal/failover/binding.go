@@ -72,7 +72,8 @@ type Binding struct {
 	HasClusterFailover    bool // spec.failover.cluster is set
 	PurgeMode             PurgeMode
 	SoftTolerationSeconds *int64 // spec.failover.cluster.tolerationSeconds, where the API has it
-	StatePreservation     bool   // spec.failover.cluster.statePreservation has rules
+	// StateRules are spec.failover.cluster.statePreservation.rules.
+	StateRules            []StateRule
 	RescheduleTriggeredAt *time.Time
 
 	Status BindingStatus
@@ -133,6 +134,8 @@ type Task struct {
 	SuppressDeletion       *bool
 	CreationTimestamp      *time.Time
 	ClustersBeforeFailover []string
+	// State is preservedLabelState: labels for the new copy.
+	State map[string]string
 }
 
 // Ours tells a hold task of Lifeboat.
@@ -167,7 +170,10 @@ type AggregatedItem struct {
 	ObservedGeneration *int64
 	Replicas           *int64
 	ReadyReplicas      *int64
-	Malformed          string
+	// Status is the copy's own status, as it was collected; nil where none was, and in
+	// what the watch keeps.
+	Status    json.RawMessage
+	Malformed string
 }
 
 // Placement is spec.placement as far as the pre-check reads it; anything beyond

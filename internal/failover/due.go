@@ -26,6 +26,8 @@ type Policy struct {
 	SoftSeconds *int64 `json:"softSeconds,omitempty"`
 	// SoftMalformed says why that cannot be understood: then soft taints move nothing.
 	SoftMalformed string `json:"softMalformed,omitempty"`
+	// State says what of the old copy's status goes along.
+	State []StateRule `json:"state,omitempty"`
 }
 
 // TaintRef names a taint and when its clock began.
@@ -53,7 +55,7 @@ type Interval struct {
 // PolicyOf reads what a round freezes of a binding. The defaults stand in only
 // for a placement without any toleration.
 func PolicyOf(b *Binding, defaults []corev1.Toleration) Policy {
-	p := Policy{Priority: b.Priority, ClusterFailover: b.HasClusterFailover, PurgeMode: b.PurgeMode, PurgeBySpec: b.PurgeMode != ""}
+	p := Policy{Priority: b.Priority, ClusterFailover: b.HasClusterFailover, PurgeMode: b.PurgeMode, PurgeBySpec: b.PurgeMode != "", State: b.StateRules}
 	if mode := b.Annotations[AnnotationPurgeMode]; mode != "" {
 		p.PurgeMode, p.PurgeBySpec = PurgeMode(mode), false
 	}

@@ -17,12 +17,19 @@ type Fence struct {
 	Who     string    `json:"who,omitempty"` // the human
 	Message string    `json:"message,omitempty"`
 	At      time.Time `json:"at"`
+	// WithoutState: the human has bindings go on whose state cannot come along.
+	WithoutState bool `json:"withoutState,omitempty"`
 }
 
-// String is "human jane: power is off" or "plug-in bmc: powered down".
+// String is "human jane: power is off", "human jane, without state: power is off", or
+// "plug-in bmc: powered down".
 func (f Fence) String() string {
+	who := f.Who
+	if f.WithoutState {
+		who += ", without state"
+	}
 	if f.By == FenceByHuman {
-		return fmt.Sprintf("%s %s: %s", f.By, f.Who, f.Message)
+		return fmt.Sprintf("%s %s: %s", f.By, who, f.Message)
 	}
 	return fmt.Sprintf("plug-in %s: %s", f.By, f.Message)
 }
@@ -37,6 +44,11 @@ func (f *Fence) Stands(c Cluster) bool {
 	}
 	ready := c.readyCondition()
 	return ready != nil && ready.Status != corev1.ConditionTrue && ready.LastTransition.Before(f.At.Truncate(time.Second))
+}
+
+// WaivesState tells whether a human has what cannot take its state along go on all the same.
+func (f *Fence) WaivesState(source Cluster) bool {
+	return f != nil && f.By == FenceByHuman && f.WithoutState && f.Stands(source)
 }
 
 func (c Cluster) readyCondition() *Condition {
@@ -61,6 +73,8 @@ type OldCopy struct {
 	// Gone: the source has no Work of the binding any more.
 	Gone  bool
 	Fence *Fence
+	// Carries: the task carries state, see [Task.Carries].
+	Carries bool
 }
 
 // Dead is the proof that Directly asks for: Karmada has deleted the old copy, or it
@@ -72,6 +86,8 @@ func (o OldCopy) Dead() Verdict {
 		return Verdict{OK: true, Reason: ReasonPurged, Message: "Karmada has deleted the old copy"}
 	case o.Source.Ready():
 		return OldCopyGoing(o.Source.Name)
+	case o.Carries && !o.Fence.WaivesState(o.Source):
+		return NeedsSource(o.Source.Name)
 	case o.Fence.Stands(o.Source):
 		return Verdict{OK: true, Reason: ReasonFenced, Message: o.Fence.String()}
 	default:
@@ -79,9 +95,18 @@ func (o OldCopy) Dead() Verdict {
 	}
 }
 
+// HealthToo tells that the new copy has begun under the hold, with its state, and has
+// to be proven before it goes: without the task Karmada takes the labels off again.
+func (o OldCopy) HealthToo() bool { return o.Gone && o.Carries }
+
 // OldCopyGoing says why a Directly move waits although its source answers.
 func OldCopyGoing(cluster string) Verdict {
 	return Verdict{Reason: ReasonOldCopyGoing, Message: "Karmada deletes the old copy on " + cluster + " first; the new one begins when it is gone"}
+}
+
+// AboutOldCopy tells the reasons that OldCopy.Dead says no for.
+func (r Reason) AboutOldCopy() bool {
+	return r == ReasonOldCopyGoing || r == ReasonAwaitingFence || r == ReasonStateNeedsSource
 }
 
 // AwaitingFence says why a binding waits for a fence.

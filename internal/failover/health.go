@@ -87,6 +87,21 @@ func (base Baseline) Doubting(suspect map[string]bool) Baseline {
 	return base
 }
 
+// ReleasableUnproven tells whether the hold may go without proof of health, which takes
+// a setting that says so: the binding is placed, and one of its targets is on a cluster
+// that answers and is not failing itself, so that the held copy is never the last one.
+func ReleasableUnproven(b *Binding, failed string, suspect map[string]bool) Verdict {
+	if v := Placed(b, failed); !v.OK {
+		return v
+	}
+	for _, t := range b.Clusters {
+		if t.Name != failed && !suspect[t.Name] {
+			return Verdict{OK: true, Reason: ReasonUnproven}
+		}
+	}
+	return Verdict{Reason: ReasonTargetNotReady, Message: "no target of it is on a cluster that is Ready and not failing: the held copy may be the last one"}
+}
+
 // Item finds the status of a cluster's copy, nil when none is reported.
 func (b *Binding) Item(cluster string) *AggregatedItem {
 	for i := range b.Status.Aggregated {

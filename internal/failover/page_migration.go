@@ -2,6 +2,7 @@ package failover
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,8 @@ type MigrationView struct {
 	// Purge is how the old copy goes; Fence what proves it dead, empty without.
 	Purge PurgeMode
 	Fence string
+	// State is what goes along with it, labels by name; empty without.
+	State map[string]string
 	// OldWork is the Work on the failed cluster, "<namespace>/<name>".
 	OldWork string
 	// Ordered says who ordered recovery or cancel, empty when nobody did.
@@ -57,6 +60,7 @@ func MigrationPage(v MigrationView) string {
 		p.fact("Comes next", v.comesNext())
 		p.fact("Old copy", v.oldCopy())
 		p.fact("Fence", text(v.Fence))
+		p.fact("State that goes along", v.state())
 		p.fact("Why it moves", v.why())
 		p.fact("Ordered", text(v.Ordered))
 		p.fact("Times", v.times())
@@ -66,6 +70,14 @@ func MigrationPage(v MigrationView) string {
 		}
 		return p.String()
 	})
+}
+
+func (v MigrationView) state() string {
+	var labels []string
+	for _, name := range slices.Sorted(maps.Keys(v.State)) {
+		labels = append(labels, code(name+"="+v.State[name]))
+	}
+	return strings.Join(labels, ", ")
 }
 
 func (v MigrationView) headline() string {
@@ -104,10 +116,18 @@ var courseDirectly = []MigrationPhase{
 	MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingFence, MigrationReleasing, MigrationPurging, MigrationDone,
 }
 
+// courseWithState is that of Directly where state goes along: the new copy has to be
+// healthy as well.
+var courseWithState = slices.Insert(slices.Clone(courseDirectly), 4, MigrationAwaitingHealth)
+
 // steps draws the way and where it stands.
 func (v MigrationView) steps() string {
 	course := course
-	if v.Purge == PurgeDirectly && !v.Written.IsZero() {
+	switch {
+	case v.Purge != PurgeDirectly || v.Written.IsZero():
+	case len(v.State) > 0:
+		course = courseWithState
+	default:
 		course = courseDirectly
 	}
 	at := slices.Index(course, v.Phase)
@@ -165,6 +185,9 @@ func (v MigrationView) untilProven() string {
 func (v MigrationView) untilFenced() string {
 	if v.Written.IsZero() {
 		return text(v.From) + " answers again, or somebody proves that its copy is dead; then it is moved in its turn"
+	}
+	if len(v.State) > 0 {
+		return "Karmada deletes the copy on " + text(v.From) + "; then the new one begins, with its state"
 	}
 	return "Karmada deletes the copy on " + text(v.From) + ", or somebody proves that it is dead; then the new one begins"
 }
@@ -254,6 +277,10 @@ func (v MigrationView) actions() []string {
 }
 
 func (v MigrationView) fenceActions(target string) []string {
+	vouch := "with who and reason"
+	if v.Reason == ReasonStateNeedsSource {
+		vouch = "with who, reason and " + code(`"withoutState": true`)
+	}
 	give := "keep the hold and leave it to you"
 	if v.Written.IsZero() {
 		give = "do not move it"
@@ -261,7 +288,7 @@ func (v MigrationView) fenceActions(target string) []string {
 	return []string{
 		"Bring " + text(v.From) + " back: it goes on by itself.",
 		"Make sure that the copy there cannot run any more (power off, cut from the network and from its storage), then send the update " +
-			code("confirm-fenced") + " with who and reason, to this workflow or to the cluster's for all of its bindings.",
+			code("confirm-fenced") + " " + vouch + ", to this workflow or to the cluster's for all of its bindings.",
 		target + give,
 	}
 }

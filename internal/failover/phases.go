@@ -99,6 +99,8 @@ var migrationSteps = []migrationStep{
 	// After it: the hold may go once the old copy is dead.
 	{MigrationAwaitingFence, EventFenced, MigrationReleasing},
 	{MigrationAwaitingFence, EventUnplaced, MigrationPlacing},
+	// State goes along: the new copy runs under the hold, and has to be proven as well.
+	{MigrationAwaitingFence, EventPlaced, MigrationAwaitingHealth},
 	// Another hand put it back and dropped our task, or made the task one that can be put back.
 	{MigrationAwaitingFence, EventRestoreOrdered, MigrationRestoring},
 	{MigrationAwaitingFence, EventLeftToHuman, MigrationDone},

@@ -31,7 +31,10 @@ const (
 	ReasonDependentsNotHeld     Reason = "DependentsNotHeld"     // a dependent would leave before the old copy does
 	ReasonTooManyHolders        Reason = "TooManyHolders"        // too many migrations hold a dependent of it
 	ReasonHeldForParents        Reason = "HeldForParents"        // Directly would take its Work from under its parents
-	ReasonNotSupportedState     Reason = "NotSupportedYetStatePreservation"
+	ReasonStateNeedsSource      Reason = "StateNeedsSource"      // its state goes along only when the source is back
+	ReasonStateNotCollected     Reason = "StateNotCollected"     // its state is to be preserved, and no status was ever collected
+	ReasonStateUnreadable       Reason = "StateUnreadable"       // a rule of its state preservation cannot be read
+	ReasonStateNotCarried       Reason = "StateNotCarried"       // Karmada would not hand its state on to the new copy
 	ReasonNotSupportedComps     Reason = "NotSupportedYetComponents"
 	ReasonForeignScheduler      Reason = "ForeignScheduler"    // a scheduler whose rules we do not know places it
 	ReasonSchedulingSuspended   Reason = "SchedulingSuspended" // nothing would place it elsewhere
@@ -65,6 +68,7 @@ const (
 	ReasonTargetNotReady    Reason = "TargetNotReady"     // a new target is itself not Ready or failing
 	ReasonTargetWorse       Reason = "TargetWorse"        // a surviving target is worse than before
 	ReasonHealthy           Reason = "Healthy"            // proven
+	ReasonUnproven          Reason = "ReleasedUnproven"   // released after gracefulTimeout, as configured
 	ReasonPutBack           Reason = "PutBack"            // the scheduler put the failed cluster back
 	ReasonGracefulTimeout   Reason = "GracefulTimeout"    // no proof of health within gracefulTimeout
 	ReasonRestoreUnanswered Reason = "RestoreUnanswered"  // the scheduler has not answered within restoreWait

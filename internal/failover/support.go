@@ -44,7 +44,6 @@ func unsupportedShape(b *Binding) (Reason, string) {
 		suspendedScheduling,
 		components,
 		dependents,
-		statePreservation,
 		placementFields, // before all that follow: they read the placement
 		spreadFields,
 		affinityFields,
@@ -106,13 +105,6 @@ func dependents(b *Binding) (Reason, string) {
 		return ReasonMalformed, listed.Malformed
 	case !listed.Known && (b.Workload || dependencyKinds.Has(b.Resource.Kind)):
 		return ReasonDependentsUnknown, "propagateDeps is set and Karmada has not listed its dependents yet: it is not known to have none"
-	}
-	return ReasonNone, ""
-}
-
-func statePreservation(b *Binding) (Reason, string) {
-	if b.StatePreservation {
-		return ReasonNotSupportedState, "its state is to be preserved"
 	}
 	return ReasonNone, ""
 }

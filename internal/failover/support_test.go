@@ -58,7 +58,6 @@ func TestUnsupportedParksWhatThisVersionCannotMoveSafely(t *testing.T) {
 			b.PropagateDeps, b.Resource.Kind = true, "Ingress"
 		}), "", failover.ReasonDependentsUnknown, "not known to have none"},
 
-		"state to preserve":               {set(func(b *failover.Binding) { b.StatePreservation = true }), "", failover.ReasonNotSupportedState, "state"},
 		"components that were shared out": {set(func(b *failover.Binding) { b.PlacedComponents = true }), "", failover.ReasonNotSupportedComps, "put back"},
 		"a component of unknown size": {set(func(b *failover.Binding) {
 			b.Components = []failover.Component{{Name: "job", Replicas: 1, Request: quantities("cpu", 1)}, {Name: "task", Replicas: 2}}

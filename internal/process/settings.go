@@ -21,6 +21,7 @@ func Settings(c config.Config) activities.Settings {
 			Fences:           c.FencePlugins,
 			Probe:            c.Health.Probe != config.ProbeNone,
 			GracefulTimeout:  c.Health.GracefulTimeout,
+			ReleaseUnproven:  c.Health.ReleaseUnproven,
 			RestoreWait:      c.Recovery.RestoreWait,
 			ClusterPoll:      c.Workflow.PollInterval,
 			HealthPoll:       c.Health.PollInterval,
@@ -38,5 +39,6 @@ func Settings(c config.Config) activities.Settings {
 		ExcludeNamespaces:  c.Selectors.ExcludeNamespaces,
 		RoomUnknownOK:      c.Capacity.UnknownIsRoom,
 		Approval:           c.Approval.ApprovalRules,
+		StateMissingOK:     c.State.WhenMissing == config.StateProceed,
 	}
 }

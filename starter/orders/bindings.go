@@ -43,7 +43,7 @@ func (d Desk) Release(ctx context.Context, to Target, o workflows.BindingOrder) 
 
 // ConfirmFencedOne vouches that the old copy of one binding is dead. Its own migration
 // is asked.
-func (d Desk) ConfirmFencedOne(ctx context.Context, to Target, key failover.BindingKey, o workflows.Order) (string, error) {
+func (d Desk) ConfirmFencedOne(ctx context.Context, to Target, key failover.BindingKey, o workflows.FenceOrder) (string, error) {
 	to.WorkflowID = workflows.BindingMigrationID(d.Instance, to.Name, key)
 	return d.update(ctx, to, workflows.UpdateConfirmFenced, o)
 }

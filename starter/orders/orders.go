@@ -87,7 +87,7 @@ func (d Desk) Cancel(ctx context.Context, to Target, o workflows.BindingOrder) (
 }
 
 // ConfirmFenced vouches that a cluster is dead.
-func (d Desk) ConfirmFenced(ctx context.Context, to Target, o workflows.Order) (string, error) {
+func (d Desk) ConfirmFenced(ctx context.Context, to Target, o workflows.FenceOrder) (string, error) {
 	return d.update(ctx, to, workflows.UpdateConfirmFenced, o)
 }
 

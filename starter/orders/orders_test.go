@@ -91,7 +91,7 @@ func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 			return d.Skip(ctx, to, cart)
 		}},
 		"confirm one fenced": {"binding-migration/a/shop/cart", workflows.UpdateConfirmFenced, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.ConfirmFencedOne(ctx, to, cart.Binding, why)
+			return d.ConfirmFencedOne(ctx, to, cart.Binding, workflows.FenceOrder{Order: why})
 		}},
 		"pause the fleet": {"fleet-pacer", workflows.UpdateHalt, Fleet, func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})

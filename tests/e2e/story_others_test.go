@@ -111,7 +111,7 @@ func putBackAfterRelease(s *scene) {
 // It guards invariant 12 and "unknown means parked": each keeps to itself, with a
 // reason, and is not touched.
 //
-// Rules: R4.1-5, R4.3-21, R4.7-40.
+// Rules: R4.1-5, R4.3-21, R4.7-40, R4.11-4.
 func malformed(s *scene) {
 	s.create(&unstructured.Unstructured{Object: object{
 		"apiVersion": rules.GroupVersion().String(), "kind": "ClusterTaintRule",
@@ -132,7 +132,7 @@ func malformed(s *scene) {
 	s.put(deployment(ns, "beside", from, 1, placement)) // the lab's scheduler cannot do it either
 	s.run(sideways, preserved, deployment(ns, "fine", from, 1, oneOf(from, to)))
 	parked := map[string]string{
-		ns + "/sideways": "Malformed", ns + "/preserved": "NotSupportedYetStatePreservation", ns + "/beside": "NotSupportedYetPlacement",
+		ns + "/sideways": "Malformed", ns + "/preserved": "StateUnreadable", ns + "/beside": "NotSupportedYetPlacement",
 	}
 
 	s.kill(from)

@@ -77,6 +77,7 @@ func (w *World) Requeue(key failover.BindingKey) {
 
 // goOn starts what was blocked, once the Work is gone or the task dropped.
 func (w *World) goOn(b *failover.Binding) {
+	defer w.inject(b)
 	if !w.blocked[b.Key] || w.directlyBlocks(b) {
 		return
 	}

@@ -191,12 +191,14 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (failover.Bind
 			task.Replicas = &replicas
 			takeOver(task, r.Purge, r.Now, before)
 			own(task, r.Owner, r.Reason)
+			carry(b, r.Cluster, r.State)
 			return
 		}
 		hold, created := true, r.Now
 		b.Tasks = append(b.Tasks, failover.Task{
 			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
 			Producer: failover.Producer, SuppressDeletion: &hold, CreationTimestamp: &created, ClustersBeforeFailover: before,
+			State: r.State,
 		})
 	})
 }
@@ -238,12 +240,13 @@ func (w *World) Hold(_ context.Context, r activities.HoldWrite) (failover.Bindin
 			task.Replicas = &replicas
 			takeOver(task, r.Purge, r.Now, r.Before)
 			own(task, r.Owner, r.Reason)
+			carry(b, r.Cluster, r.State)
 			return
 		}
 		b.Tasks = append(b.Tasks, failover.Task{
 			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
 			Producer: failover.Producer, SuppressDeletion: &hold, CreationTimestamp: &created,
-			ClustersBeforeFailover: r.Before,
+			ClustersBeforeFailover: r.Before, State: r.State,
 		})
 	})
 }

@@ -25,12 +25,14 @@ type World struct {
 	bindings map[failover.BindingKey]*failover.Binding
 	works    map[string]*failover.Work // "<namespace>/<name>"
 	policies map[string]string         // annotations of policies: "<binding> <name>"
-	pending  []pending
-	blocked  map[failover.BindingKey]bool // by a task that says Directly
-	queued   map[failover.BindingKey]bool // for a pass of the scheduler
-	dead     map[string]bool              // members that do not answer, whatever Ready says
-	sick     map[string]bool              // members where no new copy becomes healthy
-	shown    shown
+	// worn are the labels of preserved state that a Work carries now, everWorn the last ones.
+	worn, everWorn map[string]map[string]string
+	pending        []pending
+	blocked        map[failover.BindingKey]bool // by a task that says Directly
+	queued         map[failover.BindingKey]bool // for a pass of the scheduler
+	dead           map[string]bool              // members that do not answer, whatever Ready says
+	sick           map[string]bool              // members where no new copy becomes healthy
+	shown          shown
 
 	// runningMu is a lock of its own: the environment says who runs while it holds
 	// locks that changes of the world wait for.
@@ -90,6 +92,7 @@ type pending struct {
 func New(now func() time.Time) *World {
 	return &World{
 		now: now, clusters: map[string]*failover.Cluster{}, bindings: map[failover.BindingKey]*failover.Binding{},
+		worn: map[string]map[string]string{}, everWorn: map[string]map[string]string{},
 		works: map[string]*failover.Work{}, policies: map[string]string{}, running: map[string]bool{},
 		queued: map[failover.BindingKey]bool{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
 		ScheduleAfter: time.Second, HealthyAfter: 3 * time.Second,

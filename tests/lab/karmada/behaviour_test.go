@@ -25,6 +25,7 @@ func TestBehaviour(t *testing.T) {
 	knobs := karmada.DefaultKnobs()
 	knobs.WorkloadReadyAfter.Duration = 200 * time.Millisecond
 	knobs.ExecutionRetry.Duration = 200 * time.Millisecond
+	knobs.StatefulFailoverInjection = true
 	o := karmada.Options{Knobs: knobs, MemberDir: t.TempDir()}
 	for name := range behaviours {
 		for i := range 2 {
@@ -52,6 +53,8 @@ var behaviours = map[string]func(*scene){
 	"directly deadlocks on a dead cluster":             directlyDeadlocks,
 	"directly deletes first where the cluster answers": directlyDeletesFirst,
 	"graceful eviction ends by health":                 endsByHealth,
+	"state goes along with directly":                   handsStateOn,
+	"gracefully hands no state on":                     handsNothingOn,
 	"healthy on paper":                                 healthyOnPaper,
 	"leaving and joining":                              leavesAndJoins,
 	"needs: dependents leave at once":                  dependentsLeaveAtOnce,

@@ -1,0 +1,179 @@
+package failover_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// checkpoint is the rule of a Flink job: its last checkpoint becomes a label.
+var checkpoint = []failover.StateRule{{Label: "example.com/checkpoint", Path: "{.jobStatus.checkpoint}"}}
+
+// yields reads any status as one value for every label.
+func yields(value string) func(json.RawMessage, []failover.StateRule) (map[string]string, error) {
+	return func(_ json.RawMessage, rules []failover.StateRule) (map[string]string, error) {
+		out := map[string]string{}
+		for _, r := range rules {
+			out[r.Label] = value
+		}
+		return out, nil
+	}
+}
+
+// statefully is a Directly binding on m1, which answers and has reported checkpoint 17.
+func statefully(edit ...func(*failover.StateInput)) failover.StateInput {
+	in := failover.StateInput{
+		Rules: checkpoint, Purge: failover.PurgeDirectly, Source: readySince(corev1.ConditionTrue, diedAt), Targets: 1,
+		Status: json.RawMessage(`{"jobStatus":{"checkpoint":17}}`), Read: yields("17"),
+	}
+	for _, e := range edit {
+		e(&in)
+	}
+	return in
+}
+
+func silent(in *failover.StateInput)        { in.Source = readySince(corev1.ConditionFalse, diedAt) }
+func neverReported(in *failover.StateInput) { in.Status = nil }
+func missingOK(in *failover.StateInput)     { in.MissingOK = true }
+func gracefully(in *failover.StateInput)    { in.Purge = failover.PurgeGracefully }
+
+func vouched(at time.Time, without bool) func(*failover.StateInput) {
+	return func(in *failover.StateInput) {
+		in.Fence = &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: at, WithoutState: without}
+	}
+}
+
+func reads(value string) func(*failover.StateInput) {
+	return func(in *failover.StateInput) { in.Read = yields(value) }
+}
+
+func rules(r ...failover.StateRule) func(*failover.StateInput) {
+	return func(in *failover.StateInput) { in.Rules = r }
+}
+
+// What users built by hand: the new copy is told where the old one stood. Where that
+// cannot be, they must hear of it before the copy moves, not after.
+//
+// Rules: R4.8-10, R4.11-1, R4.11-3, R4.11-4, R4.11-5.
+func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
+	later := diedAt.Add(time.Minute)
+	carried := map[string]string{"example.com/checkpoint": "17"}
+	for name, tc := range map[string]struct {
+		in      failover.StateInput
+		labels  map[string]string
+		ok      bool
+		reason  failover.Reason
+		message string
+	}{
+		"no rules, nothing to do":        {statefully(rules(), gracefully, silent), nil, true, "", ""},
+		"a source that answers":          {statefully(), carried, true, "", ""},
+		"an empty value is a value":      {statefully(reads("")), map[string]string{"example.com/checkpoint": ""}, true, "", ""},
+		"a silent source":                {statefully(silent), nil, false, failover.ReasonStateNeedsSource, "once it has deleted the old copy"},
+		"proven dead does not help":      {statefully(silent, vouched(later, false)), nil, false, failover.ReasonStateNeedsSource, "waits for m1"},
+		"nor does the setting":           {statefully(silent, missingOK), nil, false, failover.ReasonStateNeedsSource, "waits for m1"},
+		"a human goes on without":        {statefully(silent, vouched(later, true)), carried, true, "", "without its state: human jane"},
+		"a word about an earlier outage": {statefully(silent, vouched(diedAt.Add(-time.Hour), true)), nil, false, failover.ReasonStateNeedsSource, ""},
+		"a word about a live source":     {statefully(gracefully, vouched(later, true)), nil, false, failover.ReasonStateNotCarried, "not Gracefully"},
+		"a plug-in cannot waive state": {statefully(silent, func(in *failover.StateInput) {
+			in.Fence = &failover.Fence{By: "bmc", At: later, WithoutState: true}
+		}), nil, false, failover.ReasonStateNeedsSource, ""},
+
+		"never collected":                      {statefully(neverReported), nil, false, failover.ReasonStateNotCollected, "never collected"},
+		"null is never collected, too":         {statefully(func(in *failover.StateInput) { in.Status = json.RawMessage("null") }), nil, false, failover.ReasonStateNotCollected, ""},
+		"never collected, where that is fine":  {statefully(neverReported, missingOK), nil, true, "", "without its state: its status on m1"},
+		"the same on a silent source":          {statefully(neverReported, missingOK, silent), nil, true, "", "never collected"},
+		"never collected, and a human goes on": {statefully(neverReported, silent, vouched(later, true)), nil, true, "", "human jane"},
+		"Gracefully: it would be lost unseen":  {statefully(gracefully), nil, false, failover.ReasonStateNotCarried, "only in purge mode Directly"},
+		"Gracefully, where that is fine":       {statefully(gracefully, missingOK), carried, true, "", "without its state"},
+		"Gracefully, and a human goes on":      {statefully(gracefully, silent, vouched(later, true)), carried, true, "", "human jane"},
+		"two targets":                          {statefully(func(in *failover.StateInput) { in.Targets = 2 }), nil, false, failover.ReasonStateNotCarried, "runs on 2"},
+		"a path that fails": {statefully(func(in *failover.StateInput) {
+			in.Read = func(json.RawMessage, []failover.StateRule) (map[string]string, error) {
+				return nil, errors.New("jobStatus is not found")
+			}
+		}), nil, false, failover.ReasonStateUnreadable, "jobStatus is not found"},
+		"a path that fails, whatever is fine":   {statefully(missingOK, reads("a b")), nil, false, failover.ReasonStateUnreadable, `"a b" is no value for label example.com/checkpoint`},
+		"a value that no label holds":           {statefully(reads(strings.Repeat("x", 64))), nil, false, failover.ReasonStateUnreadable, "63"},
+		"a label that is none":                  {statefully(rules(failover.StateRule{Label: "a b", Path: "{.x}"})), nil, false, failover.ReasonStateUnreadable, `aliasLabelName "a b"`},
+		"a rule without a label, not collected": {statefully(neverReported, missingOK, rules(failover.StateRule{Path: "{.x}"})), nil, false, failover.ReasonStateUnreadable, "aliasLabelName"},
+		"a rule without a path":                 {statefully(rules(failover.StateRule{Label: "a", Path: " "})), nil, false, failover.ReasonStateUnreadable, "no jsonPath"},
+		"two rules for one label":               {statefully(rules(append(checkpoint, checkpoint...)...)), nil, false, failover.ReasonStateUnreadable, "two rules"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			labels, v := failover.PlanState(tc.in)
+			require.Equal(t, tc.ok, v.OK, v.Message)
+			require.Equal(t, tc.reason, v.Reason, v.Message)
+			require.Contains(t, v.Message, tc.message)
+			require.Equal(t, tc.labels, labels)
+		})
+	}
+}
+
+// A Directly hold that carries state goes only when its old copy is deleted, not merely
+// dead: dropped before, the new copy would begin without its state.
+//
+// Rules: R4.8-10, R4.11-2.
+func TestKarmada5788StateWaitsForTheSourceThatHandsItOn(t *testing.T) {
+	alive, dead := readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt)
+	word := func(without bool) *failover.Fence {
+		return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), WithoutState: without}
+	}
+	for name, tc := range map[string]struct {
+		copy      failover.OldCopy
+		ok        bool
+		reason    failover.Reason
+		healthToo bool
+	}{
+		"deleted: the new copy has begun":      {failover.OldCopy{Source: alive, Gone: true, Carries: true}, true, failover.ReasonPurged, true},
+		"deleted, and then the source died":    {failover.OldCopy{Source: dead, Gone: true, Carries: true}, true, failover.ReasonPurged, true},
+		"being deleted":                        {failover.OldCopy{Source: alive, Carries: true}, false, failover.ReasonOldCopyGoing, false},
+		"proven dead: its state would be lost": {failover.OldCopy{Source: dead, Fence: word(false), Carries: true}, false, failover.ReasonStateNeedsSource, false},
+		"nobody vouches":                       {failover.OldCopy{Source: dead, Carries: true}, false, failover.ReasonStateNeedsSource, false},
+		"a human goes on without":              {failover.OldCopy{Source: dead, Fence: word(true), Carries: true}, true, failover.ReasonFenced, false},
+		"nothing goes along":                   {failover.OldCopy{Source: dead, Fence: word(false)}, true, failover.ReasonFenced, false},
+		"deleted, and nothing goes along":      {failover.OldCopy{Source: alive, Gone: true}, true, failover.ReasonPurged, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := tc.copy.Dead()
+			require.Equal(t, tc.ok, v.OK, v.Message)
+			require.Equal(t, tc.reason, v.Reason)
+			require.Equal(t, tc.healthToo, tc.copy.HealthToo())
+			require.Equal(t, !tc.ok, v.Reason.AboutOldCopy())
+		})
+	}
+}
+
+// Rules: R4.7-38.
+func TestAHoldIsReleasedUnprovenOnlyWhereAnotherCopyCanRun(t *testing.T) {
+	placed := func(edit func(*failover.Binding)) *failover.Binding {
+		b := duplicated("m2", "m3")
+		b.Generation, b.Status.ObservedGeneration = 2, 2
+		b.Status.Scheduled = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionTrue}
+		edit(b)
+		return b
+	}
+	for name, tc := range map[string]struct {
+		binding *failover.Binding
+		suspect map[string]bool
+		want    failover.Reason
+		ok      bool
+	}{
+		"placed":                         {placed(func(*failover.Binding) {}), nil, failover.ReasonUnproven, true},
+		"one of two targets is fit":      {placed(func(*failover.Binding) {}), map[string]bool{"m2": true}, failover.ReasonUnproven, true},
+		"every target is failing itself": {placed(func(*failover.Binding) {}), map[string]bool{"m2": true, "m3": true}, failover.ReasonTargetNotReady, false},
+		"nowhere":                        {placed(func(b *failover.Binding) { b.Clusters = nil }), nil, failover.ReasonNotPlaced, false},
+		"not seen by the scheduler":      {placed(func(b *failover.Binding) { b.Generation++ }), nil, failover.ReasonNotPlaced, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := failover.ReleasableUnproven(tc.binding, "m1", tc.suspect)
+			require.Equal(t, tc.ok, v.OK, v.Message)
+			require.Equal(t, tc.want, v.Reason, v.Message)
+		})
+	}
+}

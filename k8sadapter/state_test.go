@@ -1,0 +1,146 @@
+package k8sadapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// flink is what a FlinkDeployment reports.
+const flink = `{"jobStatus":{"checkpoint":1000000,"state":"RUNNING","startTime":1700000000001},"ratio":0.5,"ok":true,
+	"list":[{"name":"a","v":1},{"name":"b","v":2}],"empty":"","none":null}`
+
+// The dialect is that of kubectl, as Karmada evaluates it.
+//
+// Rules: R4.11-1, R4.11-4.
+func TestKarmada4905StateIsReadInKarmadasOwnDialect(t *testing.T) {
+	for path, want := range map[string]string{
+		"{.jobStatus.checkpoint}":           "1000000",
+		"{ .jobStatus.state }":              "RUNNING",
+		"cp-{.jobStatus.checkpoint}":        "cp-1000000",
+		"{.jobStatus.startTime}":            "1700000000001",
+		"{.ratio}":                          "0.5",
+		"{.ok}":                             "true",
+		"{.empty}":                          "",
+		`{.list[?(@.name=="b")].v}`:         "2",
+		"{.list[*].v}":                      "1 2",
+		"{range .list[*]}{.name}-{end}":     "a-b-",
+		"{$.jobStatus.state}":               "RUNNING",
+		"just text: Karmada takes it as is": "just text: Karmada takes it as is",
+	} {
+		t.Run(path, func(t *testing.T) {
+			got, err := PreservedState(json.RawMessage(flink), []failover.StateRule{{Label: "l", Path: path}})
+			require.NoError(t, err)
+			require.Equal(t, map[string]string{"l": want}, got)
+		})
+	}
+}
+
+// Rules: R4.11-4.
+func TestAPathThatCannotBeReadSaysWhichRule(t *testing.T) {
+	fine := failover.StateRule{Label: "fine", Path: "{.ok}"}
+	for name, tc := range map[string]struct{ status, path string }{
+		"a key that is missing":  {flink, "{.jobStatus.savepoint}"},
+		"no such syntax":         {flink, "{.jobStatus"},
+		"an index out of range":  {flink, "{.list[7].v}"},
+		"a range without an end": {flink, "{range .list[*]}{.name}"},
+		"an unknown function":    {flink, "{foo .x}"},
+		"longer than any label":  {`{"x":"` + strings.Repeat("y", 5000) + `"}`, "{.x}"},
+		"everything there is":    {`{"x":"` + strings.Repeat("y", 5000) + `"}`, "{}{..}"},
+		"a status that is none":  {`"RUNNING"`, "{.x}"},
+		"a status that is cut":   {`{"x":`, "{.x}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := PreservedState(json.RawMessage(tc.status), []failover.StateRule{fine, {Label: "odd", Path: tc.path}})
+			require.ErrorIs(t, err, failover.ErrInvalid)
+			require.Nil(t, got, "one rule that fails fails them all")
+			if strings.HasPrefix(tc.status, "{\"j") {
+				require.ErrorContains(t, err, "odd")
+			}
+		})
+	}
+}
+
+// FuzzPreservedState: whatever a path and a status say, nothing breaks.
+func FuzzPreservedState(f *testing.F) {
+	for _, path := range []string{"{.jobStatus.checkpoint}", "{range .list[*]}{.name}{end}", "{.list[?(@.v>1)]}", "{..}", "{.list[-1:]}", "{"} {
+		f.Add(path, flink)
+	}
+	f.Fuzz(func(t *testing.T, path, status string) {
+		if len(path) > failover.MaxStatePath {
+			return
+		}
+		got, err := PreservedState(json.RawMessage(status), []failover.StateRule{{Label: "l", Path: path}})
+		if err != nil {
+			require.ErrorIs(t, err, failover.ErrInvalid)
+			return
+		}
+		require.LessOrEqual(t, len(got["l"]), maxStateValue)
+	})
+}
+
+func TestMoreStateRulesThanARoundFreezesAreMalformed(t *testing.T) {
+	one := `{"aliasLabelName":"a","jsonPath":"{.x}"}`
+	binding := func(rules string) failover.Binding {
+		return DecodeBinding([]byte(strings.Replace(wholeBinding, `[{"aliasLabelName":"a","jsonPath":"b"}]`, rules, 1)))
+	}
+	require.Equal(t, []failover.StateRule{{Label: "a", Path: "{.x}"}}, binding("["+one+"]").StateRules)
+	require.Empty(t, binding("[]").Malformed)
+	for _, rules := range []string{
+		"[" + strings.Repeat(one+",", failover.MaxStateRules) + one + "]",
+		`[{"aliasLabelName":"a","jsonPath":"` + strings.Repeat("x", failover.MaxStatePath+1) + `"}]`,
+		`[{"aliasLabelName":"` + strings.Repeat("x", failover.MaxStatePath+1) + `","jsonPath":"{.x}"}]`,
+		`[{"aliasLabelName":1,"jsonPath":"{.x}"}]`, `{}`, `["x"]`,
+	} {
+		b := binding(rules)
+		require.NotEmpty(t, b.Malformed, rules[:min(60, len(rules))])
+		require.LessOrEqual(t, len(b.StateRules), 1, "nothing big is frozen")
+	}
+}
+
+// The last task is the only one whose state Karmada hands on.
+//
+// Rules: R4.11-1, R4.7-9.
+func TestTheEvictPatchCarriesTheState(t *testing.T) {
+	state := map[string]string{"cp": "17", "at": "9"}
+	const carried = `"preservedLabelState":{"at":"9","cp":"17"}`
+	write := func(raw string, state map[string]string) string {
+		patch, err := evictPatch(activities.EvictWrite{
+			Binding: decoded(t, raw), Cluster: "m1", Owner: "o", Now: at, Reason: failover.TaskReason, Purge: failover.PurgeDirectly, State: state,
+		})
+		require.NoError(t, err)
+		return string(patch)
+	}
+	fresh := write(shared, state)
+	require.True(t, strings.HasSuffix(fresh, `"clustersBeforeFailover":["m2","m1"],`+carried+`}]}}`), fresh)
+	require.Contains(t, fresh, `"preservedLabelState":{"k":"v"},"later":[1.0]}`, "another's task keeps its own")
+	require.NotContains(t, write(shared, nil), `"fromCluster":"m1","purgeMode":"Directly","replicas":2,"preservedLabelState"`)
+
+	putBack := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m2","replicas":1},{"name":"m1","replicas":1}]`, 1)
+	again := write(putBack, state)
+	require.Less(t, strings.Index(again, `"fromCluster":"m4"`), strings.Index(again, carried), "ours becomes the last one: %s", again)
+	old := strings.Replace(putBack, `"later":1}`, `"later":1,`+carried+`}`, 1)
+	require.Contains(t, write(old, nil), carried, "a repeat without state leaves what stands")
+
+	ban := strings.Replace(old, `"reason":"ClusterFailover","message":"old"`, `"reason":"`+failover.TaskReasonBanned+`","message":"old"`, 1)
+	require.NotContains(t, write(ban, nil), carried, "what a ban carried belonged to an older move")
+
+	patch, err := holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Now: at, Purge: failover.PurgeDirectly, State: state})
+	require.NoError(t, err)
+	require.Contains(t, string(patch), carried, "what is held again carries it again")
+}
+
+// The cache keeps every binding; the raw statuses of their copies stay out of it.
+func TestTheWatchKeepsNoRawStatus(t *testing.T) {
+	whole, slim := DecodeBinding([]byte(wholeBinding)), slimBinding([]byte(wholeBinding))
+	require.JSONEq(t, `{"generation":4,"observedGeneration":3,"replicas":2,"readyReplicas":1}`, string(whole.Status.Aggregated[0].Status))
+	for i := range whole.Status.Aggregated {
+		require.Empty(t, slim.Status.Aggregated[i].Status)
+		whole.Status.Aggregated[i].Status = nil
+	}
+	require.Equal(t, whole, slim)
+}
