@@ -33,6 +33,7 @@ const (
 const (
 	faultPutBack             = "lab.lifeboat.dev/put-back"
 	faultPutBackAfterRelease = "lab.lifeboat.dev/put-back-after-release"
+	faultReadyAfter          = "lab.lifeboat.dev/ready-after"
 	faultStuckReadyAt        = "lab.lifeboat.dev/stuck-ready-at"
 )
 
@@ -167,6 +168,21 @@ func (c *cluster) taint(key, effect string) *taint {
 // work is what the stories read of a Work.
 type work struct {
 	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Workload struct {
+			Manifests []struct {
+				metav1.ObjectMeta `json:"metadata"`
+			} `json:"manifests"`
+		} `json:"workload"`
+	} `json:"spec"`
+}
+
+// labels are those of the copy itself, as Karmada renders it now; nil without a Work.
+func (w *work) labels() map[string]string {
+	if w == nil || len(w.Spec.Workload.Manifests) == 0 {
+		return nil
+	}
+	return w.Spec.Workload.Manifests[0].Labels
 }
 
 // key names a binding: "namespace/name", or "-/name" for a ClusterResourceBinding.

@@ -47,7 +47,7 @@ type place struct {
 // order of what happens is that of the recordings.
 var knobs = []string{
 	"statusPeriod=500ms", "failureThreshold=1500ms", "successThreshold=1s", "workloadReadyAfter=500ms",
-	"executionRetry=1s",
+	"executionRetry=1s", "statefulFailoverInjection=true",
 }
 
 func startLab(ctx context.Context, folder string, members []member) (*laboratory, error) {

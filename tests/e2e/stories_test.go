@@ -51,6 +51,7 @@ var stories = []story{
 	{name: "new_target_dies_while_healthy_on_paper", short: "dies", size: 3, tell: targetDies},
 	{name: "purge_directly_on_a_silent_cluster", short: "fence", size: 2, tell: silentSource},
 	{name: "purge_directly_on_a_cluster_that_answers", short: "first", size: 2, tell: oldGoesFirst},
+	{name: "state_goes_along", short: "state", size: 3, tell: stateGoesAlong},
 	{name: "taint_of_a_human", short: "human", size: 2, tell: humansTaint},
 	{name: "soft_taint_on_a_living_cluster", short: "soft", size: 2, tell: softTaint},
 	{name: "karmadas_own_policy", short: "theirs", size: 2, tell: karmadasPolicy},

@@ -84,6 +84,73 @@ func oldGoesFirst(s *scene) {
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
 }
 
+// stateGoesAlong moves a binding whose new copy is told what the old one last reported,
+// first off a cluster that answers, then off one that does not.
+//
+// It guards §4.11: one write takes the cluster out and carries the state; the label is
+// on the new copy until that is healthy, and gone afterwards. On a silent cluster the
+// binding waits, and a human has it go on without.
+//
+// Rules: R4.8-10, R4.11-1, R4.11-2, R4.11-6.
+func stateGoesAlong(s *scene) {
+	const maintenance, label = "example.com/maintenance", "example.com/ready"
+	s.rule(time.Second, time.Second)
+	first, second, third := s.c(1), s.c(2), s.c(3)
+	u := deployment(s.namespace(), "job", first, 2, oneOf(first, second, third))
+	u.SetAnnotations(map[string]string{purgeMode: "Directly", faultReadyAfter: "4s"})
+	u.Object["spec"].(object)["failover"] = object{"cluster": object{"statePreservation": object{ //nolint:errcheck,forcetypeassert // made a line above
+		"rules": []any{object{"aliasLabelName": label, "jsonPath": "{.readyReplicas}"}},
+	}}}
+	s.run(u)
+	app := keyOf(u)
+
+	s.taintByHand(first, maintenance, "NoExecute", true)
+	s.await("the new copy is told, and is not healthy yet", func() (bool, string) {
+		w := s.work(app, s.elsewhere(app, first))
+		return w.labels()[label] == "2" && len(s.find(app).held(first)) == 1, fmt.Sprintf("%+v", s.find(app))
+	})
+	next := s.elsewhere(app, first)
+	s.phase(first, "Evacuated")
+	s.evicted(app, first)
+	s.releasedWhenItRan(app, first)
+	s.await("the label went with the task", func() (bool, string) {
+		w := s.work(app, next)
+		return w != nil && w.labels()[label] == "", fmt.Sprint(w.labels())
+	})
+	s.taintByHand(first, maintenance, "NoExecute", false)
+	s.became(s.ends(first, "Recovered"), map[string]string{app: "Migrated"})
+
+	s.kill(next)
+	s.episode(next, "waits for its source", func(e *episode) bool {
+		q := e.queued(app)
+		return q != nil && q.State == "blocked" && q.Reason == "StateNeedsSource"
+	})
+	s.remains(3*time.Second, "nothing is written", func() bool { return len(s.evictions(app, next)) == 0 })
+	handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
+		WorkflowID: failoverID(next), UpdateName: "confirm-fenced", WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{object{"who": operator, "reason": "its rack has no power", "withoutState": true}},
+	})
+	require.NoError(s, err)
+	require.NoError(s, handle.Get(s.ctx, nil))
+	s.episode(next, "moved without its state", func(e *episode) bool {
+		o := e.outcome(app)
+		return o != nil && o.Outcome == "Migrated"
+	})
+	s.await("the new copy runs", func() (bool, string) { return s.find(app).settled(), fmt.Sprintf("%+v", s.find(app)) })
+	s.revive(next)
+	s.became(s.ends(next, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// elsewhere is where a binding is placed that left a cluster, empty while it is nowhere.
+func (s *scene) elsewhere(key, left string) string {
+	for _, name := range s.find(key).targets() {
+		if name != left {
+			return name
+		}
+	}
+	return ""
+}
+
 // checkRequest and checkAnswer are what a user's plug-in needs of the contract in
 // docs/plugins.md: they stand here anew, as they would in somebody's own program.
 type checkRequest struct {
