@@ -47,7 +47,8 @@ func (e *episode) carry() ClusterFailoverParams {
 }
 
 // leaveForLater keeps the most urgent items, and of the others only by which policy
-// each is frozen. What is parked is parked again when the list brings it back.
+// each is frozen and whether it owes an outcome. What is parked is parked again when the
+// list brings it back.
 func (e *episode) leaveForLater(most int) {
 	if len(e.st.Items) <= most {
 		return
@@ -68,47 +69,67 @@ func (e *episode) leaveForLater(most int) {
 	}
 	var kept []Item
 	for at, i := range e.st.Items {
-		if keep[at] || i.Policy < 0 {
+		switch {
+		case keep[at] || i.Policy < 0:
 			kept = append(kept, i)
-			continue
+		case i.Reason == failover.ReasonSchedulerReturnsIt: // it has its outcome, by which the list knows it again
+		case i.Was:
+			e.st.Later = leave(e.st.Later, i)
+		default:
+			e.st.LaterIdle = leave(e.st.LaterIdle, i)
 		}
-		if i.Reason == failover.ReasonSchedulerReturnsIt {
-			continue // it has its outcome, by which the list knows it again
-		}
-		for len(e.st.Later) <= i.Policy {
-			e.st.Later = append(e.st.Later, &failover.BindingSet{})
-		}
-		e.st.Later[i.Policy].Add(i.Key, i.UID)
 	}
 	e.st.Items = kept
 }
 
-// frozenEarlier is the policy under which an earlier run froze a binding that it
-// could not carry over.
-func (e *episode) frozenEarlier(key failover.BindingKey, uid types.UID) (policy int, ok bool) {
-	for policy, set := range e.st.Later {
-		if set.Has(key, uid) {
-			return policy, policy < len(e.st.Policy)
-		}
+// leave files an item under its frozen policy.
+func leave(sets []*failover.BindingSet, i Item) []*failover.BindingSet {
+	for len(sets) <= i.Policy {
+		sets = append(sets, &failover.BindingSet{})
 	}
-	return 0, false
+	sets[i.Policy].Add(i.Key, i.UID)
+	return sets
 }
 
-// joinedAgain takes a binding that the list brought back out of what was left for later.
+// leftItem is what is remembered of a binding that was left for later.
+type leftItem struct {
+	policy int  // under which it is frozen
+	owes   bool // an outcome
+}
+
+// leftForLater is what an earlier run remembered of a binding that it could not carry over.
+func (e *episode) leftForLater(key failover.BindingKey, uid types.UID) (leftItem, bool) {
+	for n, sets := range [][]*failover.BindingSet{e.st.Later, e.st.LaterIdle} {
+		for policy, set := range sets {
+			if set.Has(key, uid) {
+				return leftItem{policy: policy, owes: n == 0}, policy < len(e.st.Policy)
+			}
+		}
+	}
+	return leftItem{}, false
+}
+
+// joinedAgain takes a binding that is known otherwise again out of what was left for later.
 func (e *episode) joinedAgain(key failover.BindingKey, uid types.UID) {
-	for _, set := range e.st.Later {
-		if set.Has(key, uid) {
-			set.Remove(key, uid)
+	for _, sets := range [][]*failover.BindingSet{e.st.Later, e.st.LaterIdle} {
+		for _, set := range sets {
+			if set.Has(key, uid) {
+				set.Remove(key, uid)
+			}
 		}
 	}
 }
 
-// abandonLater ends what was left for later and never listed again: it is counted.
-func (e *episode) abandonLater() {
+// endLater ends what was left for later and did not come back. It is counted, where an
+// outcome is owed; names and uids of it are not known any more.
+func (e *episode) endLater(outcome failover.Outcome) {
 	for _, set := range e.st.Later {
-		e.st.Counts[string(failover.OutcomeAbandoned)] += set.Len()
+		if set.Len() > 0 {
+			e.st.Counts[string(outcome)] += set.Len()
+			e.foldedInto(outcome).Merge(set)
+		}
 	}
-	e.st.Later = nil
+	e.st.Later, e.st.LaterIdle = nil, nil
 }
 
 func deflate(raw []byte) []byte {

@@ -230,7 +230,7 @@ func (e *episode) newRound() {
 	}
 	e.st.Round++
 	e.st.Since = e.now()
-	e.st.Folded, e.st.Later = nil, nil
+	e.st.Folded, e.st.Later, e.st.LaterIdle = nil, nil, nil
 	e.st.Results, e.st.Counts, e.order = nil, map[string]int{}, order{}
 	e.st.Items, e.st.Policy, e.st.Dues, e.st.Judged = nil, nil, nil, ""
 	e.st.Listed, e.st.Settled, e.st.ClosedAt, e.st.Named, e.st.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}

@@ -61,16 +61,19 @@ func (e *episode) binds(r failover.Result) bool {
 	return !e.closing() && r.Cause != "" && r.Cause != causeRecovery
 }
 
-func (e *episode) foldOne(r failover.Result) {
+func (e *episode) foldOne(r failover.Result) { e.foldedInto(r.Outcome).Add(r.Key, r.UID) }
+
+// foldedInto are the bindings with an outcome that are in the counts alone.
+func (e *episode) foldedInto(outcome failover.Outcome) *failover.BindingSet {
 	if e.st.Folded == nil {
 		e.st.Folded = map[string]*failover.BindingSet{}
 	}
-	set := e.st.Folded[string(r.Outcome)]
+	set := e.st.Folded[string(outcome)]
 	if set == nil {
 		set = &failover.BindingSet{}
-		e.st.Folded[string(r.Outcome)] = set
+		e.st.Folded[string(outcome)] = set
 	}
-	set.Add(r.Key, r.UID)
+	return set
 }
 
 // unfold takes a binding out of the folded results, and out of the counts: it gets
@@ -126,11 +129,11 @@ func (e *episode) status() EpisodeStatus {
 	for at := range e.st.Items {
 		s.Queue[e.st.Items[at].State]++
 	}
-	for _, set := range e.st.Later {
+	for _, set := range slices.Concat(e.st.Later, e.st.LaterIdle) {
 		s.Left += set.Len()
 	}
 	s.Items = e.mostTelling(statusItems)
-	s.Folded, s.Later = nil, nil
+	s.Folded, s.Later, s.LaterIdle = nil, nil, nil
 	s.Approvals = slices.Clone(s.Approvals)
 	for n := range s.Approvals {
 		s.Approvals[n].Bindings = nil // Count tells how many

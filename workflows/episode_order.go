@@ -169,15 +169,18 @@ func (e *episode) resultAt(key failover.BindingKey, uid types.UID) int {
 	return -1
 }
 
-// outranked: whoever looked at a binding just before our own move of it ended, and acted
-// just after, found nothing of ours and took it for the work of others.
+// outranked: an end without a write does not take the place of what was written in this
+// round. Whoever looked at a binding just before our own move of it ended, and acted just
+// after, took it for the work of others; and one that came back into play after its move
+// and was abandoned then is still where that move left it. A human's word is an end of
+// its own, by which the binding is known as called off.
 func (e *episode) outranked(r failover.Result) bool {
-	if r.Outcome != failover.OutcomeMovedByOthers || r.Wrote {
+	idle := r.Outcome == failover.OutcomeMovedByOthers || r.Outcome == failover.OutcomeAbandoned && !calledOff(r.Reason)
+	if !idle || r.Wrote {
 		return false
 	}
 	at := e.resultAt(r.Key, r.UID)
-	return at >= 0 && e.st.Results[at].Outcome == failover.OutcomeMigrated ||
-		e.st.Folded[string(failover.OutcomeMigrated)].Has(r.Key, r.UID)
+	return at >= 0 && (e.st.Results[at].Wrote || e.st.Results[at].Outcome == failover.OutcomeMigrated) || e.st.Folded[string(failover.OutcomeMigrated)].Has(r.Key, r.UID)
 }
 
 // record keeps the one outcome of a binding in this round. An earlier end without

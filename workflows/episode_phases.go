@@ -278,7 +278,7 @@ func (e *episode) closeQueue(cancelled *Order) {
 	for _, i := range e.st.Items {
 		e.abandon(i, cancelled)
 	}
-	e.abandonLater()
+	e.endLater(failover.OutcomeAbandoned)
 	e.st.Items = nil
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		if m, still := e.st.Moves[key]; still {
@@ -415,7 +415,7 @@ func (e *episode) actGone() {
 				e.record(failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterGone, At: e.now()})
 			}
 		}
-		e.abandonLater()
+		e.endLater(failover.OutcomeAbandoned)
 		e.st.Items = nil
 		for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 			if m, still := e.st.Moves[key]; still {

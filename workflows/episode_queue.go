@@ -73,7 +73,8 @@ func (e *episode) list(soft bool) {
 		}
 		page = *p.Next
 	}
-	e.st.Listed, e.st.Later, e.listed = e.now(), nil, true
+	e.st.Listed, e.listed = e.now(), true
+	e.endLater(failover.OutcomeMovedByOthers) // what the whole list did not bring back is not there any more
 	e.dropMissing(found)
 	e.pokeSilent()
 }
@@ -101,6 +102,7 @@ func policyKey(p failover.Policy) string {
 func (e *episode) join(t activities.Targeting, policy failover.Policy, policies map[string]int) {
 	key := t.Key.String()
 	if m, moving := e.st.Moves[key]; moving {
+		e.joinedAgain(t.Key, t.UID) // its outcome is the child's to tell
 		if m.Placed || m.Round != e.st.Round {
 			m.Again = true
 			e.st.Moves[key] = m
@@ -114,15 +116,16 @@ func (e *episode) join(t activities.Targeting, policy failover.Policy, policies 
 		e.learnSoft(&e.st.Items[at], policy, policies)
 		return
 	}
+	left, earlier := e.leftForLater(t.Key, t.UID)
+	e.joinedAgain(t.Key, t.UID)
 	if e.settled(t) {
 		return
 	}
-	frozen, earlier := e.frozenEarlier(t.Key, t.UID)
 	if !earlier {
-		frozen = e.freezePolicy(policy, policies)
+		left = leftItem{policy: e.freezePolicy(policy, policies)}
 	}
-	e.joinedAgain(t.Key, t.UID)
-	item := e.newItem(t, frozen)
+	item := e.newItem(t, left.policy)
+	item.Was = item.Was || left.owes
 	if at >= 0 {
 		e.st.Items[at] = item
 	} else {

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -56,7 +57,11 @@ func TestNothingBeginsBeforeAnOrderAboutOneBindingIsObeyed(t *testing.T) {
 	})
 }
 
-// Rules: R4.4-7.
+// What was left for later owes an outcome only where a taint had made it move in this
+// round. What the list brings back owes it still, whatever moves it now; what the list does
+// not bring back was moved by others.
+//
+// Rules: R4.4-7, R4.9-52.
 func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
 		for name, end := range map[string]func(*episode){
@@ -64,19 +69,42 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			"gone":      func(e *episode) { e.actGone() },
 		} {
 			e := crowded(ctx, 400)
-			all := make([]Item, len(e.st.Items))
-			copy(all, e.st.Items)
-			e.leaveForLater(50)
-			require.Len(t, e.st.Items, 50, name)
+			e.st.Moves = map[string]Move{}
+			for at := range e.st.Items {
+				e.st.Items[at].Was = at%4 != 0 // 50 of 200 are idle
+			}
+			all := slices.Clone(e.st.Items)
+			e.leaveForLater(40)
+			require.Len(t, e.st.Items, 40, name)
+			require.Equal(t, 160, e.status().Left)
+			e.st.Moves[all[199].Key.String()] = Move{Key: all[199].Key, UID: all[199].UID, Round: 1}
 			e.indexItems()
-			for _, i := range all[:120] {
+			for _, i := range append(slices.Clone(all[:120]), all[199]) {
 				e.join(activities.Targeting{Key: i.Key, UID: i.UID}, failover.Policy{}, map[string]int{})
 			}
-			for at := range e.st.Items {
-				e.st.Items[at].Was = true
+			for _, i := range e.st.Items {
+				at := slices.IndexFunc(all, func(x Item) bool { return x.Key == i.Key })
+				require.Equal(t, all[at].Was, i.Was, "it owes what it owed")
+				require.Equal(t, all[at].Policy, i.Policy)
 			}
+			require.Less(t, len(e.st.Items), 200, "some are left")
+			delete(e.st.Moves, all[199].Key.String())
 			end(e)
-			require.Equal(t, map[string]int{"Migrated": 200, "Abandoned": 200}, e.st.Counts, name)
+			// One of those that owe an outcome moves; its migration will tell.
+			require.Equal(t, map[string]int{"Migrated": 200, "Abandoned": 149}, e.st.Counts, name)
 		}
+	})
+}
+
+// Rules: R4.4-7, R4.3-19.
+func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) {
+	inWorkflow(t, func(ctx workflow.Context) {
+		e := crowded(ctx, 100)
+		gone := e.st.Items[0]
+		e.leaveForLater(0)
+		e.endLater(failover.OutcomeMovedByOthers)
+		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 50}, e.st.Counts)
+		e.record(failover.Result{Key: gone.Key, UID: gone.UID, Outcome: failover.OutcomeRestored, Wrote: true})
+		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 49, "Restored": 1}, e.st.Counts, "one that comes back has one outcome")
 	})
 }

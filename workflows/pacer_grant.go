@@ -147,6 +147,9 @@ func (p *pacer) refuseClaim(c Claim) error {
 		return refused("halted: " + string(p.st.Pace.Reason))
 	case open && request.Paused:
 		return refused("the failover of " + c.Cluster + " is paused")
+	case c.Number == 0 && !open:
+		// This pacer has just begun, or was told nothing for long: whether it is paused is not known.
+		return refused("this pacer has yet to hear from the failover of " + c.Cluster)
 	case c.Number == 0:
 		return nil // a repeated removal: no lease, but halt and pause bind it
 	}

@@ -222,6 +222,25 @@ func TestClaimsThatHaveNoLeaseAreRefused(t *testing.T) {
 	}
 }
 
+// A pacer that has just begun knows of no pause. Until the failover of the cluster has
+// told it how things stand, nothing is removed again.
+//
+// Rules: R4.5-20.
+func TestAPacerThatHasJustBegunRefusesARepeatedRemoval(t *testing.T) {
+	p := newPacing(t)
+	var unknown, paused, resumed *answer
+	p.at(500*time.Millisecond, func() { unknown = p.claim(0, "m1") })
+	p.at(time.Second, func() { p.ask("m1", 0, func(r *workflows.GrantRequest) { r.Paused = true }) })
+	p.at(1100*time.Millisecond, func() { paused = p.claim(0, "m1") })
+	p.at(2*time.Second, func() { p.ask("m1", 0) })
+	p.at(2100*time.Millisecond, func() { resumed = p.claim(0, "m1") })
+	p.run(5 * time.Second)
+	require.ErrorContains(t, unknown.err, "yet to hear from the failover of m1")
+	require.ErrorContains(t, paused.err, "paused")
+	require.True(t, resumed.done)
+	require.NoError(t, resumed.err)
+}
+
 // Rules: R4.5-23, R4.5-24.
 func TestTheMostUrgentClusterIsServedFirstAndEqualsInTurn(t *testing.T) {
 	p := newPacing(t)

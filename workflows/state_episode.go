@@ -60,8 +60,10 @@ type EpisodeState struct {
 	// DebtsBeyond counts the purge debts that Debts has no room for: handed over at once.
 	DebtsBeyond int `json:"debtsBeyond,omitempty"`
 	// Later are queued bindings that were too many to carry over, by their frozen policy:
-	// the list, with which every run begins, brings them back.
-	Later []*failover.BindingSet `json:"later,omitempty"`
+	// the list, with which every run begins, brings them back. They owe an outcome; those
+	// of LaterIdle, which no taint has made move in this round, owe none.
+	Later     []*failover.BindingSet `json:"later,omitempty"`
+	LaterIdle []*failover.BindingSet `json:"laterIdle,omitempty"`
 	// Witness is what the starter's own probe said last.
 	Witness Testimony `json:"witness,omitzero"`
 	// ClosedAt is when abandon and restore began in this round.

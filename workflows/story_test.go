@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,7 +44,53 @@ type story struct {
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
-	again time.Duration
+	again   time.Duration
+	refused *refusals
+}
+
+// refusals are the transitions that the tables of phases refused: each is a bug.
+type refusals struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (r *refusals) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.said)
+}
+
+// watchful takes note of refused transitions on their way into the log.
+type watchful struct {
+	slog.Handler
+	refused *refusals
+}
+
+func (watchful) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w watchful) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "refused a transition" {
+		w.refused.mu.Lock()
+		defer w.refused.mu.Unlock()
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "error" {
+				w.refused.said = append(w.refused.said, a.Value.String())
+			}
+			return true
+		})
+	}
+	if !w.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return w.Handler.Handle(ctx, r)
+}
+
+func (w watchful) WithAttrs(a []slog.Attr) slog.Handler {
+	return watchful{w.Handler.WithAttrs(a), w.refused}
+}
+
+func (w watchful) WithGroup(name string) slog.Handler {
+	return watchful{w.Handler.WithGroup(name), w.refused}
 }
 
 // fakePacer answers claims as the pacer of the same environment would: the grant's
@@ -87,8 +135,9 @@ func newStory(t *testing.T) *story {
 	if testing.Verbose() {
 		handler = slog.NewTextHandler(os.Stderr, nil)
 	}
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(handler)))
-	s := &story{t: t, env: suite.NewTestWorkflowEnvironment(), pacer: &fakePacer{}}
+	refused := &refusals{}
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(watchful{handler, refused})))
+	s := &story{t: t, env: suite.NewTestWorkflowEnvironment(), pacer: &fakePacer{}, refused: refused}
 	s.env.SetTestTimeout(2 * time.Minute)
 	s.env.SetWorkerOptions(patient)
 	s.env.SetDetachedChildWait(false)
@@ -229,6 +278,7 @@ func (s *story) play() workflows.EpisodeReport {
 	require.True(s.t, s.env.IsWorkflowCompleted())
 	require.NoError(s.t, s.env.GetWorkflowError())
 	require.NoError(s.t, s.env.GetWorkflowResult(&s.report))
+	require.Empty(s.t, s.refused.all(), "a transition that the tables of phases do not have")
 	for _, a := range s.accepted {
 		require.True(s.t, a.done)
 		require.NoError(s.t, a.err)

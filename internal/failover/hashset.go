@@ -37,6 +37,16 @@ func (s *BindingSet) Add(key BindingKey, uid types.UID) {
 	s.in[bindingHash(key, uid)] = struct{}{}
 }
 
+// Merge takes in all that another set has.
+func (s *BindingSet) Merge(other *BindingSet) {
+	if s.in == nil {
+		s.in = make(map[uint64]struct{}, len(other.in))
+	}
+	for h := range other.in {
+		s.in[h] = struct{}{}
+	}
+}
+
 // Remove takes a binding out.
 func (s *BindingSet) Remove(key BindingKey, uid types.UID) { delete(s.in, bindingHash(key, uid)) }
 
