@@ -11,6 +11,12 @@ import (
 type bindingVerb struct {
 	verb string
 	BindingOrder
+	// vanished is the move that was to be told and turned out not to run any more.
+	vanished *Move
+}
+
+func (v bindingVerb) forMove() *MigrationOrder {
+	return &MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb}
 }
 
 // serveBindingOrders registers what humans may order about single bindings.
@@ -74,7 +80,7 @@ func (e *episode) queuedAt(key failover.BindingKey) int {
 
 // orderOne keeps an order for the main loop.
 func (e *episode) orderOne(verb string, o BindingOrder) string {
-	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb, o})
+	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
 	e.dirty = true
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"
 }
@@ -84,10 +90,18 @@ func (e *episode) orderOne(verb string, o BindingOrder) string {
 func (e *episode) obeyOne(v bindingVerb) {
 	key := v.Binding.String()
 	if move, moving := e.st.Moves[key]; moving {
-		e.signalMove(move, SignalMigrationOrder, MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb})
-		if _, still := e.st.Moves[key]; still {
+		// Noted before it is told: it may be ending just now, with nothing written.
+		move.Ordered = v.forMove()
+		e.st.Moves[key] = move
+		if e.signalMove(move, SignalMigrationOrder, *move.Ordered) {
 			return
 		}
+		// Its end is still on its way here, or its hold is to be adopted: the order is
+		// carried out when that is known, in the next turn.
+		v.vanished = &move
+		e.orders.bindings = append(e.orders.bindings, v)
+		e.dirty = true
+		return
 	}
 	switch v.verb {
 	case UpdateSkip, UpdateCancel:
@@ -99,23 +113,38 @@ func (e *episode) obeyOne(v bindingVerb) {
 
 // callOff takes a binding out of the queue for the rest of the round.
 func (e *episode) callOff(v bindingVerb) {
-	at := e.queuedAt(v.Binding)
-	if at < 0 {
+	var i Item
+	switch at := e.queuedAt(v.Binding); {
+	case at >= 0:
+		i = e.st.Items[at]
+		e.st.Items = slices.Delete(e.st.Items, at, at+1)
+	case v.vanished != nil:
+		i = Item{Key: v.vanished.Key, UID: v.vanished.UID, Resource: v.vanished.Resource}
+	default:
 		e.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
 		return
 	}
-	i := e.st.Items[at]
-	e.st.Items = slices.Delete(e.st.Items, at, at+1)
-	r := failover.Result{
-		Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now(),
-		Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonCancelled, Cause: "cancelled by " + v.Who + ": " + v.Reason,
-	}
-	if v.verb == UpdateSkip {
-		r.Outcome, r.Reason, r.Cause = failover.OutcomeSkipped, failover.ReasonSkipOrdered, "skipped by "+v.Who+": "+v.Reason
-	}
-	e.record(r)
+	e.record(v.forMove().calledOff(failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now()}))
 	e.dirty = true
 }
+
+// calledOff is the end of a binding of which nothing was written and that a human called off.
+func (o MigrationOrder) calledOff(r failover.Result) failover.Result {
+	why := " by " + o.Who + ": " + o.Reason
+	r.Outcome = failover.OutcomeAbandoned
+	switch o.Verb {
+	case UpdateSkip:
+		r.Outcome, r.Reason, r.Cause = failover.OutcomeSkipped, failover.ReasonSkipOrdered, "skipped"+why
+	case UpdatePutBack:
+		r.Reason, r.Cause = failover.ReasonPutBackOrdered, "put back"+why
+	default:
+		r.Reason, r.Cause = failover.ReasonCancelled, "cancelled"+why
+	}
+	return r
+}
+
+// callsOff tells whether an order that finds nothing written means that nothing is to be.
+func (o *MigrationOrder) callsOff() bool { return o != nil && o.Verb != UpdateRelease }
 
 // takeNamed starts a child for a task that was kept, or left to a human. A human
 // named it, so it is not off limits to that child, and to no other.
@@ -136,8 +165,13 @@ func (e *episode) takeNamed(v bindingVerb) {
 		st.Drop = &v.Order
 	}
 	e.start(Item{Key: v.Binding, Policy: -1}, st, func() {})
-	if move, moving := e.st.Moves[v.Binding.String()]; moving && !move.Named {
-		// It ran already, unknown to this run.
-		e.signalMove(move, SignalMigrationOrder, MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb})
+	move, moving := e.st.Moves[v.Binding.String()]
+	if !moving {
+		return
+	}
+	move.Ordered = v.forMove()
+	e.st.Moves[v.Binding.String()] = move
+	if !move.Named {
+		e.signalMove(move, SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
 	}
 }

@@ -223,17 +223,21 @@ func moveSummary(i Item, cluster string, st MigrationState) string {
 }
 
 // signalMove tells a child; one that is not running any more is dropped, and its
-// binding looked at again.
-func (e *episode) signalMove(m Move, name string, message any) {
+// binding looked at again. False means that it was, without a word.
+func (e *episode) signalMove(m Move, name string, message any) (told bool) {
 	id := BindingMigrationID(e.instance, e.cluster, m.Key)
-	if err := workflow.SignalExternalWorkflow(e.ctx, id, "", name, message).Get(e.ctx, nil); err != nil {
-		e.log.Warn("a migration is not running any more", "binding", m.Key.String(), "error", err)
-		if _, still := e.st.Moves[m.Key.String()]; still {
-			delete(e.st.Moves, m.Key.String())
-			e.adoptDirty, e.listDirty, e.dirty = true, true, true
-			e.vanished(m)
-		}
+	err := workflow.SignalExternalWorkflow(e.ctx, id, "", name, message).Get(e.ctx, nil)
+	if err == nil {
+		return true
 	}
+	e.log.Warn("a migration is not running any more", "binding", m.Key.String(), "error", err)
+	if _, still := e.st.Moves[m.Key.String()]; !still {
+		return true // it told its end meanwhile
+	}
+	delete(e.st.Moves, m.Key.String())
+	e.adoptDirty, e.listDirty, e.dirty = true, true, true
+	e.vanished(m)
+	return false
 }
 
 // vanished gives a binding its outcome when its child was ended from outside while

@@ -261,10 +261,18 @@ func (e *episode) finished(r MigrationReport, m Move, known bool) {
 	case !known && r.Result.Outcome == failover.OutcomeBlocked:
 	case m.Named && r.Result.Outcome == failover.OutcomeAbandoned:
 		// Nothing of ours stood: what became of it before stays on record.
+	case r.Result.Outcome == failover.OutcomeBlocked && m.Ordered.callsOff():
+		e.recordIn(r.Round, m.Ordered.calledOff(*r.Result))
 	case r.Result.Outcome == failover.OutcomeBlocked && current && !e.closing():
+		if m.Ordered != nil {
+			r.Result.Message = m.Ordered.Verb + " ordered by " + m.Ordered.Who + " came to nothing, for nothing of it is written; " + r.Result.Message
+		}
 		e.requeue(*r.Result, m)
 	case r.Result.Outcome == failover.OutcomeBlocked:
-		r.Result.Outcome, r.Result.Cause = failover.OutcomeAbandoned, causeRecovery
+		r.Result.Outcome = failover.OutcomeAbandoned
+		if r.Result.Cause = causeRecovery; e.st.Stopped != nil {
+			r.Result.Reason, r.Result.Cause = failover.ReasonCancelled, "cancelled by "+said(e.st.Stopped)
+		}
 		e.recordIn(r.Round, *r.Result)
 	default:
 		e.recordIn(r.Round, *r.Result)

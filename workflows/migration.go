@@ -115,6 +115,9 @@ func (m *migration) enter(phase failover.MigrationPhase) {
 // end records the outcome and closes.
 func (m *migration) end(e failover.MigrationEvent, r failover.Result) {
 	r.Key, r.UID, r.Resource, r.At = m.st.Ref.Key, m.st.Ref.UID, m.st.Resource, workflow.Now(m.ctx)
+	if r.Outcome == failover.OutcomeBlocked && m.ordered() {
+		r.Outcome, r.Reason = failover.OutcomeAbandoned, m.orderReason() // whoever ordered wants it in no queue
+	}
 	r.Banned = m.st.Banned
 	if r.Wrote = m.st.Wrote; m.direct() || len(m.st.Policy.State) > 0 {
 		r.Fence = m.st.Ref.Fence

@@ -28,11 +28,7 @@ func (m *migration) holdDependents() bool {
 	}
 	m.returnLease()
 	m.on(failover.EventWriteSent)
-	end := failover.Result{Outcome: failover.OutcomeBlocked, Reason: out.Reason, Message: cut(out.Message)}
-	if m.ordered() {
-		end.Outcome, end.Reason = failover.OutcomeAbandoned, m.orderReason()
-	}
-	m.end(failover.EventWriteRefused, end)
+	m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: out.Reason, Message: cut(out.Message)})
 	return false
 }
 

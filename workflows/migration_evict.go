@@ -91,9 +91,6 @@ func (m *migration) stands() {
 
 func (m *migration) refused(outcome failover.Outcome, out activities.EvictResult) {
 	m.returnLease()
-	if m.ordered() && outcome == failover.OutcomeBlocked {
-		outcome, out.Reason = failover.OutcomeAbandoned, m.orderReason()
-	}
 	m.end(failover.EventWriteRefused, failover.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
 }
 

@@ -46,16 +46,24 @@ func (m *migration) serveOrders(ctx workflow.Context) error {
 // refuseCancel refuses a cancel that comes too late.
 func (m *migration) refuseCancel(o CancelOrder) error {
 	if m.over() {
-		return refused("released already: what was released does not come back")
+		return m.tooLate()
 	}
 	return refuseOrder(o.Order)
+}
+
+// tooLate says why an order about what is over is refused.
+func (m *migration) tooLate() error {
+	if m.st.Result != nil && !m.st.Wrote {
+		return refused("it has just ended, with nothing written (" + string(m.st.Result.Outcome) + "); order it of the failover of " + m.st.Ref.Cluster)
+	}
+	return refused("released already: what was released does not come back")
 }
 
 // refuseHeldOrder refuses orders about an old copy that is not held, or not any more.
 func (m *migration) refuseHeldOrder(o Order) error {
 	switch {
 	case m.over():
-		return refused("released already: what was released does not come back")
+		return m.tooLate()
 	case m.direct() && m.st.Phase != failover.MigrationAwaitingHealth:
 		return refused("purge mode Directly: Karmada deletes the old copy; confirm-fenced is what lets it go on")
 	case !m.st.Wrote:

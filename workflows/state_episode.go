@@ -172,6 +172,9 @@ type Move struct {
 	GoesOn bool `json:"goesOn,omitempty"`
 	// Named: a human named it; its task was kept, or left to a human, before.
 	Named bool `json:"named,omitempty"`
+	// Ordered is what a human ordered of it last. One that ends with nothing written has
+	// not seen the order, or had nothing to do for it; it is carried out then.
+	Ordered *MigrationOrder `json:"ordered,omitempty"`
 	// Again: affected anew while this runs; looked at when it reports.
 	Again bool `json:"again,omitempty"`
 }

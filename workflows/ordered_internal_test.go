@@ -1,0 +1,127 @@
+package workflows
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// signalled is inWorkflow with an answer to every signal.
+func signalled(t *testing.T, answer error, do func(workflow.Context)) {
+	t.Helper()
+	suite := &testsuite.WorkflowTestSuite{}
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	env.SetTestTimeout(time.Minute)
+	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(answer)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error { do(ctx); return nil })
+	require.NoError(t, env.GetWorkflowError())
+}
+
+// moving is an episode with one move of binding app, and that move's report of an end in
+// which nothing was written.
+func moving(ctx workflow.Context) (*episode, BindingOrder, MigrationReport) {
+	e := newEpisode(ctx, ClusterFailoverParams{Cluster: "m1"})
+	e.st.Episode, e.st.Round, e.st.Phase, e.st.UID = "e", 1, failover.EpisodeEvacuating, "uid-m1"
+	e.st.Terms = activities.DefaultTerms()
+	e.st.Terms.Mode = failover.ModeEnforce
+	e.st.Policy = []failover.Policy{{}}
+	key := failover.BindingKey{Namespace: "shop", Name: "app"}
+	e.st.Moves[key.String()] = Move{Key: key, UID: "u", Round: 1, Phase: failover.MigrationEvicting}
+	o := BindingOrder{Binding: key}
+	o.Who, o.Reason = "jane", "a drill"
+	blocked := failover.Result{Key: key, UID: "u", Outcome: failover.OutcomeBlocked, Reason: failover.ReasonForbidden}
+	return e, o, MigrationReport{Episode: "e", Round: 1, Key: key, UID: "u", Result: &blocked}
+}
+
+// relisted has the list bring the binding again.
+func relisted(e *episode, key failover.BindingKey) {
+	e.indexItems()
+	e.join(activities.Targeting{Key: key, UID: "u"}, failover.Policy{}, map[string]int{})
+}
+
+// An order that was accepted reaches its move too late to be seen: the move has just ended
+// with nothing written. It is carried out on the queue.
+//
+// Rules: R4.9-32, R4.9-52.
+func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
+	for verb, want := range map[string]failover.Result{
+		UpdateCancel:  {Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonCancelled, Cause: "cancelled by jane: a drill"},
+		UpdatePutBack: {Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonPutBackOrdered, Cause: "put back by jane: a drill"},
+	} {
+		for name, answer := range map[string]error{"its end is on its way": nil, "it does not run any more": errors.New("not found")} {
+			t.Run(verb+"/"+name, func(t *testing.T) {
+				signalled(t, answer, func(ctx workflow.Context) {
+					e, o, report := moving(ctx)
+					e.obeyOne(bindingVerb{verb: verb, BindingOrder: o})
+					if answer != nil && verb == UpdateCancel {
+						require.False(t, e.mayDispatch(), "nothing begins before it is known what became of that move")
+						again := e.orders.bindings
+						e.orders = episodeOrders{}
+						require.Len(t, again, 1)
+						e.obeyOne(again[0])
+					} else if answer != nil {
+						// Somebody runs as that migration again, and ends the same way.
+						m := Move{Key: o.Binding, UID: "u", Round: 1, Named: true, Ordered: e.orders.bindings[0].forMove()}
+						e.st.Moves[o.Binding.String()], e.orders = m, episodeOrders{}
+					}
+					e.reported(report)
+					relisted(e, o.Binding)
+					require.Empty(t, e.st.Items, "it does not move in this round")
+					require.Len(t, e.st.Results, 1)
+					got := e.st.Results[0]
+					require.Equal(t, want, failover.Result{Outcome: got.Outcome, Reason: got.Reason, Cause: got.Cause})
+				})
+			})
+		}
+	}
+}
+
+// What a move wrote before it vanished is told by its report, however late that comes.
+func TestTheLateEndOfAMoveThatWroteTakesThePlaceOfTheOrders(t *testing.T) {
+	signalled(t, errors.New("not found"), func(ctx workflow.Context) {
+		e, o, report := moving(ctx)
+		e.obeyOne(bindingVerb{verb: UpdateCancel, BindingOrder: o})
+		e.obeyOne(e.orders.bindings[0])
+		report.Result.Outcome, report.Result.Wrote = failover.OutcomeLeftToHuman, true
+		e.reported(report)
+		require.Equal(t, map[string]int{"Abandoned": 0, "LeftToHuman": 1}, e.st.Counts)
+	})
+}
+
+// A release of what holds nothing has nothing to do, and says so.
+func TestAReleaseOfWhatWroteNothingIsAnsweredInTheStatus(t *testing.T) {
+	signalled(t, nil, func(ctx workflow.Context) {
+		e, o, report := moving(ctx)
+		e.obeyOne(bindingVerb{verb: UpdateRelease, BindingOrder: o})
+		e.reported(report)
+		require.Len(t, e.st.Items, 1)
+		require.Contains(t, e.st.Items[0].Message, "release ordered by jane came to nothing")
+	})
+}
+
+// An order that comes while a move looks once more is seen at its end, whatever the look said.
+//
+// Rules: R4.9-32.
+func TestAMoveThatWasCancelledNeverGoesBackToTheQueue(t *testing.T) {
+	signalled(t, nil, func(ctx workflow.Context) {
+		m := newMigration(ctx, BindingMigrationParams{State: MigrationState{Began: workflow.Now(ctx), Phase: failover.MigrationAwaitingFence}})
+		require.NoError(t, m.refuseCancel(CancelOrder{Order: Order{Who: "jane", Reason: "a drill"}}))
+		m.cancel(Order{Who: "jane", Reason: "a drill"}, false)
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonFenced})
+		require.Equal(t, failover.OutcomeAbandoned, m.st.Result.Outcome)
+		require.Equal(t, failover.ReasonCancelled, m.st.Result.Reason)
+		require.ErrorContains(t, m.refuseCancel(CancelOrder{}), "with nothing written", "one that comes later still is answered")
+	})
+}
