@@ -12,6 +12,8 @@ import (
 type OrphanRequest struct {
 	Cluster string `json:"cluster"`
 	Page    Page   `json:"page"`
+	// Drain is the order that stands on the cluster: it may select.
+	Drain *failover.Drain `json:"drain,omitempty"`
 }
 
 // OrphanPage are hold tasks of ours whose owner is not running, and those whose is.
@@ -31,6 +33,9 @@ type Orphan struct {
 	UID      types.UID           `json:"uid"`
 	Resource string              `json:"resource,omitempty"`
 	Owner    string              `json:"owner"`
+	// Policy is what would be frozen of it now, for whoever takes it over; nil where its
+	// owner runs and has one.
+	Policy *failover.Policy `json:"policy,omitempty"`
 }
 
 // FindOrphans reads one page of bindings and asks, by Describe, which owners of
@@ -40,7 +45,7 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 	if err != nil {
 		return OrphanPage{}, classify("list bindings held for cluster", r.Cluster, err)
 	}
-	out := OrphanPage{Next: page.Next}
+	out, said := OrphanPage{Next: page.Next}, policyWords{}
 	for i := range page.Bindings {
 		b := &page.Bindings[i]
 		task, _ := b.TaskFor(r.Cluster)
@@ -61,9 +66,15 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 		}
 		if running {
 			out.Running = append(out.Running, o)
-		} else {
-			out.Orphans = append(out.Orphans, o)
+			continue
 		}
+		policy, err := said.read(ctx, a, b, failover.PolicyOf(b, a.Settings.DefaultTolerations))
+		if err != nil {
+			return OrphanPage{}, classify("read policy of binding", b.Key.String(), err)
+		}
+		policy.NotDrained = !r.Drain.Selects(b)
+		o.Policy = &policy
+		out.Orphans = append(out.Orphans, o)
 	}
 	return out, nil
 }

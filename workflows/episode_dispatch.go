@@ -120,9 +120,21 @@ func (e *episode) startMove(i Item, lease Grant) {
 	e.start(i, MigrationState{DueAt: due, Why: why, Lease: lease, To: i.To, HasDependents: i.Deps, Returned: i.Returned}, func() { e.returnLease(lease.Number, 1) })
 }
 
-// adoptMove starts a child that takes over a hold task without a running owner.
+// adoptMove starts a child that takes over a hold task without a running owner. It goes
+// by the policy that is frozen of its binding, or frozen now: what the scheduler puts back
+// is removed again only where that policy moves it.
 func (e *episode) adoptMove(o activities.Orphan) {
-	e.start(Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}, MigrationState{Adopt: true}, func() {})
+	i := Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}
+	left, earlier := e.leftForLater(o.Key, o.UID)
+	switch at := e.queuedAt(o.Key); {
+	case at >= 0 && e.st.Items[at].UID == o.UID:
+		i.Policy = e.st.Items[at].Policy
+	case earlier:
+		i.Policy = left.policy
+	case o.Policy != nil:
+		i.Policy = e.freezePolicy(*o.Policy, e.policyIndex())
+	}
+	e.start(i, MigrationState{Adopt: true}, func() {})
 }
 
 // start starts a child that outlives this run. A child that runs already is
@@ -279,7 +291,7 @@ func (e *episode) adoptOrphans() {
 	for page := (activities.Page{}); ; {
 		var p activities.OrphanPage
 		ctx := doing(e.ctx, "look for hold tasks of ours on "+e.cluster+" that nobody owns")
-		request := activities.OrphanRequest{Cluster: e.cluster, Page: page}
+		request := activities.OrphanRequest{Cluster: e.cluster, Page: page, Drain: e.st.Cluster.Drain}
 		if err := workflow.ExecuteActivity(ctx, activities.NameFindOrphans, request).Get(ctx, &p); err != nil {
 			e.log.Error("could not look for orphans", "error", err)
 			return

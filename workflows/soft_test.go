@@ -358,3 +358,36 @@ func TestAnOptOutEndsAFailoverBesideAHumansTaint(t *testing.T) {
 		})
 	}
 }
+
+// An adopted binding that the scheduler has put back under a soft taint alone: whether that
+// taint moves it, and when, is its own policy's word, which the run before took with it.
+//
+// Rules: R4.2-3, R4.7-18, R4.9-48.
+func TestAnAdoptedBindingUnderASoftTaintAloneIsRemovedAgainByItsOwnPolicy(t *testing.T) {
+	for name, seconds := range map[string]string{"its annotation": "40", "its policy's": ""} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			key := s.bindSoftly("app", seconds)
+			s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "70")
+			hold, replicas := true, int32(2)
+			s.world.Change(key, func(b *failover.Binding) {
+				b.Tasks = []failover.Task{{
+					FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer,
+					Message: s.migration(key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
+				}}
+			})
+			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+			s.at(12*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
+			r := s.play()
+			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+			least := 70 * time.Second
+			if seconds != "" {
+				least = 40 * time.Second
+			}
+			require.GreaterOrEqual(t, s.evictedAt("app"), least)
+			require.Less(t, s.evictedAt("app"), 12*time.Minute)
+			require.NotEqual(t, "m1", s.world.Peek(key).Clusters[0].Name)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}
