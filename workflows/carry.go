@@ -97,8 +97,8 @@ type leftItem struct {
 	owes   bool // an outcome
 }
 
-// leftForLater is what an earlier run remembered of a binding that it could not carry over.
-func (e *episode) leftForLater(key failover.BindingKey, uid types.UID) (leftItem, bool) {
+// rememberedOf is what an earlier run remembered of a binding that it could not carry over.
+func (e *episode) rememberedOf(key failover.BindingKey, uid types.UID) (leftItem, bool) {
 	for n, sets := range [][]*failover.BindingSet{e.st.Later, e.st.LaterIdle} {
 		for policy, set := range sets {
 			if set.Has(key, uid) {

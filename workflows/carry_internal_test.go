@@ -107,7 +107,7 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 					in[i.Key] = true
 				}
 				for key, policy := range policies {
-					later, ok := next.leftForLater(key, uids[key])
+					later, ok := next.rememberedOf(key, uids[key])
 					require.NotEqual(t, in[key], ok, "either in full, or left for later")
 					if ok {
 						require.Equal(t, leftItem{policy: policy, owes: true}, later, "frozen as it was")

@@ -80,7 +80,7 @@ func (e *episode) pageCounts() failover.PageCounts {
 		switch i.State {
 		case ItemTolerating:
 			c.Tolerating++
-		case ItemDue, ItemReady:
+		case ItemDue, ItemReady, ItemHold:
 			c.Waiting++
 		case ItemBlocked:
 			c.Blocked++
@@ -99,7 +99,8 @@ func (e *episode) pageCounts() failover.PageCounts {
 // viewQueue shows who comes next, who is blocked and why, and when it ends.
 func (e *episode) viewQueue(v *failover.PageView) {
 	next := slices.Concat(
-		e.first(ItemReady, pageLines), e.first(ItemDue, pageLines), e.first(ItemTolerating, pageLines), e.first(ItemPaused, pageLines),
+		e.first(ItemReady, pageLines), e.first(ItemHold, pageLines), e.first(ItemDue, pageLines), e.first(ItemTolerating, pageLines),
+		e.first(ItemPaused, pageLines),
 	)
 	for _, at := range next[:min(len(next), pageLines)] {
 		i := &e.st.Items[at]
@@ -118,7 +119,7 @@ func (e *episode) viewQueue(v *failover.PageView) {
 	e.tick()
 	for at := range e.st.Items {
 		switch i := &e.st.Items[at]; i.State {
-		case ItemReady, ItemDue, ItemTolerating:
+		case ItemReady, ItemHold, ItemDue, ItemTolerating:
 			due, _ := e.due(i)
 			dues = append(dues, due)
 		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, ItemPaused, itemEnded:

@@ -22,27 +22,13 @@ func (e *episode) dispatch() {
 		e.simulate()
 		return
 	}
-	for len(e.st.Grants) > 0 && e.mayDispatch() {
-		ready := e.first(ItemReady, 1)
-		if len(ready) == 0 {
-			break
-		}
-		if e.heldBack(&e.st.Items[ready[0]]) {
-			continue
-		}
-		item := e.st.Items[ready[0]]
-		lease := e.st.Grants[0]
-		lease.Size = 1
-		if e.st.Grants[0].Size--; e.st.Grants[0].Size <= 0 {
-			e.st.Grants = e.st.Grants[1:]
-		}
-		e.st.Items = slices.Delete(e.st.Items, ready[0], ready[0]+1)
-		e.startMove(item, lease)
+	e.startHolds()
+	for len(e.st.Grants) > 0 && e.dispatchOne() {
 	}
 	e.returnGrants()
 	reason := e.readyReason()
 	for at := range e.st.Items {
-		if i := &e.st.Items[at]; i.State == ItemReady {
+		if i := &e.st.Items[at]; i.State == ItemReady || i.State == ItemHold {
 			i.Reason = reason
 		}
 	}
@@ -73,15 +59,15 @@ func (e *episode) readyReason() failover.Reason {
 	}
 }
 
-// mayDispatch: nobody paused, and the windows have room. An order about one binding
+// mayBegin: nobody paused, and the windows have room. An order about one binding
 // that came since this turn began is obeyed first: a skip that was accepted must not
 // find its binding on the way.
-func (e *episode) mayDispatch() bool {
+func (e *episode) mayBegin() bool {
 	if len(e.orders.bindings) > 0 {
 		return false
 	}
 	inFlight, waiting := e.windows()
-	return e.st.Paused == nil && inFlight < e.st.Terms.InFlight && waiting < e.st.Terms.Waiting && e.drainMay()
+	return e.st.Paused == nil && inFlight < e.st.Terms.InFlight && waiting < e.st.Terms.Waiting
 }
 
 // windows count the children from Checking to Placing, and those that wait.
@@ -117,7 +103,7 @@ func (e *episode) returnLease(number int64, size int) {
 // startMove starts the child that evicts under one lease.
 func (e *episode) startMove(i Item, lease Grant) {
 	due, why := e.dueAt(i)
-	e.start(i, MigrationState{DueAt: due, Why: why, Lease: lease, To: i.To, HasDependents: i.Deps, Returned: i.Returned}, func() { e.returnLease(lease.Number, 1) })
+	e.start(i, MigrationState{DueAt: due, Why: why, Lease: lease, To: i.To, Returned: i.Returned}, func() { e.returnLease(lease.Number, 1) })
 }
 
 // adoptMove starts a child that takes over a hold task without a running owner. It goes
@@ -125,7 +111,7 @@ func (e *episode) startMove(i Item, lease Grant) {
 // is removed again only where that policy moves it.
 func (e *episode) adoptMove(o activities.Orphan) {
 	i := Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}
-	left, earlier := e.leftForLater(o.Key, o.UID)
+	left, earlier := e.rememberedOf(o.Key, o.UID)
 	switch at := e.queuedAt(o.Key); {
 	case at >= 0 && e.st.Items[at].UID == o.UID:
 		i.Policy = e.st.Items[at].Policy
@@ -164,7 +150,7 @@ func (e *episode) start(i Item, st MigrationState, unused func()) {
 	child := workflow.ExecuteChildWorkflow(ctx, TypeBindingMigration, BindingMigrationParams{Instance: e.instance, State: st})
 	move := Move{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Round: e.st.Round, Policy: i.Policy, Tries: i.Tries, Purge: i.Purge, Fence: i.Fence,
-		Phase: failover.MigrationChecking, Since: e.now(), Heard: e.now(),
+		Phase: failover.MigrationChecking, Since: e.now(), Heard: e.now(), Holds: st.HasDependents,
 	}
 	if st.AwaitFence {
 		move.Phase = failover.MigrationAwaitingFence
@@ -361,11 +347,15 @@ func (e *episode) want() GrantRequest {
 	if !evacuating || e.st.Paused != nil {
 		return r
 	}
-	ready := e.first(ItemReady, 1)
 	inFlight, waiting := e.windows()
-	r.Want = e.drainWant(max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-waiting)))
-	if r.Want > 0 {
-		r.Priority = e.priorityOf(&e.st.Items[ready[0]])
+	r.Want = max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-waiting))
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if e.mayLease(e.st.Moves[key]) {
+			r.Want++
+		}
+	}
+	if r.Want = e.drainWant(r.Want); r.Want > 0 {
+		r.Priority = e.next().priority
 	}
 	return r
 }

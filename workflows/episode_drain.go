@@ -175,7 +175,7 @@ func (e *episode) drainMay() bool {
 		return true
 	}
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if unwritten(e.st.Moves[key].Phase) {
+		if m := e.st.Moves[key]; unwritten(m.Phase) && !m.Holds {
 			return false
 		}
 	}

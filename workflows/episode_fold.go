@@ -129,7 +129,7 @@ func (e *episode) status() EpisodeStatus {
 	for at := range e.st.Items {
 		s.Queue[e.st.Items[at].State]++
 	}
-	for _, set := range slices.Concat(e.st.Later, e.st.LaterIdle) {
+	for _, set := range e.st.Later {
 		s.Left += set.Len()
 	}
 	s.Items = e.mostTelling(statusItems)

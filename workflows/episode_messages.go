@@ -229,6 +229,8 @@ func (e *episode) reported(r MigrationReport) {
 			e.drainWrote(m, r)
 			m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, e.now()
 			m.NeedsAttention, m.GoesOn = r.NeedsAttention, r.GoesOn
+			m.WantsLease = r.WantsLease
+			m.Holds = m.Holds && unwritten(r.Phase) || m.WantsLease
 			// An answer that is not there yet excuses nobody: restoreWait is its time.
 			waited := r.Reason == failover.ReasonRestoreUnanswered && r.NeedsAttention
 			m.Excused = m.Excused || waited || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack

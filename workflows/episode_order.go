@@ -99,10 +99,12 @@ func (e *episode) priorityOf(i *Item) int32 {
 	return e.st.Policy[i.Policy].Priority
 }
 
-func (e *episode) countReady() int {
+func (e *episode) countReady() int { return e.count(ItemReady) }
+
+func (e *episode) count(state ItemState) int {
 	n := 0
 	for at := range e.st.Items {
-		if e.st.Items[at].State == ItemReady {
+		if e.st.Items[at].State == state {
 			n++
 		}
 	}
@@ -207,7 +209,7 @@ func (e *episode) nextInQueue(sooner func(time.Time, string)) {
 	if !e.enforcing() && e.st.Paused == nil && e.countReady() > 0 {
 		sooner(e.st.NextSim, "the next move would begin")
 	}
-	if e.countReady() > 0 && e.now().Before(e.st.NextDrain) {
+	if e.now().Before(e.st.NextDrain) && (e.countReady() > 0 || e.waitsForLease()) {
 		sooner(e.st.NextDrain, "the drain's own rate lets the next move begin")
 	}
 	of, at := e.nextItem()
@@ -242,7 +244,7 @@ func (e *episode) nextItem() (of *Item, next time.Time) {
 			if !i.Parked {
 				earlier(i.RetryAt, i)
 			}
-		case ItemIdle, ItemDue, ItemReady, ItemBehind, ItemFence, ItemPaused, itemEnded:
+		case ItemIdle, ItemDue, ItemReady, ItemBehind, ItemFence, ItemHold, ItemPaused, itemEnded:
 		}
 	}
 	return of, next

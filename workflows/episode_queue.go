@@ -116,7 +116,7 @@ func (e *episode) join(t activities.Targeting, policy failover.Policy, policies 
 		e.learnSoft(&e.st.Items[at], policy, policies)
 		return
 	}
-	left, earlier := e.leftForLater(t.Key, t.UID)
+	left, earlier := e.rememberedOf(t.Key, t.UID)
 	e.joinedAgain(t.Key, t.UID)
 	if e.settled(t) {
 		return
@@ -286,7 +286,7 @@ const (
 
 // preCheck has the most urgent due bindings checked for somewhere to go.
 func (e *episode) preCheck() {
-	batch := e.first(ItemDue, min(checkBatch, checkAhead-e.countReady()))
+	batch := e.first(ItemDue, min(checkBatch, checkAhead-e.countReady()-e.count(ItemHold)))
 	if len(batch) == 0 {
 		return
 	}
@@ -335,6 +335,9 @@ func (e *episode) checked(i *Item, c activities.Check) {
 	case activities.CheckPass:
 		i.Deps = c.Dependents
 		i.State, i.Reason, i.Message, i.To = ItemReady, failover.ReasonAwaitingGrant, "", c.Candidates
+		if i.Deps && e.enforcing() {
+			i.State, i.Message = ItemHold, "its dependents are held first"
+		}
 		return
 	case activities.CheckBlocked:
 		e.block(i, c.Reason, c.Message)

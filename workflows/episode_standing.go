@@ -72,7 +72,7 @@ func (e *episode) begun(verb string, scope failover.Scope) string {
 	}
 	m, moving := e.st.Moves[scope.Binding.String()]
 	switch {
-	case moving && m.Phase == failover.MigrationAwaitingFence, moving && verb == UpdatePause && !m.Placed:
+	case moving && (m.Phase == failover.MigrationAwaitingFence || m.Holds), moving && verb == UpdatePause && !m.Placed:
 		return "" // it comes back to the queue, or its cluster may have to be taken out again
 	case moving:
 		return "its move has begun; cancel it instead"
@@ -83,7 +83,7 @@ func (e *episode) begun(verb string, scope failover.Scope) string {
 }
 
 // leftForLater: there are queued bindings that the list has yet to bring back.
-func (e *episode) leftForLater() bool { return len(e.st.Later) > 0 }
+func (e *episode) leftForLater() bool { return len(e.st.Later)+len(e.st.LaterIdle) > 0 }
 
 func (e *episode) refuseSnooze(o SnoozeOrder) error {
 	d, wrong := failover.SnoozeFor(o.For)
@@ -245,7 +245,7 @@ func (e *episode) tally(scope failover.Scope, until time.Time) scopedTally {
 		}
 	}
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if m := e.st.Moves[key]; scope.Covers(m.Key) && m.Phase != failover.MigrationAwaitingFence {
+		if m := e.st.Moves[key]; scope.Covers(m.Key) && m.Phase != failover.MigrationAwaitingFence && !m.Holds {
 			n.moving++
 		}
 	}

@@ -95,6 +95,8 @@ type MigrationReport struct {
 	Placed bool `json:"placed,omitempty"`
 	// GoesOn tells that recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
+	// WantsLease tells that its dependents are held, and that it waits for a lease.
+	WantsLease bool `json:"wantsLease,omitempty"`
 	// NeedsAttention raises the flag; it changes no behaviour.
 	NeedsAttention bool     `json:"needsAttention,omitempty"`
 	To             []string `json:"to,omitempty"`

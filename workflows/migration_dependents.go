@@ -1,21 +1,27 @@
 package workflows
 
 import (
+	"time"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/workflow"
 )
 
+// holdTime bounds how long holding dependents may take. Each costs a read and a write.
+const holdTime = 2 * time.Minute
+
 // holdDependents holds what goes where this binding goes, before its eviction is
-// sent: Karmada would take it from the old cluster at once. They cost no lease of
-// their own; false means that it cannot be done and that nothing was evicted.
+// sent: Karmada would take it from the old cluster at once. It is done before there is
+// a lease, which would run out over it; false means that it cannot be done and that
+// nothing was evicted.
 func (m *migration) holdDependents() bool {
-	if !m.st.HasDependents {
+	if m.st.Held {
 		return true
 	}
 	m.st.Holding = true
 	var out activities.DependentsResult
-	ctx := once(m.ctx, "hold the dependents of "+m.st.Ref.Key.String()+" on "+m.st.Ref.Cluster, m.st.Lease.Expires+evictSlack)
+	ctx := once(m.ctx, "hold the dependents of "+m.st.Ref.Key.String()+" on "+m.st.Ref.Cluster, holdTime)
 	err := workflow.ExecuteActivity(ctx, activities.NameHoldDependents, activities.DependentsRequest{MoveRef: m.st.Ref}).Get(ctx, &out)
 	m.st.Dependents = out.Held
 	if err != nil {
@@ -24,12 +30,54 @@ func (m *migration) holdDependents() bool {
 		out.Reason, out.Message = failover.ReasonUnreachable, err.Error()
 	}
 	if out.Reason == failover.ReasonNone {
-		return true
+		m.st.Held = true
+		return !m.ordered() // somebody ordered otherwise meanwhile: the next look obeys
 	}
 	m.returnLease()
 	m.on(failover.EventWriteSent)
 	m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: out.Reason, Message: cut(out.Message)})
 	return false
+}
+
+// leased tells whether there is a lease for the eviction. Without one it says that it
+// wants one, and waits; its binding and its cluster may go meanwhile.
+func (m *migration) leased() bool {
+	if m.st.Lease.Number > 0 {
+		return true
+	}
+	m.note(failover.ReasonAwaitingGrant, "its dependents are held")
+	m.wait(m.st.Terms.HealthPoll, "its dependents are held: wait for the lease to move "+m.st.Ref.Key.String())
+	if m.ordered() || m.st.Lease.Number > 0 {
+		return false // the next look obeys, or goes on
+	}
+	switch look, ok := m.look("see whether " + m.st.Ref.Key.String() + " is still to move"); {
+	case !ok:
+	case look.Gone:
+		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+	case look.SourceGone:
+		m.on(failover.EventWriteSent)
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonClusterGone})
+	}
+	return false
+}
+
+// wantsLease tells whether only a lease is missing for the eviction.
+func (m *migration) wantsLease() bool {
+	return m.st.Phase == failover.MigrationChecking && m.st.Held && m.st.Lease.Number == 0
+}
+
+// takeLease takes the lease that its failover gives it; one that is of no use goes back.
+func (m *migration) takeLease(g Grant) {
+	switch {
+	case g.Number <= 0:
+		m.log.Warn("ignored a malformed signal", "signal", SignalLease, "number", g.Number)
+	case m.wantsLease():
+		m.st.Lease, m.dirty = g, true
+	default:
+		workflow.Go(m.ctx, func(ctx workflow.Context) {
+			m.reportLeaseFrom(ctx, LeaseReport{Number: g.Number, Returned: 1, Binding: m.st.Ref.Key.String()})
+		})
+	}
 }
 
 // holding tells whether dependents may still be held in this migration's name.

@@ -33,7 +33,7 @@ func (m *migration) check() {
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
 		return
 	}
-	if !m.holdDependents() {
+	if m.st.HasDependents && (!m.holdDependents() || !m.leased()) {
 		return
 	}
 	var out activities.EvictResult
@@ -148,8 +148,11 @@ func (m *migration) returnLease() {
 	}
 }
 
-func (m *migration) reportLease(r LeaseReport) {
-	err := workflow.SignalExternalWorkflow(m.ctx, FleetPacerID(m.instance), "", SignalLeaseReport, r).Get(m.ctx, nil)
+func (m *migration) reportLease(r LeaseReport) { m.reportLeaseFrom(m.ctx, r) }
+
+// reportLeaseFrom is reportLease for a coroutine of its own.
+func (m *migration) reportLeaseFrom(ctx workflow.Context, r LeaseReport) {
+	err := workflow.SignalExternalWorkflow(ctx, FleetPacerID(m.instance), "", SignalLeaseReport, r).Get(ctx, nil)
 	if err != nil {
 		m.log.Warn("could not report a lease: it counts as spent", "lease", r.Number, "error", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 // migrationInbox are the channels of a BindingMigration.
 type migrationInbox struct {
-	observed, recover, adopted, fenced, orders workflow.ReceiveChannel
+	observed, recover, adopted, fenced, orders, leases workflow.ReceiveChannel
 }
 
 // serve registers query, update and signals, and turns cancellation into an order.
@@ -30,6 +30,7 @@ func (m *migration) serve(ctx workflow.Context) error {
 		adopted:  workflow.GetSignalChannel(ctx, SignalMigrationAdopted),
 		fenced:   workflow.GetSignalChannel(ctx, SignalFenced),
 		orders:   workflow.GetSignalChannel(ctx, SignalMigrationOrder),
+		leases:   workflow.GetSignalChannel(ctx, SignalLease),
 	}
 	workflow.Go(m.ctx, m.listen)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -48,6 +49,7 @@ func (m *migration) listen(ctx workflow.Context) {
 	receive(s, m.inbox.adopted, m.adoptedBy)
 	receive(s, m.inbox.fenced, m.fencedByAll)
 	receive(s, m.inbox.orders, m.takeOrder)
+	receive(s, m.inbox.leases, m.takeLease)
 	for {
 		s.Select(ctx)
 	}
@@ -60,6 +62,7 @@ func (i migrationInbox) drain(m *migration) {
 	drainChannel(i.adopted, m.adoptedBy)
 	drainChannel(i.fenced, m.fencedByAll)
 	drainChannel(i.orders, m.takeOrder)
+	drainChannel(i.leases, m.takeLease)
 }
 
 // heard wakes the next look. A fact about another uid is about another binding.

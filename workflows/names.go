@@ -31,6 +31,7 @@ const (
 	SignalMigrationAdopted = "migration-adopted" // MigrationAdopted, from a new run of its ClusterFailover
 	SignalFenced           = "fenced"            // Fenced, from its ClusterFailover
 	SignalMigrationOrder   = "migration-order"   // MigrationOrder, from its ClusterFailover
+	SignalLease            = "lease"             // Grant of one, from its ClusterFailover, when its dependents are held
 
 	// Signals of a FleetPacer.
 	SignalFleetObserved = "fleet-observed" // FleetObserved, from the starter

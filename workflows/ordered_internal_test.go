@@ -66,7 +66,7 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 					e, o, report := moving(ctx)
 					e.obeyOne(bindingVerb{verb: verb, BindingOrder: o})
 					if answer != nil && verb == UpdateCancel {
-						require.False(t, e.mayDispatch(), "nothing begins before it is known what became of that move")
+						require.False(t, e.mayBegin(), "nothing begins before it is known what became of that move")
 						again := e.orders.bindings
 						e.orders = episodeOrders{}
 						require.Len(t, again, 1)

@@ -117,6 +117,7 @@ const (
 	ItemBehind     ItemState = "behind"     // an older migration of it still runs
 	ItemFence      ItemState = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
 	ItemPaused     ItemState = "paused"     // due, and a human paused it or its namespace
+	ItemHold       ItemState = "hold"       // passed the pre-check; its dependents are to be held, in a migration of its own, before it wants a grant
 )
 
 // Item is one binding of the queue, kept short: there may be thousands.
@@ -170,6 +171,9 @@ type Move struct {
 	Fence *failover.Fence    `json:"fence,omitempty"`
 	// GoesOn: a recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
+	// Holds: it has no lease so far, for its dependents are held first; WantsLease: they are.
+	Holds      bool `json:"holds,omitempty"`
+	WantsLease bool `json:"wantsLease,omitempty"`
 	// Named: a human named it; its task was kept, or left to a human, before.
 	Named bool `json:"named,omitempty"`
 	// Ordered is what a human ordered of it last. One that ends with nothing written has
@@ -212,6 +216,6 @@ type EpisodeStatus struct {
 	EpisodeState
 	// Queue counts all queued bindings by state; of many, Items shows only some.
 	Queue map[ItemState]int `json:"queue,omitempty"`
-	// Left are queued bindings that the list has yet to bring back.
+	// Left are queued bindings that owe an outcome and that the list has yet to bring back.
 	Left int `json:"left,omitempty"`
 }

@@ -78,6 +78,8 @@ type MigrationState struct {
 	// kept from doing so again.
 	Returned bool `json:"returned,omitempty"`
 	Banned   bool `json:"banned,omitempty"`
+	// Held: all of them are, so that a lease may be asked for.
+	Held bool `json:"held,omitempty"`
 	// Holding until it has let go of them; LetGo when an adopted one has looked. SearchDependents:
 	// an answer was lost, so that the list may be short.
 	Holding          bool             `json:"holding,omitempty"`

@@ -41,6 +41,8 @@ type story struct {
 	begins   time.Duration          // how long asking the worker for its terms takes
 	// older are migrations of an earlier failover that still run when this one begins.
 	older []workflows.BindingMigrationParams
+	// holds is how long holding a parent's dependents takes.
+	holds time.Duration
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
@@ -248,6 +250,9 @@ func (s *story) play() workflows.EpisodeReport {
 	s.env.OnActivity(activities.NameRecallPacer, mock.Anything, mock.Anything).After(s.recalls).Return(a.RecallPacer)
 	if s.begins > 0 {
 		s.env.OnActivity(activities.NameBeginEpisode, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginEpisode)
+	}
+	if s.holds > 0 {
+		s.env.OnActivity(activities.NameHoldDependents, mock.Anything, mock.Anything).After(s.holds).Return(a.HoldDependents)
 	}
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
 	s.world.OnCluster = func(f failover.ClusterFact) {

@@ -57,7 +57,7 @@ func DrainProgress(s workflows.EpisodeStatus) Drained {
 				p.Blocked = map[string]int{}
 			}
 			p.Blocked[string(i.Reason)]++
-		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused:
+		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused, workflows.ItemHold:
 		}
 		p.Left++
 	}

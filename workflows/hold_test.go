@@ -1,0 +1,113 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// pacerStatus asks the pacer how it stands.
+func (s *story) pacerStatus() workflows.PacerStatus {
+	s.t.Helper()
+	var status workflows.PacerStatus
+	value, err := s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryStatus)
+	require.NoError(s.t, err)
+	require.NoError(s.t, value.Get(&status))
+	return status
+}
+
+// Holding many dependents takes longer than a lease runs: none is out meanwhile.
+//
+// Rules: R4.10-1, R4.10-8.
+func TestNoLeaseRunsWhileDependentsAreHeld(t *testing.T) {
+	s := newStory(t)
+	s.parents("app")
+	s.holds = 3 * s.settings.Pace.LeaseDuration
+	s.world.SetReady("m1", false)
+	s.at(addAfter+20*time.Second, func() {
+		status := s.pacerStatus()
+		require.Zero(t, status.Granted)
+		require.Nil(t, status.Chunk)
+		require.Equal(t, failover.MigrationChecking, s.status().Moves["shop/app"].Phase)
+	})
+	s.at(4*time.Minute, func() {
+		require.EqualValues(t, 1, s.pacerStatus().Granted)
+		require.Zero(t, s.pacerStatus().Spent)
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, 1, s.pacer.claims)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// heldAhead is a story of two parents of which one waits for its lease, its dependents
+// held, until after the story's end.
+func heldAhead(t *testing.T) *story {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 0.001
+	s.parents("a", "b")
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() {
+		require.True(t, s.status().Moves["shop/b"].WantsLease)
+		require.Equal(t, failover.ReasonAwaitingGrant, s.status().Moves["shop/b"].Reason)
+		require.Contains(t, s.holdersOf(configKey), s.migration(failover.BindingKey{Namespace: "shop", Name: "b"}))
+	})
+	return s
+}
+
+// Whatever comes while a parent waits for its lease, it lets go of its dependents.
+//
+// Rules: R4.7-39, R4.9-10, R4.9-32, R4.10-3.
+func TestAParentThatWaitsForItsLeaseLetsGoAtEveryEnd(t *testing.T) {
+	b := failover.BindingKey{Namespace: "shop", Name: "b"}
+	for name, c := range map[string]struct {
+		happens func(*story)
+		want    failover.Outcome
+		ended   failover.EpisodePhase
+	}{
+		"recovery":          {func(s *story) { s.world.SetReady("m1", true) }, failover.OutcomeAbandoned, failover.EpisodeRecovered},
+		"cancelled":         {func(s *story) { s.must(workflows.UpdateCancel, b, false) }, failover.OutcomeAbandoned, failover.EpisodeRecovered},
+		"binding deleted":   {func(s *story) { s.world.DeleteBinding(b) }, failover.OutcomeGone, failover.EpisodeRecovered},
+		"cluster deleted":   {func(s *story) { s.world.DeleteCluster("m1") }, failover.OutcomeAbandoned, failover.EpisodeGone},
+		"paused, recovered": {func(s *story) { s.order(workflows.UpdatePause, "wait") }, failover.OutcomeAbandoned, failover.EpisodeRecovered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := heldAhead(t)
+			s.at(4*time.Minute, func() { c.happens(s) })
+			s.at(8*time.Minute, func() {
+				if c.ended != failover.EpisodeGone {
+					s.world.SetReady("m1", true)
+				}
+			})
+			r := s.play()
+			require.Equal(t, c.ended, r.Ended)
+			require.Equal(t, c.want, outcomes(r)["b"])
+			require.Len(t, s.world.Log("evict"), 1)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}
+
+// A drain with a rate of its own lets one move begin at a time. Those that hold their
+// dependents and wait have not begun.
+//
+// Rules: R4.12-6.
+func TestADrainsOwnRateCountsNoParentThatWaits(t *testing.T) {
+	s := newStory(t)
+	s.parents("a", "b", "c")
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
+	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(r))
+	evicted := s.world.Log("evict")
+	require.Len(t, evicted, 3)
+	for i, w := range evicted[1:] {
+		require.GreaterOrEqual(t, w.At.Sub(evicted[i].At), 10*time.Second)
+	}
+	require.Empty(t, s.world.Leftovers())
+}
