@@ -220,7 +220,7 @@ func recoveryTable() map[string]row {
 // what stands in the binding afterwards. A cancel in Temporal's UI is a cancel.
 //
 // Rules: R4.9-5, R4.9-10, R4.9-11, R4.9-12, R4.9-13, R4.9-14, R4.9-16, R4.9-17, R4.9-18, R4.9-19,
-// R4.9-31, R4.9-32, R4.9-33, R4.9-34, R4.9-35, R4.9-36, R4.9-37, R4.9-43, R4.9-48, R4.9-52.
+// R4.9-31, R4.9-32, R4.9-33, R4.9-34, R4.9-35, R4.9-36, R4.9-37, R4.9-43, R4.9-52.
 func TestTheRecoveryTable(t *testing.T) {
 	for name, r := range recoveryTable() {
 		for h, want := range r.ends {
