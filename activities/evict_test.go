@@ -286,3 +286,52 @@ func TestALeaseGrantedAheadIsUsedNoSooner(t *testing.T) {
 		})
 	}
 }
+
+// The write asks for a reschedule by what it has just read: a survivor that came since the
+// pre-check would be divided from scratch, and no task of ours holds its copy.
+//
+// Rules: R4.7-20, R4.7-21.
+func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
+	earlier := func(b *failover.Binding) {
+		b.Placement.ClusterAffinity = nil
+		b.Placement.ClusterAffinities = []failover.ClusterAffinityTerm{
+			{AffinityName: "primary", ClusterAffinity: failover.ClusterAffinity{ClusterNames: []string{"m2"}}},
+			{AffinityName: "backup", ClusterAffinity: failover.ClusterAffinity{ClusterNames: []string{"m1", "m3"}}},
+		}
+		b.Status.ObservedAffinity = "backup"
+	}
+	for name, c := range map[string]struct {
+		arrange func(*bench)
+		end     activities.EvictEnd
+		asked   bool
+	}{
+		"the scheduler looks by itself": {func(*bench) {}, activities.EvictWritten, false},
+		"only an earlier group fits": {func(b *bench) {
+			b.world.Change(appKey("app"), earlier)
+			b.world.SetReady("m3", false)
+		}, activities.EvictWritten, true},
+		"only an earlier group fits, and a survivor came": {func(b *bench) {
+			b.world.Change(appKey("app"), earlier)
+			b.world.SetReady("m3", false)
+			b.claim = func() (time.Duration, error) {
+				b.world.Change(appKey("app"), func(x *failover.Binding) {
+					x.Clusters = append(x.Clusters, failover.TargetCluster{Name: "m3", Replicas: 2})
+				})
+				return 10 * time.Second, nil
+			}
+		}, activities.EvictRefused, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			c.arrange(b)
+			out := b.evict()
+			require.Equal(t, c.end, out.End, out.Message)
+			after := b.world.Peek(appKey("app"))
+			require.Equal(t, c.asked, after.RescheduleTriggeredAt != nil)
+			if c.asked {
+				require.Empty(t, after.Clusters)
+			}
+		})
+	}
+}

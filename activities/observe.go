@@ -177,6 +177,8 @@ type WorkRequest struct {
 	Cluster string              `json:"cluster"`
 	Key     failover.BindingKey `json:"key"`
 	Work    failover.Work       `json:"work"`
+	// UID is the binding's, empty where any under its name will do.
+	UID types.UID `json:"uid,omitempty"`
 }
 
 // WorkState is where an old Work stands.
@@ -187,18 +189,26 @@ type WorkState struct {
 	Superseded bool `json:"superseded,omitempty"`
 	// Away: the cluster does not answer, so that nothing can be purged on it.
 	Away bool `json:"away,omitempty"`
+	// Orphaned: its binding was deleted, so that nothing follows it any more.
+	Orphaned bool `json:"orphaned,omitempty"`
 }
 
 // ObserveWork looks whether an old Work is gone, wanted again, or owed.
 func (a *Activities) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, error) {
+	b, orphaned, err := a.parent(ctx, MoveRef{Key: r.Key, UID: r.UID})
+	if err != nil {
+		return WorkState{}, classify("observe work's binding", r.Key.String(), err)
+	}
+	out := WorkState{Orphaned: orphaned}
 	w, err := a.Reader.Work(ctx, r.Work.Namespace, r.Work.Name)
 	if errors.Is(err, failover.ErrGone) || (err == nil && w.UID != r.Work.UID) {
-		return WorkState{Gone: true}, nil
+		out.Gone = true
+		return out, nil
 	}
 	if err != nil {
 		return WorkState{}, classify("observe work", r.Work.Namespace+"/"+r.Work.Name, err)
 	}
-	out := WorkState{Deleting: w.Deleting}
+	out.Deleting = w.Deleting
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
 	switch {
 	case errors.Is(err, failover.ErrGone):
@@ -208,12 +218,9 @@ func (a *Activities) ObserveWork(ctx context.Context, r WorkRequest) (WorkState,
 	default:
 		out.Away = !isReady(c)
 	}
-	b, err := a.Reader.Binding(ctx, r.Key)
-	if err == nil {
+	if !out.Orphaned {
 		_, at := b.Target(r.Cluster)
 		out.Superseded = at >= 0 && !w.Deleting
-	} else if !errors.Is(err, failover.ErrGone) {
-		return WorkState{}, classify("observe work's binding", r.Key.String(), err)
 	}
 	return out, nil
 }

@@ -258,29 +258,37 @@ func (e *episode) finished(r MigrationReport, m Move, known bool) {
 		e.finishedElsewhere(r)
 		return
 	}
-	current := r.Round == e.st.Round
 	switch {
 	case !known && r.Result.Outcome == failover.OutcomeBlocked:
 	case m.Named && r.Result.Outcome == failover.OutcomeAbandoned:
 		// Nothing of ours stood: what became of it before stays on record.
-	case r.Result.Outcome == failover.OutcomeBlocked && m.Ordered.callsOff():
-		e.recordIn(r.Round, m.Ordered.calledOff(*r.Result))
-	case r.Result.Outcome == failover.OutcomeBlocked && current && !e.closing():
-		if m.Ordered != nil {
-			r.Result.Message = m.Ordered.Verb + " ordered by " + m.Ordered.Who + " came to nothing, for nothing of it is written; " + r.Result.Message
-		}
-		e.requeue(*r.Result, m)
 	case r.Result.Outcome == failover.OutcomeBlocked:
-		r.Result.Outcome = failover.OutcomeAbandoned
-		if r.Result.Cause = causeRecovery; e.st.Stopped != nil {
-			r.Result.Reason, r.Result.Cause = failover.ReasonCancelled, "cancelled by "+said(e.st.Stopped)
-		}
-		e.recordIn(r.Round, *r.Result)
+		e.blocked(r, m)
 	default:
 		e.recordIn(r.Round, *r.Result)
 	}
 	if m.Again {
 		e.listDirty = true
+	}
+}
+
+// blocked takes the end of a move in which nothing was written: its binding goes back to
+// the queue, unless a human called it off or the queue is closed.
+func (e *episode) blocked(r MigrationReport, m Move) {
+	switch {
+	case m.Ordered.callsOff():
+		e.recordIn(r.Round, m.Ordered.calledOff(*r.Result))
+	case r.Round == e.st.Round && !e.closing():
+		if m.Ordered != nil {
+			r.Result.Message = m.Ordered.Verb + " ordered by " + m.Ordered.Who + " came to nothing, for nothing of it is written; " + r.Result.Message
+		}
+		e.requeue(*r.Result, m)
+	case e.st.Stopped != nil:
+		r.Result.Outcome, r.Result.Reason, r.Result.Cause = failover.OutcomeAbandoned, failover.ReasonCancelled, "cancelled by "+said(e.st.Stopped)
+		e.recordIn(r.Round, *r.Result)
+	default:
+		r.Result.Outcome, r.Result.Cause = failover.OutcomeAbandoned, causeRecovery
+		e.recordIn(r.Round, *r.Result)
 	}
 }
 

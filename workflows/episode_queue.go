@@ -124,8 +124,7 @@ func (e *episode) join(t activities.Targeting, policy failover.Policy, policies 
 	if !earlier {
 		left = leftItem{policy: e.freezePolicy(policy, policies)}
 	}
-	item := e.newItem(t, left.policy)
-	item.Was = item.Was || left.owes
+	item := e.newItem(t, left)
 	if at >= 0 {
 		e.st.Items[at] = item
 	} else {
@@ -145,8 +144,8 @@ func (e *episode) freezePolicy(policy failover.Policy, policies map[string]int) 
 }
 
 // newItem parks at once what no taint may move in this round.
-func (e *episode) newItem(t activities.Targeting, policy int) Item {
-	item := Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: policy, State: ItemIdle}
+func (e *episode) newItem(t activities.Targeting, left leftItem) Item {
+	item := Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.policy, State: ItemIdle, Was: left.owes}
 	switch {
 	case t.Malformed != "":
 		item.State, item.Reason, item.Message, item.Parked, item.Was = ItemBlocked, failover.ReasonMalformed, cut(t.Malformed), true, true

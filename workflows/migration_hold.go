@@ -338,12 +338,19 @@ func (m *migration) purge() {
 	var w activities.WorkState
 	ctx := doing(m.ctx, "see whether the old copy of "+m.st.Ref.Key.String()+" is gone")
 	err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
-		Cluster: m.st.Ref.Cluster, Key: m.st.Ref.Key, Work: *m.st.OldWork,
+		Cluster: m.st.Ref.Cluster, Key: m.st.Ref.Key, UID: m.st.Ref.UID, Work: *m.st.OldWork,
 	}).Get(ctx, &w)
+	debt := &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
 	switch {
 	case err != nil:
 		m.note(failover.ReasonUnreachable, err.Error())
 		m.wait(m.st.Terms.Recheck, "try again to read the old Work")
+	case w.Orphaned:
+		gone := failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone}
+		if w.Away {
+			gone.Debt = debt
+		}
+		m.end(failover.EventBindingGone, gone)
 	case w.Gone:
 		m.end(failover.EventPurgeSettled, done)
 	case w.Superseded:
@@ -351,7 +358,7 @@ func (m *migration) purge() {
 		m.end(failover.EventPurgeSettled, done)
 	case w.Away:
 		done.Reason = failover.ReasonPurgeDebt
-		done.Debt = &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
+		done.Debt = debt
 		m.end(failover.EventPurgeSettled, done)
 	default:
 		m.wait(purgePoll, "wait for the old copy of "+m.st.Ref.Key.String()+" to go")

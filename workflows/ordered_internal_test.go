@@ -125,3 +125,39 @@ func TestAMoveThatWasCancelledNeverGoesBackToTheQueue(t *testing.T) {
 		require.ErrorContains(t, m.refuseCancel(CancelOrder{}), "with nothing written", "one that comes later still is answered")
 	})
 }
+
+// A result of an older round is filed under its own, and closes nothing of this one; one
+// about another uid under the same name ends another binding.
+//
+// Rules: R4.7-1.
+func TestAResultOfAnOlderRoundClosesNothingOfThisOne(t *testing.T) {
+	signalled(t, nil, func(ctx workflow.Context) {
+		e, o, report := moving(ctx)
+		report.Result.Outcome, report.Result.Wrote = failover.OutcomeMigrated, true
+		e.newRound()
+		e.st.Phase = failover.EpisodeEvacuating
+		relisted(e, o.Binding)
+		require.True(t, e.st.Moves[o.Binding.String()].Again, "queued behind the older one")
+		require.Empty(t, e.st.Items)
+		e.listDirty = false
+		e.reported(report)
+		require.Empty(t, e.st.Results, "nothing of this round is closed")
+		require.Equal(t, map[string]int{"Migrated": 1}, e.st.Past[0].Counts)
+		require.True(t, e.listDirty, "it is read anew")
+		relisted(e, o.Binding)
+		require.Len(t, e.st.Items, 1)
+
+		late := report
+		late.Result = &failover.Result{Key: o.Binding, UID: "u", Outcome: failover.OutcomeRestored, Wrote: true}
+		e.reported(late)
+		require.Len(t, e.st.Items, 1, "a second word of it takes nothing from the queue")
+		require.Empty(t, e.st.Results)
+
+		another := report
+		another.Round = e.st.Round
+		another.Result = &failover.Result{Key: o.Binding, UID: "another", Outcome: failover.OutcomeMigrated, Wrote: true}
+		e.reported(another)
+		require.Len(t, e.st.Items, 1)
+		require.Equal(t, -1, e.resultAt(o.Binding, "u"))
+	})
+}

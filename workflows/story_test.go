@@ -234,6 +234,18 @@ func (s *story) lookSoon() {
 	}, 0)
 }
 
+// slowActivities lets some take their time.
+func (s *story) slowActivities() {
+	a := s.acts
+	s.env.OnActivity(activities.NameRecallPacer, mock.Anything, mock.Anything).After(s.recalls).Return(a.RecallPacer)
+	if s.begins > 0 {
+		s.env.OnActivity(activities.NameBeginEpisode, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginEpisode)
+	}
+	if s.holds > 0 {
+		s.env.OnActivity(activities.NameHoldDependents, mock.Anything, mock.Anything).After(s.holds).Return(a.HoldDependents)
+	}
+}
+
 // play runs the story of m1's failover to its end.
 func (s *story) play() workflows.EpisodeReport {
 	s.t.Helper()
@@ -247,13 +259,7 @@ func (s *story) play() workflows.EpisodeReport {
 	workflows.Register(s.env)
 	s.env.RegisterWorkflow(host)
 	s.env.RegisterWorkflow(hostBehindOlder)
-	s.env.OnActivity(activities.NameRecallPacer, mock.Anything, mock.Anything).After(s.recalls).Return(a.RecallPacer)
-	if s.begins > 0 {
-		s.env.OnActivity(activities.NameBeginEpisode, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginEpisode)
-	}
-	if s.holds > 0 {
-		s.env.OnActivity(activities.NameHoldDependents, mock.Anything, mock.Anything).After(s.holds).Return(a.HoldDependents)
-	}
+	s.slowActivities()
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
 	s.world.OnCluster = func(f failover.ClusterFact) {
 		if f.Cluster == cluster || s.second > 0 && f.Cluster == "m2" {

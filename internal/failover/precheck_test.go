@@ -331,3 +331,45 @@ func TestReadyIsKarmadasWord(t *testing.T) {
 	unknown := cluster("m1", func(c *failover.Cluster) { c.Conditions[0].Status = corev1.ConditionUnknown })
 	require.False(t, unknown.Ready())
 }
+
+// A reschedule divides from scratch, so it is asked for only where the eviction leaves
+// nothing, and there only where the scheduler would not look by itself, or where nothing
+// but an earlier affinity group fits. With a survivor, which no task of ours holds, never.
+//
+// Rules: R4.7-20, R4.7-21.
+func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
+	looks := func(survivors ...string) *failover.Binding { return duplicated(append([]string{"m1"}, survivors...)...) }
+	idle := func(survivors ...string) *failover.Binding {
+		targets := []failover.TargetCluster{on("m1", 0)}
+		for _, name := range survivors {
+			targets = append(targets, on(name, 0))
+		}
+		return divided(targets)
+	}
+	here := groups("backup", "primary: m2", "backup: m1 m3 m4")
+	for name, tc := range map[string]struct {
+		binding func(...string) *failover.Binding
+		fleet   []failover.Cluster
+		change  func(*failover.Binding)
+		want    bool
+	}{
+		"the scheduler looks":                        {looks, fleet(cluster("m2"), cluster("m4")), nil, false},
+		"the scheduler does not look":                {idle, fleet(cluster("m2"), cluster("m4")), nil, true},
+		"its own group fits":                         {looks, fleet(cluster("m2"), cluster("m3"), cluster("m4")), here, false},
+		"only an earlier group fits":                 {looks, fleet(cluster("m2"), cluster("m4", notReady)), here, true},
+		"neither looks, nor anything but an earlier": {idle, fleet(cluster("m2"), cluster("m4", notReady)), here, true},
+		"nothing fits":                               {looks, fleet(cluster("m4", notReady)), here, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for survives, survivors := range map[bool][]string{false: nil, true: {"m4"}} {
+				b := tc.binding(survivors...)
+				if tc.change != nil {
+					tc.change(b)
+				}
+				v := failover.PreCheck(failover.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...)})
+				require.Equal(t, tc.want && !survives, v.Reschedule, "survivors %v: %s", survivors, v.Message)
+				require.False(t, v.Reschedule && !v.OK)
+			}
+		})
+	}
+}

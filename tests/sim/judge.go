@@ -119,6 +119,7 @@ func targets(b *failover.Binding, cluster string) bool {
 func (j *judge) wrote(w world.Write, before, after failover.Binding) {
 	j.observing(w)
 	j.emptied(w, &before, &after)
+	j.rescheduled(w, &before, &after)
 	j.changed(&after)
 	j.foreign(w, before, after)
 	dropped := held(&before, w.Cluster) != nil && held(&after, w.Cluster) == nil
@@ -141,6 +142,21 @@ func (j *judge) emptied(w world.Write, before, after *failover.Binding) {
 	had := len(before.Clusters) > 0 || len(before.Tasks) > 0
 	if had && len(after.Clusters) == 0 && !anyHold(after) && !j.departed(w.Cluster) {
 		j.violates("2: %s leaves %s with neither target nor hold", w.Op, w.Binding)
+	}
+}
+
+// rescheduled: a reschedule divides from scratch, so a write that asks for one leaves no
+// survivor: nobody is a target but whom that very write put back.
+func (j *judge) rescheduled(w world.Write, before, after *failover.Binding) {
+	at, was := after.RescheduleTriggeredAt, before.RescheduleTriggeredAt
+	if at == nil || was != nil && was.Equal(*at) {
+		return
+	}
+	j.s.count["reschedules"]++
+	for _, t := range after.Clusters {
+		if targets(before, t.Name) && held(after, t.Name) == nil {
+			j.violates("2: %s of %s asks for a reschedule, and %s serves it without a hold", w.Op, w.Binding, t.Name)
+		}
 	}
 }
 
