@@ -46,6 +46,13 @@ func (w write) evicts(key, cluster string) bool {
 		!slices.ContainsFunc(*w.body.Spec.Clusters, func(t target) bool { return t.Name == cluster })
 }
 
+// restores tells a write that puts a cluster back into a binding and drops the hold.
+func (w write) restores(key, cluster string) bool {
+	held := w.body.Spec.Tasks != nil && slices.ContainsFunc(*w.body.Spec.Tasks, func(t task) bool { return t.FromCluster == cluster })
+	return w.of(key) && !held && w.body.Spec.Clusters != nil &&
+		slices.ContainsFunc(*w.body.Spec.Clusters, func(t target) bool { return t.Name == cluster })
+}
+
 func (w write) of(key string) bool {
 	namespace, name, _ := strings.Cut(key, "/")
 	if namespace == "-" {

@@ -26,6 +26,7 @@ type scene struct {
 	bindings []*unstructured.Unstructured
 	asked    map[string]bool // clusters whose failover was waited for
 	marks    int             // left in the audit log
+	emptied  string          // a binding that the story's own hand, as the scheduler, leaves bare
 }
 
 // patience bounds a wait. It says nothing about how quick Lifeboat is: a busy

@@ -42,6 +42,7 @@ var stories = []story{
 	{name: "recovery_while_tolerating", short: "bear", size: 2, tell: whileTolerating},
 	{name: "recovery_with_an_unplaced_binding", short: "back", size: 2, tell: unplaced},
 	{name: "recovery_with_an_eviction_in_flight", short: "fly", size: 2, tell: inFlight},
+	{name: "recovery_that_the_scheduler_would_undo", short: "undo", size: 3, tell: undone},
 	{name: "no_target_until_a_cluster_joins", short: "only", size: 1, tell: noTarget},
 	{
 		name: "spread_over_regions_and_divided_by_room", short: "room", size: 3, tell: spreadAndDivided,
@@ -61,6 +62,7 @@ var stories = []story{
 	{name: "malformed_messages", short: "noise", size: 2, tell: malformedMessages},
 	{name: "operator_pauses_and_resumes", short: "pause", size: 2, tell: pausedAndResumed},
 	{name: "operator_cancels", short: "quit", size: 3, tell: cancelled},
+	{name: "cancelled_in_the_ui", short: "stop", size: 2, tell: cancelledInTheUI},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
 	{name: "plugin_on_a_users_task_queue", short: "plug", size: 2, tell: usersPlugin, alone: true},
 	{name: "all_clusters_red", short: "red", size: 2, tell: allRed, alone: true},

@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// undone recovers where the scheduler would undo the restore: once because it stands at
+// a later affinity group, and once because a result that it had worked out before is
+// still on its way.
+//
+// It guards the restore of §4.9: a reschedule is asked for in the very write that puts
+// the cluster back, without which the scheduler would empty the binding again; and what
+// was emptied all the same is held in the next write, needs attention, and is put back
+// once more.
+//
+// Rules: R4.9-12, R4.9-22, R4.9-23, R4.9-24, R4.9-25.
+func undone(s *scene) {
+	const cordoned = "example.com/cordoned"
+	s.rule(time.Second, time.Second)
+	from, backup, other := s.c(1), s.c(2), s.c(3)
+	moved := s.deploy("moved", from, 2, groups(from, backup), faultStuckReadyAt+"="+backup+"=1")
+	s.taintByHand(other, cordoned, "NoSchedule", true)
+	late := s.deploy("late", "", 2, dividedOver(from, other))
+	s.taintByHand(other, cordoned, "NoSchedule", false)
+	require.Equal(s, []string{from}, s.find(late).targets())
+
+	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(late, from) })
+	s.kill(from)
+	s.reaches(eviction, "the eviction is on its way")
+	s.taintByHand(other, cordoned, "NoSchedule", true)
+	eviction.letGo()
+	s.episode(from, "one is placed in its later group, the other nowhere", func(e *episode) bool {
+		return e.Moves[moved].Phase == "AwaitingHealth" && e.Moves[late].Reason == "NoClusterFit"
+	})
+	require.Equal(s, "backup", s.group(moved))
+	s.taintByHand(backup, cordoned, "NoSchedule", true)
+	s.patch(s.named(moved), object{"spec": object{"clusters": nil}})
+	s.episode(from, "neither is placed", func(e *episode) bool {
+		return e.Moves[moved].Phase == "Placing" && e.Moves[moved].Reason == "NoClusterFit"
+	})
+	old := s.work(moved, from)
+
+	restore := s.gate.stopAt(true, func(w write) bool { return w.restores(late, from) })
+	s.revive(from)
+	s.reaches(restore, "it is put back, and the answer is on its way")
+	s.emptiesLate(late)
+	restore.letGo()
+	s.became(s.ends(from, "Recovered"), map[string]string{moved: "Restored", late: "Restored"})
+
+	require.Equal(s, []target{{Name: from, Replicas: 2}}, s.find(moved).Spec.Clusters)
+	require.Equal(s, "primary", s.group(moved), "the scheduler is back where the cluster is")
+	s.rescheduledWith(moved, from)
+	require.Equal(s, old.UID, s.work(moved, from).UID, "its Work was never replaced")
+
+	require.Equal(s, []target{{Name: from, Replicas: 2}}, s.find(late).Spec.Clusters)
+	require.Len(s, s.evictions(late, from), 2, "it was held again")
+	require.Len(s, s.releases(late, from), 2, "and put back again")
+	m, err := query[struct {
+		Attention string `json:"attention"`
+	}](s.ctx, s.temporal, migrationID(from, late))
+	require.NoError(s, err)
+	require.Equal(s, "RestoreUndone", m.Attention)
+	s.taintByHand(other, cordoned, "NoSchedule", false)
+	s.taintByHand(backup, cordoned, "NoSchedule", false)
+}
+
+// group is the affinity group at which the scheduler stands.
+func (s *scene) group(key string) string {
+	s.Helper()
+	versions := s.versions(key)
+	group, _, err := unstructured.NestedString(versions[len(versions)-1].Object.Object, "status", "schedulerObservingAffinityName")
+	require.NoError(s, err)
+	return group
+}
+
+// rescheduledWith: the write that put a cluster back asked for a reschedule, which no
+// version had before it, and from then on the cluster was never taken out again.
+func (s *scene) rescheduledWith(key, cluster string) {
+	s.Helper()
+	let := s.released(key, cluster)
+	for _, v := range s.versions(key) {
+		at, _, err := unstructured.NestedString(v.Object.Object, "spec", "rescheduleTriggeredAt")
+		require.NoError(s, err)
+		require.Equal(s, v.Revision >= let.Revision, at != "", "revision %d, put back in %d", v.Revision, let.Revision)
+		require.True(s, v.Revision < let.Revision || s.binding(v).on(cluster), "taken out again in revision %d", v.Revision)
+	}
+}
+
+// emptiesLate has the scheduler's patch land that says that nothing fits. It carries no
+// resourceVersion, so what was written since it was worked out goes with it.
+func (s *scene) emptiesLate(key string) {
+	s.Helper()
+	s.emptied = key
+	s.patch(s.named(key), object{"spec": object{"clusters": nil}})
+}
+
+// cancelledInTheUI has somebody cancel in Temporal's UI: first one move, then the failover.
+//
+// It guards §4.9's cancel, which is the same from there: both copies of what is placed are
+// left to a human, what waits is abandoned, our taints go and the record of the stop stands.
+//
+// Rules: R4.9-34, R4.9-37, R4.9-38, R4.9-43.
+func cancelledInTheUI(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
+	s.kill(from)
+	s.episode(from, "one placed, one waiting", func(e *episode) bool {
+		q := e.queued(waiting)
+		return e.Moves[placed].Phase == "AwaitingHealth" && q != nil && q.State == "tolerating"
+	})
+	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, migrationID(from, placed), ""))
+	s.episode(from, "the move is left to a human, the failover goes on", func(e *episode) bool {
+		o, q := e.outcome(placed), e.queued(waiting)
+		return o != nil && o.Outcome == "LeftToHuman" && q != nil && q.State == "tolerating" && e.Phase == "Evacuating"
+	})
+	kept := s.find(placed).held(from)
+	require.Len(s, kept, 1, "both copies are kept")
+	require.Equal(s, "LifeboatLeftToHuman", kept[0].Reason)
+
+	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, failoverID(from), ""))
+	s.phase(from, "Stopped")
+	s.await("the taints are gone, the record stands", func() (bool, string) {
+		c := s.cluster(from)
+		var by struct{ Who, Why string }
+		err := json.Unmarshal([]byte(c.Annotations[prefix+"stopped-by"]), &by)
+		clean := c.taint(failedTaint, "NoExecute") == nil && c.taint(evacuatingTaint, "NoSchedule") == nil
+		return err == nil && by.Who == "cancellation request" && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
+	})
+	s.revive(from)
+	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "LeftToHuman", waiting: "Abandoned"})
+	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
+	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
+}
