@@ -113,3 +113,30 @@ func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) 
 		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 49, "Restored": 1}, e.st.Counts, "one that comes back has one outcome")
 	})
 }
+
+// A parent that holds its dependents waits for its lease as one in the queue does: whoever
+// pauses or snoozes it meanwhile is obeyed.
+//
+// Rules: R4.4-11, R4.10-8.
+func TestAParentThatWaitsForItsLeaseObeysAPauseAndASnooze(t *testing.T) {
+	inWorkflow(t, func(ctx workflow.Context) {
+		e := crowded(ctx, 10)
+		e.st.Terms.InFlight, e.st.Terms.Waiting = 300, 1500
+		e.st.Items = nil
+		key := failover.BindingKey{Namespace: "shop", Name: "app"}
+		e.st.Moves = map[string]Move{key.String(): {Key: key, Phase: failover.MigrationChecking, Policy: 3, Holds: true, WantsLease: true}}
+		require.Equal(t, turn{item: -1, move: key.String(), priority: 3, ok: true}, e.next())
+
+		one := ScopedOrder{Order: Order{Who: "jane", Reason: "wait"}, Scope: failover.Scope{Binding: key}}
+		require.NoError(t, e.refusePause(one))
+		e.pause(one)
+		require.False(t, e.next().ok)
+		e.resumeScoped(one)
+		require.True(t, e.next().ok)
+
+		snooze := SnoozeOrder{ScopedOrder: one, For: "10m"}
+		require.NoError(t, e.refuseSnooze(snooze))
+		e.snooze(snooze)
+		require.False(t, e.next().ok)
+	})
+}
