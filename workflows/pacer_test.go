@@ -284,6 +284,7 @@ func TestAPacerThatHasNotLookedYetLetsNothingBeRemovedAgain(t *testing.T) {
 			p := newPacing(t)
 			p.slow = map[string]time.Duration{slow: 10 * time.Second}
 			var before, after *answer
+			p.at(time.Second, func() { p.ask("m1", 0) })
 			p.at(5*time.Second, func() { before = p.claim(0, "m1") })
 			p.at(15*time.Second, func() { after = p.claim(0, "m1") })
 			p.run(20 * time.Second)
