@@ -73,12 +73,16 @@ func TestAParentThatWaitsForItsLeaseLetsGoAtEveryEnd(t *testing.T) {
 		ended   failover.EpisodePhase
 	}{
 		"recovery": {func(s *story, _ failover.BindingKey) { s.world.SetReady("m1", true) }, failover.OutcomeAbandoned, failover.EpisodeRecovered},
-		"cancelled": {func(s *story, key failover.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
-			failover.OutcomeAbandoned, failover.EpisodeRecovered},
+		"cancelled": {
+			func(s *story, key failover.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
+			failover.OutcomeAbandoned, failover.EpisodeRecovered,
+		},
 		"binding deleted": {func(s *story, key failover.BindingKey) { s.world.DeleteBinding(key) }, failover.OutcomeGone, failover.EpisodeRecovered},
 		"cluster deleted": {func(s *story, _ failover.BindingKey) { s.world.DeleteCluster("m1") }, failover.OutcomeAbandoned, failover.EpisodeGone},
-		"paused, recovered": {func(s *story, _ failover.BindingKey) { s.order(workflows.UpdatePause, "wait") },
-			failover.OutcomeAbandoned, failover.EpisodeRecovered},
+		"paused, recovered": {
+			func(s *story, _ failover.BindingKey) { s.order(workflows.UpdatePause, "wait") },
+			failover.OutcomeAbandoned, failover.EpisodeRecovered,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, waits := heldAhead(t)
