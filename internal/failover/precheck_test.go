@@ -338,7 +338,9 @@ func TestReadyIsKarmadasWord(t *testing.T) {
 //
 // Rules: R4.7-20, R4.7-21.
 func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
-	looks := func(survivors ...string) *failover.Binding { return duplicated(append([]string{"m1"}, survivors...)...) }
+	looks := func(survivors ...string) *failover.Binding {
+		return duplicated(append([]string{"m1"}, survivors...)...)
+	}
 	idle := func(survivors ...string) *failover.Binding {
 		targets := []failover.TargetCluster{on("m1", 0)}
 		for _, name := range survivors {
