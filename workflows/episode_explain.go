@@ -133,7 +133,7 @@ func (e *episode) ahead(of int) int {
 	mine, before := ranked(&e.st.Items[of]), 0
 	for at := range e.st.Items {
 		switch i := &e.st.Items[at]; i.State {
-		case ItemTolerating, ItemDue, ItemReady:
+		case ItemTolerating, ItemDue, ItemReady, ItemHold:
 			if at != of && failover.Compare(ranked(i), mine) < 0 {
 				before++
 			}

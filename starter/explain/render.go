@@ -217,7 +217,7 @@ func (v View) queued(x *workflows.Explanation) []string {
 		waits = "its toleration to run out " + v.moment(x.DueAt)
 	case workflows.ItemDue:
 		waits = "the check whether there is somewhere to go"
-	case workflows.ItemReady:
+	case workflows.ItemReady, workflows.ItemHold:
 		waits += "; it could go to " + strings.Join(i.To, ", ")
 	case workflows.ItemBlocked:
 		again := "looked at again " + v.moment(i.RetryAt)
