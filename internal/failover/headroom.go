@@ -38,7 +38,13 @@ func (r Reservations) beside(cluster string) string {
 
 // Headroom derives reservations from the bindings of the fleet, one by one: those
 // that carry a hold task of ours are on their way.
-type Headroom struct{ holders []holder }
+type Headroom struct {
+	holders []holder
+	of      map[BindingKey]bool
+	// all are the reservations of the first holders; those that came since are added to it.
+	all   summed
+	taken int
+}
 
 // holder is what one binding on its way still lacks.
 type holder struct {
@@ -54,7 +60,7 @@ type holder struct {
 }
 
 // NewHeadroom begins with nothing reserved.
-func NewHeadroom() *Headroom { return &Headroom{} }
+func NewHeadroom() *Headroom { return &Headroom{of: map[BindingKey]bool{}, all: newSummed()} }
 
 // Add takes one binding into account.
 func (h *Headroom) Add(b *Binding) {
@@ -72,43 +78,62 @@ func (h *Headroom) Add(b *Binding) {
 		own.waiting, own.left = b, b.Tasks[held].FromCluster
 	}
 	if len(own.placed) > 0 || own.waiting != nil {
-		h.holders = append(h.holders, own)
+		h.holders, h.of[own.key] = append(h.holders, own), true
 	}
 }
 
 // For are the reservations in a fleet as one binding sees them: its own are none to
-// it. The fleet is the same each time. Without a headroom nothing is reserved.
+// it. The fleet is the same each time, and the answer good until the next Add. Without
+// a headroom nothing is reserved.
 func (h *Headroom) For(key BindingKey, fleet []Cluster) Reservations {
-	out := Reservations{Placed: map[string]corev1.ResourceList{}}
 	if h == nil {
-		return out
+		return newSummed().Reservations
 	}
-	together := map[string]int{}
+	if !h.of[key] {
+		for ; h.taken < len(h.holders); h.taken++ {
+			h.all.add(&h.holders[h.taken], fleet)
+		}
+		return h.all.Reservations
+	}
+	others := newSummed()
 	for i := range h.holders {
-		own := &h.holders[i]
-		if own.key == key {
-			continue
+		if h.holders[i].key != key {
+			others.add(&h.holders[i], fleet)
 		}
-		for cluster, need := range own.placed {
-			if out.Placed[cluster] == nil {
-				out.Placed[cluster] = corev1.ResourceList{}
-			}
-			plus(out.Placed[cluster], need)
-		}
-		candidates := own.candidates(fleet)
-		if len(candidates) == 0 {
-			continue
-		}
-		id := strings.Join(candidates, "\n")
-		at, found := together[id]
-		if !found {
-			at = len(out.Unplaced)
-			together[id] = at
-			out.Unplaced = append(out.Unplaced, Unplaced{Candidates: candidates, Need: corev1.ResourceList{}})
-		}
-		plus(out.Unplaced[at].Need, own.missing)
 	}
-	return out
+	return others.Reservations
+}
+
+// summed are the reservations of some holders, and where those of each set of
+// candidates stand.
+type summed struct {
+	Reservations
+	together map[string]int
+}
+
+func newSummed() summed {
+	return summed{Reservations: Reservations{Placed: map[string]corev1.ResourceList{}}, together: map[string]int{}}
+}
+
+func (s *summed) add(own *holder, fleet []Cluster) {
+	for cluster, need := range own.placed {
+		if s.Placed[cluster] == nil {
+			s.Placed[cluster] = corev1.ResourceList{}
+		}
+		plus(s.Placed[cluster], need)
+	}
+	candidates := own.candidates(fleet)
+	if len(candidates) == 0 {
+		return
+	}
+	id := strings.Join(candidates, "\n")
+	at, found := s.together[id]
+	if !found {
+		at = len(s.Unplaced)
+		s.together[id] = at
+		s.Unplaced = append(s.Unplaced, Unplaced{Candidates: candidates, Need: corev1.ResourceList{}})
+	}
+	plus(s.Unplaced[at].Need, own.missing)
 }
 
 // lacks is what a target was given and has not got ready yet, nil for nothing. A kind

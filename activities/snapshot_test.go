@@ -1,0 +1,106 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// counted counts what is asked about the surroundings of bindings.
+type counted struct {
+	*world.World
+	asked map[string]int
+	fail  error
+}
+
+func (c counted) OptedOut(_ context.Context, b *failover.Binding) (string, error) {
+	c.asked["optedOut "+b.Key.Namespace+b.PolicyID()]++
+	return "", c.fail
+}
+
+func (c counted) PolicyPurgeMode(_ context.Context, b *failover.Binding) (failover.PurgeMode, error) {
+	c.asked["purge "+b.PolicyID()]++
+	return failover.PurgeDirectly, nil
+}
+
+func (c counted) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+	c.asked["clusters"]++
+	fleet, err := c.World.Clusters(ctx)
+	return fleet, errors.Join(err, c.fail)
+}
+
+func TestASnapshotReadsEverythingOnce(t *testing.T) {
+	w := world.New(func() time.Time { return time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC) })
+	w.AddCluster("m1")
+	w.AddCluster("m2")
+	for i := range 1200 {
+		w.AddBinding(failover.Binding{
+			Key:         failover.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%04d", i)},
+			Annotations: map[string]string{failover.AnnotationClusterPolicyName: fmt.Sprint("policy", i%2)},
+		})
+	}
+	from := counted{World: w, asked: map[string]int{}}
+	read := 0
+	s, err := activities.TakeSnapshot(t.Context(), from, func(n int) { read = n })
+	require.NoError(t, err)
+	require.Equal(t, 1200, read)
+
+	seen, pages := 0, 0
+	for page := (activities.Page{}); ; pages++ {
+		p, err := s.Bindings(t.Context(), page)
+		require.NoError(t, err)
+		for i := range p.Bindings {
+			seen++
+			_, err := s.OptedOut(t.Context(), &p.Bindings[i])
+			require.NoError(t, err)
+			mode, err := s.PolicyPurgeMode(t.Context(), &p.Bindings[i])
+			require.NoError(t, err)
+			require.Equal(t, failover.PurgeDirectly, mode)
+		}
+		if p.Next == nil {
+			break
+		}
+		page = *p.Next
+	}
+	require.Equal(t, 1200, seen)
+	require.Equal(t, 2, pages)
+	require.Equal(t, map[string]int{
+		"clusters": 1, "optedOut shop/policy0": 1, "optedOut shop/policy1": 1, "purge /policy0": 1, "purge /policy1": 1,
+	}, from.asked, "each policy once")
+	_, err = s.Bindings(t.Context(), activities.Page{Continue: "9999"})
+	require.ErrorIs(t, err, failover.ErrInvalid)
+	_, err = s.Binding(t.Context(), failover.BindingKey{Name: "none"})
+	require.ErrorIs(t, err, failover.ErrGone)
+}
+
+func TestInASnapshotOneClusterFailsAndNothingElseChanges(t *testing.T) {
+	w := world.New(func() time.Time { return time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC) })
+	w.AddCluster("m1")
+	w.AddCluster("m2")
+	s, err := activities.TakeSnapshot(t.Context(), w, nil)
+	require.NoError(t, err)
+	failed := s.Failed("m1", time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC))
+	for _, c := range []struct {
+		of   *activities.Snapshot
+		name string
+		want corev1.ConditionStatus
+	}{{failed, "m1", corev1.ConditionFalse}, {failed, "m2", corev1.ConditionTrue}, {s, "m1", corev1.ConditionTrue}} {
+		cluster, err := c.of.Cluster(t.Context(), c.name)
+		require.NoError(t, err)
+		require.Equal(t, c.want, cluster.Conditions[0].Status, c.name)
+	}
+}
+
+func TestASnapshotThatCannotBeTakenIsAnError(t *testing.T) {
+	trouble := errors.New("no route")
+	_, err := activities.TakeSnapshot(t.Context(), counted{World: world.New(time.Now), asked: map[string]int{}, fail: trouble}, nil)
+	require.ErrorIs(t, err, trouble)
+}
