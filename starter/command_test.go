@@ -119,6 +119,8 @@ func TestWithoutAVerbTheHelpIsShown(t *testing.T) {
 	require.Contains(t, out, "Exit codes")
 	out, _ = run(t, "version")
 	require.Contains(t, out, "lifeboat ")
+	out, _ = run(t, "version", "-o", "json")
+	require.Contains(t, out, `"version": `)
 }
 
 func TestTheLeaseIsNamedAfterTheInstance(t *testing.T) {

@@ -46,15 +46,26 @@ func (a *app) configCommand() *cobra.Command {
 	return cmd
 }
 
+// version is what -o json prints.
+type version struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	form := show.NewForm()
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: `  lifeboat version`,
 		Args:    process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			say(cmd, "lifeboat %s, %s, %s/%s", telemetry.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return nil
+			v := version{Version: telemetry.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			return answered(cmd, &form, v, func(p show.Page) { p.Line("lifeboat %s, %s, %s/%s", v.Version, v.Go, v.OS, v.Arch) })
 		},
 	}
+	formFlag(cmd, &form)
+	return cmd
 }
