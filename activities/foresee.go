@@ -198,20 +198,28 @@ func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *F
 	}
 	for _, key := range windows.SortedKeys() {
 		w := windows[key]
-		rule := ForeseenRule{Rule: w.Rule, Taint: w.Taint.Key + ":" + string(w.Taint.Effect), Match: w.Last, Reason: reasons[key].Reason}
-		unwritable := c.SoftUnreadable && w.Taint.Effect == failover.EffectPreferNoExecute
-		if w.AddRipe(later(w.Deadline(), r.At)) && !unwritable {
-			rule.At = later(w.Deadline(), r.At)
-		}
-		rule.Stands = slices.Contains(c.Standing, rule.Taint) || standing(r.Virtual, w.Taint.Key, w.Taint.Effect)
-		out.Rules = append(out.Rules, rule)
+		rule := foreseeRule(w, c, r)
+		rule.Reason = reasons[key].Reason
 		delete(reasons, key)
+		out.Rules = append(out.Rules, rule)
 		if !rule.At.IsZero() && !rule.Stands && failover.Triggers(w.Taint.Effect) {
 			moments = append(moments, moment{at: rule.At, put: []corev1.Taint{foreseenTaint(w.Taint, rule.At)}})
 		}
 	}
 	out.refused(c, reasons)
 	return ahead{cluster: r.Cluster, Assessment: c, moments: inOrder(moments, out)}, nil
+}
+
+// foreseeRule is what comes of one window if the cluster stays as it is.
+func foreseeRule(w failover.Window, c Assessment, r ForeseeRequest) ForeseenRule {
+	rule := ForeseenRule{Rule: w.Rule, Taint: w.Taint.Key + ":" + string(w.Taint.Effect), Match: w.Last}
+	ripens := later(w.Deadline(), r.At)
+	unwritable := c.SoftUnreadable && w.Taint.Effect == failover.EffectPreferNoExecute
+	if w.AddRipe(ripens) && !unwritable {
+		rule.At = ripens
+	}
+	rule.Stands = slices.Contains(c.Standing, rule.Taint) || standing(r.Virtual, w.Taint.Key, w.Taint.Effect)
+	return rule
 }
 
 // refused adds the rules that decide nothing, and says why nothing at all would follow.

@@ -21,35 +21,37 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 	}
 	var items []failover.Item
 	var of []int
+	turns := make([]bool, len(found))
 	for at, f := range found {
-		if f.Prospect == ProspectMoves {
+		if turns[at] = f.Prospect == ProspectMoves; turns[at] {
 			items, of = append(items, failover.Item{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
 		}
 	}
 	line := failover.NewLineup(items, out.Pace, r.At)
-	taken := make([]bool, len(found))
 	for at, when, ok := line.Next(); ok; at, when, ok = line.Next() {
 		f := &found[of[at]]
-		taken[of[at]] = true
-		if out.Pace.Flows() && !f.Paused {
-			f.Begins = when
-		}
 		if err := a.foreseeCheck(ctx, r, terms, f, &on); err != nil {
 			return err
 		}
 		if f.Prospect == ProspectMoves && !f.Paused {
 			line.Went()
-		} else {
-			f.Begins = time.Time{}
+			f.begins(out.Pace, when)
 		}
 		out.Bindings = append(out.Bindings, *f)
 	}
 	for at := range found {
-		if !taken[at] {
+		if !turns[at] {
 			out.Bindings = append(out.Bindings, found[at])
 		}
 	}
 	return nil
+}
+
+// begins: while nothing is issued no turn comes.
+func (f *Foreseen) begins(p failover.Pace, when time.Time) {
+	if p.Flows() {
+		f.Begins = when
+	}
 }
 
 // foreseeCheck asks the pre-check's own question, and promises room to what would go.
@@ -93,7 +95,7 @@ func (a *Activities) foreseeAgain(r ForeseeRequest, f *Foreseen) {
 	if r.Moves == nil || most <= 0 {
 		return
 	}
-	if n, until := r.Moves.Since(f.Key.String(), later(f.Begins, r.At)); n >= most {
+	if n, until := r.Moves.Since(f.Key.String(), later(f.Due, r.At)); n >= most {
 		f.Prospect, f.Reason = ProspectBlocked, failover.ReasonPingPong
 		f.Message = fmt.Sprintf("it was moved %d times within an hour; not again before %s", n, until.Format("15:04:05 MST"))
 	}

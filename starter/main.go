@@ -101,7 +101,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 }
 
 // exactly refuses another number of arguments, naming them.
-func exactly(n int, names string) cobra.PositionalArgs {
+func exactly(n int, names string) cobra.PositionalArgs { //nolint:unparam // so far every verb is about one thing
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
 			return process.Usage(cmd, "want %s, got %d arguments", names, len(args))

@@ -84,10 +84,12 @@ func (s *session) planning(ctx context.Context) (source plan.Source, closing fun
 		return plan.Source{}, nil, err
 	}
 	source = plan.Source{Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress}
-	if source.Away = s.dial(ctx, "lifeboat-cli"); source.Away != nil {
-		return source, func() {}, nil
+	source.Away = s.dial(ctx, "lifeboat-cli")
+	if source.Away == nil {
+		asked := s.source()
+		source.Status, source.Owners, closing = &asked, process.Owners{Client: s.temporal.Client}, s.close
+	} else {
+		closing = func() {}
 	}
-	asked := s.source()
-	source.Status, source.Owners = &asked, process.Owners{Client: s.temporal.Client}
-	return source, s.close, nil
+	return source, closing, nil
 }

@@ -137,7 +137,7 @@ func (e *episode) ahead(of int) int {
 			if at != of && failover.Compare(ranked(i), mine) < 0 {
 				before++
 			}
-		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, itemEnded:
+		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, ItemPaused, itemEnded:
 		}
 	}
 	return before

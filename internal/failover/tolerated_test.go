@@ -14,31 +14,7 @@ import (
 func TestTheWordsAboutTaintsAddUpToTheDueTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
-		keys := rapid.SampledFrom([]string{"a", "b", "c"})
-		policy := Policy{ClusterFailover: rapid.Bool().Draw(t, "soft matters")}
-		if rapid.Bool().Draw(t, "read") {
-			seconds := int64(rapid.IntRange(0, 600).Draw(t, "soft seconds"))
-			policy.SoftSeconds = &seconds
-		}
-		for range rapid.IntRange(0, 3).Draw(t, "tolerations") {
-			x := corev1.Toleration{Key: keys.Draw(t, "tolerates"), Operator: corev1.TolerationOpExists}
-			if rapid.Bool().Draw(t, "all") {
-				x.Key = ""
-			}
-			if rapid.Bool().Draw(t, "limited") {
-				seconds := int64(rapid.IntRange(0, 600).Draw(t, "seconds"))
-				x.TolerationSeconds = &seconds
-			}
-			policy.Tolerations = append(policy.Tolerations, x)
-		}
-		var taints []corev1.Taint
-		for range rapid.IntRange(0, 3).Draw(t, "taints") {
-			at := metav1.NewTime(now.Add(-time.Duration(rapid.IntRange(0, 600).Draw(t, "age")) * time.Second))
-			taints = append(taints, corev1.Taint{
-				Key: keys.Draw(t, "key"), TimeAdded: &at,
-				Effect: rapid.SampledFrom([]corev1.TaintEffect{corev1.TaintEffectNoExecute, EffectPreferNoExecute, corev1.TaintEffectNoSchedule}).Draw(t, "effect"),
-			})
-		}
+		policy, taints := anyPolicy(t), anyTaints(t, now)
 		due := DueUnder(policy, taints, now)
 		var first, untolerated time.Time
 		for _, w := range TaintWords(policy, taints, now) {
@@ -59,4 +35,33 @@ func TestTheWordsAboutTaintsAddUpToTheDueTime(t *testing.T) {
 			require.False(t, due.At.Before(first))
 		}
 	})
+}
+
+func anyPolicy(t *rapid.T) Policy {
+	p := Policy{ClusterFailover: rapid.Bool().Draw(t, "soft matters")}
+	if rapid.Bool().Draw(t, "read") {
+		seconds := int64(rapid.IntRange(0, 600).Draw(t, "soft seconds"))
+		p.SoftSeconds = &seconds
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "tolerations") {
+		x := corev1.Toleration{Key: rapid.SampledFrom([]string{"a", "b", "c", ""}).Draw(t, "tolerates"), Operator: corev1.TolerationOpExists}
+		if rapid.Bool().Draw(t, "limited") {
+			seconds := int64(rapid.IntRange(0, 600).Draw(t, "seconds"))
+			x.TolerationSeconds = &seconds
+		}
+		p.Tolerations = append(p.Tolerations, x)
+	}
+	return p
+}
+
+func anyTaints(t *rapid.T, now time.Time) []corev1.Taint {
+	effects := []corev1.TaintEffect{corev1.TaintEffectNoExecute, EffectPreferNoExecute, corev1.TaintEffectNoSchedule}
+	var taints []corev1.Taint
+	for range rapid.IntRange(0, 3).Draw(t, "taints") {
+		at := metav1.NewTime(now.Add(-time.Duration(rapid.IntRange(0, 600).Draw(t, "age")) * time.Second))
+		taints = append(taints, corev1.Taint{
+			Key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"), TimeAdded: &at, Effect: rapid.SampledFrom(effects).Draw(t, "effect"),
+		})
+	}
+	return taints
 }

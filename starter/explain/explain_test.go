@@ -66,8 +66,8 @@ type encoded struct{ raw []byte }
 func (e encoded) HasValue() bool     { return len(e.raw) > 0 }
 func (e encoded) Get(into any) error { return json.Unmarshal(e.raw, into) }
 
-// asked answers queries by "<workflow> <query>"; lists are the running and the closed.
-func asked(t *testing.T, s Source, by map[string]any, running, closed []string, report *workflows.EpisodeReport) Source {
+// asked answers queries by "<workflow> <query>"; running are the failovers that run, and report is that of the one that is over.
+func asked(t *testing.T, s Source, by map[string]any, running []string, report *workflows.EpisodeReport) Source {
 	t.Helper()
 	c := mocks.NewClient(t)
 	for what, answer := range by {
@@ -86,6 +86,10 @@ func asked(t *testing.T, s Source, by map[string]any, running, closed []string, 
 	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
 		return !strings.Contains(r.GetQuery(), "!= 'Running'")
 	})).Return(listed(running), nil).Maybe()
+	var closed []string
+	if report != nil {
+		closed = []string{report.Cluster}
+	}
 	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
 		return strings.Contains(r.GetQuery(), "!= 'Running'")
 	})).Return(listed(closed), nil).Maybe()
@@ -188,7 +192,7 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	shop := workflows.ScopedOrder{Scope: failover.Scope{Namespace: "shop"}, Order: workflows.Order{Who: "kim", Reason: "soon"}}
 	x.SnoozedBy = &workflows.Snooze{ScopedOrder: shop, Until: now.Add(time.Minute)}
 	x.PausedBy = &workflows.ScopedPause{ScopedOrder: shop}
-	s = asked(t, s, map[string]any{"cluster-failover/m1 explain": x}, []string{"m1"}, nil, nil)
+	s = asked(t, s, map[string]any{"cluster-failover/m1 explain": x}, []string{"m1"}, nil)
 	_, text := explained(t, s, "")
 	for _, want := range []string{
 		"m1 fails over: Evacuating, round 1, enforce mode (cluster-failover/m1)", "Ready False ClusterNotReachable",
@@ -227,7 +231,7 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	m.Dependents = []failover.BindingKey{cart}
 	s = asked(t, s, map[string]any{
 		"cluster-failover/m1 explain": x, "binding-migration/m1/shop/cart-deployment status": m,
-	}, []string{"m1"}, nil, nil)
+	}, []string{"m1"}, nil)
 	_, text := explained(t, s, "m1")
 	for _, want := range []string{
 		"moving: AwaitingHealth for 1m0s, to m3 (NotHealthy)", "needs attention", "went under lease 42",
@@ -247,7 +251,7 @@ func TestAfterTheFactTheReportTells(t *testing.T) {
 			{Key: cart, UID: uid, Outcome: failover.OutcomeMigrated, To: []string{"m1"}, At: now},
 		}},
 	}}
-	s = asked(t, s, nil, nil, []string{"m4"}, &report)
+	s = asked(t, s, nil, nil, &report)
 	x, text := explained(t, s, "")
 	require.Contains(t, text, "m4: no failover, and it is not there")
 	require.Contains(t, text, "before: round 2: Migrated, now on m1 (12:00:00 UTC)")

@@ -227,7 +227,7 @@ func (v View) queued(x *workflows.Explanation) []string {
 		return append(out, v.Coloured(show.Busy, "blocked: ")+waits, again)
 	case workflows.ItemIdle:
 		return append(out, "nothing moves it: "+waits)
-	case workflows.ItemBehind, workflows.ItemFence:
+	case workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused:
 	}
 	return append(out, "waits for: "+waits)
 }

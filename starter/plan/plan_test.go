@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -161,15 +161,11 @@ type encoded struct{ value any }
 func (e encoded) HasValue() bool { return e.value != nil }
 
 func (e encoded) Get(into any) error {
-	switch to := into.(type) {
-	case *workflows.EpisodeStatus:
-		*to = e.value.(workflows.EpisodeStatus) //nolint:forcetypeassert // a test
-	case *workflows.PacerStatus:
-		*to = e.value.(workflows.PacerStatus) //nolint:forcetypeassert // a test
-	default:
-		return fmt.Errorf("%T", into)
+	raw, err := json.Marshal(e.value)
+	if err != nil {
+		return err
 	}
-	return nil
+	return json.Unmarshal(raw, into)
 }
 
 func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {

@@ -91,7 +91,7 @@ func Again(ctx context.Context, show func(context.Context) error) error {
 	for {
 		if err := show(ctx); err != nil {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // stopped by whoever watched
+				return nil // stopped by whoever watched
 			}
 			return err
 		}
