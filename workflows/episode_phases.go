@@ -282,6 +282,8 @@ func (e *episode) closeQueue(cancelled *Order) {
 	e.st.Items = nil
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		if m, still := e.st.Moves[key]; still {
+			m.Excused = false // by an older round
+			e.st.Moves[key] = m
 			e.signalMove(m, SignalRecover, Recover{Round: e.st.Round, Cancelled: cancelled, PutBack: e.st.StopPutBack})
 		}
 	}

@@ -85,7 +85,22 @@ func (m *migration) recovered(r Recover) {
 		m.st.Recover = &r
 		m.cancel(*r.Cancelled, r.PutBack)
 	default:
+		if m.st.Recover != nil && r.Round > m.st.Recover.Round {
+			m.restoreAnew()
+		}
 		m.st.Recover, m.dirty = &r, true
+	}
+}
+
+// restoreAnew gives a restore that an older round asked for its time once more: what the
+// scheduler did not answer then excuses it from delaying no later untaint.
+func (m *migration) restoreAnew() {
+	if m.st.Phase != failover.MigrationRestoring {
+		return
+	}
+	m.st.Entered = workflow.Now(m.ctx)
+	if m.st.Attention == failover.ReasonRestoreUnanswered {
+		m.st.Attention = failover.ReasonNone
 	}
 }
 

@@ -81,8 +81,8 @@ func (l *law) evict(now time.Time, cluster string) string {
 		span := now.Sub(l.evictions[i])
 		most := l.most(l.evictions[i], now)
 		chunk := 1.0
-		if most > 5 {
-			chunk = math.Floor(most)
+		if granted := l.most(l.evictions[i].Add(-lease), now); granted > 5 {
+			chunk = math.Floor(granted) // a lease outlives the rate that it was granted at
 		}
 		if count := float64(n - i); count > most*span.Seconds()+chunk+1e-6 {
 			return fmt.Sprintf("%d evictions within %s at %g a second", n-i, span, most)
