@@ -31,7 +31,7 @@ func preflighted(s *scene) {
 	}
 	checks, code := s.preflight("operator", "--role", "worker", "--set", "mode=enforce")
 	require.Equal(s, 4, code, "who may only look cannot enforce: %+v", checks)
-	require.Contains(s, checks["Karmada permissions"].Found, "may not get works.work.karmada.io")
+	require.Contains(s, checks["Karmada permissions"].Found, "may not patch clusters.cluster.karmada.io")
 
 	s.patch(s.named(app), object{"spec": object{"gracefulEvictionTasks": []any{object{
 		"fromCluster": s.c(2), "producer": "TaintManager", "reason": "TaintUntolerated", "suppressDeletion": true,

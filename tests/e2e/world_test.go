@@ -34,7 +34,7 @@ type world struct {
 const (
 	minHealthy = 2 * time.Second
 	detection  = 8 * time.Second
-	lease      = 8 * time.Second
+	lease      = 20 * time.Second
 	// outlasts is how long a release that waits for detection comes at least after the copy was seen to run. It is
 	// less than detection, for the watch may see that late, and more than minHealthy.
 	outlasts = detection / 2
