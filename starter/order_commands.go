@@ -110,11 +110,7 @@ and begin without it.`,
 		confirm:   "vouch that nothing on %s can run any more",
 		unchanged: "nothing moves faster than the pace; every other check stays",
 		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			fence := workflows.FenceOrder{Order: o.Order, WithoutState: withoutState}
-			if o.One() {
-				return d.ConfirmFencedOne(ctx, to, o.Binding, fence)
-			}
-			return d.ConfirmFenced(ctx, to, fence)
+			return d.ConfirmFenced(ctx, to, workflows.FenceOrder{Order: o.Order, Binding: o.Binding, WithoutState: withoutState})
 		},
 	})
 	cmd.Flags().BoolVar(&withoutState, "without-state", false, "also move what has to leave its state behind")

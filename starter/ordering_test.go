@@ -165,7 +165,7 @@ func TestEveryOrderGoesToItsWorkflowAndSaysWhatItLeavesAlone(t *testing.T) {
 		"cancel member1 --binding shop/cart-deployment": {failover1, "cancel", `{` + ada + `,` + cartKey + `}`},
 		"confirm-fenced member1":                        {failover1, "confirm-fenced", `{` + ada + `}`},
 		"confirm-fenced member1 --binding shop/cart-deployment": {
-			"binding-migration/member1/shop/cart-deployment", "confirm-fenced", `{` + ada + `}`,
+			failover1, "confirm-fenced", `{` + ada + `, "binding": {"namespace": "shop", "name": "cart-deployment"}}`,
 		},
 		"snooze shop/cart-deployment --for 30m":              {failover1, "snooze", `{` + ada + `,` + cartKey + `,"for":"30m"}`},
 		"snooze deployment/cart -n shop --for 30m":           {failover1, "snooze", `{` + ada + `,` + cartKey + `,"for":"30m"}`},

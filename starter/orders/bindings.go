@@ -3,7 +3,6 @@ package orders
 import (
 	"context"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/starter/watch"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enums "go.temporal.io/api/enums/v1"
@@ -39,13 +38,6 @@ func (d Desk) PutBack(ctx context.Context, to Target, o workflows.BindingOrder) 
 // Release drops the hold of one binding; as PutBack it starts a failover if need be.
 func (d Desk) Release(ctx context.Context, to Target, o workflows.BindingOrder) (string, error) {
 	return d.updateOrStart(ctx, to, workflows.UpdateRelease, o)
-}
-
-// ConfirmFencedOne vouches that the old copy of one binding is dead. Its own migration
-// is asked.
-func (d Desk) ConfirmFencedOne(ctx context.Context, to Target, key failover.BindingKey, o workflows.FenceOrder) (string, error) {
-	to.WorkflowID = workflows.BindingMigrationID(d.Instance, to.Name, key)
-	return d.update(ctx, to, workflows.UpdateConfirmFenced, o)
 }
 
 func (d Desk) updateOrStart(ctx context.Context, to Target, name string, o any) (string, error) {

@@ -86,7 +86,7 @@ func (d Desk) Cancel(ctx context.Context, to Target, o workflows.BindingOrder) (
 	return d.update(ctx, to, workflows.UpdateCancel, o)
 }
 
-// ConfirmFenced vouches that a cluster is dead.
+// ConfirmFenced vouches that a cluster is dead, or the old copy of the one binding that is named.
 func (d Desk) ConfirmFenced(ctx context.Context, to Target, o workflows.FenceOrder) (string, error) {
 	return d.update(ctx, to, workflows.UpdateConfirmFenced, o)
 }

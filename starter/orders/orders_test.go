@@ -17,9 +17,10 @@ import (
 )
 
 var (
-	why  = workflows.Order{Who: "ada", Reason: "network work"}
-	shop = workflows.ScopedOrder{Order: why, Scope: failover.Scope{Namespace: "shop"}}
-	cart = workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}, Binding: failover.BindingKey{Namespace: "shop", Name: "cart"}}
+	fenced = workflows.FenceOrder{Order: why, Binding: cart.Binding, WithoutState: true}
+	why    = workflows.Order{Who: "ada", Reason: "network work"}
+	shop   = workflows.ScopedOrder{Order: why, Scope: failover.Scope{Namespace: "shop"}}
+	cart   = workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}, Binding: failover.BindingKey{Namespace: "shop", Name: "cart"}}
 	// sent is every way in which these tests give an order.
 	sent = []any{
 		why, shop, cart,
@@ -29,7 +30,7 @@ var (
 		workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}, Enforce: true},
 		workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}},
 		workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"},
-		workflows.PriorityOrder{ScopedOrder: shop},
+		workflows.PriorityOrder{ScopedOrder: shop}, fenced,
 	}
 )
 
@@ -90,8 +91,8 @@ func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 		"skip": {"cluster-failover/a", workflows.UpdateSkip, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Skip(ctx, to, cart)
 		}},
-		"confirm one fenced": {"binding-migration/a/shop/cart", workflows.UpdateConfirmFenced, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.ConfirmFencedOne(ctx, to, cart.Binding, workflows.FenceOrder{Order: why})
+		"confirm one fenced": {"cluster-failover/a", workflows.UpdateConfirmFenced, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+			return d.ConfirmFenced(ctx, to, fenced)
 		}},
 		"pause the fleet": {"fleet-pacer", workflows.UpdateHalt, Fleet, func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
