@@ -275,3 +275,23 @@ func TestAnUnprovenReleaseWaitsForATargetThatAnswers(t *testing.T) {
 	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
 	require.False(t, s.world.Log("release")[0].At.Before(back))
 }
+
+// Rules: R4.8-7.
+func TestAWordAboutOneBindingReachesTheMigrationThatWaitsForIt(t *testing.T) {
+	s, key := direct(t)
+	other := s.bind("other", []string{"m1"}, "m1", "m3")
+	s.purging(other, failover.PurgeDirectly)
+	s.world.SetReady("m1", false)
+	id := workflows.ClusterFailoverID("", "m1")
+	var nobody *answer
+	s.at(5*time.Minute, func() {
+		nobody = s.vouchAs(id, workflows.FenceOrder{Binding: failover.BindingKey{Namespace: "shop", Name: "nobody"}})
+	})
+	s.at(6*time.Minute, func() {
+		s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{Binding: key}))
+	})
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.ErrorContains(t, nobody.err, "neither waits nor moves")
+	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeMigrated, "other": failover.OutcomeAbandoned}, outcomes(r))
+}

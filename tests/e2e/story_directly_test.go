@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 )
 
@@ -127,12 +126,7 @@ func stateGoesAlong(s *scene) {
 		return q != nil && q.State == "blocked" && q.Reason == "StateNeedsSource"
 	})
 	s.remains(3*time.Second, "nothing is written", func() bool { return len(s.evictions(app, next)) == 0 })
-	handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
-		WorkflowID: failoverID(next), UpdateName: "confirm-fenced", WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{object{"who": operator, "reason": "its rack has no power", "withoutState": true}},
-	})
-	require.NoError(s, err)
-	require.NoError(s, handle.Get(s.ctx, nil))
+	s.order("confirm-fenced", next, "--binding", app, "--without-state")
 	s.episode(next, "moved without its state", func(e *episode) bool {
 		o := e.outcome(app)
 		return o != nil && o.Outcome == "Migrated"
