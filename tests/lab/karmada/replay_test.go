@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
@@ -224,32 +225,46 @@ func (r *replay) evict(name string) {
 	require.Fail(r.t, "no eviction was recorded", name)
 }
 
-// patch is the operator's write: one merge patch with the resourceVersion just read.
+// patch is the operator's write: one merge patch with the resourceVersion just read, anew after a conflict, for the
+// controllers write their status at any time.
 func (r *replay) patch(name string, spec map[string]any) {
-	object, err := r.bindings(name).Get(r.t.Context(), name, metav1.GetOptions{})
-	require.NoError(r.t, err)
-	data, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "spec": spec,
-	})
-	require.NoError(r.t, err)
-	_, err = r.bindings(name).Patch(r.t.Context(), name, types.MergePatchType, data, metav1.PatchOptions{})
-	require.NoError(r.t, err)
+	require.NoError(r.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		object, err := r.bindings(name).Get(r.t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "spec": spec,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = r.bindings(name).Patch(r.t.Context(), name, types.MergePatchType, data, metav1.PatchOptions{})
+		return err
+	}))
 }
 
 func (r *replay) setTaint(on bool) {
-	c := r.cluster("member1")
-	taints := slices.DeleteFunc(c.Spec.Taints, func(t corev1.Taint) bool { return t.Key == failed })
-	if on {
-		taints = append(taints, corev1.Taint{Key: failed, Effect: corev1.TaintEffectNoExecute})
-	}
-	data, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": c.ResourceVersion}, "spec": map[string]any{"taints": taints},
-	})
-	require.NoError(r.t, err)
-	patched, err := r.client.Resource(api.Clusters).Patch(r.t.Context(), c.Name, types.MergePatchType, data, metav1.PatchOptions{})
-	require.NoError(r.t, err)
-	c, err = api.From[api.Cluster](patched.Object)
-	require.NoError(r.t, err)
+	var c *api.Cluster
+	require.NoError(r.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		c = r.cluster("member1")
+		taints := slices.DeleteFunc(c.Spec.Taints, func(t corev1.Taint) bool { return t.Key == failed })
+		if on {
+			taints = append(taints, corev1.Taint{Key: failed, Effect: corev1.TaintEffectNoExecute})
+		}
+		data, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": c.ResourceVersion}, "spec": map[string]any{"taints": taints},
+		})
+		if err != nil {
+			return err
+		}
+		patched, err := r.client.Resource(api.Clusters).Patch(r.t.Context(), c.Name, types.MergePatchType, data, metav1.PatchOptions{})
+		if err != nil {
+			return err
+		}
+		c, err = api.From[api.Cluster](patched.Object)
+		return err
+	}))
 	for _, taint := range c.Spec.Taints {
 		require.NotNil(r.t, taint.TimeAdded, "the server stamps %s", taint.Key)
 	}
