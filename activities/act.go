@@ -50,6 +50,10 @@ func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*f
 			return nil
 		}
 		out.Look = a.observe(&b, fleet, r)
+		if b.Malformed != "" { // whatever we hold stays held until somebody has mended it
+			out.refuse(failover.ReasonMalformed, b.Malformed)
+			return nil
+		}
 		return step(&b, fleet, &out)
 	})
 	return out, classify(op, r.Key.String(), err)

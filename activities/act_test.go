@@ -22,7 +22,7 @@ func moved(t *testing.T) (*bench, activities.MoveRef) {
 	return b, ref
 }
 
-// Rules: R4.7-17, R4.7-24, R4.7-27, R4.7-29, R4.7-33, R4.15-11.
+// Rules: R4.7-17, R4.7-24, R4.7-27, R4.7-29, R4.7-33, R4.15-11, R4.3-23.
 func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 	const well = time.Minute
 	for name, c := range map[string]struct {
@@ -77,6 +77,11 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 				b.world.SetReady("m1", true)
 				r.HealthyFor = 90 * time.Second
 			}, activities.ActDone, failover.ReasonWritten,
+		},
+		"not understood any more": {
+			func(b *bench, r *activities.ReleaseRequest) {
+				b.world.Change(r.Key, func(x *failover.Binding) { x.Malformed = "spec.placement: a number" })
+			}, activities.ActRefused, failover.ReasonMalformed,
 		},
 		"the source is gone": {
 			func(b *bench, r *activities.ReleaseRequest) {

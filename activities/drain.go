@@ -88,8 +88,10 @@ type BansRequest struct {
 // BansResult is what became of a page.
 type BansResult struct {
 	// Refused: the cluster is drained again.
-	Refused bool  `json:"refused,omitempty"`
-	Next    *Page `json:"next,omitempty"`
+	Refused bool `json:"refused,omitempty"`
+	// Malformed counts bindings whose ban stays until somebody has mended them.
+	Malformed int   `json:"malformed,omitempty"`
+	Next      *Page `json:"next,omitempty"`
 }
 
 // LiftBans drops the bans of a drain that has ended. A binding that has no target left
@@ -110,8 +112,13 @@ func (a *Activities) LiftBans(ctx context.Context, r BansRequest) (BansResult, e
 	if err != nil {
 		return BansResult{}, classify("list bindings banned from", r.Cluster, err)
 	}
+	out := BansResult{Next: page.Next}
 	for i := range page.Bindings {
 		if task, _ := page.Bindings[i].TaskFor(r.Cluster); task == nil || !task.Bans() {
+			continue
+		}
+		if page.Bindings[i].Malformed != "" {
+			out.Malformed++
 			continue
 		}
 		key := page.Bindings[i].Key
@@ -119,7 +126,7 @@ func (a *Activities) LiftBans(ctx context.Context, r BansRequest) (BansResult, e
 			return BansResult{}, classify("lift the ban of", key.String(), err)
 		}
 	}
-	return BansResult{Next: page.Next}, nil
+	return out, nil
 }
 
 func (a *Activities) liftBan(ctx context.Context, key failover.BindingKey, cluster string, gone bool) error {
@@ -133,6 +140,8 @@ func (a *Activities) liftBan(ctx context.Context, key failover.BindingKey, clust
 	task, _ := b.TaskFor(cluster)
 	switch {
 	case task == nil || !task.Bans():
+	case b.Malformed != "":
+		return fmt.Errorf("it became malformed: %s", b.Malformed) // asked again, it is counted
 	case len(b.Clusters) == 0 && !gone:
 		var replicas int32
 		if task.Replicas != nil {

@@ -112,7 +112,7 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 	require.Empty(t, b.world.Log("taint"), "there is no order to remove")
 }
 
-// Rules: R4.2-8, R4.12-8.
+// Rules: R4.2-8, R4.12-8, R4.3-23.
 func TestBansGoWhenTheDrainHasEnded(t *testing.T) {
 	ban := func(x *failover.Binding) {
 		replicas := int32(2)
@@ -130,6 +130,11 @@ func TestBansGoWhenTheDrainHasEnded(t *testing.T) {
 	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Drain = nil })
 	must[activities.BansResult](b, activities.NameLiftBans, activities.BansRequest{Cluster: "m1", Mode: failover.ModeObserve})
 	require.Empty(t, b.world.Log("release"))
+	garble := func(why string) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.Malformed = why }) }
+	garble("spec.placement: a number")
+	require.Equal(t, 1, must[activities.BansResult](b, activities.NameLiftBans, request).Malformed)
+	require.Empty(t, b.world.Log("release"), "nobody understands it")
+	garble("")
 	must[activities.BansResult](b, activities.NameLiftBans, request)
 	require.Empty(t, b.world.Peek(appKey("app")).Tasks)
 	require.Equal(t, "m2", b.world.Peek(appKey("app")).Clusters[0].Name)

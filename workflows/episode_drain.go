@@ -221,6 +221,7 @@ func (e *episode) selectAnew(i *Item, notDrained bool, policies map[string]int) 
 // liftBans frees every binding that a drain, now ended, keeps off this cluster; false
 // means that it could not be done for now.
 func (e *episode) liftBans() bool {
+	malformed := 0
 	for page := (activities.Page{}); e.st.Bans; {
 		var r activities.BansResult
 		ctx := doing(e.ctx, "let the scheduler use "+e.cluster+" again where the drain had banned it")
@@ -231,11 +232,16 @@ func (e *episode) liftBans() bool {
 			e.backOff()
 			return false
 		}
-		if r.Next == nil {
-			e.st.Bans = false
-			break
+		if malformed += r.Malformed; r.Next != nil {
+			page = *r.Next
+			continue
 		}
-		page = *r.Next
+		if e.st.Bans = malformed > 0; malformed > 0 {
+			e.log.Warn("bans of a drain stay on bindings that nobody understands", "bindings", malformed)
+			e.clusterDirty = true
+			e.backOff()
+			return false
+		}
 	}
 	return true
 }

@@ -150,7 +150,9 @@ func (e *episode) writeTaints(what string, r activities.TaintRequest) (activitie
 func (e *episode) backOff() {
 	e.dirty = !e.orders.none()
 	e.notBefore = e.now().Add(min(e.st.Terms.Recheck, e.st.Terms.ClusterPoll))
-	e.nextAssess = e.notBefore
+	if e.nextAssess.After(e.notBefore) || !e.nextAssess.After(e.now()) {
+		e.nextAssess = e.notBefore // never later than planned: who is refused often would never look again
+	}
 	e.clusterDirty = false
 }
 

@@ -68,6 +68,7 @@ func (m *migration) place() {
 	if !ok {
 		return
 	}
+	m.st.Placed = m.st.Placed && o.Placed.OK // a restore of a placed one may have been undone
 	switch {
 	case o.SourceGone:
 		m.sourceGone()

@@ -78,6 +78,42 @@ func TestInObserveEvenAHumansTaintMovesNothing(t *testing.T) {
 	require.Empty(t, s.world.Log(""))
 }
 
+// An episode that observes never closes while a taint of an earlier one stands, and may
+// not take it away: somebody has to be able to tell it to.
+//
+// Rules: R4.15-14, R4.9-50.
+func TestWhatAnEarlierFailoverHasLeftIsCleanedAwayOnceEnforced(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Mode = failover.ModeObserve
+	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
+	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		c.Added = []failover.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "terminated"}}
+	})
+	s.at(10*time.Minute, func() {
+		require.Empty(t, s.world.Log(""))
+		s.setMode(failover.ModeEnforce)
+		s.resumeEnforcing()
+	})
+	s.play()
+	require.Empty(t, s.world.Leftovers())
+}
+
+// What is refused again and again keeps nobody from looking at the cluster.
+//
+// Rules: R4.15-12.
+func TestATaintThatIsRefusedForEverDoesNotOutliveTheFailure(t *testing.T) {
+	s := newStory(t)
+	s.world.SetReady("m1", false)
+	s.at(30*time.Second, func() { s.setMode(failover.ModeObserve) })
+	s.at(4*time.Minute, func() {
+		s.world.OnCluster = nil // nobody tells
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Contains(t, []failover.EpisodePhase{failover.EpisodeFalseAlarm, failover.EpisodeRecovered}, r.Ended)
+	require.Empty(t, s.world.Log(""))
+}
+
 // Rules: R4.9-50.
 func TestInObserveAHoldWithoutAnOwnerIsOnlyReported(t *testing.T) {
 	s := newStory(t)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -35,6 +36,31 @@ func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) 
 	target, _ := b.Target("m1")
 	require.NotNil(t, target)
 	require.EqualValues(t, 2, target.Replicas)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// The scheduler undoes a put-back, and with that the old copy is gone. What is placed
+// again goes on: it is not put back over and over for the sake of the recovery.
+//
+// Rules: R4.9-25, R4.9-29.
+func TestAPutBackThatTheSchedulerUndoesIsNotTriedForEver(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.HealthyAfter = 10 * time.Minute
+	s.world.Lost = func(op, _ string) bool {
+		if op == "restore" {
+			s.at(100*time.Millisecond, func() {
+				s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}} })
+			})
+		}
+		return false
+	}
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(5*time.Minute, func() { s.must(workflows.UpdatePutBack, key, false) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Len(t, s.world.Log("restore"), 1, "%v", ops(s))
 	require.Empty(t, s.world.Leftovers())
 }
 

@@ -44,6 +44,9 @@ var episodeSteps = []episodeStep{
 	// Nothing has been abandoned or restored yet: the same round goes on.
 	{EpisodeRecovering, EventConditionsBad, EpisodeEvacuating},
 	{EpisodeRecovering, EventRecoveryConfirmed, EpisodeSettling},
+	// What an earlier failover has left on the cluster is cleaned away only in enforce.
+	{EpisodeRecovering, EventEnforceOrdered, EpisodeSuspected},
+	{EpisodeSettling, EventEnforceOrdered, EpisodeSuspected},
 	{EpisodeRecovering, EventCancelOrdered, EpisodeStopped},
 	{EpisodeRecovering, EventClusterGone, EpisodeGone},
 

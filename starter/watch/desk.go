@@ -39,8 +39,8 @@ type Desk struct {
 	told map[string]string
 	// resyncs counts, so that some look further than others.
 	resyncs int
-	// witness testifies to what facts say, nil when there is none.
-	witness *Witness
+	// witness testifies to what facts say.
+	witness Testifier
 	// checked is the last binding whose owner was asked about.
 	checked string
 }
@@ -54,6 +54,7 @@ func NewDesk(post Post) *Desk {
 		missing:  map[failover.BindingKey]bool{},
 		open:     map[string]bool{},
 		told:     map[string]string{},
+		witness:  (*Witness)(nil),
 	}
 }
 

@@ -11,8 +11,13 @@ import (
 // waits for it: a failover believes no older one than three times this.
 const witnessRefresh = time.Minute
 
+// Testifier says what it thinks of a member; a [Witness], nil included, is one.
+type Testifier interface {
+	Says(cluster string) failover.Witness
+}
+
 // Hear lets a witness testify: from now on its word goes with every fact.
-func (d *Desk) Hear(w *Witness) {
+func (d *Desk) Hear(w Testifier) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.witness = w

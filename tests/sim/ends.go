@@ -31,6 +31,10 @@ func (j *judge) closed(r workflows.EpisodeReport) {
 		j.s.count["failovers of several rounds"]++
 	}
 	j.outcomes(r)
+	j.skipped(r)
+	if j.switched() && !j.enforces(r) {
+		return // one that observes leaves what it finds as it is, and says so
+	}
 	for _, left := range j.left(r.Cluster) {
 		j.violates("6: the failover of %s has closed (%s), and %s", r.Cluster, r.Ended, left)
 	}
@@ -75,9 +79,12 @@ func (j *judge) left(cluster string) []string {
 		if c.Stopped != nil {
 			out = append(out, "the record of a stop stands")
 		}
+		if c.Drain != nil {
+			out = append(out, "the record of a drain stands")
+		}
 	}
 	for _, b := range j.s.world.Everything() {
-		if t := held(&b, cluster); t != nil && t.Reason == failover.TaskReason {
+		if t := held(&b, cluster); t != nil && t.Reason != failover.TaskReasonKept && t.Reason != failover.TaskReasonLeftToHuman {
 			out = append(out, "a hold of "+b.Key.String()+" stands")
 		}
 	}
@@ -113,7 +120,7 @@ func (j *judge) end(idle bool, running []string) {
 		j.beside(x)
 	}
 	for _, b := range j.s.world.Everything() {
-		if len(b.Clusters) == 0 && len(b.Tasks) == 0 {
+		if b.Placement != nil && len(b.Clusters) == 0 && len(b.Tasks) == 0 {
 			j.violates("2: at the end %s has neither target nor hold", b.Key)
 		}
 	}
@@ -125,6 +132,7 @@ const forLong = 3 * time.Minute
 // owe notes, now and then, who has stood on a failed cluster for long, without any
 // toleration and without an opt-out. They owe an outcome.
 func (j *judge) owe() {
+	j.faithful()
 	for n := range j.s.schedule.Fleet {
 		cluster := clusterName(n)
 		c, there := j.s.world.Standing(cluster)
@@ -176,7 +184,7 @@ func (j *judge) beside(x world.Write) {
 	for key, e := range j.evicted {
 		ours := strings.HasPrefix(key, x.Detail+" "+x.Binding+" ")
 		atOnce := !e.released.IsZero() && x.At.Equal(e.released) // later ones are the scheduler's own
-		if ours && e.purge == failover.PurgeDirectly && atOnce {
+		if ours && e.purge == failover.PurgeDirectly && atOnce && !e.fenced {
 			j.violates("11: %s begins on %s at %s beside its old copy on %s", x.Binding, x.Cluster, x.At.Sub(begins), x.Detail)
 		}
 	}

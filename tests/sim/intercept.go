@@ -77,16 +77,28 @@ func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteW
 	_ = workflow.Await(ctx, func() bool { return done || s.kill[id] })
 	if !done {
 		s.became(id, gone)
+		s.hearOut(ctx, id)
 		return nil, errTerminated
 	}
 	if workflow.IsContinueAsNewError(err) {
 		s.count["continued as new: "+workflow.GetInfo(ctx).WorkflowType.Name]++
 		s.became(id, starting)
+		s.hearOut(ctx, id)
 		letGo(i.out)
 	} else {
 		s.became(id, gone)
+		s.hearOut(ctx, id)
 	}
 	return out, err
+}
+
+// hearOut lets updates arrive that were sent to a run before it closed: the environment
+// would leave their goroutines behind.
+func (s *sim) hearOut(ctx workflow.Context, id string) {
+	for n := 0; n < 10 && s.unheard[id] > 0; n++ {
+		_ = workflow.Sleep(ctx, tick)
+	}
+	delete(s.unheard, id)
 }
 
 // letGo ends the goroutine that the environment leaves behind with every run that

@@ -31,6 +31,16 @@ type judge struct {
 	affected map[string]map[string]time.Time
 	// owed are bindings that stood under an untolerated taint for long, by cluster.
 	owed map[string]map[string]bool
+	// wishes are orders about one binding, by cluster, binding and uid; fences are a
+	// human's words that a cluster is dead.
+	wishes map[string][]wish
+	fences map[string][]time.Time
+	// modes are what the config says of a cluster, starts when its failovers began, and
+	// enforced when somebody asked to enforce one.
+	modes            map[string][]modeFrom
+	starts, enforced map[string][]time.Time
+	// drains are when each cluster was evicted from last.
+	drains map[string]time.Time
 }
 
 // eviction is what the judge keeps of one.
@@ -41,6 +51,10 @@ type eviction struct {
 	// generation is the binding's after it.
 	generation int64
 	purge      failover.PurgeMode
+	work       types.UID // of the old copy
+	followers  []follower
+	// fenced: somebody vouched that the old copy was dead when its hold was dropped.
+	fenced bool
 	// released is when its hold was dropped; zero while it stands.
 	released time.Time
 }
@@ -48,6 +62,8 @@ type eviction struct {
 func newJudge(s *sim) *judge {
 	j := &judge{
 		s: s, evicted: map[string]*eviction{}, affected: map[string]map[string]time.Time{}, owed: map[string]map[string]bool{}, sights: map[string][]sight{},
+		wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
+		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate),
 	}
 	s.world.OnWrite = j.wrote
@@ -117,29 +133,50 @@ func targets(b *failover.Binding, cluster string) bool {
 
 // wrote judges one write on a binding. It runs under the world's lock.
 func (j *judge) wrote(w world.Write, before, after failover.Binding) {
-	j.observing(w)
+	was := held(&before, w.Cluster)
+	first := was == nil || was.Reason == failover.TaskReasonBanned
+	j.observing(w, w.Op == "evict" && targets(&before, w.Cluster) && first)
 	j.emptied(w, &before, &after)
 	j.rescheduled(w, &before, &after)
+	if before.Malformed != "" {
+		j.violates("12: %s of %s, which nobody understands", w.Op, w.Binding)
+	}
 	j.changed(&after)
 	j.foreign(w, before, after)
-	dropped := held(&before, w.Cluster) != nil && held(&after, w.Cluster) == nil
-	back := targets(&after, w.Cluster)
+	if j.faithful(); before.Placement == nil {
+		return // it follows others: what it is there for is judged with them
+	}
+	j.swaps(w, &before, &after)
+	j.meant(w, &before, &after, first)
+}
+
+// meant judges a write by what it means for the binding and the cluster that it is about.
+func (j *judge) meant(w world.Write, before, after *failover.Binding, first bool) {
+	was, is := held(before, w.Cluster), held(after, w.Cluster)
+	dropped := was != nil && is == nil
+	back := targets(after, w.Cluster)
 	switch {
-	case targets(&before, w.Cluster) && !back:
-		j.evicts(w, &before, held(&before, w.Cluster) == nil)
-		if e := j.evicted[id(w.Cluster, &before)]; e != nil && e.generation == 0 {
+	case dropped && was.Reason == failover.TaskReasonBanned:
+		j.lifts(w)
+	case banned(was, is):
+		j.s.count["bans"]++
+		j.releases(w, before)
+	case targets(before, w.Cluster) && !back:
+		j.evicts(w, before, first)
+		if e := j.evicted[id(w.Cluster, before)]; e != nil && e.generation == 0 {
 			e.generation = after.Generation
 		}
 	case dropped && back:
-		j.restores(w, &before)
+		j.restores(w, before)
+		j.back(w, before, after)
 	case dropped:
-		j.releases(w, &before)
+		j.releases(w, before)
 	}
 }
 
 // emptied: no write leaves a binding with neither a target nor a hold.
 func (j *judge) emptied(w world.Write, before, after *failover.Binding) {
-	had := len(before.Clusters) > 0 || len(before.Tasks) > 0
+	had := before.Placement != nil && (len(before.Clusters) > 0 || len(before.Tasks) > 0)
 	if had && len(after.Clusters) == 0 && !anyHold(after) && !j.departed(w.Cluster) {
 		j.violates("2: %s leaves %s with neither target nor hold", w.Op, w.Binding)
 	}
@@ -165,13 +202,6 @@ func anyHold(b *failover.Binding) bool {
 	return slices.ContainsFunc(b.Tasks, func(t failover.Task) bool { return t.SuppressDeletion != nil && *t.SuppressDeletion })
 }
 
-// observing: an episode in observe writes nothing.
-func (j *judge) observing(w world.Write) {
-	if j.s.schedule.Mode == string(failover.ModeObserve) {
-		j.violates("10: %s of %s %s in observe", w.Op, w.Cluster, w.Binding)
-	}
-}
-
 // foreign: what is not ours survives.
 func (j *judge) foreign(w world.Write, before, after failover.Binding) {
 	others := func(b failover.Binding) []failover.Task {
@@ -193,29 +223,23 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 		return
 	}
 	j.s.count["evictions"]++
+	j.drained(w)
 	if old := j.affected[w.Cluster]; old == nil {
 		j.affected[w.Cluster] = map[string]time.Time{}
 	}
 	j.affected[w.Cluster][w.Binding+" "+string(b.UID)] = j.s.now()
 	c, _ := j.s.world.Standing(w.Cluster)
-	j.evicted[id(w.Cluster, b)] = &eviction{at: j.s.now(), clusters: b.Clusters, source: c.UID, purge: b.PurgeMode}
+	work, _ := j.s.world.StandingWork(b.Key, w.Cluster)
+	j.evicted[id(w.Cluster, b)] = &eviction{
+		at: j.s.now(), clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
+	}
+	j.directly(w, b)
+	j.crammed(w, b)
+	slowed := j.law.slowed
 	if broken := j.law.evict(j.s.now(), w.Cluster); broken != "" {
 		j.violates("4: %s from %s: %s", w.Binding, w.Cluster, broken)
 	}
-}
-
-// sight is a cluster as it stood from a moment on.
-type sight struct {
-	from  time.Time
-	there bool
-	ruled bool
-	c     failover.Cluster
-}
-
-// sees notes how a cluster stands now.
-func (j *judge) sees(name string) {
-	c, there := j.s.world.Standing(name)
-	j.sights[name] = append(j.sights[name], sight{j.s.now(), there, j.ruling, c})
+	j.s.count["slow evictions of a large fleet"] += j.law.slowed - slowed
 }
 
 // moved: something moves the binding now, or did when its writer read the cluster:
@@ -238,23 +262,37 @@ func (j *judge) moved(cluster string, b *failover.Binding) bool {
 func (j *judge) moves(at sight, b *failover.Binding) bool {
 	c := at.c
 	return at.there && slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
-		if t.Effect == failover.EffectPreferNoExecute {
+		switch {
+		case t.Effect == failover.EffectPreferNoExecute:
 			return j.softly(t, b)
-		}
-		if t.Effect != corev1.TaintEffectNoExecute {
+		case t.Effect != corev1.TaintEffectNoExecute || !at.supports(t):
 			return false
-		}
-		ours := slices.ContainsFunc(c.Added, func(a failover.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
-		if ours && (!at.ruled || isReady(c)) {
-			return false
+		case t.Key == failover.DrainTaintKey:
+			return true // as ordered here, nothing tolerates it
 		}
 		for _, x := range b.Placement.ClusterTolerations {
+			if x.Key == "" {
+				return false // stoic
+			}
 			if x.Key == t.Key && x.TolerationSeconds != nil {
 				return !j.s.now().Before(t.TimeAdded.Add(time.Duration(*x.TolerationSeconds) * time.Second))
 			}
 		}
 		return true
 	})
+}
+
+// supports: where a taint is ours, whatever it was put for still holds.
+func (at sight) supports(t corev1.Taint) bool {
+	c := at.c
+	switch t.Key {
+	case failover.DrainTaintKey:
+		return c.Drain != nil
+	case policyTaint:
+		return at.policed && networkIs(c) == corev1.ConditionFalse
+	}
+	ours := slices.ContainsFunc(c.Added, func(a failover.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
+	return !ours || at.ruled && !isReady(c)
 }
 
 // softly: a soft taint moves what asks for it, once its own time has run out.
@@ -297,11 +335,13 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	j.s.count["releases"]++
 	source, there := j.s.world.Standing(w.Cluster)
 	e := j.evicted[id(w.Cluster, b)]
-	switch {
-	case !there || e == nil || source.UID != e.source:
+	if !there || e == nil || source.UID != e.source {
 		return // a deleted cluster's last act
 	}
-	e.released = j.s.now()
+	e.released, e.fenced = j.s.now(), j.fenced(w.Cluster)
+	if j.releasedOnOrder(w, b, e) {
+		return
+	}
 	if why := unplaced(b, w.Cluster); why != "" {
 		j.violates("1: the hold of %s for %s is dropped, and it is not placed: %s", w.Binding, w.Cluster, why)
 	}
@@ -400,8 +440,15 @@ func (j *judge) restores(w world.Write, b *failover.Binding) {
 	j.s.count["restores"]++
 	source, there := j.s.world.Standing(w.Cluster)
 	e := j.evicted[id(w.Cluster, b)]
-	if !there || e == nil || source.UID != e.source || b.Status.ObservedGeneration >= e.generation {
-		return // a deleted cluster's last act, or answered
+	if there && e != nil && source.UID == e.source && w.Op == "restore" { // else a deleted cluster's last act
+		j.answered(w, b, e)
+	}
+}
+
+// answered judges that the scheduler has answered an eviction.
+func (j *judge) answered(w world.Write, b *failover.Binding, e *eviction) {
+	if b.Status.ObservedGeneration >= e.generation {
+		return
 	}
 	now := j.s.now()
 	if s := b.Status.Scheduled; s != nil && s.Status == corev1.ConditionFalse {
@@ -411,69 +458,4 @@ func (j *judge) restores(w world.Write, b *failover.Binding) {
 		}
 	}
 	j.violates("2: %s is put back on %s before the scheduler has answered its eviction", w.Binding, w.Cluster)
-}
-
-// untaints judges that our taint goes: restores come first, for as long as they may take.
-func (j *judge) untaints(w world.Write, after failover.Cluster) {
-	if !isReady(after) || after.Stopped != nil || j.s.count["terminated"] > 0 {
-		return
-	}
-	since := j.wellSince(w.Cluster)
-	if j.s.now().Sub(since) >= wellFor+restoreWait {
-		return
-	}
-	for _, b := range j.s.world.StandingBindings() {
-		if t := held(&b, w.Cluster); t != nil && t.Reason == failover.TaskReason && len(b.Clusters) == 0 {
-			j.violates("6: %s is untainted %s after it was well, and %s is not restored yet", w.Cluster, j.s.now().Sub(since), b.Key)
-		}
-	}
-}
-
-// wellSince is since when a cluster has been Ready.
-func (j *judge) wellSince(cluster string) time.Time {
-	list := j.sights[cluster]
-	since := j.s.now()
-	for n := len(list) - 1; n >= 0 && list[n].there && isReady(list[n].c); n-- {
-		since = list[n].from
-	}
-	return since
-}
-
-// tainted judges a write on a cluster: others' taints stay, and nothing of ours is put
-// on a cluster that is well.
-func (j *judge) tainted(w world.Write, before, after failover.Cluster) {
-	j.observing(w)
-	others := func(c failover.Cluster) []corev1.Taint {
-		return slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool {
-			return t.Key == taintKey || t.Key == failover.EvacuatingTaintKey
-		})
-	}
-	same := func(x, y corev1.Taint) bool { return reflect.DeepEqual(x, y) }
-	if !slices.EqualFunc(others(before), others(after), same) {
-		j.violates("9: others' taints on %s changed", w.Cluster)
-	}
-	if len(after.Added) == 0 && slices.ContainsFunc(before.Added, func(a failover.AddedTaint) bool { return a.Key == taintKey }) {
-		j.untaints(w, after)
-	}
-	put := len(after.Added) > len(before.Added)
-	if put && j.wellThroughout(w.Cluster) {
-		j.violates("3: a taint is put on %s, which is well", w.Cluster)
-	}
-}
-
-// wellThroughout: the cluster has been well ever since the writer read it.
-func (j *judge) wellThroughout(cluster string) bool {
-	list := j.sights[cluster]
-	for n := len(list) - 1; n >= 0; n-- {
-		foreign := slices.ContainsFunc(list[n].c.Taints, func(t corev1.Taint) bool {
-			return t.Effect != corev1.TaintEffectNoSchedule && t.Key != taintKey
-		})
-		if !list[n].there || foreign || !isReady(list[n].c) {
-			return false
-		}
-		if !list[n].from.After(j.readAt) {
-			break
-		}
-	}
-	return true
 }

@@ -15,6 +15,9 @@ type law struct {
 	halted    time.Time            // since when a human has halted; zero when not
 	paused    map[string]time.Time // by cluster
 	crowd     time.Time            // since when more than the threshold are down; zero when not
+	all       time.Time            // since when all are; zero when not
+	slowed    int                  // evictions in a large fleet of which most is down
+	large     time.Time            // since when the fleet is larger than largeFleet; zero when not
 }
 
 // rate is what is allowed from a moment on, in evictions per second.
@@ -28,6 +31,10 @@ const (
 	lease = 10 * time.Second
 	// threshold is the fault rate above which the fleet is slowed down or halted.
 	threshold = 0.55
+	// largeFleet is how many clusters may halt the whole fleet; one of more is slowed
+	// down to slowRate evictions per second.
+	largeFleet = 10
+	slowRate   = 0.1
 	// slack is what the answer to an order may take to reach the judge, and a judgement
 	// of the fleet may be old.
 	slack = 8 * time.Second
@@ -106,19 +113,50 @@ func (l *law) most(from, to time.Time) float64 {
 
 // crowded: nothing moves for long while too much of the fleet is down.
 func (l *law) crowded(now time.Time) string {
-	if !l.crowd.IsZero() && now.Sub(l.crowd) > lease+slack {
+	lasts := func(since time.Time) bool { return !since.IsZero() && now.Sub(since) > lease+slack }
+	switch {
+	case lasts(l.all):
+		return fmt.Sprintf("the whole fleet has been down for %s", now.Sub(l.all))
+	case !lasts(l.crowd), !l.large.IsZero() && !lasts(l.large):
+		return ""
+	case l.large.IsZero():
 		return fmt.Sprintf("more than %g of the fleet has been down for %s", threshold, now.Sub(l.crowd))
 	}
-	return ""
+	l.slowed++
+	return l.tooFast(now)
 }
 
 // look notes whether too much of the fleet is down now.
 func (l *law) look(now time.Time, down, fleet int) {
-	crowd := fleet > 0 && float64(down)/float64(fleet) > threshold
-	switch {
-	case !crowd:
-		l.crowd = time.Time{}
-	case l.crowd.IsZero():
-		l.crowd = now
+	note := func(since *time.Time, is bool) {
+		switch {
+		case !is:
+			*since = time.Time{}
+		case since.IsZero():
+			*since = now
+		}
 	}
+	note(&l.crowd, fleet > 0 && float64(down)/float64(fleet) > threshold)
+	note(&l.all, fleet > 0 && down == fleet)
+	note(&l.large, fleet > largeFleet)
+}
+
+// tooFast: a large fleet that is slowed down keeps to the slow rate, from when that must
+// have taken effect.
+func (l *law) tooFast(now time.Time) string {
+	since := l.crowd
+	if l.large.After(since) {
+		since = l.large
+	}
+	since = since.Add(lease + slack)
+	n := 0
+	for _, at := range l.evictions {
+		if at.After(since) {
+			n++
+		}
+	}
+	if float64(n) > slowRate*now.Sub(since).Seconds()+1 {
+		return fmt.Sprintf("%d evictions within %s, though most of a large fleet is down", n, now.Sub(since))
+	}
+	return ""
 }

@@ -50,10 +50,14 @@ type sim struct {
 	dice       *dice
 	judge      *judge
 	desk       *watch.Desk
+	workers    *activities.Activities
 	activities performed
 	memory     activities.PacerMemory
 	updates    int
+	unheard    map[string]int // updates on their way, by workflow id
 	count      map[string]int
+	// needs are the dependents of bindings.
+	needs map[failover.BindingKey][]failover.BindingKey
 
 	// state and kill are by workflow id.
 	state map[string]string
@@ -64,6 +68,12 @@ type sim struct {
 	over bool
 	// mail waits for the postman.
 	mail []letter
+	// witnessed: the rule requires the witness; words are what it says of a cluster
+	// where that is not what the world shows.
+	witnessed bool
+	words     map[string]failover.Witness
+	// policed: the ClusterTaintPolicy is there.
+	policed bool
 	// watching is false while the starter is away.
 	watching bool
 	log      *slog.Logger
@@ -85,6 +95,9 @@ type Verdict struct {
 func Play(s Schedule, log *slog.Logger) (v Verdict) {
 	m := &sim{
 		schedule: s, dice: newDice(s), count: map[string]int{}, state: map[string]string{}, kill: map[string]bool{}, ran: map[string]time.Time{}, watching: true, log: log,
+		unheard: map[string]int{},
+		words:   map[string]failover.Witness{},
+		needs:   map[failover.BindingKey][]failover.BindingKey{},
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -139,6 +152,7 @@ func (s *sim) set() {
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
 	s.judge = newJudge(s)
 	s.desk = watch.NewDesk(post{s})
+	s.desk.Hear(witness{s})
 	s.follow()
 	s.populate()
 	terms := activities.DefaultTerms()
@@ -150,7 +164,7 @@ func (s *sim) set() {
 		Clock: clock{world.Clock{W: s.world}, s}, Meter: world.Meter{}, Log: s.log,
 		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true},
 	}
-	s.activities = performed{}
+	s.workers, s.activities = a, performed{}
 	a.Register(s.activities)
 }
 
@@ -165,6 +179,7 @@ func (s *sim) populate() {
 	set("schedule", &s.world.ScheduleAfter)
 	set("takes", &s.world.ScheduleTakes)
 	set("healthy", &s.world.HealthyAfter)
+	set("distribute", &s.world.DistributeAfter)
 	for i := range s.schedule.Fleet {
 		s.world.AddCluster(clusterName(i))
 	}
@@ -172,6 +187,7 @@ func (s *sim) populate() {
 	for _, b := range s.schedule.Bindings {
 		s.world.AddBinding(b.object())
 	}
+	s.dependents()
 }
 
 // rules puts or removes the one rule of every story.
@@ -180,12 +196,15 @@ func (s *sim) rules(there bool) {
 	var all []failover.Rule
 	if there {
 		all = append(all, failover.Rule{
-			Name: "not-ready",
+			Name: "not-ready", RequireWitness: s.witnessed,
 			MatchConditions: []failover.MatchCondition{{
 				ConditionType: failover.ConditionReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 			}},
 			Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
 		})
+	}
+	if s.policed {
+		all = append(all, policy())
 	}
 	for _, r := range all {
 		s.world.AddRule(r)
@@ -227,18 +246,30 @@ func (b Binding) object() failover.Binding {
 		}
 		out.Status.ObservedAffinity = "group1"
 	}
-	if b.Tolerate >= 0 {
-		seconds := b.Tolerate
-		out.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
-	}
+	out.Placement.ClusterTolerations = b.tolerations()
 	out.PurgeMode, out.HasClusterFailover = failover.PurgeMode(b.Purge), b.Purge != "" || b.Soft >= 0
 	if b.Soft >= 0 {
 		out.Annotations = map[string]string{failover.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}
+	}
+	if len(b.Needs) > 0 {
+		b.propagate(&out)
 	}
 	for n, c := range b.On {
 		out.Clusters = append(out.Clusters, failover.TargetCluster{Name: c, Replicas: b.share(n)})
 	}
 	return out
+}
+
+// tolerations are what a binding puts up with.
+func (b Binding) tolerations() []corev1.Toleration {
+	switch {
+	case b.Tolerate == stoic:
+		return []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	case b.Tolerate < 0:
+		return nil
+	}
+	seconds := b.Tolerate
+	return []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 }
 
 // share is how many replicas the n-th of its clusters has at first.
@@ -258,6 +289,7 @@ func (b Binding) share(n int) int32 {
 func (s *sim) root(ctx workflow.Context) error {
 	workflow.Go(ctx, s.postman)
 	workflow.Go(ctx, s.resync)
+	workflow.Go(ctx, s.testify)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			_ = workflow.Sleep(ctx, 30*time.Second)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -167,6 +168,11 @@ func (p ports) Mark(ctx context.Context, w activities.MarkWrite) (failover.Bindi
 	return write(ctx, p, "mark", func() (failover.Binding, error) { return p.World.Mark(ctx, w) })
 }
 
+// Holders implements activities.Writer.
+func (p ports) Holders(ctx context.Context, w activities.HoldersWrite) (failover.Binding, error) {
+	return write(ctx, p, "holders", func() (failover.Binding, error) { return p.World.Holders(ctx, w) })
+}
+
 // Running implements activities.Owners.
 func (p ports) Running(_ context.Context, id string) (bool, error) {
 	return p.s.state[id] != gone, nil
@@ -221,16 +227,20 @@ func pingPong(err error) bool {
 type answer struct {
 	value any
 	err   error
-	done  bool
-	// then is called once it is accepted and done.
-	then func()
+	// sent and done: it reached a run, and that answered.
+	sent, done bool
+	// then is called once it is accepted and done, heard once it has arrived.
+	then, heard func()
 }
 
 // Accept implements the SDK's update callbacks.
-func (a *answer) Accept() {}
+func (a *answer) Accept() { a.heard() }
 
 // Reject implements the SDK's update callbacks.
-func (a *answer) Reject(err error) { a.err, a.done = err, true }
+func (a *answer) Reject(err error) {
+	a.err, a.done = err, true
+	a.heard()
+}
 
 // Complete implements the SDK's update callbacks.
 func (a *answer) Complete(value any, err error) {
@@ -246,6 +256,9 @@ func (s *sim) update(id, name string, arg any, then func()) *answer {
 	if s.state[id] != running {
 		return a
 	}
+	a.sent = true
+	s.unheard[id]++
+	a.heard = sync.OnceFunc(func() { s.unheard[id] = max(0, s.unheard[id]-1) })
 	s.updates++
 	if err := s.env.UpdateWorkflowByID(id, name, fmt.Sprintf("%s-%d", name, s.updates), a, arg); err != nil {
 		a.Reject(err)

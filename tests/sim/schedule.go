@@ -36,14 +36,21 @@ type Binding struct {
 	May      [][]string
 	Divided  bool
 	Replicas int32
-	// Tolerate is for how many seconds the rule's taint is tolerated, -1 for not at all.
+	// Tolerate is for how many seconds the rule's taint is tolerated, -1 for not at all,
+	// stoic for every taint for good.
 	Tolerate int64
 	Priority int32
 	// Purge is the purge mode, empty for the default.
 	Purge string
+	// Needs are ConfigMaps that go where it goes.
+	Needs []string
 	// Soft is for how many seconds a soft taint is tolerated, -1 where none moves it.
 	Soft int64
 }
+
+// stoic tolerates whatever taint there is: only a drain moves it, and the scheduler would
+// bring it straight back.
+const stoic = -2
 
 // Step is one thing that happens.
 type Step struct {
@@ -97,6 +104,9 @@ func (b Binding) String() string {
 	}
 	if b.Soft >= 0 {
 		out += fmt.Sprintf(" soft %d", b.Soft)
+	}
+	if len(b.Needs) > 0 {
+		out += " needs " + strings.Join(b.Needs, ",")
 	}
 	return out
 }
@@ -229,15 +239,16 @@ func readBinding(w *words) Binding {
 			b.On = strings.Split(w.next(), ",")
 		case "may":
 			b.May = groups(w.next())
-		case "divided":
-			b.Divided = true
-		case "duplicated":
+		case "divided", "duplicated":
+			b.Divided = key == "divided"
 		case "replicas":
 			b.Replicas = int32(w.number())
 		case "tolerate":
 			b.Tolerate = w.number()
 		case "purge":
 			b.Purge = w.next()
+		case "needs":
+			b.Needs = strings.Split(w.next(), ",")
 		case "soft":
 			b.Soft = w.number()
 		case "priority":

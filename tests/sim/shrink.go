@@ -14,11 +14,18 @@ func Shrink(s Schedule, plays int, fails func(Schedule) bool) Schedule {
 		s = k.faults(s)
 		s.Steps = k.steps(s)
 		s.Bindings = k.bindings(s)
+		s = k.needs(s)
 	}
 	return s
 }
 
-func size(s Schedule) int { return len(s.Steps) + len(s.Bindings) + len(s.Odds) }
+func size(s Schedule) int {
+	n := len(s.Steps) + len(s.Bindings) + len(s.Odds)
+	for _, b := range s.Bindings {
+		n += len(b.Needs)
+	}
+	return n
+}
 
 type shrinker struct {
 	plays int
@@ -59,6 +66,24 @@ func (k *shrinker) bindings(s Schedule) []Binding {
 		try.Bindings = bindings
 		return k.still(try)
 	})
+}
+
+// needs leaves out what bindings take along.
+func (k *shrinker) needs(s Schedule) Schedule {
+	for n := range s.Bindings {
+		b := s.Bindings[n]
+		if len(b.Needs) == 0 {
+			continue
+		}
+		b.Needs = nil
+		try := s
+		try.Bindings = slices.Clone(s.Bindings)
+		try.Bindings[n] = b
+		if k.still(try) {
+			s = try
+		}
+	}
+	return s
 }
 
 // less drops runs of a list, long ones first, as long as it still fails.

@@ -65,6 +65,34 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"terminate-move": func(s *sim, ctx workflow.Context, x Step) {
 		s.terminate(ctx, workflows.BindingMigrationID("", x.Cluster, Binding{Name: x.Binding}.key()))
 	},
+	"require-witness": (*sim).requireWitness,
+	"deny":            word(failover.WitnessUp),
+	"claim":           word(failover.WitnessDown),
+	"silence":         word(silent),
+	"affirm":          word(failover.WitnessAbsent),
+	"fill":            capacity(true),
+	"empty":           capacity(false),
+	"put-policy":      putPolicy(true),
+	"drop-policy":     putPolicy(false),
+	"sever":           network(corev1.ConditionFalse),
+	"mend":            network(corev1.ConditionTrue),
+	"doubt":           network(corev1.ConditionUnknown),
+	"garble":          func(s *sim, _ workflow.Context, x Step) { s.garble(x, malformed) },
+	"ungarble":        func(s *sim, _ workflow.Context, x Step) { s.garble(x, "") },
+	"babble":          (*sim).babble,
+	"observe":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, failover.ModeObserve) },
+	"enforce":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, failover.ModeEnforce) },
+	"resume-enforce":  (*sim).enforce,
+	"drain":           (*sim).drain,
+	"undrain":         (*sim).undrain,
+	"skip":            orderOne(workflows.UpdateSkip, false),
+	"put-back":        orderOne(workflows.UpdatePutBack, false),
+	"release":         orderOne(workflows.UpdateRelease, false),
+	"cancel-one":      orderOne(workflows.UpdateCancel, false),
+	"cancel-back":     orderOne(workflows.UpdateCancel, true),
+	"put-back-move":   orderMove(workflows.UpdatePutBack, operator, true),
+	"release-move":    orderMove(workflows.UpdateRelease, operator, false),
+	"confirm-fenced":  (*sim).confirmFenced,
 	"terminate-pacer": (*sim).terminatePacer,
 	"blind":           func(s *sim, _ workflow.Context, _ Step) { s.watching = false },
 	"see":             func(s *sim, _ workflow.Context, _ Step) { s.see() },
@@ -132,7 +160,10 @@ func (s *sim) setRate(_ workflow.Context, x Step) {
 
 func (s *sim) cancelMove(_ workflow.Context, x Step) {
 	key := Binding{Name: x.Binding}.key()
-	s.update(workflows.BindingMigrationID("", x.Cluster, key), workflows.UpdateCancel, operator, func() { s.count["order cancel-move"]++ })
+	s.update(workflows.BindingMigrationID("", x.Cluster, key), workflows.UpdateCancel, operator, func() {
+		s.count["order cancel-move"]++
+		s.judge.orderedOne(x.Cluster, key, workflows.UpdateCancel, false)
+	})
 }
 
 func (s *sim) replicas(_ workflow.Context, x Step) {
@@ -224,7 +255,21 @@ func (s *sim) settle(ctx workflow.Context) {
 		s.ready(name, true)
 		s.world.DropTaint(name, foreignTaint)
 		s.softTaint(name, false)
+		if s.count["step fill"] > 0 {
+			capacity(false)(s, ctx, Step{Cluster: name})
+		}
+		if s.policed || s.count["step sever"] > 0 {
+			s.network(name, corev1.ConditionTrue)
+		}
 	}
+	s.ungarble()
+	clear(s.words)
+	if s.judge.switched() {
+		for n := range s.schedule.Fleet {
+			s.configure(clusterName(n), failover.ModeEnforce) // so that what has been left is found
+		}
+	}
+	s.policed = s.policed || s.count["step put-policy"] > 0 // what it has put goes as it says
 	s.rules(true)
 	s.pacer(workflows.UpdateResume, operator)
 	for n := range s.schedule.Fleet {
@@ -233,6 +278,8 @@ func (s *sim) settle(ctx workflow.Context) {
 			s.resumePaused(ctx, clusterName(n))
 		}
 	}
+	s.undrainAll(ctx)
+	s.enforceLeft(ctx)
 }
 
 // resumePaused ends a pause, but leaves a stop as it is.

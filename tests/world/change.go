@@ -132,6 +132,7 @@ func (w *World) DeleteBinding(key failover.BindingKey) {
 		delete(w.bindings, key)
 		b.Clusters, b.Tasks = nil, nil
 		w.sweepWorks(b)
+		w.orphan(key)
 		w.watchBinding(key)
 	}
 }
@@ -182,6 +183,25 @@ func (w *World) Standing(name string) (failover.Cluster, bool) {
 		return failover.Cluster{}, false
 	}
 	return cloneCluster(c), true
+}
+
+// StandingBinding is a binding as it stands, for hooks that run under the lock.
+func (w *World) StandingBinding(key failover.BindingKey) (failover.Binding, bool) {
+	b, ok := w.bindings[key]
+	if !ok {
+		return failover.Binding{}, false
+	}
+	return clone(b), true
+}
+
+// StandingWork is a binding's Work on a cluster, for hooks that run under the lock.
+func (w *World) StandingWork(key failover.BindingKey, cluster string) (failover.Work, bool) {
+	namespace, name := workName(key, cluster)
+	work, ok := w.works[namespace+"/"+name]
+	if !ok {
+		return failover.Work{}, false
+	}
+	return *work, true
 }
 
 // StandingBindings are all bindings as they stand, for hooks that run under the lock.

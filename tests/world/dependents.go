@@ -70,7 +70,7 @@ func (w *World) AddDependent(b failover.Binding) {
 // distribute plays the dependencies-distributor: dependents say where their parent
 // runs, by its spec.clusters and nothing else.
 func (w *World) distribute(parent *failover.Binding) {
-	if !parent.PropagateDeps {
+	if !parent.PropagateDeps || w.bindings[parent.Key] != parent {
 		return
 	}
 	entry := failover.RequiredBy{Namespace: parent.Key.Namespace, Name: parent.Key.Name}
@@ -96,6 +96,22 @@ func (w *World) distribute(parent *failover.Binding) {
 		for _, cluster := range entry.Clusters {
 			w.ensureWork(b, cluster)
 		}
+		w.sweepWorks(b)
+		w.changed(b)
+	}
+}
+
+// orphan takes a deleted parent out of what its dependents say.
+func (w *World) orphan(parent failover.BindingKey) {
+	for _, key := range w.keys() {
+		b := w.bindings[key]
+		if !b.RequiredIn(parent) {
+			continue
+		}
+		b.RequiredBy = slices.DeleteFunc(slices.Clone(b.RequiredBy), func(r failover.RequiredBy) bool {
+			return r.Namespace == parent.Namespace && r.Name == parent.Name
+		})
+		b.Generation++
 		w.sweepWorks(b)
 		w.changed(b)
 	}

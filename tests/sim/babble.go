@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/workflow"
+)
+
+// babble sends every kind of signal without any sense to whoever runs for a cluster and
+// a binding, and orders that name nobody.
+func (s *sim) babble(ctx workflow.Context, x Step) {
+	id := workflows.ClusterFailoverID("", x.Cluster)
+	s.nonsense(ctx, id, map[string]any{
+		workflows.SignalClusterObserved: workflows.ClusterObserved{Fact: failover.ClusterFact{Cluster: "elsewhere", UID: "none"}},
+		workflows.SignalBindingsChanged: workflows.BindingsChanged{Bindings: []failover.BindingFact{{}}},
+		workflows.SignalAdopt:           workflows.Adopt{Cluster: "elsewhere"},
+		workflows.SignalGrant:           workflows.Grant{Number: -1, Size: 1000},
+		workflows.SignalPaceChanged:     workflows.PaceChanged{},
+		workflows.SignalMigrationReport: workflows.MigrationReport{Round: -1},
+	})
+	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
+		workflows.SignalGrantRequest: workflows.GrantRequest{Want: -5},
+		workflows.SignalLeaseReport:  workflows.LeaseReport{Number: -1, Written: 50, Returned: -50},
+	})
+	s.nonsense(ctx, workflows.BindingMigrationID("", x.Cluster, Binding{Name: x.Binding}.key()), map[string]any{
+		workflows.SignalBindingObserved:  failover.BindingFact{},
+		workflows.SignalRecover:          workflows.Recover{Round: -1},
+		workflows.SignalMigrationAdopted: workflows.MigrationAdopted{Round: -1},
+		workflows.SignalFenced:           workflows.Fenced{},
+		workflows.SignalMigrationOrder:   workflows.MigrationOrder{Verb: "dance"},
+	})
+	for _, verb := range []string{workflows.UpdateSkip, workflows.UpdateRelease, workflows.UpdatePutBack, workflows.UpdateDrain, workflows.UpdateConfirmFenced} {
+		s.update(id, verb, workflows.Order{}, func() { s.judge.violates("12: the failover of %s obeys %s of nobody", x.Cluster, verb) })
+	}
+	s.update(workflows.FleetPacerID(""), workflows.UpdateSetRate, workflows.SetRate{Order: operator, Rate: -1}, func() {
+		s.judge.violates("12: the pacer takes a rate below nothing")
+	})
+}
+
+// nonsense sends signals to a run, and to that listens after it has read them.
+func (s *sim) nonsense(ctx workflow.Context, id string, signals map[string]any) {
+	if s.state[id] != running {
+		return
+	}
+	for _, name := range workflow.DeterministicKeys(signals) {
+		s.count["nonsense"]++
+		_ = workflow.SignalExternalWorkflow(ctx, id, "", name, signals[name]).Get(ctx, nil)
+	}
+}

@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/workflow"
+)
+
+// drain orders that a cluster be emptied, at so many thousandths of an eviction per
+// second where the step says so.
+func (s *sim) drain(ctx workflow.Context, x Step) {
+	rate := float64(x.N) / 1000
+	x.N = drainTries
+	s.insist(ctx, x, func(ctx workflow.Context) *answer {
+		if s.there(x.Cluster) {
+			s.open(ctx, x.Cluster)
+		}
+		o := workflows.DrainOrder{Order: operator, Rate: rate}
+		return s.update(workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateDrain, o, func() { s.count["order drain"]++ })
+	})
+}
+
+// drainTries is how often a drain, or its end, is ordered that is refused.
+const drainTries = 4
+
+func (s *sim) undrain(ctx workflow.Context, x Step) {
+	x.N = drainTries
+	s.insist(ctx, x, func(workflow.Context) *answer { return s.endDrain(x.Cluster) })
+}
+
+func (s *sim) endDrain(cluster string) *answer {
+	return s.update(workflows.ClusterFailoverID("", cluster), workflows.UpdateUndrain, operator, func() { s.count["order undrain"]++ })
+}
+
+// undrainAll ends every drain that stands, as somebody would who does not give up.
+func (s *sim) undrainAll(ctx workflow.Context) {
+	for range 60 {
+		stands := false
+		for n := range s.schedule.Fleet {
+			if c, there := s.world.Standing(clusterName(n)); there && c.Drain != nil {
+				stands = true
+				s.endDrain(clusterName(n))
+			}
+		}
+		if !stands {
+			return
+		}
+		_ = workflow.Sleep(ctx, 10*time.Second)
+	}
+}
+
+// drained judges the pace of a drain that has a rate of its own.
+func (j *judge) drained(w world.Write) {
+	now, last := j.s.now(), j.drains[w.Cluster]
+	j.drains[w.Cluster] = now
+	c, _ := j.s.world.Standing(w.Cluster)
+	if c.Drain == nil {
+		return
+	}
+	j.s.count["drained"]++
+	if last.IsZero() || c.Drain.Rate == 0 || j.s.count["terminated"] > 0 {
+		return
+	}
+	for _, x := range j.between(w.Cluster, last) {
+		same := x.c.Drain != nil && x.c.Drain.Rate == c.Drain.Rate
+		if !x.there || !same || !isReady(x.c) || otherwise(x.c) {
+			return // it had another reason to go, or another order, meanwhile
+		}
+	}
+	if gap := time.Duration(float64(time.Second) / c.Drain.Rate); now.Sub(last) < gap-tick {
+		j.violates("4: %s is drained from %s %s after the one before, at %g a second", w.Binding, w.Cluster, now.Sub(last), c.Drain.Rate)
+	}
+}
+
+// between are the sights from a moment on, the one that held then included.
+func (j *judge) between(cluster string, from time.Time) []sight {
+	list := j.sights[cluster]
+	for n := len(list) - 1; n >= 0; n-- {
+		if !list[n].from.After(from) {
+			return list[n:]
+		}
+	}
+	return list
+}
+
+// otherwise: somebody else's taint moves bindings off it as well, or a rule's still does.
+func otherwise(c failover.Cluster) bool {
+	for _, t := range c.Taints {
+		if failover.EffectPreferNoExecute == t.Effect || t.Key == foreignTaint || t.Key == taintKey || t.Key == policyTaint {
+			return true
+		}
+	}
+	return false
+}
+
+// banned tells that a write turned our hold into a ban: the old copy goes, as with a release.
+func banned(before, after *failover.Task) bool {
+	return before != nil && after != nil && before.Reason == failover.TaskReason && after.Reason == failover.TaskReasonBanned
+}
+
+// lifts judges that a ban goes: only once the drain has ended.
+func (j *judge) lifts(w world.Write) {
+	j.s.count["bans lifted"]++
+	if !j.departed(w.Cluster) && !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return c.Drain == nil }) {
+		j.violates("3: the ban of %s from %s is lifted while that is drained", w.Binding, w.Cluster)
+	}
+}

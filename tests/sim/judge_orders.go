@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// wish is an order about one binding that was accepted.
+type wish struct {
+	at   time.Time
+	verb string
+	// putBack: a cancel that wants the former clusters back.
+	putBack bool
+	uid     string
+}
+
+// orderedOne notes an order about one binding.
+func (j *judge) orderedOne(cluster string, key failover.BindingKey, verb string, putBack bool) {
+	b, there := j.s.world.StandingBinding(key)
+	if !there {
+		return
+	}
+	of := id(cluster, &b)
+	j.wishes[of] = append(j.wishes[of], wish{at: j.s.now(), verb: verb, putBack: putBack, uid: string(b.UID)})
+}
+
+// vouched notes a human's word that a cluster is dead.
+func (j *judge) vouched(cluster string) { j.fences[cluster] = append(j.fences[cluster], j.s.now()) }
+
+// wished tells whether such an order was given since a moment.
+func (j *judge) wished(of string, since time.Time, is func(wish) bool) bool {
+	return slices.ContainsFunc(j.wishes[of], func(w wish) bool { return !w.at.Before(since) && is(w) })
+}
+
+func (w wish) releases() bool { return w.verb == workflows.UpdateRelease }
+func (w wish) putsBack() bool { return w.verb == workflows.UpdatePutBack || w.putBack }
+
+// fenced: somebody vouched for the outage that lasts still.
+func (j *judge) fenced(cluster string) bool {
+	list := j.sights[cluster]
+	return slices.ContainsFunc(j.fences[cluster], func(at time.Time) bool {
+		return !slices.ContainsFunc(list, func(x sight) bool {
+			return x.from.After(at) && !x.from.After(j.readAt) && (!x.there || isReady(x.c))
+		})
+	})
+}
+
+// since are the sights that the writer of the write at hand may have had.
+func (j *judge) since(cluster string) []sight {
+	list := j.sights[cluster]
+	for n := len(list) - 1; n >= 0; n-- {
+		if !list[n].from.After(j.readAt) {
+			return list[n:]
+		}
+	}
+	return list
+}
+
+// everSeen tells whether the writer may have seen the cluster so.
+func (j *judge) everSeen(cluster string, so func(failover.Cluster) bool) bool {
+	return slices.ContainsFunc(j.since(cluster), func(x sight) bool { return x.there && so(x.c) })
+}
+
+// directly: where the new copy must not run beside the old, the source answers or
+// somebody vouches that it is dead.
+func (j *judge) directly(w world.Write, b *failover.Binding) {
+	if b.PurgeMode != failover.PurgeDirectly || j.everSeen(w.Cluster, isReady) {
+		return
+	}
+	if !j.fenced(w.Cluster) {
+		j.violates("11: %s is evicted Directly from %s, which does not answer, and nobody vouches for it", w.Binding, w.Cluster)
+		return
+	}
+	j.s.count["evicted behind a fence"]++
+}
+
+// takesOver: a former cluster may become a target in place of the new ones only if it
+// can run the copy that was held all the time.
+func (j *judge) takesOver(w world.Write, b *failover.Binding, cluster string, e *eviction, ours bool) {
+	work, stands := j.s.world.StandingWork(b.Key, cluster)
+	switch {
+	case !j.everSeen(cluster, func(c failover.Cluster) bool { return fit(c, ours) }):
+		j.violates("1: %s of %s gives it to %s again, which cannot take over", w.Op, w.Binding, cluster)
+	case !stands || work.Deleting:
+		j.violates("1: %s of %s gives it to %s again, whose old copy is gone", w.Op, w.Binding, cluster)
+	case e != nil && e.work != "" && e.work != work.UID:
+		j.violates("1: %s of %s gives it to %s again, whose copy is not the one that was held", w.Op, w.Binding, cluster)
+	}
+	if task := held(b, cluster); task != nil && task.PurgeMode == failover.PurgeDirectly {
+		j.violates("11: %s of %s gives it to %s again, whose copy Karmada deletes", w.Op, w.Binding, cluster)
+	}
+}
+
+// fit: it answers, and nothing drives bindings off it; ours: but for taints of ours,
+// which go with the same act.
+func fit(c failover.Cluster, ours bool) bool {
+	return isReady(c) && !slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
+		mine := ours && slices.ContainsFunc(c.Added, func(a failover.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
+		return t.Effect != corev1.TaintEffectNoSchedule && !mine
+	})
+}
+
+// back judges that a placed binding goes back: its new copy is given up for the old.
+func (j *judge) back(w world.Write, b, after *failover.Binding) {
+	e := j.evicted[id(w.Cluster, b)]
+	if w.Op != "restore" || unplaced(b, w.Cluster) != "" {
+		return
+	}
+	since := time.Time{}
+	if e != nil {
+		since = e.at
+	}
+	ordered := j.wished(id(w.Cluster, b), since, wish.putsBack)
+	if ordered {
+		j.s.count["put back on an order"]++
+	}
+	givenUp := slices.ContainsFunc(b.Clusters, func(t failover.TargetCluster) bool { return !targets(after, t.Name) })
+	if ordered || givenUp { // otherwise it runs on where it is, and the scheduler would come back by itself
+		j.takesOver(w, b, w.Cluster, e, true)
+	}
+}
+
+// swaps judges that a write of one migration drops the hold of another: that one's
+// cluster takes over, and nothing else may.
+func (j *judge) swaps(w world.Write, before, after *failover.Binding) {
+	for n := range before.Tasks {
+		t := &before.Tasks[n]
+		if t.Producer != failover.Producer || t.FromCluster == w.Cluster || held(after, t.FromCluster) != nil {
+			continue
+		}
+		if w.Op != "evict" || !targets(after, t.FromCluster) || t.Reason != failover.TaskReason {
+			j.violates("1: %s of %s for %s drops the hold for %s", w.Op, w.Binding, w.Cluster, t.FromCluster)
+			continue
+		}
+		j.s.count["swaps"]++
+		e := j.evicted[id(t.FromCluster, before)]
+		j.takesOver(w, before, t.FromCluster, e, false)
+		if e != nil {
+			j.answered(w, before, e)
+		}
+	}
+}
+
+// skipped judges, once a failover has closed, that what a human excluded before its
+// write stayed where it was for the rest of the round.
+func (j *judge) skipped(r workflows.EpisodeReport) {
+	for of, list := range j.wishes {
+		e := j.evicted[of]
+		if e == nil || !strings.HasPrefix(of, r.Cluster+" ") {
+			continue
+		}
+		for _, x := range list {
+			round := slices.IndexFunc(r.Rounds, func(o workflows.RoundReport) bool { return !x.at.Before(o.Since) && !x.at.After(o.Until) })
+			if x.verb == workflows.UpdateSkip && round >= 0 && e.at.Sub(x.at) > lease && !e.at.After(r.Rounds[round].Until) {
+				j.violates("3: %s was skipped at %s and evicted at %s in the same round", of, x.at.Sub(begins), e.at.Sub(begins))
+			}
+		}
+	}
+}
+
+// releasedOnOrder: a human's recorded order needs no proof, but takes no last copy.
+func (j *judge) releasedOnOrder(w world.Write, b *failover.Binding, e *eviction) bool {
+	if !j.wished(id(w.Cluster, b), e.at, wish.releases) || b.PurgeMode == failover.PurgeDirectly {
+		return false
+	}
+	j.s.count["releases on an order"]++
+	if len(b.Clusters) == 0 {
+		j.violates("1: a human's order takes the last copy of %s", w.Binding)
+	}
+	return true
+}

@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// sight is a cluster as it stood from a moment on.
+type sight struct {
+	from  time.Time
+	there bool
+	ruled bool
+	// policed: the ClusterTaintPolicy was there.
+	policed bool
+	// witnessed: the rule required the witness, and word is what that said.
+	witnessed bool
+	word      failover.Witness
+	c         failover.Cluster
+}
+
+// sees notes how a cluster stands now.
+func (j *judge) sees(name string) {
+	c, there := j.s.world.Standing(name)
+	j.sights[name] = append(j.sights[name], sight{j.s.now(), there, j.ruling, j.s.policed, j.s.witnessed, witness{j.s}.Says(name), c})
+}
+
+// untaints judges that our taint goes: restores come first, for as long as they may take.
+func (j *judge) untaints(w world.Write, after failover.Cluster) {
+	if !isReady(after) || after.Stopped != nil || j.s.count["terminated"] > 0 {
+		return
+	}
+	since := j.wellSince(w.Cluster)
+	if j.s.now().Sub(since) >= wellFor+restoreWait {
+		return
+	}
+	for _, b := range j.s.world.StandingBindings() {
+		if t := held(&b, w.Cluster); t != nil && t.Reason == failover.TaskReason && len(b.Clusters) == 0 && !j.chained(&b, w.Cluster, since) {
+			j.violates("6: %s is untainted %s after it was well, and %s is not restored yet", w.Cluster, j.s.now().Sub(since), b.Key)
+		}
+	}
+}
+
+// chained: it was placed when its cluster came back, and has been taken from there since
+// by a failover of its new home.
+func (j *judge) chained(b *failover.Binding, cluster string, since time.Time) bool {
+	return slices.ContainsFunc(b.Tasks, func(t failover.Task) bool {
+		e := j.evicted[id(t.FromCluster, b)]
+		return t.FromCluster != cluster && e != nil && e.at.After(since)
+	})
+}
+
+// wellSince is since when a cluster has been Ready.
+func (j *judge) wellSince(cluster string) time.Time {
+	list := j.sights[cluster]
+	since := j.s.now()
+	for n := len(list) - 1; n >= 0 && list[n].there && isReady(list[n].c); n-- {
+		since = list[n].from
+	}
+	return since
+}
+
+// tainted judges a write on a cluster: others' taints stay, and nothing of ours is put
+// on a cluster that is well.
+func (j *judge) tainted(w world.Write, before, after failover.Cluster) {
+	put := len(after.Added) > len(before.Added)
+	j.observing(w, put || before.Drain == nil && after.Drain != nil)
+	others := func(c failover.Cluster) []corev1.Taint {
+		return slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool {
+			return slices.Contains([]string{taintKey, policyTaint, failover.EvacuatingTaintKey, failover.DrainTaintKey}, t.Key)
+		})
+	}
+	same := func(x, y corev1.Taint) bool { return reflect.DeepEqual(x, y) }
+	if !slices.EqualFunc(others(before), others(after), same) {
+		j.violates("9: others' taints on %s changed", w.Cluster)
+	}
+	if len(after.Added) == 0 && slices.ContainsFunc(before.Added, func(a failover.AddedTaint) bool { return a.Key == taintKey }) {
+		j.untaints(w, after)
+	}
+	if put && before.Malformed != "" {
+		j.violates("12: a taint is put on %s, which nobody understands", w.Cluster)
+	}
+	if of := func(a failover.AddedTaint) bool { return a.Key == taintKey }; slices.ContainsFunc(after.Added, of) && !slices.ContainsFunc(before.Added, of) {
+		j.agreed(w)
+	}
+	if put && j.wellThroughout(w.Cluster) {
+		j.violates("3: a taint is put on %s, which is well", w.Cluster)
+	}
+}
+
+// wellThroughout: the cluster has been well ever since the writer read it.
+func (j *judge) wellThroughout(cluster string) bool {
+	list := j.sights[cluster]
+	for n := len(list) - 1; n >= 0; n-- {
+		foreign := slices.ContainsFunc(list[n].c.Taints, func(t corev1.Taint) bool {
+			return t.Effect != corev1.TaintEffectNoSchedule && t.Key != taintKey && t.Key != policyTaint && t.Key != failover.DrainTaintKey
+		})
+		if !list[n].there || list[n].c.Drain != nil || networkIs(list[n].c) == corev1.ConditionFalse || foreign || !isReady(list[n].c) {
+			return false
+		}
+		if !list[n].from.After(j.readAt) {
+			break
+		}
+	}
+	return true
+}
