@@ -301,6 +301,15 @@ func (s *scene) phase(cluster, phase string) *episode {
 	return s.episode(cluster, phase, func(e *episode) bool { return e.Phase == phase })
 }
 
+// blocked waits until a binding is: for a moment at a time it is due again, to be looked at once more.
+func (s *scene) blocked(cluster, key, reason string) {
+	s.Helper()
+	s.episode(cluster, key+" is blocked: "+reason, func(e *episode) bool {
+		q := e.queued(key)
+		return q != nil && q.State == "blocked" && q.Reason == reason
+	})
+}
+
 // ends waits until the failover of a cluster has ended so, and returns its report.
 func (s *scene) ends(cluster, phase string) report {
 	s.Helper()

@@ -136,12 +136,10 @@ func malformed(s *scene) {
 	}
 
 	s.kill(from)
-	e := s.phase(from, "Evacuated")
+	s.phase(from, "Evacuated")
 	want := map[string]string{ns + "/fine": "Migrated"}
 	for key, reason := range parked {
-		q := e.queued(key)
-		require.NotNil(s, q, "%s is parked", key)
-		require.Equal(s, []string{"blocked", reason}, []string{q.State, q.Reason}, "%s: %s", key, q.Message)
+		s.blocked(from, key, reason)
 		want[key] = "Abandoned"
 	}
 	s.catchUp()

@@ -71,10 +71,8 @@ func spreadAndDivided(s *scene) {
 	pinned := s.deploy("pinned", from, 20, byRoom(from, small)) // 20 of a tenth of a CPU each, and there is one
 
 	s.kill(from)
-	e := s.phase(from, "Evacuated")
-	q := e.queued(pinned)
-	require.NotNil(s, q)
-	require.Equal(s, []string{"blocked", "NoCapacity"}, []string{q.State, q.Reason}, q.Message)
+	s.phase(from, "Evacuated")
+	s.blocked(from, pinned, "NoCapacity")
 	require.ElementsMatch(s, []string{small, far}, s.find(keyOf(inBoth)).targets(), "one in each region")
 	require.Equal(s, []string{far}, s.find(large).targets())
 	s.catchUp()
