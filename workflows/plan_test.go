@@ -151,15 +151,15 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 			require.NotContains(t, targets[name], "m1", name)
 			order = append(order, name)
 		case activities.ProspectBlocked:
-			require.Less(t, at, 0, "%s was to be blocked", name)
+			require.Negative(t, at, "%s was to be blocked", name)
 			require.GreaterOrEqual(t, item, 0, name)
 			require.Equal(t, workflows.ItemBlocked, after.Items[item].State, name)
 			require.Equal(t, f.Reason, after.Items[item].Reason, name)
 		case activities.ProspectFence:
-			require.Less(t, at, 0, name)
+			require.Negative(t, at, name)
 			require.Equal(t, failover.MigrationAwaitingFence, after.Moves[f.Key.String()].Phase, name)
 		case activities.ProspectStays:
-			require.Less(t, at, 0, name)
+			require.Negative(t, at, name)
 			if item >= 0 {
 				require.Equal(t, workflows.ItemIdle, after.Items[item].State, name)
 			}

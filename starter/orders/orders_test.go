@@ -30,7 +30,8 @@ var (
 		workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: why}, Enforce: true},
 		workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}},
 		workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"},
-		workflows.PriorityOrder{ScopedOrder: shop}, fenced,
+		workflows.PriorityOrder{ScopedOrder: shop},
+		fenced,
 	}
 )
 

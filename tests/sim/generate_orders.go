@@ -212,8 +212,12 @@ func (g *generator) troubles() {
 		percent int
 		bring   func()
 	}{
-		{Settled, 10, g.chain}, {Every, 25, g.drains}, {Every, 6, g.storm}, {Settled, 15, g.policies},
-		{Settled, 8, g.witnesses}, {Settled, 12, g.capacity},
+		{Settled, 10, g.chain},
+		{Every, 25, g.drains},
+		{Every, 6, g.storm},
+		{Settled, 15, g.policies},
+		{Settled, 8, g.witnesses},
+		{Settled, 12, g.capacity},
 	} {
 		if t.of <= g.of && g.one(t.percent) {
 			t.bring()

@@ -238,7 +238,7 @@ var floors = map[string]int{
 	"step delete": 60, "step create": 60, "step replicas": 60, "step opt-out": 60, "step remove": 40, "step join": 20,
 	"outcome Kept": 20, "outcome LeftToHuman": 10, "releases of Directly": 10,
 	"order put-back": 50, "order release": 15, "order skip": 15, "order cancel-one": 15, "order cancel-back": 30,
-	"put back on an order": 20, "swaps": 50, "step fill": 120, "step sever": 90, "step put-policy": 60,
+	"put back on an order": 8, "swaps": 50, "step fill": 120, "step sever": 90, "step put-policy": 60,
 	"taints that a witness agreed to": 12, "slow evictions of a large fleet": 20, "order confirm-fenced": 25,
 }
 
