@@ -166,7 +166,8 @@ func (j *judge) skipped(r workflows.EpisodeReport) {
 
 // releasedOnOrder: a human's recorded order needs no proof, but takes no last copy.
 func (j *judge) releasedOnOrder(w world.Write, b *failover.Binding, e *eviction) bool {
-	if !j.wished(id(w.Cluster, b), e.at, wish.releases) || b.PurgeMode == failover.PurgeDirectly {
+	// One that was given while the eviction was on its way is kept, and carried out after it.
+	if !j.wished(id(w.Cluster, b), e.at.Add(-lease), wish.releases) || b.PurgeMode == failover.PurgeDirectly {
 		return false
 	}
 	j.s.count["releases on an order"]++
