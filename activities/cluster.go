@@ -287,6 +287,9 @@ func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[failov
 
 // putCompanion adds the companion beside a taint that moves bindings.
 func putCompanion(w *TaintWrite) (failover.Reason, string) {
+	if w.Cluster.Malformed != "" {
+		return failover.ReasonMalformed, w.Cluster.Malformed // nor is what of ours stands there known for certain
+	}
 	if !triggers(w) {
 		return failover.ReasonClusterRecovered, "no taint that moves bindings stands any more, and none is put"
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 )
 
 func jane() *failover.Drain { return &failover.Drain{Who: "jane", Why: "new kernel"} }
@@ -110,6 +111,22 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 	})
 	require.Empty(t, out.Refused)
 	require.Empty(t, b.world.Log("taint"), "there is no order to remove")
+}
+
+// What others put on a cluster that nobody understands moves nothing, and nothing of
+// ours is put beside it: which taints are ours there is not known.
+//
+// Rules: R4.1-41.
+func TestNothingIsPutOnAMalformedCluster(t *testing.T) {
+	b := newBench(t)
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	request := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut}
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "annotation " + failover.AnnotationAddedTaints + ": a number" })
+	require.Equal(t, failover.ReasonMalformed, must[activities.TaintResult](b, activities.NameWriteTaints, request).Refused)
+	require.Empty(t, b.world.Log("taint"))
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "" })
+	require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, request).Refused)
+	require.Len(t, b.world.Log("taint"), 1)
 }
 
 // Rules: R4.2-8, R4.12-8, R4.3-23.

@@ -18,11 +18,12 @@ type episode struct {
 	cluster  string
 	st       EpisodeState
 
-	dirty        bool // something was heard since the last turn
-	clusterDirty bool // the cluster wants a fresh judgement
-	listDirty    bool // the affected set wants a fresh list
-	listed       bool // this run has listed it
-	adoptDirty   bool // somebody saw something of ours without an owner
+	dirty        bool              // something was heard since the last turn
+	clusterDirty bool              // the cluster wants a fresh judgement
+	listDirty    bool              // the affected set wants a fresh list
+	listed       bool              // this run has listed it
+	adoptDirty   bool              // somebody saw something of ours without an owner
+	strangers    []MigrationReport // children of an earlier failover that wait for a lease of it
 	nextAssess   time.Time
 	notBefore    time.Time // no timer wakes earlier: an act was refused
 	orders       episodeOrders

@@ -266,9 +266,23 @@ func (e *episode) pokeSilent() {
 	}
 }
 
+// dismissStrangers ends children of an earlier failover that wait for a lease, which
+// nobody will give them: nothing of theirs is written, and the list starts them anew.
+func (e *episode) dismissStrangers() {
+	strangers := e.strangers
+	e.strangers = nil
+	for _, r := range strangers {
+		id := BindingMigrationID(e.instance, e.cluster, r.Key)
+		if err := workflow.SignalExternalWorkflow(e.ctx, id, "", SignalRecover, Recover{Round: r.Round}).Get(e.ctx, nil); err != nil {
+			e.log.Warn("could not dismiss the child of an earlier failover", "binding", r.Key.String(), "error", err)
+		}
+	}
+}
+
 // adoptOrphans takes over hold tasks of ours for this cluster whose owner does not run,
 // also for one that was deleted before this failover ever saw it.
 func (e *episode) adoptOrphans() {
+	e.dismissStrangers()
 	if !e.adoptDirty || e.st.UID == "" && e.st.GoneAt.IsZero() {
 		return
 	}

@@ -224,23 +224,29 @@ func (e *episode) reported(r MigrationReport) {
 	key := r.Key.String()
 	m, known := e.st.Moves[key]
 	e.dirty = true
-	if r.Result == nil {
-		if known {
-			e.drainWrote(m, r)
-			m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, e.now()
-			m.NeedsAttention, m.GoesOn = r.NeedsAttention, r.GoesOn
-			m.WantsLease = r.WantsLease
-			m.Holds = m.Holds && unwritten(r.Phase) || m.WantsLease
-			// An answer that is not there yet excuses nobody: restoreWait is its time.
-			waited := r.Reason == failover.ReasonRestoreUnanswered && r.NeedsAttention
-			m.Excused = m.Excused || waited || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack
-			e.st.Moves[key] = m
-		}
-		return
+	switch {
+	case r.Result != nil:
+		e.drainWrote(m, r)
+		delete(e.st.Moves, key)
+		e.finished(r, m, known)
+	case known:
+		e.progressed(r, m)
+	case r.WantsLease && r.Episode != e.st.Episode:
+		e.strangers = append(e.strangers, r)
 	}
+}
+
+// progressed takes a child's word of how far it is.
+func (e *episode) progressed(r MigrationReport, m Move) {
 	e.drainWrote(m, r)
-	delete(e.st.Moves, key)
-	e.finished(r, m, known)
+	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, e.now()
+	m.NeedsAttention, m.GoesOn = r.NeedsAttention, r.GoesOn
+	m.WantsLease = r.WantsLease
+	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsLease
+	// An answer that is not there yet excuses nobody: restoreWait is its time.
+	waited := r.Reason == failover.ReasonRestoreUnanswered && r.NeedsAttention
+	m.Excused = m.Excused || waited || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack
+	e.st.Moves[r.Key.String()] = m
 }
 
 // finishedElsewhere takes the end of an older failover's migration: it is no outcome

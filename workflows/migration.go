@@ -178,10 +178,10 @@ func (m *migration) attention(reason failover.Reason, message string) {
 
 // tell reports to the ClusterFailover. A parent that is not running is told
 // nothing: its next run adopts.
-func (m *migration) tell(result *failover.Result) { m.tellFrom(m.ctx, result) }
+func (m *migration) tell(result *failover.Result) (heard bool) { return m.tellFrom(m.ctx, result) }
 
 // tellFrom is tell for a coroutine of its own, which may block on its own context only.
-func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) {
+func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (heard bool) {
 	report := MigrationReport{
 		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.st.Message), Placed: m.st.Placed,
@@ -192,6 +192,7 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) {
 	if err != nil {
 		m.log.Warn("could not report", "parent", m.st.Parent, "error", err)
 	}
+	return err == nil
 }
 
 // wait sleeps until something is heard or d has passed.

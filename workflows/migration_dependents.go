@@ -57,6 +57,9 @@ func (m *migration) leased() bool {
 	case look.SourceGone:
 		m.on(failover.EventWriteSent)
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonClusterGone})
+	case !m.tell(nil): // no failover runs that could give it one: whatever comes after lists the binding anew
+		m.on(failover.EventWriteSent)
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonLeaseLost})
 	}
 	return false
 }

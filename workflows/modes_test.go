@@ -109,7 +109,19 @@ func TestATaintThatIsRefusedForEverDoesNotOutliveTheFailure(t *testing.T) {
 		s.world.OnCluster = nil // nobody tells
 		s.world.SetReady("m1", true)
 	})
+	ended := false
+	const long = 20 * time.Minute
+	for at := 2 * time.Minute; at < long; at += 5 * time.Second { // something always wakes it
+		s.at(at, func() {
+			if !ended {
+				_ = s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged,
+					workflows.BindingsChanged{Bindings: []failover.BindingFact{{Key: failover.BindingKey{Namespace: "shop", Name: "new"}}}})
+			}
+		})
+	}
 	r := s.play()
+	ended = true
+	require.Less(t, r.Until.Sub(storyBegins), long, "and not only once nothing wakes it any more")
 	require.Contains(t, []failover.EpisodePhase{failover.EpisodeFalseAlarm, failover.EpisodeRecovered}, r.Ended)
 	require.Empty(t, s.world.Log(""))
 }

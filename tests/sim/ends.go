@@ -157,7 +157,7 @@ func (j *judge) owe() {
 // badSince is when the taint of the rule began to stand, while its condition holds.
 func (j *judge) badSince(c failover.Cluster) (time.Time, bool) {
 	for _, t := range c.Taints {
-		if t.Key == taintKey && !isReady(c) && t.TimeAdded != nil && j.ruling {
+		if t.Key == taintKey && !isReady(c) && t.TimeAdded != nil && j.ruling && c.Malformed == "" {
 			since := t.TimeAdded.Time
 			if flipped := c.Conditions[0].LastTransition; flipped.After(since) {
 				since = flipped

@@ -30,7 +30,10 @@ func (s *sim) enforce(ctx workflow.Context, x Step) {
 	s.insist(ctx, x, func(workflow.Context) *answer {
 		s.judge.enforced[x.Cluster] = append(s.judge.enforced[x.Cluster], s.now())
 		o := workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: operator}, Enforce: true}
-		return s.update(workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateResume, o, func() { s.count["order enforce"]++ })
+		return s.update(workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateResume, o, func() {
+			s.count["order enforce"]++
+			s.judge.ordered(x.Cluster, workflows.UpdateResume) // it ends a pause that stood when it was given
+		})
 	})
 }
 
