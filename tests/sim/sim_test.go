@@ -26,6 +26,7 @@ var (
 	from  = flag.Uint64("from", 0, "first fresh seed; 0 takes one from the clock")
 	twice = flag.Int("twice", 0, "play so many seeds twice, to see that they play the same")
 	story = flag.String("story", "", "play the story in this file")
+	deep  = flag.Bool("deep", false, "tell a story with every change of a binding and every activity")
 	// settled keeps fresh seeds to what the tree's seeds play.
 	settled = flag.Bool("settled", false, "of fresh seeds, only the classes that the tree's seeds have")
 )
@@ -122,7 +123,11 @@ func kindOf(violation string) string {
 
 func logger() *slog.Logger {
 	if *story != "" {
-		return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+		level := slog.LevelInfo
+		if *deep {
+			level = slog.LevelDebug
+		}
+		return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	}
 	return quiet
 }

@@ -166,6 +166,7 @@ func (s *sim) follow() {
 		},
 		Binding: func(old, now *failover.Binding) {
 			s.judge.changed(now)
+			s.show(now)
 			s.later(lag(), func() {
 				switch {
 				case !s.watching:
@@ -177,4 +178,17 @@ func (s *sim) follow() {
 			})
 		},
 	}
+}
+
+// show logs what a binding is like after a change, for whoever reads a story closely.
+func (s *sim) show(b *failover.Binding) {
+	if b == nil {
+		return
+	}
+	tasks := make([]string, 0, len(b.Tasks))
+	for _, t := range b.Tasks {
+		tasks = append(tasks, t.FromCluster+"/"+string(t.PurgeMode)+"/"+t.Reason)
+	}
+	s.log.Debug("binding", "at", s.now().Sub(begins), "binding", b.Key.Name, "clusters", b.Clusters, "tasks", tasks,
+		"generation", b.Generation, "observed", b.Status.ObservedGeneration, "affinity", b.Status.ObservedAffinity)
 }

@@ -11,16 +11,29 @@ import (
 // schedulerRetry is how soon the scheduler tries again what is no fit error.
 const schedulerRetry = 10 * time.Second
 
-// schedule queues a pass of the scheduler over a binding.
+// schedule queues a pass of the scheduler over a binding. As in any work queue, no two
+// passes over one binding are under way at once: what comes meanwhile has it looked at again.
 func (w *World) schedule(key failover.BindingKey) {
 	if w.queued[key] {
 		return
 	}
 	w.queued[key] = true
+	if w.scheduling[key] {
+		return
+	}
 	w.later(w.ScheduleAfter, func() {
 		delete(w.queued, key)
 		w.pass(key)
 	})
+}
+
+// passed ends the pass over a binding; what came meanwhile is looked at now.
+func (w *World) passed(key failover.BindingKey) {
+	delete(w.scheduling, key)
+	if w.queued[key] {
+		delete(w.queued, key)
+		w.schedule(key)
+	}
 }
 
 // requeue has every binding looked at again: a cluster came, went, or changed its taints.
@@ -55,10 +68,12 @@ func (w *World) pass(key failover.BindingKey) {
 		w.apply(b, d)
 		return
 	}
+	w.scheduling[key] = true
 	w.later(w.ScheduleTakes, func() {
 		if b, ok := w.bindings[key]; ok && b.UID == uid {
 			w.apply(b, d)
 		}
+		w.passed(key)
 	})
 }
 

@@ -30,6 +30,7 @@ type World struct {
 	pending        []pending
 	blocked        map[failover.BindingKey]bool // by a task that says Directly
 	queued         map[failover.BindingKey]bool // for a pass of the scheduler
+	scheduling     map[failover.BindingKey]bool // a pass over it is under way
 	dead           map[string]bool              // members that do not answer, whatever Ready says
 	sick           map[string]bool              // members where no new copy becomes healthy
 	shown          shown
@@ -94,7 +95,7 @@ func New(now func() time.Time) *World {
 		now: now, clusters: map[string]*failover.Cluster{}, bindings: map[failover.BindingKey]*failover.Binding{},
 		worn: map[string]map[string]string{}, everWorn: map[string]map[string]string{},
 		works: map[string]*failover.Work{}, policies: map[string]string{}, running: map[string]bool{},
-		queued: map[failover.BindingKey]bool{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
+		queued: map[failover.BindingKey]bool{}, scheduling: map[failover.BindingKey]bool{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
 		ScheduleAfter: time.Second, HealthyAfter: 3 * time.Second,
 	}
 }
