@@ -25,10 +25,6 @@ func (r EvictRequest) question() question {
 	return question{approval: r.Approval, round: r.Round, standing: r.Standing}
 }
 
-func (a *Activities) needsTally(q question) bool {
-	return a.Settings.Approval.NeedsTally() && !q.answered()
-}
-
 // measure reads how far the failure goes, once per reading, where an approval rule
 // needs it that nobody has answered.
 func (a *Activities) measure(ctx context.Context, cluster string, q question, on *reading) error {

@@ -7,6 +7,11 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
+// needsSurvey tells whether room, or a question to a human, decides about a binding.
+func (a *Activities) needsSurvey(b *failover.Binding, q question) bool {
+	return failover.NeedsRoom(b) || a.Settings.Approval.NeedsTally() && !q.answered()
+}
+
 // survey reads what moves of ours have been promised, and where replicas stand, off every
 // binding of the fleet, page by page. Nothing of it is kept: the write asks again.
 func (a *Activities) survey(ctx context.Context, on *reading) error {
@@ -38,7 +43,7 @@ func (a *Activities) surveyFor(ctx context.Context, key failover.BindingKey, q q
 		return nil // nothing matters beside a binding that is gone
 	case err != nil:
 		return err
-	case !failover.NeedsRoom(&b) && !a.needsTally(q):
+	case !a.needsSurvey(&b, q):
 		return nil
 	}
 	return a.survey(ctx, on)

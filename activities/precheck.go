@@ -140,7 +140,7 @@ func (a *Activities) checkOne(ctx context.Context, r PreCheckRequest, item Check
 		return Check{}, err
 	}
 	ask := r.ask(item)
-	if on.room == nil && (failover.NeedsRoom(&b) || a.needsTally(ask.question)) {
+	if on.room == nil && a.needsSurvey(&b, ask.question) {
 		if err = a.survey(ctx, on); err != nil {
 			return Check{}, err
 		}

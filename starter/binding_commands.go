@@ -49,9 +49,7 @@ that (approval.* in the workers' configuration). It holds for this round and for
 		bindings: true, namespaces: true,
 		confirm:   "agree to the move of %s",
 		unchanged: "no other check is replaced; pauses, snoozes and the pace stand; what comes later is asked about anew",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			return d.Approve(ctx, to, o)
-		},
+		send:      orders.Desk.Approve,
 	})
 }
 

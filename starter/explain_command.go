@@ -43,11 +43,7 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 }
 
 func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) error {
-	s, err := a.look(cmd)
-	if err != nil {
-		return err
-	}
-	source, closing, err := s.planning(cmd.Context())
+	source, closing, err := a.planning(cmd)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,7 @@ whole fleet. It takes full effect within one lease (pace.leaseDuration). Tolerat
 		fleetToo: true, bindings: true, namespaces: true,
 		confirm:   "begin no new move of %s",
 		unchanged: "what has begun goes on; a recovery still takes back what is not placed",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			return d.Pause(ctx, to, o)
-		},
+		send:      orders.Desk.Pause,
 	})
 }
 

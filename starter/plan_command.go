@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/process"
@@ -53,11 +52,7 @@ from the highest priority on; then what takes longest.`,
 }
 
 func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
-	s, err := a.look(cmd)
-	if err != nil {
-		return err
-	}
-	source, closing, err := s.planning(cmd.Context())
+	source, closing, err := a.planning(cmd)
 	if err != nil {
 		return err
 	}
@@ -78,13 +73,17 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 
 // planning reads Karmada, and asks Temporal where that answers: what would happen can be
 // told without it.
-func (s *session) planning(ctx context.Context) (source plan.Source, closing func(), err error) {
+func (a *app) planning(cmd *cobra.Command) (source plan.Source, closing func(), err error) {
+	s, err := a.look(cmd)
+	if err != nil {
+		return plan.Source{}, nil, err
+	}
 	karmada, err := s.reader()
 	if err != nil {
 		return plan.Source{}, nil, err
 	}
 	source = plan.Source{Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress}
-	source.Away = s.dial(ctx, "lifeboat-cli")
+	source.Away = s.dial(cmd.Context(), "lifeboat-cli")
 	if source.Away == nil {
 		asked := s.source()
 		source.Status, source.Owners, closing = &asked, process.Owners{Client: s.temporal.Client}, s.close

@@ -363,12 +363,7 @@ func (e *episode) want() GrantRequest {
 	}
 	inFlight, waiting := e.windows()
 	r.Want = max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-waiting))
-	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if e.mayLease(e.st.Moves[key]) {
-			r.Want++
-		}
-	}
-	if r.Want = e.drainWant(r.Want); r.Want > 0 {
+	if r.Want = e.drainWant(r.Want + len(e.waitForLease())); r.Want > 0 {
 		r.Priority = e.next().priority
 	}
 	return r

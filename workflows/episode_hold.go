@@ -46,14 +46,11 @@ type turn struct {
 // next is the most urgent of all that could use a lease now.
 func (e *episode) next() turn {
 	top := failover.Top{Most: 1}
-	keys := workflow.DeterministicKeys(e.st.Moves)
-	e.tick()
+	keys := e.waitForLease()
 	for n, key := range keys {
-		m := e.st.Moves[key]
-		as := m.asItem()
-		if due, _ := e.due(&as); e.mayLease(m) {
-			top.Offer(failover.Item{Key: m.Key, Priority: e.priorityOf(&as), Due: due}, n)
-		}
+		as := e.st.Moves[key].asItem()
+		due, _ := e.due(&as)
+		top.Offer(failover.Item{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
 	}
 	if ready := e.first(ItemReady, 1); len(ready) > 0 && e.mayBegin() {
 		i := &e.st.Items[ready[0]]
@@ -76,26 +73,21 @@ func (e *episode) next() turn {
 // asItem is a move as it stood in the queue, as far as order and due time go.
 func (m Move) asItem() Item { return Item{Key: m.Key, Policy: m.Policy} }
 
-// mayLease tells whether a move that holds its dependents may have a lease now: nobody has
-// paused or snoozed it since.
-func (e *episode) mayLease(m Move) bool {
-	if !m.WantsLease || e.pausedOne(m.Key) {
-		return false
-	}
-	as := m.asItem()
+// waitForLease are the moves that hold their dependents and may have a lease now: nobody
+// has paused or snoozed them since.
+func (e *episode) waitForLease() (keys []string) {
 	e.tick()
-	due, _ := e.due(&as)
-	return !e.now().Before(due)
-}
-
-// waitsForLease tells whether a migration has held its dependents and waits.
-func (e *episode) waitsForLease() bool {
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if e.mayLease(e.st.Moves[key]) {
-			return true
+		m := e.st.Moves[key]
+		if !m.WantsLease || e.pausedOne(m.Key) {
+			continue
+		}
+		as := m.asItem()
+		if due, _ := e.due(&as); !e.now().Before(due) {
+			keys = append(keys, key)
 		}
 	}
-	return false
+	return keys
 }
 
 // dispatchOne gives one lease to whose turn it is; false means to nobody.
