@@ -118,8 +118,8 @@ func (a *app) give(
 }
 
 func (o orderAnswer) draw(p show.Page) {
-	p.Line("%s: %s", o.Cluster, o.Answer)
-	p.Line("not changed: %s", o.NotChanged)
+	p.Wrapped("", fmt.Sprintf("%s: %s", o.Cluster, o.Answer))
+	p.Wrapped("", "not changed: "+o.NotChanged)
 	p.Line("workflow %s", o.WorkflowID)
 	if o.Link != "" {
 		p.Line("%s", o.Link)
@@ -250,9 +250,9 @@ func confirm(cmd *cobra.Command, what string) error {
 		return fmt.Errorf("%w: nobody can be asked whether to %s; add --yes", errRefused, what)
 	}
 	// Beside the answer, which programs may read.
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "About to %s. Type yes to go on:\n", what)
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "About to %s. Type yes to go on: ", what)
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil || strings.TrimSpace(answer) != "yes" {
+	if given := strings.TrimSpace(answer); err != nil || given != "yes" && given != "y" {
 		return fmt.Errorf("%w: not confirmed, nothing was done", errRefused)
 	}
 	return nil

@@ -36,6 +36,9 @@ func (e *episode) view() failover.PageView {
 	if d := e.st.Cluster.Drain; d != nil {
 		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()
 	}
+	for _, t := range e.st.Cluster.Foreign {
+		v.Foreign = append(v.Foreign, t.Key+":"+string(t.Effect))
+	}
 	e.viewQueue(&v)
 	e.viewMoves(&v)
 	return v

@@ -142,6 +142,7 @@ func (e *episode) start(i Item, st MigrationState, unused func()) {
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         cut(moveSummary(i, e.cluster, st)),
+		StaticDetails:         moveDetails,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			SearchCluster.ValueSet(e.cluster), SearchBinding.ValueSet(i.Key.String()), SearchMode.ValueSet(string(e.st.Terms.Mode)),
 		),
@@ -209,6 +210,9 @@ func (e *episode) ownRunning(m Move) {
 }
 
 func (e *episode) closing() bool { return !e.st.ClosedAt.IsZero() }
+
+// moveDetails stand beside the live page of every migration. They are in its parent's history once for each: short.
+const moveDetails = "**Current Details** is the live page of this move. *Terminate* loses nothing: its failover takes over what stands."
 
 func moveSummary(i Item, cluster string, st MigrationState) string {
 	switch {

@@ -118,8 +118,19 @@ var drains = map[EpisodePhase]string{
 	EpisodeEvacuated:  "%s is drained; what could move has moved",
 }
 
+// suspicions are the headlines of a cluster that nothing but other people's taints speaks against: it has not failed.
+var suspicions = map[EpisodePhase]string{
+	EpisodeSuspected:  "%s was tainted by others; nothing has been touched",
+	EpisodeConfirmed:  "%s was tainted by others; its workloads are about to move",
+	EpisodeEvacuating: "%s was tainted by others; its workloads are moving away",
+	EpisodeEvacuated:  "%s was tainted by others; what could move has moved",
+}
+
 func (v PageView) headline() string {
 	format, ok := headlines[v.Phase]
+	if tainted, is := suspicions[v.Phase]; is && v.Reason == ReasonForeignTaint {
+		format = tainted
+	}
 	if drain, is := drains[v.Phase]; is && v.DrainOnly {
 		format = drain
 	}
@@ -175,8 +186,11 @@ func (v PageView) ends() string {
 	switch v.Phase {
 	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
 		line := "when " + text(v.Cluster) + " is well again (or deleted)"
-		if v.DrainOnly {
+		switch {
+		case v.DrainOnly:
 			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
+		case v.Reason == ReasonForeignTaint:
+			line = "when the taint is taken off " + text(v.Cluster) + " (or it is deleted)"
 		}
 		if v.Counts.Blocked > 0 {
 			line += "; what is blocked until then stays on it"
@@ -271,13 +285,7 @@ func (v PageView) times() string {
 func (v PageView) actions(p *page) {
 	actions := v.Actions
 	if len(actions) == 0 {
-		actions = EpisodeActions(v.Cluster, v.Phase, v.PausedBy != "")
-		if v.DrainedBy != "" {
-			actions = append([]string{UndrainAction(v.Cluster)}, actions...)
-		}
-		if v.Counts.Asked > 0 {
-			actions = append([]string{ApproveAction(v.Cluster)}, actions...)
-		}
+		actions = EpisodeActions(v.choices())
 	}
 	if v.Mode == ModeObserve && len(actions) > 0 {
 		actions = []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
@@ -289,36 +297,98 @@ func (v PageView) actions(p *page) {
 	p.bullets(actions)
 }
 
-// UndrainAction is the operator's way to end a drain.
-func UndrainAction(cluster string) string {
-	return fmt.Sprintf("`lifeboat undrain %s --reason \"…\"`: what has not moved stays, what moved stays moved, our taints go", cluster)
+func (v PageView) choices() Choices {
+	c := Choices{
+		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
+		Foreign: v.Foreign, Asked: v.Counts.Asked,
+	}
+	for _, m := range v.Moving {
+		c.Unfenced = c.Unfenced || m.Phase == MigrationAwaitingFence && m.NeedsAttention
+	}
+	return c
 }
 
-// ApproveAction is the operator's answer to what awaits approval.
-func ApproveAction(cluster string) string {
+// Choices are what decides which orders an operator is offered.
+type Choices struct {
+	Cluster string
+	Phase   EpisodePhase
+	Paused  bool
+	// Drained: somebody has it emptied; DrainOnly: nothing else speaks against it.
+	Drained, DrainOnly bool
+	// Foreign are the taints that move its bindings and that others put, "key:effect".
+	Foreign []string
+	// Asked is how many moves await a human's approval.
+	Asked int
+	// Unfenced: a move waits until its old copy is proven dead.
+	Unfenced bool
+}
+
+// undrain is the operator's way to end a drain.
+func (c Choices) undrain() string {
+	return c.verb("undrain", "what has not moved stays, what moved stays moved, our taints go")
+}
+
+// approve is the operator's answer to what awaits approval.
+func (c Choices) approve() string {
 	return fmt.Sprintf("`lifeboat approve --cluster %s --all --reason \"…\"`: let what awaits approval move in this round, "+
-		"or name one binding, or `--namespace`; every other check stays", cluster)
+		"or name one binding, or `--namespace`; every other check stays", c.Cluster)
 }
 
-// EpisodeActions are the operator's moves that make sense in a phase.
-func EpisodeActions(cluster string, phase EpisodePhase, paused bool) []string {
-	verb := func(name, effect string) string {
-		return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, cluster, effect)
+// fence is the operator's word about what must never run twice.
+func (c Choices) fence() string {
+	return fmt.Sprintf("`lifeboat confirm-fenced %s --binding <namespace>/<binding> --reason \"…\"`: only once you know that its copy there cannot run "+
+		"any more (power off, cut from network and storage); then it moves. Without `--binding` for all on that cluster", c.Cluster)
+}
+
+func (c Choices) verb(name, effect string) string {
+	return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, c.Cluster, effect)
+}
+
+// repair is what ends a failover without an order: what spoke against the cluster goes.
+func (c Choices) repair() string {
+	const then = "what has not moved stays, what is on its way finishes, what moved stays moved, and our taints go by themselves."
+	if len(c.Foreign) > 0 {
+		return "Others tainted it with " + text(list(c.Foreign)) + ". Was that a mistake? Take the taint away: " + then
 	}
-	halt := verb("pause", "evict nothing more for now; what is on its way goes on, and `lifeboat resume` goes on with the rest")
-	if paused {
-		halt = verb("resume", "go on evicting")
+	return "Repair the cluster: once it is Ready again, " + then
+}
+
+// EpisodeActions are the operator's moves that make sense now, what is asked of a human first.
+func EpisodeActions(c Choices) []string {
+	var actions []string
+	if !c.Phase.Terminal() {
+		for _, asked := range []struct {
+			is     bool
+			action func() string
+		}{{c.Unfenced, c.fence}, {c.Asked > 0, c.approve}, {c.Drained, c.undrain}} {
+			if asked.is {
+				actions = append(actions, asked.action())
+			}
+		}
 	}
-	stop := verb("cancel", "stop this failover: unplaced bindings are put back, placed ones keep both copies until you remove one, our taints go")
-	switch phase {
+	return append(actions, c.always()...)
+}
+
+// always are the moves that a phase allows whatever else there is.
+func (c Choices) always() []string {
+	halt := c.verb("pause", "evict nothing more for now; what is on its way goes on, and `lifeboat resume` goes on with the rest")
+	if c.Paused {
+		halt = c.verb("resume", "go on evicting")
+	}
+	stop := c.verb("cancel", "stop this failover: what has no place yet is put back, what is placed keeps both copies until you remove one "+
+		"(with `--put-back` it comes back, too), our taints go")
+	switch c.Phase {
 	case EpisodeSuspected:
 		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
 	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
-		return []string{halt, stop, "Repair the cluster: once it is Ready again, what has not moved stays, what is on its way finishes, what moved stays moved, and our taints go by themselves."}
+		if c.DrainOnly {
+			return []string{halt, stop}
+		}
+		return []string{halt, stop, c.repair()}
 	case EpisodeRecovering, EpisodeSettling:
 		return []string{"Nothing is needed of you.", stop}
 	case EpisodeStopped:
-		return []string{verb("resume", "take the failover up again, as a new round")}
+		return []string{c.verb("resume", "take the failover up again, as a new round")}
 	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
 		return nil
 	}

@@ -258,16 +258,21 @@ func (v MigrationView) actions() []string {
 	if len(v.Actions) > 0 || v.Result != nil {
 		return v.Actions
 	}
-	const target = "*Request Cancellation* of this workflow: "
+	cancel := fmt.Sprintf("`lifeboat cancel %s --binding %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.From), text(v.Binding))
 	switch v.Phase {
 	case MigrationChecking, MigrationEvicting:
-		return []string{target + "do not move it"}
+		return []string{cancel + "do not move it"}
 	case MigrationAwaitingFence:
-		return v.fenceActions(target)
+		return v.fenceActions(cancel)
 	case MigrationPlacing:
-		return []string{target + "put it back on " + text(v.From), "Make room: uncordon or add a cluster that its placement allows."}
+		return []string{"Make room: uncordon or add a cluster that its placement allows.", cancel + "put it back on " + text(v.From)}
 	case MigrationAwaitingHealth:
-		return []string{target + "keep both copies and leave the old one to you", "See why the new copy is not ready: its pods and events on " + text(list(v.To)) + "."}
+		return []string{
+			"See why the new copy is not ready: its pods and events on " + text(list(v.To)) + ".",
+			v.verb("put-back") + "back to " + text(v.From) + " in one write, once that is Ready again",
+			v.verb("release") + "let the old copy go now, proven or not; only if you know that the new one serves",
+			cancel + "keep both copies and leave the old one to you",
+		}
 	case MigrationReleasing, MigrationPurging, MigrationRestoring:
 		return []string{"Nothing is needed of you."}
 	case MigrationDone:
@@ -276,10 +281,15 @@ func (v MigrationView) actions() []string {
 	return nil
 }
 
-func (v MigrationView) fenceActions(target string) []string {
-	vouch := "with who and reason"
+// verb is an order about this binding, without what comes of it.
+func (v MigrationView) verb(name string) string {
+	return fmt.Sprintf("`lifeboat %s %s --cluster %s --reason \"…\"`: ", name, text(v.Binding), text(v.From))
+}
+
+func (v MigrationView) fenceActions(cancel string) []string {
+	without := ""
 	if v.Reason == ReasonStateNeedsSource {
-		vouch = "with who, reason and " + code(`"withoutState": true`)
+		without = " --without-state"
 	}
 	give := "keep the hold and leave it to you"
 	if v.Written.IsZero() {
@@ -287,8 +297,9 @@ func (v MigrationView) fenceActions(target string) []string {
 	}
 	return []string{
 		"Bring " + text(v.From) + " back: it goes on by itself.",
-		"Make sure that the copy there cannot run any more (power off, cut from the network and from its storage), then send the update " +
-			code("confirm-fenced") + " " + vouch + ", to this workflow or to the cluster's for all of its bindings.",
-		target + give,
+		"Make sure that the copy there cannot run any more (power off, cut from the network and from its storage), then " +
+			fmt.Sprintf("`lifeboat confirm-fenced %s --binding %s%s --reason \"…\"`", text(v.From), text(v.Binding), without) +
+			"; without `--binding` for all on that cluster.",
+		cancel + give,
 	}
 }

@@ -170,12 +170,16 @@ func (v PacerView) actions() []string {
 	if len(v.Actions) > 0 {
 		return v.Actions
 	}
-	const order = "Send this workflow the update `%s` with `%s`: %s"
-	rate := fmt.Sprintf(order, "set-rate", `{"who":"…","reason":"…","rate":0.5}`, "another rate for the whole fleet, in evictions per second")
+	const rate = "Another rate for the whole fleet, in evictions per second: send this workflow the update `set-rate` with " +
+		"`{\"who\":\"…\",\"reason\":\"…\",\"rate\":0.5}`"
 	if v.HaltedBy != "" || v.Pace.Reason == ReasonHaltedByHuman || v.Pace.Reason == ReasonStateLost {
-		return []string{fmt.Sprintf(order, "resume", `{"who":"…","reason":"…"}`, "let evictions flow again"), rate}
+		return []string{"`lifeboat resume fleet --reason \"…\"`: let evictions flow again", rate}
 	}
-	return []string{fmt.Sprintf(order, "halt", `{"who":"…","reason":"…"}`, "stop every eviction of the fleet within one lease"), rate}
+	actions := []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within one lease", rate}
+	if v.Pace.Tier == TierHalted {
+		return append([]string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are well."}, actions[1:]...)
+	}
+	return actions
 }
 
 func (v PacerView) requests(p *page, rows int) {

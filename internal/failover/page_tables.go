@@ -115,18 +115,30 @@ func (v PageView) moving(p *page, rows int) {
 	lines := slices.Clone(v.Moving)
 	slices.SortStableFunc(lines, func(a, b MovingLine) int { return boolFirst(a.NeedsAttention, b.NeedsAttention) })
 	p.table(grid{
-		columns: []string{"Binding", "Phase", "To", "Began", "Note"},
+		columns: []string{"Binding", "To", "Began", "Stands at"},
 		n:       len(lines),
 		total:   v.Counts.Moving,
 		row: func(i int) []string {
 			m := lines[i]
-			note := because(m.Reason, m.Message)
-			if m.NeedsAttention {
-				note = "⚠ " + note
-			}
-			return []string{code(m.Binding), string(m.Phase), text(strings.Join(m.To, ", ")), relative(m.Since, v.Now), note}
+			return []string{code(m.Binding), text(strings.Join(m.To, ", ")), relative(m.Since, v.Now), m.stands()}
 		},
 	}, rows)
+}
+
+// stands is the phase and what it waits for there; a reason that only says the phase again is left out.
+func (m MovingLine) stands() string {
+	line := string(m.Phase)
+	if m.NeedsAttention {
+		line = "⚠ " + line
+	}
+	why := because(m.Reason, m.Message)
+	if string(m.Reason) == string(m.Phase) {
+		why = text(m.Message)
+	}
+	if why != "" {
+		line += ": " + why
+	}
+	return line
 }
 
 func boolFirst(a, b bool) int {

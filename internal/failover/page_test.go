@@ -258,7 +258,35 @@ func TestPagesSurviveAnything(t *testing.T) {
 // A page tells nobody to do what cannot be done any more.
 func TestActionsEndWithTheEpisode(t *testing.T) {
 	for _, p := range episodePhases {
-		require.Equal(t, p.Terminal(), len(failover.EpisodeActions("m1", p, false)) == 0, p)
+		require.Equal(t, p.Terminal(), len(failover.EpisodeActions(failover.Choices{Cluster: "m1", Phase: p})) == 0, p)
 	}
-	require.Contains(t, failover.EpisodeActions("m1", failover.EpisodeEvacuating, true)[0], "lifeboat resume m1")
+	require.Contains(t, failover.EpisodeActions(failover.Choices{Cluster: "m1", Phase: failover.EpisodeEvacuating, Paused: true})[0], "lifeboat resume m1")
+}
+
+// What only a human can answer comes first, and what would be wrong here is not offered.
+func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
+	actions := func(c failover.Choices) string {
+		c.Cluster, c.Phase = "m1", failover.EpisodeEvacuated
+		return strings.Join(failover.EpisodeActions(c), "\n")
+	}
+	require.True(t, strings.HasPrefix(actions(failover.Choices{Unfenced: true, Asked: 1}), "`lifeboat confirm-fenced m1 "))
+	require.NotContains(t, actions(failover.Choices{}), "confirm-fenced")
+	require.Contains(t, actions(failover.Choices{}), "Repair the cluster")
+
+	tainted := actions(failover.Choices{Foreign: []string{"maintenance:NoExecute"}})
+	require.Contains(t, tainted, "Others tainted it with maintenance:NoExecute")
+	require.NotContains(t, tainted, "Repair the cluster", "it may be well")
+
+	drained := actions(failover.Choices{Drained: true, DrainOnly: true})
+	require.True(t, strings.HasPrefix(drained, "`lifeboat undrain m1 "))
+	require.NotContains(t, drained, "Repair the cluster", "nothing is broken")
+}
+
+// A cluster that others tainted has not failed, and its page does not say so.
+func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
+	v := evacuating()
+	v.Reason, v.Foreign = failover.ReasonForeignTaint, []string{"maintenance:NoExecute"}
+	page := failover.EpisodePage(v)
+	require.NotContains(t, strings.SplitN(page, "\n", 2)[0], "has failed")
+	require.Contains(t, page, "when the taint is taken off")
 }

@@ -27,11 +27,13 @@ type PageView struct {
 	// else speaks against the cluster.
 	DrainedBy string
 	DrainOnly bool
-	Next      []NextLine
-	Blocked   []BlockedLine
-	Moving    []MovingLine
-	Windows   []WindowLine
-	Debt      []Debt
+	// Foreign are the taints that move bindings and that others put, "key:effect".
+	Foreign []string
+	Next    []NextLine
+	Blocked []BlockedLine
+	Moving  []MovingLine
+	Windows []WindowLine
+	Debt    []Debt
 	// Actions are what one can do now; empty shows [EpisodeActions].
 	Actions []string
 }

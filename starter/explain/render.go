@@ -43,7 +43,7 @@ func (v View) Binding(x Explained) {
 	t.leaf("%s (%s) on %s", x.Binding, x.Resource, targets(x.Targets))
 	t.under(func() {
 		for i := range x.Clusters {
-			v.cluster(t, &x.Clusters[i])
+			v.cluster(t, x.Binding, &x.Clusters[i])
 		}
 		for _, note := range x.Unread {
 			t.leaf("not read: %s", note)
@@ -63,11 +63,16 @@ func targets(on []failover.TargetCluster) string {
 	return strings.Join(out, ", ")
 }
 
-func (v View) cluster(t tree, c *Cluster) {
+func (v View) cluster(t tree, binding string, c *Cluster) {
 	switch x := c.Failover; {
 	case x != nil:
 		t.leaf("%s fails over: %s, round %d, %s mode (%s)", c.Cluster, v.Coloured(show.Bad, string(x.Phase)), x.Round, x.Mode, c.WorkflowID)
-		t.under(func() { v.failover(t, c) })
+		t.under(func() {
+			v.failover(t, c)
+			for _, answer := range answers(binding, c) {
+				t.leaf("you can: %s", answer)
+			}
+		})
 	case c.Unanswered != "":
 		t.leaf("%s: its failover did not answer: %s", c.Cluster, c.Unanswered)
 	case c.Target:
@@ -249,7 +254,9 @@ func (v View) moving(c *Cluster) []string {
 	if s == nil {
 		return out
 	}
-	out = append(out, fmt.Sprintf("went under lease %d; due %s by %s:%s", s.Lease.Number, clock(s.DueAt), s.Why.Taint.Key, s.Why.Taint.Effect))
+	if s.Lease.Number > 0 {
+		out = append(out, fmt.Sprintf("went under lease %d of the fleet's pace", s.Lease.Number))
+	}
 	if !s.HealthySince.IsZero() {
 		out = append(out, fmt.Sprintf("healthy for %s; it is released after %s", v.Age(s.HealthySince), show.Span(s.Terms.MinHealthy)))
 	}
@@ -257,6 +264,35 @@ func (v View) moving(c *Cluster) []string {
 		out = append(out, fmt.Sprintf("holds %d dependents on %s", len(s.Dependents), c.Cluster))
 	}
 	return out
+}
+
+// answers are what an operator can say to what a binding waits for.
+func answers(binding string, c *Cluster) []string {
+	x := c.Failover
+	about := fmt.Sprintf(" %s --cluster %s --reason \"…\"", binding, c.Cluster)
+	switch {
+	case x.Move != nil && x.Move.Phase == failover.MigrationAwaitingFence:
+		without := ""
+		if x.Move.Reason == failover.ReasonStateNeedsSource {
+			without = " --without-state"
+		}
+		return []string{
+			"bring " + c.Cluster + " back: it goes on by itself",
+			fmt.Sprintf("once you know that the old copy cannot run any more: lifeboat confirm-fenced %s --binding %s%s --reason \"…\"",
+				c.Cluster, binding, without),
+		}
+	case x.Move != nil && x.Move.Phase == failover.MigrationAwaitingHealth && x.Move.Reason != failover.ReasonHealthy:
+		return []string{
+			"see why the new copy is not ready, on " + strings.Join(x.Move.To, ", "),
+			"back to where it was, once that is Ready: lifeboat put-back" + about,
+			"let the old copy go now, proven or not: lifeboat release" + about,
+		}
+	case x.Item != nil && x.Item.State == workflows.ItemBlocked && x.Item.Reason == failover.ReasonAwaitingApproval:
+		return []string{"let it move: lifeboat approve" + about}
+	case x.Item != nil && x.Item.State == workflows.ItemBlocked && x.Item.Reason == failover.ReasonStateNeedsSource:
+		return []string{fmt.Sprintf("let it move and begin without its state: lifeboat confirm-fenced %s --binding %s --without-state --reason \"…\"", c.Cluster, binding)}
+	}
+	return nil
 }
 
 func (v View) result(round int, r failover.Result) string {

@@ -55,6 +55,11 @@ func (p Page) Table(head ...any) table.Writer {
 	return t
 }
 
+// Wrap breaks the cells of one column of a table into lines of at most so many characters.
+func (p Page) Wrap(t table.Writer, column string, most int) {
+	t.SetColumnConfigs([]table.ColumnConfig{{Name: column, WidthMax: most, WidthMaxEnforcer: text.WrapSoft}})
+}
+
 // Tree is a list with branches. Whoever fills it hands it to Branches.
 func (p Page) Tree() list.Writer {
 	l := list.NewWriter()

@@ -126,6 +126,7 @@ func (v View) Failover(f Failover) {
 	s := f.EpisodeStatus
 	n := count(s)
 	v.Line("Cluster   %s: Ready %s %s", f.Cluster, s.Cluster.Ready, s.Cluster.ReadyReason)
+	v.taints(s)
 	v.Line("Phase     %s for %s, round %d, %s mode: %s", v.phase(s.Phase), v.Age(s.Entered), s.Round, s.Terms.Mode, s.Reason)
 	v.Line("Bindings  %d done, %d moving, %d queued, %d blocked", n.done, n.moving, n.queued, n.blocked)
 	if s.Paused != nil {
@@ -145,14 +146,38 @@ func (v View) Failover(f Failover) {
 	v.moves(s)
 	v.queue(s)
 	v.debts(s)
-	actions := failover.EpisodeActions(f.Cluster, s.Phase, s.Paused != nil)
-	if asked(s) > 0 {
-		actions = append([]string{failover.ApproveAction(f.Cluster)}, actions...)
+	v.actions(failover.EpisodeActions(choices(f.Cluster, s)))
+}
+
+// choices are what one can do about a failover.
+func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
+	c := failover.Choices{
+		Cluster: cluster, Phase: s.Phase, Paused: s.Paused != nil, Asked: asked(s),
+		Drained: s.Cluster.Drain != nil, DrainOnly: s.Reason == failover.ReasonDrained,
 	}
-	if s.Cluster.Drain != nil {
-		actions = append([]string{failover.UndrainAction(f.Cluster)}, actions...)
+	for _, t := range s.Cluster.Foreign {
+		c.Foreign = append(c.Foreign, t.Key+":"+string(t.Effect))
 	}
-	v.actions(actions)
+	for _, m := range s.Moves {
+		c.Unfenced = c.Unfenced || m.Phase == failover.MigrationAwaitingFence && m.NeedsAttention
+	}
+	return c
+}
+
+// taints shows what moves the bindings: that others put, and that the rules put.
+func (v View) taints(s *workflows.EpisodeStatus) {
+	var parts []string
+	for _, t := range s.Cluster.Foreign {
+		parts = append(parts, fmt.Sprintf("%s:%s put by others", t.Key, t.Effect))
+	}
+	for _, t := range s.Cluster.Ours {
+		if t.Rule != "" {
+			parts = append(parts, fmt.Sprintf("%s:%s of rule %s", t.Key, t.Effect, t.Rule))
+		}
+	}
+	if len(parts) > 0 {
+		v.Wrapped("", "Taints    "+strings.Join(parts, ", "))
+	}
 }
 
 func (v View) actions(actions []string) {
@@ -191,19 +216,30 @@ func (v View) moves(s *workflows.EpisodeStatus) {
 		return a.Since.Compare(b.Since)
 	})
 	v.Line("\nMoving:")
-	t := v.Table("Binding", "Resource", "Phase", "For", "To", "Reason")
+	t := v.Table("Binding", "Phase", "For", "To", "Because")
+	v.Wrap(t, "Because", 46)
 	for _, m := range moving[:min(rows, len(moving))] {
-		why := string(m.Reason)
-		if m.NeedsAttention {
-			why = "needs attention: " + why
-		}
 		t.AppendRow(table.Row{
-			show.Short(m.Key.String(), 34), show.Short(m.Resource, 26), string(m.Phase), v.Age(m.Since),
-			show.Short(strings.Join(m.To, ","), 16), show.Short(why, 26),
+			show.Short(m.Key.String(), 34), string(m.Phase), v.Age(m.Since), show.Short(strings.Join(m.To, ","), 14), v.because(m),
 		})
 	}
 	t.Render()
 	v.More(rows, len(moving))
+}
+
+// because says what a move waits for; a reason that only says the phase again is left out.
+func (v View) because(m workflows.Move) string {
+	var parts []string
+	if m.NeedsAttention {
+		parts = append(parts, v.Coloured(show.Bad, "needs attention"))
+	}
+	if string(m.Reason) != string(m.Phase) && m.Reason != failover.ReasonNone {
+		parts = append(parts, string(m.Reason))
+	}
+	if m.Message != "" {
+		parts = append(parts, show.Short(m.Message, 120))
+	}
+	return strings.Join(parts, ": ")
 }
 
 // boolOrder puts what is true first.
@@ -226,10 +262,10 @@ func (v View) queue(s *workflows.EpisodeStatus) {
 	}
 	if len(next) > 0 {
 		v.Line("\nQueued:")
-		t := v.Table("Binding", "Resource", "State", "Reason", "Could go to")
+		t := v.Table("Binding", "State", "Waits for", "Could go to")
 		for _, i := range next[:min(rows, len(next))] {
 			t.AppendRow(table.Row{
-				show.Short(i.Key.String(), 38), show.Short(i.Resource, 28), string(i.State), string(i.Reason), show.Short(strings.Join(i.To, ","), 20),
+				show.Short(i.Key.String(), 48), string(i.State), string(i.Reason), show.Short(strings.Join(i.To, ","), 30),
 			})
 		}
 		t.Render()
@@ -238,8 +274,9 @@ func (v View) queue(s *workflows.EpisodeStatus) {
 	if len(blocked) > 0 {
 		v.Line("\nBlocked:")
 		t := v.Table("Binding", "Reason", "Because")
+		v.Wrap(t, "Because", 52)
 		for _, i := range blocked[:min(rows, len(blocked))] {
-			t.AppendRow(table.Row{show.Short(i.Key.String(), 38), string(i.Reason), show.Short(i.Message, 50)})
+			t.AppendRow(table.Row{show.Short(i.Key.String(), 38), show.Short(string(i.Reason), 24), show.Short(i.Message, 150)})
 		}
 		t.Render()
 		v.More(rows, len(blocked))

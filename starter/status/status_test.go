@@ -19,6 +19,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/mocks"
+	corev1 "k8s.io/api/core/v1"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -126,6 +127,21 @@ func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 		s.Priorities = append(s.Priorities, workflows.Priority{ScopedOrder: jane, Priority: int32(n)}) //nolint:gosec // 0 to 19
 	}
 	require.Contains(t, draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) }), "and 12 more orders by hand")
+}
+
+func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
+	s := evacuating()
+	s.Cluster.Ready, s.Cluster.ReadyReason = "True", "ClusterReady"
+	s.Cluster.Foreign = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}}
+	s.Moves["shop/db"] = workflows.Move{
+		Key: key("db"), Phase: failover.MigrationAwaitingFence, Reason: failover.ReasonAwaitingFence,
+		Message: "member1 does not answer, and nobody has proven that the old copy is dead", NeedsAttention: true,
+	}
+	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
+	require.Contains(t, text, "Taints    maintenance:NoExecute put by others")
+	require.Regexp(t, `(?m)^shop/db +AwaitingFence +- +needs attention: member1 does not answer, and$`, text, "once, and wrapped")
+	require.Contains(t, text, "lifeboat confirm-fenced member1")
+	require.Contains(t, text, "Take the taint away")
 }
 
 func TestAFailoverThatDoesNotAnswerSaysWhy(t *testing.T) {
