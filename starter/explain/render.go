@@ -269,30 +269,44 @@ func (v View) moving(c *Cluster) []string {
 // answers are what an operator can say to what a binding waits for.
 func answers(binding string, c *Cluster) []string {
 	x := c.Failover
-	about := fmt.Sprintf(" %s --cluster %s --reason \"…\"", binding, c.Cluster)
 	switch {
-	case x.Move != nil && x.Move.Phase == failover.MigrationAwaitingFence:
-		without := ""
-		if x.Move.Reason == failover.ReasonStateNeedsSource {
-			without = " --without-state"
-		}
+	case x.Move != nil:
+		return toMove(binding, c.Cluster, x.Move)
+	case x.Item == nil || x.Item.State != workflows.ItemBlocked:
+		return nil
+	case x.Item.Reason == failover.ReasonAwaitingApproval:
+		return []string{fmt.Sprintf("let it move: lifeboat approve %s --cluster %s --reason \"…\"", binding, c.Cluster)}
+	case x.Item.Reason == failover.ReasonStateNeedsSource:
+		return []string{"let it move and begin without its state: " + vouch(binding, c.Cluster, x.Item.Reason)}
+	}
+	return nil
+}
+
+func toMove(binding, cluster string, m *workflows.Move) []string {
+	about := fmt.Sprintf(" %s --cluster %s --reason \"…\"", binding, cluster)
+	switch {
+	case m.Phase == failover.MigrationAwaitingFence:
 		return []string{
-			"bring " + c.Cluster + " back: it goes on by itself",
-			fmt.Sprintf("once you know that the old copy cannot run any more: lifeboat confirm-fenced %s --binding %s%s --reason \"…\"",
-				c.Cluster, binding, without),
+			"bring " + cluster + " back: it goes on by itself",
+			"once you know that the old copy cannot run any more: " + vouch(binding, cluster, m.Reason),
 		}
-	case x.Move != nil && x.Move.Phase == failover.MigrationAwaitingHealth && x.Move.Reason != failover.ReasonHealthy:
+	case m.Phase == failover.MigrationAwaitingHealth && m.Reason != failover.ReasonHealthy:
 		return []string{
-			"see why the new copy is not ready, on " + strings.Join(x.Move.To, ", "),
+			"see why the new copy is not ready, on " + strings.Join(m.To, ", "),
 			"back to where it was, once that is Ready: lifeboat put-back" + about,
 			"let the old copy go now, proven or not: lifeboat release" + about,
 		}
-	case x.Item != nil && x.Item.State == workflows.ItemBlocked && x.Item.Reason == failover.ReasonAwaitingApproval:
-		return []string{"let it move: lifeboat approve" + about}
-	case x.Item != nil && x.Item.State == workflows.ItemBlocked && x.Item.Reason == failover.ReasonStateNeedsSource:
-		return []string{fmt.Sprintf("let it move and begin without its state: lifeboat confirm-fenced %s --binding %s --without-state --reason \"…\"", c.Cluster, binding)}
 	}
 	return nil
+}
+
+// vouch is the order that says that an old copy is dead.
+func vouch(binding, cluster string, waits failover.Reason) string {
+	without := ""
+	if waits == failover.ReasonStateNeedsSource {
+		without = " --without-state"
+	}
+	return fmt.Sprintf("lifeboat confirm-fenced %s --binding %s%s --reason \"…\"", cluster, binding, without)
 }
 
 func (v View) result(round int, r failover.Result) string {

@@ -52,6 +52,7 @@ func (v View) round(e Episode, r workflows.RoundReport) {
 	})
 	if len(results) > 0 {
 		t := v.Table("Binding", "Outcome", "At", "Now on", "Because")
+		v.Wrap(t, "Because", 36)
 		for _, x := range results {
 			why := string(x.Reason)
 			for _, more := range []string{x.Message, x.Cause} {
@@ -60,7 +61,7 @@ func (v View) round(e Episode, r workflows.RoundReport) {
 				}
 			}
 			t.AppendRow(table.Row{
-				show.Short(x.Key.String(), 40), string(x.Outcome), x.At.UTC().Format("15:04:05"), show.Short(strings.Join(x.To, ","), 16), show.Short(why, 34),
+				show.Short(x.Key.String(), 40), string(x.Outcome), x.At.UTC().Format("15:04:05"), show.Short(strings.Join(x.To, ","), 16), show.Short(why, 180),
 			})
 		}
 		t.Render()
