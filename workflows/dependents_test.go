@@ -223,3 +223,35 @@ func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
 	require.NotNil(t, task)
 	require.Equal(t, failover.TaskReasonLeftToHuman, task.Reason)
 }
+
+// A hold of which no answer came may land later: it is taken back after that.
+//
+// Rules: R4.10-3.
+func TestALateHoldOfADependentIsTakenBackToo(t *testing.T) {
+	s := newStory(t)
+	s.parents("app")
+	late := false
+	s.world.Fail = func(op, _ string) error {
+		if op != "holders" || late {
+			return nil
+		}
+		late = true
+		s.env.RegisterDelayedCallback(func() {
+			s.world.Change(failover.BindingKey{Namespace: "shop", Name: "app"}, func(b *failover.Binding) {
+				b.Annotations[failover.AnnotationEnabled] = "false" // nothing of it moves any more
+			})
+			s.world.Change(configKey, func(b *failover.Binding) {
+				message, _ := failover.HoldersMessage([]string{workflows.BindingMigrationID("", "m1", failover.BindingKey{Namespace: "shop", Name: "app"})})
+				b.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonDependent, Message: message}}
+			})
+		}, 2*time.Second)
+		return failover.ErrUnreachable
+	}
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Skipped"}, outcomes(r))
+	require.True(t, late)
+	require.Empty(t, s.world.Log("evict"))
+	require.Empty(t, s.world.Leftovers())
+}

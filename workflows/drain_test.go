@@ -14,7 +14,7 @@ import (
 func (s *story) drain(o workflows.DrainOrder) *answer {
 	a := &answer{}
 	o.Who, o.Reason = "jane", "new kernel"
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "drain", a, o))
+	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "drain at "+s.env.Now().String(), a, o))
 	return a
 }
 
@@ -130,6 +130,28 @@ func TestADrainKeepsToItsOwnRate(t *testing.T) {
 	s.play()
 	evictions := s.world.Log("evict")
 	require.Len(t, evictions, 4)
+	for i := 1; i < len(evictions); i++ {
+		require.GreaterOrEqual(t, evictions[i].At.Sub(evictions[i-1].At), 10*time.Second)
+	}
+}
+
+// Whoever asks again for what already holds lets nothing go sooner.
+//
+// Rules: R4.12-6.
+func TestADrainThatIsOrderedAgainKeepsToItsRate(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 2
+	for _, name := range []string{"a", "b", "c"} {
+		s.bind(name, []string{"m1"}, "m1", "m2", "m3")
+	}
+	s.keepOpen()
+	for at := time.Second; at < 2*time.Minute; at += 3 * time.Second {
+		s.at(at, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
+	}
+	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.play()
+	evictions := s.world.Log("evict")
+	require.Len(t, evictions, 3)
 	for i := 1; i < len(evictions); i++ {
 		require.GreaterOrEqual(t, evictions[i].At.Sub(evictions[i-1].At), 10*time.Second)
 	}

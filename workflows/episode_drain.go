@@ -97,6 +97,7 @@ func (e *episode) obeyDrain(ask *drainAsk) (string, error) {
 	case e.st.Phase == failover.EpisodeStopped:
 		return "", refused("its failover was stopped by " + e.st.Stopped.Who + "; resume it first")
 	}
+	before := e.st.Cluster.Drain
 	ask.drain.Episode = e.st.Episode
 	r, ok := e.writeTaints("record that "+ask.by.Who+" drains "+e.cluster, activities.TaintRequest{Drain: ask.drain})
 	switch {
@@ -105,7 +106,10 @@ func (e *episode) obeyDrain(ask *drainAsk) (string, error) {
 	case r.Refused != "":
 		return "", refused(string(r.Refused) + ": " + r.Message)
 	}
-	e.st.Cluster.Drain, e.st.NextDrain = ask.drain, time.Time{}
+	if before == nil { // the same order given twice lets nothing go sooner
+		e.st.NextDrain = time.Time{}
+	}
+	e.st.Cluster.Drain = ask.drain
 	e.listDirty = true
 	_ = workflow.UpsertMemo(e.ctx, map[string]any{MemoDrain: ask.by.Who + ": " + ask.by.Reason})
 	return "draining: every binding moves off it at the fleet's pace, its old copy held until the new one is healthy", nil

@@ -34,6 +34,9 @@ func (m *migration) holdDependents() bool {
 		return !m.ordered() // somebody ordered otherwise meanwhile: the next look obeys
 	}
 	m.returnLease()
+	if out.Reason == failover.ReasonUnreachable {
+		m.letSettle("let the write of a dependent's hold without an answer run out before it is taken back")
+	}
 	m.on(failover.EventWriteSent)
 	m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: out.Reason, Message: cut(out.Message)})
 	return false

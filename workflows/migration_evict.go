@@ -101,13 +101,16 @@ func (m *migration) orderReason() failover.Reason {
 	return failover.ReasonClusterRecovered
 }
 
+// letSettle waits until no request without an answer can be on its way any more.
+func (m *migration) letSettle(summary string) {
+	_ = workflow.NewTimerWithOptions(m.ctx, settle, workflow.TimerOptions{Summary: summary}).Get(m.ctx, nil)
+}
+
 // verify finds out what became of an attempt without an answer, and where an
 // adopted binding stands. Abandoned only after a read showed no task of ours.
 func (m *migration) verify() {
 	if !m.st.Adopt {
-		_ = workflow.NewTimerWithOptions(m.ctx, settle, workflow.TimerOptions{
-			Summary: "let a request without an answer run out before reading again",
-		}).Get(m.ctx, nil)
+		m.letSettle("let a request without an answer run out before reading again")
 	}
 	m.st.Ref.WantWork = true
 	look, ok := m.look("find out whether our eviction of " + m.st.Ref.Key.String() + " stands")

@@ -13,8 +13,7 @@ type Classes int
 const (
 	// Settled are the classes of events of which a thousand schedules in a row were clean.
 	Settled Classes = iota
-	// Every has storms, drains, dependents, switches of the mode and nonsense, too, which still
-	// find something: see testdata/open.
+	// Every has storms, drains, dependents, switches of the mode and nonsense, too.
 	Every
 )
 
