@@ -41,7 +41,6 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	}
 	sort.Strings(health.Faulty)
 	pace := failover.JudgePace(health, config)
-	a.Meter.Paced(pace)
 	return FleetResult{Pace: pace, Config: config}, nil
 }
 

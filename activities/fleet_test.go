@@ -23,8 +23,6 @@ func TestTheFleetsHealthDecidesThePace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			meter := &meanwhile{b: b}
-			b.acts.Meter = meter
 			for _, m := range c.faulty {
 				b.world.SetReady(m, false)
 			}
@@ -32,7 +30,6 @@ func TestTheFleetsHealthDecidesThePace(t *testing.T) {
 			require.Equal(t, c.tier, r.Pace.Tier)
 			require.Equal(t, c.reason, r.Pace.Reason)
 			require.Equal(t, c.faulty, r.Pace.Faulty)
-			require.Equal(t, []failover.Pace{r.Pace}, meter.paced)
 		})
 	}
 }

@@ -117,7 +117,6 @@ func (deaf) Evicted(string, string, string, time.Duration) {}
 func (deaf) Conflict(string)                               {}
 func (deaf) Malformed(string)                              {}
 func (deaf) Blocked(failover.Reason)                       {}
-func (deaf) Paced(failover.Pace)                           {}
 
 // standstill is a clock that stands at one moment.
 type standstill struct{ at time.Time }

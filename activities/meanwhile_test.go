@@ -14,7 +14,6 @@ type meanwhile struct {
 	b         *bench
 	do        func(*bench)
 	conflicts int
-	paced     []failover.Pace
 }
 
 // Conflict is counted between two tries.
@@ -24,9 +23,6 @@ func (m *meanwhile) Conflict(string) {
 		m.do(m.b)
 	}
 }
-
-// Paced keeps what was published.
-func (m *meanwhile) Paced(p failover.Pace) { m.paced = append(m.paced, p) }
 
 // slowWork takes longer than any lease to find the old Work.
 type slowWork struct {

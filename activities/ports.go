@@ -254,6 +254,4 @@ type Meter interface {
 	Malformed(kind string)
 	// Blocked counts a pre-check or write that said no.
 	Blocked(reason failover.Reason)
-	// Paced publishes the newest judgement of the fleet.
-	Paced(p failover.Pace)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/lifeboat-failover/lifeboat/starter/survey"
 	"github.com/lifeboat-failover/lifeboat/starter/watch"
 	"github.com/spf13/cobra"
 )
@@ -22,6 +24,9 @@ const program = "lifeboat-starter"
 
 // stopTimeout bounds the last answers to scrapes and probes.
 const stopTimeout = 3 * time.Second
+
+// surveyInterval is how old the gauges of the fleet may be: no older than most scrapes.
+const surveyInterval = 15 * time.Second
 
 func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -52,7 +57,7 @@ is waited out: a resync tells again what was missed.`,
 
 // runWatch watches until ctx ends.
 func runWatch(ctx context.Context, c config.Config, log *slog.Logger) error {
-	registry := telemetry.NewRegistry()
+	registry := telemetry.NewRegistry(program)
 	metrics, err := telemetry.TemporalMetrics(registry, func(err error) {
 		log.WarnContext(ctx, "could not record a metric", telemetry.KeyError, err)
 	})
@@ -73,6 +78,12 @@ func runWatch(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	w := watcher(c, temporal, karmada, telemetry.NewStarterMetrics(registry), log)
+	w.Survey = (&survey.Survey{
+		Source:   status.Source{Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance},
+		Fleet:    telemetry.NewFleet(registry, time.Now),
+		Instance: c.Instance,
+		Interval: min(surveyInterval, c.Starter.ResyncInterval),
+	}).Run
 	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, Ready: []telemetry.Check{
 		{Name: "temporal", Run: temporal.Healthy},
 		{Name: "karmada", Run: karmada.Healthy},

@@ -37,7 +37,7 @@ const program = "lifeboat-worker"
 
 // run works until ctx ends or the worker cannot go on.
 func run(ctx context.Context, c config.Config, log *slog.Logger) error {
-	registry := telemetry.NewRegistry()
+	registry := telemetry.NewRegistry(program)
 	metrics, err := telemetry.TemporalMetrics(registry, func(err error) {
 		log.WarnContext(ctx, "could not record a metric", telemetry.KeyError, err)
 	})

@@ -33,6 +33,9 @@ func TestWhatAwaitsApprovalStaysUntilSomebodyApproves(t *testing.T) {
 			require.Equal(t, failover.ReasonAwaitingApproval, i.Reason)
 			require.Equal(t, "its namespace asks", i.Message)
 		}
+		require.Equal(t, map[failover.Reason]int{failover.ReasonAwaitingApproval: 3}, st.BlockedBy)
+		require.False(t, st.BlockedSince.IsZero())
+		require.True(t, st.BlockedSince.Before(st.Now), "they were due before now")
 		require.Equal(t, failover.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
 		require.Contains(t, s.page(), "3 moves await approval")
 		require.Contains(t, s.page(), "lifeboat approve --cluster m1 --all")

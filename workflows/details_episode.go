@@ -17,9 +17,6 @@ func (e *episode) publish() {
 		e.shown, e.shownReason = e.st.Phase, e.st.Reason
 		_ = workflow.UpsertTypedSearchAttributes(e.ctx, SearchPhase.ValueSet(string(e.st.Phase)), SearchReason.ValueSet(string(e.st.Reason)))
 	}
-	debt := workflow.GetMetricsHandler(e.ctx).WithTags(map[string]string{"cluster": e.cluster})
-	debt.Gauge("lifeboat_purge_debt").Update(float64(len(e.st.Debts) + e.st.DebtsBeyond))
-	debt.Gauge("lifeboat_approvals_awaited").Update(float64(e.countAsked()))
 	workflow.SetCurrentDetails(e.ctx, failover.EpisodePage(e.view()))
 }
 

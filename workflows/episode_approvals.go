@@ -139,14 +139,3 @@ func (e *episode) unanswered(i *Item) bool {
 	}
 	return i.Reason == failover.ReasonApprovalExpired
 }
-
-// countAsked is how many await a human's approval.
-func (e *episode) countAsked() int {
-	n := 0
-	for at := range e.st.Items {
-		if i := &e.st.Items[at]; i.State == ItemBlocked && i.Reason == failover.ReasonAwaitingApproval {
-			n++
-		}
-	}
-	return n
-}

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/workflow"
@@ -123,12 +124,30 @@ func (e *episode) mostTelling(most int) []Item {
 	return append(shown, idle[:min(len(idle), most-len(shown))]...)
 }
 
+// blockedBy counts the blocked by reason, and tells when the first of them was due.
+func (e *episode) blockedBy() (by map[failover.Reason]int, since time.Time) {
+	e.tick()
+	by = map[failover.Reason]int{}
+	for at := range e.st.Items {
+		i := &e.st.Items[at]
+		if i.State != ItemBlocked {
+			continue
+		}
+		by[i.Reason]++
+		if due, _ := e.due(i); !due.IsZero() && (since.IsZero() || due.Before(since)) {
+			since = due
+		}
+	}
+	return by, since
+}
+
 // status is the answer to a query: of a long queue only a part.
 func (e *episode) status() EpisodeStatus {
 	s := EpisodeStatus{Instance: e.instance, Name: e.cluster, Now: e.now(), EpisodeState: e.st, Queue: map[ItemState]int{}}
 	for at := range e.st.Items {
 		s.Queue[e.st.Items[at].State]++
 	}
+	s.BlockedBy, s.BlockedSince = e.blockedBy()
 	for _, set := range e.st.Later {
 		s.Left += set.Len()
 	}

@@ -216,6 +216,10 @@ type EpisodeStatus struct {
 	EpisodeState
 	// Queue counts all queued bindings by state; of many, Items shows only some.
 	Queue map[ItemState]int `json:"queue,omitempty"`
+	// BlockedBy counts those of the queue that are blocked, by reason; BlockedSince is when
+	// the first of them was due.
+	BlockedBy    map[failover.Reason]int `json:"blockedBy,omitempty"`
+	BlockedSince time.Time               `json:"blockedSince,omitzero"`
 	// Left are queued bindings that owe an outcome and that the list has yet to bring back.
 	Left int `json:"left,omitempty"`
 }

@@ -11,17 +11,21 @@ import (
 
 const namespace = "lifeboat"
 
-// NewRegistry is a registry with the metrics of the Go runtime and the process.
-func NewRegistry() *prometheus.Registry {
+// NewRegistry is a registry with the metrics of the Go runtime and the process, and
+// lifeboat_build_info, by which a program is missed when none of its kind is scraped.
+func NewRegistry(program string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	promauto.With(registry).NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "1, with the program and its version.",
+	}, []string{"program", "version"}).WithLabelValues(program, Version).Set(1)
 	return registry
 }
 
 // WorkerMetrics count what a worker's activities did, after they did it. The names
 // are those of Karmada's cluster-failover proposal, with the prefix lifeboat_.
-// What only workflows know (grants, purge debt, what needs attention) they count
-// themselves, through [TemporalMetrics].
+// What only workflows know happened (grants, what came to need attention) they count
+// themselves, through [TemporalMetrics]; how things stand the starter asks, see [Fleet].
 type WorkerMetrics struct {
 	evicted   *prometheus.CounterVec
 	kinds     *prometheus.CounterVec
@@ -29,12 +33,6 @@ type WorkerMetrics struct {
 	conflicts *prometheus.CounterVec
 	malformed *prometheus.CounterVec
 	blocked   *prometheus.CounterVec
-
-	rate      prometheus.Gauge
-	unlimited prometheus.Gauge
-	tier      *prometheus.GaugeVec
-	faults    prometheus.Gauge
-	faultRate prometheus.Gauge
 }
 
 // NewWorkerMetrics registers a worker's metrics.
@@ -42,9 +40,6 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return auto.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return auto.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
 	}
 	m := &WorkerMetrics{
 		evicted:   counter("evict_total", "Attempts to evict a binding from a cluster, by result.", "cluster", "result"),
@@ -57,16 +52,6 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 			Help:    "Time from when a binding was due to the end of its eviction.",
 			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
 		}, []string{"cluster"}),
-		rate:      gauge("evict_rate", "Evictions per second that are allowed now; 0 while halted or unlimited."),
-		unlimited: gauge("evict_unlimited", "1 while evictions are not paced."),
-		faults:    gauge("cluster_fault_num", "Faulty clusters."),
-		faultRate: gauge("cluster_fault_rate", "Faulty clusters as a share of all, 0 to 1."),
-		tier: auto.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "pace_tier", Help: "1 for the tier that holds now.",
-		}, []string{"tier"}),
-	}
-	for _, tier := range tiers {
-		m.tier.WithLabelValues(string(tier)).Set(0)
 	}
 	for _, kind := range []string{"Cluster", "ResourceBinding", "ClusterResourceBinding"} {
 		m.conflicts.WithLabelValues(kind)
@@ -75,8 +60,6 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 	m.malformed.WithLabelValues("ClusterTaintRule")
 	return m
 }
-
-var tiers = []failover.Tier{failover.TierNormal, failover.TierSlow, failover.TierHalted}
 
 // Evicted counts one attempt to evict by its result; took is from due to the end, 0 when not known.
 func (m *WorkerMetrics) Evicted(cluster, kind, result string, took time.Duration) {
@@ -96,21 +79,6 @@ func (m *WorkerMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kin
 // Blocked counts a check or write that said no.
 func (m *WorkerMetrics) Blocked(reason failover.Reason) {
 	m.blocked.WithLabelValues(string(reason)).Inc()
-}
-
-// Paced publishes the newest judgement of the fleet.
-func (m *WorkerMetrics) Paced(p failover.Pace) {
-	m.rate.Set(p.Rate)
-	m.unlimited.Set(0)
-	if p.Unlimited {
-		m.unlimited.Set(1)
-	}
-	for _, tier := range tiers {
-		m.tier.WithLabelValues(string(tier)).Set(0)
-	}
-	m.tier.WithLabelValues(string(p.Tier)).Set(1)
-	m.faults.Set(float64(len(p.Faulty)))
-	m.faultRate.Set(p.FaultRate)
 }
 
 // The results of a starter's signal.

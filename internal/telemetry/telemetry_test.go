@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -33,19 +32,6 @@ func TestAnEvictionIsCountedByClusterKindAndResult(t *testing.T) {
 	require.InDelta(t, 1, testutil.ToFloat64(m.evicted.WithLabelValues("member1", "written")), 0)
 	require.InDelta(t, 2, testutil.ToFloat64(m.kinds.WithLabelValues("member1", "Deployment")), 0)
 	require.Equal(t, 1, testutil.CollectAndCount(m.latency))
-}
-
-func TestOnlyTheTierThatHoldsIsOne(t *testing.T) {
-	m := NewWorkerMetrics(prometheus.NewRegistry())
-	m.Paced(failover.Pace{Tier: failover.TierNormal, Rate: 0.5})
-	m.Paced(failover.Pace{
-		Tier: failover.TierHalted, FaultRate: 1,
-		FleetHealth: failover.FleetHealth{Total: 2, Faulty: []string{"a", "b"}},
-	})
-	require.InDelta(t, 0, testutil.ToFloat64(m.tier.WithLabelValues("normal")), 0)
-	require.InDelta(t, 1, testutil.ToFloat64(m.tier.WithLabelValues("halted")), 0)
-	require.InDelta(t, 0, testutil.ToFloat64(m.rate), 0)
-	require.InDelta(t, 2, testutil.ToFloat64(m.faults), 0)
 }
 
 func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
@@ -75,7 +61,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 
 func TestReadyNamesEveryCheckThatFails(t *testing.T) {
 	wrong := errors.New("not there")
-	server := &Server{Registry: NewRegistry(), Ready: []Check{
+	server := &Server{Registry: NewRegistry("lifeboat"), Ready: []Check{
 		{Name: "temporal", Run: func(context.Context) error { return wrong }},
 		{Name: "karmada", Run: func(context.Context) error { return wrong }},
 		{Name: "fine", Run: func(context.Context) error { return nil }},
@@ -94,7 +80,7 @@ func TestReadyNamesEveryCheckThatFails(t *testing.T) {
 }
 
 func TestTheServerListensOnAFreePortAndStops(t *testing.T) {
-	server := &Server{Address: "127.0.0.1:0", Registry: NewRegistry(), Log: slog.New(slog.DiscardHandler)}
+	server := &Server{Address: "127.0.0.1:0", Registry: NewRegistry("lifeboat"), Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, server.Start(t.Context()))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Address+"/readyz", http.NoBody)
 	require.NoError(t, err)
@@ -110,10 +96,10 @@ func TestTheServerListensOnAFreePortAndStops(t *testing.T) {
 }
 
 func TestAnAddressInUseIsNamed(t *testing.T) {
-	first := &Server{Address: "127.0.0.1:0", Registry: NewRegistry(), Log: slog.New(slog.DiscardHandler)}
+	first := &Server{Address: "127.0.0.1:0", Registry: NewRegistry("lifeboat"), Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, first.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, first.Stop(context.WithoutCancel(t.Context()))) })
-	second := &Server{Address: first.Address, Registry: NewRegistry(), Log: slog.New(slog.DiscardHandler)}
+	second := &Server{Address: first.Address, Registry: NewRegistry("lifeboat"), Log: slog.New(slog.DiscardHandler)}
 	require.ErrorContains(t, second.Start(t.Context()), first.Address)
 }
 

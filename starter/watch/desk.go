@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -151,4 +152,11 @@ func (d *Desk) suspected(c failover.Cluster) bool {
 		return c.CarriesOurs()
 	}
 	return suspected
+}
+
+// Open are the clusters whose failover runs, as far as is known, sorted.
+func (d *Desk) Open() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.open))
 }

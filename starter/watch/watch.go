@@ -28,8 +28,10 @@ type Watcher struct {
 	// Reports tells Karmada's users what is wrong with their objects.
 	Reports Reports
 	// Witness probes members besides, nil when it is off.
-	Witness  *Witness
-	Outbox   *Outbox
+	Witness *Witness
+	Outbox  *Outbox
+	// Survey asks the failovers of those clusters how they stand, until ctx ends; nil: nobody does.
+	Survey   func(ctx context.Context, clusters func() []string)
 	Owners   Owners
 	Instance string
 	Resync   time.Duration
@@ -67,6 +69,9 @@ func (w *Watcher) Run(ctx context.Context) {
 	if w.Witness != nil {
 		desk.Hear(w.Witness)
 		running.Go(func() { w.testify(ctx, desk) })
+	}
+	if w.Survey != nil {
+		running.Go(func() { w.Survey(ctx, desk.Open) })
 	}
 	w.resyncUntil(ctx, desk)
 }

@@ -362,6 +362,3 @@ func (Meter) Malformed(string) {}
 
 // Blocked implements activities.Meter.
 func (Meter) Blocked(failover.Reason) {}
-
-// Paced implements activities.Meter.
-func (Meter) Paced(failover.Pace) {}
