@@ -15,6 +15,7 @@ type Config struct {
 	Modes      failover.ModeExceptions
 	TaskQueue  string
 	UIURL      string
+	RunbookURL string
 	Kubernetes Kubernetes
 	Pace       failover.PaceConfig
 	Windows    Windows
@@ -203,6 +204,7 @@ func Default() Config {
 	return Config{
 		Mode:       failover.ModeObserve,
 		TaskQueue:  "lifeboat",
+		RunbookURL: "https://github.com/lifeboat-failover/lifeboat/blob/main/docs/operations.md",
 		Kubernetes: Kubernetes{QPS: 50, Burst: 100},
 		Pace: failover.PaceConfig{
 			EvictionRate:       0.5,

@@ -33,6 +33,8 @@ func (c *Config) generalKeys() []key {
 			"Temporal task queue that workers poll."),
 		text("uiURL", &c.UIURL, urlPattern,
 			"Base URL of the Temporal UI, for links."),
+		text("runbookURL", &c.RunbookURL, urlPattern,
+			"Where docs/operations.md is published, which has a heading for every reason; empty gives no links to it."),
 		text("kubernetes.kubeconfig", &c.Kubernetes.Kubeconfig, anyText,
 			"Kubeconfig of the Karmada API server; empty follows kubectl's own order."),
 		text("kubernetes.context", &c.Kubernetes.Context, anyText,

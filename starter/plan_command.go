@@ -82,7 +82,9 @@ func (a *app) planning(cmd *cobra.Command) (source plan.Source, closing func(), 
 	if err != nil {
 		return plan.Source{}, nil, err
 	}
-	source = plan.Source{Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress}
+	source = plan.Source{
+		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL,
+	}
 	source.Away = s.dial(cmd.Context(), "lifeboat-cli")
 	if source.Away == nil {
 		asked := s.source()

@@ -83,6 +83,7 @@ func (s *session) reader() (activities.Reader, error) { return s.app.karmada(s.c
 func (s *session) source() status.Source {
 	return status.Source{
 		Client: s.temporal.Client, Namespace: s.temporal.Options.Namespace, Instance: s.config.Instance, UI: s.config.UIURL,
+		Runbook: s.config.RunbookURL,
 	}
 }
 

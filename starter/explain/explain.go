@@ -25,6 +25,8 @@ type Explained struct {
 	Resource string                   `json:"resource,omitempty"`
 	Targets  []failover.TargetCluster `json:"targets,omitempty"`
 	Clusters []Cluster                `json:"clusters"`
+	// Runbook says where to look up the reasons for which it waits or stays.
+	Runbook map[failover.Reason]string `json:"runbook,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -100,7 +102,9 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 	if err := s.history(ctx, &b, only, &out); err != nil {
 		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
 	}
-	return out, s.foresee(ctx, &b, &out)
+	err = s.foresee(ctx, &b, &out)
+	out.Runbook = failover.LookUp(s.Runbook, out.reasons()...)
+	return out, err
 }
 
 // clustersOf are the clusters that may matter: where it runs, where a task stands for

@@ -57,7 +57,9 @@ func fleet(t *testing.T) (*world.World, Source) {
 		},
 	})
 	settings := activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
-	return w, Source{plan.Source{Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }}}
+	return w, Source{plan.Source{
+		Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }, Runbook: "http://runbook",
+	}}
 }
 
 // encoded is an answer on its way.
@@ -154,6 +156,8 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 	x, text = explained(t, s, "m1")
 	require.Len(t, x.Clusters, 1)
 	require.Contains(t, text, "opted out: by its own annotation or by config")
+	require.Equal(t, "http://runbook#optedout", x.Runbook[failover.ReasonOptedOut])
+	require.Contains(t, text, "http://runbook#optedout")
 	w.Change(cart, func(b *failover.Binding) { b.Annotations = nil })
 	w.ClearRules()
 	_, text = explained(t, s, "m1")
@@ -235,7 +239,7 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	_, text := explained(t, s, "m1")
 	for _, want := range []string{
 		"moving: AwaitingHealth for 1m0s, to m3 (NotHealthy)", "needs attention", "went under lease 42",
-		"healthy for 5s; it is released after 10s", "holds 1 dependents on m1",
+		"healthy for 5s; it is released after 10s", "holds 1 dependents on m1", "http://runbook#nothealthy",
 	} {
 		require.Contains(t, text, want)
 	}

@@ -50,6 +50,7 @@ func (v View) Binding(x Explained) {
 		}
 	})
 	v.Branches(t)
+	show.LookUp(v.Page, x.Runbook)
 }
 
 func targets(on []failover.TargetCluster) string {

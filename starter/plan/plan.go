@@ -94,6 +94,8 @@ type Source struct {
 	Now    func() time.Time
 	// Progress is told how far the reading is.
 	Progress *show.Progress
+	// Runbook is a page with a heading for every reason, empty without.
+	Runbook string
 }
 
 // nobody stands in for the owners of tasks where Temporal does not answer.

@@ -30,6 +30,8 @@ type Failover struct {
 	Link       string `json:"link,omitempty"`
 	// Unanswered says why the workflow did not answer; then EpisodeStatus is nil.
 	Unanswered string `json:"unanswered,omitempty"`
+	// Runbook says where to look up the reasons of what waits or needs attention.
+	Runbook map[failover.Reason]string `json:"runbook,omitempty"`
 	*workflows.EpisodeStatus
 }
 
@@ -47,6 +49,8 @@ type Overview struct {
 	Pacer     *workflows.PacerStatus `json:"pacer,omitempty"`
 	Failovers []Failover             `json:"failovers"`
 	Kept      []Kept                 `json:"kept,omitempty"`
+	// Runbook says where to look up why the pace is not the usual one.
+	Runbook map[failover.Reason]string `json:"runbook,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -62,6 +66,8 @@ type Source struct {
 	Namespace string
 	Instance  string
 	UI        string
+	// Runbook is a page with a heading for every reason, empty without.
+	Runbook string
 	// Bindings is nil where Karmada is not asked.
 	Bindings Bindings
 }
@@ -78,6 +84,7 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 		all.Unread = append(all.Unread, "pacer: "+why)
 	} else {
 		all.Pacer = &pacer
+		all.Runbook = s.lookUpPace(&pacer)
 	}
 	for _, cluster := range clusters {
 		f, err := s.Failover(ctx, cluster)
@@ -115,6 +122,7 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 		f.Unanswered = err.Error()
 	default:
 		f.EpisodeStatus = &answer
+		f.Runbook = s.lookUp(&answer)
 	}
 	return f, nil
 }

@@ -46,6 +46,7 @@ func (v View) Overview(all Overview) {
 	for _, note := range all.Unread {
 		v.Line("\nNot read: %s", note)
 	}
+	show.LookUp(v.Page, all.Runbook)
 }
 
 func (v View) pacer(p *workflows.PacerStatus) {
@@ -147,6 +148,7 @@ func (v View) Failover(f Failover) {
 	v.queue(s)
 	v.debts(s)
 	v.actions(failover.EpisodeActions(choices(f.Cluster, s)))
+	show.LookUp(v.Page, f.Runbook)
 }
 
 // choices are what one can do about a failover.

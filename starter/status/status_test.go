@@ -129,6 +129,23 @@ func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 	require.Contains(t, draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) }), "and 12 more orders by hand")
 }
 
+func TestWhatIsStuckIsLookedUpInTheRunbook(t *testing.T) {
+	s := evacuating()
+	found := Source{Runbook: "http://runbook"}.lookUp(s)
+	require.Equal(t, map[failover.Reason]string{
+		failover.ReasonNoTarget: "http://runbook#notarget", failover.ReasonGracefulTimeout: "http://runbook#gracefultimeout",
+	}, found, "what merely waits needs no looking up")
+	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", Runbook: found, EpisodeStatus: s}) })
+	require.Contains(t, text, "\n  http://runbook#gracefultimeout\n  http://runbook#notarget\n")
+	require.Nil(t, Source{}.lookUp(s), "without a page there are no links")
+
+	pacer := &workflows.PacerStatus{}
+	pacer.Pace.Tier, pacer.Pace.Reason = failover.TierHalted, failover.ReasonStateLost
+	require.Len(t, Source{Runbook: "http://runbook"}.lookUpPace(pacer), 1)
+	pacer.Pace.Tier = failover.TierNormal
+	require.Empty(t, Source{Runbook: "http://runbook"}.lookUpPace(pacer))
+}
+
 func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	s := evacuating()
 	s.Cluster.Ready, s.Cluster.ReadyReason = "True", "ClusterReady"
