@@ -13,6 +13,9 @@ STAGE = tests/stage.sh $(TIMES)
 # Everything of this module but the end-to-end stories, which need the lab.
 UNIT = $$(go list ./... | grep -v /tests/e2e)
 
+# Modules of their own beside the lab's, so that their needs are not the product's.
+MODULES = deploy/image tests/compare tests/deploy
+
 # The same flags everywhere, or everything would be compiled once for each set.
 export GOFLAGS := -trimpath $(GOFLAGS)
 
@@ -32,8 +35,14 @@ build: toolchain ## Build bin/lifeboat and bin/lifeboat-worker
 	@go build -ldflags "$(LDFLAGS)" -o bin/lifeboat ./starter
 	@go build -ldflags "$(LDFLAGS)" -o bin/lifeboat-worker ./worker
 
+PLATFORMS ?= linux/$(shell go env GOARCH)
+.PHONY: image
+image: toolchain ## Build bin/lifeboat-image.tar, the container image (OCI archive; PLATFORMS=linux/amd64,linux/arm64)
+	@cd deploy/image && go run . -root ../.. -version "$(VERSION)" -platforms "$(PLATFORMS)" -created "$(or $(SOURCE_DATE_EPOCH),0)" \
+		-out ../../bin/lifeboat-image.tar
+
 ##@ Test
-.PHONY: test test-unit test-compare test-e2e
+.PHONY: test test-unit test-compare test-deploy test-e2e
 test: toolchain ## Run every test, with the time of each stage
 	@mkdir -p .test && rm -f $(TIMES)
 	@status=0; \
@@ -41,6 +50,7 @@ test: toolchain ## Run every test, with the time of each stage
 	[ $$status -ne 0 ] || $(STAGE) "build Lifeboat" $(MAKE) build || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "unit and workflow tests" $(MAKE) test-unit || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "pre-check against scheduler" $(MAKE) test-compare || status=1; \
+	[ $$status -ne 0 ] || $(STAGE) "image and manifests" $(MAKE) test-deploy || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "tests of the lab" $(MAKE) lab-test || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "end-to-end stories" tests/stories.sh || status=1; \
 	echo; cat $(TIMES); \
@@ -56,6 +66,10 @@ test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200
 	@cd tests/compare && go test -v -run 'SchedulerDoes|ByHand|JSON' . $(if $(N),-questions=$(N)) >../../.test/compare.log \
 		|| { tail -60 ../../.test/compare.log; exit 1; }
 	@grep -A60 'questions, seeds' .test/compare.log | sed '/^--- /,$$d'
+
+test-deploy: toolchain ## Build the image twice, and hold the rendered manifests against the programs
+	@cd deploy/image && go test -count=1 .
+	@cd tests/deploy && go test -count=1 .
 
 .PHONY: sim
 N ?= 200
@@ -79,13 +93,13 @@ record: toolchain lab-bin build ## Record the histories that tests/replay replay
 
 ##@ Check
 .PHONY: lint
-lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and workflowcheck; go vet for the lab and the comparison
+lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and workflowcheck; go vet for the lab and the other modules
 	@nice bin/golangci-lint config verify
 	@nice bin/golangci-lint run ./...
 	@nice bin/workflowcheck -test=false -config workflowcheck.config.yaml $$(go list ./... | grep -v /tests/)
 	@$(MAKE) lab-vet
-	@cd tests/compare && go vet ./...
-	@unformatted=$$(gofmt -l tests/lab tests/compare); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	@for module in $(MODULES); do (cd $$module && go vet ./...); done
+	@unformatted=$$(gofmt -l tests/lab $(MODULES)); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	@echo "lint: clean"
 
 # The linters live in a module of their own: none of their needs are the product's.
