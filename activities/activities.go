@@ -21,7 +21,8 @@ type Activities struct {
 	Events   EventRecorder
 	Owners   Owners
 	Pacer    Pacer
-	Prober   Prober // nil: no probes
+	Prober   Prober    // nil: no probes
+	Audit    AuditSink // nil: no audit trail
 	Clock    Monotonic
 	Meter    Meter
 	Log      *slog.Logger
@@ -73,6 +74,7 @@ func (a *Activities) Register(r worker.ActivityRegistry) {
 		NameDropDependents: a.DropDependents,
 		NameDropHolder:     a.DropHolder,
 		NameLiftBans:       a.LiftBans,
+		NameRecordAudit:    a.RecordAudit,
 	} {
 		r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}

@@ -17,6 +17,8 @@ type FleetRequest struct {
 type FleetResult struct {
 	Pace   failover.Pace       `json:"pace"`
 	Config failover.PaceConfig `json:"config"`
+	// Audit: the pacer's decisions are recorded in the audit trail.
+	Audit bool `json:"audit,omitempty"`
 }
 
 // AssessFleet counts the clusters that look failed and judges the pace.
@@ -41,7 +43,7 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	}
 	sort.Strings(health.Faulty)
 	pace := failover.JudgePace(health, config)
-	return FleetResult{Pace: pace, Config: config}, nil
+	return FleetResult{Pace: pace, Config: config, Audit: a.Settings.Terms.Audit}, nil
 }
 
 // RecallRequest asks what the pacer's run before this one left.

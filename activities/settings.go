@@ -76,6 +76,8 @@ type Terms struct {
 	// HistoryEvents is the history length that makes a workflow continue as new;
 	// 0 leaves it to the server's suggestion.
 	HistoryEvents int `json:"historyEvents,omitempty"`
+	// Audit: decisions and acts are recorded in the audit trail.
+	Audit bool `json:"audit,omitempty"`
 }
 
 // DefaultTerms are the defaults of the config.

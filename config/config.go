@@ -39,6 +39,7 @@ type Config struct {
 	Worker           Worker
 	Listen           Listen
 	Log              Log
+	Audit            Audit
 }
 
 // Acts is enforce when any cluster may be handled so, else observe: what a process
@@ -256,5 +257,6 @@ func Default() Config {
 		Worker: Worker{StopTimeout: 20 * time.Second},
 		Listen: Listen{Address: "127.0.0.1:0"},
 		Log:    Log{Level: "info", Format: "text"},
+		Audit:  Audit{Sink: AuditStdout, MaxSizeMB: 100, MaxBackups: 20},
 	}
 }

@@ -174,6 +174,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"approval.capacityDeficit=maybe":                 "want true or false",
 		"approval.namespaces=Shop_1":                     "want a list of Kubernetes names",
 		"approval.selector=tier in":                      "want nothing, or a label selector",
+		"audit.sink=file":                                "says where the trail is written",
 		"approval.expireAfter=5s":                        "0 is for ever",
 		"starter.leaderElection.enabled=yes":             "want true or false",
 		"starter.leaderElection.retryPeriod=9s":          "1.2 times it must be shorter",

@@ -11,7 +11,7 @@ import (
 // order is the order of `config print`.
 func (c *Config) keys() []key {
 	return slices.Concat(
-		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.starterKeys(), c.processKeys(),
+		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.starterKeys(), c.processKeys(), c.auditKeys(),
 	)
 }
 

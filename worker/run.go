@@ -9,6 +9,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/audit"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
@@ -31,6 +32,7 @@ var (
 	_ activities.Prober        = k8sadapter.EndpointProber{}
 	_ activities.Monotonic     = ports.Clock{}
 	_ activities.Meter         = (*telemetry.WorkerMetrics)(nil)
+	_ activities.AuditSink     = (*audit.Lines)(nil)
 )
 
 const program = "lifeboat-worker"
@@ -68,6 +70,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	host := assemble(c, temporal, karmada, registry, log)
+	defer host.closeTrail()
 	if !answered {
 		go host.endWith(func() error { return awaitKarmada(ctx, askAgain, c, karmada) })
 	}
@@ -77,7 +80,8 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 // host is a worker and what makes it stop by itself.
 type host struct {
 	worker.Worker
-	fatal chan error
+	fatal      chan error
+	closeTrail func()
 }
 
 // askAgain is how long a Karmada that did not answer is left alone.
@@ -115,6 +119,7 @@ func assemble(
 	if data == nil {
 		data = converter.GetDefaultDataConverter()
 	}
+	sink, closeTrail := trail(c, log)
 	acts := &activities.Activities{
 		Reader: reader(c, karmada),
 		Writer: karmada,
@@ -124,6 +129,7 @@ func assemble(
 			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data,
 		},
 		Prober:   prober(c, karmada),
+		Audit:    sink,
 		Clock:    ports.Clock{},
 		Meter:    telemetry.NewWorkerMetrics(registry),
 		Log:      log,
@@ -131,7 +137,7 @@ func assemble(
 	}
 	workflows.Register(w)
 	acts.Register(w)
-	return host{Worker: w, fatal: fatal}
+	return host{Worker: w, fatal: fatal, closeTrail: closeTrail}
 }
 
 // reader reads a deletion timestamp on a cluster as the configuration says.

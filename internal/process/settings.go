@@ -32,6 +32,7 @@ func Settings(c config.Config) activities.Settings {
 			AskFor:           c.Approval.ExpireAfter,
 			FreezeWhenHalted: c.Recovery.FreezeTolerationsHalted,
 			HistoryEvents:    c.Workflow.HistoryEvents,
+			Audit:            c.Audit.Sink != config.AuditNone,
 		},
 		ModeExceptions:     c.Modes,
 		Pace:               c.Pace,

@@ -27,6 +27,7 @@ const (
 var within = map[string][]string{
 	"internal/failover":  {},
 	"internal/telemetry": {"internal/failover"},
+	"internal/audit":     {"internal/failover"},
 	"config":             {"internal/failover"},
 	"internal/process":   {"activities", "config", "internal/failover", "internal/telemetry", "k8sadapter"},
 	"activities":         {"internal/failover", "internal/telemetry"},

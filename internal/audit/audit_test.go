@@ -1,0 +1,144 @@
+package audit_test
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/audit"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+var at = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+
+func record(n int) failover.AuditRecord {
+	return failover.AuditRecord{
+		APIVersion: failover.AuditVersion, ID: fmt.Sprintf("e/%d", n), Time: at.Add(time.Duration(n) * time.Second),
+		Kind: failover.AuditBindingOutcome, Cluster: "m1", Bindings: []string{fmt.Sprintf("shop/app%d", n)}, Message: "a <b> & c",
+	}
+}
+
+func TestWhatWasAppendedIsReadBack(t *testing.T) {
+	file := audit.File{Path: filepath.Join(t.TempDir(), "new", "audit-{host}.jsonl"), MaxSizeMB: 1}
+	for _, host := range []string{"one", "two"} {
+		lines, out, err := file.Open(host)
+		require.NoError(t, err)
+		require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(2), record(1)}))
+		require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(len(host) + 1)}))
+		require.NoError(t, out.Close())
+	}
+	for name, path := range map[string]string{"the folder": filepath.Dir(file.Path), "the configured path": file.Path} {
+		trail, err := audit.Read(t.Context(), path, nil)
+		require.NoError(t, err, name)
+		require.Len(t, trail.Files, 2, name)
+		require.Equal(t, []failover.AuditRecord{record(1), record(2), record(4)}, trail.Records, "%s: by time, each once", name)
+	}
+	trail, err := audit.Read(t.Context(), file.Path, func(r *failover.AuditRecord) bool { return r.ID == "e/2" })
+	require.NoError(t, err)
+	require.Equal(t, []failover.AuditRecord{record(2)}, trail.Records)
+}
+
+func TestRotatedFilesAreReadWithTheNewest(t *testing.T) {
+	file := audit.File{Path: filepath.Join(t.TempDir(), "audit.jsonl"), MaxSizeMB: 1}
+	lines, out, err := file.Open("one")
+	require.NoError(t, err)
+	long := record(0)
+	long.Message = strings.Repeat("x", 400_000)
+	for n := range 5 {
+		long.ID = fmt.Sprintf("long/%d", n)
+		require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{long}))
+	}
+	require.NoError(t, out.Close())
+	trail, err := audit.Read(t.Context(), file.Path, nil)
+	require.NoError(t, err)
+	require.Greater(t, len(trail.Files), 1, "it was rotated")
+	require.Len(t, trail.Records, 5)
+}
+
+func TestLinesThatAreNoRecordsArePassedOver(t *testing.T) {
+	dir := t.TempDir()
+	lines := `time=2026-03-01 level=INFO msg="working {so far}"
+{"level":"INFO"}
+[1,2]
+2026-03-01T03:00:00Z stdout F {"apiVersion":"audit.lifeboat.dev/v1","id":"e/1","kind":"BindingOutcome","time":"2026-03-01T03:00:00Z","later":true}
+{"apiVersion":"audit.lifeboat.dev/v2","id":"e/2"}
+{"apiVersion":"audit.lifeboat.dev/v1","kind":"BindingOutcome"}
+{"apiVersion":"audit.lifeboat.dev/v1","id":"e/3","bindings":{}}
+` + strings.Repeat("z", 5<<20) + `
+{"apiVersion":"audit.lifeboat.dev/v1","id":"e/4","time":"2026-03-01T04:00:00Z"}
+{"apiVersion":"audit.lifeboat.dev/v1","id":"e/5","ti`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pod.log"), []byte(lines), 0o600))
+	packed, err := os.Create(filepath.Join(dir, "pod.log.1.gz"))
+	require.NoError(t, err)
+	z := gzip.NewWriter(packed)
+	_, err = z.Write([]byte(`{"apiVersion":"audit.lifeboat.dev/v1","id":"e/0","time":"2026-03-01T02:00:00Z"}`))
+	require.NoError(t, errors.Join(err, z.Close(), packed.Close()))
+
+	trail, err := audit.Read(t.Context(), dir, nil)
+	require.NoError(t, err)
+	var ids []string
+	for _, r := range trail.Records {
+		ids = append(ids, r.ID)
+	}
+	require.Equal(t, []string{"e/0", "e/1", "e/4"}, ids)
+	require.Equal(t, 1, trail.Newer)
+	_, err = audit.Read(t.Context(), filepath.Join(dir, "nothing"), nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// half writes a part of what it is given, once, and fails.
+type half struct {
+	strings.Builder
+	failed bool
+}
+
+func (h *half) Write(b []byte) (int, error) {
+	if h.failed {
+		return h.Builder.Write(b)
+	}
+	h.failed = true
+	n, _ := h.Builder.Write(b[:len(b)/2])
+	return n, errors.New("no space left on device")
+}
+
+func TestATornLineCostsNoOther(t *testing.T) {
+	var out half
+	lines := audit.NewLines(&out)
+	require.Error(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(out.String()), 0o600))
+	trail, err := audit.Read(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.Equal(t, []failover.AuditRecord{record(1)}, trail.Records)
+}
+
+func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "taken"), nil, 0o600))
+	lines, out, err := audit.File{Path: filepath.Join(dir, "taken", "audit.jsonl"), MaxSizeMB: 1}.Open("one")
+	require.Error(t, err)
+	require.Error(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.NoError(t, os.Remove(filepath.Join(dir, "taken")))
+	require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.NoError(t, out.Close())
+	trail, err := audit.Read(t.Context(), dir+"/taken", nil)
+	require.NoError(t, err)
+	require.Len(t, trail.Records, 1)
+}
+
+func TestAReadThatIsCalledOffEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := audit.Read(ctx, path, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
