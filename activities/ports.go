@@ -201,6 +201,12 @@ type Owners interface {
 	Running(ctx context.Context, workflowID string) (bool, error)
 }
 
+// Moves tells what a BindingMigration that runs knows of the copy it holds.
+type Moves interface {
+	// OldWork is the Work that its eviction held, nil where it does not know that by uid.
+	OldWork(ctx context.Context, workflowID string) (*failover.Work, error)
+}
+
 // PacerMemory is what the pacer's previous run left behind.
 type PacerMemory struct {
 	// Known is false when there is no previous run, Lost when it was terminated or cannot be read.

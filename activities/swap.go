@@ -22,17 +22,35 @@ func (a *Activities) judgeSwap(ctx context.Context, in failover.PreCheckInput, c
 		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
 		return true, nil
 	}
-	why, err := a.oldCopyGone(ctx, in.Binding, swap.Cluster, nil)
-	if err != nil || why != "" {
-		return false, err
-	}
 	runs, err := a.Owners.Running(ctx, swap.Owner)
 	if err != nil || !runs {
+		return false, err
+	}
+	held, known := a.heldWork(ctx, swap.Owner)
+	if !known {
+		return false, nil
+	}
+	why, err := a.oldCopyGone(ctx, in.Binding, swap.Cluster, held)
+	if err != nil || why != "" {
 		return false, err
 	}
 	check.End, check.Reason, check.Message, check.Candidates = CheckPass, v.Reason, v.Message, v.Candidates
 	check.Reschedule, check.Swap = swap.Reschedule, &swap
 	return true, nil
+}
+
+// heldWork asks the migration that holds the former copy which Work that is: another one
+// under the same name has not run since. Who does not know, or does not answer, hands
+// nothing over, and the binding moves on as any other.
+func (a *Activities) heldWork(ctx context.Context, owner string) (held *failover.Work, known bool) {
+	if a.Moves == nil {
+		return nil, true
+	}
+	held, err := a.Moves.OldWork(ctx, owner)
+	if err != nil {
+		a.Log.Warn("could not ask which copy is held", "owner", owner, "error", err)
+	}
+	return held, held != nil
 }
 
 // back is what a swap puts back, nil for an ordinary eviction.

@@ -125,6 +125,7 @@ func assemble(
 		Writer: karmada,
 		Events: events(c, karmada),
 		Owners: process.Owners{Client: temporal.Client},
+		Moves:  ports.Moves{Client: temporal.Client},
 		Pacer: ports.Pacer{
 			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data,
 		},

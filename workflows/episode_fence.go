@@ -81,8 +81,29 @@ func (e *episode) refuseFenced(o FenceOrder) error {
 		return refused("nothing is evicted any more: there is nothing to confirm")
 	case o.Binding != (failover.BindingKey{}) && !moves && e.queuedAt(o.Binding) < 0:
 		return refused("it neither waits nor moves: there is nothing to confirm")
+	case !o.WithoutState && e.needsState(o.Binding):
+		return refused(stateNeedsSource(e.cluster))
 	}
 	return refuseOrder(o.Order)
+}
+
+// needsState tells whether a binding's state goes along only through the source.
+func (e *episode) needsState(key failover.BindingKey) bool {
+	var as Item
+	if at := e.queuedAt(key); at >= 0 {
+		as = e.st.Items[at]
+	} else if m, moves := e.st.Moves[key.String()]; moves {
+		as = m.asItem()
+		as.Reason = m.Reason
+	} else {
+		return false
+	}
+	return as.Reason == failover.ReasonStateNeedsSource || len(e.stateOf(as)) > 0
+}
+
+// stateNeedsSource answers whoever vouches for an old copy whose state is still wanted.
+func stateNeedsSource(cluster string) string {
+	return "its state goes along only when " + cluster + " is back; to go on without it, say withoutState as well"
 }
 
 // fenceWord is a human's word about one binding, or without one about the whole cluster.

@@ -143,7 +143,7 @@ func (m *migration) refuseFenced(o FenceOrder) error {
 	case !m.direct():
 		return refused("only purge mode Directly waits for a fence, and this one goes " + string(m.st.Ref.Purge))
 	case m.carries() && !o.WithoutState:
-		return refused("its state goes along only when " + m.st.Ref.Cluster + " is back; to go on without it, say withoutState as well")
+		return refused(stateNeedsSource(m.st.Ref.Cluster))
 	}
 	return refuseOrder(o.Order)
 }

@@ -200,3 +200,38 @@ func tolerations(seconds int64) []corev1.Toleration {
 		Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 	}}
 }
+
+// However many are due at different times, one timer waits for the next of them.
+//
+// Rules: R4.4-3.
+func TestOneTimerStandsForTheNextDueItem(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 100
+	for n := range 30 {
+		key := s.bind(fmt.Sprintf("app%02d", n), []string{"m1"}, "m1", "m2", "m3")
+		s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterTolerations = tolerations(int64(300 + n)) })
+	}
+	open, looks := map[string]bool{}, 0
+	s.env.SetOnTimerScheduledListener(func(id string, _ time.Duration) { open[id] = true })
+	gone := func(id string) { delete(open, id) }
+	s.env.SetOnTimerFiredListener(gone)
+	s.env.SetOnTimerCanceledListener(gone)
+	for at := addAfter + 10*time.Second; at < addAfter+290*time.Second; at += 7 * time.Second {
+		s.at(at, func() {
+			require.Len(t, s.status().Items, 30)
+			require.LessOrEqual(t, len(open), 2, "thirty are due, and only the story's host may wait as well")
+			looks++
+		})
+	}
+	s.world.SetReady("m1", false)
+	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.NotZero(t, looks)
+	evictions := s.world.Log("evict")
+	require.Len(t, evictions, 30)
+	tainted := s.world.Log("taint")[0].At
+	for n, w := range evictions {
+		require.Equal(t, fmt.Sprintf("shop/app%02d", n), w.Binding)
+		require.GreaterOrEqual(t, w.At.Sub(tainted), time.Duration(300+n)*time.Second-time.Second)
+	}
+}

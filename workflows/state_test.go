@@ -122,6 +122,22 @@ func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
 	}
 }
 
+// Nobody is told that a binding goes on which stays for want of its state.
+//
+// Rules: R4.8-10, R4.11-6.
+func TestAWordAboutOneBindingThatLeavesItsStateOutIsRefused(t *testing.T) {
+	s, key := stateful(t)
+	s.world.SetReady("m1", false)
+	id := workflows.ClusterFailoverID("", "m1")
+	var refused *answer
+	s.at(10*time.Minute, func() { refused = s.vouchAs(id, workflows.FenceOrder{Binding: key}) })
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.ErrorContains(t, refused.err, "withoutState")
+	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+	require.Empty(t, s.world.Log("evict"))
+}
+
 // The source dies between the write and the end of the old copy: what the task carries
 // would be lost with it, so that it waits, whatever is proven.
 //

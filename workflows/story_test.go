@@ -251,7 +251,7 @@ func (s *story) play() workflows.EpisodeReport {
 	s.t.Helper()
 	const cluster = "m1"
 	a := &activities.Activities{
-		Reader: s.world, Writer: s.world, Events: s.world, Owners: s.world, Pacer: s.pacer, Prober: s.prober,
+		Reader: s.world, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober,
 		Clock: world.Clock{W: s.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: s.settings,
 	}
 	s.acts = a

@@ -118,6 +118,15 @@ func TestAFailingTargetMovesOnWhereTheSourceCannotTakeOver(t *testing.T) {
 		"its old copy is gone": func(s *story, _ failover.BindingKey) {
 			s.at(5*time.Minute, func() { s.world.DropWork("karmada-es-m1", "shop-app") })
 		},
+		"another Work took its place": func(s *story, _ failover.BindingKey) {
+			s.at(5*time.Minute, func() {
+				s.world.DropWork("karmada-es-m1", "shop-app")
+				s.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "shop-app", UID: "another"})
+			})
+		},
+		"nobody knows which Work was held": func(s *story, key failover.BindingKey) {
+			s.at(5*time.Minute, func() { s.world.ForgetWork(workflows.BindingMigrationID("", "m1", key)) })
+		},
 		"the workflow that holds it does not run": func(s *story, key failover.BindingKey) {
 			s.at(5*time.Minute, func() { s.world.SetRunning(workflows.BindingMigrationID("", "m1", key), false) })
 		},

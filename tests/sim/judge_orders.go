@@ -139,8 +139,9 @@ func (j *judge) swaps(w world.Write, before, after *failover.Binding) {
 			continue
 		}
 		j.s.count["swaps"]++
-		j.takesOver(w, before, t.FromCluster, nil, false) // of whom it is the copy only that one's migration knows
-		if e := j.evicted[id(t.FromCluster, before)]; e != nil {
+		e := j.evicted[id(t.FromCluster, before)]
+		j.takesOver(w, before, t.FromCluster, e, false)
+		if e != nil {
 			j.answered(w, before, e)
 		}
 	}

@@ -18,6 +18,7 @@ var (
 	_ activities.Reader        = (*World)(nil)
 	_ activities.Writer        = (*World)(nil)
 	_ activities.Owners        = (*World)(nil)
+	_ activities.Moves         = (*World)(nil)
 	_ activities.EventRecorder = (*World)(nil)
 )
 
@@ -193,6 +194,9 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (failover.Bind
 			own(task, r.Owner, r.Reason)
 			carry(b, r.Cluster, r.State)
 			return
+		}
+		if work, stands := w.StandingWork(b.Key, r.Cluster); stands {
+			w.heldWorks[r.Owner] = work
 		}
 		hold, created := true, r.Now
 		b.Tasks = append(b.Tasks, failover.Task{

@@ -30,6 +30,7 @@ type World struct {
 	pending        []pending
 	blocked        map[failover.BindingKey]bool // by a task that says Directly
 	queued         map[failover.BindingKey]bool // for a pass of the scheduler
+	heldWorks      map[string]failover.Work     // by the workflow that evicted
 	scheduling     map[failover.BindingKey]bool // a pass over it is under way
 	dead           map[string]bool              // members that do not answer, whatever Ready says
 	sick           map[string]bool              // members where no new copy becomes healthy
@@ -95,7 +96,7 @@ func New(now func() time.Time) *World {
 		now: now, clusters: map[string]*failover.Cluster{}, bindings: map[failover.BindingKey]*failover.Binding{},
 		worn: map[string]map[string]string{}, everWorn: map[string]map[string]string{},
 		works: map[string]*failover.Work{}, policies: map[string]string{}, running: map[string]bool{},
-		queued: map[failover.BindingKey]bool{}, scheduling: map[failover.BindingKey]bool{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
+		queued: map[failover.BindingKey]bool{}, scheduling: map[failover.BindingKey]bool{}, heldWorks: map[string]failover.Work{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
 		ScheduleAfter: time.Second, HealthyAfter: 3 * time.Second,
 	}
 }
@@ -329,6 +330,24 @@ func (w *World) Running(_ context.Context, id string) (bool, error) {
 	w.runningMu.Lock()
 	defer w.runningMu.Unlock()
 	return w.running[id], nil
+}
+
+// OldWork is the Work that stood when a workflow evicted.
+func (w *World) OldWork(_ context.Context, id string) (*failover.Work, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	work, known := w.heldWorks[id]
+	if !known {
+		return nil, nil //nolint:nilnil // it does not know
+	}
+	return &work, nil
+}
+
+// ForgetWork has a workflow not know which Work it holds.
+func (w *World) ForgetWork(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.heldWorks, id)
 }
 
 // SetRunning says whether a workflow runs.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -143,4 +144,23 @@ func TestWhatThePreviousPacerLeft(t *testing.T) {
 			require.Equal(t, c.want, c.past.remember(t, listed))
 		})
 	}
+}
+
+// Rules: R4.9-30.
+func TestAMigrationIsAskedWhichWorkItHolds(t *testing.T) {
+	for name, held := range map[string]*failover.Work{"known": {Namespace: "karmada-es-m1", Name: "app", UID: "1"}, "not known": nil} {
+		t.Run(name, func(t *testing.T) {
+			data, err := converter.GetDefaultDataConverter().ToPayloads(workflows.MigrationStatus{MigrationState: workflows.MigrationState{OldWork: held}})
+			require.NoError(t, err)
+			c := mocks.NewClient(t)
+			c.On("QueryWorkflow", mock.Anything, "id", "", workflows.QueryStatus).Return(client.NewValue(data), nil)
+			got, err := Moves{Client: c}.OldWork(t.Context(), "id")
+			require.NoError(t, err)
+			require.Equal(t, held, got)
+		})
+	}
+	c := mocks.NewClient(t)
+	c.On("QueryWorkflow", mock.Anything, "id", "", workflows.QueryStatus).Return(nil, serviceerror.NewUnavailable("away"))
+	_, err := Moves{Client: c}.OldWork(t.Context(), "id")
+	require.ErrorContains(t, err, "away")
 }
