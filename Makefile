@@ -14,7 +14,7 @@ STAGE = tests/stage.sh $(TIMES)
 UNIT = $$(go list ./... | grep -v /tests/e2e)
 
 # Modules of their own beside the lab's, so that their needs are not the product's.
-MODULES = deploy/image tests/compare tests/deploy
+MODULES = deploy/image tests/compare tests/deploy tests/monitoring
 
 # The same flags everywhere, or everything would be compiled once for each set.
 export GOFLAGS := -trimpath $(GOFLAGS)
@@ -42,7 +42,7 @@ image: toolchain ## Build bin/lifeboat-image.tar, the container image (OCI archi
 		-out ../../bin/lifeboat-image.tar
 
 ##@ Test
-.PHONY: test test-unit test-compare test-deploy test-e2e
+.PHONY: test test-unit test-compare test-deploy test-alerts test-e2e
 test: toolchain ## Run every test, with the time of each stage
 	@mkdir -p .test && rm -f $(TIMES)
 	@status=0; \
@@ -51,6 +51,7 @@ test: toolchain ## Run every test, with the time of each stage
 	[ $$status -ne 0 ] || $(STAGE) "unit and workflow tests" $(MAKE) test-unit || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "pre-check against scheduler" $(MAKE) test-compare || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "image and manifests" $(MAKE) test-deploy || status=1; \
+	[ $$status -ne 0 ] || $(STAGE) "alerts and dashboard" $(MAKE) test-alerts || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "tests of the lab" $(MAKE) lab-test || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "end-to-end stories" tests/stories.sh || status=1; \
 	echo; cat $(TIMES); \
@@ -70,6 +71,9 @@ test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200
 test-deploy: toolchain ## Build the image twice, and hold the rendered manifests against the programs
 	@cd deploy/image && go test -count=1 .
 	@cd tests/deploy && go test -count=1 .
+
+test-alerts: toolchain ## Run the alerts' unit tests and the dashboard's queries with Prometheus' own engine
+	@cd tests/monitoring && go test ./...
 
 .PHONY: sim
 N ?= 200

@@ -121,7 +121,7 @@ func read(t *testing.T, name, relative string) file {
 
 func product(t *testing.T) []file {
 	t.Helper()
-	return files(t, ".", "bin", "deploy", "tests/lab", "tests/tools", meeting)
+	return files(t, ".", "bin", "deploy", "tests/lab", "tests/monitoring", "tests/tools", meeting)
 }
 
 // owner is the entry of the table that a folder belongs to.

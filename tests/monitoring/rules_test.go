@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/rules"
+	"go.yaml.in/yaml/v2"
+)
+
+const (
+	alertsFile    = "../../deploy/monitoring/alerts.yaml"
+	testsFile     = "../../deploy/monitoring/alerts_test.yaml"
+	dashboardFile = "../../deploy/monitoring/dashboard.json"
+)
+
+// unitTests is the part of promtool's format that alerts_test.yaml uses.
+type unitTests struct {
+	RuleFiles          []string       `yaml:"rule_files"`
+	EvaluationInterval model.Duration `yaml:"evaluation_interval"`
+	Tests              []unitTest     `yaml:"tests"`
+}
+
+type unitTest struct {
+	Name        string         `yaml:"name"`
+	Interval    model.Duration `yaml:"interval"`
+	InputSeries []struct {
+		Series string `yaml:"series"`
+		Values string `yaml:"values"`
+	} `yaml:"input_series"`
+	Alerts []expectation `yaml:"alert_rule_test"`
+}
+
+type expectation struct {
+	EvalTime  model.Duration `yaml:"eval_time"`
+	Alertname string         `yaml:"alertname"`
+	Exp       []struct {
+		Labels      map[string]string `yaml:"exp_labels"`
+		Annotations map[string]string `yaml:"exp_annotations"`
+	} `yaml:"exp_alerts"`
+}
+
+func readTests(t *testing.T) unitTests {
+	t.Helper()
+	content, err := os.ReadFile(testsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests unitTests
+	if err := yaml.UnmarshalStrict(content, &tests); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(tests.RuleFiles, []string{filepath.Base(alertsFile)}) {
+		t.Fatalf("%s tests %v", testsFile, tests.RuleFiles)
+	}
+	return tests
+}
+
+func readAlerts(t *testing.T) []rulefmt.Rule {
+	t.Helper()
+	groups, errs := rulefmt.ParseFile(alertsFile, false, model.LegacyValidation, queries, promslog.NewNopLogger())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	var all []rulefmt.Rule
+	for _, group := range groups.Groups {
+		all = append(all, group.Rules...)
+	}
+	return all
+}
+
+func TestAlertsFireAfterTheirTimeAndNotWhileAllIsWell(t *testing.T) {
+	tests := readTests(t)
+	for _, test := range tests.Tests {
+		t.Run(test.Name, func(t *testing.T) { test.run(t, time.Duration(tests.EvaluationInterval)) })
+	}
+}
+
+// run evaluates the rules step by step with Prometheus' own rule manager, and
+// compares who fires at each time that the test names.
+func (u unitTest) run(t *testing.T, every time.Duration) {
+	t.Helper()
+	var load strings.Builder
+	fmt.Fprintf(&load, "load %s\n", u.Interval)
+	for _, s := range u.InputSeries {
+		fmt.Fprintf(&load, "  %s %s\n", s.Series, s.Values)
+	}
+	suite, err := promqltest.NewLazyLoader(load.String(), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer suite.Close() //nolint:errcheck // a temporary folder
+	groups := loadGroups(t, suite, every)
+	last := time.Duration(0)
+	for _, a := range u.Alerts {
+		last = max(last, time.Duration(a.EvalTime))
+	}
+	for at := time.Duration(0); at <= last; at += every {
+		now := time.Unix(0, 0).UTC().Add(at)
+		suite.WithSamplesTill(now, func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range groups {
+				g.Eval(suite.Context(), now)
+			}
+		})
+		for _, a := range u.Alerts {
+			if time.Duration(a.EvalTime) == at {
+				a.check(t, groups)
+			}
+		}
+	}
+}
+
+func loadGroups(t *testing.T, suite *promqltest.LazyLoader, every time.Duration) []*rules.Group {
+	t.Helper()
+	manager := rules.NewManager(&rules.ManagerOptions{
+		QueryFunc:  rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage()),
+		Appendable: suite.Storage(),
+		Context:    t.Context(),
+		NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
+		Logger:     promslog.NewNopLogger(),
+		Parser:     queries,
+	})
+	loaded, errs := manager.LoadGroups(every, labels.EmptyLabels(), "", nil, false, alertsFile)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	groups := slices.Collect(maps.Values(loaded))
+	for _, g := range groups {
+		for _, r := range g.AlertingRules() {
+			r.SetRestored(true)
+		}
+	}
+	return groups
+}
+
+// check compares one alert at this moment.
+func (a expectation) check(t *testing.T, groups []*rules.Group) {
+	t.Helper()
+	var got, want []string
+	for _, g := range groups {
+		for _, r := range g.AlertingRules() {
+			if err := r.LastError(); err != nil {
+				t.Fatalf("%s at %s: %v", r.Name(), a.EvalTime, err)
+			}
+			for _, alert := range r.ActiveAlerts() {
+				if r.Name() == a.Alertname && alert.State == rules.StateFiring {
+					got = append(got, alert.Labels.String()+" "+alert.Annotations.String())
+				}
+			}
+		}
+	}
+	for _, e := range a.Exp {
+		all := maps.Clone(e.Labels)
+		all[labels.AlertName] = a.Alertname
+		want = append(want, labels.FromMap(all).String()+" "+labels.FromMap(e.Annotations).String())
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s at %s (-want +got):\n%s", a.Alertname, a.EvalTime, diff)
+	}
+}
+
+// Whoever adds an alert shows when it fires, when it does not yet, and that a fleet
+// that is well leaves it silent.
+func TestEveryAlertHasItsTests(t *testing.T) {
+	tests := readTests(t)
+	type shown struct{ fires, early, well bool }
+	got := map[string]*shown{}
+	for _, rule := range readAlerts(t) {
+		got[rule.Alert] = &shown{}
+	}
+	for n, test := range tests.Tests {
+		fired := map[string]model.Duration{}
+		for _, a := range test.Alerts {
+			if len(a.Exp) > 0 {
+				fired[a.Alertname] = a.EvalTime
+			}
+		}
+		for _, a := range test.Alerts {
+			s := got[a.Alertname]
+			if s == nil {
+				t.Fatalf("%q tests %q, which is no alert", test.Name, a.Alertname)
+			}
+			s.fires = s.fires || len(a.Exp) > 0
+			s.early = s.early || len(a.Exp) == 0 && a.EvalTime < fired[a.Alertname]
+			s.well = s.well || n == 0 && len(a.Exp) == 0
+		}
+	}
+	for name, s := range got {
+		if !s.fires || !s.early || !s.well {
+			t.Errorf("%s: fires in a test %v, and not before its time %v; silent while all is well (the first test) %v", name, s.fires, s.early, s.well)
+		}
+	}
+}
+
+func TestEveryAlertSaysHowBadItIsAndWhereToRead(t *testing.T) {
+	const book = "https://github.com/lifeboat-failover/lifeboat/blob/main/docs/operations.md#"
+	for _, rule := range readAlerts(t) {
+		if s := rule.Labels["severity"]; s != "page" && s != "ticket" {
+			t.Errorf("%s: severity %q", rule.Alert, s)
+		}
+		if rule.For == 0 {
+			t.Errorf("%s: fires at the first blip", rule.Alert)
+		}
+		if got, want := rule.Annotations["runbook_url"], book+strings.ToLower(rule.Alert); got != want {
+			t.Errorf("%s: runbook_url is %q, want %q", rule.Alert, got, want)
+		}
+		if rule.Annotations["summary"] == "" {
+			t.Errorf("%s: no summary", rule.Alert)
+		}
+	}
+}
