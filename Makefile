@@ -88,6 +88,10 @@ crowd: toolchain ## Fail over a cluster with a hundred thousand bindings in virt
 mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail (ONLY=04-chunk takes some; SIM=300 has the simulator look, too)
 	@go run ./tests/mutants $(if $(SIM),-sim $(SIM)) $(ONLY)
 
+.PHONY: verify
+verify: toolchain build ## Try everything short of writing on a real Karmada (KUBECONFIG=..., ARGS="-o json")
+	@bin/lifeboat verify $(ARGS)
+
 test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
 	@tests/stories.sh
 

@@ -43,6 +43,8 @@ type Options struct {
 	// QPS and Burst limit all requests of this Client together (watches aside).
 	QPS   float32
 	Burst int
+	// ReadOnly refuses every request that could change anything, before it is sent.
+	ReadOnly bool
 	// UserAgent is what the API server's audit log shows; client-go's default when empty.
 	UserAgent string
 	// Timeout bounds one read or write, on top of the caller's own deadline. It
@@ -98,6 +100,9 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	cfg.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(cfg.QPS, max(cfg.Burst, 1))
 	if opts.UserAgent != "" {
 		cfg.UserAgent = opts.UserAgent
+	}
+	if opts.ReadOnly {
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
 	}
 	cfg.Timeout = 0 // it would cut watches; do gives each request its own
 	cfg.WarningHandler = rest.NoWarnings{}

@@ -4,9 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
@@ -107,6 +109,28 @@ func TestEveryVerbHasAHelpAndAnExampleThatItWouldUnderstand(t *testing.T) {
 		for line := range strings.Lines(c.Long) {
 			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), 120, "%s: %s", c.CommandPath(), line)
 		}
+	}
+}
+
+// What prints an answer prints it for programs, too.
+func TestEveryVerbThatAnswersAnswersInJSONAndYAML(t *testing.T) {
+	silent := []string{"watch"} // it runs until it is stopped, and logs
+	for _, c := range verbs() {
+		if c.HasSubCommands() || slices.Contains(silent, c.Name()) {
+			continue
+		}
+		flag := c.Flags().Lookup("output")
+		require.NotNil(t, flag, c.CommandPath())
+		for _, form := range []string{"json", "yaml"} {
+			require.NoError(t, flag.Value.Set(form), c.CommandPath())
+		}
+		require.Contains(t, page(t, reference), "\n## "+c.CommandPath()+"\n")
+	}
+}
+
+func TestTheReferenceSaysEveryExitCode(t *testing.T) {
+	for _, code := range []int{process.ExitOK, process.ExitFailed, process.ExitUsage, process.ExitNotFound, process.ExitRefused} {
+		require.Contains(t, page(t, reference), fmt.Sprintf("\n| %d | ", code))
 	}
 }
 

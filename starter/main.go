@@ -91,7 +91,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 	a.flags.Register(root.PersistentFlags())
 	a.flags.Shortcut(root.PersistentFlags(), "ui-url", "uiURL", "base URL of the Temporal UI, for links")
 	root.AddCommand(
-		a.watchCommand(), a.setupCommand(), a.preflightCommand(), a.statusCommand(),
+		a.watchCommand(), a.setupCommand(), a.preflightCommand(), a.verifyCommand(), a.statusCommand(),
 		a.planCommand(), a.explainCommand(), a.historyCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.drainCommand(), a.undrainCommand(), a.confirmFencedCommand(),
 		a.snoozeCommand(), a.approveCommand(), a.prioritiseCommand(), a.skipCommand(), a.putBackCommand(), a.releaseCommand(),

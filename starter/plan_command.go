@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
@@ -82,15 +84,21 @@ func (a *app) planning(cmd *cobra.Command) (source plan.Source, closing func(), 
 	if err != nil {
 		return plan.Source{}, nil, err
 	}
+	source, closing = s.planOver(cmd.Context(), karmada)
+	return source, closing, nil
+}
+
+// planOver is a plan over one Karmada.
+func (s *session) planOver(ctx context.Context, karmada activities.Reader) (source plan.Source, closing func()) {
 	source = plan.Source{
 		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL,
 	}
-	source.Away = s.dial(cmd.Context(), "lifeboat-cli")
+	source.Away = s.dial(ctx, "lifeboat-cli")
 	if source.Away == nil {
 		asked := s.source()
 		source.Status, source.Owners, closing = &asked, process.Owners{Client: s.temporal.Client}, s.close
 	} else {
 		closing = func() {}
 	}
-	return source, closing, nil
+	return source, closing
 }

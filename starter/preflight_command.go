@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/preflight"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
 
@@ -23,6 +21,27 @@ type preflightOptions struct {
 	role                                      string
 	hostKubeconfig, hostContext               string
 	controllerNamespace, controllerDeployment string
+}
+
+// check refuses arguments, and a role that is none.
+func (o *preflightOptions) check(cmd *cobra.Command, args []string) error {
+	if err := process.NoArgs(cmd, args); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{roleAll, roleWorker, roleStarter}, o.role) {
+		return process.Usage(cmd, "--role = %q: want worker, starter or all", o.role)
+	}
+	return nil
+}
+
+// register gives a command the flags.
+func (o *preflightOptions) register(cmd *cobra.Command) {
+	formFlag(cmd, &o.form)
+	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to ask for: worker, starter or all")
+	cmd.Flags().StringVar(&o.hostKubeconfig, "host-kubeconfig", "", "kubeconfig of the cluster that Karmada's own controllers run in")
+	cmd.Flags().StringVar(&o.hostContext, "host-context", "", "context in it; empty is its current one")
+	cmd.Flags().StringVar(&o.controllerNamespace, "controller-namespace", "karmada-system", "namespace of Karmada's controller manager there")
+	cmd.Flags().StringVar(&o.controllerDeployment, "controller-manager", "karmada-controller-manager", "Deployment of Karmada's controller manager there")
 }
 
 func (a *app) preflightCommand() *cobra.Command {
@@ -37,23 +56,10 @@ whoever runs it: use the kubeconfig of the worker, or of the starter, with --rol
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
 		Example: `  lifeboat preflight
   lifeboat preflight --role worker --kubeconfig worker.kubeconfig --host-kubeconfig host.kubeconfig`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := process.NoArgs(cmd, args); err != nil {
-				return err
-			}
-			if !slices.Contains([]string{roleAll, roleWorker, roleStarter}, o.role) {
-				return process.Usage(cmd, "--role = %q: want worker, starter or all", o.role)
-			}
-			return nil
-		},
+		Args: o.check,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPreflight(cmd, o) },
 	}
-	formFlag(cmd, &o.form)
-	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to ask for: worker, starter or all")
-	cmd.Flags().StringVar(&o.hostKubeconfig, "host-kubeconfig", "", "kubeconfig of the cluster that Karmada's own controllers run in")
-	cmd.Flags().StringVar(&o.hostContext, "host-context", "", "context in it; empty is its current one")
-	cmd.Flags().StringVar(&o.controllerNamespace, "controller-namespace", "karmada-system", "namespace of Karmada's controller manager there")
-	cmd.Flags().StringVar(&o.controllerDeployment, "controller-manager", "karmada-controller-manager", "Deployment of Karmada's controller manager there")
+	o.register(cmd)
 	return cmd
 }
 
@@ -65,37 +71,21 @@ const (
 )
 
 func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
-	c, err := a.flags.Load()
+	s, err := a.open(cmd, "lifeboat-preflight")
 	if err != nil {
 		return err
 	}
-	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
+	defer s.close()
+	karmada, err := newKarmada(s.config, s.log)
 	if err != nil {
 		return err
 	}
-	temporal, err := process.Dial(cmd.Context(), process.TemporalOptions{Program: "lifeboat-preflight", Log: log})
+	p, err := s.preflight(o, karmada)
 	if err != nil {
 		return err
-	}
-	defer temporal.Close()
-	karmada, err := newKarmada(c, log)
-	if err != nil {
-		return err
-	}
-	p := preflight.Preflight{
-		Temporal: temporal, Namespace: temporal.Options.Namespace, Attributes: workflows.SearchAttributeNames(),
-		Karmada: karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
-		Mode: c.Acts(), Permissions: permissionsOf(c, o.role), KarmadaPolicies: c.Rules.KarmadaPolicies, Plugins: c.Plugins(),
-	}
-	if o.hostKubeconfig != "" || o.hostContext != "" {
-		host, err := k8sadapter.NewClient(o.hostKubeconfig, o.hostContext, k8sadapter.Options{UserAgent: "lifeboat-preflight", Logger: log})
-		if err != nil {
-			return err
-		}
-		p.Host = host
 	}
 	var checks []preflight.Check
-	if err := show.NewProgress(cmd.ErrOrStderr()).While(cmd.Context(), "looking around", func(ctx context.Context) error {
+	if err := s.progress.While(cmd.Context(), "looking around", func(ctx context.Context) error {
 		checks = p.Run(ctx)
 		return nil
 	}); err != nil {
@@ -109,14 +99,7 @@ func tell(cmd *cobra.Command, form show.Form, checks []preflight.Check) error {
 	if err := answered(cmd, &form, checks, func(p show.Page) { showChecks(p, checks) }); err != nil {
 		return err
 	}
-	switch preflight.Verdict(checks) {
-	case preflight.Failed:
-		return fmt.Errorf("%w: a check of the preflight failed", errRefused)
-	case preflight.Unknown:
-		return errUnanswered
-	case preflight.OK, preflight.Warning:
-	}
-	return nil
+	return verdict(preflight.Verdict(checks), "preflight")
 }
 
 // permissionsOf are what a role needs in the mode that is configured.

@@ -22,7 +22,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const runbook = "../docs/operations.md"
+const (
+	runbook    = "../docs/operations.md"
+	quickstart = "../docs/quickstart.md"
+)
 
 // words are the values of the core's string constants of a type, read from its source: a
 // list by hand would forget the next one.
@@ -102,8 +105,14 @@ func TestTheRunbookKnowsEveryPhaseOutcomeAndTaskReason(t *testing.T) {
 	}
 }
 
-func TestTheRunbooksLinksLeadSomewhere(t *testing.T) {
-	text := page(t, runbook)
+func TestTheDocumentsLinksLeadSomewhere(t *testing.T) {
+	for _, path := range []string{runbook, quickstart} {
+		linksLeadSomewhere(t, page(t, path))
+	}
+}
+
+func linksLeadSomewhere(t *testing.T, text string) {
+	t.Helper()
 	anchors := map[string]bool{}
 	for _, mark := range []string{"##", "###"} {
 		for heading := range sections(text, mark) {
@@ -116,7 +125,8 @@ func TestTheRunbooksLinksLeadSomewhere(t *testing.T) {
 			require.True(t, anchors[link[1]], link[1])
 			continue
 		}
-		require.FileExists(t, filepath.Join("../docs", link[1]))
+		_, err := os.Stat(filepath.Join("../docs", link[1]))
+		require.NoError(t, err)
 	}
 }
 
@@ -152,7 +162,7 @@ func commands(text, program string) []string {
 // Every command is run as it stands, against nobody: it may fail, but not for how it was typed.
 func TestEveryCommandInTheDocumentsIsUnderstood(t *testing.T) {
 	texts := map[string]string{}
-	for _, path := range []string{runbook, "../README.md"} {
+	for _, path := range []string{runbook, quickstart, "../README.md"} {
 		texts[path] = page(t, path)
 	}
 	t.Chdir(t.TempDir())

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/setup"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/spf13/cobra"
 )
 
@@ -16,9 +19,16 @@ const (
 	setupTimeout = 3 * time.Minute
 )
 
+// setUp is what -o json prints.
+type setUp struct {
+	// Done are the steps, in order.
+	Done []string `json:"done"`
+}
+
 func (a *app) setupCommand() *cobra.Command {
 	var retention time.Duration
 	var temporalOnly bool
+	form := show.NewForm()
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Create namespace, search attributes and CRDs; may be repeated",
@@ -44,8 +54,12 @@ func (a *app) setupCommand() *cobra.Command {
 				return err
 			}
 			defer temporal.Close()
+			var told bytes.Buffer
 			s := setup.Setup{
 				Temporal: temporal, Namespace: temporal.Options.Namespace, Retention: retention, Out: cmd.OutOrStdout(),
+			}
+			if !form.ForPeople() {
+				s.Out = &told
 			}
 			if !temporalOnly {
 				karmada, err := newKarmada(c, log)
@@ -57,9 +71,13 @@ func (a *app) setupCommand() *cobra.Command {
 			if err := s.Run(ctx); err != nil {
 				return fmt.Errorf("setup: %w", err)
 			}
-			return nil
+			if form.ForPeople() {
+				return nil
+			}
+			return form.Encode(cmd.OutOrStdout(), setUp{strings.Split(strings.TrimSpace(told.String()), "\n")})
 		},
 	}
+	formFlag(cmd, &form)
 	cmd.Flags().DurationVar(&retention, "retention", defaultRetention, "how long a new namespace keeps closed workflows")
 	cmd.Flags().BoolVar(&temporalOnly, "temporal-only", false, "leave Karmada alone")
 	return cmd

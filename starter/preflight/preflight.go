@@ -56,6 +56,7 @@ type Host interface {
 
 // Preflight is what to look at.
 type Preflight struct {
+	// Temporal is nil where nobody is to ask it.
 	Temporal   Temporal
 	Namespace  string
 	Attributes []string
@@ -74,7 +75,11 @@ type Preflight struct {
 
 // Run does every check; none keeps another from being made.
 func (p Preflight) Run(ctx context.Context) []Check {
-	checks := []Check{p.namespace(ctx), p.attributes(ctx), p.definitions(ctx), p.version(ctx)}
+	var checks []Check
+	if p.Temporal != nil {
+		checks = append(checks, p.namespace(ctx), p.attributes(ctx))
+	}
+	checks = append(checks, p.definitions(ctx), p.version(ctx))
 	checks = append(checks, p.permissions(ctx)...)
 	manager, seen := p.manager(ctx)
 	return append(checks, seen, p.evictor(ctx, manager), p.rules(ctx, manager), p.plugins())

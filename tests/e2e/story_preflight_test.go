@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
+	"regexp"
+	"strings"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 )
 
 // preflighted asks, before anything runs in enforce, whether it could: with each
@@ -43,6 +47,62 @@ func preflighted(s *scene) {
 	_, code = s.preflight("worker", "--role", "worker", "--set", "mode=observe")
 	require.Zero(s, code, "who observes may watch another one evict")
 	s.patch(s.named(app), object{"spec": object{"gracefulEvictionTasks": nil}})
+	s.verified()
+	s.queried()
+}
+
+// verified has an operator, who may only look, try everything short of writing. Other
+// stories put objects there that nobody can understand: those are named.
+func (s *scene) verified() {
+	s.Helper()
+	cmd := s.lifeboat("verify", s.lab.At.Kubeconfigs["operator"], "--role", "worker", "-o", "json")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil {
+		require.ErrorAs(s, err, &ended)
+		require.Contains(s, []int{1, 4}, ended.ExitCode())
+	}
+	var report struct {
+		Verdict   string
+		Checks    []preflightCheck
+		Objects   map[string]int
+		Malformed map[string][]any
+	}
+	require.NoError(s, json.Unmarshal(out.Bytes(), &report), "it said: %s\n%s", out.String(), tail(s.logFile("verify"), 5))
+	require.Equal(s, err == nil, report.Verdict == "ok" || report.Verdict == "warning", "the exit code tells the verdict")
+	for _, resource := range []string{"clusters.cluster.karmada.io", "resourcebindings.work.karmada.io", "works.work.karmada.io"} {
+		require.Positive(s, report.Objects[resource], resource)
+	}
+	seen := map[string]bool{}
+	for _, check := range report.Checks {
+		seen[check.Name] = true
+		reads := strings.HasPrefix(check.Name, "Read ")
+		if reads && check.Result == "failed" {
+			require.Contains(s, check.Found, "cannot be understood")
+			require.NotEmpty(s, report.Malformed)
+		}
+		if strings.HasPrefix(check.Name, "Watch ") || check.Name == "Plan" {
+			require.Equal(s, "ok", check.Result, "%+v", check)
+		}
+	}
+	for _, name := range []string{"Read propagationpolicies", "Watch clusters", "Watch resourcebindings", "Watch everything", "Plan"} {
+		require.True(s, seen[name], "%s: %+v", name, report.Checks)
+	}
+}
+
+// queried asks the server every query that the runbook says to ask.
+func (s *scene) queried() {
+	s.Helper()
+	runbook, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(s, err)
+	queries := regexp.MustCompile(`--query "([^"]+)"`).FindAllStringSubmatch(string(runbook), -1)
+	require.NotEmpty(s, queries)
+	for _, query := range queries {
+		_, err := s.temporal.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.lab.At.TemporalNamespace, Query: query[1], PageSize: 1})
+		require.NoError(s, err, query[1])
+	}
 }
 
 // preflightCheck is one line of a preflight's answer.

@@ -121,7 +121,7 @@ func TestOperatorsOnlyLookAtWhatKarmadaOwns(t *testing.T) {
 	require.NotEmpty(t, found)
 	for _, p := range found {
 		if strings.HasSuffix(p.Group, "karmada.io") {
-			require.Contains(t, []string{"get", "list"}, p.Verb, p.String())
+			require.Contains(t, []string{"get", "list", "watch"}, p.Verb, p.String())
 		}
 	}
 }

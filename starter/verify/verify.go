@@ -1,0 +1,146 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/starter/plan"
+	"github.com/lifeboat-failover/lifeboat/starter/preflight"
+)
+
+// Karmada is what is asked of Karmada's API server.
+type Karmada interface {
+	Inventory(ctx context.Context) []k8sadapter.Inventory
+	Watches(ctx context.Context) []k8sadapter.Watched
+	InStep(ctx context.Context) (k8sadapter.Sight, error)
+}
+
+// Verify is what to try.
+type Verify struct {
+	Karmada Karmada
+	// Preflight looks around.
+	Preflight func(ctx context.Context) []preflight.Check
+	// Plan plans for every cluster as if it alone failed.
+	Plan func(ctx context.Context) ([]plan.Plan, error)
+	// SyncWithin bounds how long a watch may take to see everything once.
+	SyncWithin time.Duration
+}
+
+// Report is what came of it.
+type Report struct {
+	// Verdict is the worst result of all checks.
+	Verdict preflight.Result  `json:"verdict"`
+	Checks  []preflight.Check `json:"checks"`
+	// Objects counts what was read, by resource.
+	Objects map[string]int `json:"objects"`
+	// Malformed are the objects that cannot be understood, by resource.
+	Malformed map[string][]k8sadapter.MalformedObject `json:"malformed,omitempty"`
+}
+
+// Run tries everything; nothing that fails keeps another thing from being tried.
+func (v Verify) Run(ctx context.Context) Report {
+	r := Report{Objects: map[string]int{}, Malformed: map[string][]k8sadapter.MalformedObject{}}
+	for _, i := range v.Karmada.Inventory(ctx) {
+		if i.Err == nil && !i.Absent {
+			r.Objects[i.Resource] = i.Count
+		}
+		if len(i.Malformed) > 0 {
+			r.Malformed[i.Resource] = i.Malformed
+		}
+		r.Checks = append(r.Checks, read(i))
+	}
+	for _, w := range v.Karmada.Watches(ctx) {
+		r.Checks = append(r.Checks, watched(w))
+	}
+	r.Checks = append(r.Checks, v.inStep(ctx))
+	r.Checks = append(r.Checks, v.Preflight(ctx)...)
+	r.Checks = append(r.Checks, v.plan(ctx))
+	r.Verdict = preflight.Verdict(r.Checks)
+	return r
+}
+
+// optional may be absent: older Karmadas do not know it.
+const optional = "clustertaintpolicies.policy.karmada.io"
+
+// named is how many malformed objects a check names; the report has them all.
+const named = 5
+
+func read(i k8sadapter.Inventory) preflight.Check {
+	c := preflight.Check{Name: "Read " + short(i.Resource), Result: preflight.OK}
+	switch {
+	case i.Err != nil:
+		c.Result, c.Found = preflight.Failed, i.Err.Error()
+	case i.Absent:
+		return absent(c, i.Resource)
+	case len(i.Malformed) > 0:
+		c.Result, c.Found = preflight.Failed, fmt.Sprintf("%d, of which %d cannot be understood:", i.Count, len(i.Malformed))
+		for _, m := range i.Malformed[:min(named, len(i.Malformed))] {
+			c.Found += "\n" + m.Name + ": " + m.Problem
+		}
+		c.Do = "mend them; Lifeboat leaves each alone, and everything else is done. -o json has all of them"
+	default:
+		c.Found = fmt.Sprintf("%d, all understood", i.Count)
+	}
+	return c
+}
+
+func absent(c preflight.Check, resource string) preflight.Check {
+	c.Found = "not served here"
+	if resource != optional {
+		c.Result = preflight.Failed
+	}
+	return c
+}
+
+func watched(w k8sadapter.Watched) preflight.Check {
+	c := preflight.Check{Name: "Watch " + short(w.Resource), Result: preflight.OK}
+	switch {
+	case w.Err != nil:
+		c.Result, c.Found = preflight.Failed, w.Err.Error()
+	case w.Absent:
+		return absent(c, w.Resource)
+	default:
+		c.Found = fmt.Sprintf("opened, and stayed so; %d events", w.Events)
+	}
+	return c
+}
+
+func (v Verify) inStep(ctx context.Context) preflight.Check {
+	c := preflight.Check{Name: "Watch everything", Result: preflight.OK}
+	ctx, cancel := context.WithTimeout(ctx, v.SyncWithin)
+	defer cancel()
+	seen, err := v.Karmada.InStep(ctx)
+	if err != nil {
+		c.Result, c.Found = preflight.Failed, err.Error()
+		return c
+	}
+	c.Found = fmt.Sprintf("as lifeboat watch does: saw %d clusters, %d rules, %d bindings", seen.Clusters, seen.Rules, seen.Bindings)
+	return c
+}
+
+// plan says what the worst failure would be.
+func (v Verify) plan(ctx context.Context) preflight.Check {
+	c := preflight.Check{Name: "Plan", Result: preflight.OK}
+	plans, err := v.Plan(ctx)
+	switch {
+	case err != nil:
+		c.Result, c.Found = preflight.Failed, err.Error()
+	case len(plans) == 0:
+		c.Found = "no cluster has joined"
+	default:
+		worst := plans[0]
+		c.Found = fmt.Sprintf("%d clusters; worst to lose would be %s: %d would move, %d could not",
+			len(plans), worst.Cluster, worst.Totals.Moves, worst.Totals.Blocked)
+		c.Do = "see it with lifeboat plan " + worst.Cluster
+	}
+	return c
+}
+
+// short is a resource without its group.
+func short(resource string) string {
+	name, _, _ := strings.Cut(resource, ".")
+	return name
+}

@@ -1,0 +1,137 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/starter/plan"
+	"github.com/lifeboat-failover/lifeboat/starter/preflight"
+	"github.com/stretchr/testify/require"
+)
+
+// karmada answers as it was told to.
+type karmada struct {
+	inventory []k8sadapter.Inventory
+	watched   []k8sadapter.Watched
+	behind    bool
+}
+
+func (k *karmada) Inventory(context.Context) []k8sadapter.Inventory { return k.inventory }
+func (k *karmada) Watches(context.Context) []k8sadapter.Watched     { return k.watched }
+
+func (k *karmada) InStep(ctx context.Context) (k8sadapter.Sight, error) {
+	if k.behind {
+		<-ctx.Done()
+		return k8sadapter.Sight{}, ctx.Err()
+	}
+	return k8sadapter.Sight{Clusters: 3, Rules: 1, Bindings: 7}, nil
+}
+
+// fine is a Karmada with nothing wrong, and how to try it.
+func fine() (*karmada, *Verify) {
+	k := &karmada{
+		inventory: []k8sadapter.Inventory{
+			{Resource: "clusters.cluster.karmada.io", Count: 3},
+			{Resource: "clustertaintpolicies.policy.karmada.io", Absent: true},
+		},
+		watched: []k8sadapter.Watched{
+			{Resource: "clusters.cluster.karmada.io", Events: 2},
+			{Resource: "clustertaintpolicies.policy.karmada.io", Absent: true},
+		},
+	}
+	return k, &Verify{
+		Karmada: k, SyncWithin: time.Minute,
+		Preflight: func(context.Context) []preflight.Check {
+			return []preflight.Check{{Name: "Second evictor", Result: preflight.Warning}}
+		},
+		Plan: func(context.Context) ([]plan.Plan, error) {
+			return []plan.Plan{{Cluster: "m2", Totals: plan.Totals{Moves: 5, Blocked: 2}}, {Cluster: "m1"}}, nil
+		},
+	}
+}
+
+func check(t *testing.T, r Report, name string) preflight.Check {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("no check %q in %+v", name, r.Checks)
+	return preflight.Check{}
+}
+
+func TestAKarmadaThatIsUnderstoodPasses(t *testing.T) {
+	_, v := fine()
+	r := v.Run(t.Context())
+	require.Equal(t, preflight.Warning, r.Verdict, "the preflight's checks count, too: %+v", r.Checks)
+	require.Equal(t, map[string]int{"clusters.cluster.karmada.io": 3}, r.Objects)
+	require.Equal(t, "3, all understood", check(t, r, "Read clusters").Found)
+	require.Equal(t, "not served here", check(t, r, "Read clustertaintpolicies").Found)
+	require.Equal(t, preflight.OK, check(t, r, "Watch clustertaintpolicies").Result, "an older Karmada does without")
+	require.Contains(t, check(t, r, "Watch everything").Found, "3 clusters, 1 rules, 7 bindings")
+	require.Contains(t, check(t, r, "Plan").Found, "2 clusters; worst to lose would be m2: 5 would move, 2 could not")
+}
+
+func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaks func(*karmada, *Verify)
+		check  string
+		says   string
+	}{
+		"an object that cannot be understood": {
+			func(k *karmada, _ *Verify) {
+				k.inventory[0].Malformed = []k8sadapter.MalformedObject{{Name: "m3", Problem: "spec: no"}}
+			},
+			"Read clusters", "3, of which 1 cannot be understood:\nm3: spec: no",
+		},
+		"a resource that cannot be read": {
+			func(k *karmada, _ *Verify) { k.inventory[0].Err = errors.New("forbidden") }, "Read clusters", "forbidden",
+		},
+		"a resource that is not served": {
+			func(k *karmada, _ *Verify) { k.inventory[0].Absent = true }, "Read clusters", "not served here",
+		},
+		"a watch that cannot be opened": {
+			func(k *karmada, _ *Verify) { k.watched[0].Err = errors.New("may not watch") }, "Watch clusters", "may not watch",
+		},
+		"a watch that is never in step": {
+			func(k *karmada, v *Verify) { k.behind, v.SyncWithin = true, time.Millisecond }, "Watch everything", "deadline",
+		},
+		"a plan that cannot be made": {
+			func(_ *karmada, v *Verify) {
+				v.Plan = func(context.Context) ([]plan.Plan, error) { return nil, errors.New("no rules") }
+			},
+			"Plan", "no rules",
+		},
+		"a failed check of the preflight": {
+			func(_ *karmada, v *Verify) {
+				v.Preflight = func(context.Context) []preflight.Check {
+					return []preflight.Check{{Name: "Karmada version", Result: preflight.Failed, Found: "too old"}}
+				}
+			},
+			"Karmada version", "too old",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, v := fine()
+			c.breaks(k, v)
+			r := v.Run(t.Context())
+			require.Equal(t, preflight.Failed, r.Verdict)
+			found := check(t, r, c.check)
+			require.Equal(t, preflight.Failed, found.Result)
+			require.Contains(t, found.Found, c.says)
+			require.Len(t, r.Checks, 7, "nothing that fails keeps another thing from being tried")
+		})
+	}
+}
+
+func TestTheReportHasEveryMalformedObject(t *testing.T) {
+	k, v := fine()
+	for range 9 {
+		k.inventory[0].Malformed = append(k.inventory[0].Malformed, k8sadapter.MalformedObject{Name: "m"})
+	}
+	require.Len(t, v.Run(t.Context()).Malformed["clusters.cluster.karmada.io"], 9)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/starter/plan"
+	"github.com/lifeboat-failover/lifeboat/starter/preflight"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/starter/verify"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/spf13/cobra"
+)
+
+// syncWithin bounds the first look of a watch at a large fleet.
+const syncWithin = time.Minute
+
+func (a *app) verifyCommand() *cobra.Command {
+	o := preflightOptions{form: show.NewForm()}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Try everything that Lifeboat does with this Karmada, short of writing",
+		Long: `Try everything that Lifeboat does with this Karmada, short of writing: read every cluster, rule, binding,
+policy and Work and see that it is understood, hold every watch open for a moment, run the preflight, and
+plan for every cluster. What cannot be understood is named. Nothing but reads is ever sent, and the
+question what one may do. Without a Temporal its part is left out.
+
+Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
+		Example: `  lifeboat verify
+  lifeboat verify --role worker --kubeconfig worker.kubeconfig -o json`,
+		Args: o.check,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runVerify(cmd, o) },
+	}
+	o.register(cmd)
+	return cmd
+}
+
+func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
+	s, err := a.look(cmd)
+	if err != nil {
+		return err
+	}
+	karmada, err := k8sadapter.NewClient(s.config.Kubernetes.Kubeconfig, s.config.Kubernetes.Context, k8sadapter.Options{
+		QPS: float32(s.config.Kubernetes.QPS), Burst: s.config.Kubernetes.Burst, ReadOnly: true,
+		UserAgent: "lifeboat-verify/" + telemetry.Version, Logger: s.log, Policies: process.PolicyWindows(s.config),
+	})
+	if err != nil {
+		return err
+	}
+	source, closing := s.planOver(cmd.Context(), karmada)
+	defer closing()
+	p, err := s.preflight(o, karmada)
+	if err != nil {
+		return err
+	}
+	v := verify.Verify{
+		Karmada: karmada, SyncWithin: syncWithin,
+		Plan: source.All,
+		Preflight: func(ctx context.Context) []preflight.Check {
+			return append(s.withoutTemporal(source), p.Run(ctx)...)
+		},
+	}
+	var report verify.Report
+	if err := s.progress.While(cmd.Context(), "trying everything", func(ctx context.Context) error {
+		report = v.Run(ctx)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := answered(cmd, &o.form, report, func(p show.Page) { showChecks(p, report.Checks) }); err != nil {
+		return err
+	}
+	return verdict(report.Verdict, "verification")
+}
+
+// withoutTemporal warns where Temporal does not answer: the rest can be tried.
+func (s *session) withoutTemporal(source plan.Source) []preflight.Check {
+	if source.Away == nil {
+		return nil
+	}
+	return []preflight.Check{{
+		Name: "Temporal", Result: preflight.Warning, Found: "left out: " + source.Away.Error(),
+		Do: "set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE, as for the temporal CLI",
+	}}
+}
+
+// preflight is what to look at with a session's configuration; its Temporal only where
+// it was dialled.
+func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (preflight.Preflight, error) {
+	p := preflight.Preflight{
+		Attributes: workflows.SearchAttributeNames(),
+		Karmada:    karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
+		Mode: s.config.Acts(), Permissions: permissionsOf(s.config, o.role),
+		KarmadaPolicies: s.config.Rules.KarmadaPolicies, Plugins: s.config.Plugins(),
+	}
+	if s.temporal != nil {
+		p.Temporal, p.Namespace = s.temporal, s.temporal.Options.Namespace
+	}
+	if o.hostKubeconfig == "" && o.hostContext == "" {
+		return p, nil
+	}
+	host, err := k8sadapter.NewClient(o.hostKubeconfig, o.hostContext, k8sadapter.Options{
+		UserAgent: "lifeboat-preflight", Logger: s.log, ReadOnly: true,
+	})
+	if err != nil {
+		return p, err
+	}
+	p.Host = host
+	return p, nil
+}
+
+// verdict is the error that makes the exit code.
+func verdict(worst preflight.Result, of string) error {
+	switch worst {
+	case preflight.Failed:
+		return fmt.Errorf("%w: a check of the %s failed", errRefused, of)
+	case preflight.Unknown:
+		return errUnanswered
+	case preflight.OK, preflight.Warning:
+	}
+	return nil
+}
