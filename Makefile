@@ -68,7 +68,7 @@ test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200
 		|| { tail -60 ../../.test/compare.log; exit 1; }
 	@grep -A60 'questions, seeds' .test/compare.log | sed '/^--- /,$$d'
 
-test-deploy: toolchain ## Build the image twice, and hold the rendered manifests against the programs
+test-deploy: toolchain lab-bin build ## Build the image twice, render the manifests, apply them to a real kube-apiserver, and run what they say
 	@cd deploy/image && go test -count=1 .
 	@cd tests/deploy && go test -count=1 .
 
