@@ -28,7 +28,8 @@ nodeSelector: {kubernetes.io/os: linux}
 tolerations: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]
 affinity: {nodeAffinity: {}}
 imagePullSecrets: [{name: registry}]
-networkPolicy: {enabled: true}`))
+networkPolicy: {enabled: true}
+worker: {extraVolumes: [{name: audit, emptyDir: {}}], extraVolumeMounts: [{name: audit, mountPath: /var/log/lifeboat}]}`))
 	require.Empty(t, l.warnings.texts())
 	for _, all := range []objects{base, example} {
 		for _, program := range []string{"starter", "worker"} {

@@ -106,6 +106,7 @@ spec:
         - {name: config, mountPath: /etc/lifeboat/config, readOnly: true}
         - {name: karmada, mountPath: /etc/lifeboat/karmada, readOnly: true}
         - {name: temporal, mountPath: /etc/lifeboat/temporal, readOnly: true}
+        {{- with .values.extraVolumeMounts }}{{ toYaml . | nindent 8 }}{{ end }}
       volumes:
       - name: config
         configMap: {name: lifeboat-config}
@@ -117,6 +118,7 @@ spec:
         {{- else }}
         configMap: {name: lifeboat-temporal}
         {{- end }}
+      {{- with .values.extraVolumes }}{{ toYaml . | nindent 6 }}{{ end }}
 {{- if $root.Values.podDisruptionBudget.enabled }}
 ---
 # One at a time, also where none is ready because Temporal or Karmada is away.
