@@ -2,13 +2,18 @@ package k8sadapter
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 )
 
@@ -23,6 +28,10 @@ const (
 
 // Recorder writes Kubernetes Events on clusters and bindings. It implements
 // activities.EventRecorder.
+//
+// What is said again about the same object, by a retried activity or by another
+// worker, is the same Event: its name follows from what it says. Within
+// sameEventPause it is left as it is, later it is counted up.
 type Recorder struct {
 	client    *Client
 	component string
@@ -46,11 +55,35 @@ func (r *Recorder) Record(ctx context.Context, e activities.Event) {
 	r.recent.Set(key, true, sameEventPause)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
-	if _, err := r.client.typed.CoreV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+	if verb, err := r.write(ctx, event); err != nil {
 		r.recent.Delete(key)
 		r.client.log.DebugContext(ctx, "lost an event", "kind", object.Kind, "name", object.Name,
-			"reason", event.Reason, "error", classify(request{verb: "create", resource: eventResource, namespace: event.Namespace}, err, 0))
+			"reason", event.Reason, "error", classify(request{verb: verb, resource: eventResource, namespace: event.Namespace}, err, 0))
 	}
+}
+
+// write creates the Event, or counts up the one that stands. It returns what it tried last.
+func (r *Recorder) write(ctx context.Context, event *corev1.Event) (verb string, err error) {
+	events := r.client.typed.CoreV1().Events(event.Namespace)
+	if _, err = events.Create(ctx, event, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		return "create", err
+	}
+	standing, err := events.Get(ctx, event.Name, metav1.GetOptions{})
+	if err != nil || event.LastTimestamp.Sub(standing.LastTimestamp.Time) < sameEventPause {
+		return "get", err
+	}
+	change, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": standing.ResourceVersion},
+		"count":    standing.Count + 1, "lastTimestamp": event.LastTimestamp,
+	})
+	if err != nil {
+		return "patch", err
+	}
+	_, err = events.Patch(ctx, event.Name, types.MergePatchType, change, metav1.PatchOptions{})
+	if apierrors.IsConflict(err) {
+		err = nil // another worker has just counted it
+	}
+	return "patch", err
 }
 
 // event is the Event object. Those on cluster-scoped objects live in namespace default.
@@ -58,7 +91,7 @@ func (r *Recorder) event(e activities.Event) *corev1.Event {
 	object := involved(e)
 	now := metav1.NewTime(r.client.now())
 	event := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{GenerateName: object.Name + ".", Namespace: orDefault(object.Namespace, metav1.NamespaceDefault)},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: orDefault(object.Namespace, metav1.NamespaceDefault)},
 		InvolvedObject: object,
 		Reason:         e.Reason,
 		Message:        strings.ToValidUTF8(e.Message[:min(len(e.Message), maxEventMessage)], ""),
@@ -69,7 +102,21 @@ func (r *Recorder) event(e activities.Event) *corev1.Event {
 	if e.Warning {
 		event.Type = corev1.EventTypeWarning
 	}
+	event.Name = eventName(event)
 	return event
+}
+
+// maxEventName is how many bytes of an object's name are in those of its Events.
+const maxEventName = 200
+
+// eventName follows from what an Event says, about what, and who says it.
+func eventName(e *corev1.Event) string {
+	o := e.InvolvedObject
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		e.Source.Component, o.APIVersion, o.Kind, o.Namespace, o.Name, string(o.UID), e.Type, e.Reason, e.Message,
+	}, "\x00")))
+	name := strings.TrimRight(o.Name[:min(len(o.Name), maxEventName)], ".-")
+	return name + "." + hex.EncodeToString(sum[:8])
 }
 
 func involved(e activities.Event) corev1.ObjectReference {

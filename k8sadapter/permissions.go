@@ -40,7 +40,7 @@ func StarterPermissions(mode failover.Mode, leaseNamespace, leaseName string) []
 	if mode == failover.ModeEnforce {
 		status := grant("say which rules are refused and why", RuleGroup, "clustertaintrules", "patch")
 		status[0].Subresource = "status"
-		all = slices.Concat(all, status, grant("report malformed objects", "", "events", "create"))
+		all = slices.Concat(all, status, grant("report malformed objects", "", "events", "create", "get", "patch"))
 	}
 	return all
 }
@@ -68,7 +68,7 @@ func WorkerPermissions(mode failover.Mode) []Permission {
 			grant("taint and untaint", groupCluster, "clusters", "patch"),
 			grant("evict, restore and release", groupWork, "resourcebindings", "patch"),
 			grant("evict, restore and release", groupWork, "clusterresourcebindings", "patch"),
-			grant("say what was done", "", "events", "create"),
+			grant("say what was done", "", "events", "create", "get", "patch"),
 		)
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +75,89 @@ func TestAnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 	assert.Equal(t, "ClusterResourceBinding", part(third, "involvedObject")["kind"])
 }
 
+// shelf keeps Events as an API server does: a name is taken once.
+type shelf struct {
+	mutex   sync.Mutex
+	objects map[string]map[string]any
+	version int
+}
+
+func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	var body map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	path := r.URL.Path
+	if r.Method == http.MethodPost {
+		name, _ := part(body, "metadata")["name"].(string)
+		path += "/" + name
+	}
+	standing := s.objects[path]
+	switch {
+	case r.Method == http.MethodPost && standing != nil:
+		answer(w, http.StatusConflict, "AlreadyExists")
+		return
+	case r.Method == http.MethodPost:
+		standing = body
+	case standing == nil:
+		answer(w, http.StatusNotFound, "NotFound")
+		return
+	case r.Method == http.MethodPatch && part(body, "metadata")["resourceVersion"] != part(standing, "metadata")["resourceVersion"]:
+		answer(w, http.StatusConflict, "Conflict")
+		return
+	case r.Method == http.MethodPatch:
+		standing["count"], standing["lastTimestamp"] = body["count"], body["lastTimestamp"]
+	}
+	if r.Method != http.MethodGet {
+		s.version++
+		part(standing, "metadata")["resourceVersion"] = strconv.Itoa(s.version)
+		s.objects[path] = standing
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(standing)
+}
+
+// A retried activity may run on another worker: what it says again is one Event all the
+// same, counted up only when it is news.
+func TestWhatTwoWorkersSayIsOneEvent(t *testing.T) {
+	server := &shelf{objects: map[string]map[string]any{}}
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	var workers []*Recorder
+	clocks := make([]time.Time, 3)
+	for n := range clocks {
+		client := connect(t, server, Options{})
+		client.now = func() time.Time { return clocks[n] }
+		workers = append(workers, NewRecorder(client, "lifeboat-worker"))
+	}
+	told := activities.Event{
+		Binding: &failover.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u1",
+		Reason: "EvictWorkloadFromClusterSucceed", Message: "evicted from m1 by workflow binding-migration/m1/shop/cart",
+	}
+	say := func(worker int, after time.Duration, e activities.Event) {
+		clocks[worker] = start.Add(after)
+		workers[worker].Record(t.Context(), e)
+	}
+	counts := func() (n []any) {
+		for _, e := range server.objects {
+			n = append(n, e["count"])
+		}
+		return n
+	}
+	say(0, 0, told)
+	say(1, time.Second, told)
+	require.Equal(t, []any{1.0}, counts(), "the other worker retries the activity")
+	say(2, sameEventPause+time.Second, told)
+	require.Equal(t, []any{2.0}, counts(), "it happened again")
+
+	other := told
+	other.UID = "u2"
+	say(0, 0, other)
+	require.Len(t, server.objects, 2, "another object of that name")
+	other.Message = "evicted from m2 by workflow binding-migration/m2/shop/cart"
+	say(0, 0, other)
+	require.Len(t, server.objects, 3, "something else is said")
+}
+
 func TestALostEventHarmsNothingAndIsToldAtDebug(t *testing.T) {
 	var log lockedBuffer
 	server := posted{code: http.StatusForbidden}
@@ -101,7 +185,7 @@ func TestPreflightAnswersEveryPermission(t *testing.T) {
 		failover.ModeObserve: nil,
 		failover.ModeEnforce: {
 			"patch clusters.cluster.karmada.io", "patch resourcebindings.work.karmada.io",
-			"patch clusterresourcebindings.work.karmada.io",
+			"patch clusterresourcebindings.work.karmada.io", "patch events",
 		},
 	} {
 		permissions := WorkerPermissions(mode)

@@ -159,7 +159,7 @@ func TestEachMissingPermissionIsNamedOnceAndAnOutageOnceForAll(t *testing.T) {
 			failed[c.Found]++
 		}
 	}
-	require.Len(t, failed, 3, "clusters and both kinds of bindings")
+	require.Len(t, failed, 4, "clusters, both kinds of bindings, Events")
 	p = fine()
 	p.away = errors.New("connection refused")
 	_, checks = p.look(t, failover.ModeEnforce)

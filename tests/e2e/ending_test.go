@@ -3,9 +3,11 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -34,6 +36,43 @@ func (s *scene) nothingLeft() {
 	for _, name := range s.all() {
 		s.nothingLeftOn(name)
 	}
+	s.toldOnce()
+}
+
+// toldOnce looks at the Events on what is the story's: nothing is said by two of them,
+// whoever tried again, and what was done names the workflow that did it.
+func (s *scene) toldOnce() {
+	s.Helper()
+	seen := map[string]bool{}
+	for _, namespace := range []string{s.namespace(), "default"} {
+		list, err := s.api.Resource(events).Namespace(namespace).List(s.ctx, metav1.ListOptions{})
+		require.NoError(s, err)
+		for i := range list.Items {
+			e, err := decode[announced](&list.Items[i])
+			require.NoError(s, err)
+			if e.Source.Component != "lifeboat-worker" || namespace == "default" && !slices.Contains(s.all(), e.About.Name) {
+				continue
+			}
+			said := fmt.Sprintf("%s %s %s: %s: %s", e.About.Kind, e.About.Name, e.About.UID, e.Reason, e.Message)
+			require.False(s, seen[said], "said by two Events: %s", said)
+			seen[said] = true
+			require.Regexp(s, `(cluster-failover|binding-migration)/`, e.Message, "names no workflow: %s", said)
+		}
+	}
+}
+
+// announced is what the stories read of an Event.
+type announced struct {
+	About struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"`
+		UID  string `json:"uid"`
+	} `json:"involvedObject"`
+	Source struct {
+		Component string `json:"component"`
+	} `json:"source"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
 
 func (s *scene) nothingLeftOn(name string) {
