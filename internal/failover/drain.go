@@ -98,9 +98,10 @@ func (c Cluster) CarriesOurs() bool {
 }
 
 // Faulty tells whether a cluster counts as failed for the fleet's pace: suspected,
-// and not for a drain alone. A drained cluster is unavailable, not faulty.
+// and not for a drain alone. A drained cluster is unavailable, not faulty. One that nobody
+// understands counts by its conditions: what is garbled makes no fleet look healthier.
 func Faulty(rules []Rule, c Cluster) (bool, Reason) {
-	c.Drain = nil
+	c.Drain, c.Malformed = nil, ""
 	drain := func(key string) bool { return key == DrainTaintKey || key == EvacuatingTaintKey }
 	if !slices.ContainsFunc(c.Added, func(a AddedTaint) bool { return !drain(a.Key) }) &&
 		slices.ContainsFunc(c.Added, func(a AddedTaint) bool { return a.Key == DrainTaintKey }) {

@@ -103,6 +103,17 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 	}
 }
 
+// A garbled annotation of a cluster makes no fleet look healthier: its conditions count.
+//
+// Rules: R4.5-1.
+func TestAClusterThatNobodyUnderstandsCountsByItsConditions(t *testing.T) {
+	garbled := func(c *failover.Cluster) { c.Malformed = "annotation: a number" }
+	for want, c := range map[bool]failover.Cluster{true: cluster("m1", notReady, garbled), false: cluster("m1", garbled)} {
+		faulty, _ := failover.Faulty([]failover.Rule{unready()}, c)
+		require.Equal(t, want, faulty)
+	}
+}
+
 // Rules: R4.1-15.
 func TestADeletionTimestampDrainsWhereAskedFor(t *testing.T) {
 	deleting := cluster("m1", func(c *failover.Cluster) { c.Deleting = true })

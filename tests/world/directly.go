@@ -9,7 +9,7 @@ func (w *World) begin(b *failover.Binding, next []failover.TargetCluster) {
 		return
 	}
 	for _, t := range next {
-		if old, _ := b.Target(t.Name); old == nil || old.Replicas != t.Replicas {
+		if old, _ := b.Target(t.Name); (old == nil || old.Replicas != t.Replicas) && !w.runsOn(b, t) {
 			w.becomeHealthy(b.Key, t)
 		}
 		w.noteBeside(b, t.Name)

@@ -12,16 +12,23 @@ func (w *World) becomeHealthy(key failover.BindingKey, t failover.TargetCluster)
 	}
 	w.later(w.HealthyAfter, func() {
 		b := w.bindings[key]
-		now, _ := (*failover.TargetCluster)(nil), 0
-		if b != nil {
-			now, _ = b.Target(t.Name)
+		if b == nil || !w.runs(t.Name) {
+			return
 		}
-		if now == nil || now.Replicas != t.Replicas || !w.runs(t.Name) {
+		if now, at := b.Target(t.Name); at >= 0 && now.Replicas != t.Replicas || at < 0 && !w.runsOn(b, t) {
 			return
 		}
 		w.report(b, t, true)
 		w.changed(b)
 	})
+}
+
+// runsOn tells whether a copy stands with that many replicas: one that is held comes
+// round, and is no new one where the scheduler puts the cluster back.
+func (w *World) runsOn(b *failover.Binding, t failover.TargetCluster) bool {
+	work, stands := w.StandingWork(b.Key, t.Name)
+	item := b.Item(t.Name)
+	return stands && !work.Deleting && item != nil && item.Replicas != nil && *item.Replicas == int64(t.Replicas)
 }
 
 // follow has the members follow a write that is not the scheduler's: a copy that is put
