@@ -182,11 +182,14 @@ type Sight struct{ Clusters, Rules, Bindings int }
 func (c *Client) InStep(ctx context.Context) (Sight, error) {
 	running, stop := context.WithCancel(ctx)
 	w := NewWatch(WatchConfig{Client: c}, Handlers{})
-	done := make(chan error, 1)
-	go func() { done <- w.Run(running) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = w.Run(running) // what it cannot watch is never seen, and told below
+	}()
 	defer func() {
 		stop()
-		_ = <-done // it ends because it was stopped
+		<-ended
 	}()
 	tick := time.NewTicker(syncPoll)
 	defer tick.Stop()

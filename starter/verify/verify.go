@@ -2,10 +2,13 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/preflight"
@@ -40,7 +43,8 @@ type Report struct {
 	Malformed map[string][]k8sadapter.MalformedObject `json:"malformed,omitempty"`
 }
 
-// Run tries everything; nothing that fails keeps another thing from being tried.
+// Run tries everything; nothing that fails keeps another thing from being tried, but for
+// a server that answers nothing at all.
 func (v Verify) Run(ctx context.Context) Report {
 	r := Report{Objects: map[string]int{}, Malformed: map[string][]k8sadapter.MalformedObject{}}
 	for _, i := range v.Karmada.Inventory(ctx) {
@@ -51,6 +55,9 @@ func (v Verify) Run(ctx context.Context) Report {
 			r.Malformed[i.Resource] = i.Malformed
 		}
 		r.Checks = append(r.Checks, read(i))
+	}
+	if r.Verdict = preflight.Verdict(r.Checks); silent(r.Checks) {
+		return r
 	}
 	for _, w := range v.Karmada.Watches(ctx) {
 		r.Checks = append(r.Checks, watched(w))
@@ -72,7 +79,7 @@ func read(i k8sadapter.Inventory) preflight.Check {
 	c := preflight.Check{Name: "Read " + short(i.Resource), Result: preflight.OK}
 	switch {
 	case i.Err != nil:
-		c.Result, c.Found = preflight.Failed, i.Err.Error()
+		c.Result, c.Found = resultOf(i.Err), i.Err.Error()
 	case i.Absent:
 		return absent(c, i.Resource)
 	case len(i.Malformed) > 0:
@@ -87,6 +94,19 @@ func read(i k8sadapter.Inventory) preflight.Check {
 	return c
 }
 
+// silent tells that nothing at all was answered.
+func silent(checks []preflight.Check) bool {
+	return !slices.ContainsFunc(checks, func(c preflight.Check) bool { return c.Result != preflight.Unknown })
+}
+
+// resultOf tells a server that did not answer from one that said no.
+func resultOf(err error) preflight.Result {
+	if errors.Is(err, failover.ErrUnreachable) || errors.Is(err, failover.ErrThrottled) {
+		return preflight.Unknown
+	}
+	return preflight.Failed
+}
+
 func absent(c preflight.Check, resource string) preflight.Check {
 	c.Found = "not served here"
 	if resource != optional {
@@ -99,7 +119,7 @@ func watched(w k8sadapter.Watched) preflight.Check {
 	c := preflight.Check{Name: "Watch " + short(w.Resource), Result: preflight.OK}
 	switch {
 	case w.Err != nil:
-		c.Result, c.Found = preflight.Failed, w.Err.Error()
+		c.Result, c.Found = resultOf(w.Err), w.Err.Error()
 	case w.Absent:
 		return absent(c, w.Resource)
 	default:
@@ -127,7 +147,7 @@ func (v Verify) plan(ctx context.Context) preflight.Check {
 	plans, err := v.Plan(ctx)
 	switch {
 	case err != nil:
-		c.Result, c.Found = preflight.Failed, err.Error()
+		c.Result, c.Found = resultOf(err), err.Error()
 	case len(plans) == 0:
 		c.Found = "no cluster has joined"
 	default:

@@ -3,9 +3,11 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/preflight"
@@ -126,6 +128,23 @@ func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
 			require.Len(t, r.Checks, 7, "nothing that fails keeps another thing from being tried")
 		})
 	}
+}
+
+func TestASilentServerIsNoVerdictOnIt(t *testing.T) {
+	k, v := fine()
+	k.inventory[0].Err = fmt.Errorf("list clusters: %w", failover.ErrUnreachable)
+	k.watched[0].Err = &failover.ThrottledError{}
+	r := v.Run(t.Context())
+	require.Equal(t, preflight.Unknown, check(t, r, "Read clusters").Result)
+	require.Equal(t, preflight.Unknown, check(t, r, "Watch clusters").Result)
+	require.Equal(t, preflight.Unknown, r.Verdict)
+
+	for n := range k.inventory {
+		k.inventory[n].Err = failover.ErrUnreachable
+	}
+	r = v.Run(t.Context())
+	require.Equal(t, preflight.Unknown, r.Verdict)
+	require.Len(t, r.Checks, len(k.inventory), "nothing else is waited for where nobody answers")
 }
 
 func TestTheReportHasEveryMalformedObject(t *testing.T) {
