@@ -58,9 +58,11 @@ func (d dashboard) over(ctx context.Context, r recording) (drawn, error) {
 	if loaded != nil {
 		return out, fmt.Errorf("load the recording: %w", loaded)
 	}
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 50_000_000, Timeout: time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: queries})
+	defer engine.Close() //nolint:errcheck // nothing is written
 	for _, p := range d.Panels {
 		for _, t := range p.Targets {
-			query, err := store.QueryEngine().NewRangeQuery(
+			query, err := engine.NewRangeQuery(
 				ctx, store.Queryable(), promql.NewPrometheusQueryOpts(false, 2*r.every), t.query(rateScrapes*r.every),
 				time.Unix(0, 0), end, r.every,
 			)

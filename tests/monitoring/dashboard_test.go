@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -68,6 +69,40 @@ func (p panel) check(t *testing.T) {
 		}
 		if q.LegendFormat == "" {
 			t.Errorf("%q: a query without a legend", p.Title)
+		}
+	}
+}
+
+// The recording is of a run in which a cluster was evacuated, a human was asked, the
+// fleet was halted and a worker was silent: a panel that shows nothing of it asks for
+// something that nobody exports.
+func TestEveryPanelShowsSomethingOfTheRecordedRun(t *testing.T) {
+	r, err := readRecording("testdata/run.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := readBoard(t)
+	out, err := d.over(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range d.Panels {
+		if p.Type == "row" {
+			continue
+		}
+		shown := 0
+		for _, line := range out.Panels[p.ID] {
+			for _, point := range line.Points {
+				if point != nil {
+					shown++
+				}
+			}
+			if strings.Trim(line.Legend, " :") == "" && p.Type == "timeseries" {
+				t.Errorf("%q has a line without a name", p.Title)
+			}
+		}
+		if shown == 0 {
+			t.Errorf("%q shows nothing", p.Title)
 		}
 	}
 }

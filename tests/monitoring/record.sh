@@ -17,7 +17,7 @@ mkdir -p "$work/bin" "$here/testdata"
 for program in lab lifeboat etcd kube-apiserver temporal-dev; do ln -s "$(readlink -f "$bin/$program")" "$work/bin/$program"; done
 cat >"$work/bin/lifeboat-worker" <<EOF
 #!/bin/sh
-LIFEBOAT_APPROVAL_NAMESPACES=${ASK:-bank} exec "$(readlink -f "$bin/lifeboat-worker")" "\$@"
+LIFEBOAT_APPROVAL_NAMESPACES=${ASK:-web} exec "$(readlink -f "$bin/lifeboat-worker")" "\$@"
 EOF
 chmod +x "$work/bin/lifeboat-worker"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Takes the pictures in docs/images anew: of the Temporal UI in the midst of a
-# failover, and of the terminal during a whole demo.
+# failover, of the terminal during a whole demo, and of the dashboard over the run that
+# tests/monitoring/record.sh recorded.
 # Needs node, npm and Chromium ($CHROMIUM, by default chromium in the PATH).
 set -euo pipefail
 
@@ -10,6 +11,8 @@ images=$root/docs/images
 # A folder of its own: a demo that somebody looks at may run beside this one.
 work=$root/.demo/pictures
 chromium=${CHROMIUM:-$(type -P chromium || type -P chromium-browser || true)}
+# The dashboard is drawn as it stood so many seconds into its run.
+DASHBOARD_UNTIL=${DASHBOARD_UNTIL:-240}
 demo=
 
 for tool in node npm; do
@@ -39,6 +42,10 @@ await() {
 	tail -n 20 "$2" >&2
 	return 1
 }
+
+echo "screenshots: the dashboard, over the recorded run"
+(cd "$root/tests/monitoring" && go run . compute -dashboard ../../deploy/monitoring/dashboard.json -recording testdata/run.gz) >"$work/dashboard.json"
+node "$here/dashboard.mjs" "$root/deploy/monitoring/dashboard.json" "$work/dashboard.json" "$images/dashboard.png" "$chromium" "$DASHBOARD_UNTIL"
 
 echo "screenshots: a failover in its midst"
 cd "$root"
