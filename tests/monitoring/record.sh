@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records what Prometheus would see of a demo in which more goes wrong than usual, to
 # tests/monitoring/testdata/run.gz: moves that a human is asked about, a halt, a
-# worker that is silent for a while. Needs `make lab-bin build`; takes three minutes.
+# worker that is silent for a while. Needs `make lab-bin build`; takes five minutes.
 set -euo pipefail
 export GOFLAGS=-trimpath
 
@@ -17,7 +17,7 @@ mkdir -p "$work/bin" "$here/testdata"
 for program in lab lifeboat etcd kube-apiserver temporal-dev; do ln -s "$(readlink -f "$bin/$program")" "$work/bin/$program"; done
 cat >"$work/bin/lifeboat-worker" <<EOF
 #!/bin/sh
-LIFEBOAT_APPROVAL_NAMESPACES=${ASK:-web} exec "$(readlink -f "$bin/lifeboat-worker")" "\$@"
+LIFEBOAT_APPROVAL_NAMESPACES=data exec "$(readlink -f "$bin/lifeboat-worker")" "\$@"
 EOF
 chmod +x "$work/bin/lifeboat-worker"
 
@@ -70,7 +70,9 @@ worker=$(pgrep -P "$demo" -f lifeboat-worker)
 kill -STOP "$worker"
 sleep 16
 kill -CONT "$worker"
-wait "$demo" || echo "record: the demo did not end well; see $work/demo.log" >&2
+# Its second act waits in vain for a binding that nobody approves there: that is a
+# part of the record, and its end.
+wait "$demo" || true
 demo=
 kill "$recorder"
 wait "$recorder"
