@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 )
@@ -74,6 +76,7 @@ func (d dashboard) over(ctx context.Context, r recording) (drawn, error) {
 			if err != nil {
 				return out, fmt.Errorf("panel %q: %w", p.Title, err)
 			}
+			slices.SortFunc(matrix, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
 			for _, line := range matrix {
 				out.Panels[p.ID] = append(out.Panels[p.ID], series{
 					RefID: t.RefID, Legend: t.legend(line.Metric), Points: points(line, r),
