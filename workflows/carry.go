@@ -25,6 +25,7 @@ const (
 // carry is the input of the run that continues this one.
 func (e *episode) carry() ClusterFailoverParams {
 	p := ClusterFailoverParams{Instance: e.instance, Cluster: e.cluster}
+	e.leaveTrail()
 	for most := carryItems; ; {
 		e.leaveForLater(most)
 		raw, err := json.Marshal(&e.st)
@@ -39,8 +40,14 @@ func (e *episode) carry() ClusterFailoverParams {
 		}
 		p.Packed = deflate(raw)
 		over := len(p.Packed)/3*4 - maxCarried // base64 makes four bytes of three
-		if over <= 0 || len(e.st.Items) == 0 || most == 0 {
+		if over <= 0 {
 			return p
+		}
+		if len(e.st.Items) == 0 || most == 0 {
+			if !e.loseTrail() {
+				return p
+			}
+			continue
 		}
 		most = max(0, min(most, len(e.st.Items))-over/leanest-100)
 	}
@@ -127,6 +134,7 @@ func (e *episode) endLater(outcome failover.Outcome) {
 		if set.Len() > 0 {
 			e.st.Counts[string(outcome)] += set.Len()
 			e.foldedInto(outcome).Merge(set)
+			e.auditUnnamed(outcome, set.Len())
 		}
 	}
 	e.st.Later, e.st.LaterIdle = nil, nil

@@ -36,6 +36,7 @@ type episode struct {
 	inbox        episodeInbox
 	shown        failover.EpisodePhase // as last published in search attributes
 	shownReason  failover.Reason
+	scribe       scribe
 }
 
 // EpisodeReport is what a ClusterFailover closes with.
@@ -49,6 +50,8 @@ type EpisodeReport struct {
 	Debts   []failover.Debt       `json:"debts,omitempty"` // purge debt, handed over
 	// DebtsBeyond counts those for which Debts had no room.
 	DebtsBeyond int `json:"debtsBeyond,omitempty"`
+	// Unaudited counts audit records that its trail lacks, the sink having been away.
+	Unaudited int `json:"unaudited,omitempty"`
 }
 
 // ClusterFailover is the failover of one cluster, from first suspicion to last
@@ -75,12 +78,16 @@ func ClusterFailover(ctx workflow.Context, p ClusterFailoverParams) (EpisodeRepo
 			e.inbox.drain(e)
 			return EpisodeReport{}, workflow.NewContinueAsNewError(e.ctx, TypeClusterFailover, e.carry())
 		}
+		e.scribe.flush()
 		e.wait()
 	}
+	unaudited := e.scribe.finish()
 	e.refuseDrains()
 	_ = workflow.Await(e.ctx, func() bool { return workflow.AllHandlersFinished(e.ctx) })
 	e.inbox.drain(e)
-	return e.report(), nil
+	report := e.report()
+	report.Unaudited = unaudited
+	return report, nil
 }
 
 func newEpisode(ctx workflow.Context, p ClusterFailoverParams) *episode {
@@ -93,6 +100,7 @@ func newEpisode(ctx workflow.Context, p ClusterFailoverParams) *episode {
 	case p.State != nil:
 		e.st = *p.State
 	}
+	e.audit()
 	if e.st.Moves == nil {
 		e.st.Moves = map[string]Move{}
 	}
@@ -122,6 +130,7 @@ func (e *episode) begin() {
 		_ = awaitFor(e.ctx, time.Minute, "try again to begin", func() bool { return false })
 	}
 	e.st.Terms = b.Terms
+	e.auditBegun()
 	e.showMode()
 }
 
@@ -138,7 +147,9 @@ func (e *episode) on(event failover.EpisodeEvent, reason failover.Reason) bool {
 		return false
 	}
 	e.log.Info("entered phase", "from", e.st.Phase, "to", next, "event", event, "reason", reason)
+	from := e.st.Phase
 	e.st.Phase, e.st.Entered, e.st.Reason = next, e.now(), reason
+	e.auditPhase(from, event)
 	e.dirty = true
 	return true
 }
@@ -170,7 +181,7 @@ func (e *episode) act() {
 // looks at everything anew, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (e *episode) full() bool {
-	return e.waited && e.fullHistory() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.drains) == 0
+	return e.waited && e.fullHistory() && e.scribe.settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.drains) == 0
 }
 
 // maxHistory is how many bytes of history a run with a long queue may have: its list
@@ -221,6 +232,7 @@ const fullRounds = 2
 // newRound archives this round and begins the next. Children of older rounds go on.
 func (e *episode) newRound() {
 	e.st.Past = append(e.st.Past, e.roundReport())
+	e.auditRound(e.st.Past[len(e.st.Past)-1])
 	if last := &e.st.Past[len(e.st.Past)-1]; len(last.Results) > pastDetails {
 		last.Folded += len(last.Results) - pastDetails
 		last.Results = last.Results[len(last.Results)-pastDetails:]

@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -85,6 +86,7 @@ func (e *episode) approve(o ScopedOrder) string {
 		}
 	}
 	yes.Count = yes.Bindings.Len()
+	e.auditOrder(UpdateApprove, o.Order, o.Scope, "bindings", strconv.Itoa(yes.Count))
 	e.st.Approvals, e.dirty = append(e.st.Approvals, yes), true
 	return fmt.Sprintf("approved %s for this round: %d bindings, %d of them asked for it; every other check stays, and what comes later is asked anew%s",
 		o.Scope, yes.Count, asked, e.tally(o.Scope, time.Time{}).notTouched())
@@ -136,6 +138,7 @@ func (e *episode) unanswered(i *Item) bool {
 	if over {
 		i.Reason, i.RetryAt = failover.ReasonApprovalExpired, time.Time{}
 		i.Message = cut("nobody approved it within " + e.st.Terms.AskFor.String() + ": " + i.Message)
+		e.auditBlocked(i)
 	}
 	return i.Reason == failover.ReasonApprovalExpired
 }

@@ -59,8 +59,9 @@ func (e *episode) take(a activities.Assessment) {
 }
 
 func (e *episode) tainted(r activities.TaintResult) {
-	c := &e.st.Cluster
+	c, was := &e.st.Cluster, e.st.Cluster.Ours
 	c.Hard, c.Soft, c.Foreign, c.Ours, c.Standing = r.Hard, r.Soft, r.Foreign, r.Ours, r.Standing
+	e.auditTaints(was)
 	e.clusterDirty = true
 }
 

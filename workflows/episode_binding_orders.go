@@ -80,6 +80,7 @@ func (e *episode) queuedAt(key failover.BindingKey) int {
 
 // orderOne keeps an order for the main loop.
 func (e *episode) orderOne(verb string, o BindingOrder) string {
+	e.auditOrder(verb, o.Order, failover.ScopeOf(o.Binding), "putBack", yes(o.PutBack))
 	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
 	e.dirty = true
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"

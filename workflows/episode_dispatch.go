@@ -148,6 +148,7 @@ func (e *episode) start(i Item, st MigrationState, unused func()) {
 		),
 		Memo: map[string]any{"lifeboatEpisode": e.st.Episode, "lifeboatResource": i.Resource},
 	})
+	e.auditMove(i, st)
 	child := workflow.ExecuteChildWorkflow(ctx, TypeBindingMigration, BindingMigrationParams{Instance: e.instance, State: st})
 	move := Move{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Round: e.st.Round, Policy: i.Policy, Tries: i.Tries, Purge: i.Purge, Fence: i.Fence,
@@ -399,6 +400,7 @@ func (e *episode) nextWake() (time.Time, string) {
 	if e.enforcing() {
 		sooner(e.st.AskedAt.Add(e.st.Terms.AskAgain), "tell the pacer again what is wanted")
 	}
+	sooner(e.scribe.wake(), "write the audit trail")
 	if at.Before(e.notBefore) {
 		at = e.notBefore
 	}

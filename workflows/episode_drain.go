@@ -106,6 +106,7 @@ func (e *episode) obeyDrain(ask *drainAsk) (string, error) {
 	case r.Refused != "":
 		return "", refused(string(r.Refused) + ": " + r.Message)
 	}
+	e.auditDrain(UpdateDrain, ask)
 	if before == nil { // the same order given twice lets nothing go sooner
 		e.st.NextDrain = time.Time{}
 	}
@@ -131,6 +132,7 @@ func (e *episode) obeyUndrain(by Order) (string, error) {
 	case r.Refused != "":
 		return "", refused(string(r.Refused) + ": " + r.Message)
 	}
+	e.auditDrain(UpdateUndrain, &drainAsk{by: by})
 	e.st.Cluster.Drain = nil
 	_ = workflow.UpsertMemo(e.ctx, map[string]any{MemoDrain: "ended by " + by.Who + ": " + by.Reason})
 	return "undrained: what has not moved stays, what is unplaced is put back, what moved stays moved", nil

@@ -103,6 +103,7 @@ func (e *episode) enforce(asked *enforcement) {
 	if e.st.Paused == asked.paused {
 		e.st.Paused = nil // one that was given since says not yet, and stands
 	}
+	e.auditOrder(UpdateResume, asked.order, failover.Scope{}, "enforce", yes(true))
 	e.endObserving(asked.order)
 	e.st.Terms = b.Terms
 	e.showMode()

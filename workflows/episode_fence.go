@@ -61,6 +61,7 @@ func (e *episode) startFences() {
 }
 
 func (e *episode) confirmFenced(o FenceOrder) string {
+	e.auditOrder(UpdateConfirmFenced, o.Order, failover.Scope{Binding: o.Binding}, "withoutState", yes(o.WithoutState))
 	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.fence(e.now())})
 	e.dirty = true
 	about := "what waited for a fence of " + e.cluster

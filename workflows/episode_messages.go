@@ -63,6 +63,7 @@ func (e *episode) serve(ctx workflow.Context) error {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
 			e.orders.cancel = &Order{Who: "cancellation request", Reason: "requested in Temporal"}
+			e.auditOrder(UpdateCancel, *e.orders.cancel, failover.Scope{})
 			e.dirty = true
 		}
 	})
@@ -224,6 +225,7 @@ func (e *episode) reported(r MigrationReport) {
 	key := r.Key.String()
 	m, known := e.st.Moves[key]
 	e.dirty = true
+	e.auditActs(r)
 	switch {
 	case r.Result != nil:
 		e.drainWrote(m, r)
@@ -307,6 +309,7 @@ func (e *episode) recordIn(round int, r failover.Result) {
 	for n := range e.st.Past {
 		if past := &e.st.Past[n]; past.Round == round {
 			past.file(r)
+			e.auditOutcome(round, r)
 		}
 	}
 	e.owe(r.Debt)

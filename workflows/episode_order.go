@@ -200,6 +200,7 @@ func (e *episode) record(r failover.Result) {
 		e.order.results[resultKey{r.Key, r.UID}] = len(e.st.Results) - 1
 	}
 	e.st.Counts[string(r.Outcome)]++
+	e.auditOutcome(e.st.Round, r)
 	e.fold()
 	e.owe(r.Debt)
 }

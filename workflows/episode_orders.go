@@ -36,6 +36,7 @@ func (e *episode) obey() {
 
 func (e *episode) resume(o ScopedOrder) string {
 	e.dirty = true
+	e.auditOrder(UpdateResume, o.Order, o.Scope)
 	if o.Scope != (failover.Scope{}) && !o.All {
 		return e.resumeScoped(o)
 	}
@@ -51,6 +52,7 @@ func (e *episode) cancel(o BindingOrder) string {
 	if o.Binding != (failover.BindingKey{}) {
 		return e.orderOne(UpdateCancel, o)
 	}
+	e.auditOrder(UpdateCancel, o.Order, failover.Scope{}, "putBack", yes(o.PutBack))
 	e.orders.cancel, e.orders.putBack, e.dirty = &o.Order, o.PutBack, true
 	return "stopping: queued bindings are abandoned, unplaced ones restored, placed ones keep both copies; then our taints go"
 }

@@ -114,7 +114,9 @@ func (e *episode) taintVirtually() {
 		}
 		if !known {
 			at := metaTime(now)
-			e.st.Virtual = append(e.st.Virtual, corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at})
+			taint := corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at}
+			e.st.Virtual = append(e.st.Virtual, taint)
+			e.auditVirtual(taint, o.Rule)
 		}
 	}
 }

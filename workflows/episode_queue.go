@@ -155,6 +155,9 @@ func (e *episode) newItem(t activities.Targeting, left leftItem) Item {
 		item.State, item.Reason, item.Parked = ItemBlocked, failover.ReasonSchedulerReturnsIt, true
 		item.Message = "the scheduler put it back after a release; it is not evicted again in this round"
 	}
+	if item.State == ItemBlocked {
+		e.auditBlocked(&item)
+	}
 	return item
 }
 
@@ -240,8 +243,17 @@ func (e *episode) sortOne(i *Item) {
 	if i.Parked {
 		return
 	}
-	now := e.now()
+	was := i.Was
 	due, d := e.due(i)
+	e.sortBy(i, due, d)
+	if i.Was && !was {
+		e.auditQueued(i, due, d)
+	}
+}
+
+// sortBy is sortOne by when the item is due.
+func (e *episode) sortBy(i *Item, due time.Time, d failover.Due) {
+	now := e.now()
 	switch {
 	case !d.Affected:
 		e.unmoved(i, d.Reason)
@@ -263,6 +275,7 @@ func (e *episode) unmoved(i *Item, why failover.Reason) {
 		// Not parked: a hard taint may still come to move it.
 		i.State, i.Reason, i.Was = ItemBlocked, why, true
 		i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
+		e.auditBlocked(i)
 		return
 	}
 	i.State, i.Reason, i.Message, i.AskedAt = ItemIdle, why, "", time.Time{}
@@ -333,7 +346,7 @@ func (e *episode) checked(i *Item, c activities.Check) {
 	switch c.End {
 	case activities.CheckPass:
 		i.Deps = c.Dependents
-		i.State, i.Reason, i.Message, i.To = ItemReady, failover.ReasonAwaitingGrant, "", c.Candidates
+		i.State, i.Reason, i.Message, i.To, i.Said = ItemReady, failover.ReasonAwaitingGrant, "", c.Candidates, ""
 		if i.Deps && e.enforcing() {
 			i.State, i.Message = ItemHold, "its dependents are held first"
 		}
@@ -374,6 +387,7 @@ func (e *episode) block(i *Item, reason failover.Reason, message string) {
 	i.Tries++
 	i.State, i.Reason, i.Message = ItemBlocked, reason, cut(message)
 	i.RetryAt = e.now().Add(min(wait, maxBackOff*e.st.Terms.Recheck))
+	e.auditBlocked(i)
 }
 
 // unblock has every blocked binding looked at again: the fleet changed.

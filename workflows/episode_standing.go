@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,6 +107,7 @@ func (e *episode) snooze(o SnoozeOrder) string {
 	d, _ := failover.SnoozeFor(o.For)
 	z := Snooze{ScopedOrder: o.ScopedOrder, At: e.now(), Until: e.now().Add(d)}
 	n := e.tally(o.Scope, z.Until)
+	e.auditOrder(UpdateSnooze, o.Order, o.Scope, "until", moment(z.Until))
 	at := slices.IndexFunc(e.st.Snoozes, func(x Snooze) bool { return x.Scope == z.Scope })
 	switch {
 	case at < 0:
@@ -139,6 +141,7 @@ func (e *episode) refusePause(o ScopedOrder) error {
 
 // pause stops dispatch of the whole failover, a namespace or one binding.
 func (e *episode) pause(o ScopedOrder) string {
+	e.auditOrder(UpdatePause, o.Order, o.Scope)
 	if o.Scope == (failover.Scope{}) || o.All {
 		e.st.Paused, e.dirty = &o.Order, true
 		return "paused: no new move begins; what has begun goes on, a recovery still cancels"
@@ -216,6 +219,7 @@ func (e *episode) refusePrioritise(o PriorityOrder) error {
 }
 
 func (e *episode) prioritise(o PriorityOrder) string {
+	e.auditOrder(UpdatePrioritise, o.Order, o.Scope, "priority", strconv.Itoa(int(*o.Priority)))
 	p := Priority{ScopedOrder: o.ScopedOrder, At: e.now(), Priority: *o.Priority}
 	e.st.Priorities = append(slices.DeleteFunc(e.st.Priorities, func(x Priority) bool { return x.Scope == p.Scope }), p)
 	e.ordered()

@@ -102,6 +102,8 @@ type MigrationReport struct {
 	To             []string `json:"to,omitempty"`
 	// Result is set once, with the last report.
 	Result *failover.Result `json:"result,omitempty"`
+	// Acts are for the audit trail: what it did, and what was ordered of it.
+	Acts []failover.AuditRecord `json:"acts,omitempty"`
 }
 
 // CancelOrder stops one migration.

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -41,6 +42,7 @@ func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (failover.
 		m.step()
 	}
 	m.tell(m.st.Result)
+	m.lastActs()
 	_ = workflow.Await(m.ctx, func() bool { return workflow.AllHandlersFinished(m.ctx) })
 	return *m.st.Result, nil
 }
@@ -173,6 +175,7 @@ func (m *migration) attention(reason failover.Reason, message string) {
 	tags := map[string]string{"cluster": m.st.Ref.Cluster, "reason": string(reason)}
 	workflow.GetMetricsHandler(m.ctx).WithTags(tags).Counter("lifeboat_needs_attention").Inc(1)
 	m.log.Warn("needs attention", "reason", reason, "message", message)
+	m.acted(failover.AuditBindingAttention, failover.AuditRecord{Reason: reason, Message: cut(message)})
 	m.note(reason, message)
 }
 
@@ -186,13 +189,15 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (hea
 		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.st.Message), Placed: m.st.Placed,
 		NeedsAttention: m.st.Attention != "", To: m.st.To, Result: result,
-		GoesOn: m.st.Wrote && m.direct(), WantsLease: result == nil && m.wantsLease(),
+		GoesOn: m.st.Wrote && m.direct(), WantsLease: result == nil && m.wantsLease(), Acts: slices.Clone(m.st.Acts),
 	}
 	err := workflow.SignalExternalWorkflow(ctx, m.st.Parent, "", SignalMigrationReport, report).Get(ctx, nil)
 	if err != nil {
 		m.log.Warn("could not report", "parent", m.st.Parent, "error", err)
+		return false
 	}
-	return err == nil
+	m.told(report.Acts)
+	return true
 }
 
 // wait sleeps until something is heard or d has passed.

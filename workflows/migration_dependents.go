@@ -31,6 +31,7 @@ func (m *migration) holdDependents() bool {
 	}
 	if out.Reason == failover.ReasonNone {
 		m.st.Held = true
+		m.auditHeld()
 		return !m.ordered() // somebody ordered otherwise meanwhile: the next look obeys
 	}
 	m.returnLease()

@@ -85,6 +85,7 @@ func (m *migration) wrote() {
 func (m *migration) stands() {
 	m.st.Wrote = true
 	m.st.Ref.Written = workflow.Now(m.ctx)
+	m.auditEvicted()
 	m.on(failover.EventWriteStands)
 	m.tell(nil)
 }

@@ -128,6 +128,7 @@ func (m *migration) askFence() {
 // serveFence lets a human vouch for this one binding.
 func (m *migration) serveFence(ctx workflow.Context) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirmFenced, func(_ workflow.Context, o FenceOrder) (string, error) {
+		m.orderedBy(UpdateConfirmFenced, o.Order, "withoutState", yes(o.WithoutState))
 		m.fencedBy(o.fence(workflow.Now(m.ctx)))
 		return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back", nil
 	}, workflow.UpdateHandlerOptions{

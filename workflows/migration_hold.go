@@ -94,6 +94,7 @@ func (m *migration) placed(o activities.Observation) {
 	if m.carries() && len(o.Targets) > 1 {
 		m.attention(failover.ReasonStateNotCarried, "it was placed on several clusters, "+m.st.Message[len("on "):]+": Karmada hands its state on to none of them")
 	}
+	m.acted(failover.AuditBindingPlaced, failover.AuditRecord{Reason: m.st.Reason, To: m.st.To})
 	if m.direct() {
 		m.on(failover.EventFenceAsked)
 	} else {
@@ -113,6 +114,7 @@ func (m *migration) removeAgain() {
 	}).Get(ctx, &out)
 	if err == nil && out.End == activities.ActDone {
 		m.st.Ref.Generation = out.Generation
+		m.acted(failover.AuditBindingRemoved, failover.AuditRecord{Reason: failover.ReasonPutBack})
 		return
 	}
 	if err != nil {
@@ -256,6 +258,7 @@ func (m *migration) release() {
 	case activities.ActDone, activities.ActAlready:
 		m.st.Banned = out.Banned
 		m.st.Reason, m.st.Message = m.released()
+		m.auditReleased(request)
 		m.on(failover.EventReleased)
 	case activities.ActGone:
 		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
@@ -321,6 +324,7 @@ func (m *migration) mark(summary, reason string, e failover.MigrationEvent, r fa
 	case !out.Look.Held:
 		// Another hand dropped it since the last look: the next one says what that means.
 	default:
+		m.acted(failover.AuditBindingMarked, failover.AuditRecord{Reason: r.Reason, Message: reason, To: r.To})
 		m.end(e, r)
 	}
 }

@@ -35,7 +35,9 @@ func (m *migration) serve(ctx workflow.Context) error {
 	workflow.Go(m.ctx, m.listen)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
-			m.cancel(Order{Who: "cancellation request", Reason: "requested in Temporal"}, false)
+			o := Order{Who: "cancellation request", Reason: "requested in Temporal"}
+			m.orderedBy(UpdateCancel, o)
+			m.cancel(o, false)
 		}
 	})
 	return nil

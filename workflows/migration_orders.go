@@ -9,6 +9,7 @@ import (
 // serveOrders registers what humans may order of one migration.
 func (m *migration) serveOrders(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCancel, func(_ workflow.Context, o CancelOrder) (string, error) {
+		m.orderedBy(UpdateCancel, o.Order, "putBack", yes(o.PutBack))
 		m.cancel(o.Order, o.PutBack)
 		return "cancelled: nothing written is lost; an unplaced binding is put back, a placed one is left to a human", nil
 	}, workflow.UpdateHandlerOptions{
@@ -32,6 +33,7 @@ func (m *migration) serveOrders(ctx workflow.Context) error {
 		},
 	} {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o Order) (string, error) {
+			m.orderedBy(u.name, o)
 			u.take(o)
 			m.dirty = true
 			return u.answer, nil
@@ -225,6 +227,7 @@ func (m *migration) wakeSwapped(out activities.EvictResult) {
 	if out.Swapped == "" {
 		return
 	}
+	m.acted(failover.AuditBindingSwapped, failover.AuditRecord{Reason: failover.ReasonSwapped}, "former", out.Swapped, "owner", out.SwapOwner)
 	fact := failover.BindingFact{Key: m.st.Ref.Key, UID: m.st.Ref.UID}
 	if err := workflow.SignalExternalWorkflow(m.ctx, out.SwapOwner, "", SignalBindingObserved, fact).Get(m.ctx, nil); err != nil {
 		m.log.Warn("could not wake the migration that it was swapped with", "workflow", out.SwapOwner, "error", err)

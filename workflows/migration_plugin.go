@@ -122,6 +122,7 @@ func (m *migration) askFences() (proven bool, why string) {
 		v := m.ask(p, activities.AskFence, nil)
 		if v.OK {
 			// Not by fencedBy: this is no news that cuts a wait short.
+			m.auditFenced(p.Name, v.Message)
 			m.st.Ref.Fence = &failover.Fence{By: p.Name, Message: v.Message, At: asked}
 			return true, ""
 		}

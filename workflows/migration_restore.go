@@ -34,6 +34,7 @@ func (m *migration) restore() {
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		m.st.RestoredAt = workflow.Now(m.ctx)
+		m.acted(failover.AuditBindingRestored, failover.AuditRecord{Reason: m.orderReason(), Cause: m.cause()})
 		m.note(failover.ReasonWritten, "put back; waiting for the scheduler to observe it")
 	case activities.ActGone:
 		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
@@ -123,6 +124,7 @@ func (m *migration) holdAgain() {
 	if out.Generation > 0 {
 		m.st.Ref.Generation = out.Generation
 	}
+	m.acted(failover.AuditBindingHeld, failover.AuditRecord{Reason: failover.ReasonRestoreUndone})
 	m.attention(failover.ReasonRestoreUndone, "the scheduler took the restored cluster out again; the old copy is held")
 	m.wait(m.st.Terms.Recheck, "wait before putting "+m.st.Ref.Key.String()+" back once more")
 }

@@ -21,6 +21,7 @@ type pacer struct {
 	waited   bool // this run has waited at least once
 	claims   int  // since this run began: updates are bounded per run
 	inbox    pacerInbox
+	scribe   scribe
 }
 
 // MemoOrders is the memo field in which the pacer mirrors its orders.
@@ -47,6 +48,7 @@ func FleetPacer(ctx workflow.Context, params FleetPacerParams) error {
 	if p.st.Requests == nil {
 		p.st.Requests = map[string]Request{}
 	}
+	p.audit()
 	if err := p.serve(); err != nil {
 		return err
 	}
@@ -61,11 +63,16 @@ func FleetPacer(ctx workflow.Context, params FleetPacerParams) error {
 		}
 		p.issue()
 		p.page()
+		p.flushTrail()
 		if p.full() {
 			p.inbox.drain(p)
+			p.leaveTrail()
 			return workflow.NewContinueAsNewError(ctx, TypeFleetPacer, FleetPacerParams{Instance: p.instance, State: &p.st})
 		}
 		at, why := p.nextLook()
+		if write := p.scribe.wake(); !write.IsZero() && write.Before(at) {
+			at, why = write, "write the audit trail"
+		}
 		p.alarm.set(ctx, at, why, &p.dirty)
 		if err := workflow.Await(ctx, func() bool { return p.dirty }); err != nil {
 			return err
@@ -121,11 +128,12 @@ func (p *pacer) look() error {
 		return err
 	}
 	if r.Config.LeaseDuration > 0 {
-		p.st.Config = r.Config
+		p.st.Config, p.st.Audited = r.Config, r.Audit
 	}
 	pace := p.ordered(r.Pace)
 	changed := pace.Tier != p.st.Pace.Tier || pace.Rate != p.st.Pace.Rate || pace.Reason != p.st.Pace.Reason ||
 		pace.Total != p.st.Pace.Total || len(pace.Faulty) != len(p.st.Pace.Faulty)
+	p.auditPace(p.st.Pace, pace)
 	p.st.Pace, p.st.Assessed = pace, p.now()
 	p.broadcast(changed)
 	if changed {

@@ -108,6 +108,7 @@ func (p *pacer) requested(r GrantRequest) {
 }
 
 func (p *pacer) halt(o Order) string {
+	p.auditOrder(UpdateHalt, o, "")
 	p.st.Orders.Halted, p.st.Orders.HaltReason = &o, failover.ReasonHaltedByHuman
 	p.ordersChanged()
 	return "halted: no eviction begins any more; leases that are out end within one lease"
@@ -115,6 +116,7 @@ func (p *pacer) halt(o Order) string {
 
 func (p *pacer) resume(o Order) string {
 	p.st.Orders.Halted, p.st.Orders.HaltReason = nil, ""
+	p.auditOrder(UpdateResume, o, "")
 	p.log.Info("resumed", "who", o.Who, "reason", o.Reason)
 	p.ordersChanged()
 	return "resumed: the pace is what the fleet's health allows"
@@ -131,6 +133,7 @@ func (p *pacer) setRate(r SetRate) string {
 	if r.Rate == 0 {
 		return p.halt(r.Order)
 	}
+	p.auditOrder(UpdateSetRate, r.Order, rateOf(r.Rate))
 	p.st.Orders.Rate, p.st.Orders.RateBy = &r.Rate, &r.Order
 	p.ordersChanged()
 	return "the rate is set; it takes effect at once"

@@ -84,6 +84,8 @@ type EpisodeState struct {
 	Asking    []failover.ApprovalRule `json:"asking,omitempty"`
 	// Judged are the taints that Dues were judged under, as one string.
 	Judged string `json:"judged,omitempty"`
+	// Audit is what the audit trail lacks so far, between two runs.
+	Audit *Trail `json:"audit,omitempty"`
 }
 
 // ClusterView is what of the cluster an episode shows and compares.
@@ -144,6 +146,8 @@ type Item struct {
 	Deps bool `json:"d,omitempty"`
 	// AskedAt is since when an approval rule asks a human, without an answer.
 	AskedAt time.Time `json:"a,omitzero"`
+	// Said is the reason that was last recorded as what blocks it.
+	Said failover.Reason `json:"q,omitempty"`
 	// Parked bindings that can never move in this round are looked at again only when they change.
 	Parked bool `json:"x,omitempty"`
 }

@@ -86,6 +86,9 @@ type MigrationState struct {
 	LetGo            bool             `json:"letGo,omitempty"`
 	SearchDependents bool             `json:"searchDependents,omitempty"`
 	Result           *failover.Result `json:"result,omitempty"`
+	// Acts are audit records that no report has taken along yet; ActSeq numbers them.
+	Acts   []failover.AuditRecord `json:"acts,omitempty"`
+	ActSeq int64                  `json:"actSeq,omitempty"`
 }
 
 // MigrationStatus answers the status query.

@@ -33,6 +33,11 @@ type PacerState struct {
 	Granted int64 `json:"granted"`
 	Written int64 `json:"written"`
 	Spent   int64 `json:"spent"`
+	// Audited: there is an audit trail. Audit is what it lacks so far, between two runs;
+	// First is the run id that the ids of its records begin with.
+	Audited bool   `json:"audited,omitempty"`
+	Audit   *Trail `json:"audit,omitempty"`
+	First   string `json:"first,omitempty"`
 }
 
 // Orders are what humans, or a lost state, ordered. They are mirrored in the memo.

@@ -48,6 +48,7 @@ type story struct {
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
 	again   time.Duration
 	refused *refusals
+	trail   world.Trail // what was recorded
 }
 
 // refusals are the transitions that the tables of phases refused: each is a bug.
@@ -252,7 +253,7 @@ func (s *story) play() workflows.EpisodeReport {
 	const cluster = "m1"
 	a := &activities.Activities{
 		Reader: s.world, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober,
-		Clock: world.Clock{W: s.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: s.settings,
+		Clock: world.Clock{W: s.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts = a
 	a.Register(s.env)

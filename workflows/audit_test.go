@@ -1,0 +1,274 @@
+package workflows_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// newAudited is a story with an audit trail.
+func newAudited(t *testing.T) *story {
+	t.Helper()
+	s := newStory(t)
+	s.settings.Terms.Audit = true
+	return s
+}
+
+// recorded are the records of one kind, about one binding where one is named.
+func (s *story) recorded(kind failover.AuditKind, about ...failover.BindingKey) []failover.AuditRecord {
+	var out []failover.AuditRecord
+	for _, r := range s.trail.Records() {
+		whom := func(key failover.BindingKey) bool { return slices.Contains(r.Bindings, key.String()) }
+		if r.Kind == kind && (len(about) == 0 || slices.ContainsFunc(about, whom)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// kinds is what was recorded of one binding, in order.
+func (s *story) kinds(key failover.BindingKey) []failover.AuditKind {
+	var out []failover.AuditKind
+	for _, r := range s.trail.Records() {
+		if slices.Contains(r.Bindings, key.String()) {
+			out = append(out, r.Kind)
+		}
+	}
+	return out
+}
+
+// audited is what the trail has as the outcome of every binding, by round; a record that
+// was written twice counts once, a newer one takes the place of an older.
+func (s *story) audited(rounds int) []map[string]failover.Outcome {
+	out := make([]map[string]failover.Outcome, rounds)
+	for n := range out {
+		out[n] = map[string]failover.Outcome{}
+	}
+	seen := map[string]bool{}
+	for _, r := range s.recorded(failover.AuditBindingOutcome) {
+		for _, b := range r.Bindings {
+			if !seen[r.ID] {
+				out[r.Round-1][b[strings.Index(b, "/")+1:]] = r.Outcome
+			}
+		}
+		seen[r.ID] = true
+	}
+	return out
+}
+
+// everyOutcomeIsRecorded: the last outcome that the trail has of a binding in a round is
+// that of the report, and no record stands there twice.
+func (s *story) everyOutcomeIsRecorded() {
+	s.t.Helper()
+	last, ids := map[string]failover.AuditRecord{}, map[string]bool{}
+	for _, r := range s.recorded(failover.AuditBindingOutcome) {
+		for _, b := range r.Bindings {
+			last[b] = r
+		}
+	}
+	for _, r := range s.trail.Records() {
+		require.False(s.t, ids[r.ID], "record %s stands there twice", r.ID)
+		ids[r.ID] = true
+		require.Equal(s.t, failover.AuditVersion, r.APIVersion)
+		require.NotEmpty(s.t, r.Workflow)
+	}
+	for _, x := range s.report.Rounds[len(s.report.Rounds)-1].Results {
+		r := last[x.Key.String()]
+		require.Equal(s.t, []any{x.Outcome, x.Reason, x.Cause, x.To}, []any{r.Outcome, r.Reason, r.Cause, r.To}, x.Key.String())
+	}
+}
+
+// Rules: R4.16-1.
+func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
+	s := newAudited(t)
+	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
+	skipped := s.bind("skipped", []string{"m1"}, "m1", "m2")
+	stuck := s.bind("stuck", []string{"m1"}, "m1")
+	s.world.SetReady("m1", false)
+	s.at(10*time.Second, func() {
+		s.accepted = append(s.accepted, s.orderOf(workflows.UpdatePause, workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "wait for me"}}))
+	})
+	s.at(90*time.Second, func() {
+		s.accepted = append(s.accepted,
+			s.orderOf(workflows.UpdateSkip, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "joe", Reason: "it may die"}}, Binding: skipped}),
+			s.orderOf(workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "go on"}}}))
+	})
+	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Zero(t, s.report.Unaudited)
+	s.everyOutcomeIsRecorded()
+
+	confirmed := s.recorded(failover.AuditFailureConfirmed)
+	require.Len(t, confirmed, 1)
+	require.Contains(t, confirmed[0].Evidence["rule not-ready"], taintKey)
+	require.Contains(t, confirmed[0].Evidence["ready"], "False")
+	require.Equal(t, "cluster-failover/m1", confirmed[0].Workflow)
+	require.Equal(t, s.report.Episode, confirmed[0].Episode)
+	require.Equal(t, failover.ModeEnforce, confirmed[0].Mode)
+	require.Len(t, s.recorded(failover.AuditRecoveryConfirmed), 1)
+	require.Len(t, s.recorded(failover.AuditTaintAdded), 2, "the taint and its companion")
+	require.Len(t, s.recorded(failover.AuditTaintRemoved), 2)
+	closed := s.recorded(failover.AuditEpisodeClosed)
+	require.Len(t, closed, 1)
+	require.Equal(t, s.report.Rounds[0].Counts, closed[0].Counts)
+
+	require.Equal(t, []failover.AuditKind{
+		failover.AuditBindingQueued, failover.AuditBindingBegun, failover.AuditBindingEvicted, failover.AuditBindingPlaced,
+		failover.AuditBindingReleased, failover.AuditBindingOutcome,
+	}, s.kinds(moves))
+	evicted := s.recorded(failover.AuditBindingEvicted, moves)[0]
+	require.Equal(t, "binding-migration/m1/shop/moves", evicted.Workflow)
+	require.Equal(t, "m1 (2 replicas)", evicted.Evidence["from"])
+	require.NotEmpty(t, evicted.Evidence["lease"])
+	require.Equal(t, []string{"m2"}, s.recorded(failover.AuditBindingPlaced, moves)[0].To)
+	require.NotEmpty(t, s.recorded(failover.AuditBindingReleased, moves)[0].Evidence["healthyFor"])
+	require.Equal(t, []failover.AuditKind{failover.AuditBindingQueued, failover.AuditOrderGiven, failover.AuditBindingOutcome}, s.kinds(skipped))
+	require.Equal(t, []failover.AuditKind{failover.AuditBindingQueued, failover.AuditBindingBlocked, failover.AuditBindingOutcome}, s.kinds(stuck),
+		"looked at again and again, blocked for one reason")
+
+	orders := s.recorded(failover.AuditOrderGiven)
+	var told []string
+	for _, o := range orders {
+		told = append(told, strings.Join([]string{o.Order, o.Who, o.Why}, "|"))
+	}
+	require.Equal(t, []string{"pause|jane|wait for me", "skip|joe|it may die", "resume|jane|go on"}, told)
+	pace := s.recorded(failover.AuditPaceChanged)
+	require.NotEmpty(t, pace)
+	require.Equal(t, "fleet-pacer", pace[0].Workflow)
+}
+
+// orderOf gives an order of any kind to m1's failover.
+func (s *story) orderOf(update string, o any) *answer {
+	a := &answer{}
+	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), update, update, a, o))
+	return a
+}
+
+// The sink is away while everything happens: nothing waits for it, and what was kept
+// is written once it is back.
+// Rules: R4.16-2, R4.16-4.
+func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
+	play := func(away bool) *story {
+		s := newAudited(t)
+		s.bind("moves", []string{"m1"}, "m1", "m2")
+		s.world.SetReady("m1", false)
+		if away {
+			s.trail.Fail(errors.New("no space left on device"))
+			s.looks = append(s.looks, func() {
+				if len(s.world.Log("evict")) > 0 {
+					s.trail.Fail(nil) // not before: an eviction that waited for it would never be
+				}
+			})
+		}
+		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.play()
+		return s
+	}
+	well, away := play(false), play(true)
+	for _, s := range []*story{well, away} {
+		require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+		require.Zero(t, s.report.Unaudited)
+		s.everyOutcomeIsRecorded()
+		require.Len(t, s.recorded(failover.AuditFailureConfirmed), 1)
+		require.Len(t, s.recorded(failover.AuditBindingEvicted), 1)
+	}
+}
+
+// A failover that closes with the sink away says how much its trail lacks.
+// Rules: R4.16-2.
+func TestAFailoverThatClosesWithTheSinkAwaySaysWhatItsTrailLacks(t *testing.T) {
+	s := newAudited(t)
+	s.bind("moves", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.trail.Fail(errors.New("no space left on device"))
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Positive(t, s.report.Unaudited)
+	require.Empty(t, s.trail.Records())
+}
+
+// Rules: R4.16-1, R4.16-5.
+func TestWithoutATrailNothingIsRecorded(t *testing.T) {
+	s := newStory(t)
+	s.bind("moves", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Empty(t, s.trail.Records())
+}
+
+// An episode that observes is recorded like any other: what would stand, what would move.
+// Rules: R4.16-5.
+func TestAnEpisodeThatObservesIsRecorded(t *testing.T) {
+	s := newAudited(t)
+	s.settings.Terms.Mode = failover.ModeObserve
+	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	s.everyOutcomeIsRecorded()
+	require.Equal(t, failover.OutcomeWouldMove, s.recorded(failover.AuditBindingOutcome, moves)[0].Outcome)
+	require.Equal(t, failover.ModeObserve, s.recorded(failover.AuditFailureConfirmed)[0].Mode)
+	require.NotEmpty(t, s.recorded(failover.AuditTaintAdded))
+}
+
+// Rules: R4.16-4.
+func TestTheTrailIsCompleteWhereverARunIsCut(t *testing.T) {
+	for _, name := range []string{"evacuated, then recovered", "failed again while settling", "cancelled", "observed"} {
+		t.Run(name, func(t *testing.T) {
+			c := &continueOften{after: 7, runs: map[string]int{}}
+			tell(t, func(s *story) {
+				s.settings.Terms.Audit = true
+				t.Cleanup(func() {
+					require.Zero(t, s.report.Unaudited)
+					of := make([]map[string]failover.Outcome, len(s.report.Rounds))
+					for n, round := range s.report.Rounds {
+						of[n] = map[string]failover.Outcome{}
+						for _, x := range round.Results {
+							of[n][x.Key.Name] = x.Outcome
+						}
+					}
+					require.Equal(t, of, s.audited(len(of)))
+				})
+				scenarios[name](s)
+			}, c)
+			require.Greater(t, c.runs[workflows.TypeClusterFailover], 1)
+		})
+	}
+}
+
+// Rules: R4.16-6.
+func TestTheSameAboutManyBindingsIsOneRecord(t *testing.T) {
+	const n = 3000
+	s := newAudited(t)
+	for i := range n {
+		s.bind(fmt.Sprintf("app-%04d", i), []string{"m1"}, "m1", "m2")
+	}
+	s.world.SetReady("m1", false)
+	s.looks = append(s.looks, func() {
+		if len(s.world.Log("evict")) == 3 {
+			s.world.SetReady("m1", true)
+		}
+	})
+	s.play()
+	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Zero(t, s.report.Unaudited)
+	queued := map[string]bool{}
+	for _, r := range s.recorded(failover.AuditBindingQueued) {
+		for _, b := range r.Bindings {
+			queued[b] = true
+		}
+	}
+	require.True(t, len(queued) == n && len(s.audited(1)[0]) == n, "%d queued, %d ended", len(queued), len(s.audited(1)[0]))
+	require.Less(t, len(s.trail.Records()), n/10)
+}

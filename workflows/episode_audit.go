@@ -1,0 +1,275 @@
+package workflows
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// audit begins this run's part of the trail, with what the run before left to be written.
+func (e *episode) audit() {
+	e.scribe = newScribe(e.ctx, &e.dirty)
+	e.scribe.trail = &Trail{}
+	if e.st.Audit != nil {
+		e.scribe.trail, e.st.Audit = e.st.Audit, nil
+	}
+	// Before the terms are known an order may come that they would have recorded.
+	e.scribe.on = func() bool { return e.st.Terms.Audit || e.st.Terms.Mode == "" }
+	e.scribe.source = func() activities.AuditSource {
+		info := workflow.GetInfo(e.ctx)
+		return activities.AuditSource{
+			Instance: e.instance, Cluster: e.cluster, Episode: e.st.Episode, Mode: e.st.Terms.Mode,
+			Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: e.st.Episode,
+		}
+	}
+}
+
+// leaveTrail carries over what is not known to be written.
+func (e *episode) leaveTrail() {
+	if !e.st.Terms.Audit {
+		return
+	}
+	e.scribe.out = 0 // what is on its way is sent again: readers know it by its id
+	e.scribe.bound(maxPending, 2*carryNames)
+	e.st.Audit = e.scribe.trail
+}
+
+// loseTrail makes room in what is carried over, where nothing else is left to leave
+// behind: false when there is nothing of the trail either.
+func (e *episode) loseTrail() bool {
+	if e.st.Audit == nil || len(e.st.Audit.Pending) == 0 {
+		return false
+	}
+	e.scribe.bound(0, 0)
+	return true
+}
+
+func (e *episode) auditBegun() {
+	if !e.st.Terms.Audit {
+		e.scribe.trail = &Trail{}
+		return
+	}
+	e.scribe.tell(failover.AuditRecord{
+		Kind: failover.AuditEpisodeBegun, Time: e.st.Began, Round: e.st.Round, Phase: string(e.st.Phase),
+	})
+}
+
+// auditPhase tells of a transition with what speaks for it.
+func (e *episode) auditPhase(from failover.EpisodePhase, event failover.EpisodeEvent) {
+	r := failover.AuditRecord{
+		Kind: failover.AuditPhaseEntered, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason,
+		Evidence: map[string]string{"event": string(event), "from": string(from)},
+	}
+	switch {
+	case event == failover.EventConfirmed:
+		r.Kind = failover.AuditFailureConfirmed
+		e.evidence(r.Evidence)
+	case event == failover.EventRecoveryConfirmed:
+		r.Kind = failover.AuditRecoveryConfirmed
+		e.evidence(r.Evidence)
+		r.Evidence["wellSince"] = moment(e.st.Well)
+	case e.st.Phase.Terminal():
+		r.Kind, r.Counts = failover.AuditEpisodeClosed, e.totals()
+		if owed := len(e.st.Debts) + e.st.DebtsBeyond; owed > 0 {
+			r.Evidence["purgeDebt"] = strconv.Itoa(owed)
+		}
+	}
+	e.scribe.tell(r)
+}
+
+// auditRound tells the totals of a round that is over.
+func (e *episode) auditRound(round RoundReport) {
+	e.scribe.tell(failover.AuditRecord{Kind: failover.AuditRoundClosed, Round: round.Round, Phase: string(round.Ended), Counts: sum(nil, round.Counts)})
+}
+
+// totals are the outcomes of all rounds.
+func (e *episode) totals() map[string]int {
+	total := sum(nil, e.st.Counts)
+	for _, past := range e.st.Past {
+		total = sum(total, past.Counts)
+	}
+	return total
+}
+
+// sum adds counts to a total, which is made where there is none.
+func sum(total, counts map[string]int) map[string]int {
+	if total == nil {
+		total = map[string]int{}
+	}
+	for _, outcome := range workflow.DeterministicKeys(counts) {
+		total[outcome] += counts[outcome]
+	}
+	return total
+}
+
+// evidence adds what is known of the cluster: Karmada's own word, the witness', every rule
+// that matches and since when, and the taints that others put.
+func (e *episode) evidence(out map[string]string) {
+	out["ready"] = e.st.Cluster.Ready + " (" + e.st.Cluster.ReadyReason + ")"
+	if says := e.witness(); says != "" {
+		out["witness"] = string(says)
+	}
+	for _, k := range e.st.Windows.SortedKeys() {
+		if w := e.st.Windows[k]; w.Matching {
+			out["rule "+w.Rule] = w.Taint.Key + ":" + string(w.Taint.Effect) + ", matches since " + moment(w.Since)
+		}
+	}
+	for _, t := range e.st.Cluster.Foreign {
+		out["taint "+t.Key+":"+string(t.Effect)] = "put by others, " + t.Value
+	}
+	if d := e.st.Cluster.Drain; d != nil {
+		out["drain"] = d.Who + ": " + d.Why
+	}
+}
+
+func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// auditTaints tells what a write changed about our taints.
+func (e *episode) auditTaints(was []failover.AddedTaint) {
+	said := func(kind failover.AuditKind, t failover.AddedTaint) {
+		e.scribe.tell(failover.AuditRecord{Kind: kind, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason, Evidence: map[string]string{
+			"taint": t.Key + ":" + string(t.Effect), "rule": t.Rule,
+		}})
+	}
+	same := func(t failover.AddedTaint) func(failover.AddedTaint) bool {
+		return func(x failover.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
+	}
+	for _, t := range e.st.Cluster.Ours {
+		if !slices.ContainsFunc(was, same(t)) {
+			said(failover.AuditTaintAdded, t)
+		}
+	}
+	for _, t := range was {
+		if !slices.ContainsFunc(e.st.Cluster.Ours, same(t)) {
+			said(failover.AuditTaintRemoved, t)
+		}
+	}
+}
+
+// auditVirtual is auditTaints for observe, where the taint would stand.
+func (e *episode) auditVirtual(t corev1.Taint, rule string) {
+	e.scribe.tell(failover.AuditRecord{
+		Kind: failover.AuditTaintAdded, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason, Message: "observed: nothing is written",
+		Evidence: map[string]string{"taint": t.Key + ":" + string(t.Effect), "rule": rule},
+	})
+}
+
+// auditQueued tells that a taint makes a binding move, and when.
+func (e *episode) auditQueued(i *Item, due time.Time, d failover.Due) {
+	e.scribe.add(failover.AuditRecord{
+		Kind: failover.AuditBindingQueued, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, Reason: i.Reason,
+		Evidence: map[string]string{"taint": d.Taint.Key + ":" + string(d.Taint.Effect), "due": moment(due)},
+	})
+}
+
+// auditBlocked tells why a binding may not move for now, where that is news.
+func (e *episode) auditBlocked(i *Item) {
+	if i.Said == i.Reason {
+		return
+	}
+	if e.scribe.active() {
+		i.Said = i.Reason
+	}
+	e.scribe.add(failover.AuditRecord{
+		Kind: failover.AuditBindingBlocked, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, Reason: i.Reason, Message: i.Message,
+	})
+}
+
+// auditMove tells that a migration of a binding began.
+func (e *episode) auditMove(i Item, st MigrationState) {
+	r := failover.AuditRecord{
+		Kind: failover.AuditBindingBegun, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, To: i.To,
+		Message: moveSummary(i, e.cluster, st), Evidence: map[string]string{"lease": strconv.FormatInt(st.Lease.Number, 10)},
+	}
+	if !st.DueAt.IsZero() {
+		r.Evidence["due"] = moment(st.DueAt)
+	}
+	e.scribe.add(r)
+}
+
+// auditActs passes on what a migration did, under its own name, episode and round.
+func (e *episode) auditActs(r MigrationReport) {
+	for _, act := range r.Acts {
+		act.Bindings, act.Round, act.Workflow = about(r.Key), r.Round, BindingMigrationID(e.instance, e.cluster, r.Key)
+		if r.Episode != e.st.Episode {
+			act.Episode = r.Episode
+		}
+		e.scribe.add(act)
+	}
+}
+
+// auditOutcome tells what became of a binding in a round.
+func (e *episode) auditOutcome(round int, x failover.Result) {
+	r := failover.AuditRecord{
+		Kind: failover.AuditBindingOutcome, Round: round, Bindings: about(x.Key), Resource: x.Resource, Time: x.At,
+		Outcome: x.Outcome, Reason: x.Reason, Message: x.Message, Cause: x.Cause, To: x.To,
+	}
+	if x.Fence != nil || x.Debt != nil {
+		r.Evidence = map[string]string{}
+	}
+	if x.Fence != nil {
+		r.Evidence["fence"] = x.Fence.String()
+	}
+	if x.Debt != nil {
+		r.Evidence["purgeDebt"] = x.Debt.Namespace + "/" + x.Debt.Work
+	}
+	e.scribe.add(r)
+}
+
+// auditOrder tells of a human's order; details come in pairs of a name and what it says.
+func (e *episode) auditOrder(verb string, o Order, scope failover.Scope, details ...string) {
+	r := failover.AuditRecord{
+		Kind: failover.AuditOrderGiven, Round: e.st.Round, Phase: string(e.st.Phase), Order: verb, Who: o.Who, Why: o.Reason,
+		Evidence: map[string]string{"scope": scope.String()},
+	}
+	if scope == (failover.Scope{}) {
+		r.Evidence["scope"] = "the failover"
+	}
+	if scope.One() {
+		r.Bindings = about(scope.Binding)
+	}
+	for n := 0; n+1 < len(details); n += 2 {
+		if details[n+1] != "" {
+			r.Evidence[details[n]] = details[n+1]
+		}
+	}
+	e.scribe.tell(r)
+}
+
+// auditDrain tells of a drain that is recorded on the cluster, or of the end of one.
+func (e *episode) auditDrain(verb string, ask *drainAsk) {
+	if d := ask.drain; d != nil {
+		e.auditOrder(verb, ask.by, failover.Scope{}, "selector", d.Selector, "rate", rateOf(d.Rate), "honourTolerations", yes(d.HonourTolerations))
+		return
+	}
+	e.auditOrder(verb, ask.by, failover.Scope{})
+}
+
+// yes is what a record says of a switch; nothing where it is off.
+func yes(on bool) string {
+	if on {
+		return "true"
+	}
+	return ""
+}
+
+// rateOf is a rate in evictions per second, nothing for none.
+func rateOf(rate float64) string {
+	if rate == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(rate, 'g', -1, 64)
+}
+
+// auditUnnamed tells the outcome of bindings whose names are not known any more.
+func (e *episode) auditUnnamed(outcome failover.Outcome, n int) {
+	e.scribe.add(failover.AuditRecord{
+		Kind: failover.AuditBindingOutcome, Round: e.st.Round, Outcome: outcome, Message: "they were too many to be carried over by name",
+		Counts: map[string]int{string(outcome): n},
+	})
+}

@@ -1,0 +1,83 @@
+package workflows
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/workflow"
+)
+
+// audit begins this run's part of the trail, with what the run before left to be written.
+func (p *pacer) audit() {
+	p.scribe = newScribe(p.ctx, &p.dirty)
+	p.scribe.trail = &Trail{}
+	if p.st.Audit != nil {
+		p.scribe.trail, p.st.Audit = p.st.Audit, nil
+	}
+	// Before the first judgement nobody has said whether there is a trail.
+	p.scribe.on = func() bool { return p.st.Audited || p.st.Assessed.IsZero() }
+	info := workflow.GetInfo(p.ctx)
+	if p.st.First == "" {
+		p.st.First = info.WorkflowExecution.RunID
+	}
+	p.scribe.source = func() activities.AuditSource {
+		return activities.AuditSource{
+			Instance: p.instance, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: p.st.First,
+		}
+	}
+}
+
+// leaveTrail carries over what is not known to be written.
+func (p *pacer) leaveTrail() {
+	if !p.st.Audited && !p.st.Assessed.IsZero() {
+		return
+	}
+	p.scribe.out = 0 // what is on its way is sent again: readers know it by its id
+	p.scribe.bound(maxPending, carryNames)
+	p.st.Audit = p.scribe.trail
+}
+
+// flushTrail sends what is to be written, once it is known that it is.
+func (p *pacer) flushTrail() {
+	if p.st.Audited {
+		p.scribe.flush()
+	} else if !p.st.Assessed.IsZero() {
+		p.scribe.trail.Pending = nil
+	}
+}
+
+// auditPace tells of another tier or rate, and of the fleet that it follows from.
+func (p *pacer) auditPace(was, is failover.Pace) {
+	if was.Tier == is.Tier && was.Rate == is.Rate && was.Unlimited == is.Unlimited && was.Reason == is.Reason {
+		return
+	}
+	rate := strconv.FormatFloat(is.Rate, 'g', -1, 64)
+	if is.Unlimited {
+		rate = "unlimited"
+	}
+	r := failover.AuditRecord{
+		Kind: failover.AuditPaceChanged, Phase: string(is.Tier), Reason: is.Reason,
+		Evidence: map[string]string{
+			"rate": rate, "faultRate": strconv.FormatFloat(is.FaultRate, 'g', 3, 64),
+			"faulty": cut(strings.Join(is.Faulty, ",")) + " of " + strconv.Itoa(is.Total),
+		},
+	}
+	if by := p.st.Orders.Halted; by != nil && is.Tier == failover.TierHalted {
+		r.Who, r.Why = by.Who, by.Reason
+	}
+	p.scribe.tell(r)
+}
+
+// auditOrder tells of a human's order to the whole fleet.
+func (p *pacer) auditOrder(verb string, o Order, rate string) {
+	r := failover.AuditRecord{
+		Kind: failover.AuditOrderGiven, Phase: string(p.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
+		Evidence: map[string]string{"scope": "the fleet"},
+	}
+	if rate != "" {
+		r.Evidence["rate"] = rate
+	}
+	p.scribe.tell(r)
+}
