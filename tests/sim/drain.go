@@ -35,17 +35,18 @@ func (s *sim) endDrain(cluster string) *answer {
 	return s.update(workflows.ClusterFailoverID("", cluster), workflows.UpdateUndrain, operator, func() { s.count["order undrain"]++ })
 }
 
-// undrainAll ends every drain that stands, as somebody would who does not give up.
+// undrainAll ends every drain that stands, as somebody would who does not give up: also one
+// whose order was on its way, and waited for the failover's first judgement.
 func (s *sim) undrainAll(ctx workflow.Context) {
-	for range 60 {
+	for n := range 60 {
 		stands := false
-		for n := range s.schedule.Fleet {
-			if c, there := s.world.Standing(clusterName(n)); there && c.Drain != nil {
+		for c := range s.schedule.Fleet {
+			if c, there := s.world.Standing(clusterName(c)); there && c.Drain != nil {
 				stands = true
-				s.endDrain(clusterName(n))
+				s.endDrain(c.Name)
 			}
 		}
-		if !stands {
+		if !stands && n >= 6 {
 			return
 		}
 		_ = workflow.Sleep(ctx, 10*time.Second)

@@ -53,6 +53,15 @@ func (g *generator) wishes() {
 		do := pick(g, "put-back", "put-back-move", "cancel-back")
 		g.do(at+g.between(0, 100*time.Second), do, c, g.on(c), 1+g.r.IntN(12))
 	}
+	for g.one(30) {
+		c, at := g.step("down", "taint", "drain", "sever")
+		do, b := pick(g, "snooze", "prioritise", "pause-one"), g.on(c)
+		at += g.between(0, addAfter+time.Minute)
+		g.do(at, do, c, b, 1+g.r.IntN(8))
+		if do == "pause-one" && g.one(60) {
+			g.do(at+g.between(10*time.Second, 4*time.Minute), "resume-one", c, b, 1)
+		}
+	}
 	if g.one(12) {
 		c, at := g.step("down")
 		g.do(at+g.between(0, 3*time.Minute), "confirm-fenced", c, "", 1+g.r.IntN(6))

@@ -162,6 +162,7 @@ func (j *judge) meant(w world.Write, before, after *failover.Binding, first bool
 		j.s.count["bans"]++
 		j.releases(w, before)
 	case targets(before, w.Cluster) && !back:
+		j.leftAlone(w, before)
 		j.evicts(w, before, first)
 		if e := j.evicted[id(w.Cluster, before)]; e != nil && e.generation == 0 {
 			e.generation = after.Generation

@@ -30,6 +30,35 @@ func (j *judge) orderedOne(cluster string, key failover.BindingKey, verb string,
 	j.wishes[of] = append(j.wishes[of], wish{at: j.s.now(), verb: verb, putBack: putBack, uid: string(b.UID)})
 }
 
+// leftAlone judges that what a human has snoozed or paused, by itself, stays where it is for as
+// long as the failover that was told so runs.
+func (j *judge) leftAlone(w world.Write, b *failover.Binding) {
+	list := j.wishes[id(w.Cluster, b)]
+	if t := held(b, w.Cluster); t != nil && t.Reason != failover.TaskReasonBanned {
+		return // it is taken out again where the scheduler put it back
+	}
+	for n, x := range list {
+		ago := j.s.now().Sub(x.at)
+		if ago <= lease+slack || j.s.ran[w.Cluster].After(x.at) {
+			continue
+		}
+		if x.verb == workflows.UpdateSnooze && ago < snoozed {
+			j.violates("3: %s is evicted from %s, and was snoozed %s ago", w.Binding, w.Cluster, ago)
+		}
+		resumed := func(y wish) bool { return y.verb == workflows.UpdateResume }
+		if x.verb == workflows.UpdatePause && !slices.ContainsFunc(list[n:], resumed) && !j.s.resumes(w.Cluster) {
+			j.violates("4: %s is evicted from %s, and was paused %s ago", w.Binding, w.Cluster, ago)
+		}
+	}
+}
+
+// resumes tells whether somebody resumes a whole failover in this story: that ends every pause.
+func (s *sim) resumes(cluster string) bool {
+	return slices.ContainsFunc(s.schedule.Steps, func(x Step) bool {
+		return (x.Do == "resume" || x.Do == "resume-enforce") && x.Cluster == cluster
+	})
+}
+
 // vouched notes a human's word that a cluster is dead.
 func (j *judge) vouched(cluster string) { j.fences[cluster] = append(j.fences[cluster], j.s.now()) }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
 )
@@ -41,6 +42,23 @@ func orderOne(verb string, putBack bool) func(*sim, workflow.Context, Step) {
 			return s.update(workflows.ClusterFailoverID("", x.Cluster), verb, o, func() {
 				s.count["order "+x.Do]++
 				s.judge.orderedOne(x.Cluster, key, verb, putBack)
+			})
+		})
+	}
+}
+
+// snoozed is for how long a binding is left where it is by a snooze.
+const snoozed = 2 * time.Minute
+
+// orderScoped gives a cluster's failover an order whose scope is one of its bindings.
+func orderScoped(verb string, arg func(workflows.ScopedOrder) any) func(*sim, workflow.Context, Step) {
+	return func(s *sim, ctx workflow.Context, x Step) {
+		key := Binding{Name: x.Binding}.key()
+		o := arg(workflows.ScopedOrder{Order: operator, Scope: failover.ScopeOf(key)})
+		s.insist(ctx, x, func(workflow.Context) *answer {
+			return s.update(workflows.ClusterFailoverID("", x.Cluster), verb, o, func() {
+				s.count["order "+x.Do]++
+				s.judge.orderedOne(x.Cluster, key, verb, false)
 			})
 		})
 	}

@@ -245,6 +245,7 @@ var floors = map[string]int{
 	"order put-back": 50, "order release": 15, "order skip": 15, "order cancel-one": 15, "order cancel-back": 30,
 	"put back on an order": 8, "swaps": 50, "step fill": 120, "step sever": 90, "step put-policy": 60,
 	"taints that a witness agreed to": 12, "slow evictions of a large fleet": 20, "order confirm-fenced": 25,
+	"order snooze": 20, "order prioritise": 20, "order pause-one": 20,
 }
 
 // everyFloors are those of the classes that only Every has.

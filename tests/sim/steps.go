@@ -92,6 +92,15 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"cancel-back":     orderOne(workflows.UpdateCancel, true),
 	"put-back-move":   orderMove(workflows.UpdatePutBack, operator, true),
 	"release-move":    orderMove(workflows.UpdateRelease, operator, false),
+	"snooze": orderScoped(workflows.UpdateSnooze, func(o workflows.ScopedOrder) any {
+		return workflows.SnoozeOrder{ScopedOrder: o, For: snoozed.String()}
+	}),
+	"prioritise": orderScoped(workflows.UpdatePrioritise, func(o workflows.ScopedOrder) any {
+		urgent := int32(5)
+		return workflows.PriorityOrder{ScopedOrder: o, Priority: &urgent}
+	}),
+	"pause-one":       orderScoped(workflows.UpdatePause, func(o workflows.ScopedOrder) any { return o }),
+	"resume-one":      orderScoped(workflows.UpdateResume, func(o workflows.ScopedOrder) any { return workflows.Resume{ScopedOrder: o} }),
 	"confirm-fenced":  (*sim).confirmFenced,
 	"terminate-pacer": (*sim).terminatePacer,
 	"blind":           func(s *sim, _ workflow.Context, _ Step) { s.watching = false },
