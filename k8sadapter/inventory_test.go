@@ -61,6 +61,7 @@ func shelves() map[string]string {
 	}
 }
 
+// Rules: R4.15-26.
 func TestAnInventoryCountsWhatIsThereAndNamesWhatCannotBeUnderstood(t *testing.T) {
 	l := &library{shelves: shelves()}
 	found := map[string]Inventory{}
@@ -82,6 +83,7 @@ func TestAnInventoryCountsWhatIsThereAndNamesWhatCannotBeUnderstood(t *testing.T
 	require.False(t, found["clustertaintrules"].Absent, "none of them is not the same as no such resource")
 }
 
+// Rules: R4.15-26.
 func TestAWatchIsHeldOpenOnEverythingThatIsFollowed(t *testing.T) {
 	l := &library{shelves: shelves(), forbids: "resourcebindings"}
 	found := map[string]Watched{}
@@ -105,6 +107,8 @@ func TestTheWatchOfTheStarterComesInStep(t *testing.T) {
 }
 
 // Nothing that could change anything leaves a client that only reads, whatever it is asked.
+//
+// Rules: R4.15-25.
 func TestAClientThatOnlyReadsSendsNoWrite(t *testing.T) {
 	l := &library{shelves: shelves()}
 	client := connect(t, l, Options{ReadOnly: true})

@@ -78,6 +78,7 @@ func TestAKarmadaThatIsUnderstoodPasses(t *testing.T) {
 	require.Contains(t, check(t, r, "Plan").Found, "2 clusters; worst to lose would be m2: 5 would move, 2 could not")
 }
 
+// Rules: R4.15-26.
 func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		breaks func(*karmada, *Verify)
