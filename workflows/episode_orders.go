@@ -54,7 +54,11 @@ func (e *episode) cancel(o BindingOrder) string {
 	}
 	e.auditOrder(UpdateCancel, o.Order, failover.Scope{}, "putBack", yes(o.PutBack))
 	e.orders.cancel, e.orders.putBack, e.dirty = &o.Order, o.PutBack, true
-	return "stopping: queued bindings are abandoned, unplaced ones restored, placed ones keep both copies; then our taints go"
+	placed := "keeps both copies"
+	if o.PutBack {
+		placed = "and not released goes back as well"
+	}
+	return "stopping: what is queued stays, what has no place yet goes back, what is placed " + placed + "; then our taints go"
 }
 
 func (e *episode) refuseCancel(o BindingOrder) error {

@@ -144,7 +144,7 @@ func (e *episode) pause(o ScopedOrder) string {
 	e.auditOrder(UpdatePause, o.Order, o.Scope)
 	if o.Scope == (failover.Scope{}) || o.All {
 		e.st.Paused, e.dirty = &o.Order, true
-		return "paused: no new move begins; what has begun goes on, a recovery still cancels"
+		return "paused: no new move begins"
 	}
 	p := ScopedPause{ScopedOrder: o, At: e.now()}
 	e.st.Pauses = append(slices.DeleteFunc(e.st.Pauses, func(x ScopedPause) bool { return x.Scope == p.Scope }), p)

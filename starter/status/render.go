@@ -289,7 +289,11 @@ func (v View) debts(s *workflows.EpisodeStatus) {
 	if len(s.Debts) == 0 {
 		return
 	}
-	v.Line("\nPurge debt: %d old copies stay on the cluster until it is back", len(s.Debts))
+	copies := "1 old copy stays"
+	if n := len(s.Debts); n > 1 {
+		copies = fmt.Sprintf("%d old copies stay", n)
+	}
+	v.Line("\nPurge debt: %s on the cluster until it is back", copies)
 }
 
 func (v View) phase(p failover.EpisodePhase) string {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,7 +68,9 @@ func (s *scene) c(n int) string { return s.story.cluster(n) }
 func (s *scene) all() []string { return s.story.clusters() }
 
 // namespace of the story's bindings.
-func (s *scene) namespace() string { return strings.ReplaceAll(s.story.name, "_", "-") }
+func (s *scene) namespace() string {
+	return cmp.Or(s.story.space, strings.ReplaceAll(s.story.name, "_", "-"))
+}
 
 // begin makes the namespace and registers the checks that every story ends with.
 func (s *scene) begin() {

@@ -21,7 +21,9 @@ type story struct {
 	// regions and cpus of its clusters, in their order; none and plenty when nil.
 	regions []string
 	cpus    []int64
-	tell    func(*scene)
+	// space is the namespace of its bindings, made of its name when empty.
+	space string
+	tell  func(*scene)
 	// alone: it takes the product's processes or the whole fleet for itself.
 	alone bool
 }
@@ -69,6 +71,7 @@ var stories = []story{
 	{name: "worker_killed_between_write_and_acknowledgement", short: "slain", size: 2, tell: workerKilled, alone: true},
 	{name: "worker_killed_in_the_window", short: "asleep", size: 2, tell: workerKilledInTheWindow, alone: true},
 	{name: "starter_down_during_the_failure", short: "deaf", size: 2, tell: starterDown, alone: true},
+	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
 	{name: "preflight_finds_what_is_missing", short: "look", size: 2, tell: preflighted, alone: true},
 	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
 	{name: "worker_in_observe_does_not_evict", short: "guard", size: 2, tell: modeGuard, alone: true},

@@ -1,6 +1,7 @@
-// Takes pictures of the Temporal UI of a running demo.
+// Takes pictures of the Temporal UI of a running demo, and halts its fleet for the last of them.
 // Usage: node shoot.mjs <lab.json> <output folder> [chromium]
 import { chromium } from 'playwright-core';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -9,12 +10,14 @@ const lab = JSON.parse(fs.readFileSync(labFile, 'utf8'));
 const namespace = lab.temporalNamespace;
 const cluster = 'cluster-failover/member1';
 const waiting = 'binding-migration/member1/shop/invoices-deployment';
+const unfenced = 'binding-migration/member1/web/licence-deployment';
+const lifeboat = path.resolve(import.meta.dirname, '../../bin/lifeboat');
 
 const browser = await chromium.launch({
   executablePath,
   args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
 });
-const page = await browser.newPage({ viewport: { width: 1360, height: 2200 }, deviceScaleFactor: 1.5 });
+const page = await browser.newPage({ viewport: { width: 1560, height: 2200 }, deviceScaleFactor: 1.5 });
 
 /** The UI's long polls never go idle, so a page counts as drawn when its text is there and has settled. */
 async function open(address, text) {
@@ -72,6 +75,9 @@ await save('cluster-failover', 1900);
 await open(await workflow(waiting, 'user-metadata'), 'Current Details');
 await save('binding-migration');
 
+await open(await workflow(unfenced, 'user-metadata'), 'Current Details');
+await save('binding-migration-fence');
+
 await open(await workflow('fleet-pacer', 'user-metadata'), 'Current Details');
 await save('fleet-pacer');
 
@@ -81,6 +87,18 @@ await save('cluster-failover-timeline', 940);
 
 await open(`/namespaces/${namespace}/workflows`, cluster);
 await columns();
+const ofOne = encodeURIComponent('`LifeboatCluster`="member1" AND `ExecutionStatus`="Running"');
+await open(`/namespaces/${namespace}/workflows?query=${ofOne}`, cluster);
 await save('workflows', 760);
+
+execFileSync(lifeboat, ['pause', 'fleet', '--who', 'jane@example.org', '--reason', 'what is going on?', '--yes'], {
+  env: { ...process.env, KUBECONFIG: lab.kubeconfigs.operator, TEMPORAL_ADDRESS: lab.temporalAddress, TEMPORAL_NAMESPACE: namespace },
+});
+await page.setViewportSize({ width: 1560, height: 2200 });
+await page.waitForTimeout(3000); // until every failover has heard of it
+await open(await workflow('fleet-pacer', 'user-metadata'), 'Current Details');
+await save('fleet-pacer-halted');
+await open(await workflow(cluster, 'user-metadata'), 'Current Details');
+await save('cluster-failover-halted', 1300);
 
 await browser.close();
