@@ -2,61 +2,122 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/audit"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/spf13/cobra"
 )
 
+// historyOptions are what a history is asked with.
+type historyOptions struct {
+	status.HistoryRequest
+	form  show.Form
+	trail string // where the audit trail is; empty follows the configuration
+}
+
 func (a *app) historyCommand() *cobra.Command {
-	form, most := show.NewForm(), 0
+	o := &historyOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
 		Use:   "history [<cluster>]",
 		Short: "Show failovers that are over, and what became of every binding",
-		Long: `Show failovers that are over, the newest first; of one cluster with what became of every binding. They
-are read from Temporal, which keeps them for the retention of its namespace.`,
+		Long: `Show failovers that are over, the newest first; of one cluster with what became of every binding, and by
+the audit trail with who did what, when and on what evidence. They are read from Temporal, which keeps
+them for the retention of its namespace, and from the audit trail, which is kept for as long as its files
+are. Where Temporal does not answer the trail alone is read.`,
 		Example: `  lifeboat history
   lifeboat history member1 --limit 1
-  lifeboat history -o json`,
+  lifeboat history member1 --audit /var/log/lifeboat -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return process.Usage(cmd, "want at most one cluster, got %d", len(args))
 			}
-			if most < 1 {
-				return process.Usage(cmd, "--limit = %d: want 1 or more", most)
+			if o.Most < 1 {
+				return process.Usage(cmd, "--limit = %d: want 1 or more", o.Most)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request := status.HistoryRequest{Most: most}
 			if len(args) == 1 {
-				request.Cluster = args[0]
+				o.Cluster = args[0]
 			}
-			return a.runHistory(cmd, &form, request)
+			return a.runHistory(cmd, o)
 		},
 	}
-	formFlag(cmd, &form)
-	cmd.Flags().IntVar(&most, "limit", 20, "how many failovers to read at most")
+	formFlag(cmd, &o.form)
+	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers to show at most")
+	cmd.Flags().StringVar(&o.trail, "audit", "", "file of the audit trail, with its rotated ones, or a folder; by default audit.path")
 	cmd.ValidArgsFunction = a.completeClusters()
 	return cmd
 }
 
-func (a *app) runHistory(cmd *cobra.Command, form *show.Form, request status.HistoryRequest) error {
-	s, err := a.open(cmd, "lifeboat-cli")
+func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
+	s, err := a.look(cmd)
 	if err != nil {
 		return err
+	}
+	trail, err := o.read(cmd, s.config)
+	if err != nil {
+		return err
+	}
+	episodes, err := s.history(cmd, o, trail)
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &o.form, episodes, func(p show.Page) {
+		status.View{Page: p}.History(episodes, o.Cluster != "")
+	})
+}
+
+// read reads the audit trail, nothing where there is none. Only one that was asked for
+// has to be there.
+func (o *historyOptions) read(cmd *cobra.Command, c config.Config) (audit.Trail, error) {
+	path := o.trail
+	if path == "" && c.Audit.Sink == config.AuditFile {
+		path = c.Audit.Path
+	}
+	if path == "" {
+		return audit.Trail{}, nil
+	}
+	trail, err := audit.Read(cmd.Context(), path, o.Ours(c.Instance))
+	if o.trail == "" && errors.Is(err, fs.ErrNotExist) {
+		remark(cmd, "The audit trail of the configuration is not here: %v", err)
+		return trail, nil
+	}
+	if trail.Newer > 0 {
+		remark(cmd, "%d records of the audit trail are of a newer version and were passed over", trail.Newer)
+	}
+	return trail, err
+}
+
+// history puts together what Temporal and the trail know.
+func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Trail) ([]status.Episode, error) {
+	if err := s.dial(cmd.Context(), "lifeboat-cli"); err != nil {
+		if len(trail.Records) == 0 {
+			return nil, err
+		}
+		remark(cmd, "From the audit trail alone: %v", err)
+		alone := status.Source{Instance: s.config.Instance, UI: s.config.UIURL}
+		return alone.With(cmd.Context(), nil, trail.Records, o.HistoryRequest), nil
 	}
 	defer s.close()
 	var episodes []status.Episode
-	err = s.progress.While(cmd.Context(), "reading reports", func(ctx context.Context) error {
-		episodes, err = s.source().History(ctx, request)
+	err := s.progress.While(cmd.Context(), "reading reports", func(ctx context.Context) error {
+		var err error
+		if episodes, err = s.source().History(ctx, o.HistoryRequest); err == nil {
+			episodes = s.source().With(ctx, episodes, trail.Records, o.HistoryRequest)
+		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return answered(cmd, form, episodes, func(p show.Page) {
-		status.View{Page: p}.History(episodes, request.Cluster != "")
-	})
+	return episodes, err
+}
+
+// remark tells people what is no part of the answer.
+func remark(cmd *cobra.Command, format string, args ...any) {
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
 }

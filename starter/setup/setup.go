@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -35,9 +36,24 @@ type Setup struct {
 	Namespace string
 	// Retention is how long a new namespace keeps closed workflows, and so reports.
 	Retention time.Duration
+	// SetRetention gives it to a namespace that is there, too.
+	SetRetention bool
 	// Karmada is nil to leave it alone.
 	Karmada Karmada
 	Out     io.Writer
+}
+
+// Result is what stands after a setup.
+type Result struct {
+	Namespace string `json:"namespace"`
+	Created   bool   `json:"created"` // the namespace, by this setup
+	// Retention is how long the namespace keeps closed workflows, as in "168h0m0s"; after
+	// that history knows of them by the audit trail alone.
+	Retention string `json:"retention"`
+	// Attributes are the search attributes that were added.
+	Attributes []string `json:"attributesAdded,omitempty"`
+	// Definitions tells that the CRDs were installed, or stood already.
+	Definitions bool `json:"definitions"`
 }
 
 // knownPoll is how often the server is asked whether it knows a new thing: its
@@ -45,37 +61,39 @@ type Setup struct {
 const knownPoll = 500 * time.Millisecond
 
 // Run sets up what is missing and returns when all of it can be used.
-func (s Setup) Run(ctx context.Context) error {
-	if err := s.namespace(ctx); err != nil {
-		return err
+func (s Setup) Run(ctx context.Context) (Result, error) {
+	r := Result{Namespace: s.Namespace}
+	if err := s.namespace(ctx, &r); err != nil {
+		return r, err
 	}
-	if err := s.attributes(ctx); err != nil {
-		return err
+	if err := s.attributes(ctx, &r); err != nil {
+		return r, err
 	}
 	if s.Karmada == nil {
-		return nil
+		return r, nil
 	}
 	if err := s.Karmada.InstallCRDs(ctx); err != nil {
-		return err
+		return r, err
 	}
+	r.Definitions = true
 	s.say("Karmada: the definition of ClusterTaintRule stands")
-	return nil
+	return r, nil
 }
 
 func (s Setup) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.Out, format+"\n", args...) // a closed terminal stops no setup
 }
 
-func (s Setup) namespace(ctx context.Context) error {
-	describe := func(ctx context.Context) error {
-		_, err := s.Temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: s.Namespace})
-		return err
-	}
-	err := describe(ctx)
+func (s Setup) describe(ctx context.Context) (time.Duration, error) {
+	d, err := s.Temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: s.Namespace})
+	return d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), err
+}
+
+func (s Setup) namespace(ctx context.Context, r *Result) error {
+	stands, err := s.describe(ctx)
 	var missing *serviceerror.NamespaceNotFound
 	if err == nil {
-		s.say("Temporal: namespace %s is there", s.Namespace)
-		return nil
+		return s.retain(ctx, stands, r)
 	}
 	if !errors.As(err, &missing) {
 		return fmt.Errorf("describe Temporal namespace %s: %w", s.Namespace, err)
@@ -89,15 +107,38 @@ func (s Setup) namespace(ctx context.Context) error {
 	if err != nil && !errors.As(err, &raced) {
 		return fmt.Errorf("create Temporal namespace %s: %w", s.Namespace, err)
 	}
-	err = until(ctx, func(ctx context.Context) (bool, error) { return describe(ctx) == nil, nil })
+	err = until(ctx, func(ctx context.Context) (bool, error) {
+		_, err := s.describe(ctx)
+		return err == nil, nil
+	})
 	if err != nil {
 		return fmt.Errorf("wait for Temporal namespace %s: %w", s.Namespace, err)
 	}
+	r.Created, r.Retention = true, s.Retention.String()
 	s.say("Temporal: created namespace %s, which keeps closed workflows for %s", s.Namespace, s.Retention)
 	return nil
 }
 
-func (s Setup) attributes(ctx context.Context) error {
+// retain says for how long a namespace that is there keeps closed workflows, and changes
+// that where it was asked to.
+func (s Setup) retain(ctx context.Context, stands time.Duration, r *Result) error {
+	r.Retention = stands.String()
+	if !s.SetRetention || stands == s.Retention {
+		s.say("Temporal: namespace %s is there; it keeps closed workflows for %s", s.Namespace, stands)
+		return nil
+	}
+	_, err := s.Temporal.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+		Namespace: s.Namespace, Config: &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(s.Retention)},
+	})
+	if err != nil {
+		return fmt.Errorf("set the retention of Temporal namespace %s: %w", s.Namespace, err)
+	}
+	r.Retention = s.Retention.String()
+	s.say("Temporal: namespace %s keeps closed workflows for %s now; it was %s", s.Namespace, s.Retention, stands)
+	return nil
+}
+
+func (s Setup) attributes(ctx context.Context, r *Result) error {
 	names := workflows.SearchAttributeNames()
 	var lacking []string
 	// A new namespace may not be known to every frontend yet.
@@ -134,6 +175,7 @@ func (s Setup) attributes(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("wait for search attributes %s: %w", strings.Join(lacking, ", "), err)
 	}
+	r.Attributes = lacking
 	s.say("Temporal: added the search attributes %s", strings.Join(lacking, ", "))
 	return nil
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // server is a Temporal whose frontends learn of new things after a while.
@@ -26,6 +28,7 @@ type server struct {
 	attributes   map[string]enumspb.IndexedValueType
 	attributesAt time.Time
 	denied       error
+	updates      int
 }
 
 const lag = 40 * time.Second
@@ -42,7 +45,9 @@ func (s *server) DescribeNamespace(
 	if s.namespaceAt.IsZero() || time.Now().Before(s.namespaceAt) {
 		return nil, serviceerror.NewNamespaceNotFound("lifeboat")
 	}
-	return &workflowservice.DescribeNamespaceResponse{}, nil
+	return &workflowservice.DescribeNamespaceResponse{Config: &namespacepb.NamespaceConfig{
+		WorkflowExecutionRetentionTtl: durationpb.New(s.retention),
+	}}, nil
 }
 
 func (s *server) RegisterNamespace(
@@ -50,6 +55,14 @@ func (s *server) RegisterNamespace(
 ) (*workflowservice.RegisterNamespaceResponse, error) {
 	s.namespaceAt, s.retention = time.Now().Add(lag), r.GetWorkflowExecutionRetentionPeriod().AsDuration()
 	return &workflowservice.RegisterNamespaceResponse{}, nil
+}
+
+func (s *server) UpdateNamespace(
+	_ context.Context, r *workflowservice.UpdateNamespaceRequest, _ ...grpc.CallOption,
+) (*workflowservice.UpdateNamespaceResponse, error) {
+	s.retention = r.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	s.updates++
+	return &workflowservice.UpdateNamespaceResponse{}, nil
 }
 
 func (s *server) AddSearchAttributes(
@@ -75,7 +88,12 @@ func TestSetupMakesWhatIsMissingAndWaitsUntilItCanBeUsed(t *testing.T) {
 		s, k, out := &server{}, &karmada{}, &strings.Builder{}
 		begun := time.Now()
 		setup := Setup{Temporal: s, Namespace: "lifeboat", Retention: 48 * time.Hour, Karmada: k, Out: out}
-		require.NoError(t, setup.Run(t.Context()))
+		result, err := setup.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, Result{
+			Namespace: "lifeboat", Created: true, Retention: "48h0m0s", Attributes: result.Attributes, Definitions: true,
+		}, result)
+		require.Len(t, result.Attributes, len(workflows.SearchAttributeNames()))
 		require.GreaterOrEqual(t, time.Since(begun), 2*lag)
 		require.Equal(t, 48*time.Hour, s.retention)
 		require.Len(t, s.attributes, len(workflows.SearchAttributeNames()))
@@ -83,22 +101,25 @@ func TestSetupMakesWhatIsMissingAndWaitsUntilItCanBeUsed(t *testing.T) {
 		require.Contains(t, out.String(), "created namespace lifeboat")
 		require.Contains(t, out.String(), "LifeboatCluster")
 
-		begun, s.retention = time.Now(), 0
-		require.NoError(t, setup.Run(t.Context()))
+		begun, s.retention = time.Now(), 72*time.Hour
+		result, err = setup.Run(t.Context())
+		require.NoError(t, err)
 		require.Zero(t, time.Since(begun), "what is there is not made again")
-		require.Zero(t, s.retention)
+		require.Equal(t, Result{Namespace: "lifeboat", Retention: "72h0m0s", Definitions: true}, result)
 	})
 }
 
 func TestSetupLeavesKarmadaAloneWhenAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		require.NoError(t, Setup{Temporal: &server{}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context()))
+		result, err := Setup{Temporal: &server{}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context())
+		require.NoError(t, err)
+		require.False(t, result.Definitions)
 	})
 }
 
 func TestSetupStopsWhereItMayNotLook(t *testing.T) {
 	denied := errors.New("denied")
-	err := Setup{Temporal: &server{denied: denied}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context())
+	_, err := Setup{Temporal: &server{denied: denied}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context())
 	require.ErrorIs(t, err, denied)
 }
 
@@ -106,7 +127,28 @@ func TestSetupGivesUpWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		err := Setup{Temporal: &server{}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(ctx)
+		_, err := Setup{Temporal: &server{}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
+}
+
+// Rules: R4.16-8.
+func TestSetupSetsTheRetentionWhereItIsSaidAndTellsIt(t *testing.T) {
+	s, out := &server{namespaceAt: time.Now().Add(-time.Hour), retention: 24 * time.Hour, attributes: map[string]enumspb.IndexedValueType{}}, &strings.Builder{}
+	setup := Setup{Temporal: s, Namespace: "lifeboat", Retention: 720 * time.Hour, Out: out}
+	result, err := setup.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "24h0m0s", result.Retention)
+	require.Contains(t, out.String(), "it keeps closed workflows for 24h0m0s")
+	require.Zero(t, s.updates, "nobody said that it is to be another")
+
+	setup.SetRetention = true
+	for range 2 {
+		result, err = setup.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "720h0m0s", result.Retention)
+	}
+	require.Equal(t, 720*time.Hour, s.retention)
+	require.Equal(t, 1, s.updates)
+	require.Contains(t, out.String(), "keeps closed workflows for 720h0m0s now; it was 24h0m0s")
 }

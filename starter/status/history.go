@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,6 +32,10 @@ type Episode struct {
 	Link       string `json:"link,omitempty"`
 	// Closed is how Temporal says it ended, where that was not by itself: terminated, failed.
 	Closed string `json:"closed,omitempty"`
+	// FromTrail tells that Temporal has forgotten it: all of this is from the audit trail.
+	FromTrail bool `json:"fromTrail,omitempty"`
+	// Trail is what the audit trail has of it, the oldest first.
+	Trail []failover.AuditRecord `json:"trail,omitempty"`
 }
 
 // Totals are its outcomes, all rounds together.
@@ -44,17 +49,20 @@ func (e Episode) Totals() map[failover.Outcome]int {
 	return out
 }
 
+func (r HistoryRequest) most() int {
+	if r.Most <= 0 {
+		return defaultHistory
+	}
+	return r.Most
+}
+
 // defaultHistory is how many failovers are read when nobody says.
 const defaultHistory = 20
 
 // History reads the reports of failovers that are over, the newest first, as long as
 // Temporal keeps them.
 func (s Source) History(ctx context.Context, r HistoryRequest) ([]Episode, error) {
-	most := r.Most
-	if most <= 0 {
-		most = defaultHistory
-	}
-	closed, err := s.closed(ctx, r.Cluster, most)
+	closed, err := s.closed(ctx, r.Cluster, r.most())
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +114,7 @@ func (s Source) episode(ctx context.Context, run *workflowpb.WorkflowExecutionIn
 	e.Began, e.Until = run.GetStartTime().AsTime(), run.GetCloseTime().AsTime()
 	if run.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED {
 		e.Closed = strings.ToLower(run.GetStatus().String())
+		e.Episode = cmp.Or(run.GetFirstRunId(), runID)
 		return e, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)

@@ -15,7 +15,7 @@ import (
 // became of every binding.
 func (v View) History(episodes []Episode, bindings bool) {
 	if len(episodes) == 0 {
-		v.Line("No failover is over, as far back as Temporal keeps them.")
+		v.Line("No failover is over, as far back as Temporal and the audit trail know.")
 		return
 	}
 	t := v.Table("Cluster", "Began", "Took", "Ended", "Rounds", "Outcomes")
@@ -39,6 +39,7 @@ func (v View) History(episodes []Episode, bindings bool) {
 		if owed := len(e.Debts) + e.DebtsBeyond; owed > 0 {
 			v.Line("Purge debt handed over: %d old copies stayed on %s", owed, e.Cluster)
 		}
+		v.trail(e)
 	}
 }
 

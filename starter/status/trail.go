@@ -1,0 +1,180 @@
+package status
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	enumspb "go.temporal.io/api/enums/v1"
+)
+
+// Ours tells whether a record is about a failover of this installation, of one cluster
+// where that is named. Records of the pacer are about none.
+func (r HistoryRequest) Ours(instance string) func(*failover.AuditRecord) bool {
+	return func(x *failover.AuditRecord) bool {
+		return x.Instance == instance && x.Episode != "" && (r.Cluster == "" || x.Cluster == r.Cluster)
+	}
+}
+
+// noEnd is what is said of a failover whose end is on record nowhere.
+const noEnd = "no end on record"
+
+// With adds what the audit trail knows: to failovers that Temporal still has the records,
+// and the outcomes that a long report counts alone; those that it has forgotten as a
+// whole. The newest are first, and Most is kept.
+func (s Source) With(ctx context.Context, episodes []Episode, records []failover.AuditRecord, r HistoryRequest) []Episode {
+	byID := map[string][]failover.AuditRecord{}
+	for _, x := range records {
+		byID[x.Episode] = append(byID[x.Episode], x)
+	}
+	out := slices.Clone(episodes)
+	for n := range out {
+		out[n].learn(byID[out[n].Episode])
+		delete(byID, out[n].Episode)
+	}
+	for id, of := range byID {
+		if e := s.recorded(id, of); e.Closed == "" || !s.runs(ctx, e) {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Episode) int { return b.Until.Compare(a.Until) })
+	return out[:min(len(out), r.most())]
+}
+
+// recorded is a failover as the trail alone knows it.
+func (s Source) recorded(id string, records []failover.AuditRecord) Episode {
+	first, last := records[0], records[len(records)-1]
+	e := Episode{WorkflowID: workflows.ClusterFailoverID(s.Instance, first.Cluster), Closed: noEnd, FromTrail: true}
+	e.EpisodeReport = workflows.EpisodeReport{Cluster: first.Cluster, Episode: id, Began: first.Time, Until: last.Time}
+	e.Link = orders.Link(s.UI, s.Namespace, e.WorkflowID)
+	for _, x := range records {
+		if x.Kind == failover.AuditEpisodeClosed {
+			e.Ended, e.Until, e.Closed = failover.EpisodePhase(x.Phase), x.Time, ""
+		}
+	}
+	e.learn(records)
+	return e
+}
+
+// learn adds records to a failover, and the results that it lacks.
+func (e *Episode) learn(records []failover.AuditRecord) {
+	l := learner{Episode: e, at: map[placeOf]int{}}
+	e.Trail, e.Rounds = records, slices.Clone(e.Rounds)
+	for n := range e.Rounds {
+		r := &e.Rounds[n]
+		r.Results = slices.Clone(r.Results)
+		for at := range r.Results {
+			l.at[placeOf{r.Round, r.Results[at].Key}] = at
+		}
+	}
+	if !e.FromTrail {
+		for _, x := range slices.Backward(records) { // the newest word about a binding counts
+			l.take(x)
+		}
+		return
+	}
+	for _, x := range records {
+		l.take(x)
+	}
+	if len(e.Rounds) > 0 {
+		e.Rounds[len(e.Rounds)-1].Ended = e.Ended
+	}
+}
+
+// learner files records in a failover; at is where the results stand.
+type learner struct {
+	*Episode
+	at map[placeOf]int
+}
+
+type placeOf struct {
+	round int
+	key   failover.BindingKey
+}
+
+// take files one record under its round.
+func (l learner) take(x failover.AuditRecord) {
+	if x.Round == 0 {
+		return
+	}
+	at := slices.IndexFunc(l.Rounds, func(r workflows.RoundReport) bool { return r.Round == x.Round })
+	if at < 0 {
+		if !l.FromTrail {
+			return
+		}
+		at = len(l.Rounds)
+		l.Rounds = append(l.Rounds, workflows.RoundReport{Round: x.Round, Since: x.Time, Counts: map[string]int{}})
+	}
+	r := &l.Rounds[at]
+	if l.FromTrail {
+		r.Until = x.Time
+	}
+	if x.Kind == failover.AuditRoundClosed {
+		r.Ended = failover.EpisodePhase(x.Phase)
+	}
+	if x.Kind == failover.AuditBindingOutcome {
+		l.outcome(r, x)
+	}
+}
+
+// outcome files what became of bindings. A report knows better than the trail; of what
+// the trail says itself the newest counts.
+func (l learner) outcome(r *workflows.RoundReport, x failover.AuditRecord) {
+	if l.FromTrail && len(x.Bindings) == 0 {
+		for outcome, n := range x.Counts {
+			r.Counts[outcome] += n
+			r.Folded += n
+		}
+	}
+	for _, name := range x.Bindings {
+		key := keyOf(name)
+		result := failover.Result{
+			Key: key, Resource: x.Resource, Outcome: x.Outcome, Reason: x.Reason, Cause: x.Cause, Message: x.Message, To: x.To, At: x.Time,
+		}
+		at, known := l.at[placeOf{r.Round, key}]
+		switch {
+		case known && !l.FromTrail:
+			continue
+		case known:
+			r.Counts[string(r.Results[at].Outcome)]--
+			r.Counts[string(x.Outcome)]++
+			r.Results[at] = result
+			continue
+		case l.FromTrail:
+			r.Counts[string(x.Outcome)]++
+		case r.Folded == 0:
+			continue
+		default:
+			r.Folded--
+		}
+		l.at[placeOf{r.Round, key}] = len(r.Results)
+		r.Results = append(r.Results, result)
+	}
+}
+
+// runs tells whether a failover without an end on record is still open.
+func (s Source) runs(ctx context.Context, e Episode) bool {
+	if s.Client == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	d, err := s.Client.DescribeWorkflowExecution(ctx, e.WorkflowID, "")
+	if err != nil {
+		return false
+	}
+	info := d.GetWorkflowExecutionInfo()
+	return info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && info.GetFirstRunId() == e.Episode
+}
+
+// keyOf is the key that a record names.
+func keyOf(name string) failover.BindingKey {
+	namespace, name, _ := strings.Cut(name, "/")
+	if namespace == "-" {
+		namespace = ""
+	}
+	return failover.BindingKey{Namespace: namespace, Name: name}
+}

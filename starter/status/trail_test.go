@@ -1,0 +1,129 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/mocks"
+)
+
+// trailOf is what the trail has of one failover of member1: two rounds, an order, and an
+// outcome that another took the place of.
+func trailOf(episode string, ago time.Duration) []failover.AuditRecord {
+	at := now.Add(-ago)
+	rec := func(after time.Duration, kind failover.AuditKind, round int, edit func(*failover.AuditRecord)) failover.AuditRecord {
+		r := failover.AuditRecord{
+			Time: at.Add(after), Kind: kind, Round: round, Instance: "eu", Cluster: "member1", Episode: episode, Workflow: "eu/cluster-failover/member1",
+		}
+		if edit != nil {
+			edit(&r)
+		}
+		return r
+	}
+	outcome := func(o failover.Outcome, to []string, bindings ...string) func(*failover.AuditRecord) {
+		return func(r *failover.AuditRecord) { r.Outcome, r.To, r.Bindings = o, to, bindings }
+	}
+	return []failover.AuditRecord{
+		rec(0, failover.AuditEpisodeBegun, 1, nil),
+		rec(time.Minute, failover.AuditFailureConfirmed, 1, func(r *failover.AuditRecord) {
+			r.Reason, r.Evidence = failover.ReasonConditionsMatch, map[string]string{"rule not-ready": "down:NoExecute"}
+		}),
+		rec(2*time.Minute, failover.AuditBindingOutcome, 1, outcome(failover.OutcomeAbandoned, nil, "shop/cart", "-/reader")),
+		rec(3*time.Minute, failover.AuditBindingOutcome, 1, outcome(failover.OutcomeMigrated, []string{"member2"}, "shop/cart")),
+		rec(4*time.Minute, failover.AuditRoundClosed, 1, func(r *failover.AuditRecord) { r.Phase = "Settling" }),
+		rec(5*time.Minute, failover.AuditOrderGiven, 2, func(r *failover.AuditRecord) {
+			r.Order, r.Who, r.Why, r.Bindings = "skip", "jane", "it may die", []string{"shop/till"}
+		}),
+		rec(6*time.Minute, failover.AuditBindingOutcome, 2, outcome(failover.OutcomeSkipped, nil, "shop/till")),
+		rec(6*time.Minute, failover.AuditBindingOutcome, 2, func(r *failover.AuditRecord) {
+			r.Outcome, r.Counts = failover.OutcomeAbandoned, map[string]int{"Abandoned": 7}
+		}),
+		rec(7*time.Minute, failover.AuditEpisodeClosed, 2, func(r *failover.AuditRecord) { r.Phase = string(failover.EpisodeRecovered) }),
+	}
+}
+
+// Rules: R4.16-7.
+func TestWhatTemporalHasForgottenTheTrailStillTells(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{}, nil)
+	s, request := Source{Client: c, Instance: "eu"}, HistoryRequest{Cluster: "member1"}
+	known, err := s.History(t.Context(), request)
+	require.NoError(t, err)
+	require.Empty(t, known)
+
+	episodes := s.With(t.Context(), known, trailOf("forgotten", 90*24*time.Hour), request)
+	require.Len(t, episodes, 1)
+	e := episodes[0]
+	require.True(t, e.FromTrail)
+	require.Empty(t, e.Closed)
+	require.Equal(t, failover.EpisodeRecovered, e.Ended)
+	require.Equal(t, 7*time.Minute, e.took())
+	require.Equal(t, map[failover.Outcome]int{failover.OutcomeMigrated: 1, failover.OutcomeAbandoned: 8, failover.OutcomeSkipped: 1}, e.Totals())
+	require.Len(t, e.Rounds, 2)
+	require.Equal(t, failover.EpisodePhase("Settling"), e.Rounds[0].Ended)
+	require.Len(t, e.Rounds[0].Results, 2, "one outcome for each binding")
+	require.Equal(t, failover.BindingKey{Name: "reader"}, e.Rounds[0].Results[1].Key)
+	require.Equal(t, 7, e.Rounds[1].Folded)
+	text := draw(t, func(v View) { v.History(episodes, true) })
+	for _, want := range []string{"shop/cart", "member2", "ordered: skip", "jane", "it may die", "rule not-ready=down:NoExecute", "-/reader"} {
+		require.Contains(t, text, want)
+	}
+}
+
+// Rules: R4.16-7.
+func TestTemporalAndTheTrailArePutTogether(t *testing.T) {
+	reported := Episode{EpisodeReport: workflows.EpisodeReport{
+		Cluster: "member1", Episode: "known", Began: now.Add(-time.Hour), Until: now.Add(-50 * time.Minute),
+		Rounds: []workflows.RoundReport{{
+			Round: 1, Folded: 1, Counts: map[string]int{"Migrated": 2},
+			Results: []failover.Result{{Key: key("cart"), Outcome: failover.OutcomeMigrated, To: []string{"member3"}}},
+		}},
+	}}
+	records := append(trailOf("known", time.Hour), trailOf("older", 2*time.Hour)...)
+	episodes := Source{Instance: "eu"}.With(t.Context(), []Episode{reported}, records, HistoryRequest{})
+	require.Len(t, episodes, 2)
+	require.Equal(t, "known", episodes[0].Episode, "the newest first")
+	require.False(t, episodes[0].FromTrail)
+	require.Equal(t, []string{"member3"}, episodes[0].Rounds[0].Results[0].To, "the report knows better")
+	require.Len(t, episodes[0].Rounds[0].Results, 2, "what was counted alone has its name again")
+	require.Zero(t, episodes[0].Rounds[0].Folded)
+	require.Equal(t, map[failover.Outcome]int{failover.OutcomeMigrated: 2}, episodes[0].Totals())
+	require.Len(t, episodes[0].Trail, 9)
+	require.Len(t, reported.Rounds[0].Results, 1, "and the caller's own is left alone")
+	require.Equal(t, "older", episodes[1].Episode)
+	require.Len(t, Source{Instance: "eu"}.With(t.Context(), nil, records, HistoryRequest{Most: 1}), 1)
+
+	ours := HistoryRequest{Cluster: "member1"}.Ours("eu")
+	require.True(t, ours(&records[0]))
+	require.False(t, ours(&failover.AuditRecord{Instance: "us", Cluster: "member1", Episode: "x"}))
+	require.False(t, ours(&failover.AuditRecord{Instance: "eu", Cluster: "member2", Episode: "x"}))
+	require.False(t, ours(&failover.AuditRecord{Instance: "eu"}), "the pacer's")
+}
+
+// Rules: R4.16-7.
+func TestAFailoverThatStillRunsIsNoHistory(t *testing.T) {
+	open := func(episode string) []failover.AuditRecord { return trailOf(episode, time.Hour)[:4] }
+	c := mocks.NewClient(t)
+	c.On("DescribeWorkflowExecution", mock.Anything, "eu/cluster-failover/member1", "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
+			Execution: &common.WorkflowExecution{}, FirstRunId: "running", Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		},
+	}, nil)
+	episodes := Source{Client: c, Instance: "eu"}.With(t.Context(), nil, append(open("running"), open("killed")...), HistoryRequest{})
+	require.Len(t, episodes, 1)
+	require.Equal(t, "killed", episodes[0].Episode)
+	require.Equal(t, noEnd, episodes[0].Closed)
+
+	gone := mocks.NewClient(t)
+	gone.On("DescribeWorkflowExecution", mock.Anything, mock.Anything, "").Return(nil, serviceerror.NewNotFound("forgotten"))
+	require.Len(t, Source{Client: gone, Instance: "eu"}.With(t.Context(), nil, open("running"), HistoryRequest{}), 1)
+}
