@@ -198,8 +198,7 @@ func TestEveryCommandInTheDocumentsIsUnderstood(t *testing.T) {
 
 func TestEveryMessageByHandInTheRunbookIsUnderstood(t *testing.T) {
 	known := map[string]any{
-		"update " + workflows.UpdateSetRate: &workflows.SetRate{},
-		"signal " + workflows.SignalPause:   &workflows.ScopedOrder{},
+		"signal " + workflows.SignalPause: &workflows.ScopedOrder{},
 	}
 	by := regexp.MustCompile(`^temporal workflow (update execute|signal) --workflow-id \S+ --name (\S+) --input '(.*)'$`)
 	looked := regexp.MustCompile(`^temporal workflow describe --workflow-id \S+$`)

@@ -191,6 +191,8 @@ type LeaseReport struct {
 type SetRate struct {
 	Order
 	Rate float64 `json:"rate"`
+	// Configured: the rate of the workers' configuration counts again. Rate is 0 then.
+	Configured bool `json:"configured,omitempty"`
 }
 
 // Claim asks the pacer whether one lease of a grant may be used now.

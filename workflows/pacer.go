@@ -179,6 +179,9 @@ func (p *pacer) lookIsDue() bool {
 func (p *pacer) dirtyOrders() bool {
 	halted := p.st.Orders.Halted != nil
 	shown := p.st.Pace.Reason == failover.ReasonHaltedByHuman || p.st.Pace.Reason == failover.ReasonStateLost
+	if p.st.Orders.Rate == nil && p.st.Pace.Reason == failover.ReasonRateSetByHuman {
+		return true
+	}
 	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == failover.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
 }
 

@@ -5,8 +5,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// maxRate bounds set-rate, in evictions per second.
-const maxRate = 1000
+// MaxRate is the highest rate that set-rate takes, in evictions per second.
+const MaxRate = 1000
 
 // pacerInbox are the channels of the FleetPacer.
 type pacerInbox struct {
@@ -53,8 +53,8 @@ func (p *pacer) serveUpdates() error {
 			func(_ workflow.Context, o Order) (string, error) { return p.resume(o), nil }, p.refuseResume,
 		},
 		{
-			UpdateSetRate, "Replace the configured eviction rate (per second); 0 halts",
-			func(_ workflow.Context, r SetRate) (string, error) { return p.setRate(r), nil }, refuseRate,
+			UpdateSetRate, "Replace the configured eviction rate (per second), or end that; 0 halts",
+			func(_ workflow.Context, r SetRate) (string, error) { return p.setRate(r), nil }, p.refuseRate,
 		},
 	} {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, h.name, h.handle, workflow.UpdateHandlerOptions{
@@ -130,6 +130,12 @@ func (p *pacer) refuseResume(o Order) error {
 }
 
 func (p *pacer) setRate(r SetRate) string {
+	if r.Configured {
+		p.auditOrder(UpdateSetRate, r.Order, "as configured")
+		p.st.Orders.Rate, p.st.Orders.RateBy = nil, nil
+		p.ordersChanged()
+		return "the configured rate counts again, at once"
+	}
 	if r.Rate == 0 {
 		return p.halt(r.Order)
 	}
@@ -139,8 +145,14 @@ func (p *pacer) setRate(r SetRate) string {
 	return "the rate is set; it takes effect at once"
 }
 
-func refuseRate(r SetRate) error {
-	if r.Rate < 0 || r.Rate > maxRate {
+func (p *pacer) refuseRate(r SetRate) error {
+	switch {
+	case r.Configured && r.Rate != 0:
+		return refused(`field "configured": it is either a rate or the configured one`)
+	case r.Configured && p.st.Orders.Rate == nil:
+		return refused("nobody set a rate: the configured one counts")
+	}
+	if r.Rate < 0 || r.Rate > MaxRate {
 		return refused(`field "rate": must be between 0 and 1000 evictions per second`)
 	}
 	return refuseOrder(r.Order)

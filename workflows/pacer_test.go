@@ -148,6 +148,31 @@ func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
 	neverAbove(t, p.writes, 2, 1)
 }
 
+// Rules: R4.5-25, R4.5-34.
+func TestTheConfiguredRateComesBackOnAnOrder(t *testing.T) {
+	p := newPacing(t)
+	var set, back *answer
+	var between failover.Pace
+	p.at(time.Second, func() { set = p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 2}) })
+	p.at(20*time.Second, func() {
+		value, err := p.env.QueryWorkflow(workflows.QueryStatus)
+		require.NoError(t, err)
+		var s workflows.PacerStatus
+		require.NoError(t, value.Get(&s))
+		between = s.Pace
+	})
+	p.at(30*time.Second, func() { back = p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true}) })
+	status := p.run(time.Minute)
+	for _, a := range []*answer{set, back} {
+		require.True(t, a.done)
+		require.NoError(t, a.err)
+	}
+	require.Equal(t, failover.ReasonRateSetByHuman, between.Reason)
+	require.NotEqual(t, failover.ReasonRateSetByHuman, status.Pace.Reason, "also while nobody asks for leases")
+	require.NotEqual(t, between.Rate, status.Pace.Rate)
+	require.Nil(t, status.Orders.Rate)
+}
+
 // Rules: R4.5-33, R4.9-44.
 func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 	p := newPacing(t)
@@ -158,12 +183,14 @@ func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 			arg    any
 			says   string
 		}{
-			"nobody halted":    {workflows.UpdateResume, jane, "nobody halted"},
-			"negative rate":    {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: -1}, `"rate"`},
-			"absurd rate":      {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 1001}, `"rate"`},
-			"nobody's rate":    {workflows.UpdateSetRate, workflows.SetRate{Rate: 1}, `"who"`},
-			"nobody's halt":    {workflows.UpdateHalt, workflows.Order{Reason: "x"}, `"who"`},
-			"halt without why": {workflows.UpdateHalt, workflows.Order{Who: "x"}, `"reason"`},
+			"nobody halted":     {workflows.UpdateResume, jane, "nobody halted"},
+			"negative rate":     {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: -1}, `"rate"`},
+			"absurd rate":       {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 1001}, `"rate"`},
+			"nobody's rate set": {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true}, "nobody set a rate"},
+			"two rates":         {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true, Rate: 1}, `"configured"`},
+			"nobody's rate":     {workflows.UpdateSetRate, workflows.SetRate{Rate: 1}, `"who"`},
+			"nobody's halt":     {workflows.UpdateHalt, workflows.Order{Reason: "x"}, `"who"`},
+			"halt without why":  {workflows.UpdateHalt, workflows.Order{Who: "x"}, `"reason"`},
 		} {
 			a := p.update(c.update, c.arg)
 			check = append(check, func() {
@@ -173,7 +200,7 @@ func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 		}
 	})
 	status := p.run(5 * time.Second)
-	require.Len(t, check, 6)
+	require.Len(t, check, 8)
 	for _, holds := range check {
 		holds()
 	}

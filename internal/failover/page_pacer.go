@@ -170,8 +170,10 @@ func (v PacerView) actions() []string {
 	if len(v.Actions) > 0 {
 		return v.Actions
 	}
-	const rate = "Another rate for the whole fleet, in evictions per second: send this workflow the update `set-rate` with " +
-		"`{\"who\":\"…\",\"reason\":\"…\",\"rate\":0.5}`"
+	rate := "`lifeboat rate 0.5 --reason \"…\"`: another rate for the whole fleet, in evictions per second"
+	if v.RateBy != "" {
+		rate = "`lifeboat rate configured --reason \"…\"`: the configured rate for the whole fleet again"
+	}
 	if v.HaltedBy != "" || v.Pace.Reason == ReasonHaltedByHuman || v.Pace.Reason == ReasonStateLost {
 		return []string{"`lifeboat resume fleet --reason \"…\"`: let evictions flow again", rate}
 	}

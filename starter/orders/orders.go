@@ -80,6 +80,11 @@ func (d Desk) Enforce(ctx context.Context, to Target, o workflows.Order) (string
 	return d.update(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
 }
 
+// SetRate sets the eviction rate of the fleet, or ends that.
+func (d Desk) SetRate(ctx context.Context, to Target, r workflows.SetRate) (string, error) {
+	return d.update(ctx, to, workflows.UpdateSetRate, r)
+}
+
 // Cancel stops the failover of a cluster, or the move of one binding where the order
 // names one.
 func (d Desk) Cancel(ctx context.Context, to Target, o workflows.BindingOrder) (string, error) {

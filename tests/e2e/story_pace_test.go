@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/client"
 )
 
 // onePace has three clusters fail at once, twelve bindings in all, at one eviction
@@ -27,7 +26,7 @@ func onePace(s *scene) {
 			apps[from] = append(apps[from], s.deploy(fmt.Sprintf("%s-app%d", from, i), from, 1, oneOf(from, to)))
 		}
 	}
-	s.rate(rate)
+	s.order("rate", fmt.Sprint(rate))
 	for _, from := range failing {
 		s.kill(from)
 	}
@@ -75,7 +74,7 @@ func onePace(s *scene) {
 		}
 		s.became(s.ends(from, "Recovered"), want)
 	}
-	s.rate(1000)
+	s.order("rate", "configured")
 }
 
 // evictedSoFar counts the evictions that the chronicle has seen.
@@ -108,15 +107,4 @@ func (s *scene) evictedAt(apps map[string][]string) []time.Time {
 	}
 	slices.SortFunc(times, time.Time.Compare)
 	return times
-}
-
-// rate has an operator set the fleet's rate.
-func (s *scene) rate(perSecond float64) {
-	s.Helper()
-	handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
-		WorkflowID: "fleet-pacer", UpdateName: "set-rate", WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{object{"who": operator, "reason": "told by a story", "rate": perSecond}},
-	})
-	require.NoError(s, err)
-	require.NoError(s, handle.Get(s.ctx, nil))
 }
