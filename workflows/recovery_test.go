@@ -51,9 +51,18 @@ func unplaceable(s *story) failover.BindingKey {
 func TestAnUnplacedBindingIsRestoredBeforeTheUntaint(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
+	refused := 0
+	s.world.Fail = func(op, _ string) error {
+		if op == "restore" && refused < 3 {
+			refused++ // it takes its time: who would not wait would untaint meanwhile
+			return errors.New("etcdserver: request timed out")
+		}
+		return nil
+	}
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
+	require.Equal(t, 3, refused)
 	require.Equal(t, failover.EpisodeRecovered, r.Ended)
 	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
 	b := s.world.Peek(key)
