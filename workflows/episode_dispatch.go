@@ -213,7 +213,7 @@ func (e *episode) ownRunning(m Move) {
 func (e *episode) closing() bool { return !e.st.ClosedAt.IsZero() }
 
 // moveDetails stand beside the live page of every migration. They are in its parent's history once for each: short.
-const moveDetails = "**Current Details** is the live page of this move. *Terminate* loses nothing: its failover takes over what stands."
+const moveDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel --binding`. Never *Terminate*."
 
 func moveSummary(i Item, cluster string, st MigrationState) string {
 	switch {

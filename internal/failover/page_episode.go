@@ -68,7 +68,7 @@ func (v PageView) head(p *page) {
 	p.fact("Comes next", v.comesNext())
 	p.fact("Pace", paceLine(v.Pace))
 	p.fact("Last eviction begins about", v.eta())
-	p.fact("Over", v.ends())
+	p.fact("Ends", v.ends())
 	p.fact("Times", v.times())
 	v.actions(p)
 }

@@ -184,7 +184,8 @@ func (v MigrationView) untilProven() string {
 
 func (v MigrationView) untilFenced() string {
 	if v.Written.IsZero() {
-		return text(v.From) + " answers again, or somebody proves that its copy is dead; then it is moved in its turn"
+		return "somebody proves that its copy is dead, or " + text(v.From) + " answers and has still failed: it is moved in its turn; " +
+			"where " + text(v.From) + " is well again it stays"
 	}
 	if len(v.State) > 0 {
 		return "Karmada deletes the copy on " + text(v.From) + "; then the new one begins, with its state"
@@ -293,13 +294,17 @@ func (v MigrationView) fenceActions(cancel string) []string {
 	}
 	give := "keep the hold and leave it to you"
 	if v.Written.IsZero() {
-		give = "do not move it"
+		give = "do not move it in this round"
+	}
+	back := "Bring " + text(v.From) + " back: it goes on by itself."
+	if v.Written.IsZero() {
+		back = "Bring " + text(v.From) + " back: where it is well again, nothing has to move."
 	}
 	return []string{
-		"Bring " + text(v.From) + " back: it goes on by itself.",
+		back,
 		"Make sure that the copy there cannot run any more (power off, cut from the network and from its storage), then " +
 			fmt.Sprintf("`lifeboat confirm-fenced %s --binding %s%s --reason \"…\"`", text(v.From), text(v.Binding), without) +
-			"; without `--binding` for all on that cluster.",
+			". A wrong word is two writers on one disk.",
 		cancel + give,
 	}
 }

@@ -175,7 +175,10 @@ func (v PacerView) actions() []string {
 		rate = "`lifeboat rate configured --reason \"…\"`: the configured rate for the whole fleet again"
 	}
 	if v.HaltedBy != "" || v.Pace.Reason == ReasonHaltedByHuman || v.Pace.Reason == ReasonStateLost {
-		return []string{"`lifeboat resume fleet --reason \"…\"`: let evictions flow again", rate}
+		return []string{
+			"`lifeboat resume fleet --reason \"…\"`: let evictions flow again. What had begun goes on meanwhile, and recoveries take back what is not placed.",
+			rate,
+		}
 	}
 	actions := []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within one lease", rate}
 	if v.Pace.Tier == TierHalted {
@@ -190,12 +193,15 @@ func (v PacerView) requests(p *page, rows int) {
 	}
 	p.heading("Who asks")
 	p.table(grid{
-		columns: []string{"Cluster", "Wants", "Highest priority", ""},
+		columns: []string{"Cluster", "Wants", "Highest priority", "State"},
 		n:       len(v.Requests),
 		row: func(i int) []string {
-			r, state := v.Requests[i], ""
-			if r.Paused {
+			r, state := v.Requests[i], "waits"
+			switch {
+			case r.Paused:
 				state = "paused"
+			case r.Want == 0:
+				state = "wants nothing now"
 			}
 			return []string{code(r.Cluster), fmt.Sprint(r.Want), fmt.Sprint(r.Priority), state}
 		},
