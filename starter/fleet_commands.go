@@ -17,9 +17,8 @@ import (
 const configuredRate = "configured"
 
 func (a *app) rateCommand() *cobra.Command {
-	var rate workflows.SetRate
 	verb := order{
-		use:   "rate <evictions per second>|" + configuredRate,
+		use:   "rate <per-second>|" + configuredRate,
 		short: "Set the eviction rate of the whole fleet, or go back to the configured one",
 		long: `Set the eviction rate of the whole fleet, in evictions per second, instead of pace.evictionRate of the
 workers' configuration, until "rate configured" ends that. It counts while the fleet is healthy: above
@@ -27,21 +26,35 @@ pace.unhealthyThreshold the slower rate holds, and a halt always wins. 0 halts (
 		example: `  lifeboat rate 0.2 --reason "the registry is slow"
   lifeboat rate configured --reason "the registry is well"`,
 		unchanged: "halts, pauses and the fleet's health count as before; tolerations run on",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			rate.Order = o.Order
-			return d.SetRate(ctx, to, rate)
-		},
 	}
-	return a.fleetOrder(verb, func(cmd *cobra.Command, args []string) (verbed order, err error) {
+	cmd, g := a.orderCommand(verb)
+	cmd.Args = exactly(1, verb.wants())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rate, ok := parseRate(args[0])
+		if !ok {
+			return process.Usage(cmd, "want a number from 0 to %d, or %s; got %q", workflows.MaxRate, configuredRate, args[0])
+		}
 		verb.confirm = "go back to the configured rate for %s"
-		if rate.Configured = args[0] == configuredRate; !rate.Configured {
-			if rate.Rate, err = strconv.ParseFloat(args[0], 64); err != nil || math.IsNaN(rate.Rate) || rate.Rate < 0 || rate.Rate > workflows.MaxRate {
-				return verb, process.Usage(cmd, "want a number from 0 to %d, or %s; got %q", workflows.MaxRate, configuredRate, args[0])
-			}
+		if !rate.Configured {
 			verb.confirm = fmt.Sprintf("set a rate of %s evictions per second for %%s", args[0])
 		}
-		return verb, nil
-	}, exactly(1, verb.wants()))
+		verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+			rate.Order = o.Order
+			return d.SetRate(ctx, to, rate)
+		}
+		return a.giveFleet(cmd, verb, g)
+	}
+	return cmd
+}
+
+// parseRate reads evictions per second, or the word for the configured ones.
+func parseRate(text string) (rate workflows.SetRate, ok bool) {
+	if text == configuredRate {
+		return workflows.SetRate{Configured: true}, true
+	}
+	perSecond, err := strconv.ParseFloat(text, 64)
+	ok = err == nil && !math.IsNaN(perSecond) && perSecond >= 0 && perSecond <= workflows.MaxRate
+	return workflows.SetRate{Rate: perSecond}, ok
 }
 
 func (a *app) haltCommand() *cobra.Command {
@@ -55,24 +68,18 @@ clocks stand still meanwhile. lifeboat resume fleet ends it.`,
 		unchanged: "what has begun goes on; a recovery still takes back what is not placed",
 		send:      orders.Desk.Pause,
 	}
-	return a.fleetOrder(verb, func(*cobra.Command, []string) (order, error) { return verb, nil }, process.NoArgs)
+	cmd, g := a.orderCommand(verb)
+	cmd.Args = process.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.giveFleet(cmd, verb, g) }
+	return cmd
 }
 
-// fleetOrder is an order to the pacer; read makes of the arguments what is ordered.
-func (a *app) fleetOrder(verb order, read func(*cobra.Command, []string) (order, error), args cobra.PositionalArgs) *cobra.Command {
-	cmd, g := a.orderCommand(verb)
-	cmd.Args = args
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := g.check(cmd); err != nil {
-			return err
-		}
-		verb, err := read(cmd, args)
-		if err != nil {
-			return err
-		}
-		return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, failover.Scope, error) {
-			return s.desk().Target(orders.Fleet), failover.Scope{}, nil
-		})
+// giveFleet gives an order to the pacer.
+func (a *app) giveFleet(cmd *cobra.Command, verb order, g *ordering) error {
+	if err := g.check(cmd); err != nil {
+		return err
 	}
-	return cmd
+	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, failover.Scope, error) {
+		return s.desk().Target(orders.Fleet), failover.Scope{}, nil
+	})
 }

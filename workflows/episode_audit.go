@@ -13,11 +13,7 @@ import (
 
 // audit begins this run's part of the trail, with what the run before left to be written.
 func (e *episode) audit() {
-	e.scribe = newScribe(e.ctx, &e.dirty)
-	e.scribe.trail = &Trail{}
-	if e.st.Audit != nil {
-		e.scribe.trail, e.st.Audit = e.st.Audit, nil
-	}
+	e.scribe, e.st.Audit = newScribe(e.ctx, &e.dirty, e.st.Audit), nil
 	// Before the terms are known an order may come that they would have recorded.
 	e.scribe.on = func() bool { return e.st.Terms.Audit || e.st.Terms.Mode == "" }
 	e.scribe.source = func() activities.AuditSource {
@@ -233,11 +229,7 @@ func (e *episode) auditOrder(verb string, o Order, scope failover.Scope, details
 	if scope.One() {
 		r.Bindings = about(scope.Binding)
 	}
-	for n := 0; n+1 < len(details); n += 2 {
-		if details[n+1] != "" {
-			r.Evidence[details[n]] = details[n+1]
-		}
-	}
+	addEvidence(r.Evidence, details...)
 	e.scribe.tell(r)
 }
 

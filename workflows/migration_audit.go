@@ -27,15 +27,7 @@ func (m *migration) acted(kind failover.AuditKind, r failover.AuditRecord, evide
 	m.st.ActSeq++
 	r.Kind, r.ID, r.Time = kind, m.trailID()+"/"+strconv.FormatInt(m.st.ActSeq, 10), workflow.Now(m.ctx)
 	r.Resource = m.st.Resource
-	for n := 0; n+1 < len(evidence); n += 2 {
-		if evidence[n+1] == "" {
-			continue
-		}
-		if r.Evidence == nil {
-			r.Evidence = map[string]string{}
-		}
-		r.Evidence[evidence[n]] = evidence[n+1]
-	}
+	r.Evidence = addEvidence(r.Evidence, evidence...)
 	m.st.Acts = append(m.st.Acts, r)
 	if extra := len(m.st.Acts) - maxActs; extra > 0 {
 		m.st.Acts = slices.Delete(m.st.Acts, 0, extra)

@@ -11,11 +11,7 @@ import (
 
 // audit begins this run's part of the trail, with what the run before left to be written.
 func (p *pacer) audit() {
-	p.scribe = newScribe(p.ctx, &p.dirty)
-	p.scribe.trail = &Trail{}
-	if p.st.Audit != nil {
-		p.scribe.trail, p.st.Audit = p.st.Audit, nil
-	}
+	p.scribe, p.st.Audit = newScribe(p.ctx, &p.dirty, p.st.Audit), nil
 	// Before the first judgement nobody has said whether there is a trail.
 	p.scribe.on = func() bool { return p.st.Audited || p.st.Assessed.IsZero() }
 	info := workflow.GetInfo(p.ctx)
@@ -72,12 +68,8 @@ func (p *pacer) auditPace(was, is failover.Pace) {
 
 // auditOrder tells of a human's order to the whole fleet.
 func (p *pacer) auditOrder(verb string, o Order, rate string) {
-	r := failover.AuditRecord{
+	p.scribe.tell(failover.AuditRecord{
 		Kind: failover.AuditOrderGiven, Phase: string(p.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
-		Evidence: map[string]string{"scope": "the fleet"},
-	}
-	if rate != "" {
-		r.Evidence["rate"] = rate
-	}
-	p.scribe.tell(r)
+		Evidence: addEvidence(nil, "scope", "the fleet", "rate", rate),
+	})
 }

@@ -57,8 +57,28 @@ type scribe struct {
 	same   map[string]int
 }
 
-func newScribe(ctx workflow.Context, dirty *bool) scribe {
-	return scribe{ctx: ctx, log: workflow.GetLogger(ctx), dirty: dirty, same: map[string]int{}}
+// newScribe begins a run's part of the trail, with what the run before left to be written,
+// nil for nothing.
+func newScribe(ctx workflow.Context, dirty *bool, left *Trail) scribe {
+	if left == nil {
+		left = &Trail{}
+	}
+	return scribe{ctx: ctx, log: workflow.GetLogger(ctx), trail: left, dirty: dirty, same: map[string]int{}}
+}
+
+// addEvidence adds pairs of a name and what it says to evidence, which is made where there
+// is none; what says nothing is left out.
+func addEvidence(to map[string]string, pairs ...string) map[string]string {
+	for n := 0; n+1 < len(pairs); n += 2 {
+		if pairs[n+1] == "" {
+			continue
+		}
+		if to == nil {
+			to = map[string]string{}
+		}
+		to[pairs[n]] = pairs[n+1]
+	}
+	return to
 }
 
 // active tells that there is a trail.

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,15 @@ func (k BindingKey) String() string {
 		return "-/" + k.Name
 	}
 	return k.Namespace + "/" + k.Name
+}
+
+// ParseBindingKey reads what String wrote; whole is false where a part is missing.
+func ParseBindingKey(text string) (key BindingKey, whole bool) {
+	namespace, name, whole := strings.Cut(text, "/")
+	if namespace == "-" {
+		namespace = ""
+	}
+	return BindingKey{Namespace: namespace, Name: name}, whole
 }
 
 // Binding is what the rules see of a ResourceBinding or ClusterResourceBinding.

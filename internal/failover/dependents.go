@@ -156,11 +156,8 @@ const maxOwner = 240
 // whole where the id may have been cut, or is of another form.
 func MigrationKey(id, cluster string) (key BindingKey, whole bool) {
 	_, named, found := strings.Cut(id, "binding-migration/"+cluster+"/")
-	namespace, name, both := strings.Cut(named, "/")
-	if namespace == "-" {
-		namespace = ""
-	}
-	return BindingKey{Namespace: namespace, Name: name}, found && both && len(id) < maxOwner
+	key, both := ParseBindingKey(named)
+	return key, found && both && len(id) < maxOwner
 }
 
 // HeldForParents refuses two moves of a dependent that parents hold: Directly, which

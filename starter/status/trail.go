@@ -3,7 +3,6 @@ package status
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
@@ -130,7 +129,7 @@ func (l learner) outcome(r *workflows.RoundReport, x failover.AuditRecord) {
 		}
 	}
 	for _, name := range x.Bindings {
-		key := keyOf(name)
+		key, _ := failover.ParseBindingKey(name)
 		result := failover.Result{
 			Key: key, Resource: x.Resource, Outcome: x.Outcome, Reason: x.Reason, Cause: x.Cause, Message: x.Message, To: x.To, At: x.Time,
 		}
@@ -168,13 +167,4 @@ func (s Source) runs(ctx context.Context, e Episode) bool {
 	}
 	info := d.GetWorkflowExecutionInfo()
 	return info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && info.GetFirstRunId() == e.Episode
-}
-
-// keyOf is the key that a record names.
-func keyOf(name string) failover.BindingKey {
-	namespace, name, _ := strings.Cut(name, "/")
-	if namespace == "-" {
-		namespace = ""
-	}
-	return failover.BindingKey{Namespace: namespace, Name: name}
 }
