@@ -252,7 +252,7 @@ func (e *episode) actSettling() {
 		return
 	case e.st.Settled.IsZero():
 		e.untaint()
-	case len(e.st.Moves) > 0:
+	case !e.movesEnded():
 		return
 	case len(e.st.Cluster.Ours) > 0:
 		e.followRules() // no run closes while a taint of ours stands
@@ -262,6 +262,13 @@ func (e *episode) actSettling() {
 	case e.debtsSettled():
 		e.on(failover.EventAllSettled, failover.ReasonClusterRecovered)
 	}
+}
+
+// movesEnded: every child has reported, or does not run any more. Where the queue is
+// closed nothing is listed, which would find out those that were terminated.
+func (e *episode) movesEnded() bool {
+	e.pokeSilent()
+	return len(e.st.Moves) == 0
 }
 
 // failAgain: from abandon and restore on, a failure that comes back is a new round.
@@ -370,7 +377,7 @@ func (e *episode) actStopped() {
 		e.stopTaints()
 		return
 	}
-	if e.bad() || !e.quietForLong() || len(e.st.Moves) > 0 || !e.liftBans() {
+	if e.bad() || !e.quietForLong() || !e.movesEnded() || !e.liftBans() {
 		return
 	}
 	if e.enforcing() {
@@ -432,7 +439,7 @@ func (e *episode) actGone() {
 	if e.adoptDirty {
 		return // a child was ended from outside, and nobody else drops its hold
 	}
-	if len(e.st.Moves) == 0 && e.liftBans() {
+	if e.movesEnded() && e.liftBans() {
 		e.on(failover.EventClusterGone, failover.ReasonClusterGone)
 	}
 }
