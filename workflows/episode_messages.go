@@ -246,8 +246,7 @@ func (e *episode) progressed(r MigrationReport, m Move) {
 	m.WantsLease = r.WantsLease
 	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsLease
 	// An answer that is not there yet excuses nobody: restoreWait is its time.
-	waited := r.Reason == failover.ReasonRestoreUnanswered && r.NeedsAttention
-	m.Excused = m.Excused || waited || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack
+	m.Excused = m.Excused || r.Late || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack
 	e.st.Moves[r.Key.String()] = m
 }
 

@@ -100,6 +100,8 @@ type MigrationReport struct {
 	// NeedsAttention raises the flag; it changes no behaviour.
 	NeedsAttention bool     `json:"needsAttention,omitempty"`
 	To             []string `json:"to,omitempty"`
+	// Late tells that its restore has waited for longer than restoreWait: the untaint waits no more.
+	Late bool `json:"late,omitempty"`
 	// Result is set once, with the last report.
 	Result *failover.Result `json:"result,omitempty"`
 	// Acts are for the audit trail: what it did, and what was ordered of it.

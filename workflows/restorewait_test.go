@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,4 +51,22 @@ func TestTheUntaintOfTheNextRoundWaitsForAnOlderRestore(t *testing.T) {
 	require.Equal(t, "+0 -2", last.Detail)
 	require.False(t, last.At.Before(restored[0].At), "untainted at %s, restored at %s", last.At, restored[0].At)
 	require.Empty(t, s.world.Leftovers())
+}
+
+// A put-back that was refused wants attention, and goes on wanting it; that is no word
+// about the restore which the recovery asks for afterwards: the untaint waits for it.
+//
+// Rules: R4.9-6, R4.9-19, R4.9-28.
+func TestARefusedPutBackExcusesNoRestoreFromBeingWaitedFor(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.world.ScheduleAfter = 55 * time.Second
+	s.world.SetReady("m1", false)
+	s.at(addAfter+2*time.Second, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.at(addAfter+4*time.Second, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	restored, taints := s.world.Log("restore"), s.world.Log("taint")
+	require.Len(t, restored, 1)
+	require.False(t, taints[len(taints)-1].At.Before(restored[0].At), "untainted at %s, restored at %s", taints[len(taints)-1].At, restored[0].At)
 }

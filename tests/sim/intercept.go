@@ -151,6 +151,7 @@ func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args 
 	id := workflow.GetChildWorkflowOptions(ctx).WorkflowID
 	if o.s.state[id] == gone {
 		o.s.became(id, starting)
+		o.s.ran[id] = o.s.now()
 	} else {
 		o.s.count["child already running"]++
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -46,6 +47,7 @@ type judge struct {
 // eviction is what the judge keeps of one.
 type eviction struct {
 	at       time.Time
+	began    time.Time                // of the move that wrote it
 	clusters []failover.TargetCluster // before it
 	source   types.UID                // of the cluster
 	// generation is the binding's after it.
@@ -178,7 +180,7 @@ func (j *judge) meant(w world.Write, before, after *failover.Binding, first bool
 // emptied: no write leaves a binding with neither a target nor a hold.
 func (j *judge) emptied(w world.Write, before, after *failover.Binding) {
 	had := before.Placement != nil && (len(before.Clusters) > 0 || len(before.Tasks) > 0)
-	if had && len(after.Clusters) == 0 && !anyHold(after) && !j.departed(w.Cluster) {
+	if had && len(after.Clusters) == 0 && !anyHold(after) && !j.bygone(w.Cluster, before) {
 		j.violates("2: %s leaves %s with neither target nor hold", w.Op, w.Binding)
 	}
 }
@@ -232,7 +234,7 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 	c, _ := j.s.world.Standing(w.Cluster)
 	work, _ := j.s.world.StandingWork(b.Key, w.Cluster)
 	j.evicted[id(w.Cluster, b)] = &eviction{
-		at: j.s.now(), clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
+		at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
 	}
 	j.directly(w, b)
 	j.crammed(w, b)
@@ -325,6 +327,14 @@ func (j *judge) departed(cluster string) bool {
 	return !there
 }
 
+// bygone: the cluster that the binding was taken from is gone, though another of its
+// name may be there.
+func (j *judge) bygone(cluster string, b *failover.Binding) bool {
+	c, there := j.s.world.Standing(cluster)
+	e := j.evicted[id(cluster, b)]
+	return !there || e != nil && e.source != c.UID
+}
+
 // minHealthy and detection are the defaults of the terms that every story runs under.
 const (
 	minHealthy = 10 * time.Second
@@ -334,9 +344,9 @@ const (
 // releases judges that a hold is dropped: the new placement must be placed and healthy.
 func (j *judge) releases(w world.Write, b *failover.Binding) {
 	j.s.count["releases"]++
-	source, there := j.s.world.Standing(w.Cluster)
+	source, _ := j.s.world.Standing(w.Cluster)
 	e := j.evicted[id(w.Cluster, b)]
-	if !there || e == nil || source.UID != e.source {
+	if e == nil || j.bygone(w.Cluster, b) {
 		return // a deleted cluster's last act
 	}
 	e.released, e.fenced = j.s.now(), j.fenced(w.Cluster)
@@ -439,9 +449,8 @@ const restoreWait = 30 * time.Second
 // eviction, or its answer on the way would undo it.
 func (j *judge) restores(w world.Write, b *failover.Binding) {
 	j.s.count["restores"]++
-	source, there := j.s.world.Standing(w.Cluster)
 	e := j.evicted[id(w.Cluster, b)]
-	if there && e != nil && source.UID == e.source && w.Op == "restore" { // else a deleted cluster's last act
+	if e != nil && !j.bygone(w.Cluster, b) && w.Op == "restore" { // else a deleted cluster's last act
 		j.answered(w, b, e)
 	}
 }

@@ -131,9 +131,12 @@ func (j *judge) takesOver(w world.Write, b *failover.Binding, cluster string, e 
 func fit(c failover.Cluster, ours bool) bool {
 	return isReady(c) && !slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
 		mine := ours && slices.ContainsFunc(c.Added, func(a failover.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
-		return t.Effect != corev1.TaintEffectNoSchedule && !mine
+		return drives(t) && !mine
 	})
 }
+
+// drives: no scheduler puts anything where such a taint stands, and what is there leaves.
+func drives(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoSchedule }
 
 // back judges that a placed binding goes back: its new copy is given up for the old.
 func (j *judge) back(w world.Write, b, after *failover.Binding) {
@@ -150,7 +153,8 @@ func (j *judge) back(w world.Write, b, after *failover.Binding) {
 		j.s.count["put back on an order"]++
 	}
 	givenUp := slices.ContainsFunc(b.Clusters, func(t failover.TargetCluster) bool { return !targets(after, t.Name) })
-	if ordered || givenUp { // otherwise it runs on where it is, and the scheduler would come back by itself
+	driven := j.everSeen(w.Cluster, func(c failover.Cluster) bool { return slices.ContainsFunc(c.Taints, drives) })
+	if givenUp || ordered && driven { // otherwise it runs on where it is, and the scheduler would come back by itself
 		j.takesOver(w, b, w.Cluster, e, true)
 	}
 }
@@ -196,7 +200,7 @@ func (j *judge) skipped(r workflows.EpisodeReport) {
 // releasedOnOrder: a human's recorded order needs no proof, but takes no last copy.
 func (j *judge) releasedOnOrder(w world.Write, b *failover.Binding, e *eviction) bool {
 	// One that was given while the eviction was on its way is kept, and carried out after it.
-	if !j.wished(id(w.Cluster, b), e.at.Add(-lease), wish.releases) || b.PurgeMode == failover.PurgeDirectly {
+	if !j.wished(id(w.Cluster, b), e.began, wish.releases) || b.PurgeMode == failover.PurgeDirectly {
 		return false
 	}
 	j.s.count["releases on an order"]++

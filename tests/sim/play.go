@@ -62,7 +62,7 @@ type sim struct {
 	// state and kill are by workflow id.
 	state map[string]string
 	kill  map[string]bool
-	// ran is since when each cluster's failover runs.
+	// ran is since when each cluster's failover runs, and each move by its workflow id.
 	ran map[string]time.Time
 	// over ends every run as soon as it begins.
 	over bool
