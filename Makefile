@@ -78,16 +78,16 @@ test-alerts: toolchain ## Run the alerts' unit tests and the dashboard's queries
 
 .PHONY: sim
 N ?= 200
-sim: toolchain ## Play N fresh schedules of failures and faults in virtual time, and judge every write (FROM=<seed>)
-	@nice go test ./tests/sim -count=1 -timeout 0 -v -run TestFreshSeeds -plays $(N) $(if $(FROM),-from $(FROM)) | grep -v -e '^=== ' -e '^    --- PASS'
+sim: toolchain ## Play N fresh schedules of failures and faults in virtual time, and judge every write (FROM=<seed>, THEME=<one of tests/sim/themes.go>)
+	@nice go test ./tests/sim -count=1 -timeout 0 -v -run TestFreshSeeds -plays $(N) $(if $(FROM),-from $(FROM)) $(if $(THEME),-theme $(THEME)) | grep -v -e '^=== ' -e '^    --- PASS'
 
 .PHONY: crowd
 crowd: toolchain ## Fail over a cluster with a hundred thousand bindings in virtual time, and print how long it took
 	@LIFEBOAT_CROWD=$(if $(filter-out file default undefined,$(origin N)),$(N),100000) nice go test ./workflows -count=1 -timeout 0 -run TestTwentyThousandBindings
 
 .PHONY: mutants
-mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail (ONLY=04-chunk takes some; SIM=300 has the simulator look, too)
-	@go run ./tests/mutants $(if $(SIM),-sim $(SIM)) $(ONLY)
+mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail, and the simulator must find it (ONLY=04-chunk takes some; SIM=no asks the tests alone)
+	@go run ./tests/mutants $(if $(filter no,$(SIM)),-nosim) $(ONLY)
 
 .PHONY: verify
 verify: toolchain build ## Try everything short of writing on a real Karmada (KUBECONFIG=..., ARGS="-o json")

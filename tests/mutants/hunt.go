@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,9 +11,9 @@ import (
 
 // hunt lets the simulator look for mutants. The zero value does not look.
 type hunt struct {
-	seeds int
-	// known are seeds that break something without any patch: they find nothing.
-	known []string
+	// plain is the simulator without any patch: what it breaks too finds nothing.
+	plain string
+	dir   string
 }
 
 // firstSeed is where every hunt begins, so that it finds the same again.
@@ -22,63 +22,95 @@ const firstSeed = 1
 // perSeed is how long one seed may take, on a busy machine.
 const perSeed = 10 // seconds
 
+// mostKnown is how many seeds of a theme may break something without a patch until the
+// theme is no use.
+const mostKnown = 3
+
 var (
 	playing = regexp.MustCompile(`(?m)^hunt: playing ([0-9]+)$`)
 	found   = regexp.MustCompile(`(?m)^hunt: found ([0-9]+) (.*)$`)
 )
 
-// newHunt plays the seeds without a patch, to know those that find something anyway.
-func newHunt(ctx context.Context, w io.Writer, tree string, seeds int) (hunt, error) {
-	h := hunt{seeds: seeds}
-	for seeds > 0 {
-		out, err := h.play(ctx, tree)
-		if err == nil {
-			say(w, "the simulator, without a patch: %d seeds, of which it breaks something on %d\n", seeds, len(h.known))
-			return h, nil
-		}
-		m := found.FindStringSubmatch(out)
-		if m == nil || ctx.Err() != nil {
-			return h, fmt.Errorf("the simulator does not play without a patch: %w\n%s", err, tail(out))
-		}
-		say(w, "the simulator, without a patch: seed %s: %s\n", m[1], m[2])
-		h.known = append(h.known, m[1])
+// newHunt builds the simulator without a patch, into a folder of its own.
+func newHunt(ctx context.Context, tree, dir string) (hunt, error) {
+	h := hunt{plain: filepath.Join(dir, "plain.test"), dir: dir}
+	if out, err := build(ctx, tree, h.plain); err != nil {
+		return h, fmt.Errorf("the simulator does not build without a patch: %w\n%s", err, tail(out))
 	}
 	return h, nil
 }
 
-func (h hunt) play(ctx context.Context, tree string) (string, error) {
-	return command(ctx, tree, "go", "test", "./tests/sim", "-count=1", "-vet=off", "-v", "-run", "^TestHunt$",
-		"-timeout", strconv.Itoa(120+perSeed*h.seeds)+"s", "-hunt", strconv.Itoa(h.seeds), "-from", strconv.Itoa(firstSeed),
-		"-known", strings.Join(h.known, ","))
+func build(ctx context.Context, tree, to string) (string, error) {
+	return command(ctx, tree, "go", "test", "-c", "-trimpath", "-vet=off", "-o", to, "./tests/sim")
 }
 
-// look is what the table says of one mutant, which is applied to the tree.
-func (h hunt) look(ctx context.Context, tree string, m Mutant) string {
+// play plays so many seeds of a theme to the first violation.
+func play(ctx context.Context, tree, program string, m Mutant, from, seeds int) (string, error) {
+	return command(ctx, filepath.Join(tree, "tests/sim"), program, "-test.run", "^TestHunt$", "-test.timeout", strconv.Itoa(120+perSeed*seeds)+"s",
+		"-theme", m.Theme, "-hunt", strconv.Itoa(seeds), "-from", strconv.Itoa(from))
+}
+
+// look is what the table says of one mutant, which is applied to the tree, and whether
+// that is as good as its header says.
+func (h hunt) look(ctx context.Context, tree string, m Mutant) (seen string, good bool) {
 	switch {
+	case h.plain == "":
+		return "not asked", true
 	case m.Sim != "":
-		return "cannot: " + m.Sim
-	case h.seeds == 0:
-		return "not asked"
+		return "cannot: " + m.Sim, true
+	case m.Theme == "":
+		return "no theme is named", false
 	}
-	out, err := h.play(ctx, tree)
-	return h.told(out, err == nil)
+	program := filepath.Join(h.dir, "mutant.test")
+	if out, err := build(ctx, tree, program); err != nil {
+		return "does not build: " + lastLine(out), false
+	}
+	from := firstSeed
+	for range mostKnown {
+		out, err := play(ctx, tree, program, m, from, firstSeed+m.Seeds-from)
+		t := read(out, err == nil)
+		if t.what == "" {
+			break
+		}
+		if seed := from + t.played - 1; t.played > 0 {
+			if _, err := play(ctx, tree, h.plain, m, seed, 1); err == nil {
+				return fmt.Sprintf("%s: %d of %d: %s", m.Theme, seed-firstSeed+1, m.Seeds, t.what), true
+			}
+			from = seed + 1 // it breaks something anyway
+			continue
+		}
+		return t.what, false
+	}
+	return fmt.Sprintf("%s: NOT WITHIN %d", m.Theme, m.Seeds), false
 }
 
-// told is what the output of one hunt comes to; well is that it went to its end.
-func (h hunt) told(out string, well bool) string {
-	plays := playing.FindAllStringSubmatch(out, -1)
+// told is what the output of one hunt comes to.
+type told struct {
+	// what was found, empty for nothing; played is after how many seeds.
+	what   string
+	played int
+}
+
+// read understands the output of one hunt; well is that it went to its end.
+func read(out string, well bool) told {
+	plays := len(playing.FindAllStringSubmatch(out, -1))
 	switch at := found.FindStringSubmatch(out); {
 	case well:
-		return fmt.Sprintf("not within %d", h.seeds)
+		return told{played: plays}
 	case at != nil:
-		return fmt.Sprintf("after %d: %s", len(plays), law(at[2]))
-	case len(plays) == 0:
-		return "does not build"
+		return told{law(at[2]), plays}
 	case strings.Contains(out, "panic: test timed out"):
-		return fmt.Sprintf("after %d: it never ends", len(plays))
+		return told{"it never ends", plays}
+	case plays == 0:
+		return told{"it does not play: " + lastLine(out), 0}
 	default:
-		return fmt.Sprintf("after %d: it breaks off", len(plays))
+		return told{"it breaks off", plays}
 	}
+}
+
+func lastLine(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return strings.ReplaceAll(lines[len(lines)-1], "|", "/")
 }
 
 // law is which rule a violation is of: of "at 3m: 5: …" it is "invariant 5".

@@ -1,5 +1,5 @@
-// Mutants takes the guards of the invariants out, one by one, and runs the test that
-// must notice. It works on a copy of the last commit, never on the working tree.
+// Mutants takes the guards of the invariants out, one by one, runs the test that must
+// notice, and has the simulator look for it within the seeds that the patch states. It works on a copy of the last commit, never on the working tree.
 package main
 
 import (
@@ -26,22 +26,23 @@ const (
 	doesNotBuild = "DOES NOT BUILD"
 	failsAnyway  = "FAILS UNPATCHED"
 	otherTest    = "ANOTHER END"
+	unseen       = "killed, but NOT FOUND"
 )
 
 func main() {
-	seeds := flag.Int("sim", 0, "let the simulator look for each mutant, with up to so many seeds")
+	nosim := flag.Bool("nosim", false, "do not let the simulator look")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, flag.Args(), *seeds); err != nil {
+	if err := run(ctx, os.Stdout, flag.Args(), !*nosim); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-// run judges the mutants whose names contain one of the words, or all. With seeds the
-// simulator looks for each of them, too: that it finds none is no failure.
-func run(ctx context.Context, w io.Writer, words []string, seeds int) error {
+// run judges the mutants whose names contain one of the words, or all. The
+// simulator looks for each of them, too, unless it shall not.
+func run(ctx context.Context, w io.Writer, words []string, simulate bool) error {
 	tree, remove, err := checkout(ctx)
 	if err != nil {
 		return err
@@ -62,10 +63,17 @@ func run(ctx context.Context, w io.Writer, words []string, seeds int) error {
 	if err != nil {
 		return err
 	}
-	sim, err := newHunt(ctx, w, tree, seeds)
-	if err != nil {
-		return err
+	var sim hunt
+	if simulate {
+		if sim, err = newHunt(ctx, tree, tree); err != nil {
+			return err
+		}
 	}
+	return judgeAll(ctx, w, tree, all, red, sim)
+}
+
+// judgeAll judges every mutant whose test passes without it, and says so in a table.
+func judgeAll(ctx context.Context, w io.Writer, tree string, all []Mutant, red map[string]bool, sim hunt) error {
 	bad := 0
 	rows := make([]string, 0, len(all))
 	for i, m := range all {
@@ -86,9 +94,9 @@ func run(ctx context.Context, w io.Writer, words []string, seeds int) error {
 	}
 	say(w, "%s\n", "\n| patch | invariant | what it removes | test that must fail | verdict | the simulator |\n|---|---|---|---|---|---|")
 	say(w, "%s\n", strings.Join(rows, "\n"))
-	say(w, "\n%d mutants, %d killed\n", len(all), len(all)-bad)
+	say(w, "\n%d mutants, %d killed and found\n", len(all), len(all)-bad)
 	if bad > 0 {
-		return fmt.Errorf("%d of %d were not killed", bad, len(all))
+		return fmt.Errorf("%d of %d were not killed, or not found", bad, len(all))
 	}
 	return nil
 }
@@ -154,7 +162,11 @@ func judge(ctx context.Context, tree string, m Mutant, sim hunt) (verdict, seen,
 		return doesNotBuild, "", tail(out)
 	}
 	verdict, detail = named(ctx, tree, m)
-	return verdict, sim.look(ctx, tree, m), detail
+	seen, good := sim.look(ctx, tree, m)
+	if verdict == killed && !good {
+		verdict = unseen
+	}
+	return verdict, seen, detail
 }
 
 // named runs the test that the patch names.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -15,7 +16,10 @@ type Mutant struct {
 	Invariant, Guard string
 	// Package and Test are what must fail: a package as `go test` takes it, and one test's name.
 	Package, Test string
-	// Sim is why the simulator cannot see it; empty where it might.
+	// Theme is what the simulator plays, and Seeds within how many of those it must find it.
+	Theme string
+	Seeds int
+	// Sim is why the simulator cannot see it, by construction; empty where it must.
 	Sim string
 }
 
@@ -53,14 +57,20 @@ func parse(text string) (Mutant, error) {
 		return Mutant{}, fmt.Errorf("no diff")
 	}
 	var m Mutant
-	fields := map[string]*string{"Invariant": &m.Invariant, "Guard": &m.Guard, "Package": &m.Package, "Test": &m.Test, "Sim": &m.Sim}
+	var seeds string
+	fields := map[string]*string{"Invariant": &m.Invariant, "Guard": &m.Guard, "Package": &m.Package, "Test": &m.Test, "Sim": &m.Sim, "Theme": &m.Theme, "Seeds": &seeds}
 	for line := range strings.Lines(header) {
 		name, value, _ := strings.Cut(line, ":")
 		if field := fields[name]; field != nil {
 			*field = strings.TrimSpace(value)
 		}
 	}
-	delete(fields, "Sim") // may be left out
+	for _, name := range []string{"Sim", "Theme", "Seeds"} {
+		delete(fields, name) // one way or the other
+	}
+	if m.Seeds, _ = strconv.Atoi(seeds); m.Theme != "" && m.Seeds <= 0 {
+		return Mutant{}, fmt.Errorf("the header names a theme, and not within how many seeds")
+	}
 	for name, field := range fields {
 		if *field == "" {
 			return Mutant{}, fmt.Errorf("the header has no %q", name)

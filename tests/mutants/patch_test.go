@@ -21,12 +21,15 @@ func TestEveryPatchStillApplies(t *testing.T) {
 	for i, word := range strings.Split(string(invariants), "`") {
 		named[word] = named[word] || i%2 == 1
 	}
+	themes, err := os.ReadFile("../sim/themes.go")
+	require.NoError(t, err)
 	for _, m := range all {
 		t.Run(m.Name, func(t *testing.T) {
 			out, err := command(t.Context(), "../..", "git", "apply", "--check", m.File)
 			require.NoError(t, err, out)
 			require.Regexp(t, `^\./[a-z0-9/]+$`, m.Package)
 			require.True(t, hasTest(t, filepath.Join("../..", m.Package), m.Test), "%s has no %s", m.Package, m.Test)
+			require.True(t, m.Theme == "" || strings.Contains(string(themes), "\t\""+m.Theme+"\":"), "the simulator has no theme %q", m.Theme)
 			require.True(t, named[m.Name], "docs/invariants.md does not name it")
 		})
 	}
@@ -38,18 +41,18 @@ func TestWhatAHuntSaysIsUnderstood(t *testing.T) {
 	for name, c := range map[string]struct {
 		out  string
 		well bool
-		want string
+		want told
 	}{
-		"nothing found":  {two + "hunt: nothing in 2\n", true, "not within 2"},
-		"an invariant":   {two + "hunt: found 2 at 3m1s: 5: two tasks for m1\n--- FAIL: TestHunt\n", false, "after 2: invariant 5"},
-		"liveness":       {two + "hunt: found 2 at 45m: liveness: m1 is still open\n", false, "after 2: liveness"},
-		"an odd message": {two + "hunt: found 2 panic | here\n", false, "after 2: panic / here"},
-		"a hang":         {two + "panic: test timed out after 2m0s\n", false, "after 2: it never ends"},
-		"a crash":        {two + "panic: nil map\n", false, "after 2: it breaks off"},
-		"no program":     {"[build failed]\n", false, "does not build"},
+		"nothing found":  {two + "hunt: nothing in 2\n", true, told{"", 2}},
+		"an invariant":   {two + "hunt: found 2 at 3m1s: 5: two tasks for m1\n--- FAIL: TestHunt\n", false, told{"invariant 5", 2}},
+		"liveness":       {two + "hunt: found 2 at 45m: liveness: m1 is still open\n", false, told{"liveness", 2}},
+		"an odd message": {two + "hunt: found 2 panic | here\n", false, told{"panic / here", 2}},
+		"a hang":         {two + "panic: test timed out after 2m0s\n", false, told{"it never ends", 2}},
+		"a crash":        {two + "panic: nil map\n", false, told{"it breaks off", 2}},
+		"no theme":       {"--- FAIL: TestHunt\nno such | theme\n", false, told{"it does not play: no such / theme", 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, hunt{seeds: 2}.told(c.out, c.well))
+			require.Equal(t, c.want, read(c.out, c.well))
 		})
 	}
 }
@@ -74,6 +77,11 @@ func TestAPatchWithoutACompleteHeaderIsRefused(t *testing.T) {
 	m, err := parse(whole)
 	require.NoError(t, err)
 	require.Equal(t, Mutant{Invariant: "1", Guard: "g", Package: "./p", Test: "TestX"}, m)
+	m, err = parse("Theme: drains\nSeeds: 60\n" + whole)
+	require.NoError(t, err)
+	require.Equal(t, Mutant{Invariant: "1", Guard: "g", Package: "./p", Test: "TestX", Theme: "drains", Seeds: 60}, m)
+	_, err = parse("Theme: drains\n" + whole)
+	require.ErrorContains(t, err, "not within how many seeds")
 	for _, line := range []string{"Invariant: 1\n", "Guard: g\n", "Package: ./p\n", "Test: TestX\n", "--- a/f\n"} {
 		_, err := parse(strings.Replace(whole, line, "", 1))
 		require.Error(t, err, line)

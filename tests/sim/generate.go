@@ -20,8 +20,7 @@ const (
 // Generate makes the schedule of a seed. Sizes are skewed: the median has about six
 // bindings, one in a hundred more than two hundred.
 func Generate(seed uint64, of Classes) Schedule {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 0x11feb0a7)), of: of}
-	g.s = Schedule{Seed: seed, Mode: "enforce", Fleet: 3 + g.r.IntN(6), Odds: map[string]int{}, Times: map[string]time.Duration{}}
+	g := newGenerator(seed, of)
 	if g.one(10) {
 		g.s.Fleet = 9 + g.r.IntN(8) // on both sides of what counts as a large fleet
 	}
@@ -40,6 +39,17 @@ func Generate(seed uint64, of Classes) Schedule {
 	g.operators()
 	g.users()
 	g.afterthoughts()
+	return g.done()
+}
+
+func newGenerator(seed uint64, of Classes) *generator {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 0x11feb0a7)), of: of}
+	g.s = Schedule{Seed: seed, Mode: "enforce", Fleet: 3 + g.r.IntN(6), Odds: map[string]int{}, Times: map[string]time.Duration{}}
+	return g
+}
+
+// done is the schedule: its steps in order, and the quiet after them.
+func (g *generator) done() Schedule {
 	slices.SortStableFunc(g.s.Steps, func(a, b Step) int { return int(a.At - b.At) })
 	g.s.Quiet = g.end() + g.between(time.Second, 2*time.Minute)
 	return g.s

@@ -29,6 +29,7 @@ var (
 	deep  = flag.Bool("deep", false, "tell a story with every change of a binding and every activity")
 	// settled keeps fresh seeds to what the tree's seeds play.
 	settled = flag.Bool("settled", false, "of fresh seeds, only the classes that the tree's seeds have")
+	subject = flag.String("theme", "", "play fresh seeds, or hunt, with schedules of this theme")
 )
 
 // box is for how long the seeds of the tree are played.
@@ -175,7 +176,7 @@ func TestFreshSeeds(t *testing.T) {
 	t.Logf("seeds from %d", first)
 	failed := 0
 	for n := range *plays {
-		clean := t.Run(fmt.Sprint(first+uint64(n)), func(t *testing.T) { play(t, a, Generate(first+uint64(n), classes())) })
+		clean := t.Run(fmt.Sprint(first+uint64(n)), func(t *testing.T) { play(t, a, fresh(t, first+uint64(n))) })
 		if !clean {
 			if failed++; failed > 5 {
 				break
@@ -183,10 +184,23 @@ func TestFreshSeeds(t *testing.T) {
 		}
 	}
 	t.Logf("\n%s", a)
+	if *subject != "" {
+		return // a theme has what it is about
+	}
 	a.holds(t, floors)
 	if classes() == Every {
 		a.holds(t, everyFloors)
 	}
+}
+
+// fresh is the schedule of a fresh seed: of a theme where one is asked for.
+func fresh(t *testing.T, seed uint64) Schedule {
+	t.Helper()
+	if *subject == "" {
+		return Generate(seed, classes())
+	}
+	require.Contains(t, themes, *subject)
+	return GenerateTheme(seed, *subject)
 }
 
 // classes are those that fresh seeds play.
@@ -268,6 +282,21 @@ func TestAStoryParsesBack(t *testing.T) {
 		back, err := Parse(s.String())
 		require.NoError(t, err)
 		require.Equal(t, s, back)
+	}
+	for _, theme := range slices.Sorted(maps.Keys(themes)) {
+		for seed := range uint64(20) {
+			s := GenerateTheme(seed, theme)
+			back, err := Parse(s.String())
+			require.NoError(t, err, theme)
+			require.Equal(t, s, back, theme)
+		}
+	}
+}
+
+// Without a patch no theme breaks anything: what it finds is the patch.
+func TestEveryThemeIsClean(t *testing.T) {
+	for _, theme := range slices.Sorted(maps.Keys(themes)) {
+		t.Run(theme, func(t *testing.T) { play(t, newTally(), GenerateTheme(0, theme)) })
 	}
 }
 
