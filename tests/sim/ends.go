@@ -32,6 +32,7 @@ func (j *judge) closed(r workflows.EpisodeReport) {
 	}
 	j.outcomes(r)
 	j.skipped(r)
+	j.approvedOnce(r)
 	if j.switched() && !j.enforces(r) {
 		return // one that observes leaves what it finds as it is, and says so
 	}

@@ -39,12 +39,15 @@ func Generate(seed uint64, of Classes) Schedule {
 	g.operators()
 	g.users()
 	g.afterthoughts()
+	if of == Every {
+		g.approvals(12)
+	}
 	return g.done()
 }
 
 func newGenerator(seed uint64, of Classes) *generator {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x11feb0a7)), of: of}
-	g.s = Schedule{Seed: seed, Mode: "enforce", Fleet: 3 + g.r.IntN(6), Odds: map[string]int{}, Times: map[string]time.Duration{}}
+	g.s = Schedule{Seed: seed, Mode: "enforce", Fleet: 3 + g.r.IntN(6), Odds: map[string]int{}, Asks: map[string]int{}, Times: map[string]time.Duration{}}
 	return g
 }
 

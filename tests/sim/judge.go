@@ -30,6 +30,8 @@ type judge struct {
 	readAt time.Time
 	// affected are the bindings that an episode has evicted, by cluster.
 	affected map[string]map[string]time.Time
+	// yes are a human's approvals, by cluster, binding and uid.
+	yes map[string][]time.Time
 	// owed are bindings that stood under an untolerated taint for long, by cluster.
 	owed map[string]map[string]bool
 	// wishes are orders about one binding, by cluster, binding and uid; fences are a
@@ -59,12 +61,14 @@ type eviction struct {
 	fenced bool
 	// released is when its hold was dropped; zero while it stands.
 	released time.Time
+	// asked is why a human was to be asked about it, empty for none.
+	asked string
 }
 
 func newJudge(s *sim) *judge {
 	j := &judge{
 		s: s, evicted: map[string]*eviction{}, affected: map[string]map[string]time.Time{}, owed: map[string]map[string]bool{}, sights: map[string][]sight{},
-		wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
+		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate),
 	}
@@ -236,6 +240,7 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 	j.evicted[id(w.Cluster, b)] = &eviction{
 		at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
 	}
+	j.asked(w, b)
 	j.directly(w, b)
 	j.crammed(w, b)
 	slowed := j.law.slowed

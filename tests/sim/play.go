@@ -157,12 +157,15 @@ func (s *sim) set() {
 	s.populate()
 	terms := activities.DefaultTerms()
 	terms.Mode = failover.Mode(s.schedule.Mode)
+	if n, is := s.schedule.Asks[askExpires]; is {
+		terms.AskFor = time.Duration(n) * time.Second
+	}
 	pace := activities.DefaultPace()
 	pace.EvictionRate = s.schedule.Rate
 	a := &activities.Activities{
 		Reader: ports{s.world, s}, Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Moves: s.world, Pacer: ports{s.world, s},
 		Clock: clock{world.Clock{W: s.world}, s}, Meter: world.Meter{}, Log: s.log,
-		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true},
+		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, Approval: s.schedule.approvalRules()},
 	}
 	s.workers, s.activities = a, performed{}
 	a.Register(s.activities)
@@ -248,6 +251,9 @@ func (b Binding) object() failover.Binding {
 	}
 	out.Placement.ClusterTolerations = b.tolerations()
 	out.PurgeMode, out.HasClusterFailover = failover.PurgeMode(b.Purge), b.Purge != "" || b.Soft >= 0
+	if b.Asks {
+		out.Labels = map[string]string{asksLabel: "yes"}
+	}
 	if b.Soft >= 0 {
 		out.Annotations = map[string]string{failover.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}
 	}

@@ -20,6 +20,8 @@ type Schedule struct {
 	Rate float64
 	// Odds are per mille, by fault.
 	Odds map[string]int
+	// Asks are the rules that ask a human, by name, with their number.
+	Asks map[string]int
 	// Times are durations of the world, by name.
 	Times    map[string]time.Duration
 	Bindings []Binding
@@ -44,6 +46,8 @@ type Binding struct {
 	Purge string
 	// Needs are ConfigMaps that go where it goes.
 	Needs []string
+	// Asks tells that its label has a human asked, where a rule goes by that.
+	Asks bool
 	// Soft is for how many seconds a soft taint is tolerated, -1 where none moves it.
 	Soft int64
 }
@@ -73,6 +77,9 @@ func (s Schedule) String() string {
 		if s.Odds[k] > 0 {
 			line("odds %s %d", k, s.Odds[k])
 		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.Asks)) {
+		line("ask %s %d", k, s.Asks[k])
 	}
 	for _, b := range s.Bindings {
 		line("binding %s", b)
@@ -104,6 +111,9 @@ func (b Binding) String() string {
 	}
 	if b.Soft >= 0 {
 		out += fmt.Sprintf(" soft %d", b.Soft)
+	}
+	if b.Asks {
+		out += " asks"
 	}
 	if len(b.Needs) > 0 {
 		out += " needs " + strings.Join(b.Needs, ",")
@@ -168,7 +178,7 @@ func (w *words) duration() time.Duration {
 
 // Parse reads a story back. Lines that begin with # are comments.
 func Parse(text string) (Schedule, error) {
-	s := Schedule{Odds: map[string]int{}, Times: map[string]time.Duration{}}
+	s := Schedule{Odds: map[string]int{}, Asks: map[string]int{}, Times: map[string]time.Duration{}}
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -196,6 +206,9 @@ func (s *Schedule) read(w *words) {
 	case "odds":
 		name := w.next()
 		s.Odds[name] = int(w.number())
+	case "ask":
+		name := w.next()
+		s.Asks[name] = int(w.number())
 	case "binding":
 		s.Bindings = append(s.Bindings, readBinding(w))
 	case "at":
@@ -249,6 +262,8 @@ func readBinding(w *words) Binding {
 			b.Purge = w.next()
 		case "needs":
 			b.Needs = strings.Split(w.next(), ",")
+		case "asks":
+			b.Asks = true
 		case "soft":
 			b.Soft = w.number()
 		case "priority":

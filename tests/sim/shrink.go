@@ -15,12 +15,13 @@ func Shrink(s Schedule, plays int, fails func(Schedule) bool) Schedule {
 		s.Steps = k.steps(s)
 		s.Bindings = k.bindings(s)
 		s = k.needs(s)
+		s = k.asks(s)
 	}
 	return s
 }
 
 func size(s Schedule) int {
-	n := len(s.Steps) + len(s.Bindings) + len(s.Odds)
+	n := len(s.Steps) + len(s.Bindings) + len(s.Odds) + len(s.Asks)
 	for _, b := range s.Bindings {
 		n += len(b.Needs)
 	}
@@ -45,6 +46,18 @@ func (k *shrinker) faults(s Schedule) Schedule {
 		try := s
 		try.Odds = maps.Clone(s.Odds)
 		delete(try.Odds, name)
+		if k.still(try) {
+			s = try
+		}
+	}
+	return s
+}
+
+func (k *shrinker) asks(s Schedule) Schedule {
+	for _, name := range slices.Sorted(maps.Keys(s.Asks)) {
+		try := s
+		try.Asks = maps.Clone(s.Asks)
+		delete(try.Asks, name)
 		if k.still(try) {
 			s = try
 		}

@@ -84,6 +84,7 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"enforce":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, failover.ModeEnforce) },
 	"resume-enforce":  (*sim).enforce,
 	"drain":           (*sim).drain,
+	"approve":         (*sim).approve,
 	"undrain":         (*sim).undrain,
 	"skip":            orderOne(workflows.UpdateSkip, false),
 	"put-back":        orderOne(workflows.UpdatePutBack, false),

@@ -10,6 +10,7 @@ import (
 // a hunt for a mutant plays many of them.
 var themes = map[string]func(*generator){
 	"any":         (*generator).themeAny,
+	"approvals":   (*generator).themeApprovals,
 	"chains":      (*generator).themeChains,
 	"crashes":     (*generator).themeCrashes,
 	"dependents":  (*generator).themeDependents,
