@@ -60,7 +60,7 @@ func (g *generator) approvals(percent int) {
 }
 
 func (g *generator) ask() {
-	switch what := pick(g, askClusters, askReplicas, askCapacity, askDirectly, askNamespace, askSelector); what {
+	switch what := pick(g, askClusters, askReplicas, askCapacity, askDirectly, askNamespace, askNamespace, askSelector); what {
 	case askClusters:
 		g.s.Asks[what] = pick(g, 0, 0, 1, 1, 2)
 	case askReplicas:
@@ -88,7 +88,7 @@ func (g *generator) ask() {
 	for more := true; more; more = g.one(70) {
 		c, at := g.step("down", "taint", "drain", "sever", "soft")
 		do, b := pick(g, "approve", "approve", "approve", "skip"), g.on(c)
-		if do == "approve" && g.one(40) {
+		if do == "approve" && g.one(70) {
 			b = "" // all that wait
 		}
 		at += pick(g, 0, addAfter) + g.between(0, pick(g, 20*time.Second, 4*time.Minute))
@@ -96,17 +96,27 @@ func (g *generator) ask() {
 	}
 }
 
-// themeApprovals has a human asked about what a failure, or two, move.
+// themeApprovals has a human asked about what a failure moves, and what the next one does
+// while the first is still being settled.
 func (g *generator) themeApprovals() {
 	g.few(4)
-	g.failures()
+	g.each(func(b *Binding) { plain(b); b.Tolerate = int64(pick(g, -1, -1, 30, 60)) })
+	g.s.Rate = pick(g, 0.2, 0.5, 3)
+	g.s.Times["healthy"] = pick(g, time.Second, 4*time.Minute)
+	_, up := g.outage("m1", g.between(time.Second, 10*time.Second), 0, time.Minute)
+	for g.one(60) {
+		_, up = g.outage("m1", up+g.between(20*time.Second, 90*time.Second), 0, time.Minute)
+	}
+	if g.one(30) {
+		g.outage(g.cluster(), up-g.between(0, 2*time.Minute), 0, time.Minute)
+	}
 	g.ask()
 	g.some(300, "slow-read", "answer-lost", "cut", "signal-lost")
 }
 
 // approve says yes to one binding of a cluster, or to whatever waits there.
 func (s *sim) approve(ctx workflow.Context, x Step) {
-	o := workflows.ScopedOrder{Order: operator}
+	o := workflows.ScopedOrder{Order: operator, Scope: failover.Scope{All: true}}
 	if x.Binding != "" {
 		o.Scope = failover.ScopeOf(Binding{Name: x.Binding}.key())
 	}

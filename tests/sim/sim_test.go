@@ -265,7 +265,8 @@ var floors = map[string]int{
 // everyFloors are those of the classes that only Every has.
 var everyFloors = map[string]int{
 	"order drain": 100, "order undrain": 80, "drained": 140, "dependents held": 120, "bans": 20, "bans lifted": 20,
-	"nonsense":    350, // it comes in heaps
+	"nonsense":      350, // it comes in heaps
+	"order approve": 25, "evicted with a human's yes": 8,
 	"step garble": 100, "step observe": 45, "step enforce": 100,
 }
 
