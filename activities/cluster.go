@@ -40,6 +40,7 @@ type Assessment struct {
 	Ours     []failover.AddedTaint        `json:"ours,omitempty"`
 	Stopped  *failover.StoppedBy          `json:"stopped,omitempty"`
 	Drain    *failover.Drain              `json:"drain,omitempty"`
+	Ordered  []failover.OrderedTaint      `json:"ordered,omitempty"`
 	OptedOut bool                         `json:"optedOut,omitempty"`
 	// Standing are all taints as "key:effect".
 	Standing []string `json:"standing,omitempty"`
@@ -74,7 +75,7 @@ func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assess
 
 func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessment {
 	out := Assessment{
-		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Standing: standingNames(c), Drain: c.Drain,
+		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Standing: standingNames(c), Drain: c.Drain, Ordered: c.Ordered,
 		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable,
 	}
 	if ready := ready(c); ready != nil {
@@ -158,7 +159,12 @@ type TaintRequest struct {
 	// Drain records the order of a drain; its taint follows from that. ClearDrain ends it.
 	Drain      *failover.Drain `json:"drain,omitempty"`
 	ClearDrain bool            `json:"clearDrain,omitempty"`
-	// EndedBy is who ends a drain, and why: the Event tells it.
+	// Order records the order of a taint; the taint follows from that. EndOrders ends
+	// those of these taints, by key and effect, EndAllOrders all that stand.
+	Order        *failover.OrderedTaint  `json:"order,omitempty"`
+	EndOrders    []failover.OrderedTaint `json:"endOrders,omitempty"`
+	EndAllOrders bool                    `json:"endAllOrders,omitempty"`
+	// EndedBy is who ends a drain, or the order of a taint, and why: the Event tells it.
 	EndedBy string `json:"endedBy,omitempty"`
 }
 
@@ -217,6 +223,7 @@ func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (Taint
 	}
 	a.recordTaint(ctx, after, w, nil)
 	a.recordDrain(ctx, after, w, r)
+	a.recordOrdered(ctx, after, w, r)
 	return taintsNow(after, TaintResult{}), nil
 }
 
@@ -247,6 +254,9 @@ func (a *Activities) planTaints(c failover.Cluster, rules []failover.Rule, r Tai
 		return w, failover.ReasonModeObserve, "an episode that began in observe writes nothing"
 	}
 	if reason, why := a.planDrain(&w, r); reason != "" {
+		return w, reason, why
+	}
+	if reason, why := a.planOrdered(&w, r); reason != "" {
 		return w, reason, why
 	}
 	matching := matchingNow(c, rules, r.Witness)

@@ -10,7 +10,8 @@ import (
 
 // Empty tells whether there is nothing to write.
 func (w TaintWrite) Empty() bool {
-	return len(w.Add) == 0 && len(w.Remove) == 0 && w.StoppedBy == nil && !w.ClearStopped && w.Drain == nil && !w.ClearDrain
+	return len(w.Add) == 0 && len(w.Remove) == 0 && w.StoppedBy == nil && !w.ClearStopped && w.Drain == nil && !w.ClearDrain &&
+		w.Order == nil && len(w.EndOrders) == 0
 }
 
 // planDrain decides whether the order of a drain, or its end, may be written. A

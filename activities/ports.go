@@ -96,6 +96,10 @@ type TaintWrite struct {
 	// Drain sets AnnotationDrain when not nil; ClearDrain removes it.
 	Drain      *failover.Drain
 	ClearDrain bool
+	// Order is added to AnnotationOrderedTaints when not nil; EndOrders, by key and
+	// effect, are taken out of it.
+	Order     *failover.OrderedTaint
+	EndOrders []failover.OrderedTaint
 }
 
 // EvictWrite takes the cluster out of spec.clusters and puts (or keeps, refreshing its

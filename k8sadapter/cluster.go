@@ -52,6 +52,7 @@ func DecodeCluster(raw []byte) failover.Cluster {
 	d.annotation(meta.Annotations, failover.AnnotationAddedTaints, &cluster.Added)
 	d.annotation(meta.Annotations, failover.AnnotationStoppedBy, &cluster.Stopped)
 	d.annotation(meta.Annotations, failover.AnnotationDrain, &cluster.Drain)
+	d.annotation(meta.Annotations, failover.AnnotationOrderedTaints, &cluster.Ordered)
 	cluster.Malformed = d.malformed()
 	return cluster
 }

@@ -68,9 +68,11 @@ func (l *rawList) read(raw json.RawMessage) taintItem {
 
 // clusterEdit collects the changes of one write to a Cluster.
 type clusterEdit struct {
-	cluster           failover.Cluster
-	hard, soft, added rawList
-	annotations       map[string]*string
+	cluster     failover.Cluster
+	hard, soft  rawList
+	added       rawList // AnnotationAddedTaints
+	ordered     rawList // AnnotationOrderedTaints
+	annotations map[string]*string
 }
 
 func newClusterEdit(c failover.Cluster) (*clusterEdit, error) {
@@ -86,6 +88,9 @@ func newClusterEdit(c failover.Cluster) (*clusterEdit, error) {
 	}
 	var err error
 	if edit.added.items, err = annotationItems(c, failover.AnnotationAddedTaints); err != nil {
+		return nil, err
+	}
+	if edit.ordered.items, err = annotationItems(c, failover.AnnotationOrderedTaints); err != nil {
 		return nil, err
 	}
 	edit.soft.effect = failover.EffectPreferNoExecute
@@ -233,6 +238,14 @@ func (e *clusterEdit) records(w activities.TaintWrite) error {
 	case w.ClearStopped:
 		e.annotations[failover.AnnotationStoppedBy] = nil
 	}
+	for _, o := range w.EndOrders {
+		e.ordered.drop(taintItem{Key: o.Key, Effect: o.Effect})
+	}
+	if w.Order != nil {
+		if err := e.ordered.append(w.Order); err != nil {
+			return err
+		}
+	}
 	switch {
 	case w.Drain != nil:
 		return e.annotateJSON(failover.AnnotationDrain, w.Drain)
@@ -244,6 +257,9 @@ func (e *clusterEdit) records(w activities.TaintWrite) error {
 
 func (e *clusterEdit) patch() ([]byte, error) {
 	if err := e.annotate(failover.AnnotationAddedTaints, e.added); err != nil {
+		return nil, err
+	}
+	if err := e.annotate(failover.AnnotationOrderedTaints, e.ordered); err != nil {
 		return nil, err
 	}
 	if err := e.annotate(failover.AnnotationSoftTaints, e.soft); err != nil {

@@ -216,6 +216,7 @@ func TestAnOwnerLongerThanTheAPIAllowsIsCut(t *testing.T) {
 const tainted = `{
   "metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{"team":"x",
     "failover.lifeboat.dev/added-taints":"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e1\",\"later\":1}]",
+    "failover.lifeboat.dev/ordered-taints":"[{\"key\":\"old\",\"effect\":\"NoExecute\",\"who\":\"bob\",\"why\":\"heat\",\"since\":1}]",
     "failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"}]"}},
   "spec":{"taints":[
     {"key":"cluster.karmada.io/not-ready","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"},
@@ -281,6 +282,16 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 			activities.TaintWrite{Drain: &failover.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, Episode: "e1"}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":` +
 				`"{\"who\":\"ann\",\"why\":\"new kernel\",\"selector\":\"a!=b\",\"rate\":0.5,\"episode\":\"e1\"}"}}}`,
+		},
+		"the order of a taint is recorded, and those of others stay": {
+			activities.TaintWrite{Order: &failover.OrderedTaint{Key: "k", Value: "v", Effect: "NoExecute", Who: "ann", Why: "disks", Episode: "e1"}},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":` +
+				`"[{\"key\":\"old\",\"effect\":\"NoExecute\",\"who\":\"bob\",\"why\":\"heat\",\"since\":1},` +
+				`{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\",\"who\":\"ann\",\"why\":\"disks\",\"episode\":\"e1\"}]"}}}`,
+		},
+		"the end of the last one takes the annotation with it": {
+			activities.TaintWrite{EndOrders: []failover.OrderedTaint{{Key: "old", Effect: "NoExecute"}, {Key: "none", Effect: "NoExecute"}}},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":null}}}`,
 		},
 		"and ended": {
 			activities.TaintWrite{ClearDrain: true},

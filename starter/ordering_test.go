@@ -175,6 +175,10 @@ func TestEveryOrderGoesToItsWorkflowAndSaysWhatItLeavesAlone(t *testing.T) {
 		"approve --all --cluster member1":                    {failover1, "approve", `{` + ada + `,"all":true}`},
 		"prioritise shop/cart-deployment --priority 0":       {failover1, "prioritise", `{` + ada + `,` + cartKey + `,"priority":0}`},
 		"prioritise -n shop --cluster member1 --priority -5": {failover1, "prioritise", `{` + ada + `,"namespace":"shop","priority":-5}`},
+		"taint member1 maintenance:NoExecute":                {failover1, "taint", `{` + ada + `,"taint":"maintenance:NoExecute"}`},
+		"taint member1 a=b:PreferNoExecute":                  {failover1, "taint", `{` + ada + `,"taint":"a=b:PreferNoExecute"}`},
+		"untaint member1":                                    {failover1, "untaint", `{` + ada + `}`},
+		"untaint member1 maintenance:NoExecute":              {failover1, "untaint", `{` + ada + `,"taint":"maintenance:NoExecute"}`},
 		"skip shop/cart-deployment":                          {failover1, "skip", `{` + ada + `,` + cartKey + `}`},
 		"put-back shop/cart-deployment --cluster member3":    {"cluster-failover/member3", "put-back", `{` + ada + `,` + cartKey + `}`},
 		"release shop/cart-deployment --cluster member3":     {"cluster-failover/member3", "release", `{` + ada + `,` + cartKey + `}`},
@@ -204,6 +208,7 @@ func TestEveryOrderGoesToItsWorkflowAndSaysWhatItLeavesAlone(t *testing.T) {
 func TestNoOrderIsGivenUnaskedOrWithoutAReason(t *testing.T) {
 	for _, line := range []string{
 		"pause member1", "resume member1", "cancel member1", "confirm-fenced member1", "drain member1", "undrain member1",
+		"taint member1 a:NoExecute", "untaint member1",
 		"snooze shop/cart-deployment --for 5m", "approve shop/cart-deployment", "prioritise shop/cart-deployment --priority 1",
 		"skip shop/cart-deployment", "put-back shop/cart-deployment", "release shop/cart-deployment",
 	} {

@@ -33,6 +33,10 @@ func (e *episode) view() failover.PageView {
 	if d := e.st.Cluster.Drain; d != nil {
 		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()
 	}
+	for _, o := range e.st.Cluster.Ordered {
+		v.Tainted = append(v.Tainted, o.String()+" by "+o.Who+": "+o.Why)
+	}
+	v.TaintedOnly = e.onlyOrdered() && v.DrainedBy == ""
 	for _, t := range e.st.Cluster.Foreign {
 		v.Foreign = append(v.Foreign, t.Key+":"+string(t.Effect))
 	}

@@ -27,7 +27,7 @@ type episode struct {
 	nextAssess   time.Time
 	notBefore    time.Time // no timer wakes earlier: an act was refused
 	orders       episodeOrders
-	drains       []*drainAsk // orders of a drain, or its end, that wait for their answer
+	asks         []*clusterAsk // orders about what stands on the cluster that wait for their answer
 	timers       map[string]armed
 	alarm        alarm
 	order        order
@@ -66,7 +66,7 @@ func ClusterFailover(ctx workflow.Context, p ClusterFailoverParams) (EpisodeRepo
 	for !e.st.Phase.Terminal() {
 		e.assess()
 		e.obey()
-		e.obeyDrains()
+		e.obeyAsks()
 		e.adoptOrphans()
 		e.act()
 		e.ask()
@@ -82,7 +82,7 @@ func ClusterFailover(ctx workflow.Context, p ClusterFailoverParams) (EpisodeRepo
 		e.wait()
 	}
 	unaudited := e.scribe.finish()
-	e.refuseDrains()
+	e.refuseAsks()
 	_ = workflow.Await(e.ctx, func() bool { return workflow.AllHandlersFinished(e.ctx) })
 	e.inbox.drain(e)
 	report := e.report()
@@ -181,7 +181,7 @@ func (e *episode) act() {
 // looks at everything anew, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (e *episode) full() bool {
-	return e.waited && e.fullHistory() && e.scribe.settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.drains) == 0
+	return e.waited && e.fullHistory() && e.scribe.settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
 }
 
 // maxHistory is how many bytes of history a run with a long queue may have: its list

@@ -45,7 +45,7 @@ func (e *episode) take(a activities.Assessment) {
 	}
 	e.st.Cluster = ClusterView{
 		Ready: a.Ready, ReadyReason: a.Why, Hard: a.Hard, Soft: a.Soft, Foreign: a.Foreign, Ours: a.Ours,
-		Standing: a.Standing, OptedOut: a.OptedOut, StopRecord: a.Stopped != nil, Drain: a.Drain,
+		Standing: a.Standing, OptedOut: a.OptedOut, StopRecord: a.Stopped != nil, Drain: a.Drain, Ordered: a.Ordered,
 		SoftUnreadable: a.SoftUnreadable,
 	}
 	switch {

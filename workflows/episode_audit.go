@@ -121,6 +121,9 @@ func (e *episode) evidence(out map[string]string) {
 	if d := e.st.Cluster.Drain; d != nil {
 		out["drain"] = d.Who + ": " + d.Why
 	}
+	for _, o := range e.st.Cluster.Ordered {
+		out["taint "+o.Name()] = "ordered by " + o.Who + ": " + o.Why
+	}
 }
 
 func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -234,12 +237,12 @@ func (e *episode) auditOrder(verb string, o Order, scope failover.Scope, details
 }
 
 // auditDrain tells of a drain that is recorded on the cluster, or of the end of one.
-func (e *episode) auditDrain(verb string, ask *drainAsk) {
+func (e *episode) auditDrain(ask *clusterAsk) {
 	if d := ask.drain; d != nil {
-		e.auditOrder(verb, ask.by, failover.Scope{}, "selector", d.Selector, "rate", rateOf(d.Rate), "honourTolerations", yes(d.HonourTolerations))
+		e.auditOrder(ask.verb, ask.by, failover.Scope{}, "selector", d.Selector, "rate", rateOf(d.Rate), "honourTolerations", yes(d.HonourTolerations))
 		return
 	}
-	e.auditOrder(verb, ask.by, failover.Scope{})
+	e.auditOrder(ask.verb, ask.by, failover.Scope{})
 }
 
 // yes is what a record says of a switch; nothing where it is off.

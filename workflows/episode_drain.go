@@ -5,32 +5,15 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
-
-// drainAsk is an order to drain, or to end a drain, until the main loop answers it:
-// only that has read the cluster and knows the mode.
-type drainAsk struct {
-	drain  *failover.Drain // nil ends one
-	by     Order
-	answer string
-	err    error
-	done   bool
-}
-
-func (a *drainAsk) end(answer string, err error) { a.answer, a.err, a.done = answer, err, true }
-
-// ErrorClosing is the type of the error that an order gets whose failover ends at
-// that moment: asked again, it finds another run.
-const ErrorClosing = "Closing"
 
 // MemoDrain is the memo field that says who drains the cluster, and why.
 const MemoDrain = "lifeboatDrain"
 
 func (e *episode) serveDrains(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateDrain, func(ctx workflow.Context, o DrainOrder) (string, error) {
-		return e.askDrain(ctx, &drainAsk{by: o.Order, drain: &failover.Drain{
+		return e.askCluster(ctx, &clusterAsk{verb: UpdateDrain, by: o.Order, drain: &failover.Drain{
 			Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
 		}})
 	}, workflow.UpdateHandlerOptions{
@@ -41,72 +24,24 @@ func (e *episode) serveDrains(ctx workflow.Context) error {
 		return err
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateUndrain, func(ctx workflow.Context, o Order) (string, error) {
-		return e.askDrain(ctx, &drainAsk{by: o})
+		return e.askCluster(ctx, &clusterAsk{verb: UpdateUndrain, by: o})
 	}, workflow.UpdateHandlerOptions{
 		Validator:   func(o Order) error { return refuseOrder(o) },
 		Description: "End the drain: what has not moved stays, what is unplaced is put back, what moved stays moved, our taints go",
 	})
 }
 
-// askDrain hands an order to the main loop and waits for its answer.
-func (e *episode) askDrain(ctx workflow.Context, ask *drainAsk) (string, error) {
-	e.drains, e.dirty = append(e.drains, ask), true
-	live, _ := workflow.NewDisconnectedContext(ctx)
-	if err := workflow.Await(live, func() bool { return ask.done }); err != nil {
-		return "", err
-	}
-	return ask.answer, ask.err
-}
-
-// obeyDrains carries out orders to drain, and to end a drain, in their order. They
-// wait for the first judgement of the cluster and, as every first write does, for
-// the pacer's first word.
-func (e *episode) obeyDrains() {
-	for len(e.drains) > 0 && (e.st.UID != "" || !e.st.GoneAt.IsZero()) {
-		if e.enforcing() && e.st.Pace.Tier == "" && e.st.GoneAt.IsZero() {
-			return
-		}
-		ask := e.drains[0]
-		e.drains, e.dirty = e.drains[1:], true
-		if ask.drain != nil {
-			ask.end(e.obeyDrain(ask))
-		} else {
-			ask.end(e.obeyUndrain(ask.by))
-		}
-		if ask.err == nil {
-			e.clusterDirty = true
-			e.assess() // before anything is done under the taints of a moment ago
-		}
-	}
-}
-
-// refuseDrains answers those who come too late.
-func (e *episode) refuseDrains() {
-	for _, ask := range e.drains {
-		ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", ErrorClosing))
-	}
-	e.drains = nil
-}
-
-func (e *episode) obeyDrain(ask *drainAsk) (string, error) {
-	switch {
-	case !e.st.GoneAt.IsZero():
-		return "", refused("the cluster is gone")
-	case !e.enforcing():
-		return "", refused("this failover observes and writes nothing; a drain needs mode: enforce")
-	case e.st.Phase == failover.EpisodeStopped:
-		return "", refused("its failover was stopped by " + e.st.Stopped.Who + "; resume it first")
+func (e *episode) obeyDrain(ask *clusterAsk) (string, error) {
+	if why := e.beginsNothing("a drain"); why != "" {
+		return "", refused(why)
 	}
 	before := e.st.Cluster.Drain
 	ask.drain.Episode = e.st.Episode
-	r, ok := e.writeTaints("record that "+ask.by.Who+" drains "+e.cluster, activities.TaintRequest{Drain: ask.drain})
-	switch {
-	case !ok:
-		return "", temporal.NewApplicationError("the order could not be written to the cluster; nothing moves", "NotWritten")
-	case r.Refused != "":
-		return "", refused(string(r.Refused) + ": " + r.Message)
+	err := e.orderWritten("record that "+ask.by.Who+" drains "+e.cluster, activities.TaintRequest{Drain: ask.drain})
+	if err != nil {
+		return "", err
 	}
-	e.auditDrain(UpdateDrain, ask)
+	e.auditDrain(ask)
 	if before == nil { // the same order given twice lets nothing go sooner
 		e.st.NextDrain = time.Time{}
 	}
@@ -123,16 +58,11 @@ func (e *episode) obeyUndrain(by Order) (string, error) {
 	case e.st.Cluster.Drain.Deletion:
 		return "", refused("it is drained because it is being deleted, by configuration drain.onDeletion")
 	}
-	r, ok := e.writeTaints(by.Who+" ends the drain of "+e.cluster, activities.TaintRequest{
-		ClearDrain: true, EndedBy: by.Who + ": " + by.Reason,
-	})
-	switch {
-	case !ok:
-		return "", temporal.NewApplicationError("the end of the drain could not be written to the cluster", "NotWritten")
-	case r.Refused != "":
-		return "", refused(string(r.Refused) + ": " + r.Message)
+	err := e.orderWritten(by.Who+" ends the drain of "+e.cluster, activities.TaintRequest{ClearDrain: true, EndedBy: said(&by)})
+	if err != nil {
+		return "", err
 	}
-	e.auditDrain(UpdateUndrain, &drainAsk{by: by})
+	e.auditDrain(&clusterAsk{verb: UpdateUndrain, by: by})
 	e.st.Cluster.Drain = nil
 	_ = workflow.UpsertMemo(e.ctx, map[string]any{MemoDrain: "ended by " + by.Who + ": " + by.Reason})
 	return "undrained: what has not moved stays, what is unplaced is put back, what moved stays moved", nil
@@ -152,17 +82,9 @@ func (e *episode) failing() bool {
 	return false
 }
 
-// whyBad is what the failure rests on.
-func (e *episode) whyBad() failover.Reason {
-	if e.st.Cluster.Drain != nil && !e.failing() {
-		return failover.ReasonDrained
-	}
-	return failover.ReasonConditionsMatch
-}
-
-// drainRecorded tells whether an order of ours stands on the cluster.
-func (e *episode) drainRecorded() bool {
-	return e.st.Cluster.Drain != nil && !e.st.Cluster.Drain.Deletion
+// ordersRecorded tells whether the record of a human's order stands on the cluster.
+func (e *episode) ordersRecorded() bool {
+	return e.st.Cluster.Drain != nil && !e.st.Cluster.Drain.Deletion || len(e.st.Cluster.Ordered) > 0
 }
 
 // drainRate is the rate that a drain keeps to by itself, 0 for none. Where the

@@ -35,6 +35,8 @@ type Explanation struct {
 	Rules     []failover.WindowLine `json:"rules,omitempty"`
 	Confirmed time.Time             `json:"confirmed,omitzero"`
 	Drain     *failover.Drain       `json:"drain,omitempty"`
+	// Ordered are the taints that humans ordered on the cluster.
+	Ordered []failover.OrderedTaint `json:"ordered,omitempty"`
 	// Taints are those that move bindings, and what this one's frozen policy says to each.
 	Taints []failover.TaintWord `json:"taints,omitempty"`
 	Policy *failover.Policy     `json:"policy,omitempty"`
@@ -75,7 +77,7 @@ func (e *episode) explain(r ExplainRequest) (Explanation, error) {
 	x := Explanation{
 		Now: e.now(), Cluster: e.cluster, Episode: e.st.Episode, Round: e.st.Round, Mode: string(e.st.Terms.Mode), Phase: e.st.Phase,
 		Reason: e.st.Reason, Ready: e.st.Cluster.Ready, ReadyReason: e.st.Cluster.ReadyReason, OptedOut: e.st.Cluster.OptedOut,
-		Rules: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours), Confirmed: e.st.Named, Drain: e.st.Cluster.Drain,
+		Rules: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours), Confirmed: e.st.Named, Drain: e.st.Cluster.Drain, Ordered: e.st.Cluster.Ordered,
 		Frozen: e.st.Frozen, Pace: e.st.Pace, Paused: e.st.Paused, Stopped: e.st.Stopped, Asked: e.st.Asked,
 	}
 	policy := -1

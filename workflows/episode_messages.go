@@ -49,6 +49,9 @@ func (e *episode) serve(ctx workflow.Context) error {
 	if err := e.serveDrains(ctx); err != nil {
 		return err
 	}
+	if err := e.serveTaints(ctx); err != nil {
+		return err
+	}
 	e.inbox = episodeInbox{
 		observed:  workflow.GetSignalChannel(ctx, SignalClusterObserved),
 		bindings:  workflow.GetSignalChannel(ctx, SignalBindingsChanged),

@@ -27,8 +27,8 @@ func (e *episode) actSuspected() {
 	case e.bad():
 		e.st.Reason = failover.ReasonWindowRunning
 		e.followRules()
-	case len(e.drains) > 0:
-		return // somebody is about to begin a drain: this is no false alarm
+	case len(e.asks) > 0:
+		return // somebody is about to begin a drain, or to put a taint: this is no false alarm
 	case e.nothingOfOurs():
 		e.on(failover.EventNothingWrong, failover.ReasonBlip)
 	default:
@@ -40,7 +40,7 @@ func (e *episode) actSuspected() {
 
 // nothingOfOurs: this first round has done nothing, and found nothing of ours.
 func (e *episode) nothingOfOurs() bool {
-	return e.st.Round == 1 && len(e.st.Cluster.Ours) == 0 && len(e.st.Moves) == 0 && len(e.st.Results) == 0 && !e.drainRecorded()
+	return e.st.Round == 1 && len(e.st.Cluster.Ours) == 0 && len(e.st.Moves) == 0 && len(e.st.Results) == 0 && !e.ordersRecorded()
 }
 
 // inheritsTaint: a first round that finds a taint of ours that moves bindings took it over.
@@ -320,12 +320,14 @@ func (e *episode) untaint() {
 		e.st.Virtual, e.st.Settled, e.dirty = nil, e.now(), true
 		return
 	}
-	if len(e.st.Cluster.Ours) == 0 && !e.drainRecorded() {
+	if len(e.st.Cluster.Ours) == 0 && !e.ordersRecorded() {
 		e.st.Settled, e.dirty = e.now(), true
 		return
 	}
-	// A drain's record that still stands here is void: it would have been obeyed.
-	r, ok := e.writeTaints("untaint "+e.cluster, activities.TaintRequest{RemoveAll: true, ClearDrain: true, EndedBy: "it no longer applied"})
+	// The record of an order that still stands here is void: it would have been obeyed.
+	r, ok := e.writeTaints("untaint "+e.cluster, activities.TaintRequest{
+		RemoveAll: true, ClearDrain: true, EndAllOrders: true, EndedBy: "it no longer applied",
+	})
 	switch {
 	case !ok:
 		return
@@ -395,7 +397,7 @@ func (e *episode) stopTaints() {
 		return
 	}
 	r, ok := e.writeTaints("remove our taints from "+e.cluster+": stopped by "+e.st.Stopped.Who, activities.TaintRequest{
-		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndedBy: said(e.st.Stopped),
+		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndAllOrders: true, EndedBy: said(e.st.Stopped),
 		StoppedBy: &failover.StoppedBy{Who: e.st.Stopped.Who, Why: e.st.Stopped.Reason, Episode: e.st.Episode},
 	})
 	switch {

@@ -22,6 +22,14 @@ type DrainOrder struct {
 	HonourTolerations bool    `json:"honourTolerations,omitempty"`
 }
 
+// TaintOrder asks that a taint stand on a cluster, or that it stand no more.
+type TaintOrder struct {
+	Order
+	// Taint is "<key>[=<value>]:<effect>", as [failover.ParseTaint] reads it; empty in an
+	// untaint stands for all that were ordered.
+	Taint string `json:"taint,omitempty"`
+}
+
 // ScopedOrder is an order about one binding, the bindings of a namespace, or all of a
 // failover's. In a pause or its end no scope at all stands for the whole failover.
 type ScopedOrder struct {

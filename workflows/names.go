@@ -54,6 +54,8 @@ const (
 	UpdateSetRate    = "set-rate"
 	UpdateDrain      = "drain"   // DrainOrder
 	UpdateUndrain    = "undrain" // Order
+	UpdateTaint      = "taint"   // TaintOrder
+	UpdateUntaint    = "untaint" // TaintOrder
 	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: a human vouches
 	// that the old copies are dead (FenceOrder).
 	UpdateConfirmFenced = "confirm-fenced"

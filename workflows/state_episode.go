@@ -102,6 +102,8 @@ type ClusterView struct {
 	StopRecord bool `json:"stopRecord,omitempty"`
 	// Drain is the order that stands on the cluster, nil when none does.
 	Drain *failover.Drain `json:"drain,omitempty"`
+	// Ordered are the taints that humans ordered.
+	Ordered []failover.OrderedTaint `json:"ordered,omitempty"`
 	// SoftUnreadable tells that soft taints cannot be written until somebody mends them.
 	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }

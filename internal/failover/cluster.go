@@ -37,6 +37,8 @@ type Cluster struct {
 	Stopped *StoppedBy
 	// Drain is AnnotationDrain, nil when absent.
 	Drain *Drain
+	// Ordered is AnnotationOrderedTaints.
+	Ordered []OrderedTaint
 
 	// APIEnablements are the served kinds as "group/version/Kind"; nil means not known.
 	APIEnablements []string

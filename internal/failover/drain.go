@@ -94,7 +94,7 @@ func observeDrain(c Cluster) []RuleObservation {
 
 // CarriesOurs tells whether a taint or an annotation of ours stands on a cluster.
 func (c Cluster) CarriesOurs() bool {
-	return len(c.Added) > 0 || c.Stopped != nil || c.Drain != nil && !c.Drain.Deletion
+	return len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil && !c.Drain.Deletion
 }
 
 // Faulty tells whether a cluster counts as failed for the fleet's pace: suspected,

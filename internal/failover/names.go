@@ -28,6 +28,9 @@ const (
 	AnnotationStoppedBy = "failover.lifeboat.dev/stopped-by"
 	// AnnotationDrain on a Cluster records who ordered its drain, why and how (JSON [Drain]).
 	AnnotationDrain = "failover.lifeboat.dev/drained-by"
+	// AnnotationOrderedTaints on a Cluster lists the taints that humans ordered with
+	// lifeboat taint, who and why (JSON [OrderedTaint]).
+	AnnotationOrderedTaints = "failover.lifeboat.dev/ordered-taints"
 	// AnnotationEnabled set to "false" on a cluster, namespace, policy or binding opts it out.
 	AnnotationEnabled = "failover.lifeboat.dev/enabled"
 	// AnnotationPurgeMode on a binding or policy overrides the purge mode.

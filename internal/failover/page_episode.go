@@ -57,6 +57,9 @@ func (v PageView) head(p *page) {
 	if v.DrainedBy != "" {
 		p.line("**Drained** by %s.\n", text(v.DrainedBy))
 	}
+	for _, t := range v.Tainted {
+		p.line("**Tainted by order**: %s.\n", text(t))
+	}
 	if n := v.attention(); n > 0 {
 		p.line("**⚠ %s attention**, see *On their way*.\n", need(n))
 	}
@@ -118,17 +121,17 @@ var drains = map[EpisodePhase]string{
 	EpisodeEvacuated:  "%s is drained; what could move has moved",
 }
 
-// suspicions are the headlines of a cluster that nothing but other people's taints speaks against: it has not failed.
+// suspicions are the headlines of a cluster that nothing but taints of people speaks against: it has not failed.
 var suspicions = map[EpisodePhase]string{
-	EpisodeSuspected:  "%s was tainted by others; nothing has been touched",
-	EpisodeConfirmed:  "%s was tainted by others; its workloads are about to move",
-	EpisodeEvacuating: "%s was tainted by others; its workloads are moving away",
-	EpisodeEvacuated:  "%s was tainted by others; what could move has moved",
+	EpisodeSuspected:  "%s was tainted by hand; nothing has been touched",
+	EpisodeConfirmed:  "%s was tainted by hand; its workloads are about to move",
+	EpisodeEvacuating: "%s was tainted by hand; its workloads are moving away",
+	EpisodeEvacuated:  "%s was tainted by hand; what could move has moved",
 }
 
 func (v PageView) headline() string {
 	format, ok := headlines[v.Phase]
-	if tainted, is := suspicions[v.Phase]; is && v.Reason == ReasonForeignTaint {
+	if tainted, is := suspicions[v.Phase]; is && (v.Reason == ReasonForeignTaint || v.Reason == ReasonTaintOrdered) {
 		format = tainted
 	}
 	if drain, is := drains[v.Phase]; is && v.DrainOnly {
@@ -189,6 +192,8 @@ func (v PageView) ends() string {
 		switch {
 		case v.DrainOnly:
 			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
+		case v.TaintedOnly:
+			line = "when " + text(v.Cluster) + " is untainted (or deleted)"
 		case v.Reason == ReasonForeignTaint:
 			line = "when the taint is taken off " + text(v.Cluster) + " (or it is deleted)"
 		}
@@ -300,7 +305,7 @@ func (v PageView) actions(p *page) {
 func (v PageView) choices() Choices {
 	c := Choices{
 		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
-		Foreign: v.Foreign, Asked: v.Counts.Asked,
+		Tainted: len(v.Tainted) > 0, TaintedOnly: v.TaintedOnly, Foreign: v.Foreign, Asked: v.Counts.Asked,
 	}
 	for _, m := range v.Moving {
 		c.Unfenced = c.Unfenced || m.Phase == MigrationAwaitingFence && m.NeedsAttention
@@ -315,6 +320,8 @@ type Choices struct {
 	Paused  bool
 	// Drained: somebody has it emptied; DrainOnly: nothing else speaks against it.
 	Drained, DrainOnly bool
+	// Tainted: somebody ordered a taint; TaintedOnly: nothing else speaks against it.
+	Tainted, TaintedOnly bool
 	// Foreign are the taints that move its bindings and that others put, "key:effect".
 	Foreign []string
 	// Asked is how many moves await a human's approval.
@@ -326,6 +333,11 @@ type Choices struct {
 // undrain is the operator's way to end a drain.
 func (c Choices) undrain() string {
 	return c.verb("undrain", "what has not moved stays, what moved stays moved, our taints go")
+}
+
+// untaint is the operator's way to end the order of a taint.
+func (c Choices) untaint() string {
+	return c.verb("untaint", "the taints that were ordered go; what has not moved stays, what moved stays moved")
 }
 
 // approve is the operator's answer to what awaits approval.
@@ -360,7 +372,7 @@ func EpisodeActions(c Choices) []string {
 		for _, asked := range []struct {
 			is     bool
 			action func() string
-		}{{c.Unfenced, c.fence}, {c.Asked > 0, c.approve}, {c.Drained, c.undrain}} {
+		}{{c.Unfenced, c.fence}, {c.Asked > 0, c.approve}, {c.Drained, c.undrain}, {c.Tainted, c.untaint}} {
 			if asked.is {
 				actions = append(actions, asked.action())
 			}
@@ -381,7 +393,7 @@ func (c Choices) always() []string {
 	case EpisodeSuspected:
 		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
 	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
-		if c.DrainOnly {
+		if c.DrainOnly || c.TaintedOnly {
 			return []string{halt, stop}
 		}
 		return []string{halt, stop, c.repair()}

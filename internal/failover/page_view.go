@@ -27,6 +27,10 @@ type PageView struct {
 	// else speaks against the cluster.
 	DrainedBy string
 	DrainOnly bool
+	// Tainted are the taints that humans ordered, each with who and why; TaintedOnly that
+	// nothing else speaks against the cluster.
+	Tainted     []string
+	TaintedOnly bool
 	// Foreign are the taints that move bindings and that others put, "key:effect".
 	Foreign []string
 	Next    []NextLine

@@ -132,4 +132,5 @@ const (
 	ReasonUnverified        Reason = "WriteUnverified"   // the end of a write is not known yet
 	ReasonDependentsNotBack Reason = "DependentsNotBack" // a dependent is not wanted on the cluster again yet
 	ReasonDrained           Reason = "Drained"           // somebody ordered the cluster emptied
+	ReasonTaintOrdered      Reason = "TaintOrdered"      // somebody ordered a taint put that moves bindings
 )

@@ -274,7 +274,7 @@ func Newer(a, b string) bool {
 // understood, yields a single Undecided observation without a taint, which keeps
 // all its windows as they are: it adds nothing and removes nothing.
 func Observe(rules []Rule, c Cluster, fact ClusterFact) []RuleObservation {
-	out := observeDrain(c)
+	out := append(observeDrain(c), observeOrdered(c)...)
 	for _, r := range rules {
 		if r.problem() != "" {
 			out = append(out, RuleObservation{Rule: r.Name, Match: Undecided, Reason: ReasonMalformed})
@@ -308,6 +308,9 @@ func Suspected(rules []Rule, c Cluster) (bool, Reason) {
 func SuspectedWith(rules []Rule, c Cluster, w Witness) (bool, Reason) {
 	if c.Drain != nil {
 		return true, ReasonDrained
+	}
+	if len(c.Ordered) > 0 {
+		return true, ReasonTaintOrdered
 	}
 	if c.CarriesOurs() {
 		return true, ReasonOursStands

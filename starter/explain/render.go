@@ -107,6 +107,9 @@ func (v View) failover(t tree, c *Cluster) {
 	if x.Drain != nil {
 		t.leaf("drained by %s: %s", x.Drain.Who, x.Drain.Why)
 	}
+	for _, o := range x.Ordered {
+		t.leaf("tainted with %s by order of %s: %s", o, o.Who, o.Why)
+	}
 	for _, r := range x.Rules {
 		t.leaf("rule %s: %s", r.Rule, v.window(r))
 	}

@@ -10,15 +10,21 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// drainTries is how often a drain is asked for whose failover ended at that moment.
-const drainTries = 5
+// closingTries is how often an order is given whose failover ended at that moment.
+const closingTries = 5
 
 // Drain empties a cluster: it asks its failover, starting one if need be.
 func (d Desk) Drain(ctx context.Context, to Target, o workflows.DrainOrder) (string, error) {
+	return d.begin(ctx, to, workflows.UpdateDrain, o)
+}
+
+// begin gives an order that begins something: the failover is started if need be, and
+// asked again where the one that ran has just ended.
+func (d Desk) begin(ctx context.Context, to Target, name string, o any) (string, error) {
 	var err error
-	for range drainTries {
+	for range closingTries {
 		var answer string
-		if answer, err = d.startAndUpdate(ctx, to, workflows.UpdateDrain, o); err == nil {
+		if answer, err = d.startAndUpdate(ctx, to, name, o); err == nil {
 			return answer, nil
 		}
 		var closing *temporal.ApplicationError
@@ -26,7 +32,18 @@ func (d Desk) Drain(ctx context.Context, to Target, o workflows.DrainOrder) (str
 			break
 		}
 	}
-	return "", explain(to, workflows.UpdateDrain, err)
+	return "", explain(to, name, err)
+}
+
+// Taint puts a taint that moves bindings: it asks the cluster's failover, starting one
+// if need be.
+func (d Desk) Taint(ctx context.Context, to Target, o workflows.TaintOrder) (string, error) {
+	return d.begin(ctx, to, workflows.UpdateTaint, o)
+}
+
+// Untaint takes away again what Taint put.
+func (d Desk) Untaint(ctx context.Context, to Target, o workflows.TaintOrder) (string, error) {
+	return d.update(ctx, to, workflows.UpdateUntaint, o)
 }
 
 // Undrain ends the drain of a cluster.

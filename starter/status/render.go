@@ -136,6 +136,9 @@ func (v View) Failover(f Failover) {
 	if d := s.Cluster.Drain; d != nil {
 		v.Line("Drained   by %s: %s", d.Who, d.Why)
 	}
+	for _, o := range s.Cluster.Ordered {
+		v.Line("Tainted   with %s by %s: %s", o, o.Who, o.Why)
+	}
 	v.ordered(s)
 	if s.Stopped != nil {
 		v.Line("Stopped   by %s: %s", s.Stopped.Who, s.Stopped.Reason)
@@ -156,6 +159,7 @@ func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
 	c := failover.Choices{
 		Cluster: cluster, Phase: s.Phase, Paused: s.Paused != nil, Asked: asked(s),
 		Drained: s.Cluster.Drain != nil, DrainOnly: s.Reason == failover.ReasonDrained,
+		Tainted: len(s.Cluster.Ordered) > 0, TaintedOnly: s.Reason == failover.ReasonTaintOrdered,
 	}
 	for _, t := range s.Cluster.Foreign {
 		c.Foreign = append(c.Foreign, t.Key+":"+string(t.Effect))

@@ -20,12 +20,13 @@ func clusterPrint(c failover.Cluster) string {
 		Added      []failover.AddedTaint
 		Stopped    *failover.StoppedBy
 		Drain      *failover.Drain
+		Ordered    []failover.OrderedTaint
 		Enabled    string
 		Labels     map[string]string
 		Place      []string
 		Malformed  []string
 	}{
-		c.UID, c.Deleting, failover.FactOf(c).Conditions, c.Taints, c.Added, c.Stopped, c.Drain,
+		c.UID, c.Deleting, failover.FactOf(c).Conditions, c.Taints, c.Added, c.Stopped, c.Drain, c.Ordered,
 		c.Annotations[failover.AnnotationEnabled], c.Labels, append([]string{c.Provider, c.Region}, c.Zones...),
 		[]string{c.Malformed, c.SoftMalformed},
 	})

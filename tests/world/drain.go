@@ -1,12 +1,20 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
-// recordDrain sets or removes the record of a drain.
-func (w *World) recordDrain(c *failover.Cluster, r activities.TaintWrite) {
+// recordOrders sets and removes the records of drains and of ordered taints.
+func (w *World) recordOrders(c *failover.Cluster, r activities.TaintWrite) {
+	c.Ordered = slices.DeleteFunc(c.Ordered, func(o failover.OrderedTaint) bool {
+		return failover.OrderedOn(r.EndOrders, o.Name()) != nil
+	})
+	if r.Order != nil {
+		c.Ordered = append(c.Ordered, *r.Order)
+	}
 	switch {
 	case r.Drain != nil:
 		d := *r.Drain

@@ -36,6 +36,7 @@ func clone(b *failover.Binding) failover.Binding {
 func cloneCluster(c *failover.Cluster) failover.Cluster {
 	out := *c
 	out.Taints, out.Conditions, out.Added = slices.Clone(c.Taints), slices.Clone(c.Conditions), slices.Clone(c.Added)
+	out.Ordered = slices.Clone(c.Ordered)
 	out.Annotations = maps.Clone(c.Annotations)
 	return out
 }
@@ -316,7 +317,7 @@ func (w *World) editTaints(c *failover.Cluster, r activities.TaintWrite) {
 	if r.ClearStopped {
 		c.Stopped = nil
 	}
-	w.recordDrain(c, r)
+	w.recordOrders(c, r)
 }
 
 func (w *World) addTaint(c *failover.Cluster, t failover.RuleTaint, rule, episode string) {

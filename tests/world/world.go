@@ -382,6 +382,9 @@ func (w *World) Leftovers() []string {
 		if c.Drain != nil {
 			out = append(out, "drained-by on "+c.Name)
 		}
+		for _, o := range c.Ordered {
+			out = append(out, fmt.Sprintf("order of taint %s on %s", o, c.Name))
+		}
 	}
 	for _, b := range w.bindings {
 		for _, t := range b.Tasks {

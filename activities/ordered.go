@@ -1,0 +1,74 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// planOrdered decides whether the order of a taint, or the end of one, may be written.
+// As a drain it begins something new: it needs enforce in the episode and in this worker.
+func (a *Activities) planOrdered(w *TaintWrite, r TaintRequest) (failover.Reason, string) {
+	for _, o := range w.Cluster.Ordered {
+		if r.EndAllOrders || failover.OrderedOn(r.EndOrders, o.Name()) != nil {
+			w.EndOrders = append(w.EndOrders, o)
+		}
+	}
+	if r.Order == nil {
+		return "", ""
+	}
+	if !a.enforcing(r.Mode, w.Cluster) {
+		return failover.ReasonModeObserve, "this worker's own config says observe for this cluster"
+	}
+	if wrong := r.Order.Validate(); wrong != "" {
+		return failover.ReasonInvalid, wrong
+	}
+	return orderOnto(w, *r.Order)
+}
+
+// orderOnto adds the order where the cluster can take it. A taint that stands already
+// stays its owner's: ending our order would take it away.
+func orderOnto(w *TaintWrite, o failover.OrderedTaint) (failover.Reason, string) {
+	c := w.Cluster
+	stands := failover.OrderedOn(c.Ordered, o.Name())
+	switch {
+	case c.Malformed != "":
+		return failover.ReasonMalformed, c.Malformed
+	case failover.OptedOut(c.Annotations):
+		return failover.ReasonOptedOut, "the cluster is opted out by its annotation " + failover.AnnotationEnabled
+	case !c.Writable(o.Effect):
+		return failover.ReasonMalformed, c.SoftMalformed
+	case stands != nil && stands.Value != o.Value:
+		return failover.ReasonTaintOrdered, fmt.Sprintf("%s ordered %s: %s; untaint it first", stands.Who, stands, stands.Why)
+	case stands != nil:
+		return "", ""
+	}
+	at := slices.IndexFunc(c.Added, func(t failover.AddedTaint) bool { return t.Key == o.Key && t.Effect == o.Effect })
+	switch {
+	case at >= 0:
+		return failover.ReasonOursStands, fmt.Sprintf("%s is ours already, by rule %s", o.Name(), c.Added[at].Rule)
+	case standing(c.Taints, o.Key, o.Effect):
+		return failover.ReasonForeignTaint, o.Name() + " stands already, put by somebody else"
+	}
+	w.Order = &o
+	return "", ""
+}
+
+// recordOrdered tells whoever looks at the cluster who ordered a taint, or that it is
+// ordered no more.
+func (a *Activities) recordOrdered(ctx context.Context, c failover.Cluster, w TaintWrite, r TaintRequest) {
+	if w.Order != nil {
+		a.Events.Record(ctx, Event{
+			Cluster: c.Name, UID: c.UID, Reason: "TaintOrdered",
+			Message: fmt.Sprintf("taint %s ordered by %s: %s (workflow %s)", w.Order, w.Order.Who, w.Order.Why, workflowID(ctx)),
+		})
+	}
+	for _, o := range w.EndOrders {
+		a.Events.Record(ctx, Event{
+			Cluster: c.Name, UID: c.UID, Reason: "TaintOrderEnded",
+			Message: fmt.Sprintf("taint %s no longer ordered: %s (workflow %s)", o, r.EndedBy, workflowID(ctx)),
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// taints orders a taint of m1, or the end of it, as jane.
+func (s *story) taints(verb, taint string) *answer {
+	a := &answer{}
+	o := workflows.TaintOrder{Order: workflows.Order{Who: "jane", Reason: "disks"}, Taint: taint}
+	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), verb, verb+taint+s.env.Now().String(), a, o))
+	return a
+}
+
+// Rules: R4.1-42, R4.1-43, R4.2-4, R4.3-4.
+func TestATaintByOrderMovesWhatDoesNotTolerateItUntilUntaint(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2", "m3")
+	s.bind("stays", []string{"m1"}, "m1")
+	s.tolerant(s.bind("tolerant", []string{"m1"}, "m1", "m2"))
+	s.keepOpen()
+	var put, gone *answer
+	s.at(time.Second, func() { put = s.taints(workflows.UpdateTaint, "disks=old:NoExecute") })
+	s.at(3*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Equal(t, "jane", c.Ordered[0].Who)
+		require.Equal(t, "disks", c.Ordered[0].Why)
+		require.Len(t, c.Added, 2, "the taint and our NoSchedule")
+		require.Equal(t, failover.TaintRule, c.Added[0].Rule)
+		require.Len(t, s.world.Log("release"), 1)
+	})
+	s.at(4*time.Minute, func() { gone = s.taints(workflows.UpdateUntaint, "") })
+	r := s.play()
+
+	require.NoError(t, put.err)
+	require.NoError(t, gone.err)
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Less(t, r.Until.Sub(storyBegins), 4*time.Minute+wellFor, "its end has no window")
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// A cluster that fails meanwhile goes on under its own rules when the order has ended.
+//
+// Rules: R4.1-43.
+func TestUntaintLeavesWhatARuleAndWhatOthersPut(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	s.at(time.Second, func() { s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	s.at(time.Minute, func() { s.world.SetReady("m1", false) })
+	var ruled, theirs, none *answer
+	s.at(3*time.Minute, func() {
+		s.world.PutTaint("m1", corev1.Taint{Key: "theirs", Effect: corev1.TaintEffectNoExecute})
+		ruled = s.taints(workflows.UpdateUntaint, taintKey+":NoExecute")
+	})
+	s.at(3*time.Minute+30*time.Second, func() {
+		theirs = s.taints(workflows.UpdateUntaint, "theirs:NoExecute")
+		none = s.taints(workflows.UpdateUntaint, "nobodys:NoExecute")
+		s.taints(workflows.UpdateUntaint, "disks:NoExecute")
+	})
+	s.at(4*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Empty(t, c.Ordered)
+		require.True(t, failover.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
+		require.Equal(t, "theirs", failover.Foreign(c)[0].Key)
+		require.False(t, failover.OursAdded(c, corev1.Taint{Key: "disks", Effect: corev1.TaintEffectNoExecute}))
+		s.world.DropTaint("m1", "theirs")
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.ErrorContains(t, ruled.err, "follows from rule")
+	require.ErrorContains(t, theirs.err, "is not ours")
+	require.ErrorContains(t, none.err, "does not carry")
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.1-42, R4.9-42.
+func TestACancelEndsTheOrderOfATaint(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	var again *answer
+	s.at(time.Second, func() { s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	s.at(50*time.Second, func() { s.world.SetReady("m1", false) })
+	s.at(time.Minute, func() { s.order(workflows.UpdateCancel, "no") })
+	left := -1
+	s.at(2*time.Minute, func() {
+		left = len(s.world.PeekCluster("m1").Ordered)
+		s.world.SetReady("m1", true)
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Ordered = nil }) // a story that fails has an end, too
+	})
+	s.at(time.Minute+30*time.Second, func() { again = s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	r := s.play()
+	require.ErrorContains(t, again.err, "stopped by")
+	require.Zero(t, left, "the order went with our taints")
+	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.15-7.
+func TestATaintInObserveIsRefusedAndWritesNothing(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Mode = failover.ModeObserve
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	var a *answer
+	s.at(time.Second, func() { a = s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	s.play()
+	require.ErrorContains(t, a.err, "observes")
+	require.Empty(t, s.world.Log(""))
+}
