@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -171,6 +172,9 @@ func (e *episode) adoptAsked(m Adopt) {
 	if m.Cluster != e.cluster {
 		e.log.Warn("ignored a malformed signal", "signal", SignalAdopt, "about", m.Cluster)
 		return
+	}
+	if m.By.Who != "" {
+		e.auditOrder(OrderSweep, m.By, failover.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	e.adoptDirty, e.clusterDirty, e.dirty = true, true, true
 }

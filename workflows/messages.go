@@ -74,6 +74,8 @@ type BindingsChanged struct {
 type Adopt struct {
 	Cluster  string                 `json:"cluster"`
 	Bindings []failover.BindingFact `json:"bindings,omitempty"`
+	// By is the human who swept by hand, empty where the starter found it.
+	By Order `json:"by,omitzero"`
 }
 
 // Grant is a chunk of leases for one cluster. The migration that uses one claims

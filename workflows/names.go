@@ -62,6 +62,9 @@ const (
 	// UpdateClaim is the evict activity's last question to the pacer before it writes.
 	UpdateClaim = "claim"
 
+	// OrderSweep is the verb of a [SignalAdopt] that a human sent, as the audit trail has it.
+	OrderSweep = "sweep"
+
 	// QueryStatus answers with EpisodeStatus, MigrationStatus or PacerStatus.
 	QueryStatus = "status"
 	// QueryExplain, of a ClusterFailover, answers an ExplainRequest with an Explanation.

@@ -105,3 +105,55 @@ func cancelled(s *scene) {
 	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
 	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
 }
+
+// taintedByOrder has an operator taint a healthy cluster while nobody watches, and the
+// failover that carries the order killed from outside: a sweep has what is left taken
+// over, and untaint ends it.
+//
+// It guards §4.1's orders, invariant 6 (untaint leaves nothing of ours) and 8.
+//
+// Rules: R4.1-42, R4.1-43, R4.1-44, R4.9-46, R4.9-56.
+func taintedByOrder(s *scene) {
+	const key = "example.com/disks"
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+	placement := oneOf(from, to)
+	placement["clusterTolerations"] = []any{object{"key": key, "operator": "Exists", "effect": "NoExecute"}}
+	s.deploy("tolerant", from, 1, placement)
+	require.NoError(s, s.starter.stop())
+	s.starter = nil
+
+	s.order("taint", from, key+"=old:NoExecute")
+	var orders []struct{ Key, Value, Effect, Who, Why string }
+	require.NoError(s, json.Unmarshal([]byte(s.cluster(from).Annotations[prefix+"ordered-taints"]), &orders))
+	require.Len(s, orders, 1)
+	require.Equal(s, operator, orders[0].Who)
+	s.episode(from, "it is tainted", func(*episode) bool { return s.cluster(from).taint(key, "NoExecute") != nil })
+
+	require.NoError(s, s.temporal.TerminateWorkflow(s.ctx, failoverID(from), "", "told by a story"))
+	swept := s.answer("sweep", from, "--yes", "-o", "json")
+	var found struct {
+		Orphans []struct{ OnCluster []string }
+		Adopted []struct{ Cluster string }
+	}
+	require.NoError(s, json.Unmarshal(swept, &found), "%s", swept)
+	require.Len(s, found.Adopted, 1)
+	require.Equal(s, from, found.Adopted[0].Cluster)
+	require.Contains(s, found.Orphans[0].OnCluster, "taint "+key+":NoExecute")
+	s.phase(from, "Evacuated")
+	s.releasedWhenItRan(app, from)
+	require.Contains(s, string(s.answer("sweep", from)), "Nothing of ours is without an owner")
+	require.Error(s, s.lifeboat("taint", s.lab.At.Kubeconfigs["operator"], from, key+"=new:NoExecute", "--reason", "again", "--yes").Run(),
+		"another value is another taint")
+
+	s.order("untaint", from)
+	r := s.ends(from, "Recovered")
+	s.catchUp()
+	require.Contains(s, string(s.answer("sweep", from)), "Nothing of ours is without an owner")
+	for _, round := range r.Rounds {
+		for _, o := range round.Results {
+			require.Contains(s, []string{"Migrated", "Abandoned"}, o.Outcome, "%+v", o)
+		}
+	}
+	require.NoError(s, s.startStarter(s.ctx))
+}

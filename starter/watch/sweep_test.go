@@ -1,0 +1,118 @@
+package watch
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// strewn is a Karmada in which things of ours lie about. Read again a binding may be
+// another: whoever was at work has just ended.
+type strewn struct {
+	activities.Reader
+	clusters []failover.Cluster
+	bindings []failover.Binding
+	again    map[failover.BindingKey]failover.Binding
+}
+
+func (k strewn) Clusters(context.Context) ([]failover.Cluster, error) { return k.clusters, nil }
+
+// Bindings gives one binding to a page.
+func (k strewn) Bindings(_ context.Context, page activities.Page) (activities.BindingPage, error) {
+	at := len(page.Continue)
+	out := activities.BindingPage{Bindings: k.bindings[at : at+1]}
+	if at+1 < len(k.bindings) {
+		out.Next = &activities.Page{Continue: page.Continue + "x"}
+	}
+	return out, nil
+}
+
+func (k strewn) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
+	if b, changed := k.again[key]; changed {
+		return b, nil
+	}
+	for _, b := range k.bindings {
+		if b.Key == key {
+			return b, nil
+		}
+	}
+	return failover.Binding{}, failover.ErrGone
+}
+
+func holding(name string, tasks ...failover.Task) failover.Binding {
+	return failover.Binding{Key: failover.BindingKey{Namespace: "shop", Name: name}, UID: "b", ResourceVersion: "1", Tasks: tasks}
+}
+
+// Rules: R4.9-56, R4.9-46, R4.9-49.
+func TestASweepFindsWhatOfOursHasNoOwner(t *testing.T) {
+	tainted := cluster("a", "1", corev1.ConditionTrue)
+	tainted.Added = []failover.AddedTaint{{Key: "down", Effect: corev1.TaintEffectNoExecute}}
+	tainted.Drain, tainted.Ordered = &failover.Drain{}, []failover.OrderedTaint{{Key: "disks"}}
+	owned := cluster("b", "1", corev1.ConditionTrue)
+	owned.Stopped = &failover.StoppedBy{}
+	k := strewn{
+		clusters: []failover.Cluster{*tainted, *owned, *cluster("c", "1", corev1.ConditionFalse)},
+		bindings: []failover.Binding{
+			holding("alone", task("b", "gone", failover.TaskReason)),
+			holding("both", task("a", "works", failover.TaskReason), task("d", "", failover.TaskReason)),
+			holding("ended", task("a", "gone", failover.TaskReason)),
+			holding("kept", task("a", "gone", failover.TaskReasonKept), task("b", "gone", failover.TaskReasonLeftToHuman)),
+			holding("others", failover.Task{FromCluster: "a", Producer: "TaintManager", Message: "gone"}),
+		},
+		again: map[failover.BindingKey]failover.Binding{{Namespace: "shop", Name: "ended"}: holding("ended")},
+	}
+	run := runs{"works": true, "eu/cluster-failover/b": true}
+	found, err := FindOrphans(t.Context(), k, run, "eu", "")
+	require.NoError(t, err)
+	require.Equal(t, 1, found.Owned)
+	require.Equal(t, 2, found.Left)
+	fact := func(name string) failover.BindingFact {
+		return failover.BindingFact{Key: failover.BindingKey{Namespace: "shop", Name: name}, UID: "b", ResourceVersion: "1"}
+	}
+	require.Equal(t, []Orphan{
+		{Cluster: "a", OnCluster: []string{"taint down:NoExecute", "annotation " + failover.AnnotationDrain, "annotation " + failover.AnnotationOrderedTaints}},
+		{Cluster: "b", Tasks: []OrphanTask{{Binding: fact("alone"), Owner: "gone"}}},
+		{Cluster: "d", Tasks: []OrphanTask{{Binding: fact("both")}}},
+	}, found.Orphans)
+
+	one, err := FindOrphans(t.Context(), k, run, "eu", "d")
+	require.NoError(t, err)
+	require.Equal(t, []string{"d"}, []string{one.Orphans[0].Cluster})
+	require.Len(t, one.Orphans, 1)
+	require.Zero(t, one.Left+one.Owned)
+
+	_, err = FindOrphans(t.Context(), k, runs(nil), "", "")
+	require.ErrorContains(t, err, "no answer", "who cannot be asked is not taken for gone")
+}
+
+// letters is a Sender that keeps what it is given.
+type letters struct{ adopts []workflows.Adopt }
+
+func (*letters) Signal(context.Context, string, string, any) error { return ErrNotRunning }
+
+func (l *letters) SignalWithStart(_ context.Context, _ Start, _ string, arg any) error {
+	adopt, _ := arg.(workflows.Adopt)
+	l.adopts = append(l.adopts, adopt)
+	return nil
+}
+
+// Rules: R4.9-56.
+func TestAnAdoptionByHandSaysWhoAndWhyAndKeepsSignalsSmall(t *testing.T) {
+	by := workflows.Order{Who: "ada", Reason: "a drill"}
+	for tasks, sizes := range map[int][]int{0: {0}, 1: {1}, 900: {400, 400, 100}} {
+		l := &letters{}
+		require.NoError(t, Adoption(t.Context(), l, "", Orphan{Cluster: "a", Tasks: make([]OrphanTask, tasks)}, by))
+		var got []int
+		for _, adopt := range l.adopts {
+			require.Equal(t, by, adopt.By)
+			require.Equal(t, "a", adopt.Cluster)
+			got = append(got, len(adopt.Bindings))
+		}
+		require.Equal(t, sizes, got)
+	}
+}
