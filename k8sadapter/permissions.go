@@ -31,10 +31,10 @@ func StarterPermissions(mode failover.Mode, leaseNamespace, leaseName string) []
 		}
 	}
 	all := slices.Concat(
-		grant("see clusters fail and recover", groupCluster, "clusters", "get", "list", "watch"),
+		grant("see clusters fail and recover", groupCluster, "clusters", "list", "watch"),
 		grant("know the rules", RuleGroup, "clustertaintrules", "get", "list", "watch"),
-		grant("see bindings move", groupWork, "resourcebindings", "get", "list", "watch"),
-		grant("see bindings move", groupWork, "clusterresourcebindings", "get", "list", "watch"),
+		grant("see bindings move", groupWork, "resourcebindings", "list", "watch"),
+		grant("see bindings move", groupWork, "clusterresourcebindings", "list", "watch"),
 		leases,
 	)
 	if mode == failover.ModeEnforce {

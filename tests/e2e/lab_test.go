@@ -17,6 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// roles are those that are deployed; in the lab nobody of Lifeboat has any other.
+const roles = "../../deploy/rbac"
+
 // member is a cluster of the lab, as `lab up --members-file` reads it.
 type member struct {
 	Name   string            `json:"name"`
@@ -65,7 +68,7 @@ func startLab(ctx context.Context, folder string, members []member) (*laboratory
 	}
 	args := []string{
 		"up", "-o", "json", "--dir", filepath.Join(folder, "lab"), "--members-file", file,
-		"--grant", "../../deploy/rbac", "--watch-stdin", "--no-ui", "--keep",
+		"--grant", roles, "--audit-reads", "--watch-stdin", "--no-ui", "--keep",
 	}
 	for _, knob := range knobs {
 		args = append(args, "--knob", knob)

@@ -1,10 +1,10 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -35,6 +35,7 @@ type process struct {
 	name string
 	log  string // file
 	cmd  *exec.Cmd
+	url  string // of its own endpoints
 	// done is closed when it has ended; end is how.
 	done chan struct{}
 	end  error
@@ -102,14 +103,14 @@ func (p *process) kill() error {
 }
 
 // ready waits until the program says so on its own endpoint.
-func (p *process) ready(ctx context.Context, address string) error {
+func (p *process) ready(ctx context.Context, by *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
 		if err := p.ended(); err != nil {
 			return err
 		}
-		last := ask(ctx, "http://"+address+"/readyz")
+		last := ask(ctx, by, url)
 		if last == "" {
 			return nil
 		}
@@ -122,24 +123,30 @@ func (p *process) ready(ctx context.Context, address string) error {
 }
 
 // ask says why an endpoint does not answer with 200, empty when it does.
-func ask(ctx context.Context, url string) string {
+func ask(ctx context.Context, by *http.Client, url string) string {
+	status, body, err := fetch(ctx, by, url)
+	switch {
+	case err != nil:
+		return err.Error()
+	case status != http.StatusOK:
+		return fmt.Sprintf("%d: %s", status, body)
+	}
+	return ""
+}
+
+// fetch is what an endpoint answers.
+func fetch(ctx context.Context, by *http.Client, url string) (status int, body string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err.Error()
+		return 0, "", err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := by.Do(request)
 	if err != nil {
-		return err.Error()
+		return 0, "", err
 	}
 	defer response.Body.Close() //nolint:errcheck // read only
-	if response.StatusCode == http.StatusOK {
-		return ""
-	}
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(response.Body); err != nil {
-		return err.Error()
-	}
-	return response.Status + ": " + body.String()
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
 }
 
 // freeAddress is a port that nobody listens on right now.

@@ -387,7 +387,7 @@ func (s *scene) releases(key, cluster string) []version {
 // included. The status of a rule, which says whom it matches, is not among them.
 func (s *scene) writes() []audited {
 	s.Helper()
-	all, err := readAudit(s.lab.At.AuditLog)
+	all, err := s.audit.read()
 	require.NoError(s, err)
 	return slices.DeleteFunc(all, func(a audited) bool {
 		return !a.byLifeboat() || !s.concerns(a) || a.Object.Resource == "clustertaintrules"
@@ -405,7 +405,7 @@ func (s *scene) catchUp() {
 	}}, metav1.CreateOptions{})
 	require.NoError(s, err)
 	s.await("the audit log has caught up", func() (bool, string) {
-		all, err := readAudit(s.lab.At.AuditLog)
+		all, err := s.audit.read()
 		require.NoError(s, err)
 		return slices.ContainsFunc(all, func(a audited) bool { return a.Object.Resource == "namespaces" && a.Object.Name == name }), ""
 	})

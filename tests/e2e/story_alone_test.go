@@ -190,7 +190,7 @@ func observed(s *scene) {
 // allWrites are those of Lifeboat to anything but its Lease.
 func (s *scene) allWrites() []string {
 	s.Helper()
-	all, err := readAudit(s.lab.At.AuditLog)
+	all, err := s.audit.read()
 	require.NoError(s, err)
 	writes := []string{}
 	for _, a := range all {

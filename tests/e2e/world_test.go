@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,12 +23,16 @@ type world struct {
 	api       dynamic.Interface // as administrator
 	temporal  temporal
 	chronicle *chronicle
+	audit     *auditLog
 	gate      *gate
 	starter   *process
 	worker    *process
 	mode      string   // of starter and worker
 	more      []string // settings of the story that is told
-	end       context.CancelFunc
+	env       []string // and its environment
+	// secure reaches the product's own endpoints by TLS, nil by none.
+	secure *http.Client
+	end    context.CancelFunc
 }
 
 // The product's clocks, quick enough for a test. Stories hold it to them.
@@ -71,12 +76,10 @@ func (w *world) start(ctx context.Context) error {
 	if w.lab, err = startLab(ctx, w.folder, allMembers()); err != nil {
 		return err
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", w.lab.At.Kubeconfig)
-	if err != nil {
+	if w.audit, err = newAuditLog(w.lab.At.AuditLog, roles); err != nil {
 		return err
 	}
-	config.QPS = -1
-	if w.api, err = dynamic.NewForConfig(config); err != nil {
+	if w.api, err = apiAs(w.lab.At.Kubeconfig); err != nil {
 		return err
 	}
 	if w.temporal, err = dialTemporal(ctx, w.lab.At); err != nil {
@@ -95,6 +98,16 @@ func (w *world) start(ctx context.Context) error {
 		return err
 	}
 	return w.inMode(ctx, "enforce")
+}
+
+// apiAs is the API server as somebody may use it.
+func apiAs(kubeconfig string) (dynamic.Interface, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	return dynamic.NewForConfig(config)
 }
 
 // inMode sees to it that starter and worker run in a mode.
@@ -144,7 +157,8 @@ func (w *world) lifeboat(verb, kubeconfig string, more ...string) *exec.Cmd {
 
 // environment is this one's, with the lab's Temporal in it.
 func (w *world) environment() []string {
-	return append(os.Environ(), "TEMPORAL_ADDRESS="+w.lab.At.TemporalAddress, "TEMPORAL_NAMESPACE="+w.lab.At.TemporalNamespace)
+	own := []string{"TEMPORAL_ADDRESS=" + w.lab.At.TemporalAddress, "TEMPORAL_NAMESPACE=" + w.lab.At.TemporalNamespace}
+	return slices.Concat(os.Environ(), own, w.env)
 }
 
 func (w *world) startStarter(ctx context.Context) error {
@@ -184,7 +198,12 @@ func (w *world) serve(ctx context.Context, program, name, kubeconfig string, arg
 	if err != nil {
 		return nil, err
 	}
-	return p, p.ready(ctx, address)
+	by := http.DefaultClient
+	p.url = "http://" + address
+	if w.secure != nil {
+		by, p.url = w.secure, "https://"+address
+	}
+	return p, p.ready(ctx, by, p.url+"/readyz")
 }
 
 // stop ends everything that was started, the last first.

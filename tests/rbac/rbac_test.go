@@ -116,12 +116,26 @@ func TestSetupMayInstallOurDefinitionAndNoOther(t *testing.T) {
 	}
 }
 
-func TestOperatorsOnlyLookAtWhatKarmadaOwns(t *testing.T) {
-	found := roles(t)["lifeboat-operator"]
-	require.NotEmpty(t, found)
-	for _, p := range found {
-		if strings.HasSuffix(p.Group, "karmada.io") {
-			require.Contains(t, []string{"get", "list", "watch"}, p.Verb, p.String())
+func TestPeopleOnlyLookAtWhatKarmadaOwns(t *testing.T) {
+	found := roles(t)
+	require.NotEmpty(t, found["lifeboat-viewer"])
+	for _, p := range found["lifeboat-viewer"] {
+		require.Contains(t, []string{"get", "list", "watch"}, p.Verb, p.String())
+	}
+	require.NotEmpty(t, found["lifeboat-operator"])
+	for _, p := range found["lifeboat-operator"] {
+		require.Equal(t, "clustertaintrules", p.Resource, p.String())
+	}
+}
+
+// No role reaches further than its list says, today or after an update of Karmada, and
+// none reads what is secret or lets its holder become somebody else.
+func TestNoRoleIsOpenEnded(t *testing.T) {
+	for role, permissions := range roles(t) {
+		for _, p := range permissions {
+			require.NotContains(t, []string{p.Group, p.Resource, p.Subresource, p.Verb}, "*", role)
+			require.NotContains(t, []string{"secrets", "serviceaccounts", "configmaps", "clusterroles", "roles"}, p.Resource, role)
+			require.NotContains(t, []string{"impersonate", "escalate", "bind", "deletecollection"}, p.Verb, role)
 		}
 	}
 }

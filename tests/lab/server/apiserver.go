@@ -69,12 +69,14 @@ func (s *Servers) apiServerArgs(port int, auditPolicy string) []string {
 		// Each line is written before the next request of that connection is
 		// served, not in batches seconds later.
 		"--audit-log-mode=blocking",
+		// In megabytes: whoever follows it does not look for rotated ones.
+		"--audit-log-maxsize=1024",
 	}
 }
 
 // auditPolicy returns a policy that records who wrote what, one line per
 // request, after it was answered. Reads would bury the writes and are recorded
-// only when asked for.
+// only when asked for, and never those of who may do everything.
 func auditPolicy(reads bool) string {
 	var policy strings.Builder
 	policy.WriteString(`apiVersion: audit.k8s.io/v1
@@ -86,8 +88,9 @@ rules:
   - level: None
     nonResourceURLs: ["*"]
 `)
-	if !reads {
-		policy.WriteString("  - level: None\n    verbs: [get, list, watch]\n")
+	policy.WriteString("  - level: None\n    verbs: [get, list, watch]\n")
+	if reads {
+		policy.WriteString("    userGroups: [\"system:masters\"]\n")
 	}
 	policy.WriteString("  - level: Metadata\n")
 	return policy.String()

@@ -35,7 +35,8 @@ type Options struct {
 	Durable bool
 	// NoUI leaves Temporal's web UI out.
 	NoUI bool
-	// AuditReads also records get, list and watch in the audit log.
+	// AuditReads also records get, list and watch in the audit log, but for those of
+	// system:masters.
 	AuditReads bool
 	// TemporalNamespace is created before Temporal answers its first request.
 	TemporalNamespace string

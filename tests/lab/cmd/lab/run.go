@@ -28,6 +28,7 @@ var lifeboatUsers = map[string]string{
 	"starter":  "lifeboat-starter",
 	"worker":   "lifeboat-worker",
 	"operator": "lifeboat-operator",
+	"viewer":   "lifeboat-viewer",
 }
 
 // searchAttributes that Lifeboat's workflows carry.

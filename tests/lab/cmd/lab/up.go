@@ -66,7 +66,7 @@ everything is as soon as all of it is ready; progress goes to stderr.`,
 	flags.StringVarP(&o.output, "output", "o", "", "json: one line that says where everything is")
 	flags.BoolVar(&o.noUI, "no-ui", false, "leave Temporal's web UI out")
 	flags.BoolVar(&o.durable, "durable", false, "wait for the disk: etcd with fsync, Temporal on a file")
-	flags.BoolVar(&o.auditReads, "audit-reads", false, "also record get, list and watch in the audit log")
+	flags.BoolVar(&o.auditReads, "audit-reads", false, "also record get, list and watch of who is not an administrator in the audit log")
 	flags.BoolVar(&o.ledger, "ledger", false, "keep an account of what happens, for `lab ledger`")
 	flags.BoolVar(&o.keep, "keep", false, "leave the folder with its logs behind when stopped")
 	flags.BoolVar(&o.detach, "detach", false, "return when everything is ready and leave the lab running")
