@@ -40,6 +40,9 @@ type Config struct {
 	Listen           Listen
 	Log              Log
 	Audit            Audit
+	Temporal         Temporal
+	Encryption       Encryption
+	Codec            Codec
 }
 
 // Acts is enforce when any cluster may be handled so, else observe: what a process
@@ -192,6 +195,7 @@ type Worker struct {
 // Listen says where /metrics, /healthz and /readyz are served.
 type Listen struct {
 	Address string
+	TLS     TLS
 }
 
 // Log says how logs are written, always to standard error.
@@ -258,5 +262,6 @@ func Default() Config {
 		Listen: Listen{Address: "127.0.0.1:0"},
 		Log:    Log{Level: "info", Format: "text"},
 		Audit:  Audit{Sink: AuditStdout, MaxSizeMB: 100, MaxBackups: 20},
+		Codec:  Codec{Address: "127.0.0.1:8234", Origins: []string{"http://127.0.0.1:8233", "http://localhost:8233"}},
 	}
 }

@@ -30,6 +30,7 @@ func (c *Config) contradictions() Problems {
 	add(c.Approval.ExpireAfter > 0 && c.Approval.ExpireAfter < time.Minute, "approval.expireAfter", short(c.Approval.ExpireAfter),
 		"nobody answers within less than a minute; 0 is for ever")
 	add(c.Audit.Sink == AuditFile && c.Audit.Path == "", "audit.path", c.Audit.Path, "missing: with audit.sink = file it says where the trail is written")
+	c.securityContradictions(add)
 	election := c.Starter.LeaderElection
 	add(election.RenewDeadline >= election.LeaseDuration, "starter.leaderElection.renewDeadline", election.RenewDeadline,
 		fmt.Sprintf("must be shorter than starter.leaderElection.leaseDuration = %s", short(election.LeaseDuration)))

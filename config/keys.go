@@ -12,6 +12,7 @@ import (
 func (c *Config) keys() []key {
 	return slices.Concat(
 		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.starterKeys(), c.processKeys(), c.auditKeys(),
+		c.securityKeys(),
 	)
 }
 
@@ -167,6 +168,12 @@ func (c *Config) processKeys() []key {
 			"How long running activities may finish after SIGTERM."),
 		address("listen.address", &c.Listen.Address,
 			"Where /metrics, /healthz and /readyz are served; port 0 picks a free one, - serves nothing."),
+		text("listen.tlsCertFile", &c.Listen.TLS.CertFile, anyText,
+			"Certificate (PEM) for the metrics, the health endpoints and lifeboat codec, read again when it changes; empty serves without TLS."),
+		text("listen.tlsKeyFile", &c.Listen.TLS.KeyFile, anyText,
+			"Key (PEM) of that certificate."),
+		text("listen.tlsClientCaFile", &c.Listen.TLS.ClientCAFile, anyText,
+			"Authorities (PEM) of whom may read /metrics and ask lifeboat codec; empty asks for no certificate. The health endpoints never do."),
 		choice("log.level", &c.Log.Level, []string{"debug", "info", "warn", "error"},
 			"Least severe log line that is written."),
 		choice("log.format", &c.Log.Format, []string{"text", "json"},

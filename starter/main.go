@@ -95,7 +95,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 		a.planCommand(), a.explainCommand(), a.historyCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.drainCommand(), a.undrainCommand(), a.taintCommand(), a.untaintCommand(), a.sweepCommand(), a.confirmFencedCommand(),
 		a.rateCommand(), a.haltCommand(), a.snoozeCommand(), a.approveCommand(), a.prioritiseCommand(), a.skipCommand(), a.putBackCommand(), a.releaseCommand(),
-		a.configCommand(), versionCommand(),
+		a.codecCommand(), a.configCommand(), versionCommand(),
 	)
 	return root
 }

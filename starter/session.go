@@ -69,7 +69,7 @@ func (a *app) open(cmd *cobra.Command, as string) (*session, error) {
 func (s *session) dial(ctx context.Context, as string) error {
 	return s.progress.While(ctx, "reaching Temporal", func(ctx context.Context) error {
 		var err error
-		s.temporal, err = s.app.dial(ctx, process.TemporalOptions{Program: as, Log: s.log})
+		s.temporal, err = s.app.dial(ctx, process.TemporalOptions{Program: as, Config: s.config, Log: s.log})
 		return err
 	})
 }

@@ -69,7 +69,7 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), setupTimeout)
 	defer cancel()
-	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: "lifeboat-setup", Log: log})
+	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: "lifeboat-setup", Config: c, Log: log})
 	if err != nil {
 		return err
 	}

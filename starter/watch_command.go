@@ -65,7 +65,7 @@ func runWatch(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	// Lazy: a Temporal that is away is waited for.
-	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: program, Log: log, Metrics: metrics, Lazy: true})
+	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: program, Config: c, Log: log, Metrics: metrics, Lazy: true})
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,11 @@ func runWatch(ctx context.Context, c config.Config, log *slog.Logger) error {
 		Instance: c.Instance,
 		Interval: min(surveyInterval, c.Starter.ResyncInterval),
 	}).Run
-	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, Ready: []telemetry.Check{
+	secure, err := process.ServerTLS(c, log)
+	if err != nil {
+		return err
+	}
+	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
 		{Name: "temporal", Run: temporal.Healthy},
 		{Name: "karmada", Run: karmada.Healthy},
 	}}

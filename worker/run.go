@@ -46,7 +46,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: program, Log: log, Metrics: metrics})
+	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: program, Config: c, Log: log, Metrics: metrics})
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,11 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, Ready: []telemetry.Check{
+	secure, err := process.ServerTLS(c, log)
+	if err != nil {
+		return err
+	}
+	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
 		{Name: "temporal", Run: temporal.Healthy},
 		{Name: "karmada", Run: karmada.Healthy},
 	}}

@@ -15,7 +15,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 	temporallog "go.temporal.io/sdk/log"
 )
 
@@ -28,6 +27,7 @@ type Temporal struct {
 // TemporalOptions say how a program presents itself.
 type TemporalOptions struct {
 	Program string // for the identity: "<program>@<host>:<pid>"
+	Config  config.Config
 	Log     *slog.Logger
 	Metrics client.MetricsHandler // nil: none
 	// Lazy connects with the first call: the program outlives an outage at its start.
@@ -43,9 +43,9 @@ const SetupHint = "run: lifeboat setup"
 // Dial connects to the server that the temporal CLI would: the same file
 // (temporal.toml) and environment (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
 func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
-	options, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{})
+	options, err := connection(o.Config, o.Log)
 	if err != nil {
-		return nil, fmt.Errorf("read Temporal's configuration (temporal.toml and TEMPORAL_… variables): %w", err)
+		return nil, err
 	}
 	if options.HostPort == "" {
 		options.HostPort = client.DefaultHostPort

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,9 @@ type Server struct {
 	Registry *prometheus.Registry
 	Ready    []Check
 	Log      *slog.Logger
+	// TLS serves with it, nil without. Where it asks for certificates, /metrics needs
+	// one; a kubelet, which has none, still asks how the process is.
+	TLS *tls.Config
 
 	http *http.Server
 	done chan error
@@ -47,6 +51,9 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("listen for metrics and health on %s: %w", s.Address, err)
 	}
 	s.Address = listener.Addr().String()
+	if s.TLS != nil {
+		listener = tls.NewListener(listener, s.TLS)
+	}
 	s.http = &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second}
 	s.done = make(chan error, 1)
 	go func() { s.done <- s.http.Serve(listener) }()
@@ -71,10 +78,26 @@ func (s *Server) Stop(ctx context.Context) error {
 // Handler is what Start serves.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{Registry: s.Registry}))
+	metrics := promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{Registry: s.Registry})
+	mux.Handle("GET /metrics", Known(s.TLS, metrics))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { answer(w, r, nil) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, r, s.Ready) })
 	return mux
+}
+
+// Known lets only those in whose certificate was verified, where the server asks for
+// certificates at all.
+func Known(asks *tls.Config, to http.Handler) http.Handler {
+	if asks == nil || asks.ClientCAs == nil {
+		return to
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+			http.Error(w, "a client certificate is needed", http.StatusUnauthorized)
+			return
+		}
+		to.ServeHTTP(w, r)
+	})
 }
 
 // answer runs every check and names those that fail.

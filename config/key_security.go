@@ -1,0 +1,77 @@
+package config
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Temporal says what of the connection to Temporal changes without a restart; all else
+// is Temporal's own configuration.
+type Temporal struct {
+	APIKeyFile string
+}
+
+// Encryption says how what goes to Temporal is encrypted.
+type Encryption struct {
+	KeyFile string // empty: not at all
+}
+
+// Codec says how lifeboat codec serves.
+type Codec struct {
+	Address string
+	Origins []string // of the pages that may ask
+}
+
+func (c *Config) securityKeys() []key {
+	return []key{
+		text("temporal.apiKeyFile", &c.Temporal.APIKeyFile, anyText,
+			"File with the API key for Temporal, read again when it changes; empty leaves TEMPORAL_API_KEY and temporal.toml to say one, which is read once."),
+		text("encryption.keyFile", &c.Encryption.KeyFile, anyText,
+			"File of the keys that encrypt what goes to Temporal, a name and 32 bytes in base64 on each line: the first encrypts, all decrypt. Read again when it changes; empty encrypts nothing."),
+		address("codec.address", &c.Codec.Address,
+			"Where lifeboat codec decrypts for the Temporal UI."),
+		origins("codec.origins", &c.Codec.Origins,
+			"Which pages may ask lifeboat codec: the Temporal UI's, without a path."),
+	}
+}
+
+// TLS says with which files a server of ours serves.
+type TLS struct {
+	CertFile     string
+	KeyFile      string
+	ClientCAFile string
+}
+
+// origins is a list of what a browser says a page is from.
+func origins(name string, target *[]string, doc string) key {
+	set := func(raw any) bool {
+		var list []string
+		if s, ok := scalar(raw); ok {
+			list = splitList(s)
+		} else if !strict(raw, &list) {
+			return false
+		}
+		for _, origin := range list {
+			u, err := url.Parse(origin)
+			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != origin {
+				return false
+			}
+		}
+		*target = list
+		return true
+	}
+	return key{
+		Name: name, Want: "a list of origins such as http://127.0.0.1:8233, without a path", Doc: doc, set: set,
+		get: func() any { return append([]string{}, *target...) },
+	}
+}
+
+// securityContradictions are what leaves something open that was meant to be closed.
+func (c *Config) securityContradictions(add func(wrong bool, key string, v any, want string)) {
+	add((c.Listen.TLS.CertFile == "") != (c.Listen.TLS.KeyFile == ""), "listen.tlsKeyFile", c.Listen.TLS.KeyFile,
+		"listen.tlsCertFile and listen.tlsKeyFile need each other")
+	add(c.Listen.TLS.ClientCAFile != "" && c.Listen.TLS.CertFile == "", "listen.tlsClientCaFile", c.Listen.TLS.ClientCAFile,
+		"without listen.tlsCertFile nobody is asked for a certificate")
+	add(c.Codec.Address == "-" || strings.HasPrefix(c.Codec.Address, ":"), "codec.address", c.Codec.Address,
+		"say which address: whoever reaches it reads what is encrypted")
+}

@@ -1,0 +1,90 @@
+package process
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+)
+
+// connection is Temporal's own configuration, with what changes at run time: a client
+// certificate in files is read with every handshake, an API key in a file again when it
+// changes; and what is sent is encrypted where the configuration says so.
+func connection(c config.Config, log *slog.Logger) (client.Options, error) {
+	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
+	if err != nil {
+		return client.Options{}, fmt.Errorf("read Temporal's configuration (temporal.toml and TEMPORAL_… variables): %w", err)
+	}
+	options, err := profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
+	if err != nil {
+		return client.Options{}, fmt.Errorf("read Temporal's configuration (temporal.toml and TEMPORAL_… variables): %w", err)
+	}
+	if err := identify(&options, profile, c, log); err != nil {
+		return client.Options{}, err
+	}
+	return options, encrypt(&options, c, log)
+}
+
+// errBare: an API key is a password, and is not sent where anybody on the way reads it.
+var errBare = errors.New("temporal.apiKeyFile is set and TLS is disabled: the key would be sent in the clear")
+
+// identify says who we are: by a certificate, an API key, or both.
+func identify(options *client.Options, profile envconfig.ClientConfigProfile, c config.Config, log *slog.Logger) error {
+	if t := profile.TLS; t != nil && t.ClientCertPath != "" && t.ClientKeyPath != "" && options.ConnectionOptions.TLS != nil {
+		pair, err := secrecy.NewPair(t.ClientCertPath, t.ClientKeyPath, log)
+		if err != nil {
+			return err
+		}
+		options.ConnectionOptions.TLS.Certificates = nil
+		options.ConnectionOptions.TLS.GetClientCertificate = pair.ForClient
+	}
+	if c.Temporal.APIKeyFile == "" {
+		return nil
+	}
+	if profile.TLS != nil && profile.TLS.Disabled {
+		return errBare
+	}
+	key, err := secrecy.APIKey(c.Temporal.APIKeyFile, log)
+	if err != nil {
+		return err
+	}
+	if options.ConnectionOptions.TLS == nil {
+		options.ConnectionOptions.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	options.Credentials = client.NewAPIKeyDynamicCredentials(key)
+	return nil
+}
+
+// encrypt has the client encrypt arguments, results, memos, pages and errors.
+func encrypt(options *client.Options, c config.Config, log *slog.Logger) error {
+	if c.Encryption.KeyFile == "" {
+		return nil
+	}
+	codec, err := secrecy.NewCodec(c.Encryption.KeyFile, log)
+	if err != nil {
+		return err
+	}
+	plain := options.DataConverter
+	if plain == nil {
+		plain = converter.GetDefaultDataConverter()
+	}
+	options.DataConverter = converter.NewCodecDataConverter(plain, codec)
+	options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: options.DataConverter, EncodeCommonAttributes: true,
+	})
+	return nil
+}
+
+// ServerTLS is how the configuration has our servers serve, nil without TLS.
+func ServerTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
+	return secrecy.Server(secrecy.ServerFiles{
+		Cert: c.Listen.TLS.CertFile, Key: c.Listen.TLS.KeyFile, ClientCA: c.Listen.TLS.ClientCAFile,
+	}, log)
+}

@@ -1,0 +1,193 @@
+package secrecy
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+func newKey(t *testing.T) string {
+	t.Helper()
+	secret := make([]byte, keySize)
+	_, err := rand.Read(secret)
+	require.NoError(t, err)
+	return base64.StdEncoding.EncodeToString(secret)
+}
+
+// put replaces a file as kubelet and secret managers do: another file takes its name.
+func put(t *testing.T, file, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(file+".new", []byte(content), 0o600))
+	require.NoError(t, os.Rename(file+".new", file))
+}
+
+func codecWith(t *testing.T, content string) (c *Codec, file string, log *bytes.Buffer) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "keys")
+	put(t, file, content)
+	log = &bytes.Buffer{}
+	c, err := NewCodec(file, slog.New(slog.NewTextHandler(log, nil)))
+	require.NoError(t, err)
+	return c, file, log
+}
+
+func payload(t *testing.T, text string) *commonpb.Payload {
+	t.Helper()
+	p, err := converter.GetDefaultDataConverter().ToPayload(text)
+	require.NoError(t, err)
+	return p
+}
+
+func sealed(t *testing.T, c *Codec, text string) *commonpb.Payload {
+	t.Helper()
+	all, err := c.Encode([]*commonpb.Payload{payload(t, text)})
+	require.NoError(t, err)
+	return all[0]
+}
+
+func requireOpens(t *testing.T, c *Codec, p *commonpb.Payload, text string) {
+	t.Helper()
+	all, err := c.Decode([]*commonpb.Payload{p})
+	require.NoError(t, err)
+	require.True(t, proto.Equal(payload(t, text), all[0]), all[0])
+}
+
+func TestWhatIsEncryptedSaysNothingAndOpensUnchanged(t *testing.T) {
+	c, _, _ := codecWith(t, "# of this year\n\nk1 "+newKey(t)+"\n")
+	one, two := sealed(t, c, "member1 is down"), sealed(t, c, "member1 is down")
+	require.NotContains(t, one.String(), "member1")
+	require.NotEqual(t, one.GetData(), two.GetData(), "every payload has a nonce of its own")
+	require.Equal(t, "k1", string(one.GetMetadata()[metadataKey]))
+	requireOpens(t, c, one, "member1 is down")
+	requireOpens(t, c, payload(t, "from before"), "from before") // what was never encrypted is read as it is
+}
+
+func TestKeysAreRotatedWithoutARestart(t *testing.T) {
+	old, young := "old "+newKey(t)+"\n", "young "+newKey(t)+"\n"
+	c, file, log := codecWith(t, old)
+	before := sealed(t, c, "a")
+
+	// Another process, that had the new key first, writes with it.
+	other, _, _ := codecWith(t, young+old)
+	after := sealed(t, other, "b")
+	require.Equal(t, "young", string(after.GetMetadata()[metadataKey]), "the first encrypts")
+	put(t, file, young+old)
+	requireOpens(t, c, after, "b")
+	requireOpens(t, c, before, "a")
+	require.Equal(t, "young", string(sealed(t, c, "c").GetMetadata()[metadataKey]))
+
+	// The old one is taken away: what it encrypted is lost, and said to be.
+	put(t, file, young)
+	c.ring.newest()
+	_, err := c.Decode([]*commonpb.Payload{before})
+	require.ErrorIs(t, err, ErrUnknownKey)
+	require.ErrorContains(t, err, `"old"`)
+
+	// A file that cannot be read changes nothing.
+	put(t, file, "young nonsense")
+	c.ring.newest()
+	requireOpens(t, c, after, "b")
+	require.Contains(t, log.String(), "the one before holds on")
+	require.NotContains(t, log.String(), "nonsense")
+	require.NotContains(t, log.String(), strings.Fields(young)[1])
+}
+
+func TestWhatWasChangedOnItsWayDoesNotOpen(t *testing.T) {
+	c, file, _ := codecWith(t, "k1 "+newKey(t)+"\nk2 "+newKey(t)+"\n")
+	changes := map[string]func(*commonpb.Payload){
+		"a bit of it":    func(p *commonpb.Payload) { p.Data[len(p.Data)/2] ^= 1 },
+		"cut short":      func(p *commonpb.Payload) { p.Data = p.Data[:len(p.Data)-1] },
+		"nothing in it":  func(p *commonpb.Payload) { p.Data = nil },
+		"another's name": func(p *commonpb.Payload) { p.Metadata[metadataKey] = []byte("k2") },
+		"of no name":     func(p *commonpb.Payload) { delete(p.Metadata, metadataKey) },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			p := sealed(t, c, "member1")
+			change(p)
+			_, err := c.Decode([]*commonpb.Payload{p})
+			require.Error(t, err)
+		})
+	}
+	same := "k1 " + newKey(t) + "\n" // another key under the same name
+	p := sealed(t, c, "member1")
+	put(t, file, same)
+	c.ring.newest()
+	_, err := c.Decode([]*commonpb.Payload{p})
+	require.ErrorIs(t, err, errTampered)
+}
+
+func TestAKeyFileThatIsWrongIsRefusedWithoutSayingWhatIsInIt(t *testing.T) {
+	secret := newKey(t)
+	for name, content := range map[string]string{
+		"empty":           "# nothing\n",
+		"no name":         secret,
+		"too short a key": "k1 " + base64.StdEncoding.EncodeToString([]byte("short")),
+		"no base64":       "k1 ~" + secret,
+		"twice":           "k1 " + secret + "\nk1 " + secret,
+		"too many words":  "k1 " + secret + " more",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "keys")
+			put(t, file, content)
+			_, err := NewCodec(file, slog.New(slog.DiscardHandler))
+			require.ErrorContains(t, err, file)
+			require.NotContains(t, err.Error(), secret)
+			require.NotContains(t, err.Error(), base64.StdEncoding.EncodeToString([]byte("short")))
+		})
+	}
+	_, err := NewCodec(filepath.Join(t.TempDir(), "absent"), slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestTheCodecServerAnswersOnlyPagesThatItKnows(t *testing.T) {
+	c, _, _ := codecWith(t, "k1 "+newKey(t))
+	const ui = "http://127.0.0.1:8233"
+	server := httptest.NewServer(c.Handler([]string{ui}))
+	defer server.Close()
+	body, err := protojson.Marshal(&commonpb.Payloads{Payloads: []*commonpb.Payload{sealed(t, c, "member1")}})
+	require.NoError(t, err)
+	ask := func(method, path, origin string) *http.Response {
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, bytes.NewReader(body))
+		require.NoError(t, err)
+		if origin != "" {
+			request.Header.Set("Origin", origin)
+		}
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response
+	}
+	for _, origin := range []string{ui, ""} { // no page, but the temporal CLI
+		response := ask(http.MethodPost, "/decode", origin)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Equal(t, origin, response.Header.Get("Access-Control-Allow-Origin"))
+		var opened struct{ Payloads []*commonpb.Payload }
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&opened))
+		require.JSONEq(t, `"member1"`, string(opened.Payloads[0].GetData()))
+	}
+	before := ask(http.MethodOptions, "/decode", ui)
+	require.Equal(t, http.StatusNoContent, before.StatusCode)
+	require.Contains(t, before.Header.Get("Access-Control-Allow-Headers"), "X-Namespace")
+
+	for _, origin := range []string{"http://evil.example", "null", ui + ".evil.example"} {
+		response := ask(http.MethodPost, "/decode", origin)
+		require.Equal(t, http.StatusForbidden, response.StatusCode)
+		require.Empty(t, response.Header.Get("Access-Control-Allow-Origin"))
+	}
+	require.Equal(t, http.StatusNotFound, ask(http.MethodPost, "/encode", "").StatusCode, "it encrypts nothing for anybody")
+}

@@ -1,0 +1,78 @@
+package secrecy
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// keyring is a file of keys: the first encrypts, all decrypt.
+type keyring struct {
+	first string
+	by    map[string]cipher.AEAD
+}
+
+var keyName = regexp.MustCompile(`^[A-Za-z0-9][-._A-Za-z0-9]{0,62}$`)
+
+// keySize is that of AES-256, in bytes.
+const keySize = 32
+
+func readKeyring(path string) (keyring, error) {
+	content, err := os.ReadFile(path) //nolint:gosec // the path is the configuration's
+	if err != nil {
+		return keyring{}, err
+	}
+	ring := keyring{by: map[string]cipher.AEAD{}}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := ring.add(line); err != nil {
+			return keyring{}, fmt.Errorf("line %d of %s: %w", n, path, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return keyring{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	if ring.first == "" {
+		return keyring{}, fmt.Errorf("%s has no key", path)
+	}
+	return ring, nil
+}
+
+// add reads one line; its error says nothing of what stands there but a key's name.
+func (k *keyring) add(line string) error {
+	fields := strings.Fields(line)
+	if len(fields) != 2 || !keyName.MatchString(fields[0]) {
+		return fmt.Errorf("want a name of up to 63 of a-z, A-Z, 0-9, ., _ and -, and a key in base64")
+	}
+	name := fields[0]
+	secret, err := base64.StdEncoding.DecodeString(fields[1])
+	if err != nil || len(secret) != keySize {
+		return fmt.Errorf("key %s: want %d bytes in base64", name, keySize)
+	}
+	if k.by[name] != nil {
+		return fmt.Errorf("key %s stands there twice", name)
+	}
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return fmt.Errorf("key %s: %w", name, err)
+	}
+	sealer, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return fmt.Errorf("key %s: %w", name, err)
+	}
+	k.by[name] = sealer
+	if k.first == "" {
+		k.first = name
+	}
+	return nil
+}
