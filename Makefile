@@ -111,6 +111,29 @@ lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and wor
 	@unformatted=$$(gofmt -l tests/lab $(MODULES)); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	@echo "lint: clean"
 
+# The tools live in a module of their own, as the linters do.
+SUPPLY_BIN := bin/go-licenses bin/cyclonedx-gomod bin/govulncheck
+SUPPLY = LDFLAGS="$(LDFLAGS)" tests/supply/supply.sh
+.PHONY: supply licenses sbom vulncheck reproducible
+supply: licenses sbom vulncheck reproducible ## Look at the supply chain: licences, SBOM, known vulnerabilities, two builds
+
+licenses: toolchain $(SUPPLY_BIN) ## List the licences of all that the binaries link, in docs/licenses.csv; refuse unusual ones
+	@$(SUPPLY) licenses
+
+sbom: build $(SUPPLY_BIN) ## Write the bill of materials of each binary, bin/*.cdx.json (CycloneDX)
+	@$(SUPPLY) sbom
+
+vulncheck: toolchain $(SUPPLY_BIN) ## Run govulncheck, where its database can be reached
+	@$(SUPPLY) vulncheck
+
+reproducible: toolchain ## Build HEAD twice, in two folders and with two caches (some minutes): the binaries must be equal
+	@$(SUPPLY) reproducible
+
+$(SUPPLY_BIN) &: tests/supply/go.mod tests/supply/go.sum
+	@echo "supply: building go-licenses, cyclonedx-gomod and govulncheck (about a minute, once)"
+	@mkdir -p bin && cd tests/supply && nice go build -ldflags "-s -w" -o ../../bin/ tool
+	@touch $(SUPPLY_BIN)
+
 # The linters live in a module of their own: none of their needs are the product's.
 bin/golangci-lint: tests/tools/go.mod tests/tools/go.sum
 	@echo "lint: building golangci-lint (about a minute, once)"
