@@ -77,7 +77,7 @@ func (a abandoned) Binding(ctx context.Context, _ failover.BindingKey) (failover
 	return p.Bindings[1], err
 }
 
-// Rules: R4.9-56.
+// Rules: R4.9-55.
 func TestASweepAsksOnceAndTellsWhomItAsked(t *testing.T) {
 	office := &attic{}
 	out, code := office.sweep(t, abandoned{}, "sweep")
@@ -106,7 +106,7 @@ func TestASweepAsksOnceAndTellsWhomItAsked(t *testing.T) {
 	require.NotEmpty(t, said.NotChanged)
 }
 
-// Rules: R4.9-56.
+// Rules: R4.9-55.
 func TestASweepThatFindsNothingAsksNobody(t *testing.T) {
 	office := &attic{}
 	for _, line := range []string{"sweep", "sweep member2"} {

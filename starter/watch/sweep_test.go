@@ -48,7 +48,7 @@ func holding(name string, tasks ...failover.Task) failover.Binding {
 	return failover.Binding{Key: failover.BindingKey{Namespace: "shop", Name: name}, UID: "b", ResourceVersion: "1", Tasks: tasks}
 }
 
-// Rules: R4.9-56, R4.9-46, R4.9-49.
+// Rules: R4.9-55, R4.9-46, R4.9-49.
 func TestASweepFindsWhatOfOursHasNoOwner(t *testing.T) {
 	tainted := cluster("a", "1", corev1.ConditionTrue)
 	tainted.Added = []failover.AddedTaint{{Key: "down", Effect: corev1.TaintEffectNoExecute}}
@@ -101,7 +101,7 @@ func (l *letters) SignalWithStart(_ context.Context, _ Start, _ string, arg any)
 	return nil
 }
 
-// Rules: R4.9-56.
+// Rules: R4.9-55.
 func TestAnAdoptionByHandSaysWhoAndWhyAndKeepsSignalsSmall(t *testing.T) {
 	by := workflows.Order{Who: "ada", Reason: "a drill"}
 	for tasks, sizes := range map[int][]int{0: {0}, 1: {1}, 900: {400, 400, 100}} {

@@ -112,7 +112,7 @@ func cancelled(s *scene) {
 //
 // It guards §4.1's orders, invariant 6 (untaint leaves nothing of ours) and 8.
 //
-// Rules: R4.1-42, R4.1-43, R4.1-44, R4.9-46, R4.9-56.
+// Rules: R4.1-42, R4.1-43, R4.1-44, R4.9-46, R4.9-55.
 func taintedByOrder(s *scene) {
 	const key = "example.com/disks"
 	from, to := s.c(1), s.c(2)
