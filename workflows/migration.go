@@ -189,7 +189,7 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (hea
 		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.st.Message), Placed: m.st.Placed,
 		NeedsAttention: m.st.Attention != "", To: m.st.To, Result: result,
-		Late: m.st.Attention == failover.ReasonRestoreUnanswered,
+		Late:   m.st.Attention == failover.ReasonRestoreUnanswered,
 		GoesOn: m.st.Wrote && m.direct(), WantsLease: result == nil && m.wantsLease(), Acts: slices.Clone(m.st.Acts),
 	}
 	err := workflow.SignalExternalWorkflow(ctx, m.st.Parent, "", SignalMigrationReport, report).Get(ctx, nil)
