@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+
 	"github.com/lifeboat-failover/lifeboat/starter/explain"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
 	"github.com/spf13/cobra"
 )
@@ -10,6 +13,7 @@ import (
 type explainOptions struct {
 	form               show.Form
 	namespace, cluster string
+	trail              string // where the audit trail is; empty follows the configuration
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -20,11 +24,14 @@ func (a *app) explainCommand() *cobra.Command {
 		Long: `Tell why a binding moves, waits, or stays where it is, from the rule that matched to what it waits for:
 which taint, which toleration and until when, its place in the queue, the pace, what blocks it, how its
 move stands. For a binding that no failover drives: why nothing moves it, and what would happen if its
-cluster failed. What became of it in failovers that are over comes last.
+cluster failed. What became of it in failovers that are over comes last: by the reports that Temporal still
+has, and by the audit trail, which also tells how it came to that, and of what Temporal has forgotten, or of
+a binding that is gone.
 
 A binding is <namespace>/<binding> (-/<binding> without a namespace), or the workload that it carries.`,
 		Example: `  lifeboat explain shop/cart-deployment
-  lifeboat explain deployment/cart -n shop --cluster member1`,
+  lifeboat explain deployment/cart -n shop --cluster member1
+  lifeboat explain shop/cart-deployment --audit /var/log/lifeboat -o json`,
 		Args: exactly(1, "<binding>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref, err := subject.Parse(args[0], o.namespace)
@@ -37,18 +44,42 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 	formFlag(cmd, &o.form)
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
 	cmd.Flags().StringVar(&o.cluster, "cluster", "", "look at this cluster alone; a binding may be driven off several")
+	auditFlag(cmd, &o.trail)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", a.completeClusters())
 	cmd.ValidArgsFunction = a.completeBindings()
 	return cmd
 }
 
 func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) error {
-	source, closing, err := a.planning(cmd)
+	s, err := a.look(cmd)
 	if err != nil {
 		return err
 	}
+	karmada, err := s.reader()
+	if err != nil {
+		return err
+	}
+	source, closing := s.planOver(cmd.Context(), karmada)
 	defer closing()
-	x, err := explain.Source{Source: source}.Binding(cmd.Context(), ref, o.cluster)
+	asked := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
+	key, known := ref.Key()
+	if !known {
+		b, err := ref.Find(cmd.Context(), karmada)
+		if err != nil {
+			return err
+		}
+		key = b.Key
+	}
+	trail, err := readTrail(cmd, s.config, o.trail, explain.About(key, s.config.Instance))
+	if err != nil {
+		return err
+	}
+	asked.Trail = trail.Records
+	var x explain.Explained
+	err = s.progress.While(cmd.Context(), "asking why", func(ctx context.Context) error {
+		x, err = asked.Binding(ctx, ref, o.cluster)
+		return err
+	})
 	if err != nil {
 		return err
 	}

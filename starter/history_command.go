@@ -8,7 +8,9 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/audit"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/spf13/cobra"
@@ -24,13 +26,17 @@ type historyOptions struct {
 func (a *app) historyCommand() *cobra.Command {
 	o := &historyOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
-		Use:   "history [<cluster>]",
+		Use:   "history [<cluster>|fleet]",
 		Short: "Show failovers that are over, and what became of every binding",
 		Long: `Show failovers that are over, the newest first; of one cluster with what became of every binding, and by
 the audit trail with who did what, when and on what evidence. They are read from Temporal, which keeps
 them for the retention of its namespace, and from the audit trail, which is kept for as long as its files
-are. Where Temporal does not answer the trail alone is read.`,
+are. Where Temporal does not answer the trail alone is read. What became of the fleet's pace meanwhile (its
+tier, its rate, halts and orders) stands among the rest.
+
+Of the fleet: what the trail has of its pace, failovers or not, the oldest first.`,
 		Example: `  lifeboat history
+  lifeboat history fleet
   lifeboat history member1 --limit 1
   lifeboat history member1 --audit /var/log/lifeboat -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -50,9 +56,9 @@ are. Where Temporal does not answer the trail alone is read.`,
 		},
 	}
 	formFlag(cmd, &o.form)
-	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers to show at most")
-	cmd.Flags().StringVar(&o.trail, "audit", "", "file of the audit trail, with its rotated ones, or a folder; by default audit.path")
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
+	auditFlag(cmd, &o.trail)
+	cmd.ValidArgsFunction = a.completeClusters(orders.Fleet)
 	return cmd
 }
 
@@ -61,9 +67,13 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 	if err != nil {
 		return err
 	}
-	trail, err := o.read(cmd, s.config)
+	trail, err := readTrail(cmd, s.config, o.trail, o.Ours(s.config.Instance))
 	if err != nil {
 		return err
+	}
+	if o.Cluster == orders.Fleet {
+		pacer := status.Pacer(trail.Records)
+		return answered(cmd, &o.form, pacer, func(p show.Page) { status.View{Page: p}.Pacer(pacer, o.Most) })
 	}
 	episodes, err := s.history(cmd, o, trail)
 	if err != nil {
@@ -74,18 +84,23 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 	})
 }
 
-// read reads the audit trail, nothing where there is none. Only one that was asked for
-// has to be there.
-func (o *historyOptions) read(cmd *cobra.Command, c config.Config) (audit.Trail, error) {
-	path := o.trail
+// auditFlag gives a command --audit.
+func auditFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "audit", "", "file of the audit trail, with its rotated ones, or a folder; by default audit.path")
+}
+
+// readTrail reads of the audit trail what is wanted, nothing where there is none. Only
+// one that was asked for has to be there.
+func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*failover.AuditRecord) bool) (audit.Trail, error) {
+	path := asked
 	if path == "" && c.Audit.Sink == config.AuditFile {
 		path = c.Audit.Path
 	}
 	if path == "" {
 		return audit.Trail{}, nil
 	}
-	trail, err := audit.Read(cmd.Context(), path, o.Ours(c.Instance))
-	if o.trail == "" && errors.Is(err, fs.ErrNotExist) {
+	trail, err := audit.Read(cmd.Context(), path, wanted)
+	if asked == "" && errors.Is(err, fs.ErrNotExist) {
 		remark(cmd, "The audit trail of the configuration is not here: %v", err)
 		return trail, nil
 	}

@@ -30,7 +30,7 @@ func (*attic) DescribeWorkflowExecution(context.Context, string, string) (*workf
 	return nil, serviceerror.NewNotFound("nothing runs")
 }
 
-func (a *attic) SignalWithStartWorkflow( //nolint:revive // client.Client's
+func (a *attic) SignalWithStartWorkflow( //nolint:revive // the client's own interface
 	_ context.Context, _, _ string, arg any, _ client.StartWorkflowOptions, _ any, _ ...any,
 ) (client.WorkflowRun, error) {
 	adopt, _ := arg.(workflows.Adopt)

@@ -21,8 +21,10 @@ import (
 
 // Explained is a binding and the reasons on every cluster that matters to it.
 type Explained struct {
-	Binding  string                   `json:"binding"`
-	Resource string                   `json:"resource,omitempty"`
+	Binding  string `json:"binding"`
+	Resource string `json:"resource,omitempty"`
+	// Gone tells that it is not there any more: all of this is from before.
+	Gone     bool                     `json:"gone,omitempty"`
 	Targets  []failover.TargetCluster `json:"targets,omitempty"`
 	Clusters []Cluster                `json:"clusters"`
 	// Runbook says where to look up the reasons for which it waits or stays.
@@ -61,13 +63,6 @@ type Task struct {
 	Message  string `json:"message,omitempty"` // of ours: the workflow that owns it
 }
 
-// Ended is an outcome in a failover that is over.
-type Ended struct {
-	Episode string `json:"episode"`
-	Round   int    `json:"round"`
-	failover.Result
-}
-
 // Prospect is what would become of it.
 type Prospect struct {
 	Mode  failover.Mode             `json:"mode"`
@@ -80,13 +75,18 @@ type Prospect struct {
 // Source is where the answers come from.
 type Source struct {
 	plan.Source
+	// Trail is what the audit trail has of the binding, and of the failovers that had to do
+	// with it: see [About]. It is nil where none was read.
+	Trail []failover.AuditRecord
+	// Alone names workflows where Temporal is away.
+	Alone status.Source
 }
 
 // Binding explains one binding; only, when not empty, is the one cluster to look at.
 func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Explained, error) {
 	b, err := ref.Find(ctx, s.Karmada)
 	if err != nil {
-		return Explained{}, err
+		return s.gone(ctx, ref, only, err)
 	}
 	out := Explained{Binding: b.Key.String(), Resource: subject.Workload(&b), Targets: b.Clusters, Clusters: []Cluster{}}
 	if s.Status == nil {
@@ -169,30 +169,6 @@ func (s Source) ask(ctx context.Context, b *failover.Binding, c *Cluster) {
 		}
 	}
 }
-
-// history finds what became of the binding in failovers that are over.
-func (s Source) history(ctx context.Context, b *failover.Binding, only string, out *Explained) error {
-	if s.Status == nil {
-		return nil
-	}
-	episodes, err := s.Status.History(ctx, status.HistoryRequest{Cluster: only, Most: lookBack})
-	if err != nil {
-		return err
-	}
-	for _, e := range episodes {
-		for _, round := range slices.Backward(e.Rounds) {
-			for _, r := range round.Results {
-				if r.Key == b.Key && r.UID == b.UID {
-					out.of(b, e.Cluster).Ended = append(out.of(b, e.Cluster).Ended, Ended{Episode: e.Episode, Round: round.Round, Result: r})
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// lookBack is how many failovers that are over are searched.
-const lookBack = 20
 
 // of is the answer about one cluster, made when there was none.
 func (x *Explained) of(b *failover.Binding, cluster string) *Cluster {

@@ -57,7 +57,7 @@ func fleet(t *testing.T) (*world.World, Source) {
 		},
 	})
 	settings := activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
-	return w, Source{plan.Source{
+	return w, Source{Source: plan.Source{
 		Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }, Runbook: "http://runbook",
 	}}
 }

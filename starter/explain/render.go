@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -40,7 +41,11 @@ func (t tree) under(grow func()) {
 // Binding shows the reasons for one binding.
 func (v View) Binding(x Explained) {
 	t := tree{v.Tree()}
-	t.leaf("%s (%s) on %s", x.Binding, x.Resource, targets(x.Targets))
+	if x.Gone {
+		t.leaf("%s is not there any more; what is known of it from before", x.Binding)
+	} else {
+		t.leaf("%s (%s) on %s", x.Binding, x.Resource, targets(x.Targets))
+	}
 	t.under(func() {
 		for i := range x.Clusters {
 			v.cluster(t, x.Binding, &x.Clusters[i])
@@ -91,7 +96,8 @@ func (v View) tail(t tree, c *Cluster) {
 		t.leaf("task of %s stands: %s %s", c.Task.Producer, c.Task.Reason, c.Task.Message)
 	}
 	for _, e := range c.Ended {
-		t.leaf("before: %s", v.result(e.Round, e.Result))
+		t.leaf("before: %s, by %s", v.result(e.Round, e.Result), sourceOf(e))
+		t.under(func() { v.records(t, e) })
 	}
 	if c.Link != "" {
 		t.leaf("%s", c.Link)
@@ -314,7 +320,7 @@ func vouch(binding, cluster string, waits failover.Reason) string {
 }
 
 func (v View) result(round int, r failover.Result) string {
-	line := fmt.Sprintf("round %d: %s", round, r.Outcome)
+	line := fmt.Sprintf("round %d: %s", round, orElse(string(r.Outcome), "no outcome on record"))
 	for _, more := range []string{because(r.Reason, r.Message), r.Cause} {
 		if more != "" {
 			line += ", " + more
@@ -327,6 +333,32 @@ func (v View) result(round int, r failover.Result) string {
 		line += " (" + clock(r.At) + ")"
 	}
 	return line
+}
+
+// recordLines bounds how much of a trail is drawn below one outcome.
+const recordLines = 30
+
+// records draws how it came to an outcome by the audit trail.
+func (v View) records(t tree, e Ended) {
+	for n, r := range e.Records {
+		if n == recordLines {
+			t.leaf("... and %d more; -o json has them all", len(e.Records)-n)
+			break
+		}
+		what, why := status.Said(r)
+		t.leaf("%s %s: %s", clock(r.Time), what, why)
+	}
+}
+
+// sourceOf says where it is known from that it ended so, and how.
+func sourceOf(e Ended) string {
+	if e.From == FromReport && len(e.Records) > 0 {
+		return "the report in Temporal; how it came to that, by the audit trail"
+	}
+	if e.From == FromReport {
+		return "the report in Temporal"
+	}
+	return "the audit trail"
 }
 
 // stays tells why nothing moves it, and what would if its cluster failed.

@@ -36,6 +36,9 @@ type Episode struct {
 	FromTrail bool `json:"fromTrail,omitempty"`
 	// Trail is what the audit trail has of it, the oldest first.
 	Trail []failover.AuditRecord `json:"trail,omitempty"`
+	// Fleet is what the audit trail has of the fleet's pace meanwhile: tiers, rates, halts
+	// and orders; the first may be from before, where the failover began under it.
+	Fleet []failover.AuditRecord `json:"fleet,omitempty"`
 }
 
 // Totals are its outcomes, all rounds together.

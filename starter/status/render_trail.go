@@ -16,18 +16,47 @@ const trailLines = 200
 
 // trail draws who did what, and on what evidence.
 func (v View) trail(e Episode) {
-	if len(e.Trail) == 0 {
+	records := slices.Concat(e.Trail, e.Fleet)
+	if len(records) == 0 {
 		return
 	}
+	slices.SortStableFunc(records, func(a, b failover.AuditRecord) int { return a.Time.Compare(b.Time) })
 	v.Line("\nWho did what, by the audit trail:")
-	t := v.Table("At", "What", "Whom", "By", "Because")
-	for _, r := range e.Trail[:min(len(e.Trail), trailLines)] {
-		t.AppendRow(table.Row{r.Time.UTC().Format("15:04:05"), what(r), whom(r), by(r), show.Short(because(r), 60)})
-	}
-	t.Render()
-	if more := len(e.Trail) - trailLines; more > 0 {
+	v.records(records[:min(len(records), trailLines)], "15:04:05")
+	if more := len(records) - trailLines; more > 0 {
 		v.Line("... and %d more; -o json has them all", more)
 	}
+}
+
+// Pacer draws what the audit trail has of the fleet's pace, the newest most of it.
+func (v View) Pacer(records []failover.AuditRecord, most int) {
+	if len(records) == 0 {
+		v.Line("The audit trail has nothing of the fleet's pace, or there is none: see --audit.")
+		return
+	}
+	if more := len(records) - most; more > 0 {
+		v.Line("%d earlier ones; -o json has them all, and --limit shows more", more)
+		records = records[more:]
+	}
+	v.records(records, "2006-01-02 15:04:05")
+}
+
+func (v View) records(records []failover.AuditRecord, clock string) {
+	t := v.Table("At", "What", "Whom", "By", "Because")
+	for _, r := range records {
+		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), whom(r), by(r), show.Short(because(r), 60)})
+	}
+	t.Render()
+}
+
+// Said is what a record tells of, and everything that it gives as a reason, by whose
+// word and on what evidence.
+func Said(r failover.AuditRecord) (done, why string) {
+	why = because(r)
+	if r.Who != "" {
+		why = strings.TrimSuffix("by "+r.Who+"; "+why, "; ")
+	}
+	return what(r), why
 }
 
 func what(r failover.AuditRecord) string {
@@ -36,6 +65,8 @@ func what(r failover.AuditRecord) string {
 		return "ordered: " + r.Order
 	case r.Outcome != "":
 		return string(r.Outcome)
+	case r.Kind == failover.AuditPaceChanged:
+		return "pace: " + r.Phase
 	default:
 		return string(r.Kind)
 	}
@@ -44,6 +75,9 @@ func what(r failover.AuditRecord) string {
 func whom(r failover.AuditRecord) string {
 	switch n := len(r.Bindings); n {
 	case 0:
+		if ofPacer(&r) {
+			return "the fleet"
+		}
 		return r.Cluster
 	case 1:
 		return show.Short(r.Bindings[0], 40)

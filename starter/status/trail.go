@@ -11,11 +11,36 @@ import (
 )
 
 // Ours tells whether a record is about a failover of this installation, of one cluster
-// where that is named. Records of the pacer are about none.
+// where that is named, or of its pacer, which concerns them all.
 func (r HistoryRequest) Ours(instance string) func(*failover.AuditRecord) bool {
 	return func(x *failover.AuditRecord) bool {
-		return x.Instance == instance && x.Episode != "" && (r.Cluster == "" || x.Cluster == r.Cluster)
+		return x.Instance == instance && (ofPacer(x) || x.Episode != "" && (r.Cluster == "" || x.Cluster == r.Cluster))
 	}
+}
+
+// ofPacer tells whether a record is about the fleet's pace.
+func ofPacer(x *failover.AuditRecord) bool { return x.Episode == "" && x.Cluster == "" }
+
+// Pacer are the records about the fleet's pace: tiers, rates, halts and orders, in the
+// order of their time.
+func Pacer(records []failover.AuditRecord) []failover.AuditRecord {
+	return slices.DeleteFunc(slices.Clone(records), func(x failover.AuditRecord) bool { return !ofPacer(&x) })
+}
+
+// during are those of the pacer's records that fall into the time of a failover; the
+// last pace from before it is the one that it began with.
+func (e Episode) during(pacer []failover.AuditRecord) []failover.AuditRecord {
+	var out []failover.AuditRecord
+	for _, x := range pacer {
+		switch {
+		case x.Time.After(e.Until):
+		case !x.Time.Before(e.Began):
+			out = append(out, x)
+		case x.Kind == failover.AuditPaceChanged:
+			out = []failover.AuditRecord{x}
+		}
+	}
+	return out
 }
 
 // noEnd is what is said of a failover whose end is on record nowhere.
@@ -27,7 +52,9 @@ const noEnd = "no end on record"
 func (s Source) With(ctx context.Context, episodes []Episode, records []failover.AuditRecord, r HistoryRequest) []Episode {
 	byID := map[string][]failover.AuditRecord{}
 	for _, x := range records {
-		byID[x.Episode] = append(byID[x.Episode], x)
+		if !ofPacer(&x) {
+			byID[x.Episode] = append(byID[x.Episode], x)
+		}
 	}
 	out := slices.Clone(episodes)
 	for n := range out {
@@ -40,7 +67,12 @@ func (s Source) With(ctx context.Context, episodes []Episode, records []failover
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Episode) int { return b.Until.Compare(a.Until) })
-	return out[:min(len(out), r.most())]
+	out = out[:min(len(out), r.most())]
+	pacer := Pacer(records)
+	for n := range out {
+		out[n].Fleet = out[n].during(pacer)
+	}
+	return out
 }
 
 // recorded is a failover as the trail alone knows it.

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -106,7 +107,8 @@ func TestTemporalAndTheTrailArePutTogether(t *testing.T) {
 	require.True(t, ours(&records[0]))
 	require.False(t, ours(&failover.AuditRecord{Instance: "us", Cluster: "member1", Episode: "x"}))
 	require.False(t, ours(&failover.AuditRecord{Instance: "eu", Cluster: "member2", Episode: "x"}))
-	require.False(t, ours(&failover.AuditRecord{Instance: "eu"}), "the pacer's")
+	require.True(t, ours(&failover.AuditRecord{Instance: "eu"}), "the pacer's, which concerns them all")
+	require.False(t, ours(&failover.AuditRecord{Instance: "us"}))
 }
 
 // Rules: R4.16-7.
@@ -126,4 +128,34 @@ func TestAFailoverThatStillRunsIsNoHistory(t *testing.T) {
 	gone := mocks.NewClient(t)
 	gone.On("DescribeWorkflowExecution", mock.Anything, mock.Anything, "").Return(nil, serviceerror.NewNotFound("forgotten"))
 	require.Len(t, Source{Client: gone, Instance: "eu"}.With(t.Context(), nil, open("running"), HistoryRequest{}), 1)
+}
+
+// Rules: R4.16-7.
+func TestWhatBecameOfTheFleetsPaceMeanwhileIsTold(t *testing.T) {
+	at := now.Add(-time.Hour) // the failover takes seven minutes from then on
+	pace := func(after time.Duration, tier failover.Tier) failover.AuditRecord {
+		return failover.AuditRecord{Time: at.Add(after), Kind: failover.AuditPaceChanged, Instance: "eu", Phase: string(tier), Evidence: map[string]string{"rate": "0.5"}}
+	}
+	halt := failover.AuditRecord{
+		Time: at.Add(2 * time.Minute), Kind: failover.AuditOrderGiven, Instance: "eu", Order: workflows.UpdateHalt, Who: "ada", Why: "what is going on",
+	}
+	pacer := []failover.AuditRecord{
+		pace(-2*time.Hour, failover.TierNormal), pace(-time.Hour, failover.TierSlow), halt, pace(2*time.Minute, failover.TierHalted), pace(time.Hour, failover.TierNormal),
+	}
+	records := append(pacer, trailOf("known", time.Hour)...)
+	episodes := Source{Instance: "eu"}.With(t.Context(), nil, records, HistoryRequest{Cluster: "member1"})
+	require.Len(t, episodes, 1, "the pacer's are no failover")
+	require.Equal(t, pacer[1:4], episodes[0].Fleet, "what it began under, and what changed until its end")
+	require.Len(t, episodes[0].Trail, 9)
+	text := draw(t, func(v View) { v.History(episodes, true) })
+	require.Regexp(t, `pace: slow +the fleet`, text)
+	require.Regexp(t, `ordered: halt +the fleet +ada +what is going on`, text)
+	require.Less(t, strings.Index(text, "ordered: halt"), strings.Index(text, "ordered: skip"), "in the order of time")
+
+	require.Equal(t, pacer, Pacer(records))
+	text = draw(t, func(v View) { v.Pacer(pacer, 2) })
+	require.Contains(t, text, "3 earlier ones")
+	require.Contains(t, text, "pace: halted")
+	require.NotContains(t, text, "pace: slow")
+	require.Contains(t, draw(t, func(v View) { v.Pacer(nil, 2) }), "--audit")
 }

@@ -1,0 +1,141 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/status"
+	"github.com/lifeboat-failover/lifeboat/starter/subject"
+)
+
+// Ended is an outcome in a failover that is over.
+type Ended struct {
+	Episode string `json:"episode"`
+	Round   int    `json:"round"`
+	failover.Result
+	// From is who knows the outcome.
+	From Knower `json:"from"`
+	// Records are how it came to that by the audit trail, the oldest first: those about the
+	// binding, and those about its failover as a whole.
+	Records []failover.AuditRecord `json:"records,omitempty"`
+}
+
+// Knower says where knowledge of what is over comes from.
+type Knower string
+
+// The knowers.
+const (
+	FromReport Knower = "Temporal"
+	FromTrail  Knower = "audit trail"
+)
+
+// lookBack is how many failovers that are over are searched, the newest ones.
+const lookBack = 2000
+
+// About tells which records of an audit trail tell of one binding, or of a failover as
+// a whole.
+func About(key failover.BindingKey, instance string) func(*failover.AuditRecord) bool {
+	return func(x *failover.AuditRecord) bool {
+		return x.Instance == instance && x.Episode != "" && (len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String()))
+	}
+}
+
+// history finds what became of the binding in failovers that are over: by all reports
+// that Temporal still has, and by the audit trail.
+func (s Source) history(ctx context.Context, b *failover.Binding, only string, out *Explained) error {
+	var episodes []status.Episode
+	var away error
+	request := status.HistoryRequest{Cluster: only, Most: lookBack}
+	knows := s.Alone
+	if s.Status != nil {
+		knows = *s.Status
+		episodes, away = s.Status.History(ctx, request)
+	}
+	if len(s.Trail) > 0 {
+		of := slices.DeleteFunc(slices.Clone(s.Trail), func(x failover.AuditRecord) bool { return only != "" && x.Cluster != only })
+		episodes = knows.With(ctx, episodes, of, request)
+	}
+	if len(episodes) == lookBack {
+		out.Unread = append(out.Unread, fmt.Sprintf("failovers that are over, older than the newest %d", lookBack))
+	}
+	for _, e := range episodes {
+		if ended := endedIn(e, b); len(ended) > 0 {
+			c := out.of(b, e.Cluster)
+			c.Ended = append(c.Ended, ended...)
+		}
+	}
+	return away
+}
+
+// endedIn are a binding's outcomes in one failover, the newest round first. The trail
+// knows it by its name alone.
+func endedIn(e status.Episode, b *failover.Binding) []Ended {
+	var out []Ended
+	for _, round := range slices.Backward(e.Rounds) {
+		records := inRound(e.Trail, b.Key, round.Round)
+		own := slices.ContainsFunc(records, func(x failover.AuditRecord) bool { return len(x.Bindings) > 0 })
+		found := outcomes(round.Results, b, own)
+		if len(found) == 0 && own {
+			found = []Ended{{Result: failover.Result{Key: b.Key}, From: FromTrail}}
+		}
+		for n := range found {
+			found[n].Episode, found[n].Round = e.Episode, round.Round
+			if own {
+				found[n].Records = records
+			}
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+// outcomes are those of the binding; what has no uid the trail told, where it tells of it.
+func outcomes(results []failover.Result, b *failover.Binding, told bool) []Ended {
+	var out []Ended
+	for _, r := range results {
+		if r.Key != b.Key || r.UID != "" && b.UID != "" && r.UID != b.UID {
+			continue
+		}
+		from := FromReport
+		if r.UID == "" && told {
+			from = FromTrail
+		}
+		out = append(out, Ended{Result: r, From: from})
+	}
+	return out
+}
+
+// inRound are the records of one round about a binding, or about the failover as a whole.
+func inRound(trail []failover.AuditRecord, key failover.BindingKey, round int) []failover.AuditRecord {
+	var out []failover.AuditRecord
+	for _, x := range trail {
+		if x.Round == round && (len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String())) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// gone tells of a binding that is not there any more what is known of it from before;
+// notFound is said where nothing is.
+func (s Source) gone(ctx context.Context, ref subject.Ref, only string, notFound error) (Explained, error) {
+	key, known := ref.Key()
+	if !known || !errors.Is(notFound, subject.ErrNotFound) {
+		return Explained{}, notFound
+	}
+	b := failover.Binding{Key: key}
+	out := Explained{Binding: key.String(), Gone: true, Clusters: []Cluster{}}
+	if s.Status == nil {
+		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())
+	}
+	if err := s.history(ctx, &b, only, &out); err != nil {
+		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
+	}
+	if len(out.Clusters) == 0 {
+		return Explained{}, notFound
+	}
+	return out, nil
+}
