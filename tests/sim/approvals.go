@@ -144,7 +144,7 @@ func (j *judge) asked(w world.Write, b *failover.Binding) {
 	if len(j.s.schedule.Asks) == 0 {
 		return
 	}
-	why := j.asks(w.Cluster, b)
+	why := j.asks(b)
 	if why == "" {
 		return
 	}
@@ -162,7 +162,7 @@ func (j *judge) asked(w world.Write, b *failover.Binding) {
 }
 
 // asks tells why a human is to be asked for certain, whenever the writer looked.
-func (j *judge) asks(cluster string, b *failover.Binding) string {
+func (j *judge) asks(b *failover.Binding) string {
 	rules := j.s.schedule.Asks
 	has := func(rule string) bool { _, is := rules[rule]; return is }
 	switch {

@@ -22,6 +22,12 @@ func (s *sim) babble(ctx workflow.Context, x Step) {
 		workflows.SignalGrantRequest: workflows.GrantRequest{Want: -5},
 		workflows.SignalLeaseReport:  workflows.LeaseReport{Number: -1, Written: 50, Returned: -50},
 	})
+	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
+		workflows.SignalGrantRequest: workflows.GrantRequest{Cluster: x.Cluster, Want: 3, Priority: 9},
+		workflows.SignalLeaseReport:  workflows.LeaseReport{Number: s.chunk(), Written: -50, Returned: -50},
+	})
+	_ = workflow.Sleep(ctx, tick)
+	s.sane()
 	s.nonsense(ctx, workflows.BindingMigrationID("", x.Cluster, Binding{Name: x.Binding}.key()), map[string]any{
 		workflows.SignalBindingObserved:  failover.BindingFact{},
 		workflows.SignalRecover:          workflows.Recover{Round: -1},
@@ -46,4 +52,14 @@ func (s *sim) nonsense(ctx workflow.Context, id string, signals map[string]any) 
 		s.count["nonsense"]++
 		_ = workflow.SignalExternalWorkflow(ctx, id, "", name, signals[name]).Get(ctx, nil)
 	}
+}
+
+// chunk is the number of the pacer's newest grant, as anybody may ask.
+func (s *sim) chunk() int64 {
+	value, err := s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryStatus)
+	var p workflows.PacerStatus
+	if err != nil || value.Get(&p) != nil {
+		return 0
+	}
+	return p.Number
 }

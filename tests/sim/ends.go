@@ -33,6 +33,7 @@ func (j *judge) closed(r workflows.EpisodeReport) {
 	j.outcomes(r)
 	j.skipped(r)
 	j.approvedOnce(r)
+	j.returnedOnce(r)
 	if j.switched() && !j.enforces(r) {
 		return // one that observes leaves what it finds as it is, and says so
 	}
@@ -158,7 +159,7 @@ func (j *judge) owe() {
 // badSince is when the taint of the rule began to stand, while its condition holds.
 func (j *judge) badSince(c failover.Cluster) (time.Time, bool) {
 	for _, t := range c.Taints {
-		if t.Key == taintKey && !isReady(c) && t.TimeAdded != nil && j.ruling && c.Malformed == "" {
+		if t.Key == taintKey && !isReady(c) && !aboutUs(c) && t.TimeAdded != nil && j.ruling && c.Malformed == "" {
 			since := t.TimeAdded.Time
 			if flipped := c.Conditions[0].LastTransition; flipped.After(since) {
 				since = flipped

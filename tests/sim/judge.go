@@ -44,6 +44,8 @@ type judge struct {
 	starts, enforced map[string][]time.Time
 	// drains are when each cluster was evicted from last.
 	drains map[string]time.Time
+	// prompt: nothing in this story keeps a taint back.
+	prompt bool
 }
 
 // eviction is what the judge keeps of one.
@@ -61,6 +63,8 @@ type eviction struct {
 	fenced bool
 	// released is when its hold was dropped; zero while it stands.
 	released time.Time
+	// returned is when the hold of the one before was dropped by proof, where no drain stands.
+	returned, proven time.Time
 	// asked is why a human was to be asked about it, empty for none.
 	asked string
 }
@@ -70,7 +74,7 @@ func newJudge(s *sim) *judge {
 		s: s, evicted: map[string]*eviction{}, affected: map[string]map[string]time.Time{}, owed: map[string]map[string]bool{}, sights: map[string][]sight{},
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
-		law: newLaw(s.schedule.Rate),
+		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
 	}
 	s.world.OnWrite = j.wrote
 	s.world.OnTaint = j.tainted
@@ -107,7 +111,7 @@ func (j *judge) counted(old, now *failover.Cluster) {
 	for n := range j.s.schedule.Fleet {
 		if c, there := j.s.world.Standing(clusterName(n)); there {
 			fleet++
-			if !isReady(c) && j.ruling { // without a rule nobody says that it has failed
+			if !isReady(c) && !aboutUs(c) && j.ruling { // without a rule nobody says that it has failed
 				down++
 			}
 		}
@@ -153,6 +157,7 @@ func (j *judge) wrote(w world.Write, before, after failover.Binding) {
 		return // it follows others: what it is there for is judged with them
 	}
 	j.swaps(w, &before, &after)
+	j.untargeted(w, &before, &after)
 	j.meant(w, &before, &after, first)
 }
 
@@ -226,6 +231,7 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 		j.violates("3: %s is evicted from %s, and nothing moves it", w.Binding, w.Cluster)
 	}
 	if !first {
+		j.againStopped(w)
 		j.s.count["put back by the scheduler, removed again"]++
 		return
 	}
@@ -237,8 +243,12 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 	j.affected[w.Cluster][w.Binding+" "+string(b.UID)] = j.s.now()
 	c, _ := j.s.world.Standing(w.Cluster)
 	work, _ := j.s.world.StandingWork(b.Key, w.Cluster)
+	last := j.evicted[id(w.Cluster, b)]
+	if last == nil || c.Drain != nil || last.source != c.UID {
+		last = &eviction{}
+	}
 	j.evicted[id(w.Cluster, b)] = &eviction{
-		at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
+		returned: last.proven, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
 	}
 	j.asked(w, b)
 	j.directly(w, b)
@@ -272,7 +282,7 @@ func (j *judge) moves(at sight, b *failover.Binding) bool {
 	return at.there && slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
 		switch {
 		case t.Effect == failover.EffectPreferNoExecute:
-			return j.softly(t, b)
+			return j.softly(t, b) && at.supports(t)
 		case t.Effect != corev1.TaintEffectNoExecute || !at.supports(t):
 			return false
 		case t.Key == failover.DrainTaintKey:
@@ -363,6 +373,7 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	}
 	if b.PurgeMode == failover.PurgeDirectly {
 		j.s.count["releases of Directly"]++
+		j.proofOfDeath(w, b, e)
 		return // once placed: Karmada creates nothing before the old copy is gone
 	}
 	if b.PurgeMode == failover.PurgeNever {
@@ -375,6 +386,7 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	if since, ready := readySince(source); ready && j.s.now().Sub(since) > lease { // a late write was sent before
 		must = detection
 	}
+	e.proven = j.s.now()
 	if held := j.s.now().Sub(e.at); held < must {
 		j.violates("1: the hold of %s for %s is dropped after %s, before %s of health", w.Binding, w.Cluster, held, must)
 	}

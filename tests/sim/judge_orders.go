@@ -109,6 +109,15 @@ func (j *judge) directly(w world.Write, b *failover.Binding) {
 	j.s.count["evicted behind a fence"]++
 }
 
+// proofOfDeath: the hold of a Directly move goes only when the old copy is gone, or somebody
+// vouches that it is dead.
+func (j *judge) proofOfDeath(w world.Write, b *failover.Binding, e *eviction) {
+	work, stands := j.s.world.StandingWork(b.Key, w.Cluster)
+	if stands && (e.work == "" || work.UID == e.work) && !e.fenced {
+		j.violates("11: the hold of %s for %s is dropped, its old copy stands, and nobody vouches that it is dead", w.Binding, w.Cluster)
+	}
+}
+
 // takesOver: a former cluster may become a target in place of the new ones only if it
 // can run the copy that was held all the time.
 func (j *judge) takesOver(w world.Write, b *failover.Binding, cluster string, e *eviction, ours bool) {

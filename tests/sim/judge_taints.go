@@ -68,10 +68,11 @@ func (j *judge) wellSince(cluster string) time.Time {
 // on a cluster that is well.
 func (j *judge) tainted(w world.Write, before, after failover.Cluster) {
 	put := len(after.Added) > len(before.Added)
+	j.leftovers(w, before, after)
 	j.observing(w, put || before.Drain == nil && after.Drain != nil)
 	others := func(c failover.Cluster) []corev1.Taint {
 		return slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool {
-			return slices.Contains([]string{taintKey, policyTaint, failover.EvacuatingTaintKey, failover.DrainTaintKey}, t.Key)
+			return slices.Contains([]string{taintKey, policyTaint, softRuleKey, failover.EvacuatingTaintKey, failover.DrainTaintKey}, t.Key)
 		})
 	}
 	same := func(x, y corev1.Taint) bool { return reflect.DeepEqual(x, y) }
@@ -96,10 +97,7 @@ func (j *judge) tainted(w world.Write, before, after failover.Cluster) {
 func (j *judge) wellThroughout(cluster string) bool {
 	list := j.sights[cluster]
 	for n := len(list) - 1; n >= 0; n-- {
-		foreign := slices.ContainsFunc(list[n].c.Taints, func(t corev1.Taint) bool {
-			return t.Effect != corev1.TaintEffectNoSchedule && t.Key != taintKey && t.Key != policyTaint && t.Key != failover.DrainTaintKey
-		})
-		if !list[n].there || list[n].c.Drain != nil || networkIs(list[n].c) == corev1.ConditionFalse || foreign || !isReady(list[n].c) {
+		if x := list[n]; !x.there || !unsuspected(x.c) {
 			return false
 		}
 		if !list[n].from.After(j.readAt) {
@@ -107,4 +105,14 @@ func (j *judge) wellThroughout(cluster string) bool {
 		}
 	}
 	return true
+}
+
+// unsuspected: it answers, or what says that it does not is about us; no order and nobody
+// else's taint moves anything off it.
+func unsuspected(c failover.Cluster) bool {
+	foreign := slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
+		return t.Effect != corev1.TaintEffectNoSchedule && !slices.Contains([]string{taintKey, softRuleKey, policyTaint, failover.DrainTaintKey}, t.Key)
+	})
+	answers := isReady(c) || aboutUs(c)
+	return answers && !foreign && c.Drain == nil && networkIs(c) != corev1.ConditionFalse
 }

@@ -74,11 +74,8 @@ func (l *law) paced(now time.Time, update string, arg any) {
 // evict takes one eviction, and says what of the law it breaks.
 func (l *law) evict(now time.Time, cluster string) string {
 	l.evictions = append(l.evictions, now)
-	if at := l.halted; !at.IsZero() && now.Sub(at) > lease {
-		return fmt.Sprintf("halted %s ago", now.Sub(at))
-	}
-	if at, is := l.paused[cluster]; is && now.Sub(at) > lease {
-		return fmt.Sprintf("paused %s ago", now.Sub(at))
+	if broken := l.stopped(now, cluster); broken != "" {
+		return broken
 	}
 	if broken := l.crowded(now); broken != "" {
 		return broken
@@ -94,6 +91,17 @@ func (l *law) evict(now time.Time, cluster string) string {
 		if count := float64(n - i); count > most*span.Seconds()+chunk+1e-6 {
 			return fmt.Sprintf("%d evictions within %s at %g a second", n-i, span, most)
 		}
+	}
+	return ""
+}
+
+// stopped: a human has halted everything, or paused this cluster, longer than a lease ago.
+func (l *law) stopped(now time.Time, cluster string) string {
+	if at := l.halted; !at.IsZero() && now.Sub(at) > lease {
+		return fmt.Sprintf("halted %s ago", now.Sub(at))
+	}
+	if at, is := l.paused[cluster]; is && now.Sub(at) > lease {
+		return fmt.Sprintf("paused %s ago", now.Sub(at))
 	}
 	return ""
 }

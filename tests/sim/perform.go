@@ -31,6 +31,8 @@ type attempt struct {
 	info activity.Info
 	// claimed is when the lease was claimed: the activity's own deadline began then.
 	claimed time.Time
+	// until is when the claimed lease runs out.
+	until time.Time
 	// read is when the clusters were read last: what is written follows from that.
 	read time.Time
 }

@@ -72,6 +72,11 @@ type sim struct {
 	// where that is not what the world shows.
 	witnessed bool
 	words     map[string]failover.Witness
+	// softens: the rule puts a soft taint first; smudged are soft taints that cannot be read.
+	softens bool
+	smudged map[string][]corev1.Taint
+	// standing are the rules as they stand.
+	standing []failover.Rule
 	// policed: the ClusterTaintPolicy is there.
 	policed bool
 	// watching is false while the starter is away.
@@ -96,6 +101,7 @@ func Play(s Schedule, log *slog.Logger) (v Verdict) {
 	m := &sim{
 		schedule: s, dice: newDice(s), count: map[string]int{}, state: map[string]string{}, kill: map[string]bool{}, ran: map[string]time.Time{}, watching: true, log: log,
 		unheard: map[string]int{},
+		smudged: map[string][]corev1.Taint{},
 		words:   map[string]failover.Witness{},
 		needs:   map[failover.BindingKey][]failover.BindingKey{},
 	}
@@ -198,13 +204,19 @@ func (s *sim) rules(there bool) {
 	s.world.ClearRules()
 	var all []failover.Rule
 	if there {
-		all = append(all, failover.Rule{
+		one := failover.Rule{
 			Name: "not-ready", RequireWitness: s.witnessed,
 			MatchConditions: []failover.MatchCondition{{
 				ConditionType: failover.ConditionReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 			}},
 			Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
-		})
+		}
+		if s.softens {
+			one.Taints = append(one.Taints, failover.RuleTaint{
+				Key: softRuleKey, Effect: failover.EffectPreferNoExecute, AddOnMatch: addAfter / 3, RemoveOnMismatch: wellFor,
+			})
+		}
+		all = append(all, one)
 	}
 	if s.policed {
 		all = append(all, policy())
@@ -213,7 +225,8 @@ func (s *sim) rules(there bool) {
 		s.world.AddRule(r)
 	}
 	s.judge.ruled(there)
-	s.later(tick, func() { s.desk.RulesChanged(all) })
+	s.standing = all // two changes within a tick are told in any order: each tells what stands
+	s.later(tick, func() { s.desk.RulesChanged(s.standing) })
 }
 
 func (b Binding) key() failover.BindingKey {
@@ -300,6 +313,10 @@ func (s *sim) root(ctx workflow.Context) error {
 		for {
 			_ = workflow.Sleep(ctx, 30*time.Second)
 			s.judge.owe()
+			s.judge.overdue()
+			if s.count["step babble"] > 0 {
+				s.sane()
+			}
 		}
 	})
 	s.desk.RulesChanged(nil)

@@ -145,7 +145,11 @@ func (p ports) Taint(ctx context.Context, w activities.TaintWrite) (failover.Clu
 
 // Evict implements activities.Writer.
 func (p ports) Evict(ctx context.Context, w activities.EvictWrite) (failover.Binding, error) {
-	return write(ctx, p, "evict", func() (failover.Binding, error) { return p.World.Evict(ctx, w) })
+	until := attemptOf(ctx).until
+	return write(ctx, p, "evict", func() (failover.Binding, error) {
+		p.s.judge.late(w.Binding.Key, until)
+		return p.World.Evict(ctx, w)
+	})
 }
 
 // Restore implements activities.Writer.
@@ -194,6 +198,7 @@ func (p ports) Claim(ctx context.Context, c activities.LeaseClaim) (activities.L
 		if p.s.dice.chance("slow-claim", c.Cluster) {
 			wait = p.s.dice.span("slow-claim-for", c.Cluster, 12*time.Second)
 		}
+		asked := p.s.now()
 		said := p.s.update(workflows.FleetPacerID(""), workflows.UpdateClaim, workflows.Claim{Number: c.Number, Cluster: c.Cluster, Binding: c.Binding}, nil)
 		a.sleep(wait)
 		switch {
@@ -210,6 +215,9 @@ func (p ports) Claim(ctx context.Context, c activities.LeaseClaim) (activities.L
 			claimed, is := said.value.(workflows.Claimed)
 			if !is {
 				return activities.Lease{}, fmt.Errorf("the claim was answered with %T", said.value)
+			}
+			if c.Number > 0 {
+				a.until = asked.Add(claimed.Remaining)
 			}
 			return activities.Lease{Remaining: claimed.Remaining, NotBefore: claimed.NotBefore}, nil
 		}

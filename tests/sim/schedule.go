@@ -252,8 +252,8 @@ func readBinding(w *words) Binding {
 			b.On = strings.Split(w.next(), ",")
 		case "may":
 			b.May = groups(w.next())
-		case "divided", "duplicated":
-			b.Divided = key == "divided"
+		case "divided", "duplicated", "asks":
+			b.is(key)
 		case "replicas":
 			b.Replicas = int32(w.number())
 		case "tolerate":
@@ -262,8 +262,6 @@ func readBinding(w *words) Binding {
 			b.Purge = w.next()
 		case "needs":
 			b.Needs = strings.Split(w.next(), ",")
-		case "asks":
-			b.Asks = true
 		case "soft":
 			b.Soft = w.number()
 		case "priority":
@@ -273,6 +271,16 @@ func readBinding(w *words) Binding {
 		}
 	}
 	return b
+}
+
+// is takes a word that says what a binding is.
+func (b *Binding) is(word string) {
+	switch word {
+	case "divided":
+		b.Divided = true
+	case "asks":
+		b.Asks = true
+	}
 }
 
 // groups are the affinity groups of a binding: "m1,m2/m3" are two, "any" is none.

@@ -85,6 +85,11 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"resume-enforce":  (*sim).enforce,
 	"drain":           (*sim).drain,
 	"approve":         (*sim).approve,
+	"blame":           (*sim).blame,
+	"leave":           (*sim).leave,
+	"smudge":          smudge(true),
+	"unsmudge":        smudge(false),
+	"soft-rule":       (*sim).softRule,
 	"undrain":         (*sim).undrain,
 	"skip":            orderOne(workflows.UpdateSkip, false),
 	"put-back":        orderOne(workflows.UpdatePutBack, false),
@@ -264,6 +269,7 @@ func (s *sim) settle(ctx workflow.Context) {
 		s.world.Sicken(name, false)
 		s.ready(name, true)
 		s.world.DropTaint(name, foreignTaint)
+		s.smudge(name, false)
 		s.softTaint(name, false)
 		if s.count["step fill"] > 0 {
 			capacity(false)(s, ctx, Step{Cluster: name})

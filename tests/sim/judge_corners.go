@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// untargeted judges that an eviction takes out what is there: a hold for a cluster that the
+// binding has left holds nothing, and keeps the scheduler away for nothing.
+func (j *judge) untargeted(w world.Write, before, after *failover.Binding) {
+	if w.Op == "evict" && !targets(before, w.Cluster) && held(before, w.Cluster) == nil && held(after, w.Cluster) != nil {
+		j.violates("3: %s is evicted from %s, which it does not target", w.Binding, w.Cluster)
+	}
+}
+
+// againStopped judges that a removal that repeats one obeys a halt and a pause like any other.
+func (j *judge) againStopped(w world.Write) {
+	if broken := j.law.stopped(j.s.now(), w.Cluster); broken != "" {
+		j.violates("4: %s is taken out of %s again: %s", w.Binding, w.Cluster, broken)
+	}
+}
+
+// returnedOnce judges, once a failover has closed, that what the scheduler put back after a
+// release stayed there for the rest of that round.
+func (j *judge) returnedOnce(r workflows.EpisodeReport) {
+	if j.s.count["terminated"] > 0 {
+		return // nobody knows any more what was released
+	}
+	for of, e := range j.evicted {
+		if e.returned.IsZero() || !strings.HasPrefix(of, r.Cluster+" ") {
+			continue
+		}
+		within := func(o workflows.RoundReport) bool { return !e.returned.Before(o.Since) && !e.at.After(o.Until) }
+		if slices.ContainsFunc(r.Rounds, within) {
+			j.violates("3: %s was released at %s, put back by the scheduler, and evicted again at %s in the same round",
+				of, e.returned.Sub(begins), e.at.Sub(begins))
+		}
+	}
+}
+
+// leftovers judges what a write leaves on a cluster: the companion keeps the scheduler away
+// for as long as a taint moves bindings, and a cancel takes the order of a drain along.
+func (j *judge) leftovers(w world.Write, before, after failover.Cluster) {
+	if !carries(after, failover.EvacuatingTaintKey) && carries(before, failover.EvacuatingTaintKey) && after.Stopped == nil && triggers(after) {
+		j.violates("6: %s loses its companion, and a taint that moves bindings stands", w.Cluster)
+	}
+	if before.Stopped == nil && after.Stopped != nil && after.Drain != nil {
+		j.violates("6: the failover of %s is cancelled, and the record of its drain stands", w.Cluster)
+	}
+	if softs(before) != softs(after) && before.SoftUnreadable {
+		j.violates("9: the soft taints of %s are changed, and nobody can read them", w.Cluster)
+	}
+	if j.onlooker(w.Cluster) {
+		j.violates("10: the taints of %s are changed by a failover that observes", w.Cluster)
+	}
+}
+
+func carries(c failover.Cluster, key string) bool {
+	return slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Key == key })
+}
+
+func triggers(c failover.Cluster) bool {
+	return slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoSchedule })
+}
+
+// softs is how many soft taints of a cluster are recorded as ours.
+func softs(c failover.Cluster) (n int) {
+	for _, a := range c.Added {
+		if a.Effect == failover.EffectPreferNoExecute {
+			n++
+		}
+	}
+	return n
+}
+
+// onlooker tells that the failover of a cluster that runs now began in observe for certain,
+// and that what an earlier one had under way has arrived.
+func (j *judge) onlooker(cluster string) bool {
+	starts := j.starts[cluster]
+	if len(starts) == 0 || len(j.enforced[cluster]) > 0 {
+		return false
+	}
+	began, now := starts[len(starts)-1], j.s.now()
+	until := began.Add(soonest)
+	if until.After(now) {
+		until = now
+	}
+	return now.Sub(began) > 2*lease && j.observes(cluster, began, until)
+}
+
+// ourSide is what Karmada says where it is not the cluster that it could not reach.
+const ourSide = "StatusCollectionFailed"
+
+// aboutUs: what makes a cluster not Ready speaks of our own side.
+func aboutUs(c failover.Cluster) bool {
+	return len(c.Conditions) > 0 && c.Conditions[0].Reason == ourSide
+}
+
+// lateBy is what a taint may come after its window, where nothing goes wrong but that runs
+// are cut.
+const lateBy = 20 * time.Second
+
+// prompt tells that a story has nothing that may keep a taint back.
+func (s Schedule) prompt() bool {
+	for fault, odds := range s.Odds {
+		if odds > 0 && fault != "cut" {
+			return false
+		}
+	}
+	return s.Mode == "enforce" && !slices.ContainsFunc(s.Steps, func(x Step) bool {
+		return !slices.Contains([]string{
+			"down", "up", "sever", "mend", "put-policy", "taint", "untaint", "soft", "unsoft", "smudge", "unsmudge", "soft-rule", "bump",
+		}, x.Do)
+	})
+}
+
+// overdue judges that what has matched a rule for its whole window carries its taint.
+func (j *judge) overdue() {
+	if !j.prompt || !j.law.crowd.IsZero() {
+		return
+	}
+	for n := range j.s.schedule.Fleet {
+		cluster := clusterName(n)
+		down := func(x sight) bool { return x.there && x.ruled && !isReady(x.c) && !aboutUs(x.c) }
+		cutOff := func(x sight) bool { return x.there && x.policed && networkIs(x.c) == corev1.ConditionFalse }
+		j.overdueFor(cluster, taintKey, down)
+		j.overdueFor(cluster, policyTaint, cutOff)
+	}
+}
+
+func (j *judge) overdueFor(cluster, key string, matches func(sight) bool) {
+	list := j.sights[cluster]
+	if len(list) == 0 || carries(list[len(list)-1].c, key) {
+		return
+	}
+	now := j.s.now()
+	since := now
+	for n := len(list) - 1; n >= 0 && matches(list[n]) && !carries(list[n].c, key); n-- {
+		since = list[n].from
+	}
+	if late := now.Sub(since) - addAfter; late > lateBy {
+		j.violates("4.1: %s matches for %s and does not carry %s", cluster, now.Sub(since), key)
+	}
+}
+
+// late judges that a write goes out before its lease has run out.
+func (j *judge) late(binding failover.BindingKey, until time.Time) {
+	if over := j.s.now().Sub(until); !until.IsZero() && over > slowest {
+		j.violates("4: the eviction of %s is sent %s after its lease has run out", binding, over)
+	}
+}
+
+// slowest is what the answer to a claim may take by the claimer's own measure.
+const slowest = time.Second
+
+// sane judges what the pacer has made of what nobody should have told it.
+func (s *sim) sane() {
+	id := workflows.FleetPacerID("")
+	if s.state[id] != running {
+		return
+	}
+	value, err := s.env.QueryWorkflowByID(id, workflows.QueryStatus)
+	var p workflows.PacerStatus
+	if err != nil || value.Get(&p) != nil {
+		return
+	}
+	for cluster, r := range p.Requests {
+		if r.Episode == "" || r.Want < 0 {
+			s.judge.violates("12: the pacer has taken a request of %s for %d leases, for %q", cluster, r.Want, r.Episode)
+		}
+	}
+	if c := p.Chunk; c != nil && (c.Written < 0 || c.Returned < 0) || p.Written < 0 || p.Written+p.Spent > p.Granted {
+		s.judge.violates("12: the pacer counts %d written and %d spent of %d granted", p.Written, p.Spent, p.Granted)
+	}
+}
