@@ -20,7 +20,7 @@ type Activities struct {
 	Writer   Writer
 	Events   EventRecorder
 	Owners   Owners
-	Moves    Moves // nil: nobody can be asked, as in a plan
+	Moves    Moves // nil: nobody can be asked, as in a plan without Temporal
 	Pacer    Pacer
 	Prober   Prober    // nil: no probes
 	Audit    AuditSink // nil: no audit trail

@@ -105,9 +105,9 @@ type Foreseen struct {
 }
 
 // NewPlanner judges over a snapshot as a worker with the same settings would, and can
-// write nothing.
-func NewPlanner(of *Snapshot, owners Owners, settings Settings) *Activities {
-	return &Activities{Reader: of, Owners: owners, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}
+// write nothing. Without moves nobody is asked which copy a migration holds.
+func NewPlanner(of *Snapshot, owners Owners, moves Moves, settings Settings) *Activities {
+	return &Activities{Reader: of, Owners: owners, Moves: moves, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}
 }
 
 // deaf counts nothing: a plan is no event.

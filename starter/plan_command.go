@@ -25,7 +25,8 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Tell what would happen if a cluster failed now: for each binding on it whether it would move, when it is
 due and when its turn would come, where it could go, and what blocks it. The judgements are those of
 the failover itself, over Karmada as it is now; room that is promised to one is not promised to the
-next. Where the cluster fails over already, it is what is left. Nothing is written.
+next. Where the copy of a former cluster that is well again is held, whoever holds it is asked which one, as
+the write asks. Where the cluster fails over already, it is what is left. Nothing is written.
 
 The settings are those of whoever runs it: give it the workers' --config. The cluster is taken to be
 not Ready from now on, and the fleet's pace to be its own.
@@ -96,7 +97,7 @@ func (s *session) planOver(ctx context.Context, karmada activities.Reader) (sour
 	source.Away = s.dial(ctx, "lifeboat-cli")
 	if source.Away == nil {
 		asked := s.source()
-		source.Status, source.Owners, closing = &asked, process.Owners{Client: s.temporal.Client}, s.close
+		source.Status, source.Owners, source.Moves, closing = &asked, process.Owners{Client: s.temporal.Client}, asked, s.close
 	} else {
 		closing = func() {}
 	}

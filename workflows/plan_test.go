@@ -24,7 +24,7 @@ func (s *story) plan() activities.Foresight {
 	snapshot, err := activities.TakeSnapshot(s.t.Context(), s.world, nil)
 	require.NoError(s.t, err)
 	now := s.env.Now()
-	planner := activities.NewPlanner(snapshot.Failed("m1", now), s.world, s.settings)
+	planner := activities.NewPlanner(snapshot.Failed("m1", now), s.world, s.world, s.settings)
 	f, err := planner.Foresee(s.t.Context(), activities.ForeseeRequest{Cluster: "m1", At: now})
 	require.NoError(s.t, err)
 	return f

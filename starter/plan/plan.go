@@ -91,7 +91,9 @@ type Source struct {
 	Status *status.Source
 	Away   error
 	Owners activities.Owners
-	Now    func() time.Time
+	// Moves tells which copy a migration holds, nil where nobody can be asked.
+	Moves activities.Moves
+	Now   func() time.Time
 	// Progress is told how far the reading is.
 	Progress *show.Progress
 	// Runbook is a page with a heading for every reason, empty without.
@@ -118,7 +120,7 @@ func (s Source) Planner(of *activities.Snapshot) *activities.Activities {
 	if owners == nil {
 		owners = nobody{}
 	}
-	return activities.NewPlanner(of, owners, s.Settings)
+	return activities.NewPlanner(of, owners, s.Moves, s.Settings)
 }
 
 // Read takes a snapshot of Karmada.

@@ -173,7 +173,6 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	w.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
 	bind(w, "slow", 0, "m1", "m2")
 	seconds := int64(600)
-	key := func(name string) failover.BindingKey { return failover.BindingKey{Namespace: "shop", Name: name} }
 	st := workflows.EpisodeStatus{}
 	st.Phase, st.Paused = failover.EpisodeEvacuating, &workflows.Order{Who: "ada", Reason: "wait"}
 	st.Moves = map[string]workflows.Move{"shop/cart": {Key: key("cart")}}

@@ -141,6 +141,16 @@ func (s Source) Migration(ctx context.Context, cluster string, key failover.Bind
 	return m, s.ask(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
 }
 
+// OldWork is the Work that a migration which runs holds, nil where it does not know that
+// by uid: a plan asks it as a write would.
+func (s Source) OldWork(ctx context.Context, workflowID string) (*failover.Work, error) {
+	var m workflows.MigrationStatus
+	if err := s.ask(ctx, workflowID, &m, workflows.QueryStatus); err != nil {
+		return nil, fmt.Errorf("query %s: %w", workflowID, err)
+	}
+	return m.OldWork, nil
+}
+
 // Workflow is the id of a cluster's failover, and its page.
 func (s Source) Workflow(cluster string) (id, link string) {
 	id = workflows.ClusterFailoverID(s.Instance, cluster)

@@ -82,3 +82,20 @@ func TestAHistoryThatCannotBeReadIsAnError(t *testing.T) {
 	_, err := Source{Client: c}.History(t.Context(), HistoryRequest{Cluster: "member1"})
 	require.ErrorContains(t, err, "away")
 }
+
+// A plan asks a migration as the write would.
+//
+// Rules: R4.9-30.
+func TestAMigrationIsAskedWhichCopyItHolds(t *testing.T) {
+	c := mocks.NewClient(t)
+	const id = "binding-migration/m1/shop/cart"
+	held := workflows.MigrationStatus{}
+	held.OldWork = &failover.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w"}
+	c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(value{held}, nil).Once()
+	work, err := Source{Client: c}.OldWork(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, held.OldWork, work)
+	c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
+	_, err = Source{Client: c}.OldWork(t.Context(), id)
+	require.ErrorContains(t, err, id)
+}
