@@ -117,3 +117,34 @@ func TestATaintInObserveIsRefusedAndWritesNothing(t *testing.T) {
 	require.ErrorContains(t, a.err, "observes")
 	require.Empty(t, s.world.Log(""))
 }
+
+// Rules: R4.9-44, R4.1-42.
+func TestTaintOrdersThatMakeNoSenseAreRefused(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.keepOpen()
+	jane := workflows.Order{Who: "jane", Reason: "disks"}
+	said := map[string]*answer{}
+	s.at(time.Second, func() {
+		for what, o := range map[string]struct {
+			verb  string
+			order workflows.TaintOrder
+		}{
+			"no taint":           {workflows.UpdateTaint, workflows.TaintOrder{Order: jane}},
+			"nobody":             {workflows.UpdateTaint, workflows.TaintOrder{Taint: "disks:NoExecute"}},
+			"what moves nothing": {workflows.UpdateTaint, workflows.TaintOrder{Order: jane, Taint: "disks:NoSchedule"}},
+			"a reserved key":     {workflows.UpdateTaint, workflows.TaintOrder{Order: jane, Taint: failover.DrainTaintKey + ":NoExecute"}},
+			"nobody's end":       {workflows.UpdateUntaint, workflows.TaintOrder{}},
+			"the end of none":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane}},
+			"the end of what":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane, Taint: "disks"}},
+		} {
+			said[what] = &answer{}
+			require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), o.verb, what, said[what], o.order))
+		}
+	})
+	s.play()
+	for what, a := range said {
+		require.Error(t, a.err, what)
+	}
+	require.Empty(t, s.world.Log(""))
+}

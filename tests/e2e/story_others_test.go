@@ -210,7 +210,7 @@ func malformedMessages(s *scene) {
 			}
 		}
 	}
-	for _, update := range []string{"pause", "resume", "cancel"} {
+	for _, update := range []string{"pause", "resume", "cancel", "taint", "untaint"} {
 		handle, err := s.temporal.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
 			WorkflowID: failoverID(from), UpdateName: update, Args: []any{object{"who": operator}},
 			WaitForStage: client.WorkflowUpdateStageCompleted,

@@ -35,7 +35,10 @@ func (s *sim) babble(ctx workflow.Context, x Step) {
 		workflows.SignalFenced:           workflows.Fenced{},
 		workflows.SignalMigrationOrder:   workflows.MigrationOrder{Verb: "dance"},
 	})
-	for _, verb := range []string{workflows.UpdateSkip, workflows.UpdateRelease, workflows.UpdatePutBack, workflows.UpdateDrain, workflows.UpdateConfirmFenced} {
+	for _, verb := range []string{
+		workflows.UpdateSkip, workflows.UpdateRelease, workflows.UpdatePutBack, workflows.UpdateDrain, workflows.UpdateConfirmFenced,
+		workflows.UpdateTaint, workflows.UpdateUntaint,
+	} {
 		s.update(id, verb, workflows.Order{}, func() { s.judge.violates("12: the failover of %s obeys %s of nobody", x.Cluster, verb) })
 	}
 	s.update(workflows.FleetPacerID(""), workflows.UpdateSetRate, workflows.SetRate{Order: operator, Rate: -1}, func() {
