@@ -91,10 +91,11 @@ type Outbox struct {
 	wake   chan struct{}
 }
 
-// Open prepares an Outbox whose reader hears what becomes of deliveries.
+// Open prepares an Outbox, empty, whose reader hears what becomes of deliveries. A starter
+// that leads again opens it again: what it had not delivered its resync tells anew.
 func (o *Outbox) Open(reader Reader) {
 	o.reader = reader
-	o.boxes = map[string]*box{}
+	o.boxes, o.order = map[string]*box{}, nil
 	o.wake = make(chan struct{}, 1)
 }
 

@@ -239,3 +239,29 @@ func TestSightsOfOneClusterAreBoundedDuringAnOutage(t *testing.T) {
 	require.Len(t, m.items, factsPerBox)
 	require.Equal(t, "5", m.take()[0].cluster.ResourceVersion, "the oldest go first")
 }
+
+// A starter that has lost its lease with something undelivered, and leads again, begins with
+// an empty outbox: it neither stumbles over what it had, nor sends what is old by now.
+func TestAnOutboxThatIsOpenedAgainForgetsWhatItHad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{begun: time.Now(), running: map[string]bool{}, fail: errors.New("down")}
+		o := &Outbox{Sender: l, Counter: uncounted{}, Log: slog.New(slog.DiscardHandler), Coalesce: time.Second}
+		for _, version := range []string{"1", "2"} {
+			o.Open(l)
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); o.Run(ctx) }()
+			o.Cluster(failover.ClusterFact{Cluster: "m1", ResourceVersion: version}, true)
+			synctest.Wait()
+			if version == "2" {
+				l.setFail(nil)
+				time.Sleep(2 * longestPause) //nolint:forbidigo // in virtual time
+			}
+			stop()
+			<-done
+		}
+		sent := l.lines()
+		require.Len(t, sent, 1, "only what was told since")
+		require.Contains(t, sent[0], "cluster-failover/m1 cluster-observed 2")
+	})
+}
