@@ -96,6 +96,16 @@ verify: toolchain build ## Try everything short of writing on a real Karmada (KU
 test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
 	@tests/stories.sh
 
+# What was played at a commit is not played again; `rm -r .test/chaos` forgets.
+CHAOS = .test/chaos/$(shell git rev-parse --short HEAD)$(shell git diff --quiet HEAD -- '*.go' || echo -changed)
+.PHONY: chaos
+SHARD ?= 1/1
+chaos: toolchain lab-bin build ## Kill everything before and after every effect, hours long (SHARD=1/8, STORY=, VICTIM=, POINT=)
+	@mkdir -p .test
+	@go test -count=1 -timeout 0 -v ./tests/e2e -run TestCrashMatrix -chaos "$(CURDIR)/$(CHAOS)" -shard $(SHARD) \
+		-chaos-story "$(STORY)" -victim "$(VICTIM)" -point "$(POINT)" >.test/chaos.log 2>&1; status=$$?; \
+	grep '^stories: ' .test/chaos.log || tail -40 .test/chaos.log; exit $$status
+
 .PHONY: record
 record: toolchain lab-bin build ## Record the histories that tests/replay replays anew
 	@tests/replay/record.sh

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 )
@@ -22,6 +23,8 @@ import (
 // what never stood, not even for a moment, is not in it.
 type chronicle struct {
 	client dynamic.Interface
+	// patient: the server may go away; what it stored meanwhile is listed, not seen one by one.
+	patient bool
 
 	mu       sync.Mutex
 	versions map[string][]version // by resource and key
@@ -57,19 +60,50 @@ func (c *chronicle) follow(ctx context.Context, resource schema.GroupVersionReso
 // watch goes on where it was whenever the server ends it; a gap is an error.
 func (c *chronicle) watch(ctx context.Context, resource schema.GroupVersionResource, from string) {
 	for ctx.Err() == nil {
-		w, err := c.client.Resource(resource).Watch(ctx, metav1.ListOptions{ResourceVersion: from})
-		if err != nil {
+		var err error
+		if from, err = c.stream(ctx, resource, from); err == nil {
+			continue
+		}
+		if !c.patient {
 			c.fail(ctx, fmt.Errorf("watch %s: %w", resource.Resource, err))
 			return
 		}
-		for event := range w.ResultChan() {
-			u, ok := event.Object.(*unstructured.Unstructured)
-			if event.Type == watch.Error || !ok {
-				c.fail(ctx, fmt.Errorf("watch %s: %w", resource.Resource, apierrors.FromObject(event.Object)))
-				return
+		from = c.again(ctx, resource)
+	}
+}
+
+// stream records what one watch says, and returns how far that was.
+func (c *chronicle) stream(ctx context.Context, resource schema.GroupVersionResource, from string) (string, error) {
+	w, err := c.client.Resource(resource).Watch(ctx, metav1.ListOptions{ResourceVersion: from})
+	if err != nil {
+		return from, err
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		u, ok := event.Object.(*unstructured.Unstructured)
+		if event.Type == watch.Error || !ok {
+			return from, apierrors.FromObject(event.Object)
+		}
+		from = u.GetResourceVersion()
+		c.add(resource, u, event.Type == watch.Deleted)
+	}
+	return from, nil
+}
+
+// again lists what there is, as soon as the server answers.
+func (c *chronicle) again(ctx context.Context, resource schema.GroupVersionResource) string {
+	for {
+		list, err := c.client.Resource(resource).List(ctx, metav1.ListOptions{})
+		if err == nil {
+			for i := range list.Items {
+				c.add(resource, &list.Items[i], false)
 			}
-			from = u.GetResourceVersion()
-			c.add(resource, u, event.Type == watch.Deleted)
+			return list.GetResourceVersion()
+		}
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
@@ -88,6 +122,9 @@ func (c *chronicle) add(resource schema.GroupVersionResource, u *unstructured.Un
 	defer c.mu.Unlock()
 	c.broken = errors.Join(c.broken, err)
 	at := resource.Resource + " " + keyOf(u)
+	if seen := c.versions[at]; len(seen) > 0 && seen[len(seen)-1].Revision >= revision {
+		return // listed again
+	}
 	c.versions[at] = append(c.versions[at], version{Revision: revision, Seen: time.Now(), Object: u, Deleted: deleted})
 }
 
@@ -110,4 +147,21 @@ func (c *chronicle) latest(resource schema.GroupVersionResource) ([]*unstructure
 		}
 	}
 	return all, c.broken
+}
+
+// uids counts the objects that ever were, by uid, and says whether one of them stands.
+func (c *chronicle) uids(resource schema.GroupVersionResource, is func(version) bool) (count int, stands bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := map[types.UID]bool{}
+	for at, versions := range c.versions {
+		if !strings.HasPrefix(at, resource.Resource+" ") || !is(versions[0]) {
+			continue
+		}
+		for _, v := range versions {
+			seen[v.Object.GetUID()] = true
+		}
+		stands = stands || !versions[len(versions)-1].Deleted
+	}
+	return len(seen), stands
 }

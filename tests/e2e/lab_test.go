@@ -70,6 +70,9 @@ func startLab(ctx context.Context, folder string, members []member) (*laboratory
 		"up", "-o", "json", "--dir", filepath.Join(folder, "lab"), "--members-file", file,
 		"--grant", roles, "--audit-reads", "--watch-stdin", "--no-ui", "--keep",
 	}
+	if *chaosTo != "" {
+		args = append(args, "--durable") // its servers are killed
+	}
 	for _, knob := range knobs {
 		args = append(args, "--knob", knob)
 	}

@@ -28,6 +28,7 @@ type scene struct {
 	asked    map[string]bool // clusters whose failover was waited for
 	marks    int             // left in the audit log
 	emptied  string          // a binding that the story's own hand, as the scheduler, leaves bare
+	between  func()          // done between two looks at a condition, nil: nothing
 }
 
 // patience bounds a wait. It says nothing about how quick Lifeboat is: a busy
@@ -47,6 +48,9 @@ func (s *scene) awaitQuietly(what string, look func() (ok bool, seen string)) {
 	begun := time.Now()
 	seen := ""
 	for ok := false; !ok; {
+		if s.between != nil {
+			s.between()
+		}
 		if ok, seen = look(); ok {
 			break
 		}
@@ -318,7 +322,9 @@ func (s *scene) ends(cluster, phase string) report {
 	s.Helper()
 	s.phase(cluster, phase)
 	var r report
-	require.NoError(s, s.temporal.GetWorkflow(s.ctx, failoverID(cluster), "").Get(s.ctx, &r))
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	require.NoError(s, s.temporal.GetWorkflow(ctx, failoverID(cluster), "").Get(ctx, &r))
 	require.Equal(s, phase, r.Ended)
 	require.Equal(s, cluster, r.Cluster)
 	return r

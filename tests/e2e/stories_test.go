@@ -77,6 +77,7 @@ var stories = []story{
 	{name: "preflight_finds_what_is_missing", short: "look", size: 2, tell: preflighted, alone: true},
 	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
 	{name: "worker_in_observe_does_not_evict", short: "guard", size: 2, tell: modeGuard, alone: true},
+	{name: "crash_sample", short: "crash", size: 1, tell: crashSample, alone: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
 	// It looks back on all others.
 	{name: "rights_granted_are_rights_used", short: "may", size: 2, tell: rightsUsed, alone: true},
@@ -85,6 +86,9 @@ var stories = []story{
 // allMembers are the clusters of all stories, each labelled with its story.
 func allMembers() []member {
 	var members []member
+	if *chaosTo != "" {
+		return []member{{Name: "bystander"}} // its cells bring their own
+	}
 	for _, s := range stories {
 		for i, name := range s.clusters() {
 			m := member{Name: name, Labels: map[string]string{"story": s.short}}

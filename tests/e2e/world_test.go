@@ -30,6 +30,7 @@ type world struct {
 	mode      string   // of starter and worker
 	more      []string // settings of the story that is told
 	env       []string // and its environment
+	wires     *wires   // between the product and its servers while one is cut; nil: none
 	// secure reaches the product's own endpoints by TLS, nil by none.
 	secure *http.Client
 	end    context.CancelFunc
@@ -163,12 +164,21 @@ func (w *world) environment() []string {
 
 func (w *world) startStarter(ctx context.Context) error {
 	var err error
-	w.starter, err = w.serve(ctx, "lifeboat", "starter", w.lab.At.Kubeconfigs["starter"], "watch", "--mode", w.mode)
+	kubeconfig := w.lab.At.Kubeconfigs["starter"]
+	if w.wires != nil {
+		kubeconfig = w.wires.kubeconfigs["starter"]
+	}
+	w.starter, err = w.serve(ctx, "lifeboat", "starter", kubeconfig, "watch", "--mode", w.mode)
 	return err
 }
 
-// startWorker starts a worker behind the gate.
+// startWorker starts a worker behind the gate, or behind the wires.
 func (w *world) startWorker(ctx context.Context) error {
+	if w.wires != nil {
+		var err error
+		w.worker, err = w.serve(ctx, "lifeboat-worker", "worker", w.wires.kubeconfigs["worker"], "--mode", w.mode)
+		return err
+	}
 	kubeconfig := filepath.Join(w.folder, "worker.kubeconfig")
 	if err := w.gate.kubeconfig(w.lab.At.Kubeconfigs["worker"], kubeconfig); err != nil {
 		return err
@@ -194,6 +204,9 @@ func (w *world) serve(ctx context.Context, program, name, kubeconfig string, arg
 	}
 	cmd := exec.Command(path, args...) //nolint:gosec,noctx // our own program, stopped in order
 	cmd.Env = w.environment()
+	if w.wires != nil {
+		cmd.Env = append(cmd.Env, "TEMPORAL_ADDRESS="+w.wires.temporal[name].address())
+	}
 	p, err := launch(name, w.logFile(name), cmd)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ type command struct {
 	binary  string
 	args    []string
 	logFile string
+	// again: it ran before, and its log goes on.
+	again bool
 }
 
 // Process is a running child. It is killed by the kernel when this process dies.
@@ -30,6 +32,10 @@ type Process struct {
 	name    string
 	logFile string
 	cmd     *exec.Cmd
+
+	// child and ready start it again as it was.
+	child command
+	ready func(context.Context) error
 
 	// exited is closed after the child is gone and exitErr is set.
 	exited  chan struct{}
@@ -41,7 +47,11 @@ type Process struct {
 
 // startProcess starts a child whose output goes to its log file.
 func startProcess(c command) (*Process, error) {
-	log, err := os.OpenFile(c.logFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if !c.again {
+		flags |= os.O_TRUNC
+	}
+	log, err := os.OpenFile(c.logFile, flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log of %s: %w", c.name, err)
 	}
@@ -54,7 +64,7 @@ func startProcess(c command) (*Process, error) {
 	// process stops its children itself, in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 
-	p := &Process{name: c.name, logFile: c.logFile, cmd: cmd, exited: make(chan struct{})}
+	p := &Process{name: c.name, logFile: c.logFile, cmd: cmd, child: c, exited: make(chan struct{})}
 	started := make(chan error)
 	go p.run(log, started)
 	if err := <-started; err != nil {
@@ -118,6 +128,18 @@ func (p *Process) stop(grace time.Duration) error {
 		return nil
 	case <-time.After(grace):
 	}
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s: %w", p.name, err)
+	}
+	<-p.exited
+	return nil
+}
+
+// crash kills the child as a power cut would, and is not taken for a failure.
+func (p *Process) crash() error {
+	p.mu.Lock()
+	p.stopping = true
+	p.mu.Unlock()
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill %s: %w", p.name, err)
 	}

@@ -152,6 +152,7 @@ func (s *Servers) start(ctx context.Context, l launch) error {
 		if err != nil {
 			return err
 		}
+		process.ready = ready
 		s.mu.Lock()
 		l.keep(process)
 		s.mu.Unlock()
@@ -165,6 +166,47 @@ func (s *Servers) start(ctx context.Context, l launch) error {
 			return err
 		}
 		s.options.Logger.Info("port was taken meanwhile, trying others", "server", child.name)
+	}
+}
+
+// Crash kills a server with -9 and starts it again on the same ports, with what it had
+// stored: in options.Dir, where Durable says so. It returns when every server answers.
+func (s *Servers) Crash(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	running := s.Processes()
+	at := slices.IndexFunc(running, func(p *Process) bool { return p.Name() == name })
+	if at < 0 {
+		return fmt.Errorf("there is no server %q", name)
+	}
+	if err := running[at].crash(); err != nil {
+		return err
+	}
+	child := running[at].child
+	child.again = true
+	process, err := startProcess(child)
+	if err != nil {
+		return err
+	}
+	process.ready = running[at].ready
+	s.replace(running[at], process)
+	go s.watch(process)
+	for _, p := range s.Processes() {
+		if err := p.waitReady(ctx, p.ready); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace puts a server in the place of the one before it.
+func (s *Servers) replace(old, by *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, place := range []**Process{&s.etcd, &s.api, &s.temporal} {
+		if *place == old {
+			*place = by
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -131,6 +132,40 @@ func TestAServerThatDiesSaysWhyWithTheEndOfItsLog(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the death was not reported")
 	}
+}
+
+func TestAServerThatCrashesComesBackWithWhatItHadStored(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t)
+	options.Durable, options.NoUI = true, true
+	s, err := Start(t.Context(), options)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Stop()) })
+	config, err := s.RESTConfig("admin")
+	require.NoError(t, err)
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	kept := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
+	_, err = client.CoreV1().Namespaces().Create(t.Context(), kept, metav1.CreateOptions{})
+	require.NoError(t, err)
+	before := s.Processes()
+	for _, p := range before {
+		require.NoError(t, s.Crash(t.Context(), p.Name()))
+	}
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		_, err = client.CoreV1().Namespaces().Get(t.Context(), "kept", metav1.GetOptions{})
+		require.NoError(c, err)
+	}, time.Minute, 100*time.Millisecond)
+	require.Len(t, s.Processes(), len(before))
+	for _, p := range before {
+		require.ErrorIs(t, syscall.Kill(p.PID(), 0), syscall.ESRCH, "%s still runs", p.Name())
+	}
+	select {
+	case err := <-s.Died():
+		t.Fatalf("a crash that was asked for is no failure: %v", err)
+	default:
+	}
+	require.ErrorContains(t, s.Crash(t.Context(), "nginx"), "no server")
 }
 
 func TestAMissingBinaryIsNamedWithTheCommandThatBuildsIt(t *testing.T) {

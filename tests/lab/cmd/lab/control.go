@@ -76,6 +76,9 @@ func (c *control) routes() http.Handler {
 	mux.HandleFunc("POST /kill", c.act(memberAct(c.sim.Kill)))
 	mux.HandleFunc("POST /revive", c.act(memberAct(c.sim.Revive)))
 	mux.HandleFunc("POST /leave", c.act(memberAct(c.sim.Leave)))
+	mux.HandleFunc("POST /crash", c.act(func(r *http.Request) error {
+		return c.servers.Crash(r.Context(), r.URL.Query().Get("server"))
+	}))
 	mux.HandleFunc("GET /ledger", c.timeline)
 	mux.HandleFunc("POST /ledger/judge", c.judge)
 	return mux

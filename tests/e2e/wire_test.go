@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// wire is a recording proxy between one process of the product and one server: the
+// API server, or Temporal. It changes nothing, knows every effect by a name that is
+// the same in every run, and can cut it before it happens or before it is answered.
+type wire struct {
+	who    string // "worker" or "starter"
+	server *httptest.Server
+	// effect names what a request does; false for what has no effect: reads, polls,
+	// heartbeats, leader election, questions about permissions.
+	effect func(r *http.Request, body []byte) (string, bool)
+	// learn looks at an answer as it comes by; nil learns nothing.
+	learn func(*http.Response) error
+
+	mu     sync.Mutex
+	cell   string // what is seen of this cell is recorded, with "cell" in its place
+	seen   map[string]int
+	points []string
+	cut    *cut
+}
+
+// cut is where a wire is cut, once: before the effect, or after it and before its answer.
+type cut struct {
+	point string
+	after bool
+	here  chan struct{} // closed when the effect has come to it
+	goOn  chan struct{} // closed when the connection may be dropped
+	// late lets the request, or its answer, pass in the end instead of dropping it.
+	late bool
+}
+
+func newCut(point string, after bool) *cut {
+	return &cut{point: point, after: after, here: make(chan struct{}), goOn: make(chan struct{})}
+}
+
+func (c *cut) reached() bool {
+	select {
+	case <-c.here:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait holds what came here until it may go on, or the wire is closed.
+func (c *cut) wait() {
+	close(c.here)
+	<-c.goOn
+}
+
+type cutKey struct{}
+
+// errCut drops a connection.
+var errCut = errors.New("cut")
+
+// begin records what belongs to a cell, and cuts there; no cut when nil.
+func (w *wire) begin(cell string, at *cut) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cell, w.cut, w.seen, w.points = cell, at, map[string]int{}, nil
+}
+
+func (w *wire) recorded() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.points)
+}
+
+// pass counts an effect and returns the cut that it has come to, nil when none.
+func (w *wire) pass(name string) *cut {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cell == "" || !strings.Contains(name, w.cell) && !strings.Contains(name, pacerID) {
+		return nil
+	}
+	name = w.who + " " + strings.ReplaceAll(name, w.cell, "cell")
+	w.seen[name]++
+	point := fmt.Sprintf("%s #%d", name, w.seen[name])
+	w.points = append(w.points, point)
+	if w.cut == nil || w.cut.point != point {
+		return nil
+	}
+	at := w.cut
+	w.cut = nil
+	return at
+}
+
+// open starts the proxy in front of a server.
+func (w *wire) open(to *url.URL, transport http.RoundTripper, start func(*httptest.Server)) {
+	proxy := &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(r *http.Response) error {
+			if at, ok := r.Request.Context().Value(cutKey{}).(*cut); ok {
+				at.wait()
+				if !at.late {
+					return errCut
+				}
+			}
+			if w.learn != nil {
+				return w.learn(r)
+			}
+			return nil
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	w.server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.serve(proxy, rw, r)
+	}))
+	w.server.Config.ErrorLog = nobody()
+	start(w.server)
+}
+
+func (w *wire) serve(proxy http.Handler, rw http.ResponseWriter, r *http.Request) {
+	var body []byte
+	if r.Method != http.MethodGet {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	var at *cut
+	if name, ok := w.effect(r, body); ok {
+		at = w.pass(name)
+	}
+	switch {
+	case at == nil:
+	case at.after:
+		// Not the client's own context: it may be dead before the effect has happened.
+		r = r.WithContext(context.WithValue(context.WithoutCancel(r.Context()), cutKey{}, at))
+	default:
+		at.wait()
+		if !at.late {
+			panic(http.ErrAbortHandler)
+		}
+		r = r.WithContext(context.WithoutCancel(r.Context()))
+	}
+	proxy.ServeHTTP(rw, r)
+}
+
+func (w *wire) close() {
+	w.server.CloseClientConnections()
+	w.server.Close()
+}
+
+// toAPI opens a wire to the API server of a kubeconfig and writes one that leads over it.
+func toAPI(who, kubeconfig, file string) (*wire, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := rest.TransportFor(rest.AnonymousClientConfig(config))
+	if err != nil {
+		return nil, err
+	}
+	to, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	w := &wire{who: who, effect: apiEffect}
+	w.open(to, transport, func(s *httptest.Server) {
+		s.EnableHTTP2 = true
+		s.StartTLS() // client-go sends no token over plain HTTP
+	})
+	g := &gate{server: w.server}
+	return w, g.kubeconfig(kubeconfig, file)
+}
+
+// apiEffect names a write: what is done to which object.
+func apiEffect(r *http.Request, _ []byte) (string, bool) {
+	if r.Method == http.MethodGet {
+		return "", false
+	}
+	namespace, resource, name := apiObject(r.URL.Path)
+	switch {
+	case resource == "leases", strings.HasSuffix(resource, "reviews"):
+		return "", false
+	case resource == "events":
+		name = "" // made of the time
+	}
+	return strings.Join(strings.Fields(r.Method+" "+resource+" "+namespace+" "+name), " "), true
+}
+
+// apiObject takes the path of a request apart; resource includes the subresource.
+func apiObject(path string) (namespace, resource, name string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if parts[0] == "api" {
+		parts = parts[min(2, len(parts)):]
+	} else {
+		parts = parts[min(3, len(parts)):]
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		namespace, parts = parts[1], parts[2:]
+	}
+	if len(parts) > 0 {
+		resource = parts[0]
+	}
+	if len(parts) > 1 {
+		name = parts[1]
+	}
+	if len(parts) > 2 {
+		resource += "/" + parts[2]
+	}
+	return namespace, resource, name
+}
