@@ -264,11 +264,12 @@ func (e *episode) actSettling() {
 	}
 }
 
-// movesEnded: every child has reported, or does not run any more. Where the queue is
-// closed nothing is listed, which would find out those that were terminated.
+// movesEnded: every child has reported, or does not run any more and left no hold that
+// is still to be adopted. Where the queue is closed nothing is listed, which would find
+// out those that were terminated.
 func (e *episode) movesEnded() bool {
 	e.pokeSilent()
-	return len(e.st.Moves) == 0
+	return len(e.st.Moves) == 0 && !e.adoptDirty
 }
 
 // failAgain: from abandon and restore on, a failure that comes back is a new round.
