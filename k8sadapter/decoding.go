@@ -101,13 +101,26 @@ func (d *decoding) conditions(raw json.RawMessage) []failover.Condition {
 	var wire []metav1.Condition
 	d.into("status.conditions", raw, &wire)
 	conditions := make([]failover.Condition, 0, len(wire))
+	if len(wire) > failover.MaxConditions {
+		d.problem("status.conditions", "%d of them, more than %d", len(wire), failover.MaxConditions)
+		return nil
+	}
 	for _, c := range wire {
+		// An agent of the member may write these: they must not outgrow who judges them.
 		conditions = append(conditions, failover.Condition{
-			Type: c.Type, Status: corev1.ConditionStatus(c.Status),
-			Reason: c.Reason, Message: c.Message, LastTransition: c.LastTransitionTime.Time,
+			Type: bounded(c.Type), Status: corev1.ConditionStatus(bounded(string(c.Status))),
+			Reason: bounded(c.Reason), Message: bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
 		})
 	}
 	return conditions
+}
+
+// bounded cuts a text of a condition to what is carried of it.
+func bounded(text string) string {
+	if len(text) <= failover.MaxConditionText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:failover.MaxConditionText], "")
 }
 
 // timeOf is nil for an absent time.

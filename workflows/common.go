@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -100,9 +101,20 @@ func fullHistory(ctx workflow.Context, events int) bool {
 	return info.GetContinueAsNewSuggested() || (events > 0 && info.GetCurrentHistoryLength() >= events)
 }
 
+// maxWho and maxReason bound an order, in bytes: it is carried from run to run, shown on
+// pages and mirrored in a memo, and one too long for the server would end its workflow.
+const (
+	maxWho    = 256
+	maxReason = 2048
+)
+
 // check says what is wrong with an order from a human, empty when fine.
 func (o Order) check() string {
 	switch {
+	case len(o.Who) > maxWho:
+		return fmt.Sprintf(`field "who": %d bytes, at most %d`, len(o.Who), maxWho)
+	case len(o.Reason) > maxReason:
+		return fmt.Sprintf(`field "reason": %d bytes, at most %d; put the story into a ticket and name that`, len(o.Reason), maxReason)
 	case o.Who == "":
 		return `field "who": missing; say who asks, e.g. "who": "jane@example.org"`
 	case o.Reason == "":

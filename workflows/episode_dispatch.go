@@ -299,6 +299,7 @@ func (e *episode) adoptOrphans() {
 		request := activities.OrphanRequest{Cluster: e.cluster, Page: page, Drain: e.st.Cluster.Drain}
 		if err := workflow.ExecuteActivity(ctx, activities.NameFindOrphans, request).Get(ctx, &p); err != nil {
 			e.log.Error("could not look for orphans", "error", err)
+			e.adoptDirty = true // what stands there is still nobody's
 			return
 		}
 		for _, o := range p.Orphans {

@@ -142,6 +142,10 @@ func (e *episode) observed(m ClusterObserved) {
 	if e.st.Seen != "" && f.UID == e.st.UID && !f.Deleted && !failover.Newer(f.ResourceVersion, e.st.Seen) {
 		return // older than what was judged
 	}
+	if f.Oversized() { // it wakes, and the re-read tells what it would have
+		e.clusterDirty, e.dirty = true, true
+		return
+	}
 	e.st.Facts = append(e.st.Facts, f)
 	if extra := len(e.st.Facts) - maxFacts; extra > 0 {
 		e.st.Facts = e.st.Facts[extra:]
@@ -181,7 +185,7 @@ func (e *episode) adoptAsked(m Adopt) {
 
 func (e *episode) granted(g Grant) {
 	switch {
-	case g.Number <= 0 || g.Size <= 0 || g.Expires <= 0:
+	case g.Number <= 0 || g.Size <= 0 || g.Expires <= 0 || g.Expires > maxLease:
 		e.log.Warn("ignored a malformed signal", "signal", SignalGrant, "number", g.Number)
 	case slices.ContainsFunc(e.st.Grants, func(x Grant) bool { return x.Number == g.Number }):
 	default:
@@ -261,9 +265,7 @@ func (e *episode) progressed(r MigrationReport, m Move) {
 // of this one, and its binding may be affected anew. What it still owes is ours to see.
 func (e *episode) finishedElsewhere(r MigrationReport) {
 	e.listDirty = true
-	if r.Result.Debt != nil {
-		e.st.Debts = append(e.st.Debts, *r.Result.Debt)
-	}
+	e.owe(r.Result.Debt)
 }
 
 func (e *episode) finished(r MigrationReport, m Move, known bool) {

@@ -159,6 +159,7 @@ func (e *episode) pauseBySignal(o ScopedOrder) {
 	if o.Who == "" {
 		o.Who = "signal"
 	}
+	o.Who, o.Reason = cut(o.Who), cut(o.Reason)
 	if o.Check() != "" || roomFor(e.st.Pauses, o.Scope) != nil {
 		o.Scope = failover.Scope{}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -30,6 +31,9 @@ type migration struct {
 // more and release, see the old copy go. It ends in exactly one outcome.
 func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (failover.Result, error) {
 	m := newMigration(ctx, p)
+	if wrong := m.st.malformed(); wrong != "" {
+		return failover.Result{}, temporal.NewNonRetryableApplicationError("started with what makes no sense: "+wrong, "Malformed", nil)
+	}
 	if err := m.serve(ctx); err != nil {
 		return failover.Result{}, err
 	}

@@ -12,6 +12,10 @@ import (
 // deadline lies inside the lease, this only bounds a worker that died.
 const evictSlack = 3 * time.Second
 
+// maxLease bounds a lease that is believed: what bounds its activity is reckoned from it,
+// and must not run over.
+const maxLease = time.Hour
+
 // settle is how long after a lost answer the binding is read again: by then no
 // request of that attempt can still be on its way.
 const settle = 5 * time.Second

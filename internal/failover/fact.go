@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +25,22 @@ type FactCondition struct {
 	Type   string `json:"type"`
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// Bounds of a cluster's conditions, far above what any controller reports: how many there
+// may be, and how long each of their texts, in bytes. What is beyond them would not fit
+// into one call of an activity with the other facts.
+const (
+	MaxConditions    = 100
+	MaxConditionText = 1024
+)
+
+// Oversized tells a fact that is beyond those bounds: nobody keeps it.
+func (f ClusterFact) Oversized() bool {
+	return len(f.ResourceVersion) > MaxConditionText || len(f.Conditions) > MaxConditions ||
+		slices.ContainsFunc(f.Conditions, func(c FactCondition) bool {
+			return max(len(c.Type), len(c.Status), len(c.Reason)) > MaxConditionText
+		})
 }
 
 // BindingFact says that a binding changed.

@@ -157,6 +157,11 @@ func NextMigration(p MigrationPhase, e MigrationEvent) (MigrationPhase, error) {
 	return p, fmt.Errorf("migration: no transition from %s on %s", p, e)
 }
 
+// Known tells whether it is a phase of a migration at all.
+func (p MigrationPhase) Known() bool {
+	return slices.ContainsFunc(migrationSteps, func(s migrationStep) bool { return s.From == p || s.To == p })
+}
+
 // Terminal tells whether a migration in this phase has ended.
 func (p MigrationPhase) Terminal() bool { return p == MigrationDone }
 

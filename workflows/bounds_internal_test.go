@@ -1,0 +1,130 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+)
+
+// bare is an episode of which only what it has heard matters.
+func bare() *episode {
+	e := &episode{cluster: "m1", log: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	e.st.Episode, e.st.Round = "this", 1
+	return e
+}
+
+// A state that somebody made up must not turn in its loop without ever waiting: the
+// worker, and every other workflow on it, would pay for that.
+func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
+	ref := activities.MoveRef{Cluster: "m1", Key: failover.BindingKey{Namespace: "shop", Name: "cart"}}
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, st := range map[string]MigrationState{
+		"a phase that is none":        {Ref: ref, Began: began, Phase: "Nonsense"},
+		"no phase":                    {Ref: ref, Began: began},
+		"an end without an outcome":   {Ref: ref, Began: began, Phase: failover.MigrationDone},
+		"no cluster and no binding":   {},
+		"a cluster without a binding": {Ref: activities.MoveRef{Cluster: "m1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite := &testsuite.WorkflowTestSuite{}
+			env := suite.NewTestWorkflowEnvironment()
+			env.ExecuteWorkflow(BindingMigration, BindingMigrationParams{State: st})
+			var refused *temporal.ApplicationError
+			require.ErrorAs(t, env.GetWorkflowError(), &refused)
+			require.Equal(t, "Malformed", refused.Type())
+			require.True(t, refused.NonRetryable())
+		})
+	}
+}
+
+func TestAnOrderTooLongToBeCarriedIsRefused(t *testing.T) {
+	require.NoError(t, refuseOrder(Order{Who: "jane", Reason: strings.Repeat("x", maxReason)}))
+	require.Error(t, refuseOrder(Order{Who: "jane", Reason: strings.Repeat("x", maxReason+1)}))
+	require.Error(t, refuseOrder(Order{Who: strings.Repeat("x", maxWho+1), Reason: "a drill"}))
+	long := failover.Scope{Namespace: strings.Repeat("x", 254)}
+	require.NotEmpty(t, long.Check())
+	require.Empty(t, failover.Scope{Namespace: strings.Repeat("x", 253)}.Check())
+}
+
+// What bounds the activity of a lease is reckoned from the lease: one that runs over
+// would be refused by the server for ever.
+func TestALeaseOfAHundredYearsIsNone(t *testing.T) {
+	e := bare()
+	e.granted(Grant{Number: 1, Size: 1, Expires: math.MaxInt64})
+	e.granted(Grant{Number: 2, Size: 1, Expires: maxLease + 1})
+	require.Empty(t, e.st.Grants)
+	e.granted(Grant{Number: 3, Size: 1, Expires: time.Minute}) // the longest that can be configured
+	require.Len(t, e.st.Grants, 1)
+
+	m := &migration{log: e.log}
+	m.st.Phase, m.st.Held = failover.MigrationChecking, true
+	m.takeLease(Grant{Number: 1, Size: 1, Expires: math.MaxInt64})
+	require.Zero(t, m.st.Lease)
+	m.takeLease(Grant{Number: 3, Size: 1, Expires: time.Minute})
+	require.EqualValues(t, 3, m.st.Lease.Number)
+}
+
+// A fact too large to be handed on wakes, and is not kept.
+func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
+	for name, conditions := range map[string][]failover.FactCondition{
+		"a long text": {{Type: "Ready", Status: "False", Reason: strings.Repeat("x", failover.MaxConditionText+1)}},
+		"many":        make([]failover.FactCondition, failover.MaxConditions+1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := bare()
+			e.observed(ClusterObserved{Fact: failover.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: conditions}})
+			require.Empty(t, e.st.Facts)
+			require.True(t, e.clusterDirty && e.dirty, "the re-read tells what it would have")
+		})
+	}
+	e := bare()
+	e.observed(ClusterObserved{Fact: failover.ClusterFact{
+		Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: []failover.FactCondition{{Type: "Ready", Status: "False"}},
+	}})
+	require.Len(t, e.st.Facts, 1)
+}
+
+// What migrations of an older failover owe is bounded as all debt is: the state is
+// carried from run to run.
+func TestTheDebtOfAnOlderFailoverIsBoundedToo(t *testing.T) {
+	e := bare()
+	for n := range maxDebts + 7 {
+		e.finishedElsewhere(MigrationReport{Episode: "before", Result: &failover.Result{Debt: &failover.Debt{Work: fmt.Sprint(n)}}})
+	}
+	require.Len(t, e.st.Debts, maxDebts)
+	require.Equal(t, 7, e.st.DebtsBeyond)
+	e.finishedElsewhere(MigrationReport{Episode: "before", Result: &failover.Result{}})
+	require.Equal(t, 7, e.st.DebtsBeyond)
+}
+
+// A search for orphans that failed for good is made again with the next turn.
+func TestASearchForOrphansThatFailedIsMadeAgain(t *testing.T) {
+	suite := &testsuite.WorkflowTestSuite{}
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterActivityWithOptions(func(context.Context, activities.OrphanRequest) (activities.OrphanPage, error) {
+		return activities.OrphanPage{}, temporal.NewNonRetryableApplicationError("the definition is gone", activities.ErrorGone, nil)
+	}, activity.RegisterOptions{Name: activities.NameFindOrphans})
+	env.ExecuteWorkflow(func(ctx workflow.Context) (bool, error) {
+		e := bare()
+		e.ctx, e.adoptDirty, e.st.UID = ctx, true, "u"
+		e.adoptOrphans()
+		return e.adoptDirty, nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	var again bool
+	require.NoError(t, env.GetWorkflowResult(&again))
+	require.True(t, again)
+}
