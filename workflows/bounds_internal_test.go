@@ -128,3 +128,23 @@ func TestASearchForOrphansThatFailedIsMadeAgain(t *testing.T) {
 	require.NoError(t, env.GetWorkflowResult(&again))
 	require.True(t, again)
 }
+
+// A fence is about one outage: one dated ahead would never become void.
+func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
+	suite := &testsuite.WorkflowTestSuite{}
+	env := suite.NewTestWorkflowEnvironment()
+	env.ExecuteWorkflow(func(ctx workflow.Context) ([]time.Duration, error) {
+		var ahead []time.Duration
+		for _, by := range []time.Duration{time.Hour, -time.Hour} {
+			m := &migration{ctx: ctx, log: bare().log}
+			m.st.Ref.Purge = failover.PurgeDirectly
+			m.fencedByAll(Fenced{Fence: failover.Fence{By: failover.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
+			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
+		}
+		return ahead, nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	var ahead []time.Duration
+	require.NoError(t, env.GetWorkflowResult(&ahead))
+	require.Equal(t, []time.Duration{0, -time.Hour}, ahead)
+}

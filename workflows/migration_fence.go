@@ -155,6 +155,9 @@ func (m *migration) fencedByAll(f Fenced) {
 		m.log.Warn("ignored a malformed signal", "signal", SignalFenced)
 		return
 	}
+	if now := workflow.Now(m.ctx); f.Fence.At.After(now) {
+		f.Fence.At = now // a word from the future would outlast every outage to come
+	}
 	if m.direct() {
 		m.fencedBy(f.Fence)
 	}
