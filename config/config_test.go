@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -246,4 +247,35 @@ func TestTheVariableOfAKey(t *testing.T) {
 func TestTheOperatorIsNamedWithTheMachine(t *testing.T) {
 	t.Setenv("USER", "ada")
 	require.Equal(t, "ada@"+Host(), Operator())
+}
+
+func TestNothingIsServedBeyondThisMachineUnlessItIsSaid(t *testing.T) {
+	for _, at := range []string{Default().Listen.Address, Default().Codec.Address} {
+		host, _, err := net.SplitHostPort(at)
+		require.NoError(t, err)
+		require.True(t, net.ParseIP(host).IsLoopback(), at)
+	}
+	for _, everywhere := range []string{":8234", "-"} {
+		_, err := Load(Sources{Set: []string{"codec.address=" + everywhere}})
+		require.ErrorContains(t, err, "codec.address")
+	}
+}
+
+func TestAnOriginIsWhatABrowserSaysAndNoMore(t *testing.T) {
+	c, err := Load(Sources{Set: []string{"codec.origins=https://ui.example.com,http://127.0.0.1:8233"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"https://ui.example.com", "http://127.0.0.1:8233"}, c.Codec.Origins)
+	for _, wrong := range []string{"*", "null", "ui.example.com", "https://ui.example.com/", "https://u:p@ui.example.com", "file:///ui"} {
+		_, err := Load(Sources{Set: []string{"codec.origins=" + wrong}})
+		require.ErrorContains(t, err, "codec.origins", wrong)
+	}
+}
+
+func TestACertificateAndItsKeyNeedEachOther(t *testing.T) {
+	for _, wrong := range [][]string{{"listen.tlsCertFile=c"}, {"listen.tlsKeyFile=k"}, {"listen.tlsClientCaFile=a"}} {
+		_, err := Load(Sources{Set: wrong})
+		require.ErrorContains(t, err, "listen.tls", wrong)
+	}
+	_, err := Load(Sources{Set: []string{"listen.tlsCertFile=c", "listen.tlsKeyFile=k", "listen.tlsClientCaFile=a"}})
+	require.NoError(t, err)
 }

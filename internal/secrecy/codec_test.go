@@ -140,6 +140,7 @@ func TestAKeyFileThatIsWrongIsRefusedWithoutSayingWhatIsInIt(t *testing.T) {
 		"no base64":       "k1 ~" + secret,
 		"twice":           "k1 " + secret + "\nk1 " + secret,
 		"too many words":  "k1 " + secret + " more",
+		"a key as a name": "NDQ0NDQ0 " + secret[1:],
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "keys")
@@ -147,6 +148,7 @@ func TestAKeyFileThatIsWrongIsRefusedWithoutSayingWhatIsInIt(t *testing.T) {
 			_, err := NewCodec(file, slog.New(slog.DiscardHandler))
 			require.ErrorContains(t, err, file)
 			require.NotContains(t, err.Error(), secret)
+			require.NotContains(t, err.Error(), "NDQ0NDQ0")
 			require.NotContains(t, err.Error(), base64.StdEncoding.EncodeToString([]byte("short")))
 		})
 	}

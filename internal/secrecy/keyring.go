@@ -6,6 +6,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -48,27 +49,28 @@ func readKeyring(path string) (keyring, error) {
 	return ring, nil
 }
 
-// add reads one line; its error says nothing of what stands there but a key's name.
+// add reads one line; its error says nothing of what stands there, not even what looks
+// like a name: it may be a key in the wrong place.
 func (k *keyring) add(line string) error {
 	fields := strings.Fields(line)
 	if len(fields) != 2 || !keyName.MatchString(fields[0]) {
-		return fmt.Errorf("want a name of up to 63 of a-z, A-Z, 0-9, ., _ and -, and a key in base64")
+		return errors.New("want a name of up to 63 of a-z, A-Z, 0-9, ., _ and -, and a key in base64")
 	}
 	name := fields[0]
 	secret, err := base64.StdEncoding.DecodeString(fields[1])
 	if err != nil || len(secret) != keySize {
-		return fmt.Errorf("key %s: want %d bytes in base64", name, keySize)
+		return fmt.Errorf("want a key of %d bytes in base64", keySize)
 	}
 	if k.by[name] != nil {
-		return fmt.Errorf("key %s stands there twice", name)
+		return errors.New("another line has this name")
 	}
 	block, err := aes.NewCipher(secret)
 	if err != nil {
-		return fmt.Errorf("key %s: %w", name, err)
+		return err
 	}
 	sealer, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return fmt.Errorf("key %s: %w", name, err)
+		return err
 	}
 	k.by[name] = sealer
 	if k.first == "" {

@@ -59,3 +59,20 @@ func TestBothProgramsAreScraped(t *testing.T) {
 		require.Equal(t, p.container.Ports[0].Name, endpoints[0].(map[string]any)["port"])
 	}
 }
+
+// With a certificate everything that asks a pod asks by TLS.
+func TestProbesAndScrapesFollowTheCertificate(t *testing.T) {
+	all := rendered(t, `
+config: {listen: {address: ":9090", tlsCertFile: /tls/tls.crt, tlsKeyFile: /tls/tls.key, tlsClientCaFile: /tls/ca.crt}}
+monitoring: {podMonitor: {enabled: true, tlsConfig: {serverName: lifeboat}}}`)
+	endpoints, _, err := unstructured.NestedSlice(all["PodMonitor/lifeboat"].Object, "spec", "podMetricsEndpoints")
+	require.NoError(t, err)
+	require.Equal(t, "https", endpoints[0].(map[string]any)["scheme"])
+	require.Equal(t, map[string]any{"serverName": "lifeboat"}, endpoints[0].(map[string]any)["tlsConfig"])
+	for _, program := range []string{"starter", "worker"} {
+		c := podOf(t, all, program).container
+		for _, probe := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+			require.Equal(t, corev1.URISchemeHTTPS, probe.HTTPGet.Scheme)
+		}
+	}
+}

@@ -8,6 +8,11 @@ app.kubernetes.io/name: lifeboat
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{/* How probes ask where the programs serve with TLS; a kubelet checks no certificate. */}}
+{{- define "lifeboat.scheme" -}}
+{{- if dig "listen" "tlsCertFile" "" .Values.config }}, scheme: HTTPS{{ end }}
+{{- end }}
+
 {{/* Where the programs listen: the port of listen.address. */}}
 {{- define "lifeboat.port" -}}
 {{- $listen := dig "listen" "address" "" .Values.config -}}
@@ -84,17 +89,17 @@ spec:
         - {name: http, containerPort: {{ include "lifeboat.port" $root }}, protocol: TCP}
         # It listens once it has asked Temporal and Karmada for what it needs.
         startupProbe:
-          httpGet: {path: /healthz, port: http}
+          httpGet: {path: /healthz, port: http{{ include "lifeboat.scheme" $root }}}
           periodSeconds: 2
           failureThreshold: 60
         livenessProbe:
-          httpGet: {path: /healthz, port: http}
+          httpGet: {path: /healthz, port: http{{ include "lifeboat.scheme" $root }}}
           periodSeconds: 20
           timeoutSeconds: 5
           failureThreshold: 3
         # Not ready says that Temporal or Karmada does not answer; the work waits for them.
         readinessProbe:
-          httpGet: {path: /readyz, port: http}
+          httpGet: {path: /readyz, port: http{{ include "lifeboat.scheme" $root }}}
           periodSeconds: 10
           timeoutSeconds: 5
         resources: {{- toYaml .values.resources | nindent 10 }}
