@@ -79,6 +79,7 @@ var stories = []story{
 	{name: "worker_in_observe_does_not_evict", short: "guard", size: 2, tell: modeGuard, alone: true},
 	{name: "crash_sample", short: "crash", size: 1, tell: crashSample, alone: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
+	{name: "secrets_stay_secret", short: "hush", size: 2, tell: secretsStay, alone: true},
 	// It looks back on all others.
 	{name: "rights_granted_are_rights_used", short: "may", size: 2, tell: rightsUsed, alone: true},
 }
