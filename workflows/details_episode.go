@@ -40,6 +40,11 @@ func (e *episode) view() failover.PageView {
 	for _, t := range e.st.Cluster.Foreign {
 		v.Foreign = append(v.Foreign, t.Key+":"+string(t.Effect))
 	}
+	for _, f := range e.st.Frozen {
+		if !f.To.IsZero() {
+			v.Halted += f.To.Sub(f.From)
+		}
+	}
 	e.viewQueue(&v)
 	e.viewMoves(&v)
 	return v

@@ -56,7 +56,8 @@ func (e *episode) startFences() {
 		}
 		i := e.st.Items[at]
 		e.st.Items = slices.Delete(e.st.Items, at, at+1)
-		e.start(i, MigrationState{AwaitFence: true, To: i.To}, func() {})
+		_, why := e.dueAt(i)
+		e.start(i, MigrationState{AwaitFence: true, Why: why, To: i.To}, func() {})
 	}
 }
 

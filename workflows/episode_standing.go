@@ -262,7 +262,7 @@ func (n scopedTally) notTouched() string {
 	if n.moving == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; not touched: %d on their way, which go on", n.moving)
+	return fmt.Sprintf("; not touched: %d moving, which go on", n.moving)
 }
 
 // scopes are entries of a list of standing orders.

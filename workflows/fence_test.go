@@ -43,7 +43,7 @@ func (s *story) oneAtATime(vouched time.Time) {
 
 // Rules: R4.8-4, R4.8-13.
 func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
-	s, _ := direct(t)
+	s, key := direct(t)
 	s.world.SetReady("m1", false)
 	s.at(20*time.Minute, func() {
 		var st workflows.EpisodeStatus
@@ -53,6 +53,10 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 		require.Equal(t, failover.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
 		require.Equal(t, failover.ReasonAwaitingFence, st.Moves["shop/app"].Reason)
 		require.True(t, st.Moves["shop/app"].NeedsAttention)
+		page := s.pageOf(s.migration(key))
+		require.Contains(t, page, "**Why it moves:** **TaintUntolerated** taint")
+		require.Contains(t, page, "**Could go to:** m2;")
+		require.Contains(t, page, "**How far:** **AwaitingFence** → Checking")
 	})
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()

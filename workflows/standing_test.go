@@ -97,10 +97,13 @@ func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing
 }
 
 // page is the page of m1's failover.
-func (s *story) page() string {
+func (s *story) page() string { return s.pageOf(workflows.ClusterFailoverID("", "m1")) }
+
+// pageOf is the page of a workflow.
+func (s *story) pageOf(id string) string {
 	s.t.Helper()
 	var meta sdk.WorkflowMetadata
-	answer, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), "__temporal_workflow_metadata")
+	answer, err := s.env.QueryWorkflowByID(id, "__temporal_workflow_metadata")
 	require.NoError(s.t, err)
 	require.NoError(s.t, answer.Get(&meta))
 	return meta.GetCurrentDetails()

@@ -61,7 +61,7 @@ func (v PageView) head(p *page) {
 		p.line("**Tainted by order**: %s.\n", text(t))
 	}
 	if n := v.attention(); n > 0 {
-		p.line("**⚠ %s attention**, see *On their way*.\n", need(n))
+		p.line("**⚠ %s attention**, see *Moving*.\n", need(n))
 	}
 	if n := v.Counts.Asked; n > 0 {
 		p.line("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.\n", awaits(n))
@@ -176,7 +176,7 @@ func (v PageView) howFar() string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{c.Moving, "on their way"}, {c.Waiting, "waiting their turn"}, {c.Tolerating, "tolerating"}, {c.Blocked, "blocked"}} {
+	}{{c.Moving, "moving"}, {c.Waiting, "waiting their turn"}, {c.Tolerating, "tolerating"}, {c.Blocked, "blocked"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
@@ -252,7 +252,7 @@ func (v PageView) evictionNext() string {
 	case v.Pace.Tier == TierHalted:
 		return "nothing until the fleet's pace is no longer halted"
 	case len(v.Next) == 0 && v.Counts.Moving > 0:
-		return "the moves on their way finish; nothing waits behind them"
+		return "what is moving finishes; nothing waits behind it"
 	case len(v.Next) == 0:
 		return ""
 	}
@@ -271,7 +271,17 @@ func (v PageView) eta() string {
 	if v.ETA.IsZero() || v.Phase != EpisodeEvacuating && v.Phase != EpisodeConfirmed {
 		return ""
 	}
-	return moment(v.ETA, v.Now)
+	line := moment(v.ETA, v.Now)
+	switch {
+	case v.Pace.Tier == TierSlow:
+		line += ", at the slow rate of now"
+	case v.Halted > 0:
+		line += ", at the rate of now"
+	}
+	if v.Halted > 0 {
+		line += "; halts took " + short(v.Halted) + " so far, and another one is not foreseen"
+	}
+	return line
 }
 
 func (v PageView) times() string {
@@ -358,7 +368,7 @@ func (c Choices) verb(name, effect string) string {
 
 // repair is what ends a failover without an order: what spoke against the cluster goes.
 func (c Choices) repair() string {
-	const then = "what has not moved stays, what is on its way finishes, what moved stays moved, and our taints go by themselves."
+	const then = "what has not moved stays, what is moving finishes, what moved stays moved, and our taints go by themselves."
 	if len(c.Foreign) > 0 {
 		return "Others tainted it with " + text(list(c.Foreign)) + ". Was that a mistake? Take the taint away: " + then
 	}
@@ -383,7 +393,7 @@ func EpisodeActions(c Choices) []string {
 
 // always are the moves that a phase allows whatever else there is.
 func (c Choices) always() []string {
-	halt := c.verb("pause", "evict nothing more for now; what is on its way goes on, and `lifeboat resume` goes on with the rest")
+	halt := c.verb("pause", "evict nothing more for now; what is moving goes on, and `lifeboat resume` goes on with the rest")
 	if c.Paused {
 		halt = c.verb("resume", "go on evicting")
 	}

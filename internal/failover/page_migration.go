@@ -58,6 +58,7 @@ func MigrationPage(v MigrationView) string {
 		p.fact("How far", v.steps())
 		p.fact("Now", because(v.Reason, v.Message))
 		p.fact("Comes next", v.comesNext())
+		p.fact("Could go to", v.couldGo())
 		p.fact("Old copy", v.oldCopy())
 		p.fact("Fence", text(v.Fence))
 		p.fact("State that goes along", v.state())
@@ -120,10 +121,31 @@ var courseDirectly = []MigrationPhase{
 // healthy as well.
 var courseWithState = slices.Insert(slices.Clone(courseDirectly), 4, MigrationAwaitingHealth)
 
+// courseUnfenced begins with the proof: nothing is written before it, and nothing has to
+// be waited for after it.
+var courseUnfenced = slices.Concat([]MigrationPhase{MigrationAwaitingFence}, slices.DeleteFunc(slices.Clone(courseDirectly), func(p MigrationPhase) bool {
+	return p == MigrationAwaitingFence
+}))
+
+// unfenced: nothing is written before the old copy is proven dead.
+func (v MigrationView) unfenced() bool {
+	return v.Phase == MigrationAwaitingFence && v.Written.IsZero()
+}
+
+// couldGo is where it could go when that was last checked, while it waits to be allowed to.
+func (v MigrationView) couldGo() string {
+	if !v.unfenced() || v.Result != nil || len(v.To) == 0 {
+		return ""
+	}
+	return text(list(v.To)) + "; that is checked anew when its turn comes"
+}
+
 // steps draws the way and where it stands.
 func (v MigrationView) steps() string {
 	course := course
 	switch {
+	case v.unfenced():
+		course = courseUnfenced
 	case v.Purge != PurgeDirectly || v.Written.IsZero():
 	case len(v.State) > 0:
 		course = courseWithState

@@ -111,7 +111,7 @@ func (v PageView) moving(p *page, rows int) {
 	if len(v.Moving) == 0 {
 		return
 	}
-	p.heading("On their way: %d", max(len(v.Moving), v.Counts.Moving))
+	p.heading("Moving: %d", max(len(v.Moving), v.Counts.Moving))
 	lines := slices.Clone(v.Moving)
 	slices.SortStableFunc(lines, func(a, b MovingLine) int { return boolFirst(a.NeedsAttention, b.NeedsAttention) })
 	p.table(grid{

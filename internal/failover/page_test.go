@@ -71,6 +71,10 @@ func episodePages() map[string]failover.PageView {
 			v.Next = append(plain.Next[:2:2], failover.NextLine{Binding: "bank/ledger-deployment", Due: at(300), Reason: failover.ReasonPaused})
 			v.Moving, v.Debt = nil, nil
 		}),
+		"evacuating-slow": changed(plain, func(v *failover.PageView) {
+			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = failover.TierSlow, failover.ReasonFleetUnhealthy, 0.1, 5*time.Minute
+		}),
+		"evacuating-after-a-halt": changed(plain, func(v *failover.PageView) { v.Halted = 5 * time.Minute }),
 		"evacuating-halted": changed(plain, func(v *failover.PageView) {
 			v.Pace = failover.JudgePace(failover.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
 			v.ETA = time.Time{}
@@ -124,6 +128,14 @@ func migrationPages() map[string]failover.MigrationView {
 		}),
 		"no-fit": changed(plain, func(v *failover.MigrationView) {
 			v.Phase, v.To, v.Reason, v.Message, v.Attention = failover.MigrationPlacing, nil, failover.ReasonNoClusterFit, "the scheduler found no cluster", failover.ReasonGracefulTimeout
+		}),
+		"awaiting-fence": changed(plain, func(v *failover.MigrationView) {
+			v.Phase, v.Purge, v.Written, v.Attention = failover.MigrationAwaitingFence, failover.PurgeDirectly, time.Time{}, failover.ReasonAwaitingFence
+			v.Reason, v.Message = failover.ReasonAwaitingFence, "member1 does not answer, and nobody has proven that the old copy is dead"
+		}),
+		"old-copy-going": changed(plain, func(v *failover.MigrationView) {
+			v.Phase, v.Purge = failover.MigrationAwaitingFence, failover.PurgeDirectly
+			v.Reason, v.Message = failover.ReasonOldCopyGoing, "Karmada deletes the old copy on member1"
 		}),
 		"restoring": changed(plain, func(v *failover.MigrationView) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationRestoring, nil, failover.ReasonWritten, "put back", "recovery of member1"

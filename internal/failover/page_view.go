@@ -18,7 +18,10 @@ type PageView struct {
 	Counts    PageCounts
 	Pace      Pace
 	// ETA is when the last eviction is expected; zero when nobody can say.
-	ETA       time.Time
+	ETA time.Time
+	// Halted is for how long the fleet was halted in this failure, as far as it is known:
+	// what is foreseen trusts the rate of now.
+	Halted    time.Duration
 	PausedBy  string // who and why
 	StoppedBy string
 	// Orders are those of humans about some of the bindings, or about all.
@@ -71,7 +74,7 @@ type BlockedLine struct {
 	RetryAt time.Time
 }
 
-// MovingLine is one that is on its way.
+// MovingLine is one that is moving: evicted, or about to be, and without an outcome yet.
 type MovingLine struct {
 	Binding        string
 	Phase          MigrationPhase

@@ -204,7 +204,7 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 		}
 	}
 	text := draw(t, func(v View) { v.Cluster(p) })
-	require.Contains(t, text, "3 done, 1 on their way")
+	require.Contains(t, text, "3 done, 1 moving")
 	require.Contains(t, text, "Paused    by ada: wait")
 	require.Contains(t, text, "never, while the fleet is halted")
 

@@ -48,7 +48,7 @@ func (v View) Cluster(p Plan) {
 func (v View) headline(p Plan) {
 	switch {
 	case p.Phase != "":
-		v.Line("Cluster   %s is failing over (%s, %s mode): %d done, %d on their way. What is left:",
+		v.Line("Cluster   %s is failing over (%s, %s mode): %d done, %d moving. What is left:",
 			p.Cluster, p.Phase, p.Mode, p.Settled, p.Underway)
 		if p.Paused != nil {
 			v.Line("Paused    by %s: %s; nothing of this happens until it is resumed", p.Paused.Who, p.Paused.Reason)
