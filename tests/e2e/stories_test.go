@@ -68,6 +68,7 @@ var stories = []story{
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
 	// First of these: every cluster fails in one of the next, and history would tell of it.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
+	{name: "documents", short: "doc", size: 2, space: "store", tell: documentsStory, alone: true},
 	{name: "plugin_on_a_users_task_queue", short: "plug", size: 2, tell: usersPlugin, alone: true},
 	{name: "all_clusters_red", short: "red", size: 2, tell: allRed, alone: true},
 	{name: "worker_killed_between_write_and_acknowledgement", short: "slain", size: 2, tell: workerKilled, alone: true},

@@ -55,10 +55,14 @@ func exported(t *testing.T) map[string]bool {
 			names[name] = true
 		}
 	}
-	// What workflows count themselves.
-	files, err := filepath.Glob("../../workflows/*.go")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	// What workflows and activities count themselves.
+	var files []string
+	for _, folder := range []string{"workflows", "activities"} {
+		some, err := filepath.Glob("../../" + folder + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, some, folder)
+		files = append(files, some...)
+	}
 	for _, file := range files {
 		text := read(t, file)
 		for _, name := range found(`Counter\("(lifeboat_\w+)"\)`, text) {

@@ -1,0 +1,90 @@
+package documents
+
+// Place is where a command is run that the story cannot run: by a test, or by whoever
+// runs a target of the Makefile.
+type Place struct {
+	// Folder and Test name a test, below the root; Target a target of make.
+	Folder, Test, Target string
+	// Why it is not run by the story.
+	Why string
+}
+
+func by(folder, test, why string) Place { return Place{Folder: folder, Test: test, Why: why} }
+
+// target is one that is typed as it stands.
+func target(name string) Place {
+	return Place{Target: name, Why: "a target of the Makefile, which CI and people run"}
+}
+
+// Why a command is no business of the story.
+const (
+	ofTheHost = "wants the cluster that the pods run in; a real kube-apiserver takes the same objects there"
+	anEngine  = "wants a container engine or a registry; what it is given is read as one would"
+	itself    = "runs tests, of which the story is one"
+	ofTheLab  = "is about the lab that the story itself runs in"
+)
+
+const live = "TestARealAPIServerTakesItAndTheProgramsRun"
+
+// Elsewhere are the commands that are run in another place than the story.
+var Elsewhere = map[string]Place{
+	"make build":                   target("build"),
+	"make crowd":                   target("crowd"),
+	"make demo":                    target("demo"),
+	"make demo KEEP=1":             target("demo"),
+	"make demo SABOTAGE=drop-task": target("demo"),
+	"make image":                   target("image"),
+	"make lab-bin":                 target("lab-bin"),
+	"make lint":                    target("lint"),
+	"make mutants":                 target("mutants"),
+	"make mutants ONLY=04-chunk":   target("mutants"),
+	"make mutants SIM=no":          target("mutants"),
+	"make record":                  target("record"),
+	"make screenshots":             target("screenshots"),
+	"make sim":                     target("sim"),
+	"make sim N=1000":              target("sim"),
+	"make sim THEME=drains N=100":  target("sim"),
+	"make test":                    target("test"),
+	"make test-deploy":             target("test-deploy"),
+	"make test-e2e":                target("test-e2e"),
+	"make verify KUBECONFIG=karmada.kubeconfig": target("verify"),
+
+	"go test ./...":                      {Target: "lab-test", Why: itself},
+	"go test ./tests/documents":          by("tests/documents", "TestEveryCommandInTheDocumentsIsRunByATest", itself),
+	"go test ./tests/mutants":            by("tests/mutants", "TestEveryPatchStillApplies", itself),
+	"go test ./tests/replay":             by("tests/replay", "TestEveryRecordedHistoryReplays", itself),
+	"go test ./tests/semantics":          by("tests/semantics", "TestEveryRuleHasATestAndEveryTestARule", itself),
+	"go test ./tests/semantics -rewrite": by("tests/semantics", "TestTheListOnlyShrinks", itself),
+	"go test ./tests/sim":                by("tests/sim", "TestCorpus", itself),
+	"go test ./tests/sim -run TestCorpus -story $PWD/tests/sim/testdata/<name>.story -v": by("tests/sim", "TestCorpus", itself),
+	"go test ./tests/sim -run TestFreshSeeds -plays 1000 -settled":                       by("tests/sim", "TestFreshSeeds", itself),
+	"go test ./tests/e2e -count=1 -run 'TestStories/^console$' -update":                  by("tests/e2e", "TestStories", itself),
+
+	"skopeo copy oci-archive:bin/lifeboat-image.tar docker://registry.example.com/lifeboat:v0.1.0": by("deploy/image", "TestTheImageRunsAsNobodyAndHoldsNothingElse", anEngine),
+	"podman load -i":              by("deploy/image", "TestTheImageRunsAsNobodyAndHoldsNothingElse", anEngine),
+	"ctr -n k8s.io images import": by("deploy/image", "TestTheImageRunsAsNobodyAndHoldsNothingElse", anEngine),
+
+	"lab up":          by("tests/lab/cmd/lab", "TestALabStopsWhenItsCallerIsGone", ofTheLab),
+	"lab up --detach": by("tests/lab/cmd/lab", "TestADetachedLabRunsOnUntilDown", ofTheLab),
+	"lab up --ledger": {Target: "demo", Why: ofTheLab},
+	"lab up -o json":  by("tests/lab/cmd/lab", "TestALabSaysWhereEverythingIsAndIsGoneAfterDown", ofTheLab),
+	"lab down":        by("tests/lab/cmd/lab", "TestALabSaysWhereEverythingIsAndIsGoneAfterDown", ofTheLab),
+	"lab ledger --report status.json --rate 2": {Target: "demo", Why: ofTheLab},
+
+	"kubectl apply -k deploy/kustomize/base":                                                  by("tests/deploy", live, ofTheHost),
+	"kubectl apply -k deploy/kustomize/karmada/observe":                                       by("tests/deploy", live, ofTheHost),
+	"kubectl delete -k deploy/kustomize/base":                                                 by("tests/deploy", live, ofTheHost),
+	"kubectl create namespace lifeboat-system":                                                by("tests/deploy", live, ofTheHost),
+	"kubectl label namespace lifeboat-system namespace.karmada.io/skip-auto-propagation=true": by("tests/deploy", live, ofTheHost),
+	"helm install lifeboat deploy/helm/lifeboat -n lifeboat-system":                           by("tests/deploy", "TestTheChartIsTheBase", ofTheHost),
+	"helm install lifeboat deploy/helm/lifeboat -n lifeboat-system --set image.repository=registry.example.com/lifeboat,image.tag=v0.1.0,temporal.address=temporal-frontend.temporal.svc:7233":                                                                     by("tests/deploy", "TestTheChartIsTheBase", ofTheHost),
+	"helm install lifeboat-roles deploy/helm/lifeboat -n lifeboat-system --create-namespace --set install.pods=false,install.karmadaRoles=true":                                                                                                                    by("tests/deploy", "TestTheRolesAreThoseOfTheFolder", ofTheHost),
+	`for program in starter worker; do kubectl create secret generic lifeboat-$program-karmada -n lifeboat-system --from-file=kubeconfig=$program.kubeconfig done`:                                                                                                 by("tests/deploy", live, ofTheHost),
+	`for program in starter worker; do token=$(kubectl create token lifeboat-$program -n lifeboat-system --duration=8760h) kubectl config view --minify --flatten -o json | jq --arg token "$token" '.users[0].user = {token: $token}' > $program.kubeconfig done`: by("tests/deploy", live, ofTheHost),
+
+	`jq -r 'select(.kind == "BindingOutcome") | [.time, .cluster, .outcome, .reason, .bindings[]] | @tsv' audit.jsonl`: by("internal/audit", "TestTheSchemaIsTheOneThatIsDocumented",
+		"wants jq, which need not be here; the fields that it names are those of the schema"),
+	"karmadactl taint": by("tests/e2e", "TestStories", "is named beside lifeboat taint, not typed"),
+	"karmadactl taint clusters member3 maintenance:NoExecute":  by("tests/e2e", "TestStories", "is an act of the story console"),
+	"karmadactl taint clusters member3 maintenance:NoExecute-": by("tests/e2e", "TestStories", "is an act of the story console"),
+}
