@@ -279,7 +279,7 @@ var drained = []Step{
 // tainted: by order, with nothing on the cluster any more that it would move.
 var tainted = []Step{
 	run(`lifeboat taint member1 maintenance:NoExecute --reason "the disks are replaced"`, "member1"),
-	look("lifeboat status member1", "maintenance:NoExecute"),
+	look("lifeboat status member1", "Evacuated for"),
 	run(`lifeboat taint member1 degraded=network:PreferNoExecute --reason "packet loss"`, "member1"),
 	run(`lifeboat sweep --reason "no starter runs"`, "owner"),
 	run(`lifeboat sweep --reason "Temporal was set up anew"`, "owner"),
