@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// hunt lets the simulator look for mutants. The zero value does not look.
+// hunt lets the simulator look for the mutants of a tree. Without a plain one it does not look.
 type hunt struct {
 	// plain is the simulator without any patch: what it breaks too finds nothing.
 	plain string
-	dir   string
+	tree  string
 }
 
 // firstSeed is where every hunt begins, so that it finds the same again.
@@ -31,9 +31,9 @@ var (
 	found   = regexp.MustCompile(`(?m)^hunt: found ([0-9]+) (.*)$`)
 )
 
-// newHunt builds the simulator without a patch, into a folder of its own.
-func newHunt(ctx context.Context, tree, dir string) (hunt, error) {
-	h := hunt{plain: filepath.Join(dir, "plain.test"), dir: dir}
+// newHunt builds the simulator of a tree without a patch.
+func newHunt(ctx context.Context, tree string) (hunt, error) {
+	h := hunt{plain: filepath.Join(tree, "plain.test"), tree: tree}
 	if out, err := build(ctx, tree, h.plain); err != nil {
 		return h, fmt.Errorf("the simulator does not build without a patch: %w\n%s", err, tail(out))
 	}
@@ -44,15 +44,15 @@ func build(ctx context.Context, tree, to string) (string, error) {
 	return command(ctx, tree, "go", "test", "-c", "-trimpath", "-vet=off", "-o", to, "./tests/sim")
 }
 
-// play plays so many seeds of a theme to the first violation.
-func play(ctx context.Context, tree, program string, m Mutant, from, seeds int) (string, error) {
-	return command(ctx, filepath.Join(tree, "tests/sim"), program, "-test.run", "^TestHunt$", "-test.timeout", strconv.Itoa(120+perSeed*seeds)+"s",
-		"-theme", m.Theme, "-hunt", strconv.Itoa(seeds), "-from", strconv.Itoa(from))
+// play has a program play so many seeds of a theme, to the first violation.
+func (h hunt) play(ctx context.Context, program, theme string, from, seeds int) (string, error) {
+	return command(ctx, filepath.Join(h.tree, "tests/sim"), program, "-test.run", "^TestHunt$", "-test.timeout", strconv.Itoa(120+perSeed*seeds)+"s",
+		"-theme", theme, "-hunt", strconv.Itoa(seeds), "-from", strconv.Itoa(from))
 }
 
 // look is what the table says of one mutant, which is applied to the tree, and whether
 // that is as good as its header says.
-func (h hunt) look(ctx context.Context, tree string, m Mutant) (seen string, good bool) {
+func (h hunt) look(ctx context.Context, m Mutant) (seen string, good bool) {
 	switch {
 	case h.plain == "":
 		return "not asked", true
@@ -61,19 +61,19 @@ func (h hunt) look(ctx context.Context, tree string, m Mutant) (seen string, goo
 	case m.Theme == "":
 		return "no theme is named", false
 	}
-	program := filepath.Join(h.dir, "mutant.test")
-	if out, err := build(ctx, tree, program); err != nil {
+	program := filepath.Join(h.tree, "mutant.test")
+	if out, err := build(ctx, h.tree, program); err != nil {
 		return "does not build: " + lastLine(out), false
 	}
 	from := firstSeed
 	for range mostKnown {
-		out, err := play(ctx, tree, program, m, from, firstSeed+m.Seeds-from)
+		out, err := h.play(ctx, program, m.Theme, from, firstSeed+m.Seeds-from)
 		t := read(out, err == nil)
 		if t.what == "" {
 			break
 		}
 		if seed := from + t.played - 1; t.played > 0 {
-			if _, err := play(ctx, tree, h.plain, m, seed, 1); err == nil {
+			if _, err := h.play(ctx, h.plain, m.Theme, seed, 1); err == nil {
 				return fmt.Sprintf("%s: %d of %d: %s", m.Theme, seed-firstSeed+1, m.Seeds, t.what), true
 			}
 			from = seed + 1 // it breaks something anyway

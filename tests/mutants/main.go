@@ -63,24 +63,24 @@ func run(ctx context.Context, w io.Writer, words []string, simulate bool) error 
 	if err != nil {
 		return err
 	}
-	var sim hunt
+	sim := hunt{tree: tree}
 	if simulate {
-		if sim, err = newHunt(ctx, tree, tree); err != nil {
+		if sim, err = newHunt(ctx, tree); err != nil {
 			return err
 		}
 	}
-	return judgeAll(ctx, w, tree, all, red, sim)
+	return judgeAll(ctx, w, all, red, sim)
 }
 
 // judgeAll judges every mutant whose test passes without it, and says so in a table.
-func judgeAll(ctx context.Context, w io.Writer, tree string, all []Mutant, red map[string]bool, sim hunt) error {
+func judgeAll(ctx context.Context, w io.Writer, all []Mutant, red map[string]bool, sim hunt) error {
 	bad := 0
 	rows := make([]string, 0, len(all))
 	for i, m := range all {
 		began := time.Now()
 		verdict, seen, detail := failsAnyway, "", ""
 		if !red[m.Test] {
-			verdict, seen, detail = judge(ctx, tree, m, sim)
+			verdict, seen, detail = judge(ctx, m, sim)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -148,7 +148,8 @@ func unpatched(ctx context.Context, w io.Writer, tree string, all []Mutant) (map
 }
 
 // judge applies one patch, runs its test, lets the simulator look, and takes the patch back.
-func judge(ctx context.Context, tree string, m Mutant, sim hunt) (verdict, seen, detail string) {
+func judge(ctx context.Context, m Mutant, sim hunt) (verdict, seen, detail string) {
+	tree := sim.tree
 	if out, err := command(ctx, tree, "git", "apply", m.File); err != nil {
 		return doesNotApply, "", out
 	}
@@ -162,7 +163,7 @@ func judge(ctx context.Context, tree string, m Mutant, sim hunt) (verdict, seen,
 		return doesNotBuild, "", tail(out)
 	}
 	verdict, detail = named(ctx, tree, m)
-	seen, good := sim.look(ctx, tree, m)
+	seen, good := sim.look(ctx, m)
 	if verdict == killed && !good {
 		verdict = unseen
 	}

@@ -102,6 +102,14 @@ func banned(before, after *failover.Task) bool {
 	return before != nil && after != nil && before.Reason == failover.TaskReason && after.Reason == failover.TaskReasonBanned
 }
 
+// bans judges that a hold becomes a ban: Karmada deletes the old copy first, and creates
+// nothing until that is gone, which it never is on a cluster that does not answer.
+func (j *judge) bans(w world.Write) {
+	if !j.departed(w.Cluster) && !j.everSeen(w.Cluster, isReady) {
+		j.violates("1: %s is banned from %s, which does not answer", w.Binding, w.Cluster)
+	}
+}
+
 // lifts judges that a ban goes: only once the drain has ended.
 func (j *judge) lifts(w world.Write) {
 	j.s.count["bans lifted"]++

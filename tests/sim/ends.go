@@ -93,6 +93,9 @@ func (j *judge) left(cluster string) []string {
 	return out
 }
 
+// mostOfMessage is how long Karmada lets a task's message be, in bytes.
+const mostOfMessage = 1024
+
 // changed sees every state of every binding, whoever made it.
 func (j *judge) changed(b *failover.Binding) {
 	if b == nil {
@@ -104,6 +107,9 @@ func (j *judge) changed(b *failover.Binding) {
 			j.violates("5: %s has two tasks for %s", b.Key, t.FromCluster)
 		}
 		of[t.FromCluster] = true
+		if t.Producer == failover.Producer && len(t.Message) > mostOfMessage {
+			j.violates("1: the task of %s for %s names more holders than a task has room for", b.Key, t.FromCluster)
+		}
 	}
 }
 

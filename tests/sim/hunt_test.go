@@ -7,9 +7,7 @@ import (
 	"testing"
 )
 
-var (
-	hunt = flag.Int("hunt", 0, "play so many seeds, from -from on, to the first violation, and say which it was")
-)
+var hunt = flag.Int("hunt", 0, "play so many seeds, from -from on, to the first violation, and say which it was")
 
 // tell writes at once: what t.Log holds back is lost with a seed that never ends.
 func tell(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, "hunt: "+format+"\n", args...) }

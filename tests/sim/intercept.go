@@ -173,16 +173,17 @@ func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name st
 			settle.Set(nil, errNotRunning)
 			return
 		}
-		o.s.heard(name, arg)
+		o.s.heard(workflow.GetInfo(ctx).WorkflowExecution.ID, name, arg)
 		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, run, name, arg).Get(ctx, nil))
 	})
 	return sent
 }
 
 // heard tells the judge what workflows told each other.
-func (s *sim) heard(name string, arg any) {
+func (s *sim) heard(from, name string, arg any) {
 	if r, is := arg.(workflows.MigrationReport); is && name == workflows.SignalMigrationReport && r.Result != nil {
 		s.count["outcome "+string(r.Result.Outcome)]++
+		s.judge.reports(from, r)
 		if r.Result.Outcome == failover.OutcomeBlocked {
 			s.count["blocked: "+string(r.Result.Reason)]++
 		}

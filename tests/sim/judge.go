@@ -46,6 +46,12 @@ type judge struct {
 	drains map[string]time.Time
 	// prompt: nothing in this story keeps a taint back.
 	prompt bool
+	// saw is how each migration's own binding stood when its activities read it last, and
+	// approved what the plug-in of a story has said yes to.
+	saw          map[string]failover.Binding
+	endorsements map[aCopy][]failover.TargetCluster
+	// remade is when the Work of a copy was made anew.
+	remade map[aCopy]time.Time
 }
 
 // eviction is what the judge keeps of one.
@@ -61,6 +67,8 @@ type eviction struct {
 	followers  []follower
 	// fenced: somebody vouched that the old copy was dead when its hold was dropped.
 	fenced bool
+	// restored: the old copy was put back in its place.
+	restored bool
 	// released is when its hold was dropped; zero while it stands.
 	released time.Time
 	// returned is when the hold of the one before was dropped by proof, where no drain stands.
@@ -75,6 +83,7 @@ func newJudge(s *sim) *judge {
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
+		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, remade: map[aCopy]time.Time{},
 	}
 	s.world.OnWrite = j.wrote
 	s.world.OnTaint = j.tainted
@@ -154,6 +163,7 @@ func (j *judge) wrote(w world.Write, before, after failover.Binding) {
 	j.changed(&after)
 	j.foreign(w, before, after)
 	if j.faithful(); before.Placement == nil {
+		j.lost(w, &before, &after)
 		return // it follows others: what it is there for is judged with them
 	}
 	j.swaps(w, &before, &after)
@@ -171,13 +181,12 @@ func (j *judge) meant(w world.Write, before, after *failover.Binding, first bool
 		j.lifts(w)
 	case banned(was, is):
 		j.s.count["bans"]++
+		j.bans(w)
 		j.releases(w, before)
 	case targets(before, w.Cluster) && !back:
 		j.leftAlone(w, before)
 		j.evicts(w, before, first)
-		if e := j.evicted[id(w.Cluster, before)]; e != nil && e.generation == 0 {
-			e.generation = after.Generation
-		}
+		j.took(w, before, after, first)
 	case dropped && back:
 		j.restores(w, before)
 		j.back(w, before, after)
@@ -359,7 +368,6 @@ const (
 // releases judges that a hold is dropped: the new placement must be placed and healthy.
 func (j *judge) releases(w world.Write, b *failover.Binding) {
 	j.s.count["releases"]++
-	source, _ := j.s.world.Standing(w.Cluster)
 	e := j.evicted[id(w.Cluster, b)]
 	if e == nil || j.bygone(w.Cluster, b) {
 		return // a deleted cluster's last act
@@ -374,16 +382,20 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	if b.PurgeMode == failover.PurgeDirectly {
 		j.s.count["releases of Directly"]++
 		j.proofOfDeath(w, b, e)
+		j.keepsState(w, b, e)
 		return // once placed: Karmada creates nothing before the old copy is gone
 	}
 	if b.PurgeMode == failover.PurgeNever {
 		j.violates("1: the hold of %s for %s is dropped, and its purge mode is Never", w.Binding, w.Cluster)
 	}
-	if why := j.unhealthy(b, e); why != "" {
+	if j.unproven(w, b, e) {
+		return
+	}
+	if why := j.unhealthy(b, e); !j.endorsed(w, b) && why != "" {
 		j.violates("1: the hold of %s for %s is dropped, and it is not healthy: %s", w.Binding, w.Cluster, why)
 	}
 	must := minHealthy
-	if since, ready := readySince(source); ready && j.s.now().Sub(since) > lease { // a late write was sent before
+	if !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return !isReady(c) }) {
 		must = detection
 	}
 	e.proven = j.s.now()
@@ -457,32 +469,4 @@ func (j *judge) ill(b *failover.Binding, t failover.TargetCluster) string {
 		return fmt.Sprintf("the copy on %s has %d of %d ready", t.Name, *ready, t.Replicas)
 	}
 	return ""
-}
-
-// restoreWait is the default of the terms that every story runs under.
-const restoreWait = 30 * time.Second
-
-// restores judges that a cluster is put back: the scheduler must have answered the
-// eviction, or its answer on the way would undo it.
-func (j *judge) restores(w world.Write, b *failover.Binding) {
-	j.s.count["restores"]++
-	e := j.evicted[id(w.Cluster, b)]
-	if e != nil && !j.bygone(w.Cluster, b) && w.Op == "restore" { // else a deleted cluster's last act
-		j.answered(w, b, e)
-	}
-}
-
-// answered judges that the scheduler has answered an eviction.
-func (j *judge) answered(w world.Write, b *failover.Binding, e *eviction) {
-	if b.Status.ObservedGeneration >= e.generation {
-		return
-	}
-	now := j.s.now()
-	if s := b.Status.Scheduled; s != nil && s.Status == corev1.ConditionFalse {
-		since := s.LastTransition
-		if !since.Before(e.at.Truncate(time.Second)) || now.Sub(e.at) >= restoreWait {
-			return
-		}
-	}
-	j.violates("2: %s is put back on %s before the scheduler has answered its eviction", w.Binding, w.Cluster)
 }

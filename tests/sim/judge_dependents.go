@@ -2,9 +2,11 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -17,6 +19,7 @@ type follower struct {
 // followers judges that a parent leaves: whatever its old pods read there stays.
 func (j *judge) followers(w world.Write, b *failover.Binding) []follower {
 	var out []follower
+	holder := workflows.BindingMigrationID("", w.Cluster, b.Key)
 	for _, key := range j.s.needs[b.Key] {
 		d, there := j.s.world.StandingBinding(key)
 		work, stands := j.s.world.StandingWork(key, w.Cluster)
@@ -25,6 +28,9 @@ func (j *judge) followers(w world.Write, b *failover.Binding) []follower {
 		}
 		if t := held(&d, w.Cluster); !targets(&d, w.Cluster) && (t == nil || t.PurgeMode == failover.PurgeDirectly) && b.PurgeMode != failover.PurgeDirectly {
 			j.violates("1: %s is evicted from %s, and its dependent %s is not held there", w.Binding, w.Cluster, key)
+		}
+		if t := held(&d, w.Cluster); t != nil && t.PurgeMode != failover.PurgeDirectly && t.Reason == failover.TaskReasonDependent && !slices.Contains(strings.Fields(t.Message), holder) {
+			j.violates("1: %s is evicted from %s, and nobody holds its dependent %s there for it", w.Binding, w.Cluster, key)
 		}
 		j.s.count["dependents held"]++
 		out = append(out, follower{key, work.UID})
@@ -63,4 +69,20 @@ func (j *judge) beholds(b *failover.Binding, cluster string, e *eviction) {
 		}
 		return true
 	})
+}
+
+// lost judges that the hold of a dependent goes: not while a parent has just been put
+// back beside it, and the dependent is not wanted there yet.
+func (j *judge) lost(w world.Write, before, after *failover.Binding) {
+	if held(before, w.Cluster) == nil || held(after, w.Cluster) != nil || after.ServesOn(w.Cluster) || j.departed(w.Cluster) {
+		return
+	}
+	for parent, needs := range j.s.needs {
+		b, there := j.s.world.StandingBinding(parent)
+		e := j.evicted[id(w.Cluster, &b)]
+		if !there || !slices.Contains(needs, before.Key) || !targets(&b, w.Cluster) || e == nil || !e.restored {
+			continue
+		}
+		j.violates("1: %s is put back on %s, and the hold of its dependent %s goes before that is wanted there", parent, w.Cluster, before.Key)
+	}
 }

@@ -127,7 +127,7 @@ func (j *judge) takesOver(w world.Write, b *failover.Binding, cluster string, e 
 		j.violates("1: %s of %s gives it to %s again, which cannot take over", w.Op, w.Binding, cluster)
 	case !stands || work.Deleting:
 		j.violates("1: %s of %s gives it to %s again, whose old copy is gone", w.Op, w.Binding, cluster)
-	case e != nil && e.work != "" && e.work != work.UID:
+	case e != nil && e.work != "" && e.work != work.UID && !j.knewNoOther(b, cluster):
 		j.violates("1: %s of %s gives it to %s again, whose copy is not the one that was held", w.Op, w.Binding, cluster)
 	}
 	if task := held(b, cluster); task != nil && task.PurgeMode == failover.PurgeDirectly {
@@ -184,7 +184,9 @@ func (j *judge) swaps(w world.Write, before, after *failover.Binding) {
 		e := j.evicted[id(t.FromCluster, before)]
 		j.takesOver(w, before, t.FromCluster, e, false)
 		if e != nil {
-			j.answered(w, before, e)
+			now := *e // what was asked of the scheduler since counts as well: its late patch would undo this
+			now.generation = before.Generation
+			j.answered(w, before, &now)
 		}
 	}
 }

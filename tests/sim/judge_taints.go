@@ -39,10 +39,17 @@ func (j *judge) untaints(w world.Write, after failover.Cluster) {
 		return
 	}
 	for _, b := range j.s.world.StandingBindings() {
-		if t := held(&b, w.Cluster); t != nil && t.Reason == failover.TaskReason && len(b.Clusters) == 0 && !j.chained(&b, w.Cluster, since) {
+		if t := held(&b, w.Cluster); t != nil && t.Reason == failover.TaskReason && len(b.Clusters) == 0 && !j.undone(&b, w.Cluster) && !j.chained(&b, w.Cluster, since) {
 			j.violates("6: %s is untainted %s after it was well, and %s is not restored yet", w.Cluster, j.s.now().Sub(since), b.Key)
 		}
 	}
+}
+
+// undone: it was put back in time, and the scheduler took it out again: it is held anew
+// until somebody has looked.
+func (j *judge) undone(b *failover.Binding, cluster string) bool {
+	e := j.evicted[id(cluster, b)]
+	return e != nil && e.restored
 }
 
 // chained: it was placed when its cluster came back, and has been taken from there since

@@ -129,6 +129,7 @@ func (s *sim) try(ctx workflow.Context, name string, args []any, n int32) (any, 
 		_ = workflow.Sleep(ctx, s.dice.span("slow-worker-for", name, 8*time.Second))
 	}
 	began := workflow.Now(ctx)
+	s.meddle(id, name)
 	out, err := s.call(a, fn, args)
 	lost := errors.Is(err, errWorkerDied) || s.dice.chance("answer-lost", name)
 	if spent := workflow.Now(ctx).Sub(began); lost || spent > limit {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -166,6 +167,10 @@ func (s *sim) set() {
 	if n, is := s.schedule.Asks[askExpires]; is {
 		terms.AskFor = time.Duration(n) * time.Second
 	}
+	terms.Plugins = s.plugins()
+	if after := s.schedule.Times["unproven"]; after > 0 {
+		terms.GracefulTimeout, terms.ReleaseUnproven = after, true
+	}
 	pace := activities.DefaultPace()
 	pace.EvictionRate = s.schedule.Rate
 	a := &activities.Activities{
@@ -175,6 +180,7 @@ func (s *sim) set() {
 	}
 	s.workers, s.activities = a, performed{}
 	a.Register(s.activities)
+	s.activities[endorser] = reflect.ValueOf(s.endorse)
 }
 
 // populate makes the fleet, the rule and the bindings.
@@ -189,12 +195,18 @@ func (s *sim) populate() {
 	set("takes", &s.world.ScheduleTakes)
 	set("healthy", &s.world.HealthyAfter)
 	set("distribute", &s.world.DistributeAfter)
+	set("delete", &s.world.DeleteAfter)
 	for i := range s.schedule.Fleet {
 		s.world.AddCluster(clusterName(i))
 	}
 	s.rules(true)
 	for _, b := range s.schedule.Bindings {
 		s.world.AddBinding(b.object())
+		for _, cluster := range b.On {
+			if b.Stateful {
+				s.collect(nil, Step{Cluster: cluster, Binding: b.Name})
+			}
+		}
 	}
 	s.dependents()
 }
@@ -270,9 +282,7 @@ func (b Binding) object() failover.Binding {
 	if b.Soft >= 0 {
 		out.Annotations = map[string]string{failover.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}
 	}
-	if len(b.Needs) > 0 {
-		b.propagate(&out)
-	}
+	b.takesAlong(&out)
 	for n, c := range b.On {
 		out.Clusters = append(out.Clusters, failover.TargetCluster{Name: c, Replicas: b.share(n)})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,7 +56,11 @@ func (p ports) Binding(ctx context.Context, key failover.BindingKey) (failover.B
 	if err := p.read(ctx, "binding"); err != nil {
 		return failover.Binding{}, err
 	}
-	return p.World.Binding(ctx, key)
+	b, err := p.World.Binding(ctx, key)
+	if a := attemptOf(ctx); err == nil && a != nil && strings.HasSuffix(a.id, "/"+key.String()) {
+		p.s.judge.saw[a.id] = b
+	}
+	return b, err
 }
 
 // Bindings implements activities.Reader.

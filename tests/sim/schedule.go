@@ -48,6 +48,8 @@ type Binding struct {
 	Needs []string
 	// Asks tells that its label has a human asked, where a rule goes by that.
 	Asks bool
+	// Stateful: labels made of the old copy's status go along with it.
+	Stateful bool
 	// Soft is for how many seconds a soft taint is tolerated, -1 where none moves it.
 	Soft int64
 }
@@ -114,6 +116,9 @@ func (b Binding) String() string {
 	}
 	if b.Asks {
 		out += " asks"
+	}
+	if b.Stateful {
+		out += " stateful"
 	}
 	if len(b.Needs) > 0 {
 		out += " needs " + strings.Join(b.Needs, ",")
@@ -252,7 +257,7 @@ func readBinding(w *words) Binding {
 			b.On = strings.Split(w.next(), ",")
 		case "may":
 			b.May = groups(w.next())
-		case "divided", "duplicated", "asks":
+		case "divided", "duplicated", "asks", "stateful":
 			b.is(key)
 		case "replicas":
 			b.Replicas = int32(w.number())
@@ -280,6 +285,8 @@ func (b *Binding) is(word string) {
 		b.Divided = true
 	case "asks":
 		b.Asks = true
+	case "stateful":
+		b.Stateful = true
 	}
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -108,6 +109,14 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"pause-one":       orderScoped(workflows.UpdatePause, func(o workflows.ScopedOrder) any { return o }),
 	"resume-one":      orderScoped(workflows.UpdateResume, func(o workflows.ScopedOrder) any { return workflows.Resume{ScopedOrder: o} }),
 	"confirm-fenced":  (*sim).confirmFenced,
+	"cancel-all-back": (*sim).cancelAllBack,
+	"collect":         (*sim).collect,
+	"lose":            (*sim).lose,
+	"ail":             (*sim).ail,
+	"heal":            (*sim).heal,
+	"remake":          (*sim).remake,
+	"need":            (*sim).need,
+	"unsure":          (*sim).unsure,
 	"terminate-pacer": (*sim).terminatePacer,
 	"blind":           func(s *sim, _ workflow.Context, _ Step) { s.watching = false },
 	"see":             func(s *sim, _ workflow.Context, _ Step) { s.see() },
@@ -125,6 +134,16 @@ func (s *sim) ready(cluster string, ready bool) {
 	if s.there(cluster) {
 		s.world.Die(cluster, false)
 		s.world.SetReady(cluster, ready)
+	}
+}
+
+// unsure has nobody know whether a cluster is Ready: no rule matches that.
+func (s *sim) unsure(_ workflow.Context, x Step) {
+	if s.there(x.Cluster) {
+		s.world.ChangeCluster(x.Cluster, func(c *failover.Cluster) {
+			c.Conditions = slices.Clone(c.Conditions)
+			c.Conditions[0].Status, c.Conditions[0].LastTransition = corev1.ConditionUnknown, s.now()
+		})
 	}
 }
 
@@ -202,6 +221,10 @@ func (s *sim) createBinding(_ workflow.Context, x Step) {
 	for _, b := range s.schedule.Bindings {
 		if b.Name == x.Binding && !s.world.Edit(b.key(), func(*failover.Binding) {}) {
 			s.world.AddBinding(b.object())
+			delete(s.needs, b.key())
+			for _, name := range b.Needs {
+				s.needs[b.key()] = append(s.needs[b.key()], dependentKey(name))
+			}
 		}
 	}
 }

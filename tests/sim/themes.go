@@ -23,6 +23,7 @@ var themes = map[string]func(*generator){
 	"drains":      (*generator).themeDrains,
 	"leaves":      (*generator).themeLeaves,
 	"nonsense":    (*generator).themeNonsense,
+	"holders":     (*generator).themeHolders,
 	"observe":     (*generator).themeObserve,
 	"onlookers":   (*generator).themeOnlookers,
 	"pace":        (*generator).themePace,
@@ -34,10 +35,15 @@ var themes = map[string]func(*generator){
 	"returns":     (*generator).themeReturns,
 	"slow-pace":   (*generator).themeSlowPace,
 	"smudges":     (*generator).themeSmudges,
+	"remade":      (*generator).themeRemade,
+	"followers":   (*generator).themeFollowers,
 	"soft":        (*generator).themeSoft,
+	"stateful":    (*generator).themeStateful,
 	"terminated":  (*generator).themeTerminated,
 	"tolerations": (*generator).themeTolerations,
 	"windows":     (*generator).themeWindows,
+	"unproven":    (*generator).themeUnproven,
+	"undone":      (*generator).themeUndone,
 	"witness":     (*generator).themeWitness,
 }
 
@@ -113,88 +119,6 @@ func (g *generator) themeRecovery() {
 	g.wishes()
 }
 
-// themeRestores has what was evicted come back before a slow scheduler has answered.
-func (g *generator) themeRestores() {
-	g.few(4)
-	g.each(plain)
-	g.s.Times["takes"] = pick(g, time.Second, 6*time.Second, 20*time.Second)
-	g.s.Times["schedule"] = pick(g, 50*time.Millisecond, 5*time.Second, 40*time.Second, 90*time.Second)
-	g.each(func(b *Binding) {
-		if g.one(50) {
-			b.May = [][]string{union(b.On, []string{g.cluster()})}
-		} else if g.one(40) {
-			b.May = [][]string{b.On, g.clusters(1 + g.r.IntN(2))}
-		}
-	})
-	at, _ := g.outage("m1", g.between(time.Second, 10*time.Second), -10*time.Second, 70*time.Second)
-	for _, c := range g.clusters(g.s.Fleet) { // where it might have gone is shut just then
-		if c != "m1" && g.one(40) {
-			g.at(at+addAfter-5*time.Second+g.between(0, 20*time.Second), pick(g, "fill", "down", "taint"), c)
-		}
-	}
-	for g.one(60) {
-		do := pick(g, "cancel-one", "cancel-back", "cancel-move", "cancel", "release", "release-move", "bump")
-		g.do(at+addAfter+g.between(0, 40*time.Second), do, "m1", g.on("m1"), 3)
-	}
-	g.some(300, "lost", "answer-lost", "conflict")
-}
-
-// themeReleases changes something about the new placement around the release.
-func (g *generator) themeReleases() {
-	g.few(4)
-	g.each(plain)
-	g.s.Times["healthy"] = pick(g, time.Second, 3*time.Second)
-	g.some(500, "slow-read", "slow-write", "slow-worker", "unreachable", "answer-lost")
-	at := g.between(time.Second, 10*time.Second)
-	g.outage("m1", at, 10*time.Second, 3*time.Minute)
-	for more := true; more; more = g.one(75) {
-		c, now := g.cluster(), at+addAfter+g.between(10*time.Second, 40*time.Second)
-		do := pick(g, "down", "sicken", "replicas", "bump", "taint")
-		g.do(now, do, c, g.binding(), 1+g.r.IntN(6))
-		switch do {
-		case "down":
-			g.at(now+g.between(time.Second, time.Minute), "up", c)
-		case "sicken":
-			g.at(now+g.between(time.Second, time.Minute), "cure", c)
-		case "taint":
-			g.at(now+g.between(time.Second, time.Minute), "untaint", c)
-		}
-	}
-}
-
-// themePutBacks orders that former clusters take over again, whether they can or not.
-func (g *generator) themePutBacks() {
-	g.few(4)
-	g.each(plain)
-	g.s.Times["healthy"] = pick(g, 3*time.Second, 20*time.Second, 4*time.Minute)
-	if g.one(40) {
-		g.at(0, "sicken", g.cluster())
-	}
-	at, up := g.outage("m1", g.between(time.Second, 10*time.Second), 10*time.Second, 2*time.Minute)
-	for more := true; more; more = g.one(75) {
-		do := pick(g, "put-back", "put-back-move", "cancel-back", "cancel-one", "cancel-move")
-		since := pick(g, at+addAfter, up-5*time.Second, up)
-		g.do(since+g.between(0, 40*time.Second), do, "m1", g.on("m1"), 1+g.r.IntN(6))
-	}
-	for g.one(40) {
-		c := pick(g, "m1", g.cluster())
-		g.at(up+g.between(-5*time.Second, 40*time.Second), pick(g, "down", "up", "taint", "untaint"), c)
-	}
-	g.some(300, "slow-read", "slow-write", "answer-lost", "lost")
-}
-
-// themeChains has the new home fail while the old one has come back.
-func (g *generator) themeChains() {
-	g.few(4)
-	g.each(plain)
-	g.at(time.Second, "bump", "") // the chain begins after it
-	g.chain()
-	if g.one(50) {
-		g.s.Times["takes"] = pick(g, time.Second, 6*time.Second, 20*time.Second)
-	}
-	g.some(300, "slow-read", "slow-write", "answer-lost", "lost", "conflict")
-}
-
 // themeCrashes loses workers and answers at every point.
 func (g *generator) themeCrashes() {
 	g.few(5)
@@ -214,6 +138,16 @@ func (g *generator) themeDrains() {
 	at := g.between(5*time.Second, 20*time.Second)
 	g.at(at, "bump", "")
 	g.drains()
+	if g.one(50) { // what tolerates everything, and may be nowhere else, would come straight back
+		g.each(func(b *Binding) {
+			b.Divided, b.Tolerate, b.On, b.Purge = false, stoic, union([]string{"m1"}, []string{g.cluster()}), ""
+			b.May = [][]string{b.On}
+		})
+		_, since := g.step("drain")
+		down := since + g.between(2*time.Second, 2*time.Minute)
+		g.at(down, "down", "m1")
+		g.at(down+g.between(time.Minute, 4*time.Minute), "up", "m1")
+	}
 	for g.one(50) {
 		down := at + g.between(0, 3*time.Minute)
 		g.at(down, "down", "m1")
@@ -225,16 +159,13 @@ func (g *generator) themeDrains() {
 	g.wishes()
 }
 
-// themeDependents has bindings that share what they take along.
-func (g *generator) themeDependents() {
-	g.few(4)
-	g.needs()
-	g.outage("m1", g.between(time.Second, 10*time.Second), -20*time.Second, 3*time.Minute)
-	g.temper()
-	for g.one(50) {
-		g.do(g.between(0, 4*time.Minute), pick(g, "cancel-one", "put-back", "bump", "delete", "create", "terminate-move"), "m1", g.on("m1"), 3)
+// alone has every binding begin on m1 alone, and leave it at once.
+func (g *generator) alone(change func(n int, b *Binding)) {
+	for n := range g.s.Bindings {
+		plain(&g.s.Bindings[n])
+		g.s.Bindings[n].On = []string{"m1"}
+		change(n, &g.s.Bindings[n])
 	}
-	g.some(300, "slow-read", "slow-write", "answer-lost", "lost", "conflict")
 }
 
 // themeDirectly has bindings whose copies must not run side by side, on a cluster that

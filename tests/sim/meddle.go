@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// meddle has the world change between a migration's decision to let its hold go and the
+// look of the activity that does: whatever the decision went by may not hold any more.
+func (s *sim) meddle(id, name string) {
+	cluster, binding, moves := strings.Cut(strings.TrimPrefix(id, "binding-migration/"), "/")
+	if !moves || name != activities.NameRelease || !s.dice.chance("meddle", id) {
+		return
+	}
+	_, of, _ := strings.Cut(binding, "/")
+	key := Binding{Name: of}.key()
+	b, there := s.world.StandingBinding(key)
+	if !there {
+		return
+	}
+	switch s.dice.roll("meddle-how", id) % 6 {
+	case 0, 1:
+		for _, t := range b.Clusters {
+			s.ail(nil, Step{Cluster: t.Name, Binding: of})
+		}
+		s.later(s.dice.span("meddle-for", id, time.Minute), func() {
+			for _, t := range b.Clusters {
+				s.heal(nil, Step{Cluster: t.Name, Binding: of})
+			}
+		})
+	case 2:
+		s.replicas(nil, Step{Binding: of, N: 1 + int(b.Replicas)%6})
+	case 3:
+		s.ready(cluster, true)
+	case 4:
+		s.elsewhere(&b, cluster)
+	default: // the scheduler finds nothing that fits, and says so
+		s.world.Edit(key, func(b *failover.Binding) { b.Clusters = nil })
+	}
+	s.world.Advance()
+}
+
+// elsewhere has the scheduler place a binding anew, on a cluster where it was not.
+func (s *sim) elsewhere(b *failover.Binding, but string) {
+	for n := range s.schedule.Fleet {
+		name := clusterName(n)
+		if c, there := s.world.Standing(name); !there || !fit(c, false) || name == but || targets(b, name) || len(b.Clusters) == 0 {
+			continue
+		}
+		moved := s.world.Edit(b.Key, func(b *failover.Binding) {
+			b.Clusters = slices.Clone(b.Clusters)
+			b.Clusters[0].Name = name
+		})
+		if moved {
+			s.world.Change(b.Key, func(b *failover.Binding) { b.Status.ObservedGeneration = b.Generation })
+		}
+		return
+	}
+}
