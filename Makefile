@@ -106,6 +106,12 @@ chaos: toolchain lab-bin build ## Kill everything before and after every effect,
 		-chaos-story "$(STORY)" -victim "$(VICTIM)" -point "$(POINT)" >.test/chaos.log 2>&1; status=$$?; \
 	grep '^stories: ' .test/chaos.log || tail -40 .test/chaos.log; exit $$status
 
+.PHONY: outages
+outages: toolchain lab-bin build ## Have API server and Temporal away in every way, in the middle of a migration (ROW=<part of a name>)
+	@mkdir -p .test
+	@go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestOutages/$(ROW)' -chaos "$(CURDIR)/$(CHAOS)" >.test/outages.log 2>&1; status=$$?; \
+	grep -e '^stories: ' -e '^ *--- FAIL' .test/outages.log || tail -40 .test/outages.log; exit $$status
+
 .PHONY: record
 record: toolchain lab-bin build ## Record the histories that tests/replay replays anew
 	@tests/replay/record.sh

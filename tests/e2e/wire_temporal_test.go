@@ -34,7 +34,7 @@ type tasks struct {
 // toTemporal opens a wire to a Temporal server.
 func toTemporal(who, address string) *wire {
 	t := &tasks{names: map[string]string{}}
-	w := &wire{who: who, effect: t.effect, learn: t.learn}
+	w := &wire{who: who, whom: "Temporal", effect: t.effect, learn: t.learn}
 	clear := new(http.Protocols)
 	clear.SetUnencryptedHTTP2(true)
 	w.open(&url.URL{Scheme: "http", Host: address}, &http.Transport{Protocols: clear, DisableCompression: true},

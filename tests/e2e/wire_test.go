@@ -23,6 +23,7 @@ import (
 // the same in every run, and can cut it before it happens or before it is answered.
 type wire struct {
 	who    string // "worker" or "starter"
+	whom   string // the server at its other end
 	server *httptest.Server
 	// effect names what a request does; false for what has no effect: reads, polls,
 	// heartbeats, leader election, questions about permissions.
@@ -30,12 +31,18 @@ type wire struct {
 	// learn looks at an answer as it comes by; nil learns nothing.
 	learn func(*http.Response) error
 
-	mu     sync.Mutex
-	cell   string // what is seen of this cell is recorded, with "cell" in its place
-	seen   map[string]int
-	points []string
-	cut    *cut
+	mu      sync.Mutex
+	cell    string // what is seen of this cell is recorded, with "cell" in its place
+	seen    map[string]int
+	points  []string
+	cut     *cut
+	trouble trouble
+	stale   *staleReads // part of some trouble
+	asked   int         // requests since the trouble began
 }
+
+// trouble answers a request in the server's place and says so; false lets it pass.
+type trouble func(w http.ResponseWriter, r *http.Request, body []byte) bool
 
 // cut is where a wire is cut, once: before the effect, or after it and before its answer.
 type cut struct {
@@ -78,10 +85,44 @@ func (w *wire) begin(cell string, at *cut) {
 	w.cell, w.cut, w.seen, w.points = cell, at, map[string]int{}, nil
 }
 
+// upset lays trouble on the wire, nil takes it away.
+func (w *wire) upset(t trouble) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trouble, w.stale, w.asked = t, nil, 0
+}
+
 func (w *wire) recorded() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.points)
+}
+
+// asks are the requests since the trouble began, and whether there is any on this wire.
+func (w *wire) asks() (asked int, troubled bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked, w.trouble != nil
+}
+
+// lag has reads answered as they were answered at first.
+func (w *wire) lag() {
+	s := &staleReads{bodies: map[string][]byte{}}
+	w.upset(s.answer)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stale = s
+}
+
+// remember looks at an answer for whoever wants to.
+func (w *wire) remember(r *http.Response) error {
+	w.mu.Lock()
+	s := w.stale
+	w.mu.Unlock()
+	if s != nil {
+		return s.learn(r)
+	}
+	return nil
 }
 
 // pass counts an effect and returns the cut that it has come to, nil when none.
@@ -138,6 +179,9 @@ func (w *wire) serve(proxy http.Handler, rw http.ResponseWriter, r *http.Request
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
+	if w.troubled(rw, r, body) {
+		return
+	}
 	var at *cut
 	if name, ok := w.effect(r, body); ok {
 		at = w.pass(name)
@@ -155,6 +199,14 @@ func (w *wire) serve(proxy http.Handler, rw http.ResponseWriter, r *http.Request
 		r = r.WithContext(context.WithoutCancel(r.Context()))
 	}
 	proxy.ServeHTTP(rw, r)
+}
+
+func (w *wire) troubled(rw http.ResponseWriter, r *http.Request, body []byte) bool {
+	w.mu.Lock()
+	t := w.trouble
+	w.asked++
+	w.mu.Unlock()
+	return t != nil && t(rw, r, body)
 }
 
 func (w *wire) close() {
@@ -176,7 +228,8 @@ func toAPI(who, kubeconfig, file string) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{who: who, effect: apiEffect}
+	w := &wire{who: who, whom: "the API server", effect: apiEffect}
+	w.learn = w.remember
 	w.open(to, transport, func(s *httptest.Server) {
 		s.EnableHTTP2 = true
 		s.StartTLS() // client-go sends no token over plain HTTP

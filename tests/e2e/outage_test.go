@@ -1,0 +1,236 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// outageOf says how a server, or the way to it, is away in one of the rows.
+type outageOf struct {
+	name string // as in docs/failure-modes.md
+	when string // at which stage of a migration, see stages
+	lay  func(w *wires, over <-chan struct{})
+	// moves: it may go on meanwhile; otherwise nothing is evicted while it lasts.
+	moves bool
+	// says is what a process logs, and counts the metric that grows, by process.
+	says, counts map[string]string
+}
+
+// lasting is how long each of them lasts, at least.
+const lasting = 12 * time.Second
+
+// bearable is how many requests a second one wire may carry in an outage, on average:
+// a loop without a pause makes hundreds.
+const bearable = 40.0
+
+// stages are the points of a migration at which an outage begins.
+var stages = map[string]func(*scene, string) bool{
+	"before the failure": func(*scene, string) bool { return true },
+	"when it has failed": func(s *scene, from string) bool { return !s.cluster(from).ready() },
+	"when it is tainted": func(s *scene, from string) bool { return s.cluster(from).taint(failedTaint, "NoExecute") != nil },
+}
+
+// onAPI lays the same trouble on the API wires of worker and starter.
+func onAPI(t trouble) func(*wires, <-chan struct{}) {
+	return func(w *wires, _ <-chan struct{}) {
+		for _, who := range users {
+			w.api[who].upset(t)
+		}
+	}
+}
+
+// onTemporal is onAPI for the wires to Temporal.
+func onTemporal(t trouble) func(*wires, <-chan struct{}) {
+	return func(w *wires, _ <-chan struct{}) {
+		for _, who := range users {
+			w.temporal[who].upset(t)
+		}
+	}
+}
+
+// TestOutages has servers go away in every way in the middle of a migration, and come back.
+//
+// Of each: nothing wrong is done, the log says so in one clear line, a metric grows, nothing
+// runs hot, and it goes on without a restart to the same end as undisturbed.
+func TestOutages(t *testing.T) {
+	if *chaosTo == "" {
+		t.Skip("make outages plays them")
+	}
+	documented, err := os.ReadFile("../../docs/failure-modes.md")
+	require.NoError(t, err)
+	shared.wired(t)
+	for _, o := range outages {
+		require.Contains(t, string(documented), "\n| "+o.name, "every row says what an operator sees")
+		t.Run(strings.ReplaceAll(o.name+" "+o.when, " ", "_"), func(t *testing.T) { o.play(t) })
+	}
+}
+
+func (o outageOf) play(t *testing.T) {
+	begun := time.Now()
+	defer func() {
+		for _, each := range shared.wires.all() {
+			each.upset(nil)
+		}
+		if t.Failed() { // the next row begins afresh
+			t.Log(shared.stopProduct())
+		}
+	}()
+	require.NoError(t, shared.inMode(t.Context(), "enforce"))
+	worker, starter := shared.worker, shared.starter
+	blackout := &blackout{outageOf: o}
+	chaosStories["outage"] = chaosTale{tell: func(s *scene) report {
+		blackout.scene = s
+		s.between = blackout.look
+		return migrated(s)
+	}, want: chaosStories["migration"].want}
+	got, _ := playOn(t, cell{Story: "outage"})
+	blackout.judge()
+	require.Empty(t, cmp.Diff(chaosStories["migration"].want, got), "it ends as undisturbed")
+	require.Same(t, worker, shared.worker, "no restart")
+	require.Same(t, starter, shared.starter, "no restart")
+	say("outages: %-32s %-20s ok, %3.0f s", o.name, o.when, time.Since(begun).Seconds())
+}
+
+// blackout is an outage while it lasts, and what was seen of it.
+type blackout struct {
+	*scene
+	outageOf
+	begun   time.Time
+	over    chan struct{}
+	ended   bool
+	logs    map[string]int64 // how long each log was
+	metrics map[string]float64
+	counted map[string]float64
+	evicted int
+}
+
+// look lays the trouble when its stage has come, and takes it away in the end.
+func (b *blackout) look() {
+	switch {
+	case b.begun.IsZero() && len(b.bindings) == 2 && b.running() && stages[b.when](b.scene, b.c(1)):
+		b.begin()
+	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > lasting:
+		b.end()
+	}
+}
+
+func (b *blackout) running() bool {
+	return !slices.ContainsFunc(b.bindings, func(u *unstructured.Unstructured) bool {
+		found := b.find(keyOf(u))
+		return found == nil || !found.settled() && len(found.Spec.Tasks) == 0
+	})
+}
+
+func (b *blackout) evictedNow() int {
+	n := 0
+	for _, u := range b.bindings {
+		n += len(b.evictions(keyOf(u), b.c(1)))
+	}
+	return n
+}
+
+func (b *blackout) begin() {
+	b.Logf("%s  outage: %s %s", time.Now().Format("15:04:05.0"), b.name, b.when)
+	b.over, b.logs, b.metrics = make(chan struct{}), map[string]int64{}, map[string]float64{}
+	for _, who := range users {
+		info, err := os.Stat(b.logFile(who))
+		require.NoError(b, err)
+		b.logs[who] = info.Size()
+		b.metrics[who] = b.sum(who)
+	}
+	for _, each := range b.wires.all() {
+		each.upset(nil)
+	}
+	b.lay(b.wires, b.over)
+	b.begun, b.evicted = time.Now(), b.evictedNow()
+}
+
+func (b *blackout) end() {
+	b.ended = true
+	b.abreast()
+	if !b.moves {
+		// One that was on its way when it began may have come through.
+		require.LessOrEqual(b, b.evictedNow(), b.evicted+1, "nothing is evicted meanwhile")
+	}
+	b.counted = map[string]float64{}
+	for _, who := range users {
+		b.counted[who] = b.sum(who) - b.metrics[who]
+	}
+	for _, each := range b.wires.all() {
+		asked, troubled := each.asks()
+		if troubled { // the others carry the questions of this test as well
+			rate := float64(asked) / time.Since(b.begun).Seconds()
+			b.Logf("%s asked %s %.1f times a second", each.who, each.whom, rate)
+			require.LessOrEqual(b, rate, bearable, "%s runs hot", each.who)
+		}
+		each.upset(nil)
+	}
+	close(b.over)
+	b.Logf("%s  outage over", time.Now().Format("15:04:05.0"))
+}
+
+// judge holds what was logged and counted against what the row says.
+func (b *blackout) judge() {
+	require.False(b, b.begun.IsZero(), "the stage came")
+	if !b.ended {
+		b.end() // it kept nobody from coming to the end
+	}
+	for who, pattern := range b.says {
+		found := regexp.MustCompile(pattern).FindAllString(b.logged(who), -1)
+		require.NotEmpty(b, found, "%s says nothing like %q", who, pattern)
+	}
+	for who, name := range b.counts {
+		require.Positive(b, b.counted[who], "%s does not count %s", who, name)
+	}
+}
+
+// logged is what a process has logged since the outage began, debug lines aside.
+func (b *blackout) logged(who string) string {
+	content, err := os.ReadFile(b.logFile(who))
+	require.NoError(b, err)
+	var lines []string
+	for line := range strings.Lines(string(content[b.logs[who]:])) {
+		if !strings.Contains(line, "level=DEBUG") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// sum adds up the series of the metric that a process is to count, by the beginning of a line.
+func (b *blackout) sum(who string) float64 {
+	if b.counts[who] == "" {
+		return 0
+	}
+	p := map[string]*process{"worker": b.worker, "starter": b.starter}[who]
+	request, err := http.NewRequestWithContext(b.ctx, http.MethodGet, p.url+"/metrics", nil)
+	require.NoError(b, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(b, err)
+	defer response.Body.Close() //nolint:errcheck // read only
+	body, err := io.ReadAll(response.Body)
+	require.NoError(b, err)
+	matching := regexp.MustCompile("^(" + b.counts[who] + ")")
+	total := 0.0
+	for line := range bytes.Lines(body) {
+		if fields := strings.Fields(string(line)); matching.Match(line) && len(fields) > 1 {
+			value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+			require.NoError(b, err, fmt.Sprint(fields))
+			total += value
+		}
+	}
+	return total
+}

@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What the processes say and count when a server is away.
+var (
+	failedActs  = map[string]string{"worker": "temporal_activity_execution_failed_total"}
+	unreachedBy = map[string]string{"worker": `msg="Activity error\\.".*unreachable: `, "starter": "lost the lease, standing for election again"}
+	undelivered = map[string]string{"worker": "Failed to poll for task", "starter": "could not deliver, trying again"}
+	failedCalls = map[string]string{"worker": "temporal_(long_)?request_failure_total", "starter": `lifeboat_starter_signals_total\{.*result="failed"`}
+)
+
+// outages are the rows; docs/failure-modes.md says of each what an operator sees.
+var outages = []outageOf{
+	{name: "API server unreachable", when: "before the failure", lay: onAPI(unreachable), says: unreachedBy, counts: failedActs},
+	{name: "API server unreachable", when: "when it is tainted", lay: onAPI(unreachable), says: unreachedBy, counts: failedActs},
+	{
+		name: "API server slow", when: "when it has failed", moves: true, lay: onAPI(slow(5 * time.Second)),
+		counts: map[string]string{"worker": "temporal_activity_execution_latency_seconds_sum"},
+	},
+	{name: "API server throttles", when: "when it is tainted", lay: onAPI(refuse(refusal{
+		code: http.StatusTooManyRequests, reason: metav1.StatusReasonTooManyRequests, message: "too many requests", retry: "2",
+	})), says: map[string]string{"worker": "throttled, retry after 2s"}, counts: failedActs},
+	{name: "API server errs", when: "when it is tainted", lay: onAPI(refuse(refusal{
+		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, message: "etcdserver: no leader",
+	})), says: map[string]string{"worker": "unreachable: .*etcdserver: no leader"}, counts: failedActs},
+	{name: "every write conflicts", when: "when it has failed", lay: onAPI(refuse(refusal{
+		code: http.StatusConflict, reason: metav1.StatusReasonConflict, message: "the object has been modified", only: isWrite,
+	}))},
+	{name: "reads are stale", when: "when it has failed", moves: true, lay: func(w *wires, _ <-chan struct{}) {
+		w.api["worker"].lag()
+	}},
+	{name: "credentials expired", when: "when it is tainted", lay: onAPI(refuse(refusal{
+		code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized, message: "Unauthorized",
+	})), says: map[string]string{"worker": "forbidden: may not .*Unauthorized"}, counts: failedActs},
+	{name: "network cut to the API server", when: "when it is tainted", lay: func(w *wires, over <-chan struct{}) {
+		onAPI(silentUntil(over))(w, over)
+	}},
+	{name: "Temporal unreachable", when: "before the failure", lay: onTemporal(unreachable), says: undelivered, counts: failedCalls},
+}

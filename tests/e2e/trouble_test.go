@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// unreachable drops every connection.
+func unreachable(http.ResponseWriter, *http.Request, []byte) bool { panic(http.ErrAbortHandler) }
+
+// silentUntil takes requests and never answers, as a network that drops packets.
+func silentUntil(over <-chan struct{}) trouble {
+	return func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// slow answers late.
+func slow(by time.Duration) trouble {
+	return func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		select {
+		case <-time.After(by):
+		case <-r.Context().Done():
+		}
+		return false
+	}
+}
+
+// refusal is how an API server says no.
+type refusal struct {
+	code    int
+	reason  metav1.StatusReason
+	message string
+	retry   string // Retry-After, seconds
+	only    func(*http.Request) bool
+}
+
+// refuse answers what a refusal is about; everything, where it does not say.
+func refuse(how refusal) trouble {
+	return func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if how.only != nil && !how.only(r) {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if how.retry != "" {
+			w.Header().Set("Retry-After", how.retry)
+		}
+		w.WriteHeader(how.code)
+		// Whoever asked may be gone.
+		_ = json.NewEncoder(w).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+			Code: int32(how.code), Reason: how.reason, Message: how.message, //nolint:gosec // three digits
+		})
+		return true
+	}
+}
+
+func isWrite(r *http.Request) bool {
+	_, effect := apiEffect(r, nil)
+	return effect
+}
+
+// staleReads answers every read as the first time, like a replica that lags behind.
+type staleReads struct {
+	mu     sync.Mutex
+	bodies map[string][]byte
+}
+
+func isRead(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.Query().Get("watch") == "" && strings.HasPrefix(r.URL.Path, "/api")
+}
+
+func (s *staleReads) answer(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+	s.mu.Lock()
+	body := s.bodies[r.URL.String()]
+	s.mu.Unlock()
+	if body == nil || !isRead(r) {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // whoever asked may be gone
+	return true
+}
+
+func (s *staleReads) learn(r *http.Response) error {
+	if !isRead(r.Request) || r.StatusCode != http.StatusOK || r.Header.Get("Content-Encoding") != "" ||
+		!strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err = errors.Join(err, r.Body.Close()); err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := r.Request.URL.RequestURI(); s.bodies[at] == nil {
+		s.bodies[at] = body
+	}
+	return nil
+}
