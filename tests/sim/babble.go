@@ -23,7 +23,7 @@ func (s *sim) babble(ctx workflow.Context, x Step) {
 		workflows.SignalLeaseReport:  workflows.LeaseReport{Number: -1, Written: 50, Returned: -50},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
-		workflows.SignalGrantRequest: workflows.GrantRequest{Cluster: x.Cluster, Want: 3, Priority: 9},
+		workflows.SignalGrantRequest: workflows.GrantRequest{Cluster: x.Cluster, Open: true, Want: 3, Priority: 9},
 		workflows.SignalLeaseReport:  workflows.LeaseReport{Number: s.chunk(), Written: -50, Returned: -50},
 	})
 	_ = workflow.Sleep(ctx, tick)

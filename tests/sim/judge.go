@@ -154,7 +154,9 @@ func targets(b *failover.Binding, cluster string) bool {
 func (j *judge) wrote(w world.Write, before, after failover.Binding) {
 	was := held(&before, w.Cluster)
 	first := was == nil || was.Reason == failover.TaskReasonBanned
-	j.observing(w, w.Op == "evict" && targets(&before, w.Cluster) && first)
+	begins := w.Op == "evict" && targets(&before, w.Cluster) && first
+	begins = begins || before.Placement == nil && was == nil && held(&after, w.Cluster) != nil
+	j.observing(w, begins)
 	j.emptied(w, &before, &after)
 	j.rescheduled(w, &before, &after)
 	if before.Malformed != "" {

@@ -56,8 +56,25 @@ func (j *judge) leftovers(w world.Write, before, after failover.Cluster) {
 	if softs(before) != softs(after) && before.SoftUnreadable {
 		j.violates("9: the soft taints of %s are changed, and nobody can read them", w.Cluster)
 	}
+	j.hasty(w, before, after)
 	if j.onlooker(w.Cluster) {
 		j.violates("10: the taints of %s are changed by a failover that observes", w.Cluster)
+	}
+}
+
+// hasty judges that a taint of a rule goes only after its cluster was well for the window.
+func (j *judge) hasty(w world.Write, before, after failover.Cluster) {
+	unruled := func(x sight) bool { return !x.ruled || !x.there || len(x.c.Added) == 0 }
+	if after.Stopped != nil || slices.ContainsFunc(j.between(w.Cluster, j.s.now().Add(-wellFor)), unruled) {
+		return
+	}
+	for _, a := range before.Added {
+		if a.Key != taintKey && a.Key != softRuleKey || slices.Contains(after.Added, a) {
+			continue
+		}
+		if well := j.s.now().Sub(j.wellSince(w.Cluster)); well < wellFor-2*time.Second {
+			j.violates("4.1: %s loses %s after it was well for %s", w.Cluster, a.Key, well)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ var themes = map[string]func(*generator){
 	"stateful":    (*generator).themeStateful,
 	"terminated":  (*generator).themeTerminated,
 	"tolerations": (*generator).themeTolerations,
+	"unheard":     (*generator).themeUnheard,
 	"windows":     (*generator).themeWindows,
 	"unproven":    (*generator).themeUnproven,
 	"undone":      (*generator).themeUndone,

@@ -19,13 +19,24 @@ func (g *generator) themeReturns() {
 		g.at(at+addAfter+g.between(-5*time.Second, 15*time.Second), "halt", "")
 		g.at(up+g.between(0, time.Minute), "go", "")
 	case 1:
-		g.at(at+addAfter+g.between(-5*time.Second, 15*time.Second), "pause", "m1")
+		g.s.Times["takes"] = 20 * time.Second
+		g.at(at+addAfter+g.between(0, 6*time.Second), "pause", "m1")
 		g.at(up+g.between(0, time.Minute), "resume", "m1")
 	default:
 		g.at(up-g.between(time.Second, 10*time.Second), "blind", "")
 		g.at(up+g.between(20*time.Second, time.Minute), "see", "")
 	}
 	g.some(300, "slow-read", "answer-lost")
+}
+
+// themeUnheard has a cluster come back while the queue is served, and nobody says so.
+func (g *generator) themeUnheard() {
+	g.few(5)
+	g.each(func(b *Binding) { plain(b); b.Tolerate = int64(pick(g, -1, 10, 30)) })
+	g.s.Rate = pick(g, 0.2, 0.5)
+	_, up := g.outage("m1", g.between(time.Second, 10*time.Second), time.Second, 30*time.Second)
+	g.at(up-g.between(time.Second, 10*time.Second), "blind", "")
+	g.at(up+g.between(30*time.Second, time.Minute), "see", "")
 }
 
 // themeLeaves has others take bindings off a cluster before we do.
@@ -56,7 +67,7 @@ func (g *generator) themeComesBack() {
 	g.few(3)
 	g.each(func(b *Binding) {
 		plain(b)
-		b.On, b.May, b.Divided = []string{"m1"}, [][]string{{"m1", "m2"}}, false
+		b.On, b.May, b.Divided = []string{"m1", "m2"}, [][]string{{"m1", "m2"}}, false
 		b.Replicas, b.Tolerate, b.Soft = max(1, b.Replicas), stoic, 0
 	})
 	g.s.Times["healthy"] = time.Second
@@ -105,10 +116,19 @@ func (g *generator) themeSmudges() {
 	for more := true; more; more = g.one(50) {
 		up := at + g.between(25*time.Second, 2*time.Minute)
 		g.at(at, "down", "m1")
-		g.at(up, "up", "m1")
 		from := at + g.between(-5*time.Second, 70*time.Second)
+		to := from + g.between(20*time.Second, 3*time.Minute)
+		switch g.r.IntN(3) {
+		case 0: // just when the soft one is to be put
+			from = at + addAfter/3 + g.between(-time.Second, 8*time.Second)
+			g.s.Odds["slow-worker"] = pick(g, 500, 900)
+		case 1: // only the soft one stands, and the cluster is well for less than the window
+			up = at + g.between(22*time.Second, 55*time.Second)
+			from, to = up-g.between(-3*time.Second, 20*time.Second), up+g.between(3*time.Second, 25*time.Second)
+		}
 		g.at(from, "smudge", "m1")
-		g.at(from+g.between(20*time.Second, 3*time.Minute), "unsmudge", "m1")
+		g.at(to, "unsmudge", "m1")
+		g.at(up, "up", "m1")
 		at = up + g.between(5*time.Second, 2*time.Minute)
 	}
 }
@@ -139,10 +159,14 @@ func (g *generator) themeCompanions() {
 			do, undo = "soft", "unsoft"
 		}
 		from := g.between(at, up+wellFor+5*time.Second)
+		if g.one(60) { // just when ours are about to go
+			from = up + wellFor + g.between(-2*time.Second, 9*time.Second)
+		}
 		g.at(from, do, "m1")
 		g.at(from+g.between(20*time.Second, 5*time.Minute), undo, "m1")
 	}
 	g.some(300, "slow-read", "slow-write", "conflict", "signal-late", "signal-lost")
+	g.s.Odds["slow-worker"] = pick(g, 0, 500, 900)
 }
 
 // themeCalledOff cancels drains.
