@@ -64,7 +64,7 @@ func (j *judge) leftovers(w world.Write, before, after failover.Cluster) {
 
 // hasty judges that a taint of a rule goes only after its cluster was well for the window.
 func (j *judge) hasty(w world.Write, before, after failover.Cluster) {
-	unruled := func(x sight) bool { return !x.ruled || !x.there || len(x.c.Added) == 0 }
+	unruled := func(x sight) bool { return !x.ruled || !x.there || len(x.c.Added) == 0 || x.c.Malformed != "" }
 	if after.Stopped != nil || slices.ContainsFunc(j.between(w.Cluster, j.s.now().Add(-wellFor)), unruled) {
 		return
 	}

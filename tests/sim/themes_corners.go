@@ -166,7 +166,7 @@ func (g *generator) themeCompanions() {
 		g.at(from+g.between(20*time.Second, 5*time.Minute), undo, "m1")
 	}
 	g.some(300, "slow-read", "slow-write", "conflict", "signal-late", "signal-lost")
-	g.s.Odds["slow-worker"] = pick(g, 0, 500, 900)
+	g.s.Odds["slow-worker"] = pick(g, 1, 500, 900)
 }
 
 // themeCalledOff cancels drains.
