@@ -38,6 +38,10 @@ var outages = []outageOf{
 	{name: "credentials expired", when: "when it is tainted", lay: onAPI(refuse(refusal{
 		code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized, message: "Unauthorized",
 	})), says: map[string]string{"worker": "forbidden: may not .*Unauthorized"}, counts: failedActs},
+	{name: "admission webhook down", when: "when it is tainted", lay: onAPI(refuse(refusal{
+		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, only: isBindingWrite,
+		message: `Internal error occurred: failed calling webhook "resourcebinding.karmada.io": connection refused`,
+	})), says: map[string]string{"worker": "BindingBlocked.*WriteUnverified"}, counts: map[string]string{"worker": "lifeboat_evict_total"}},
 	{name: "network cut to the API server", when: "when it is tainted", lay: func(w *wires, over <-chan struct{}) {
 		onAPI(silentUntil(over))(w, over)
 	}},

@@ -72,6 +72,10 @@ func isWrite(r *http.Request) bool {
 	return effect
 }
 
+func isBindingWrite(r *http.Request) bool {
+	return isWrite(r) && strings.Contains(r.URL.Path, "/resourcebindings/")
+}
+
 // staleReads answers every read as the first time, like a replica that lags behind.
 type staleReads struct {
 	mu     sync.Mutex
