@@ -29,6 +29,8 @@ const live = "TestARealAPIServerTakesItAndTheProgramsRun"
 // Elsewhere are the commands that are run in another place than the story.
 var Elsewhere = map[string]Place{
 	"make build":                   target("build"),
+	"make chaos":                   target("chaos"),
+	"make outages":                 target("outages"),
 	"make crowd":                   target("crowd"),
 	"make demo":                    target("demo"),
 	"make demo KEEP=1":             target("demo"),
@@ -64,11 +66,12 @@ var Elsewhere = map[string]Place{
 	"podman load -i":              by("deploy/image", "TestTheImageRunsAsNobodyAndHoldsNothingElse", anEngine),
 	"ctr -n k8s.io images import": by("deploy/image", "TestTheImageRunsAsNobodyAndHoldsNothingElse", anEngine),
 
-	"lab up":          by("tests/lab/cmd/lab", "TestALabStopsWhenItsCallerIsGone", ofTheLab),
-	"lab up --detach": by("tests/lab/cmd/lab", "TestADetachedLabRunsOnUntilDown", ofTheLab),
-	"lab up --ledger": {Target: "demo", Why: ofTheLab},
-	"lab up -o json":  by("tests/lab/cmd/lab", "TestALabSaysWhereEverythingIsAndIsGoneAfterDown", ofTheLab),
-	"lab down":        by("tests/lab/cmd/lab", "TestALabSaysWhereEverythingIsAndIsGoneAfterDown", ofTheLab),
+	"lab up":           by("tests/lab/cmd/lab", "TestALabStopsWhenItsCallerIsGone", ofTheLab),
+	"lab up --detach":  by("tests/lab/cmd/lab", "TestADetachedLabRunsOnUntilDown", ofTheLab),
+	"lab up --durable": {Target: "outages", Why: ofTheLab},
+	"lab up --ledger":  {Target: "demo", Why: ofTheLab},
+	"lab up -o json":   by("tests/lab/cmd/lab", "TestALabSaysWhereEverythingIsAndIsGoneAfterDown", ofTheLab),
+	"lab down":         by("tests/lab/cmd/lab", "TestALabSaysWhereEverythingIsAndIsGoneAfterDown", ofTheLab),
 	"lab ledger --report status.json --rate 2": {Target: "demo", Why: ofTheLab},
 
 	"kubectl apply -k deploy/kustomize/base":                                                  by("tests/deploy", live, ofTheHost),
