@@ -204,6 +204,9 @@ var enforced = []Step{
 	look("lifeboat history member1 --audit /var/log/lifeboat -o json", "Restored"),
 	run("lifeboat history --audit <file or folder>", "member1"),
 	run("lifeboat explain shop/cart-deployment --audit /var/log/lifeboat -o json", "cart-deployment"),
+	run("lifeboat explain shop/cart-deployment --audit /var/log/lifeboat", "cart-deployment"),
+	run("lifeboat history fleet --audit /var/log/lifeboat", ""),
+	run("lifeboat history member1 --audit /var/log/lifeboat", "member1"),
 	look(`temporal workflow list --query "WorkflowType = 'ClusterFailover' AND ExecutionStatus != 'Running'"`, "cluster-failover/member1"),
 }
 
