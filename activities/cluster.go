@@ -21,6 +21,8 @@ type AssessRequest struct {
 	Facts   []failover.ClusterFact `json:"facts,omitempty"`
 	// Witness is what the starter's own probe says now; a re-read cannot know it.
 	Witness failover.Witness `json:"witness,omitempty"`
+	// Turns are those of the last assessment.
+	Turns failover.Turns `json:"turns,omitempty"`
 }
 
 // Assessment is one judgement of a cluster: what each rule says at each sight,
@@ -32,6 +34,8 @@ type Assessment struct {
 	Ready   string    `json:"ready,omitempty"` // status of condition Ready
 	Why     string    `json:"why,omitempty"`   // its reason
 	Message string    `json:"message,omitempty"`
+	// Turns tell the next assessment what turned away and back in between.
+	Turns failover.Turns `json:"turns,omitempty"`
 	// Sights are oldest first; the last is the re-read.
 	Sights   [][]failover.RuleObservation `json:"sights,omitempty"`
 	Hard     []corev1.Taint               `json:"hard,omitempty"`
@@ -52,7 +56,8 @@ type Assessment struct {
 
 // AssessCluster re-reads the cluster and its rules and judges them, together with
 // the states that the starter saw in between: a mismatch that lasted for less
-// than the time between two reads restarts a window all the same.
+// than the time between two reads restarts a window all the same. So does one that
+// nobody saw, where a condition's own transition time tells of it.
 func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
 	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && c.UID != r.UID) {
@@ -76,7 +81,7 @@ func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assess
 func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessment {
 	out := Assessment{
 		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Standing: standingNames(c), Drain: c.Drain, Ordered: c.Ordered,
-		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable,
+		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable, Turns: failover.TurnsOf(c),
 	}
 	if ready := ready(c); ready != nil {
 		out.Ready, out.Why, out.Message = string(ready.Status), ready.Reason, ready.Message
@@ -113,6 +118,9 @@ func sightings(c failover.Cluster, r AssessRequest) []failover.ClusterFact {
 			return -1
 		}
 	})
+	if unseen := r.Turns.Unseen(failover.TurnsOf(c), facts); len(unseen) > 0 {
+		facts = append(facts, fresh.Turned(unseen))
+	}
 	return append(facts, fresh)
 }
 

@@ -44,6 +44,37 @@ func TestStatesBetweenTwoLooksAreJudgedInOrderAndOlderOnesIgnored(t *testing.T) 
 	require.Equal(t, b.world.PeekCluster("m1").ResourceVersion, a.Seen)
 }
 
+// Of a flap that no fact tells of, the condition's own transition time does.
+//
+// Rules: R4.1-18.
+func TestAFlapThatNobodySawIsJudgedByTheTimeOfTheTransition(t *testing.T) {
+	b := newBench(t)
+	b.world.SetReady("m1", false)
+	assess := func(r activities.AssessRequest) activities.Assessment {
+		r.Cluster, r.UID = "m1", "uid-m1"
+		return must[activities.Assessment](b, activities.NameAssessCluster, r)
+	}
+	first := assess(activities.AssessRequest{})
+	require.Equal(t, []failover.Match{failover.Matches}, matches(first))
+	again := assess(activities.AssessRequest{Turns: first.Turns, Seen: first.Seen})
+	require.Equal(t, []failover.Match{failover.Matches}, matches(again), "nothing turned")
+
+	b.now = b.now.Add(time.Minute)
+	b.world.SetReady("m1", true)
+	told := b.world.PeekCluster("m1").ResourceVersion
+	b.now = b.now.Add(time.Minute)
+	b.world.SetReady("m1", false)
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Labels["zone"] = "a" })
+	flap := []failover.Match{failover.Mismatches, failover.Matches}
+	require.Equal(t, flap, matches(assess(activities.AssessRequest{Turns: first.Turns, Seen: first.Seen})))
+	seen := assess(activities.AssessRequest{Turns: first.Turns, Seen: first.Seen, Facts: []failover.ClusterFact{readyFact(told, "True")}})
+	require.Equal(t, flap, matches(seen), "told once, it is judged once")
+
+	b.now = b.now.Add(time.Minute)
+	b.world.SetReady("m1", true)
+	require.Equal(t, []failover.Match{failover.Mismatches}, matches(assess(activities.AssessRequest{Turns: seen.Turns, Seen: seen.Seen})), "this is what it is now")
+}
+
 // Rules: R4.1-38.
 func TestAClusterThatIsAnotherOneNowIsGone(t *testing.T) {
 	b := newBench(t)

@@ -17,7 +17,7 @@ func (e *episode) assess() {
 	if !e.clusterDirty && e.now().Before(e.nextAssess) {
 		return
 	}
-	request := activities.AssessRequest{Cluster: e.cluster, UID: e.st.UID, Seen: e.st.Seen, Facts: e.st.Facts, Witness: e.witness()}
+	request := activities.AssessRequest{Cluster: e.cluster, UID: e.st.UID, Seen: e.st.Seen, Facts: e.st.Facts, Witness: e.witness(), Turns: e.st.Turns}
 	heard := len(e.st.Facts)
 	e.clusterDirty = false
 	e.nextAssess = e.now().Add(e.st.Terms.ClusterPoll)
@@ -39,7 +39,7 @@ func (e *episode) assess() {
 
 func (e *episode) take(a activities.Assessment) {
 	now := e.now()
-	e.st.UID, e.st.Seen = a.UID, a.Seen
+	e.st.UID, e.st.Seen, e.st.Turns = a.UID, a.Seen, a.Turns
 	for _, sight := range a.Sights {
 		e.st.Windows = e.st.Windows.Advance(sight, now)
 	}

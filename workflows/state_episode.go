@@ -26,6 +26,7 @@ type EpisodeState struct {
 	Named   time.Time             `json:"confirmed,omitzero"` // when this round was confirmed
 	Well    time.Time             `json:"wellSince,omitzero"` // when conditions became well
 	Seen    string                `json:"seen,omitempty"`     // newest resourceVersion judged
+	Turns   failover.Turns        `json:"turns,omitempty"`    // of the conditions judged last
 	Windows failover.Windows      `json:"windows,omitempty"`  // by (rule, taint)
 	Cluster ClusterView           `json:"clusterView"`        // as last judged
 	Virtual []corev1.Taint        `json:"virtual,omitempty"`  // observe: the taints that would stand

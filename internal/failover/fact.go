@@ -2,8 +2,10 @@ package failover
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -41,6 +43,57 @@ func (f ClusterFact) Oversized() bool {
 		slices.ContainsFunc(f.Conditions, func(c FactCondition) bool {
 			return max(len(c.Type), len(c.Status), len(c.Reason)) > MaxConditionText
 		})
+}
+
+// Turns notes, by type, the status of each condition and when it turned to that, as
+// Karmada wrote it (status.conditions[].lastTransitionTime). The times are compared with
+// each other for being the same, and never reckoned with: they come from another clock.
+type Turns map[string]string
+
+// TurnsOf notes how a cluster's conditions stand.
+func TurnsOf(c Cluster) Turns {
+	t := make(Turns, len(c.Conditions))
+	for _, x := range c.Conditions {
+		if !x.LastTransition.IsZero() {
+			t[x.Type] = string(x.Status) + "@" + x.LastTransition.UTC().Format(time.RFC3339)
+		}
+	}
+	return t
+}
+
+// Unseen are the types of condition that have turned away and back again since, of which
+// no fact tells: each stands as it stood, and turned to that at another time.
+func (t Turns) Unseen(now Turns, facts []ClusterFact) []string {
+	var unseen []string
+	for kind, is := range now {
+		was := t[kind]
+		status, _, _ := strings.Cut(is, "@")
+		before, _, noted := strings.Cut(was, "@")
+		told := func(f ClusterFact) bool {
+			return slices.ContainsFunc(f.Conditions, func(c FactCondition) bool { return c.Type == kind && c.Status != status })
+		}
+		if noted && was != is && before == status && !slices.ContainsFunc(facts, told) {
+			unseen = append(unseen, kind)
+		}
+	}
+	slices.Sort(unseen)
+	return unseen
+}
+
+// Turned is the fact with conditions the other way round, as they were while nobody looked.
+func (f ClusterFact) Turned(types []string) ClusterFact {
+	f.Conditions = slices.Clone(f.Conditions)
+	for i, c := range f.Conditions {
+		if !slices.Contains(types, c.Type) {
+			continue
+		}
+		other := corev1.ConditionTrue
+		if c.Status == string(corev1.ConditionTrue) {
+			other = corev1.ConditionFalse
+		}
+		f.Conditions[i] = FactCondition{Type: c.Type, Status: string(other)}
+	}
+	return f
 }
 
 // BindingFact says that a binding changed.

@@ -317,6 +317,7 @@ func (s *sim) settle(ctx workflow.Context) {
 			s.resumePaused(ctx, clusterName(n))
 		}
 	}
+	s.enforceLeft(ctx) // who only observes ends no drain
 	s.undrainAll(ctx)
 	s.enforceLeft(ctx)
 }

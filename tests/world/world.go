@@ -152,11 +152,14 @@ func (w *World) SetReady(name string, ready bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.clusters[name]
+	was := c.Conditions[0].Status
 	c.Conditions[0].Status, c.Conditions[0].Reason = corev1.ConditionTrue, "ClusterReady"
 	if !ready {
 		c.Conditions[0].Status, c.Conditions[0].Reason = corev1.ConditionFalse, "ClusterNotReachable"
 	}
-	c.Conditions[0].LastTransition = w.now()
+	if c.Conditions[0].Status != was {
+		c.Conditions[0].LastTransition = w.now()
+	}
 	w.notReadyTaint(c, !ready)
 	w.clusterChanged(c)
 	if ready {
