@@ -26,17 +26,20 @@ type episode struct {
 	strangers    []MigrationReport // children of an earlier failover that wait for a lease of it
 	nextAssess   time.Time
 	notBefore    time.Time // no timer wakes earlier: an act was refused
-	orders       episodeOrders
-	asks         []*clusterAsk // orders about what stands on the cluster that wait for their answer
-	timers       map[string]armed
-	alarm        alarm
-	order        order
-	standing     standing // by scope, as the standing orders say
-	waited       bool     // this run has waited at least once
-	inbox        episodeInbox
-	shown        failover.EpisodePhase // as last published in search attributes
-	shownReason  failover.Reason
-	scribe       scribe
+	// judged is when the last judgement that was answered was asked for: of what came
+	// after, it knows nothing, and so no window ends later.
+	judged      time.Time
+	orders      episodeOrders
+	asks        []*clusterAsk // orders about what stands on the cluster that wait for their answer
+	timers      map[string]armed
+	alarm       alarm
+	order       order
+	standing    standing // by scope, as the standing orders say
+	waited      bool     // this run has waited at least once
+	inbox       episodeInbox
+	shown       failover.EpisodePhase // as last published in search attributes
+	shownReason failover.Reason
+	scribe      scribe
 }
 
 // EpisodeReport is what a ClusterFailover closes with.

@@ -18,9 +18,9 @@ func (e *episode) assess() {
 		return
 	}
 	request := activities.AssessRequest{Cluster: e.cluster, UID: e.st.UID, Seen: e.st.Seen, Facts: e.st.Facts, Witness: e.witness(), Turns: e.st.Turns}
-	heard := len(e.st.Facts)
+	heard, asked := len(e.st.Facts), e.now()
 	e.clusterDirty = false
-	e.nextAssess = e.now().Add(e.st.Terms.ClusterPoll)
+	e.nextAssess = asked.Add(e.st.Terms.ClusterPoll)
 	var a activities.Assessment
 	ctx := doing(e.ctx, "look at "+e.cluster+" and its rules")
 	if err := workflow.ExecuteActivity(ctx, activities.NameAssessCluster, request).Get(ctx, &a); err != nil {
@@ -34,6 +34,7 @@ func (e *episode) assess() {
 		}
 		return
 	}
+	e.judged = asked
 	e.take(a)
 }
 
@@ -107,7 +108,7 @@ func (e *episode) ripens(w failover.Window) bool {
 	if e.st.Cluster.SoftUnreadable && w.Taint.Effect == failover.EffectPreferNoExecute {
 		return false
 	}
-	return w.AddRipe(e.now())
+	return w.AddRipe(e.judged)
 }
 
 func (e *episode) stands(t failover.RuleTaint) bool {
@@ -157,7 +158,7 @@ func (e *episode) removable(t failover.AddedTaint) bool {
 	case !known:
 		return e.st.Cluster.OptedOut || e.now().Sub(e.st.Entered) >= failover.DefaultRemoveOnMismatch
 	}
-	return w.RemoveRipe(e.now())
+	return w.RemoveRipe(e.judged)
 }
 
 // takenAway tells whether somebody else removed a taint that is recorded as ours.
@@ -184,7 +185,7 @@ func (e *episode) wellForLong() bool {
 func (e *episode) virtualWellForLong() bool {
 	for _, k := range e.st.Windows.SortedKeys() {
 		w := e.st.Windows[k]
-		if e.virtual(w.Taint) && !w.RemoveRipe(e.now()) {
+		if e.virtual(w.Taint) && !w.RemoveRipe(e.judged) {
 			return false
 		}
 	}
@@ -226,7 +227,10 @@ func (e *episode) arm(name string, at time.Time, summary string) {
 		old.cancel()
 		delete(e.timers, name)
 	}
-	if at.After(e.now()) {
+	switch {
+	case at.After(e.now()):
 		e.timers[name] = startTimer(e.ctx, at, summary, func() { e.clusterDirty, e.dirty = true, true })
+	case at.After(e.judged): // it ended while the answer was on its way
+		e.clusterDirty, e.dirty = true, true
 	}
 }

@@ -413,7 +413,7 @@ func (e *episode) stopTaints() {
 // quietForLong: no window has matched for its removal time.
 func (e *episode) quietForLong() bool {
 	for _, k := range e.st.Windows.SortedKeys() {
-		if w := e.st.Windows[k]; w.Matching || !w.Quiet(e.now()) {
+		if w := e.st.Windows[k]; w.Matching || !w.Quiet(e.judged) {
 			return false
 		}
 	}

@@ -44,6 +44,10 @@ func (s *scene) openDoor(cert tls.Certificate, trusts *x509.CertPool, key string
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: s.lab.At.TemporalAddress}) },
 		Transport:     &http.Transport{Protocols: plain},
 		FlushInterval: -1,
+		ModifyResponse: func(r *http.Response) error {
+			trail(r)
+			return nil
+		},
 	}
 	server := &http.Server{ //nolint:gosec // a long poll has no end
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -156,6 +156,7 @@ func (w *wire) open(to *url.URL, transport http.RoundTripper, start func(*httpte
 					return errCut
 				}
 			}
+			trail(r)
 			if w.learn != nil {
 				return w.learn(r)
 			}
@@ -168,6 +169,24 @@ func (w *wire) open(to *url.URL, transport http.RoundTripper, start func(*httpte
 	}))
 	w.server.Config.ErrorLog = nobody()
 	start(w.server)
+}
+
+// trail makes trailers of what a gRPC server said in place of an answer. It stands in the
+// head, with which the stream ends; a reverse proxy may have sent that head on before it
+// learns that nothing follows, and the client takes that for a broken stream.
+func trail(r *http.Response) {
+	if r.Header.Get("Grpc-Status") == "" {
+		return
+	}
+	if r.Trailer == nil {
+		r.Trailer = http.Header{}
+	}
+	for _, name := range []string{"Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"} {
+		if said := r.Header.Values(name); len(said) > 0 {
+			r.Trailer[name] = said
+			r.Header.Del(name)
+		}
+	}
 }
 
 func (w *wire) serve(proxy http.Handler, rw http.ResponseWriter, r *http.Request) {

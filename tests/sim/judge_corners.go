@@ -62,9 +62,32 @@ func (j *judge) leftovers(w world.Write, before, after failover.Cluster) {
 	}
 }
 
+// answersIn is within what time the answers have come that a write waits for, however often they are lost.
+const answersIn = 5 * time.Minute
+
+// wellLately is for how long a cluster was well at a stretch, of late: a failure that comes
+// and goes between the confirmation of its recovery and the write is none of that write's.
+func (j *judge) wellLately(cluster string) (longest time.Duration) {
+	var since time.Time
+	for _, x := range append(j.between(cluster, j.s.now().Add(-wellFor-answersIn)), sight{from: j.s.now()}) {
+		if !since.IsZero() {
+			longest = max(longest, x.from.Sub(since))
+		}
+		switch well := x.there && isReady(x.c); {
+		case !well:
+			since = time.Time{}
+		case since.IsZero():
+			since = x.from
+		}
+	}
+	return longest
+}
+
 // hasty judges that a taint of a rule goes only after its cluster was well for the window.
 func (j *judge) hasty(w world.Write, before, after failover.Cluster) {
-	unruled := func(x sight) bool { return !x.ruled || !x.there || len(x.c.Added) == 0 || x.c.Malformed != "" }
+	unruled := func(x sight) bool {
+		return !x.ruled || x.witnessed || !x.there || len(x.c.Added) == 0 || x.c.Malformed != ""
+	}
 	if after.Stopped != nil || slices.ContainsFunc(j.between(w.Cluster, j.s.now().Add(-wellFor)), unruled) {
 		return
 	}
@@ -72,7 +95,7 @@ func (j *judge) hasty(w world.Write, before, after failover.Cluster) {
 		if a.Key != taintKey && a.Key != softRuleKey || slices.Contains(after.Added, a) {
 			continue
 		}
-		if well := j.s.now().Sub(j.wellSince(w.Cluster)); well < wellFor-2*time.Second {
+		if well := j.wellLately(w.Cluster); well < wellFor-2*time.Second {
 			j.violates("4.1: %s loses %s after it was well for %s", w.Cluster, a.Key, well)
 		}
 	}
