@@ -267,6 +267,7 @@ func (s *sim) terminate(ctx workflow.Context, id string) {
 // terminatePacer loses the pacer's state: the next one starts halted.
 func (s *sim) terminatePacer(ctx workflow.Context, _ Step) {
 	s.memory = activities.PacerMemory{Known: true, Lost: true}
+	s.judge.law.lost(s.now())
 	s.terminate(ctx, workflows.FleetPacerID(""))
 }
 
