@@ -29,6 +29,7 @@ func TestEveryPatchStillApplies(t *testing.T) {
 			require.NoError(t, err, out)
 			require.Regexp(t, `^\./[a-z0-9/]+$`, m.Package)
 			require.True(t, hasTest(t, filepath.Join("../..", m.Package), m.Test), "%s has no %s", m.Package, m.Test)
+			require.NotEqual(t, m.Theme == "", m.Sim == "", "the header says how the simulator finds it, or why it cannot")
 			require.True(t, m.Theme == "" || strings.Contains(string(themes), "\t\""+m.Theme+"\":"), "the simulator has no theme %q", m.Theme)
 			require.True(t, named[m.Name], "docs/invariants.md does not name it")
 		})

@@ -187,12 +187,17 @@ func (j *judge) keepsState(w world.Write, b *failover.Binding, e *eviction) {
 }
 
 // reports judges a migration's last word: one that says Restored has just seen its
-// cluster among the targets.
+// cluster among the targets, and one that says MovedByOthers holds nothing.
 func (j *judge) reports(from string, r workflows.MigrationReport) {
 	saw, known := j.saw[from]
 	cluster, _, _ := strings.Cut(strings.TrimPrefix(from, "binding-migration/"), "/")
 	if known && saw.UID == r.UID && r.Result.Outcome == failover.OutcomeRestored && !targets(&saw, cluster) {
 		j.violates("2: %s is reported as restored on %s, which was no target when that was looked at last", r.Key, cluster)
+	}
+	j.handed[cluster] = append(j.handed[cluster], r)
+	b, there := j.s.world.StandingBinding(r.Key)
+	if t := held(&b, cluster); there && b.UID == r.UID && r.Result.Outcome == failover.OutcomeMovedByOthers && t != nil && t.Message == from {
+		j.violates("7: %s is reported as moved off %s by others, and stands held there by that very migration", r.Key, cluster)
 	}
 }
 

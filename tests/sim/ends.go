@@ -31,6 +31,7 @@ func (j *judge) closed(r workflows.EpisodeReport) {
 		j.s.count["failovers of several rounds"]++
 	}
 	j.outcomes(r)
+	j.inherited(r)
 	j.skipped(r)
 	j.approvedOnce(r)
 	j.returnedOnce(r)
@@ -69,6 +70,21 @@ func (j *judge) outcomes(r workflows.EpisodeReport) {
 		j.owedAt(r, known)
 	}
 	delete(j.owed, r.Cluster)
+}
+
+// inherited judges that no outcome of a failover is what an older one's migration handed in.
+func (j *judge) inherited(r workflows.EpisodeReport) {
+	for _, round := range r.Rounds {
+		for _, x := range round.Results {
+			same := func(m workflows.MigrationReport) bool {
+				return m.Key == x.Key && m.UID == x.UID && m.Result.Outcome == x.Outcome && m.Result.At.Equal(x.At)
+			}
+			at := slices.IndexFunc(j.handed[r.Cluster], same)
+			if at >= 0 && j.handed[r.Cluster][at].Episode != r.Episode {
+				j.violates("7: what became of %s in round %d of %s is the end of an older failover's migration", x.Key, round.Round, r.Cluster)
+			}
+		}
+	}
 }
 
 // left is what of ours stands for a cluster.

@@ -50,6 +50,8 @@ type judge struct {
 	// approved what the plug-in of a story has said yes to.
 	saw          map[string]failover.Binding
 	endorsements map[aCopy][]failover.TargetCluster
+	// handed are the last words of migrations, by cluster.
+	handed map[string][]workflows.MigrationReport
 	// remade is when the Work of a copy was made anew.
 	remade map[aCopy]time.Time
 }
@@ -84,6 +86,7 @@ func newJudge(s *sim) *judge {
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
 		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, remade: map[aCopy]time.Time{},
+		handed: map[string][]workflows.MigrationReport{},
 	}
 	s.world.OnWrite = j.wrote
 	s.world.OnTaint = j.tainted
@@ -157,6 +160,7 @@ func (j *judge) wrote(w world.Write, before, after failover.Binding) {
 	begins := w.Op == "evict" && targets(&before, w.Cluster) && first
 	begins = begins || before.Placement == nil && was == nil && held(&after, w.Cluster) != nil
 	j.observing(w, begins)
+	j.onlooks(w, &before)
 	j.emptied(w, &before, &after)
 	j.rescheduled(w, &before, &after)
 	if before.Malformed != "" {

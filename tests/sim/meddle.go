@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // meddle has the world change between a migration's decision to let its hold go and the
@@ -35,13 +36,27 @@ func (s *sim) meddle(id, name string) {
 	case 2:
 		s.replicas(nil, Step{Binding: of, N: 1 + int(b.Replicas)%6})
 	case 3:
-		s.ready(cluster, true)
+		s.answers(&b, cluster, id)
 	case 4:
 		s.elsewhere(&b, cluster)
 	default: // the scheduler finds nothing that fits, and says so
 		s.world.Edit(key, func(b *failover.Binding) { b.Clusters = nil })
 	}
 	s.world.Advance()
+}
+
+// answers has a cluster answer again. What Karmada has to delete there of a Directly move
+// stands for a while longer.
+func (s *sim) answers(b *failover.Binding, cluster, id string) {
+	if b.PurgeMode != failover.PurgeDirectly || !s.there(cluster) {
+		s.ready(cluster, true)
+		return
+	}
+	s.world.ChangeCluster(cluster, func(c *failover.Cluster) {
+		c.Conditions = slices.Clone(c.Conditions)
+		c.Conditions[0].Status, c.Conditions[0].LastTransition = corev1.ConditionTrue, s.now()
+	})
+	s.later(s.dice.span("meddle-for", id, 20*time.Second), func() { s.ready(cluster, true) })
 }
 
 // elsewhere has the scheduler place a binding anew, on a cluster where it was not.

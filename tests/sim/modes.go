@@ -91,6 +91,17 @@ func (j *judge) observing(w world.Write, begins bool) {
 	}
 }
 
+// onlooks: a migration that a failover in observe has begun writes nothing.
+func (j *judge) onlooks(w world.Write, b *failover.Binding) {
+	if b.Placement == nil || !j.onlooker(w.Cluster) {
+		return
+	}
+	starts := j.starts[w.Cluster]
+	if j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)].After(starts[len(starts)-1]) {
+		j.violates("10: %s of %s %s, by a failover that observes", w.Op, w.Cluster, w.Binding)
+	}
+}
+
 // enforces tells that a failover that has closed began in enforce for certain.
 func (j *judge) enforces(r workflows.EpisodeReport) bool {
 	mode := failover.Mode(j.s.schedule.Mode)

@@ -75,7 +75,7 @@ func (p ports) Bindings(ctx context.Context, page activities.Page) (activities.B
 var errLate = fmt.Errorf("deadline exceeded: %w", failover.ErrUnreachable)
 
 // write is one write on its way: it may be slow, be thrown back, arrive although its
-// sender has given up, stand without an answer, or be its worker's last act.
+// sender has given up, stand without an answer or under a wrong one, or be its worker's last act.
 func write[T any](ctx context.Context, p ports, what string, do func() (T, error)) (T, error) {
 	var none T
 	a := attemptOf(ctx)
@@ -113,6 +113,8 @@ func write[T any](ctx context.Context, p ports, what string, do func() (T, error
 			panic(workerDied{})
 		case dice.chance("lost", what):
 			return none, failover.ErrUnreachable
+		case dice.chance("echo", what): // the client sends it once more by itself
+			return none, failover.ErrConflict
 		}
 	}
 	return out, err

@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // themeReturns has a slow scheduler put back what was evicted, while everything is halted, or
 // the cluster comes back and nobody says so.
@@ -213,4 +216,93 @@ func (g *generator) themeBabble() {
 	for _, fault := range []string{"slow-claim", "slow-write", "slow-worker"} {
 		g.s.Odds[fault] = 200 + g.r.IntN(700)
 	}
+}
+
+// themeEchoes has writes arrive whose answer is lost, and their clients send them once more:
+// what stands is answered with a conflict.
+func (g *generator) themeEchoes() {
+	g.few(4)
+	g.each(plain)
+	g.s.Odds["echo"] = 200 + g.r.IntN(600)
+	_, up := g.outage("m1", g.between(time.Second, 10*time.Second), 20*time.Second, 2*time.Minute)
+	for g.one(40) {
+		g.outage("m1", up+g.between(0, 80*time.Second), 0, time.Minute)
+	}
+	g.some(200, "answer-lost", "slow-read", "signal-lost")
+}
+
+// themeAtOnce has a cluster come back as soon as it is evacuated, long before the
+// scheduler answers.
+func (g *generator) themeAtOnce() {
+	g.few(3)
+	g.alone(func(_ int, b *Binding) { b.Divided, b.Replicas = false, max(1, b.Replicas) })
+	g.s.Rate = 8
+	g.s.Times["schedule"] = pick(g, 45*time.Second, 50*time.Second, 55*time.Second)
+	g.outage("m1", g.between(time.Second, 10*time.Second), 2*time.Second, 12*time.Second)
+	g.some(100, "answer-lost", "lost", "conflict")
+}
+
+// themeVouched has the source of a Directly move answer again just when its hold is to go,
+// on somebody's word that the old copy is dead.
+func (g *generator) themeVouched() {
+	g.few(4)
+	g.alone(func(_ int, b *Binding) { b.Purge = "Directly" })
+	g.s.Rate = 8
+	g.s.Odds["meddle"] = 700 + g.r.IntN(300)
+	if g.one(50) {
+		g.s.Times["delete"] = pick(g, 10*time.Second, time.Minute)
+	}
+	at, up := g.outage("m1", g.between(time.Second, 10*time.Second), 2*time.Minute, 4*time.Minute)
+	for more := true; more; more = g.one(40) {
+		g.do(g.between(at+addAfter+10*time.Second, up-time.Minute), "confirm-fenced", "m1", "", 1+g.r.IntN(6))
+	}
+	g.some(200, "answer-lost", "slow-read")
+}
+
+// themeBystanders has bindings with dependents come due after the workers were told to
+// observe their cluster, whose failover enforces.
+func (g *generator) themeBystanders() {
+	g.few(4)
+	g.alone(func(n int, b *Binding) {
+		b.Needs, b.Tolerate = []string{fmt.Sprintf("cfg%d", 1+n%3)}, int64(pick(g, 30, 60))
+	})
+	at, _ := g.outage("m1", g.between(time.Second, 10*time.Second), 2*time.Minute, 4*time.Minute)
+	g.at(at+addAfter+g.between(2*time.Second, 12*time.Second), "observe", "m1")
+	g.some(200, "answer-lost", "lost", "cut")
+}
+
+// themeHeirs has a failover begin anew in observe, over what one in enforce had under way
+// and nobody sees to any more.
+func (g *generator) themeHeirs() {
+	g.few(3)
+	g.alone(func(int, *Binding) {})
+	g.s.Rate = 8
+	g.s.Times["healthy"] = pick(g, 20*time.Second, time.Minute)
+	at, _ := g.outage("m1", g.between(time.Second, 10*time.Second), 2*time.Minute, 4*time.Minute)
+	turns := at + addAfter + g.between(5*time.Second, 15*time.Second)
+	g.at(turns, "observe", "m1")
+	ends := turns + g.between(time.Second, 10*time.Second)
+	g.at(ends, "terminate", "m1")
+	for _, b := range g.s.Bindings {
+		g.do(ends+g.between(0, 2*time.Second), "terminate-move", "m1", b.Name, 0)
+	}
+	g.some(200, "answer-lost", "lost", "cut")
+}
+
+// themeElders has a failover terminated while the old copies of what it moved are being
+// deleted, and the next one begin before they are gone.
+func (g *generator) themeElders() {
+	g.few(4)
+	g.alone(func(int, *Binding) {})
+	g.s.Rate = 8
+	g.s.Times["healthy"] = time.Second
+	g.s.Times["delete"] = pick(g, time.Minute, 2*time.Minute)
+	at := g.between(time.Second, 10*time.Second)
+	released := at + detection + minHealthy
+	g.at(at, "taint", "m1")
+	for more := true; more; more = g.one(30) {
+		g.at(released+g.between(0, time.Minute), "terminate", "m1")
+	}
+	g.at(released+g.between(2*time.Minute, 5*time.Minute), "untaint", "m1")
+	g.some(200, "signal-lost", "answer-lost", "cut")
 }
