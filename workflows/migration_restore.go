@@ -120,7 +120,9 @@ func (m *migration) holdAgain() {
 		m.unanswered()
 		return
 	}
-	m.st.RestoredAt, m.st.Swapped = time.Time{}, false
+	// Whether its cluster would take it straight back is asked anew: another may have come
+	// back meanwhile and have taken the place.
+	m.st.RestoredAt, m.st.Swapped, m.st.Placed = time.Time{}, false, false
 	if out.Generation > 0 {
 		m.st.Ref.Generation = out.Generation
 	}
