@@ -56,7 +56,11 @@ func exitCode(err error) int {
 	}
 }
 
-func command() *cobra.Command { return newApp().command(os.Args[0]) }
+func command() *cobra.Command {
+	root := newApp().command(os.Args[0])
+	root.SetArgs(subject.Plain(os.Args[1:]))
+	return root
+}
 
 // pluginName is the binary's name under which kubectl finds it as a plug-in.
 const pluginName = "kubectl-lifeboat"

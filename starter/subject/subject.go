@@ -32,13 +32,28 @@ type Ref struct {
 }
 
 // Parse reads "<namespace>/<binding>" ("-/<binding>" without a namespace), and with a
-// namespace "<kind>/<name>".
+// namespace "<kind>/<name>". What [Plain] has made of an argument is read as well.
 func Parse(arg, namespace string) (Ref, error) {
 	first, name, ok := strings.Cut(arg, "/")
+	if first == "" && namespace == "" {
+		first = "-"
+	}
 	if !ok || first == "" || name == "" || strings.Contains(name, "/") {
 		return Ref{}, fmt.Errorf("%q: %w", arg, ErrMalformed)
 	}
 	return Ref{first: first, name: name, namespace: namespace}, nil
+}
+
+// Plain takes the dash from arguments that name a binding without a namespace: a reader
+// of flags takes "-/reader" for one.
+func Plain(args []string) []string {
+	plain := slices.Clone(args)
+	for n, arg := range plain {
+		if strings.HasPrefix(arg, "-/") {
+			plain[n] = arg[1:]
+		}
+	}
+	return plain
 }
 
 // String is what was said.

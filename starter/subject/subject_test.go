@@ -67,6 +67,7 @@ func TestABindingIsFoundByItsNameOrItsWorkload(t *testing.T) {
 		{"ingresses/edge", "shop", "shop/edge-ingress"},
 		{"networkpolicies/policy", "shop", "shop/policy-networkpolicy"},
 		{"-/reader-clusterrole", "", "-/reader-clusterrole"},
+		{Plain([]string{"-/reader-clusterrole"})[0], "", "-/reader-clusterrole"},
 		{"clusterrole/reader", "", "-/reader-clusterrole"},
 	} {
 		ref, err := Parse(c.arg, c.namespace)
@@ -77,8 +78,14 @@ func TestABindingIsFoundByItsNameOrItsWorkload(t *testing.T) {
 	}
 }
 
+func TestOnlyABindingWithoutANamespaceLosesItsDash(t *testing.T) {
+	args := []string{"explain", "-/reader", "-n", "shop", "--cluster=-/m1", "a/-/b"}
+	require.Equal(t, []string{"explain", "/reader", "-n", "shop", "--cluster=-/m1", "a/-/b"}, Plain(args))
+	require.Equal(t, "-/reader", args[1], "what was given stays")
+}
+
 func TestWhatFitsNothingOrTwoThingsIsSaidSo(t *testing.T) {
-	for _, arg := range []string{"cart", "a/b/c", "/cart", "cart/"} {
+	for _, arg := range []string{"cart", "a/b/c", "/", "cart/", "//cart"} {
 		_, err := Parse(arg, "")
 		require.ErrorIs(t, err, ErrMalformed, arg)
 	}
