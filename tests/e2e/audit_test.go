@@ -28,6 +28,7 @@ type audited struct {
 	Response struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
+	Agent    string    `json:"userAgent"`
 	Received time.Time `json:"requestReceivedTimestamp"`
 	// Annotations say who was let through by which role, and who was not.
 	Annotations map[string]string `json:"annotations"`

@@ -59,11 +59,9 @@ func (r *rights) note(a audited) {
 		return
 	}
 	request := fmt.Sprintf("%s %s %s", a.User.Username, a.Verb, a.resource())
-	covers := func(granted right) bool { return granted.covers(a) }
 	if a.Annotations["authorization.k8s.io/decision"] != "allow" {
-		// What the roles grant is refused by a server that has just started, as the stories
-		// have it do, and has not read the roles yet.
-		if !slices.ContainsFunc(r.of[a.User.Username], covers) {
+		// A human who verifies with a program's kubeconfig tries more than that program does.
+		if !strings.HasPrefix(a.Agent, "lifeboat-verify/") {
 			r.refused[request]++
 		}
 		return
