@@ -107,7 +107,8 @@ func (w *World) Sicken(cluster string, sick bool) {
 	}
 }
 
-// healCopies lets every copy on a cluster that has come round become healthy.
+// healCopies lets every copy on a cluster that has come round become healthy, one that
+// is held there too.
 func (w *World) healCopies(cluster string) {
 	if !w.Restless {
 		return
@@ -115,6 +116,11 @@ func (w *World) healCopies(cluster string) {
 	for _, key := range w.keys() {
 		b := w.bindings[key]
 		t, at := b.Target(cluster)
+		if _, held := b.TaskFor(cluster); at < 0 && held >= 0 {
+			if item := b.Item(cluster); item != nil && item.Replicas != nil {
+				t, at = &failover.TargetCluster{Name: cluster, Replicas: int32(*item.Replicas)}, 0 //nolint:gosec // it was one
+			}
+		}
 		healthy := slices.ContainsFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool {
 			return x.Cluster == cluster && x.Health == failover.HealthHealthy
 		})

@@ -32,7 +32,8 @@ func (w *World) runsOn(b *failover.Binding, t failover.TargetCluster) bool {
 }
 
 // follow has the members follow a write that is not the scheduler's: a copy that is put
-// back runs on as it was held, and takes its time where other replicas are asked of it.
+// back runs on as it was held, and takes its time where other replicas are asked of it,
+// or where it was not well.
 func (w *World) follow(before, b *failover.Binding) {
 	for _, t := range b.Clusters {
 		old, _ := before.Target(t.Name)
@@ -42,7 +43,9 @@ func (w *World) follow(before, b *failover.Binding) {
 			return
 		default:
 			w.ensureWork(b, t.Name)
-			if item := b.Item(t.Name); item == nil || item.Replicas != nil && *item.Replicas != int64(t.Replicas) {
+			item := b.Item(t.Name)
+			ill := w.Restless && item != nil && item.Health != failover.HealthHealthy
+			if item == nil || ill || item.Replicas != nil && *item.Replicas != int64(t.Replicas) {
 				w.becomeHealthy(b.Key, t)
 			}
 		}
