@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -182,6 +183,11 @@ func address(name string, target *string, doc string) key {
 
 // names is a list of Kubernetes names; one text holds them separated by commas.
 func names(name string, target *[]string, doc string) key {
+	return listOf(name, target, "a list of Kubernetes names", doc, namePattern.shape.MatchString)
+}
+
+// listOf is a list whose every item fits; one text holds them separated by commas.
+func listOf(name string, target *[]string, want, doc string, fits func(string) bool) key {
 	set := func(raw any) bool {
 		var list []string
 		if s, ok := scalar(raw); ok {
@@ -189,16 +195,14 @@ func names(name string, target *[]string, doc string) key {
 		} else if !strict(raw, &list) {
 			return false
 		}
-		for _, n := range list {
-			if !namePattern.shape.MatchString(n) {
-				return false
-			}
+		if slices.ContainsFunc(list, func(item string) bool { return !fits(item) }) {
+			return false
 		}
 		*target = list
 		return true
 	}
 	return key{
-		Name: name, Want: "a list of Kubernetes names", Doc: doc, set: set,
+		Name: name, Want: want, Doc: doc, set: set,
 		get: func() any { return append([]string{}, *target...) },
 	}
 }

@@ -44,26 +44,10 @@ type TLS struct {
 
 // origins is a list of what a browser says a page is from.
 func origins(name string, target *[]string, doc string) key {
-	set := func(raw any) bool {
-		var list []string
-		if s, ok := scalar(raw); ok {
-			list = splitList(s)
-		} else if !strict(raw, &list) {
-			return false
-		}
-		for _, origin := range list {
-			u, err := url.Parse(origin)
-			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != origin {
-				return false
-			}
-		}
-		*target = list
-		return true
-	}
-	return key{
-		Name: name, Want: "a list of origins such as http://127.0.0.1:8233, without a path", Doc: doc, set: set,
-		get: func() any { return append([]string{}, *target...) },
-	}
+	return listOf(name, target, "a list of origins such as http://127.0.0.1:8233, without a path", doc, func(origin string) bool {
+		u, err := url.Parse(origin)
+		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.Scheme+"://"+u.Host == origin
+	})
 }
 
 // securityContradictions are what leaves something open that was meant to be closed.

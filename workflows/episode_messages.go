@@ -185,7 +185,7 @@ func (e *episode) adoptAsked(m Adopt) {
 
 func (e *episode) granted(g Grant) {
 	switch {
-	case g.Number <= 0 || g.Size <= 0 || g.Expires <= 0 || g.Expires > maxLease:
+	case g.Size <= 0 || !g.believed():
 		e.log.Warn("ignored a malformed signal", "signal", SignalGrant, "number", g.Number)
 	case slices.ContainsFunc(e.st.Grants, func(x Grant) bool { return x.Number == g.Number }):
 	default:

@@ -268,6 +268,9 @@ func (e *episode) actSettling() {
 // is still to be adopted. Where the queue is closed nothing is listed, which would find
 // out those that were terminated.
 func (e *episode) movesEnded() bool {
+	if e.adoptDirty {
+		return false
+	}
 	e.pokeSilent()
 	return len(e.st.Moves) == 0 && !e.adoptDirty
 }
@@ -438,9 +441,6 @@ func (e *episode) actGone() {
 				e.signalMove(m, SignalBindingObserved, failover.BindingFact{Key: m.Key, UID: m.UID})
 			}
 		}
-	}
-	if e.adoptDirty {
-		return // a child was ended from outside, and nobody else drops its hold
 	}
 	if e.movesEnded() && e.liftBans() {
 		e.on(failover.EventClusterGone, failover.ReasonClusterGone)

@@ -76,7 +76,7 @@ func (m *migration) wantsLease() bool {
 // takeLease takes the lease that its failover gives it; one that is of no use goes back.
 func (m *migration) takeLease(g Grant) {
 	switch {
-	case g.Number <= 0 || g.Expires <= 0 || g.Expires > maxLease:
+	case !g.believed():
 		m.log.Warn("ignored a malformed signal", "signal", SignalLease, "number", g.Number)
 	case m.wantsLease():
 		m.st.Lease, m.dirty = g, true

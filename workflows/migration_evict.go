@@ -16,6 +16,9 @@ const evictSlack = 3 * time.Second
 // and must not run over.
 const maxLease = time.Hour
 
+// believed tells whether a grant can be gone by, as its failover and its migration do.
+func (g Grant) believed() bool { return g.Number > 0 && g.Expires > 0 && g.Expires <= maxLease }
+
 // settle is how long after a lost answer the binding is read again: by then no
 // request of that attempt can still be on its way.
 const settle = 5 * time.Second

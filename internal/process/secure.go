@@ -18,11 +18,11 @@ import (
 // certificate in files is read with every handshake, an API key in a file again when it
 // changes; and what is sent is encrypted where the configuration says so.
 func connection(c config.Config, log *slog.Logger) (client.Options, error) {
+	var options client.Options
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
-	if err != nil {
-		return client.Options{}, fmt.Errorf("read Temporal's configuration (temporal.toml and TEMPORAL_… variables): %w", err)
+	if err == nil {
+		options, err = profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	}
-	options, err := profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	if err != nil {
 		return client.Options{}, fmt.Errorf("read Temporal's configuration (temporal.toml and TEMPORAL_… variables): %w", err)
 	}

@@ -39,8 +39,13 @@ const lookBack = 2000
 // a whole.
 func About(key failover.BindingKey, instance string) func(*failover.AuditRecord) bool {
 	return func(x *failover.AuditRecord) bool {
-		return x.Instance == instance && x.Episode != "" && (len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String()))
+		return x.Instance == instance && x.Episode != "" && concerns(*x, key)
 	}
+}
+
+// concerns tells whether a record is about a binding, or about its failover as a whole.
+func concerns(x failover.AuditRecord, key failover.BindingKey) bool {
+	return len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String())
 }
 
 // history finds what became of the binding in failovers that are over: by all reports
@@ -112,7 +117,7 @@ func outcomes(results []failover.Result, b *failover.Binding, told bool) []Ended
 func inRound(trail []failover.AuditRecord, key failover.BindingKey, round int) []failover.AuditRecord {
 	var out []failover.AuditRecord
 	for _, x := range trail {
-		if x.Round == round && (len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String())) {
+		if x.Round == round && concerns(x, key) {
 			out = append(out, x)
 		}
 	}

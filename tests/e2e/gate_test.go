@@ -114,17 +114,24 @@ func (g *gate) take(r *http.Request) *stop {
 
 type stopKey struct{}
 
-// openGate starts the proxy in front of the API server of a kubeconfig.
-func openGate(kubeconfig string) (*gate, error) {
+// apiBehind is where the API server of a kubeconfig is, and how a proxy reaches it: as
+// nobody, for every caller sends who it is.
+func apiBehind(kubeconfig string) (*url.URL, http.RoundTripper, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	transport, err := rest.TransportFor(rest.AnonymousClientConfig(config))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	to, err := url.Parse(config.Host)
+	return to, transport, err
+}
+
+// openGate starts the proxy in front of the API server of a kubeconfig.
+func openGate(kubeconfig string) (*gate, error) {
+	to, transport, err := apiBehind(kubeconfig)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // wire is a recording proxy between one process of the product and one server: the
@@ -235,15 +232,7 @@ func (w *wire) close() {
 
 // toAPI opens a wire to the API server of a kubeconfig and writes one that leads over it.
 func toAPI(who, kubeconfig, file string) (*wire, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	transport, err := rest.TransportFor(rest.AnonymousClientConfig(config))
-	if err != nil {
-		return nil, err
-	}
-	to, err := url.Parse(config.Host)
+	to, transport, err := apiBehind(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
