@@ -288,6 +288,7 @@ func (e *episode) closeQueue(cancelled *Order) {
 	if !e.st.ClosedAt.IsZero() {
 		return
 	}
+	e.listLate()
 	e.st.ClosedAt = e.now()
 	e.returnGrants()
 	for _, i := range e.st.Items {

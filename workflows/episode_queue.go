@@ -30,6 +30,17 @@ func (e *episode) refreshQueue() {
 	e.sortOut()
 }
 
+// listLate lists whom the taints that still stand move, where it was over before the
+// first list came: an answer was lost for as long as the failure stood, or a human
+// stopped it. None of them moves any more, and each is owed an outcome.
+func (e *episode) listLate() {
+	c := &e.st.Cluster
+	moves := len(c.Hard)+len(c.Soft)+len(e.st.Virtual) > 0
+	if moves && e.st.Listed.IsZero() && !e.st.Named.IsZero() {
+		e.refreshQueue()
+	}
+}
+
 // taintSignature changes whenever the taints do that due times follow from.
 func (e *episode) taintSignature() string {
 	taints := slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Virtual)

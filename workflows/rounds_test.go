@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -100,4 +101,35 @@ func TestAHumansOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
 	r := s.play()
 	require.Equal(t, failover.EpisodeCancelled, r.Ended)
 	require.Empty(t, s.world.Log("evict"))
+}
+
+// The taint stands, and before its answer has come the failure is over: nobody was listed
+// yet. Whom the taint moves is told of in the report all the same.
+//
+// Rules: R4.9-10, R4.9-37, R4.9-52.
+func TestWhomATaintMovesHasAnOutcomeThoughItWasOverBeforeTheList(t *testing.T) {
+	for name, c := range map[string]struct {
+		over func(*story)
+		why  failover.Reason
+	}{
+		"it recovers":     {func(s *story) { s.world.SetReady("m1", true) }, failover.ReasonClusterRecovered},
+		"a human cancels": {func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, failover.ReasonCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.bind("app", []string{"m1"}, "m1", "m2")
+			stoic := s.bind("stoic", []string{"m1"}, "m1", "m2")
+			s.world.Change(stoic, func(b *failover.Binding) {
+				b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+			})
+			s.world.SetReady("m1", false)
+			s.tainted = sync.OnceFunc(func() { c.over(s) })
+			s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+			r := s.play()
+			require.Empty(t, s.world.Log("evict"))
+			require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+			require.Equal(t, c.why, r.Rounds[0].Results[0].Reason)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
 }

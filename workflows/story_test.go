@@ -43,6 +43,8 @@ type story struct {
 	older []workflows.BindingMigrationParams
 	// holds is how long holding a parent's dependents takes.
 	holds time.Duration
+	// tainted is what happens once taints are written, before the answer comes.
+	tainted func()
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
@@ -241,6 +243,13 @@ func (s *story) slowActivities() {
 	s.env.OnActivity(activities.NameRecallPacer, mock.Anything, mock.Anything).After(s.recalls).Return(a.RecallPacer)
 	if s.begins > 0 {
 		s.env.OnActivity(activities.NameBeginEpisode, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginEpisode)
+	}
+	if s.tainted != nil {
+		s.env.OnActivity(activities.NameWriteTaints, mock.Anything, mock.Anything).Return(func(ctx context.Context, r activities.TaintRequest) (activities.TaintResult, error) {
+			out, err := a.WriteTaints(ctx, r)
+			s.tainted()
+			return out, err
+		})
 	}
 	if s.holds > 0 {
 		s.env.OnActivity(activities.NameHoldDependents, mock.Anything, mock.Anything).After(s.holds).Return(a.HoldDependents)
