@@ -73,8 +73,9 @@ type eviction struct {
 	restored bool
 	// released is when its hold was dropped; zero while it stands.
 	released time.Time
-	// returned is when the hold of the one before was dropped by proof, where no drain stands.
-	returned, proven time.Time
+	// returned is when the hold of the one before was dropped by proof, where no drain stands;
+	// left is when that one was written.
+	returned, proven, left time.Time
 	// asked is why a human was to be asked about it, empty for none.
 	asked string
 }
@@ -263,7 +264,7 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 		last = &eviction{}
 	}
 	j.evicted[id(w.Cluster, b)] = &eviction{
-		returned: last.proven, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
+		returned: last.proven, left: last.at, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
 	}
 	j.asked(w, b)
 	j.directly(w, b)

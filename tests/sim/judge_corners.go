@@ -27,7 +27,8 @@ func (j *judge) againStopped(w world.Write) {
 }
 
 // returnedOnce judges, once a failover has closed, that what the scheduler put back after a
-// release stayed there for the rest of that round.
+// release stayed there for the rest of that round: the one that it was evicted in, for a move
+// of an older round goes on into the next and is none of it.
 func (j *judge) returnedOnce(r workflows.EpisodeReport) {
 	if j.s.count["terminated"] > 0 {
 		return // nobody knows any more what was released
@@ -36,7 +37,7 @@ func (j *judge) returnedOnce(r workflows.EpisodeReport) {
 		if e.returned.IsZero() || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
-		within := func(o workflows.RoundReport) bool { return !e.returned.Before(o.Since) && !e.at.After(o.Until) }
+		within := func(o workflows.RoundReport) bool { return !e.left.Before(o.Since) && !e.at.After(o.Until) }
 		if slices.ContainsFunc(r.Rounds, within) {
 			j.violates("3: %s was released at %s, put back by the scheduler, and evicted again at %s in the same round",
 				of, e.returned.Sub(begins), e.at.Sub(begins))
