@@ -43,7 +43,9 @@ type Observation struct {
 	// Held: our task stands. Targeted: the failed cluster is (again) in spec.clusters.
 	Held     bool   `json:"held,omitempty"`
 	TaskNote string `json:"taskNote,omitempty"` // the task's reason when it is not ours to act on
-	Targeted bool   `json:"targeted,omitempty"`
+	// Banned: our hold was released, and what is left of its task keeps the scheduler away.
+	Banned   bool `json:"banned,omitempty"`
+	Targeted bool `json:"targeted,omitempty"`
 	// Replicas are what our task, or the cluster's entry, holds.
 	Replicas int32 `json:"replicas,omitempty"`
 	// Purge is our task's purge mode: what a run that takes it over goes by.
@@ -116,14 +118,8 @@ func (a *Activities) read(ctx context.Context, r MoveRef) (b failover.Binding, f
 
 func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r MoveRef) Observation {
 	o := Observation{Seen: b.ResourceVersion, UID: b.UID, Resource: resourceName(b)}
-	if task, _ := b.TaskFor(r.Cluster); task != nil && task.Owned() {
-		o.Held, o.Purge, o.State = true, task.PurgeMode, task.Carried()
-		if task.Replicas != nil {
-			o.Replicas = *task.Replicas
-		}
-		if task.LeftForGood() && !r.Named {
-			o.TaskNote = task.Reason
-		}
+	if task, _ := b.TaskFor(r.Cluster); task != nil {
+		o.sees(task, r.Named)
 	}
 	if target, at := b.Target(r.Cluster); at >= 0 {
 		o.Targeted = true
@@ -145,6 +141,21 @@ func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r Mo
 	o.Answered = a.answered(b, r)
 	o.StraightBack = known && failover.TakesStraightBack(b, source)
 	return o
+}
+
+// sees takes what a task for the cluster says.
+func (o *Observation) sees(task *failover.Task, named bool) {
+	o.Banned = task.Bans()
+	if !task.Owned() {
+		return
+	}
+	o.Held, o.Purge, o.State = true, task.PurgeMode, task.Carried()
+	if task.Replicas != nil {
+		o.Replicas = *task.Replicas
+	}
+	if task.LeftForGood() && !named {
+		o.TaskNote = task.Reason
+	}
 }
 
 // answered adds to the core's judgement that a Scheduled=False which has stood

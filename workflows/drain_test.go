@@ -289,3 +289,59 @@ func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 	require.Len(t, s.world.Log("evict"), 1)
 	require.Empty(t, s.world.Leftovers())
 }
+
+// A ban is a task of ours, and what was released does not come back.
+//
+// Rules: R4.7-15, R4.9-36.
+func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
+	for verb, reason := range map[string]failover.Reason{
+		workflows.UpdatePutBack: failover.ReasonPutBackRefused, workflows.UpdateRelease: failover.ReasonSchedulerReturnsIt,
+	} {
+		t.Run(verb, func(t *testing.T) {
+			s := newStory(t)
+			key := s.bind("app", []string{"m1"}, "m1", "m2")
+			s.tolerant(key)
+			s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+			s.keepOpen()
+			s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+			s.at(6*time.Minute, func() { s.must(verb, key, false) })
+			s.at(8*time.Minute, func() {
+				require.Len(t, s.bans(key), 1)
+				s.order(workflows.UpdateUndrain, "done")
+			})
+			r := s.play()
+			got := resultOf(t, r)
+			require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+			require.Equal(t, reason, got.Reason)
+			require.Contains(t, got.Message, "until undrain")
+			require.Empty(t, got.Cause, "nobody's order did that")
+			require.Empty(t, s.world.Log("restore"))
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}
+
+// The answer of a release is lost for good, and by then somebody has ordered otherwise:
+// the next look finds the ban, which goes with the drain all the same.
+//
+// Rules: R4.2-8, R4.9-36.
+func TestABanThatNobodyHeardOfGoesWithTheDrain(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.tolerant(key)
+	s.world.HealthyAfter = 10 * time.Minute
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	s.at(5*time.Minute, func() {
+		s.world.Change(key, func(b *failover.Binding) {
+			task, _ := b.TaskFor("m1")
+			task.Reason, task.PurgeMode = failover.TaskReasonBanned, failover.PurgeDirectly
+		})
+	})
+	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	r := s.play()
+	got := resultOf(t, r)
+	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+	require.True(t, got.Banned)
+	require.Empty(t, s.world.Leftovers())
+}

@@ -137,6 +137,11 @@ func (m *migration) verify() {
 	if len(m.st.Ref.Baseline.Clusters) == 0 && look.Baseline != nil {
 		m.st.Ref.Baseline = *look.Baseline // the answer that would have told is lost
 	}
+	m.verified(look)
+}
+
+// verified goes on from what stands, or ends with what does not.
+func (m *migration) verified(look activities.Observation) {
 	switch {
 	case look.Gone:
 		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
@@ -144,6 +149,8 @@ func (m *migration) verify() {
 		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonForeignTask, Message: look.TaskNote})
 	case look.Held:
 		m.stands()
+	case look.Banned && !look.Targeted:
+		m.endBanned(look)
 	case m.ordered():
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
 	case look.Targeted:

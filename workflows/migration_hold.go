@@ -56,9 +56,25 @@ func (m *migration) droppedByOthers(o activities.Observation) {
 	case o.Targeted:
 		m.returned()
 		return
+	case o.Banned:
+		m.endBanned(o)
+		return
 	case !o.Placed.OK:
 		r.Outcome, r.Message = failover.OutcomeLeftToHuman, "and it is not placed: "+o.Placed.Message
 	}
+	m.end(failover.EventLeftToHuman, r)
+}
+
+// endBanned: our hold was released in a drain, and whoever wrote that did not hear of it or
+// is another run. What was released does not come back, and its ban goes with the drain.
+func (m *migration) endBanned(o activities.Observation) {
+	r := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonSchedulerReturnsIt, To: o.Targets}
+	r.Message = "released, and kept off " + m.st.Ref.Cluster + " until undrain"
+	if m.st.PutBack != nil {
+		m.st.Refusal = "put-back refused: " + r.Message
+		r.Reason, r.Message = failover.ReasonPutBackRefused, m.st.Refusal
+	}
+	m.st.Banned, m.st.PutBack, m.st.Drop = true, nil, nil
 	m.end(failover.EventLeftToHuman, r)
 }
 

@@ -187,7 +187,7 @@ func (j *judge) keepsState(w world.Write, b *failover.Binding, e *eviction) {
 }
 
 // reports judges a migration's last word: one that says Restored has just seen its
-// cluster among the targets, and one that says MovedByOthers holds nothing.
+// cluster among the targets, and one that says MovedByOthers has no task of ours standing.
 func (j *judge) reports(from string, r workflows.MigrationReport) {
 	saw, known := j.saw[from]
 	cluster, _, _ := strings.Cut(strings.TrimPrefix(from, "binding-migration/"), "/")
@@ -196,8 +196,10 @@ func (j *judge) reports(from string, r workflows.MigrationReport) {
 	}
 	j.handed[cluster] = append(j.handed[cluster], r)
 	b, there := j.s.world.StandingBinding(r.Key)
-	if t := held(&b, cluster); there && b.UID == r.UID && r.Result.Outcome == failover.OutcomeMovedByOthers && t != nil && t.Message == from {
-		j.violates("7: %s is reported as moved off %s by others, and stands held there by that very migration", r.Key, cluster)
+	t := held(&b, cluster)
+	ours := t != nil && (t.Message == from || t.Reason == failover.TaskReasonBanned && !targets(&b, cluster))
+	if there && b.UID == r.UID && r.Result.Outcome == failover.OutcomeMovedByOthers && ours {
+		j.violates("7: %s is reported as moved off %s by others, and our own task (%s) keeps it off", r.Key, cluster, t.Reason)
 	}
 }
 

@@ -265,6 +265,9 @@ func (w *World) Release(_ context.Context, r activities.ReleaseWrite) (failover.
 func (w *World) Mark(_ context.Context, r activities.MarkWrite) (failover.Binding, error) {
 	return w.write("mark", r.Cluster, r.Binding, func(b *failover.Binding) {
 		if task, _ := b.TaskFor(r.Cluster); task != nil {
+			if r.Owner != "" {
+				own(task, r.Owner, r.Reason)
+			}
 			task.Reason = r.Reason
 			task.PurgeMode = cmp.Or(r.Purge, task.PurgeMode)
 		}
