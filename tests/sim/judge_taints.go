@@ -30,6 +30,7 @@ func (j *judge) sees(name string) {
 }
 
 // untaints judges that our taint goes: restores come first, for as long as they may take.
+// What moves Directly is not restored: it goes on.
 func (j *judge) untaints(w world.Write, after failover.Cluster) {
 	if !isReady(after) || after.Stopped != nil || j.s.count["terminated"] > 0 {
 		return
@@ -39,7 +40,9 @@ func (j *judge) untaints(w world.Write, after failover.Cluster) {
 		return
 	}
 	for _, b := range j.s.world.StandingBindings() {
-		if t := held(&b, w.Cluster); t != nil && t.Reason == failover.TaskReason && len(b.Clusters) == 0 && !j.undone(&b, w.Cluster) && !j.chained(&b, w.Cluster, since) {
+		t := held(&b, w.Cluster)
+		owed := t != nil && t.Reason == failover.TaskReason && t.PurgeMode != failover.PurgeDirectly && len(b.Clusters) == 0
+		if owed && !j.undone(&b, w.Cluster) && !j.chained(&b, w.Cluster, since) {
 			j.violates("6: %s is untainted %s after it was well, and %s is not restored yet", w.Cluster, j.s.now().Sub(since), b.Key)
 		}
 	}
