@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// vouched is a human's word, given a minute after the bench's cluster failed.
+// vouched is a human's word about the outage that the bench's cluster is in.
 func (b *bench) vouched() *failover.Fence {
-	return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: b.now.Add(-time.Second)}
+	return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: b.now, Outage: b.world.PeekCluster("m1").Outage()}
 }
 
 func (b *bench) directly(fence *failover.Fence) activities.EvictRequest {
@@ -26,9 +26,10 @@ func TestTheWriteItselfAsksForTheFence(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.pass(2 * time.Minute)
-	void := b.vouched()
-	void.At = void.At.Add(-time.Hour)
-	for name, fence := range map[string]*failover.Fence{"none": nil, "void": void} {
+	void, old := b.vouched(), b.vouched()
+	void.Outage = "False@" + b.now.Add(-time.Hour).UTC().Format(time.RFC3339)
+	old.Outage = "" // of a state that did not know yet
+	for name, fence := range map[string]*failover.Fence{"none": nil, "void": void, "old": old} {
 		out := must[activities.EvictResult](b, activities.NameEvict, b.directly(fence))
 		require.Equal(t, activities.EvictRefused, out.End, name)
 		require.Equal(t, failover.ReasonAwaitingFence, out.Reason)

@@ -66,6 +66,8 @@ type Observation struct {
 	// SourceGone: the failed cluster was deleted. SourceReady: it answers.
 	SourceGone  bool `json:"sourceGone,omitempty"`
 	SourceReady bool `json:"sourceReady,omitempty"`
+	// Outage is the one that the source is in, see [failover.Cluster.Outage].
+	Outage string `json:"outage,omitempty"`
 	// FenceStands: the fence of the request still counts for the source as it is.
 	FenceStands bool `json:"fenceStands,omitempty"`
 	// StraightBack: its placement would take the recovered cluster straight back.
@@ -131,6 +133,7 @@ func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r Mo
 	o.On = b.Clusters
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
 	o.SourceGone, o.SourceReady = !known, known && isReady(source)
+	o.Outage = source.Outage()
 	o.FenceStands = known && r.Fence.Stands(source)
 	o.StateWaived = known && r.Fence.WaivesState(source)
 	o.Placed = failover.Placed(b, r.Cluster)

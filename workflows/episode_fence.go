@@ -63,7 +63,7 @@ func (e *episode) startFences() {
 
 func (e *episode) confirmFenced(o FenceOrder) string {
 	e.auditOrder(UpdateConfirmFenced, o.Order, failover.Scope{Binding: o.Binding}, "withoutState", yes(o.WithoutState))
-	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.fence(e.now())})
+	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.fence(e.now(), e.st.Turns.Outage())})
 	e.dirty = true
 	about := "what waited for a fence of " + e.cluster
 	if o.Binding.Name != "" {
@@ -85,6 +85,8 @@ func (e *episode) refuseFenced(o FenceOrder) error {
 		return refused("it neither waits nor moves: there is nothing to confirm")
 	case !o.WithoutState && e.needsState(o.Binding):
 		return refused(stateNeedsSource(e.cluster))
+	case e.st.Turns.Outage() == "":
+		return refused(unseenOutage(e.cluster))
 	}
 	return refuseOrder(o.Order)
 }
@@ -106,6 +108,12 @@ func (e *episode) needsState(key failover.BindingKey) bool {
 // stateNeedsSource answers whoever vouches for an old copy whose state is still wanted.
 func stateNeedsSource(cluster string) string {
 	return "its state goes along only when " + cluster + " is back; to go on without it, say withoutState as well"
+}
+
+// unseenOutage answers whoever vouches for a cluster that was not seen to be silent: a
+// word counts for the very outage that was seen when it was given.
+func unseenOutage(cluster string) string {
+	return cluster + " was not silent when it was last looked at, or nobody says since when: say it again once it is seen to be"
 }
 
 // fenceWord is a human's word about one binding, or without one about the whole cluster.

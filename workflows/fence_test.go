@@ -85,7 +85,7 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	require.Equal(t, failover.EpisodeRecovered, r.Ended)
 	result := s.appResult()
 	require.Equal(t, failover.OutcomeMigrated, result.Outcome)
-	require.Equal(t, failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: result.Fence.At}, *result.Fence)
+	require.Equal(t, failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: result.Fence.At, Outage: "False@" + storyBegins.UTC().Format(time.RFC3339)}, *result.Fence)
 	require.Equal(t, []string{"taint", "evict", "release", "taint"}, ops(s))
 	require.False(t, s.world.Log("evict")[0].At.Before(vouched))
 	s.oneAtATime(vouched)
@@ -175,21 +175,60 @@ func diesAfterTheWrite(s *story) *bool {
 	return &died
 }
 
-// A word is about one outage: what came back meanwhile may run again.
+// A word is about one outage: what came back meanwhile may run again. Which outage, says
+// Karmada's own moment of it: its clock may be an hour behind ours, or ahead.
 //
-// Rules: R4.8-5, R4.8-7.
+// Rules: R4.8-5, R4.8-7, R4.8-14.
 func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"the clocks agree": 0, "Karmada's is behind": -time.Hour, "Karmada's is ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s, key := direct(t)
+			dies := func() {
+				s.world.SetReady("m1", false)
+				s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(skew) })
+			}
+			dies()
+			s.at(3*time.Minute, func() { s.order(workflows.UpdatePause, "wait") })
+			s.at(4*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(s.migration(key))) })
+			s.at(4*time.Minute+5*time.Second, func() { s.accepted = append(s.accepted, s.vouch(workflows.ClusterFailoverID("", "m1"))) })
+			s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+			s.at(5*time.Minute+5*time.Second, dies)
+			s.at(6*time.Minute, func() { s.order(workflows.UpdateResume, "go on") })
+			s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
+			s.play()
+			require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+			require.Empty(t, s.world.Log("evict"))
+		})
+	}
+}
+
+// Whatever Karmada's clock says, a word about the outage that lasts is good.
+//
+// Rules: R4.8-7, R4.8-14.
+func TestAFenceCountsWhereKarmadasClockIsAhead(t *testing.T) {
 	s, key := direct(t)
 	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.order(workflows.UpdatePause, "wait") })
-	s.at(4*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(s.migration(key))) })
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.at(5*time.Minute+5*time.Second, func() { s.world.SetReady("m1", false) })
-	s.at(6*time.Minute, func() { s.order(workflows.UpdateResume, "go on") })
-	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(time.Hour) })
+	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(s.migration(key))) })
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
-	require.Empty(t, s.world.Log("evict"))
+	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, "False@"+storyBegins.Add(time.Hour).UTC().Format(time.RFC3339), s.appResult().Fence.Outage)
+}
+
+// A word for a cluster that was not seen to be silent would count for nothing; better to
+// hear so than to wait for it.
+//
+// Rules: R4.8-7, R4.8-14.
+func TestAWordForAClusterThatWasNotSeenSilentIsRefused(t *testing.T) {
+	s, key := direct(t)
+	s.world.DeleteAfter = 5 * time.Minute
+	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+	var early *answer
+	s.at(2*time.Minute, func() { early = s.vouch(s.migration(key)) })
+	s.at(12*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
+	s.play()
+	require.ErrorContains(t, early.err, "was not silent when it was last looked at")
 }
 
 // Karmada has begun to delete the old copy, and nothing can take that back: the

@@ -22,13 +22,13 @@ func TestAFenceThatDoesNotStandIsAskedForAgainAfterAWait(t *testing.T) {
 	vouches := storyBegins.Add(4 * time.Minute)
 	var bmc *checks
 	bmc, p := s.plug("bmc", func(r activities.PluginRequest) (activities.PluginAnswer, error) {
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+			c.Conditions[0].LastTransition = c.Conditions[0].LastTransition.Add(time.Second)
+		})
 		return says(!s.env.Now().Before(vouches) && len(bmc.asked) < tooOften)(r)
 	})
 	s.settings.Terms.Fences = []failover.Plugin{p}
 	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].LastTransition = storyBegins.Add(time.Hour) })
-	})
 	s.at(9*time.Minute, func() {
 		st := s.standing(key)
 		require.Equal(t, failover.ReasonAwaitingFence, st.Reason)

@@ -141,8 +141,9 @@ type FenceOrder struct {
 	WithoutState bool `json:"withoutState,omitempty"`
 }
 
-func (o FenceOrder) fence(at time.Time) failover.Fence {
-	return failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, WithoutState: o.WithoutState}
+// fence is the word, about the outage that was seen last.
+func (o FenceOrder) fence(at time.Time, outage string) failover.Fence {
+	return failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
 }
 
 // MigrationOrder carries a human's order from a ClusterFailover to a child. Verb is

@@ -129,7 +129,7 @@ func (m *migration) askFence() {
 func (m *migration) serveFence(ctx workflow.Context) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirmFenced, func(_ workflow.Context, o FenceOrder) (string, error) {
 		m.orderedBy(UpdateConfirmFenced, o.Order, "withoutState", yes(o.WithoutState))
-		m.fencedBy(o.fence(workflow.Now(m.ctx)))
+		m.fencedBy(o.fence(workflow.Now(m.ctx), m.st.Outage))
 		return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back", nil
 	}, workflow.UpdateHandlerOptions{
 		Validator:   m.refuseFenced,
@@ -145,6 +145,8 @@ func (m *migration) refuseFenced(o FenceOrder) error {
 		return refused("only purge mode Directly waits for a fence, and this one goes " + string(m.st.Ref.Purge))
 	case m.carries() && !o.WithoutState:
 		return refused(stateNeedsSource(m.st.Ref.Cluster))
+	case m.st.Outage == "":
+		return refused(unseenOutage(m.st.Ref.Cluster))
 	}
 	return refuseOrder(o.Order)
 }
@@ -156,7 +158,7 @@ func (m *migration) fencedByAll(f Fenced) {
 		return
 	}
 	if now := workflow.Now(m.ctx); f.Fence.At.After(now) {
-		f.Fence.At = now // a word from the future would outlast every outage to come
+		f.Fence.At = now // a word from the future would outrank every newer one
 	}
 	if m.direct() {
 		m.fencedBy(f.Fence)

@@ -23,7 +23,7 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 	if o.Resource != "" {
 		m.st.Resource = o.Resource
 	}
-	m.st.SourceGone = o.SourceGone
+	m.st.SourceGone, m.st.Outage = o.SourceGone, o.Outage
 	return o, true
 }
 

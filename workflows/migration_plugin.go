@@ -115,7 +115,7 @@ func (m *migration) question(p failover.Plugin, question string, on []failover.T
 }
 
 // askFences asks the fence plug-ins whether the old copy is dead; the first that
-// vouches is believed, as of the moment it was asked.
+// vouches is believed, about the outage that was seen before it was asked.
 func (m *migration) askFences() (proven bool, why string) {
 	for _, p := range m.st.Terms.Fences {
 		asked := workflow.Now(m.ctx)
@@ -123,7 +123,7 @@ func (m *migration) askFences() (proven bool, why string) {
 		if v.OK {
 			// Not by fencedBy: this is no news that cuts a wait short.
 			m.auditFenced(p.Name, v.Message)
-			m.st.Ref.Fence = &failover.Fence{By: p.Name, Message: v.Message, At: asked}
+			m.st.Ref.Fence = &failover.Fence{By: p.Name, Message: v.Message, At: asked, Outage: m.st.Outage}
 			return true, ""
 		}
 		why += fmt.Sprintf("; %s: %s", p.Name, v.Message)

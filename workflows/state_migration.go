@@ -66,6 +66,8 @@ type MigrationState struct {
 	RefusedAt time.Time `json:"refusedAt,omitzero"`
 	// SourceGone: at the last look the cluster object was gone. Nothing can be taken back then.
 	SourceGone bool `json:"sourceGone,omitempty"`
+	// Outage is the one that the cluster was in at the last look: what a fence is about.
+	Outage string `json:"outage,omitempty"`
 	// Swapped tells that another hand put the cluster back and dropped our task.
 	Swapped bool `json:"swapped,omitempty"`
 	// RestoredAt is when our restore was known to stand.

@@ -54,11 +54,27 @@ type Turns map[string]string
 func TurnsOf(c Cluster) Turns {
 	t := make(Turns, len(c.Conditions))
 	for _, x := range c.Conditions {
-		if !x.LastTransition.IsZero() {
-			t[x.Type] = string(x.Status) + "@" + x.LastTransition.UTC().Format(time.RFC3339)
+		if at := x.turned(); at != "" {
+			t[x.Type] = at
 		}
 	}
 	return t
+}
+
+// turned is how a condition stands and when it turned to that, empty where that is not said.
+func (c Condition) turned() string {
+	if c.LastTransition.IsZero() {
+		return ""
+	}
+	return string(c.Status) + "@" + c.LastTransition.UTC().Format(time.RFC3339)
+}
+
+// Outage names the outage that was seen, see [Cluster.Outage].
+func (t Turns) Outage() string {
+	if is := t[ConditionReady]; !strings.HasPrefix(is, string(corev1.ConditionTrue)+"@") {
+		return is
+	}
+	return ""
 }
 
 // Unseen are the types of condition that have turned away and back again since, of which

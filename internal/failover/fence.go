@@ -17,6 +17,9 @@ type Fence struct {
 	Who     string    `json:"who,omitempty"` // the human
 	Message string    `json:"message,omitempty"`
 	At      time.Time `json:"at"`
+	// Outage is the one that was seen when it was given, see [Cluster.Outage]. One without,
+	// of an older state, counts for none.
+	Outage string `json:"outage,omitempty"`
 	// WithoutState: the human has bindings go on whose state cannot come along.
 	WithoutState bool `json:"withoutState,omitempty"`
 }
@@ -34,21 +37,28 @@ func (f Fence) String() string {
 	return fmt.Sprintf("plug-in %s: %s", f.By, f.Message)
 }
 
-// Stands tells whether a fence still counts for the cluster as it is now. It does
-// while the cluster has stayed not Ready since: what came back meanwhile may run
-// again, whatever was true before. The API keeps whole seconds; a change in the very
-// second of the fence voids it.
+// Stands tells whether a fence still counts for the cluster as it is now: while the very
+// outage lasts that was seen when it was given. What came back meanwhile may run again,
+// whatever was true before. No clock is asked, for the cluster's is not ours.
 func (f *Fence) Stands(c Cluster) bool {
-	if f == nil || f.At.IsZero() {
-		return false
-	}
-	ready := c.readyCondition()
-	return ready != nil && ready.Status != corev1.ConditionTrue && ready.LastTransition.Before(f.At.Truncate(time.Second))
+	return f != nil && f.Outage != "" && f.Outage == c.Outage()
 }
 
 // WaivesState tells whether a human has what cannot take its state along go on all the same.
 func (f *Fence) WaivesState(source Cluster) bool {
 	return f != nil && f.By == FenceByHuman && f.WithoutState && f.Stands(source)
+}
+
+// Outage names the outage that a cluster is in, by how its Ready condition stands and when
+// it turned to that, as Karmada wrote it: "False@2026-03-01T03:00:00Z". It is only ever
+// compared for being the same. Empty while the cluster answers, and where nobody says
+// since when it does not.
+func (c Cluster) Outage() string {
+	ready := c.readyCondition()
+	if ready == nil || ready.Status == corev1.ConditionTrue {
+		return ""
+	}
+	return ready.turned()
 }
 
 func (c Cluster) readyCondition() *Condition {
@@ -116,7 +126,11 @@ func AwaitingFence(cluster string, void *Fence) Verdict {
 
 func fencing(cluster string, void *Fence) string {
 	line := cluster + " does not answer, and nobody has proven that the old copy is dead"
-	if void != nil {
+	switch {
+	case void == nil:
+	case void.Outage == "":
+		line += "; the word of " + void.String() + " is void: it does not say about which outage"
+	default:
 		line += "; the word of " + void.String() + " is void: the cluster has changed since"
 	}
 	return line

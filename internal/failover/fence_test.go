@@ -18,33 +18,52 @@ func readySince(status corev1.ConditionStatus, at time.Time) failover.Cluster {
 	}}}
 }
 
+// The two clocks need not agree: a word counts for the outage that was seen when it was
+// given, by Karmada's own moment, and for no other, however early or late it is.
+//
+// Rules: R4.8-14.
 func TestAFenceIsAboutOneOutage(t *testing.T) {
-	fence := func(at time.Time) *failover.Fence {
-		return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: at}
+	dead, unknown := readySince(corev1.ConditionFalse, diedAt), readySince(corev1.ConditionUnknown, diedAt)
+	fence := func(given time.Duration, saw failover.Cluster) *failover.Fence {
+		return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(given), Outage: saw.Outage()}
 	}
-	dead := readySince(corev1.ConditionFalse, diedAt)
 	for name, tc := range map[string]struct {
 		fence  *failover.Fence
 		source failover.Cluster
 		stands bool
 	}{
-		"given after it died":                        {fence(diedAt.Add(time.Minute)), dead, true},
-		"Ready Unknown is no answer either":          {fence(diedAt.Add(time.Minute)), readySince(corev1.ConditionUnknown, diedAt), true},
+		"given after it died":                        {fence(time.Minute, dead), dead, true},
+		"Karmada's clock is an hour ahead":           {fence(-time.Hour, dead), dead, true},
+		"Ready Unknown is no answer either":          {fence(time.Minute, unknown), unknown, true},
 		"nobody gave one":                            {nil, dead, false},
-		"without a moment it is none":                {&failover.Fence{By: "bmc"}, dead, false},
-		"given before it died (again)":               {fence(diedAt.Add(-time.Minute)), dead, false},
-		"given in the very second of the change":     {fence(diedAt.Add(400 * time.Millisecond)), dead, false},
-		"the cluster answers: what it says is void":  {fence(diedAt.Add(time.Minute)), readySince(corev1.ConditionTrue, diedAt), false},
-		"a cluster that says nothing proves nothing": {fence(diedAt.Add(time.Minute)), failover.Cluster{Name: "m1"}, false},
+		"of an older state: about no outage":         {&failover.Fence{By: "bmc", At: diedAt.Add(time.Minute)}, dead, false},
+		"it came back and died again":                {fence(time.Minute, readySince(corev1.ConditionFalse, diedAt.Add(-time.Minute))), dead, false},
+		"the same, with Karmada's clock behind":      {fence(time.Hour, dead), readySince(corev1.ConditionFalse, diedAt.Add(time.Second)), false},
+		"it changed from False to Unknown":           {fence(time.Minute, dead), unknown, false},
+		"the cluster answers: what it says is void":  {fence(time.Minute, dead), readySince(corev1.ConditionTrue, diedAt), false},
+		"it answered when the word was given":        {fence(time.Minute, readySince(corev1.ConditionTrue, diedAt)), dead, false},
+		"a cluster that says nothing proves nothing": {fence(time.Minute, dead), failover.Cluster{Name: "m1"}, false},
+		"nobody says since when":                     {fence(time.Minute, readySince(corev1.ConditionFalse, time.Time{})), readySince(corev1.ConditionFalse, time.Time{}), false},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.stands, tc.fence.Stands(tc.source)) })
 	}
 }
 
+// What an episode notes of the conditions names the outage as the cluster itself does.
+func TestTurnsNameTheSameOutage(t *testing.T) {
+	for _, c := range []failover.Cluster{
+		{Name: "m1"}, readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt),
+		readySince(corev1.ConditionUnknown, diedAt), readySince(corev1.ConditionFalse, time.Time{}),
+	} {
+		require.Equal(t, c.Outage(), failover.TurnsOf(c).Outage(), "%v", c.Conditions)
+	}
+	require.Equal(t, "False@2026-03-01T03:00:00Z", readySince(corev1.ConditionFalse, diedAt).Outage())
+}
+
 // Users lost exactly-once jobs because nothing asked whether the old side was dead.
 func TestKarmada5006OnlyDirectlyOnASilentClusterNeedsAFence(t *testing.T) {
 	alive, dead := readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt)
-	given := &failover.Fence{By: "bmc", At: diedAt.Add(time.Minute)}
+	given := &failover.Fence{By: "bmc", At: diedAt.Add(time.Minute), Outage: dead.Outage()}
 	require.True(t, failover.NeedsFence(failover.PurgeDirectly, dead, nil))
 	require.False(t, failover.NeedsFence(failover.PurgeDirectly, dead, given))
 	require.False(t, failover.NeedsFence(failover.PurgeDirectly, alive, nil), "Karmada deletes the old copy itself")
@@ -55,8 +74,9 @@ func TestKarmada5006OnlyDirectlyOnASilentClusterNeedsAFence(t *testing.T) {
 // Rules: R4.8-9, R4.8-13.
 func TestTheHoldOfADirectlyMoveGoesOnlyWithTheOldCopy(t *testing.T) {
 	alive, dead := readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt)
-	given := &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute)}
-	void := &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(-time.Minute)}
+	given := &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), Outage: dead.Outage()}
+	void := &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), Outage: readySince(corev1.ConditionFalse, diedAt.Add(-time.Hour)).Outage()}
+	old := &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute)}
 	for name, tc := range map[string]struct {
 		copy    failover.OldCopy
 		ok      bool
@@ -69,7 +89,8 @@ func TestTheHoldOfADirectlyMoveGoesOnlyWithTheOldCopy(t *testing.T) {
 		"a fence does not count for the live": {failover.OldCopy{Source: alive, Fence: given}, false, failover.ReasonOldCopyGoing, "m1 first"},
 		"fenced":                              {failover.OldCopy{Source: dead, Fence: given}, true, failover.ReasonFenced, "human jane: power is off"},
 		"nobody vouches":                      {failover.OldCopy{Source: dead}, false, failover.ReasonAwaitingFence, "does not answer"},
-		"a word from before":                  {failover.OldCopy{Source: dead, Fence: void}, false, failover.ReasonAwaitingFence, "is void"},
+		"a word from before":                  {failover.OldCopy{Source: dead, Fence: void}, false, failover.ReasonAwaitingFence, "is void: the cluster has changed"},
+		"a word of an older state":            {failover.OldCopy{Source: dead, Fence: old}, false, failover.ReasonAwaitingFence, "is void: it does not say about which outage"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := tc.copy.Dead()

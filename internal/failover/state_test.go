@@ -43,9 +43,13 @@ func neverReported(in *failover.StateInput) { in.Status = nil }
 func missingOK(in *failover.StateInput)     { in.MissingOK = true }
 func gracefully(in *failover.StateInput)    { in.Purge = failover.PurgeGracefully }
 
-func vouched(at time.Time, without bool) func(*failover.StateInput) {
+// vouched: a human vouches about the outage that began at a moment.
+func vouched(began time.Time, without bool) func(*failover.StateInput) {
 	return func(in *failover.StateInput) {
-		in.Fence = &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: at, WithoutState: without}
+		in.Fence = &failover.Fence{
+			By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), WithoutState: without,
+			Outage: readySince(corev1.ConditionFalse, began).Outage(),
+		}
 	}
 }
 
@@ -62,7 +66,6 @@ func rules(r ...failover.StateRule) func(*failover.StateInput) {
 //
 // Rules: R4.8-10, R4.11-1, R4.11-3, R4.11-4, R4.11-5.
 func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
-	later := diedAt.Add(time.Minute)
 	carried := map[string]string{"example.com/checkpoint": "17"}
 	for name, tc := range map[string]struct {
 		in      failover.StateInput
@@ -75,23 +78,23 @@ func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
 		"a source that answers":          {statefully(), carried, true, "", ""},
 		"an empty value is a value":      {statefully(reads("")), map[string]string{"example.com/checkpoint": ""}, true, "", ""},
 		"a silent source":                {statefully(silent), nil, false, failover.ReasonStateNeedsSource, "once it has deleted the old copy"},
-		"proven dead does not help":      {statefully(silent, vouched(later, false)), nil, false, failover.ReasonStateNeedsSource, "waits for m1"},
+		"proven dead does not help":      {statefully(silent, vouched(diedAt, false)), nil, false, failover.ReasonStateNeedsSource, "waits for m1"},
 		"nor does the setting":           {statefully(silent, missingOK), nil, false, failover.ReasonStateNeedsSource, "waits for m1"},
-		"a human goes on without":        {statefully(silent, vouched(later, true)), carried, true, "", "without its state: human jane"},
+		"a human goes on without":        {statefully(silent, vouched(diedAt, true)), carried, true, "", "without its state: human jane"},
 		"a word about an earlier outage": {statefully(silent, vouched(diedAt.Add(-time.Hour), true)), nil, false, failover.ReasonStateNeedsSource, ""},
-		"a word about a live source":     {statefully(gracefully, vouched(later, true)), nil, false, failover.ReasonStateNotCarried, "not Gracefully"},
+		"a word about a live source":     {statefully(gracefully, vouched(diedAt, true)), nil, false, failover.ReasonStateNotCarried, "not Gracefully"},
 		"a plug-in cannot waive state": {statefully(silent, func(in *failover.StateInput) {
-			in.Fence = &failover.Fence{By: "bmc", At: later, WithoutState: true}
+			in.Fence = &failover.Fence{By: "bmc", At: diedAt, Outage: in.Source.Outage(), WithoutState: true}
 		}), nil, false, failover.ReasonStateNeedsSource, ""},
 
 		"never collected":                      {statefully(neverReported), nil, false, failover.ReasonStateNotCollected, "never collected"},
 		"null is never collected, too":         {statefully(func(in *failover.StateInput) { in.Status = json.RawMessage("null") }), nil, false, failover.ReasonStateNotCollected, ""},
 		"never collected, where that is fine":  {statefully(neverReported, missingOK), nil, true, "", "without its state: its status on m1"},
 		"the same on a silent source":          {statefully(neverReported, missingOK, silent), nil, true, "", "never collected"},
-		"never collected, and a human goes on": {statefully(neverReported, silent, vouched(later, true)), nil, true, "", "human jane"},
+		"never collected, and a human goes on": {statefully(neverReported, silent, vouched(diedAt, true)), nil, true, "", "human jane"},
 		"Gracefully: it would be lost unseen":  {statefully(gracefully), nil, false, failover.ReasonStateNotCarried, "only in purge mode Directly"},
 		"Gracefully, where that is fine":       {statefully(gracefully, missingOK), carried, true, "", "without its state"},
-		"Gracefully, and a human goes on":      {statefully(gracefully, silent, vouched(later, true)), carried, true, "", "human jane"},
+		"Gracefully, and a human goes on":      {statefully(gracefully, silent, vouched(diedAt, true)), carried, true, "", "human jane"},
 		"two targets":                          {statefully(func(in *failover.StateInput) { in.Targets = 2 }), nil, false, failover.ReasonStateNotCarried, "runs on 2"},
 		"a path that fails": {statefully(func(in *failover.StateInput) {
 			in.Read = func(json.RawMessage, []failover.StateRule) (map[string]string, error) {
@@ -122,7 +125,7 @@ func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
 func TestKarmada5788StateWaitsForTheSourceThatHandsItOn(t *testing.T) {
 	alive, dead := readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt)
 	word := func(without bool) *failover.Fence {
-		return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), WithoutState: without}
+		return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt, Outage: dead.Outage(), WithoutState: without}
 	}
 	for name, tc := range map[string]struct {
 		copy      failover.OldCopy
