@@ -68,13 +68,14 @@ const answersIn = 5 * time.Minute
 
 // wellLately is for how long a cluster was well at a stretch, of late: a failure that comes
 // and goes between the confirmation of its recovery and the write is none of that write's.
+// Where no rule was there none matched, which is all that a window asks for.
 func (j *judge) wellLately(cluster string) (longest time.Duration) {
 	var since time.Time
 	for _, x := range append(j.between(cluster, j.s.now().Add(-wellFor-answersIn)), sight{from: j.s.now()}) {
 		if !since.IsZero() {
 			longest = max(longest, x.from.Sub(since))
 		}
-		switch well := x.there && isReady(x.c); {
+		switch well := x.there && (!x.ruled || isReady(x.c)); {
 		case !well:
 			since = time.Time{}
 		case since.IsZero():
