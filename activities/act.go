@@ -130,12 +130,32 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 // vouches that it is dead.
 func (a *Activities) oldCopyDead(ctx context.Context, b *failover.Binding, r MoveRef, fleet []failover.Cluster) (failover.OldCopy, error) {
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
-	_, err := a.Reader.WorkOf(ctx, b, r.Cluster)
-	if err != nil && !errors.Is(err, failover.ErrGone) {
+	work, err := a.oldWork(ctx, b, r)
+	if err != nil {
 		return failover.OldCopy{}, err
 	}
 	task, _ := b.TaskFor(r.Cluster)
-	return failover.OldCopy{Source: source, Gone: err != nil, Fence: r.Fence, Carries: task != nil && task.Carries()}, nil
+	return failover.OldCopy{Source: source, Gone: work == nil, Fence: r.Fence, Carries: task != nil && task.Carries()}, nil
+}
+
+// oldWork is what there is of the old copy, nil only where no Work carries the binding's
+// id and the very one that was held is gone as well: whoever changes a label makes no
+// copy end.
+func (a *Activities) oldWork(ctx context.Context, b *failover.Binding, r MoveRef) (*failover.Work, error) {
+	w, err := a.Reader.WorkOf(ctx, b, r.Cluster)
+	if errors.Is(err, failover.ErrGone) && r.OldWork != nil {
+		if w, err = a.Reader.Work(ctx, r.OldWork.Namespace, r.OldWork.Name); err == nil && w.UID != r.OldWork.UID {
+			return nil, nil
+		}
+	}
+	switch {
+	case err == nil:
+		return &w, nil
+	case errors.Is(err, failover.ErrGone):
+		return nil, nil
+	default:
+		return nil, err
+	}
 }
 
 // letGo drops our task, or in a drain turns it into a ban where the scheduler would
@@ -231,8 +251,6 @@ type RestoreRequest struct {
 	// against a put-back as long as no rule asks for them; Stopped: whatever rules say.
 	OursGo  bool `json:"oursGo,omitempty"`
 	Stopped bool `json:"stopped,omitempty"`
-	// OldWork is the old copy's Work, nil where it is not known by uid.
-	OldWork *failover.Work `json:"oldWork,omitempty"`
 }
 
 // Restore re-reads, waits for nothing, and refuses while the scheduler has not

@@ -99,6 +99,41 @@ func TestADirectlyHoldGoesOnceKarmadaHasDeletedTheOldCopy(t *testing.T) {
 	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref}).End)
 }
 
+// Whoever changes the label that Works are found by makes no copy end: the Work that was
+// held is asked for as well, and another one in its place is not it.
+//
+// Rules: R4.8-8, R4.8-13.
+func TestAnOldCopyIsGoneOnlyWhenTheWorkThatWasHeldIs(t *testing.T) {
+	b := newBench(t)
+	b.world.DeleteAfter = time.Hour
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	evicted := must[activities.EvictResult](b, activities.NameEvict, b.directly(nil))
+	ref := b.ref(evicted)
+	ref.OldWork = evicted.OldWork
+	b.pass(time.Minute)
+	b.world.Relabelled = map[failover.BindingKey]bool{appKey("app"): true}
+	seen := func() *failover.Work {
+		r := ref
+		r.WantWork = true
+		return must[activities.Observation](b, activities.NameObserve, r).OldWork
+	}
+	release := func() activities.ActResult {
+		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	}
+	require.Equal(t, evicted.OldWork.UID, seen().UID)
+	require.Equal(t, failover.ReasonOldCopyGoing, release().Reason)
+	require.NotContains(t, b.world.Copies(appKey("app")), "m2")
+
+	another := *evicted.OldWork
+	another.UID = "another"
+	ref.OldWork = &another
+	require.Nil(t, seen(), "the one that was held is gone, whoever has its name")
+	ref.OldWork = evicted.OldWork
+	b.pass(2 * time.Hour)
+	require.Nil(t, seen())
+	require.Equal(t, activities.ActDone, release().End)
+}
+
 // Rules: R4.8-11.
 func TestPurgeModeNeverIsNeverReleased(t *testing.T) {
 	b := newBench(t)

@@ -27,6 +27,8 @@ type MoveRef struct {
 	Generation int64     `json:"generation,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead, nil without.
 	Fence *failover.Fence `json:"fence,omitempty"`
+	// OldWork is the Work that was held, nil where it is not known by uid.
+	OldWork *failover.Work `json:"oldWork,omitempty"`
 	// State is what our task carries for the new copy, as last seen.
 	State map[string]string `json:"state,omitempty"`
 	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
@@ -94,10 +96,7 @@ func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error
 		if base := r.baseline(&b); len(base.Clusters) > 0 {
 			o.Baseline = &base
 		}
-		w, err := a.Reader.WorkOf(ctx, &b, r.Cluster)
-		if err == nil {
-			o.OldWork = &w
-		} else if !errors.Is(err, failover.ErrGone) {
+		if o.OldWork, err = a.oldWork(ctx, &b, r); err != nil {
 			return Observation{}, classify("find old work of binding", r.Key.String(), err)
 		}
 	}

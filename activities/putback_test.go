@@ -76,7 +76,8 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 			ref := b.ref(evicted)
 			b.pass(20e9)
 			b.world.SetReady("m1", true)
-			r := activities.RestoreRequest{MoveRef: ref, PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true, OldWork: evicted.OldWork}
+			r := activities.RestoreRequest{MoveRef: ref, PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true}
+			r.OldWork = evicted.OldWork
 			c.arrange(b, &r)
 			out := must[activities.ActResult](b, activities.NameRestore, r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)

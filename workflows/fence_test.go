@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -129,6 +130,26 @@ func TestDirectlyOnASourceThatAnswersDeletesFirst(t *testing.T) {
 	s.oneAtATime(time.Time{})
 	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
 	require.GreaterOrEqual(t, released.Sub(evicted), s.world.DeleteAfter, "the task stands until the old copy is gone")
+}
+
+// Whoever changes the binding's label makes the old copy look gone, and no more.
+//
+// Rules: R4.8-8, R4.8-13.
+func TestALostLabelMakesNoOldCopyEnd(t *testing.T) {
+	s, key := direct(t)
+	s.world.DeleteAfter = 5 * time.Minute
+	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+	s.world.OnWrite = func(w world.Write, _, _ failover.Binding) {
+		if w.Op == "evict" {
+			s.world.Relabelled = map[failover.BindingKey]bool{key: true}
+		}
+	}
+	s.at(15*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
+	s.play()
+	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	s.oneAtATime(time.Time{})
+	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
+	require.GreaterOrEqual(t, released.Sub(evicted), s.world.DeleteAfter, "the task stands until the Work that was held is gone")
 }
 
 // The fence is honoured after the write too.

@@ -10,13 +10,20 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// held is what a look or a write starts from, with the old copy's Work.
+func (m *migration) held() activities.MoveRef {
+	ref := m.st.Ref
+	ref.OldWork = m.st.OldWork
+	return ref
+}
+
 // look re-reads and judges. Not ok means that no judgement could be had for now;
 // the note says why.
 func (m *migration) look(summary string) (activities.Observation, bool) {
 	var o activities.Observation
 	m.dirty = false
 	ctx := doing(m.ctx, summary)
-	if err := workflow.ExecuteActivity(ctx, activities.NameObserve, m.st.Ref).Get(ctx, &o); err != nil {
+	if err := workflow.ExecuteActivity(ctx, activities.NameObserve, m.held()).Get(ctx, &o); err != nil {
 		m.note(failover.ReasonUnreachable, err.Error())
 		return o, false
 	}
@@ -261,7 +268,7 @@ func (m *migration) release() {
 	if m.st.Drop == nil && !m.st.Unproven && (!m.direct() || m.carries()) {
 		request.Proofs = m.freshProofs(m.st.On)
 	}
-	request.MoveRef = m.st.Ref // not before: somebody may have vouched meanwhile
+	request.MoveRef = m.held() // not before: somebody may have vouched meanwhile
 	var out activities.ActResult
 	ctx := doing(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
 	err := workflow.ExecuteActivity(ctx, activities.NameRelease, request).Get(ctx, &out)

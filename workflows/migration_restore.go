@@ -22,9 +22,8 @@ func (m *migration) restore() {
 	var out activities.ActResult
 	ctx := doing(m.ctx, "put "+m.st.Ref.Key.String()+" back on "+m.st.Ref.Cluster)
 	err := workflow.ExecuteActivity(ctx, activities.NameRestore, activities.RestoreRequest{
-		MoveRef: m.st.Ref, EvenIfPlaced: m.st.Placed, EvenIfFailing: m.st.Cancelled != nil,
-		PutBack: m.st.PutBack != nil, OldWork: m.st.OldWork,
-		OursGo: m.st.Recover != nil, Stopped: m.st.Recover != nil && m.st.Recover.Cancelled != nil,
+		MoveRef: m.held(), EvenIfPlaced: m.st.Placed, EvenIfFailing: m.st.Cancelled != nil,
+		PutBack: m.st.PutBack != nil, OursGo: m.st.Recover != nil, Stopped: m.st.Recover != nil && m.st.Recover.Cancelled != nil,
 	}).Get(ctx, &out)
 	if err != nil {
 		m.note(failover.ReasonUnreachable, err.Error())

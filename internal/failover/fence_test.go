@@ -52,7 +52,8 @@ func TestAFenceIsAboutOneOutage(t *testing.T) {
 // What an episode notes of the conditions names the outage as the cluster itself does.
 func TestTurnsNameTheSameOutage(t *testing.T) {
 	for _, c := range []failover.Cluster{
-		{Name: "m1"}, readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt),
+		{Name: "m1"},
+		readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt),
 		readySince(corev1.ConditionUnknown, diedAt), readySince(corev1.ConditionFalse, time.Time{}),
 	} {
 		require.Equal(t, c.Outage(), failover.TurnsOf(c).Outage(), "%v", c.Conditions)

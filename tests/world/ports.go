@@ -104,6 +104,12 @@ func (w *World) Bindings(context.Context, activities.Page) (activities.BindingPa
 
 // WorkOf finds a binding's Work on a cluster.
 func (w *World) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+	w.mu.Lock()
+	hidden := w.Relabelled[b.Key]
+	w.mu.Unlock()
+	if hidden {
+		return failover.Work{}, failover.ErrGone
+	}
 	return w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
 }
 

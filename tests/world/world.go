@@ -52,6 +52,8 @@ type World struct {
 	// scheduler's second pass, its look at everything when a cluster changes, Karmada's
 	// own not-ready taint, and copies that come round with their cluster.
 	Restless bool
+	// Relabelled are bindings whose label another hand changed: no Work carries its id.
+	Relabelled map[failover.BindingKey]bool
 	// DistributeAfter is how long dependents take to follow their parent.
 	DistributeAfter time.Duration
 	// Writes is the log of every write, in order.
