@@ -26,7 +26,7 @@ func run(m *testing.M) int {
 	if err != nil {
 		return failed("make a folder for this run", err)
 	}
-	if shared, err = startWorld(ctx, folder); err != nil {
+	if shared, err = startWorld(ctx, folder, allMembers()); err != nil {
 		return failed("start the lab and Lifeboat, logs are in "+folder, err)
 	}
 	code := m.Run()

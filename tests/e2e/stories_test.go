@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +28,8 @@ type story struct {
 	tell  func(*scene)
 	// alone: it takes the product's processes or the whole fleet for itself.
 	alone bool
+	// own: it loses what the others need, and so has a lab of its own.
+	own bool
 }
 
 func (s story) cluster(n int) string { return fmt.Sprintf("%s%d", s.short, n) }
@@ -79,28 +83,50 @@ var stories = []story{
 	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
 	{name: "worker_in_observe_does_not_evict", short: "guard", size: 2, tell: modeGuard, alone: true},
 	{name: "crash_sample", short: "crash", size: 1, tell: crashSample, alone: true},
+	{name: "temporal_loses_its_database", short: "lost", size: 3, tell: temporalLost, alone: true, own: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
 	{name: "secrets_stay_secret", short: "hush", size: 2, tell: secretsStay, alone: true},
 	// It looks back on all others.
 	{name: "rights_granted_are_rights_used", short: "may", size: 2, tell: rightsUsed, alone: true},
 }
 
-// allMembers are the clusters of all stories, each labelled with its story.
+// allMembers are the clusters of all stories that share a lab.
 func allMembers() []member {
 	var members []member
 	if *chaosTo != "" {
 		return []member{{Name: "bystander"}} // its cells bring their own
 	}
 	for _, s := range stories {
-		for i, name := range s.clusters() {
-			m := member{Name: name, Labels: map[string]string{"story": s.short}}
-			if s.regions != nil {
-				m.Region, m.CPUs = s.regions[i], s.cpus[i]
-			}
-			members = append(members, m)
+		if !s.own {
+			members = append(members, s.members()...)
 		}
 	}
 	return members
+}
+
+// members are its clusters, each labelled with its story.
+func (s story) members() []member {
+	var members []member
+	for i, name := range s.clusters() {
+		m := member{Name: name, Labels: map[string]string{"story": s.short}}
+		if s.regions != nil {
+			m.Region, m.CPUs = s.regions[i], s.cpus[i]
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// apart starts a lab for one story alone, with the product on it, until the test ends.
+func (s story) apart(t *testing.T) *world {
+	t.Helper()
+	folder := filepath.Join(shared.folder, s.short)
+	require.NoError(t, os.Mkdir(folder, 0o750))
+	// The test's own context ends before its cleanups, which stop the lab in order.
+	w, err := startWorld(context.WithoutCancel(t.Context()), folder, s.members())
+	require.NoError(t, err, "logs are in %s", folder)
+	t.Cleanup(func() { require.NoError(t, w.stop()) })
+	return w
 }
 
 // TestStories tells them all: first those that can be told side by side, then one
@@ -164,7 +190,10 @@ func (l *ledger) run(t *testing.T, s story) {
 				l.times[s.name] = time.Since(begun)
 			}
 		}()
-		if s.alone {
+		switch {
+		case s.own:
+			scene.world = s.apart(t)
+		case s.alone:
 			require.NoError(t, shared.inMode(t.Context(), "enforce"))
 		}
 		scene.begin()

@@ -56,11 +56,11 @@ var settings = []string{
 	"kubernetes.qps=300", "kubernetes.burst=600", "log.level=debug",
 }
 
-func startWorld(ctx context.Context, folder string) (*world, error) {
+func startWorld(ctx context.Context, folder string, members []member) (*world, error) {
 	ctx, end := context.WithCancel(ctx)
 	w := &world{folder: folder, end: end}
 	begun := time.Now()
-	if err := w.start(ctx); err != nil {
+	if err := w.start(ctx, members); err != nil {
 		return nil, errors.Join(err, w.stop())
 	}
 	say("the lab and Lifeboat are up after %s", time.Since(begun).Round(time.Millisecond))
@@ -72,9 +72,9 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stdout, "stories: "+format+"\n", args...)
 }
 
-func (w *world) start(ctx context.Context) error {
+func (w *world) start(ctx context.Context, members []member) error {
 	var err error
-	if w.lab, err = startLab(ctx, w.folder, allMembers()); err != nil {
+	if w.lab, err = startLab(ctx, w.folder, members); err != nil {
 		return err
 	}
 	if w.audit, err = newAuditLog(w.lab.At.AuditLog, roles); err != nil {
@@ -204,7 +204,7 @@ func (w *world) serve(ctx context.Context, program, name, kubeconfig string, arg
 	}
 	cmd := exec.Command(path, args...) //nolint:gosec,noctx // our own program, stopped in order
 	cmd.Env = w.environment()
-	if w.wires != nil {
+	if w.wires != nil && w.wires.temporal[name] != nil {
 		cmd.Env = append(cmd.Env, "TEMPORAL_ADDRESS="+w.wires.temporal[name].address())
 	}
 	p, err := launch(name, w.logFile(name), cmd)

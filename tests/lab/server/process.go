@@ -35,7 +35,7 @@ type Process struct {
 
 	// child and ready start it again as it was.
 	child command
-	ready func(context.Context) error
+	ready probe
 
 	// exited is closed after the child is gone and exitErr is set.
 	exited  chan struct{}

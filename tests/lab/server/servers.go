@@ -63,6 +63,8 @@ type Servers struct {
 
 	options     Options
 	credentials *credentials
+	// temporalHTTP is where Temporal answers over HTTP.
+	temporalHTTP string
 	// freePorts is replaced by tests that want a port to be taken.
 	freePorts func(n int) ([]int, error)
 
@@ -172,6 +174,16 @@ func (s *Servers) start(ctx context.Context, l launch) error {
 // Crash kills a server with -9 and starts it again on the same ports, with what it had
 // stored: in options.Dir, where Durable says so. It returns when every server answers.
 func (s *Servers) Crash(ctx context.Context, name string) error {
+	return s.comesBack(ctx, name, func(*command, *probe) error { return nil })
+}
+
+// probe asks a server whether it is ready.
+type probe func(context.Context) error
+
+// comesBack kills a server with -9, has something done while it is down, to what it had
+// stored or to how it is started, and starts it again on the same ports. It returns when
+// every server answers.
+func (s *Servers) comesBack(ctx context.Context, name string, meanwhile func(*command, *probe) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	running := s.Processes()
@@ -182,13 +194,16 @@ func (s *Servers) Crash(ctx context.Context, name string) error {
 	if err := running[at].crash(); err != nil {
 		return err
 	}
-	child := running[at].child
+	child, ready := running[at].child, running[at].ready
 	child.again = true
+	if err := meanwhile(&child, &ready); err != nil {
+		return err
+	}
 	process, err := startProcess(child)
 	if err != nil {
 		return err
 	}
-	process.ready = running[at].ready
+	process.ready = ready
 	s.replace(running[at], process)
 	go s.watch(process)
 	for _, p := range s.Processes() {

@@ -79,6 +79,7 @@ func (c *control) routes() http.Handler {
 	mux.HandleFunc("POST /crash", c.act(func(r *http.Request) error {
 		return c.servers.Crash(r.Context(), r.URL.Query().Get("server"))
 	}))
+	mux.HandleFunc("POST /lose-temporal", c.act(func(r *http.Request) error { return c.servers.LoseTemporal(r.Context()) }))
 	mux.HandleFunc("GET /ledger", c.timeline)
 	mux.HandleFunc("POST /ledger/judge", c.judge)
 	return mux
