@@ -228,6 +228,32 @@ func TestANameThatWouldBeAnotherPathIsRefused(t *testing.T) {
 	assert.Empty(t, server.requests)
 }
 
+// Whoever may list and not get reads one object all the same.
+func TestOneObjectIsReadOutOfAList(t *testing.T) {
+	const shown = `{"metadata":{"name":"here","namespace":"shop"},"spec":{}}`
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		items := ""
+		if r.URL.Query().Get("fieldSelector") == "metadata.name=here" {
+			items = shown
+		}
+		_, _ = io.WriteString(w, `{"items":[`+items+`]}`)
+	}), Options{})
+	c, err := client.ClusterNow(t.Context(), "here")
+	require.NoError(t, err)
+	assert.Equal(t, "here", c.Name)
+	b, err := client.BindingNow(t.Context(), failover.BindingKey{Namespace: "shop", Name: "here"})
+	require.NoError(t, err)
+	assert.Equal(t, "shop/here", b.Key.String())
+
+	_, err = client.ClusterNow(t.Context(), "gone")
+	require.ErrorIs(t, err, failover.ErrGone)
+	_, err = client.BindingNow(t.Context(), failover.BindingKey{Name: "gone"})
+	require.ErrorIs(t, err, failover.ErrGone)
+	refused := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusForbidden, "Forbidden") }), Options{})
+	_, err = refused.ClusterNow(t.Context(), "here")
+	require.ErrorIs(t, err, failover.ErrForbidden)
+}
+
 func TestBindingsComePageByPageOfBothKinds(t *testing.T) {
 	const rbs, crbs = "/apis/work.karmada.io/v1alpha2/resourcebindings", "/apis/work.karmada.io/v1alpha2/clusterresourcebindings"
 	item := func(namespace, name string) string {

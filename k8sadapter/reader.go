@@ -80,6 +80,38 @@ func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities
 	return out, nil
 }
 
+// ClusterNow is Cluster for who may list clusters and not get one.
+func (c *Client) ClusterNow(ctx context.Context, name string) (failover.Cluster, error) {
+	raw, err := c.only(ctx, request{verb: "list", resource: clusterResource}, name)
+	return decodeOnly(raw, err, DecodeCluster)
+}
+
+// BindingNow is Binding for who may list bindings and not get one.
+func (c *Client) BindingNow(ctx context.Context, key failover.BindingKey) (failover.Binding, error) {
+	raw, err := c.only(ctx, request{verb: "list", resource: bindingResource(key.Kind()), namespace: key.Namespace}, key.Name)
+	return decodeOnly(raw, err, DecodeBinding)
+}
+
+// only is the one object of a list that has this name.
+func (c *Client) only(ctx context.Context, r request, name string) (json.RawMessage, error) {
+	r.query = url.Values{"fieldSelector": {"metadata.name=" + name}}
+	page, err := c.listPage(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Items) != 1 {
+		return nil, fmt.Errorf("list %s: no %s: %w", r.object(), name, failover.ErrGone)
+	}
+	return page.Items[0], nil
+}
+
+func decodeOnly[T any](raw json.RawMessage, err error, decode func([]byte) T) (out T, _ error) {
+	if err != nil {
+		return out, err
+	}
+	return decode(raw), nil
+}
+
 // listWire is the outline of a list.
 type listWire struct {
 	Metadata struct {

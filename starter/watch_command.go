@@ -154,6 +154,7 @@ func watcher(
 	}
 	return &watch.Watcher{
 		Witness: witness,
+		Fresh:   karmada,
 		Follow: func(handlers k8sadapter.Handlers) watch.Karmada {
 			return k8sadapter.NewWatch(k8sadapter.WatchConfig{Client: karmada}, handlers)
 		},

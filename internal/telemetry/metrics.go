@@ -86,6 +86,7 @@ const (
 	ResultSent     = "sent"
 	ResultFailed   = "failed"
 	ResultNotFound = "not-found"
+	ResultNeedless = "needless" // nothing spoke for a failover that was to be started
 )
 
 // StarterMetrics count what a starter told whom.

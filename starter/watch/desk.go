@@ -146,8 +146,17 @@ func (d *Desk) tell(name string) {
 
 // suspected tells whether a cluster needs a failover of its own. One that is opted
 // out needs none unless something of ours is left on it.
-func (d *Desk) suspected(c failover.Cluster) bool {
-	suspected, _ := failover.SuspectedWith(d.rules, c, d.witness.Says(c.Name))
+func (d *Desk) suspected(c failover.Cluster) bool { return d.suspectedBy(d.rules, c) }
+
+// wouldSuspect is suspected for a cluster and rules that were read just now.
+func (d *Desk) wouldSuspect(rules []failover.Rule, c failover.Cluster) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.suspectedBy(rules, c)
+}
+
+func (d *Desk) suspectedBy(rules []failover.Rule, c failover.Cluster) bool {
+	suspected, _ := failover.SuspectedWith(rules, c, d.witness.Says(c.Name))
 	if suspected && failover.OptedOut(c.Annotations) {
 		return c.CarriesOurs()
 	}

@@ -86,6 +86,7 @@ type Outbox struct {
 
 	mu     sync.Mutex
 	reader Reader
+	doubt  *doubt // before a failover is started; nil: none
 	boxes  map[string]*box
 	order  []string // of boxes, by first use
 	wake   chan struct{}
@@ -244,13 +245,7 @@ func (o *Outbox) next(now time.Time) (b *box, items []item, wait time.Duration) 
 func (o *Outbox) deliver(ctx context.Context, b *box, items []item) {
 	calling, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	started := b.to.Type != "" && starts(items)
-	var err error
-	if started {
-		err = o.Sender.SignalWithStart(calling, b.to, b.signal, b.wrap(items))
-	} else {
-		err = o.Sender.Signal(calling, b.to.WorkflowID, b.signal, b.wrap(items))
-	}
+	started, err := o.send(calling, b, items)
 	o.settle(ctx, b, items, err)
 	switch {
 	case errors.Is(err, ErrNotRunning):
@@ -258,6 +253,28 @@ func (o *Outbox) deliver(ctx context.Context, b *box, items []item) {
 	case err == nil && started && b.to.Cluster != "":
 		o.reader.Opened(b.to.Cluster)
 	}
+}
+
+// errNeedless: nothing speaks for a failover that was to be started.
+var errNeedless = errors.New("nothing speaks for a failover any more")
+
+// send delivers once, and tells whether the workflow runs now because it was to be started
+// where it did not. A failover that does not run is started only where Karmada itself says
+// so now; where that cannot be asked it is, and decides for itself.
+func (o *Outbox) send(ctx context.Context, b *box, items []item) (started bool, err error) {
+	if b.to.Type == "" || !starts(items) {
+		return false, o.Sender.Signal(ctx, b.to.WorkflowID, b.signal, b.wrap(items))
+	}
+	if b.to.Cluster != "" && o.doubt != nil {
+		err := o.Sender.Signal(ctx, b.to.WorkflowID, b.signal, b.wrap(items))
+		if !errors.Is(err, ErrNotRunning) {
+			return err == nil, err
+		}
+		if needed, err := o.doubt.needed(ctx, b.to.Cluster, items); !needed && err == nil {
+			return false, errNeedless
+		}
+	}
+	return true, o.Sender.SignalWithStart(ctx, b.to, b.signal, b.wrap(items))
 }
 
 // settle notes how a delivery ended and when the box may send again.
@@ -277,6 +294,10 @@ func (o *Outbox) settle(ctx context.Context, b *box, items []item, err error) {
 	case errors.Is(err, ErrNotRunning):
 		b.failures = 0
 		o.Counter.Signal(b.signal, telemetry.ResultNotFound)
+	case errors.Is(err, errNeedless):
+		b.failures = 0
+		o.Counter.Signal(b.signal, telemetry.ResultNeedless)
+		log.InfoContext(ctx, "not started", telemetry.KeyReason, err.Error())
 	default:
 		b.mail.putBack(items)
 		b.notBefore = time.Now().Add(pause(b.failures))

@@ -30,6 +30,8 @@ type Watcher struct {
 	// Witness probes members besides, nil when it is off.
 	Witness *Witness
 	Outbox  *Outbox
+	// Fresh is asked before a failover is started, nil: nobody.
+	Fresh Fresh
 	// Survey asks the failovers of those clusters how they stand, until ctx ends; nil: nobody does.
 	Survey   func(ctx context.Context, clusters func() []string)
 	Owners   Owners
@@ -50,6 +52,9 @@ const syncPoll = 100 * time.Millisecond
 func (w *Watcher) Run(ctx context.Context) {
 	desk := NewDesk(w.Outbox)
 	w.Outbox.Open(desk)
+	if w.Fresh != nil {
+		w.Outbox.doubt = &doubt{now: w.Fresh, desk: desk, read: w.drained}
+	}
 	karmada := w.Follow(w.handlers(desk))
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -83,6 +83,8 @@ var stories = []story{
 	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
 	{name: "worker_in_observe_does_not_evict", short: "guard", size: 2, tell: modeGuard, alone: true},
 	{name: "crash_sample", short: "crash", size: 1, tell: crashSample, alone: true},
+	{name: "leaders_change_hands", short: "reign", size: 2, tell: leadersChange, alone: true},
+	{name: "deaf_leader_beside_a_fresh_one", short: "numb", size: 2, tell: deafLeader, alone: true},
 	{name: "temporal_loses_its_database", short: "lost", size: 3, tell: temporalLost, alone: true, own: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
 	{name: "secrets_stay_secret", short: "hush", size: 2, tell: secretsStay, alone: true},

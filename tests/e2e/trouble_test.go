@@ -27,6 +27,23 @@ func silentUntil(over <-chan struct{}) trouble {
 	}
 }
 
+// silentWatches opens every watch and says nothing on it, as a server that hangs.
+func silentWatches(over <-chan struct{}) trouble {
+	return func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if r.URL.Query().Get("watch") == "" {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush() // whoever asked may be gone
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
 // slow answers late.
 func slow(by time.Duration) trouble {
 	return func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {

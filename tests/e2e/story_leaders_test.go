@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// leadersChange has the starter that leads die in the middle of a failover, with -9, and the
+// next one freeze until a third has told of the recovery; then it goes on, believing that it
+// leads and that the cluster is away.
+//
+// It guards invariants 5 and 8: one failover for one failure, one eviction for one binding,
+// whoever leads, and however many.
+//
+// Rules: R4.9-54, R4.9-56.
+func leadersChange(s *scene) {
+	s.shortTerms()
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+	s.await("the first leads", func() (bool, string) { return s.leads(s.starter), "" })
+	second := s.anotherStarter("second")
+
+	s.kill(from)
+	run := s.episode(from, "waits for health", func(e *episode) bool { return e.Moves[app].Phase == "AwaitingHealth" }).Episode
+	require.NoError(s, s.starter.kill())
+	s.starter = nil
+	s.await("the second leads", func() (bool, string) { return s.leads(second), "" })
+	third := s.anotherStarter("third")
+	s.toldAnew(second)
+
+	require.NoError(s, second.cmd.Process.Signal(syscall.SIGSTOP))
+	thaw := func() error { return second.cmd.Process.Signal(syscall.SIGCONT) }
+	s.Cleanup(func() { _ = thaw() }) // it may have gone by then
+	s.await("the third leads", func() (bool, string) { return s.leads(third), "" })
+	s.annotate(app, faultStuckReadyAt, "")
+	s.phase(from, "Evacuated")
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+
+	require.NoError(s, thaw())
+	s.await("the second has given up", func() (bool, string) {
+		return strings.Contains(tail(s.logFile("second"), 10000), "lost the lease, standing for election again") && !s.leads(second), ""
+	})
+	s.toldAnew(third)
+	s.onlyFailover(from, run)
+	s.catchUp()
+	require.Len(s, s.writesTo(app), 2, "one eviction and one release, by the audit log: %v", s.writesTo(app))
+	s.releasedWhenItRan(app, from)
+}
+
+// deafLeader has a starter that hears nothing new beside one that does, and both lead: its
+// watches stand still from the middle of a failover on, while it goes on making sure that
+// who should run runs.
+//
+// It guards §1: a doubled or stale starter does no harm; invariants 5 and 8.
+//
+// Rules: R4.9-54, R4.9-56.
+func deafLeader(s *scene) {
+	s.wired(s.T)
+	s.more = append(s.more, "starter.leaderElection.enabled=false")
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	require.NoError(s, s.starter.stop())
+	require.NoError(s, s.startStarter(s.ctx))
+	fresh := s.anotherStarter("fresh")
+	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+
+	s.kill(from)
+	run := s.episode(from, "waits for health", func(e *episode) bool { return e.Moves[app].Phase == "AwaitingHealth" }).Episode
+	s.toldAnew(s.starter)
+	over := make(chan struct{})
+	defer close(over)
+	wire := s.wires.api["starter"]
+	wire.upset(silentWatches(over))
+	wire.server.CloseClientConnections()
+	s.annotate(app, faultStuckReadyAt, "")
+	s.phase(from, "Evacuated")
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+
+	s.toldAnew(s.starter)
+	s.toldAnew(fresh)
+	s.onlyFailover(from, run)
+	s.catchUp()
+	require.Len(s, s.writesTo(app), 2, "one eviction and one release, by the audit log: %v", s.writesTo(app))
+	s.releasedWhenItRan(app, from)
+
+	s.kill(to)
+	next := s.phase(to, "Evacuated").Episode
+	s.revive(to)
+	s.became(s.ends(to, "Recovered"), map[string]string{app: "Migrated"})
+	s.toldAnew(s.starter)
+	s.onlyFailover(to, next)
+	s.onlyFailover(from, run)
+}
+
+// shortTerms has starters stand for election with short leases, until the story ends.
+func (s *scene) shortTerms() {
+	s.Helper()
+	s.more = []string{"starter.leaderElection.leaseDuration=6s", "starter.leaderElection.renewDeadline=5s"}
+	require.NoError(s, s.starter.stop())
+	require.NoError(s, s.startStarter(s.ctx))
+	s.Cleanup(func() {
+		if s.starter != nil {
+			require.NoError(s, s.starter.stop())
+		}
+		s.starter, s.more = nil, nil
+	})
+}
+
+// anotherStarter runs beside the first, until the story ends.
+func (s *scene) anotherStarter(name string) *process {
+	s.Helper()
+	p, err := s.serve(s.ctx, "lifeboat", name, s.lab.At.Kubeconfigs["starter"], "watch", "--mode", s.mode)
+	require.NoError(s, err)
+	s.Cleanup(func() { require.NoError(s, p.stop()) })
+	return p
+}
+
+// leads asks a starter whether it does. One that is frozen has no answer.
+func (s *scene) leads(p *process) bool {
+	s.Helper()
+	return s.metric(p, `lifeboat_starter_leader`) == 1
+}
+
+// metric adds up what a process counts under the beginning of a line.
+func (s *scene) metric(p *process, line string) float64 {
+	s.Helper()
+	status, body, err := fetch(s.ctx, http.DefaultClient, p.url+"/metrics")
+	require.NoError(s, err)
+	require.Equal(s, http.StatusOK, status)
+	total := 0.0
+	for _, found := range regexp.MustCompile("(?m)^"+line+".* (.+)$").FindAllStringSubmatch(body, -1) {
+		value, err := strconv.ParseFloat(found[1], 64)
+		require.NoError(s, err, found[0])
+		total += value
+	}
+	return total
+}
+
+// toldAnew waits until a starter has made sure twice that who should run runs.
+func (s *scene) toldAnew(p *process) {
+	s.Helper()
+	resyncs := func() float64 { return s.metric(p, `lifeboat_starter_resyncs_total\{.*result="sent"`) }
+	before := resyncs()
+	s.await(p.name+" has asked round twice", func() (bool, string) { return resyncs() >= before+2, fmt.Sprint(resyncs()) })
+}
+
+// onlyFailover: the failover of a cluster is still the one that began so, and no other
+// has been started since.
+func (s *scene) onlyFailover(cluster, run string) {
+	s.Helper()
+	d, err := s.temporal.DescribeWorkflowExecution(s.ctx, failoverID(cluster), "")
+	require.NoError(s, err)
+	require.Equal(s, run, d.GetWorkflowExecutionInfo().GetFirstRunId(), "another failover of %s was started at %s",
+		cluster, d.GetWorkflowExecutionInfo().GetStartTime().AsTime())
+}
