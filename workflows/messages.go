@@ -196,7 +196,7 @@ type LeaseReport struct {
 	Number   int64 `json:"number"`
 	Written  int   `json:"written"`
 	Returned int   `json:"returned"`
-	// Binding is who had claimed one, empty for leases that nobody claimed.
+	// Binding is who had claimed one, empty for leases that nobody claimed. A claim ends once.
 	Binding string `json:"binding,omitempty"`
 }
 

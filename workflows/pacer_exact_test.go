@@ -37,7 +37,7 @@ func (c *crowd) use(cluster string, g workflows.Grant) {
 		case fate == 1:
 			write = -1
 		default:
-			c.at(claim, func() { c.report(g.Number, 0, 1) })
+			c.at(claim, func() { c.report(g.Number, "", 0, 1) })
 			continue
 		}
 		c.write(g.Number, cluster, claim, write, report)
@@ -142,7 +142,7 @@ func TestThePaceHoldsOverAContinuedPacer(t *testing.T) {
 					wait := late.at.Sub(first.env.Now())
 					second.at(max(0, wait), func() {
 						second.writes = append(second.writes, second.env.Now())
-						second.at(time.Millisecond, func() { second.report(late.number, 1, 0) })
+						second.at(time.Millisecond, func() { second.report(late.number, late.binding, 1, 0) })
 					})
 				}
 				before := len(second.writes)

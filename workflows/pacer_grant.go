@@ -202,7 +202,9 @@ func (p *pacer) claim(c Claim) (Claimed, error) {
 	return Claimed{Remaining: p.st.Chunk.Expires.Sub(p.now()), NotBefore: max(0, p.st.Chunk.NotBefore.Sub(p.now()))}, nil
 }
 
-// reported takes the end of leases.
+// reported takes the end of leases. Whoever claimed one ends that one; anybody else ends
+// no more than nobody claimed. The next chunk would come too early otherwise, beside
+// leases that are in use.
 func (p *pacer) reported(r LeaseReport) {
 	c := p.st.Chunk
 	if r.Number <= 0 || r.Written < 0 || r.Returned < 0 {
@@ -212,13 +214,23 @@ func (p *pacer) reported(r LeaseReport) {
 	if c == nil || c.Number != r.Number {
 		return // reported after its expiry: it was counted as spent
 	}
-	c.Written, c.Returned = min(c.Size, c.Written+r.Written), min(c.Size, c.Returned+r.Returned)
-	if r.Written > 0 {
+	most := max(0, c.Size-c.Claimed-c.Idle)
+	at := slices.Index(c.Claims, r.Binding)
+	if at >= 0 {
+		most = 1
+	}
+	written := min(most, r.Written)
+	ended := min(most, written+min(most, r.Returned))
+	c.Written, c.Returned = c.Written+written, c.Returned+ended-written
+	if written > 0 {
 		c.LastAck = p.now()
 	}
-	if at := slices.Index(c.Claims, r.Binding); at >= 0 {
+	switch {
+	case at < 0:
+		c.Idle += ended
+	case ended > 0:
 		c.Claims = slices.Delete(c.Claims, at, at+1)
-		if r.Written > 0 {
+		if written > 0 {
 			p.st.Moves.Add(r.Binding, p.now())
 		}
 	}

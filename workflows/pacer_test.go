@@ -73,7 +73,7 @@ func TestAReturnedLeaseCostsNoTime(t *testing.T) {
 	p := newPacing(t)
 	p.onGrant = func(cluster string, g workflows.Grant) {
 		if g.Number <= 5 {
-			p.at(50*time.Millisecond, func() { p.report(g.Number, 0, 1) })
+			p.at(50*time.Millisecond, func() { p.report(g.Number, "", 0, 1) })
 			return
 		}
 		p.write(g.Number, cluster, time.Millisecond, time.Millisecond, time.Millisecond)
@@ -390,13 +390,39 @@ func TestAContinuedPacerStillKnowsWhatItHadGranted(t *testing.T) {
 	require.GreaterOrEqual(t, p.grants[0].at.Sub(began), 10*time.Second, "after the old lease's expiry, and then the pace")
 }
 
+// Somebody reports leases that others have claimed: they stay out until whoever claimed
+// them says how they ended, or they expire. What nobody claimed goes back once.
+//
+// Rules: R4.5-17, R4.5-33.
+func TestAMadeUpReportFreesNoLeaseInUse(t *testing.T) {
+	p := newPacing(t)
+	p.pace.EvictionRate = 10
+	p.onGrant = func(cluster string, g workflows.Grant) {
+		if g.Number > 1 {
+			return
+		}
+		_, first := p.claimed(g.Number, cluster)
+		p.claimed(g.Number, cluster)
+		for _, binding := range []string{"", "shop/nobody"} {
+			p.at(10*time.Millisecond, func() { p.report(g.Number, binding, 0, 50); p.report(g.Number, binding, 50, 50) })
+		}
+		p.at(20*time.Millisecond, func() { p.report(g.Number, first, 50, 50); p.report(g.Number, first, 50, 50) })
+	}
+	p.at(time.Second, func() { p.ask("m1", 20) })
+	status := p.run(9 * time.Second)
+	require.Len(t, p.grants, 1, "one lease is in use, and nobody knows how it ends")
+	require.Greater(t, p.grants[0].Size, 2)
+	require.Equal(t, 1, status.Chunk.Written)
+	require.Equal(t, p.grants[0].Size-2, status.Chunk.Returned)
+}
+
 // Rules: R4.5-33.
 func TestMalformedSignalsToThePacerHarmNothing(t *testing.T) {
 	p := newPacing(t)
 	p.onGrant = func(cluster string, g workflows.Grant) {
-		p.report(g.Number, -1, 0)
-		p.report(0, 1, 0)
-		p.report(g.Number+1, 1, 0)
+		p.report(g.Number, "", -1, 0)
+		p.report(0, "", 1, 0)
+		p.report(g.Number+1, "", 1, 0)
 		p.write(g.Number, cluster, time.Second, time.Second, time.Second)
 	}
 	p.at(time.Second, func() {

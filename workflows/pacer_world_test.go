@@ -44,8 +44,9 @@ type pacing struct {
 }
 
 type underWay struct {
-	number int64
-	at     time.Time
+	number  int64
+	binding string
+	at      time.Time
 }
 
 type granted struct {
@@ -97,8 +98,10 @@ func (p *pacing) ask(cluster string, want int, more ...func(*workflows.GrantRequ
 	p.env.SignalWorkflow(workflows.SignalGrantRequest, r)
 }
 
-func (p *pacing) report(number int64, written, returned int) {
-	p.env.SignalWorkflow(workflows.SignalLeaseReport, workflows.LeaseReport{Number: number, Written: written, Returned: returned})
+// report says how leases ended: that of the binding which claimed it, or without one those
+// that nobody claimed.
+func (p *pacing) report(number int64, binding string, written, returned int) {
+	p.env.SignalWorkflow(workflows.SignalLeaseReport, workflows.LeaseReport{Number: number, Written: written, Returned: returned, Binding: binding})
 }
 
 // update sends an update; its answer comes later.
@@ -109,15 +112,23 @@ func (p *pacing) update(name string, arg any) *answer {
 }
 
 func (p *pacing) claim(number int64, cluster string) *answer {
-	p.claims++ // a binding of its own each time: one alone may not move so often
-	return p.update(workflows.UpdateClaim, workflows.Claim{Number: number, Cluster: cluster, Binding: fmt.Sprintf("shop/app%d", p.claims)})
+	a, _ := p.claimed(number, cluster)
+	return a
+}
+
+// claimed is claim, and says for which binding: one of its own each time, for one alone
+// may not move so often.
+func (p *pacing) claimed(number int64, cluster string) (*answer, string) {
+	p.claims++
+	binding := fmt.Sprintf("shop/app%d", p.claims)
+	return p.update(workflows.UpdateClaim, workflows.Claim{Number: number, Cluster: cluster, Binding: binding}), binding
 }
 
 // write plays an evict activity: it claims, writes after a while but not before it
 // may, and reports later still; a negative time means never.
 func (p *pacing) write(number int64, cluster string, claimAfter, writeAfter, reportAfter time.Duration) {
 	p.at(claimAfter, func() {
-		a := p.claim(number, cluster)
+		a, binding := p.claimed(number, cluster)
 		p.at(time.Microsecond, func() {
 			if !a.done || a.err != nil {
 				return
@@ -129,13 +140,13 @@ func (p *pacing) write(number int64, cluster string, claimAfter, writeAfter, rep
 			if writeAfter < 0 || wait >= claimed.Remaining {
 				return
 			}
-			mine := underWay{number, p.env.Now().Add(wait)}
+			mine := underWay{number, binding, p.env.Now().Add(wait)}
 			p.underWay = append(p.underWay, mine)
 			p.at(wait, func() {
 				p.underWay = slices.DeleteFunc(p.underWay, func(u underWay) bool { return u == mine })
 				p.writes = append(p.writes, p.env.Now())
 				if reportAfter >= 0 {
-					p.at(reportAfter, func() { p.report(number, 1, 0) })
+					p.at(reportAfter, func() { p.report(number, binding, 1, 0) })
 				}
 			})
 		})

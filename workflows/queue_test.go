@@ -52,7 +52,7 @@ func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
 	p.at(7*time.Minute, func() {
 		p.onGrant = func(cluster string, g workflows.Grant) {
 			other = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/other"})
-			p.report(g.Number, 0, 1)
+			p.report(g.Number, "shop/other", 0, 1)
 		}
 		p.ask("m2", 1)
 	})
@@ -60,7 +60,7 @@ func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
 	p.at(62*time.Minute, func() {
 		p.onGrant = func(cluster string, g workflows.Grant) {
 			later = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/app"})
-			p.report(g.Number, 0, 1)
+			p.report(g.Number, "shop/app", 0, 1)
 		}
 		p.ask("m3", 1)
 	})

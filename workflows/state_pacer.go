@@ -62,6 +62,8 @@ type Chunk struct {
 	Claimed   int       `json:"claimed"`
 	Written   int       `json:"written"`
 	Returned  int       `json:"returned"`
+	// Idle are those that ended and that nobody had claimed.
+	Idle int `json:"idle,omitempty"`
 	// Claims are the bindings whose claims have not been reported.
 	Claims []string `json:"claims,omitempty"`
 	// LastAck is when the newest written report came.
