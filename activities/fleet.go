@@ -19,6 +19,8 @@ type FleetResult struct {
 	Config failover.PaceConfig `json:"config"`
 	// Audit: the pacer's decisions are recorded in the audit trail.
 	Audit bool `json:"audit,omitempty"`
+	// Runbook is where the page of all reasons is published.
+	Runbook string `json:"runbook,omitempty"`
 }
 
 // AssessFleet counts the clusters that look failed and judges the pace.
@@ -43,7 +45,7 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	}
 	sort.Strings(health.Faulty)
 	pace := failover.JudgePace(health, config)
-	return FleetResult{Pace: pace, Config: config, Audit: a.Settings.Terms.Audit}, nil
+	return FleetResult{Pace: pace, Config: config, Audit: a.Settings.Terms.Audit, Runbook: a.Settings.Terms.Runbook}, nil
 }
 
 // RecallRequest asks what the pacer's run before this one left.

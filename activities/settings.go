@@ -78,6 +78,8 @@ type Terms struct {
 	HistoryEvents int `json:"historyEvents,omitempty"`
 	// Audit: decisions and acts are recorded in the audit trail.
 	Audit bool `json:"audit,omitempty"`
+	// Runbook is where the page of all reasons is published, for the links of live pages.
+	Runbook string `json:"runbook,omitempty"`
 }
 
 // DefaultTerms are the defaults of the config.

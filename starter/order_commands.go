@@ -92,9 +92,10 @@ func (a *app) confirmFencedCommand() *cobra.Command {
 	cmd := a.clusterOrder(order{
 		use:   "confirm-fenced <cluster>",
 		short: "Vouch that a silent cluster is dead, for purge mode Directly",
-		long: `Vouch that a cluster that does not answer is dead: powered off, or cut from its network and storage, so
-that no copy on it can run any more. Bindings in purge mode Directly wait for this word before a new
-copy begins. It holds for as long as the cluster does not come back.
+		long: `Vouch that a cluster that does not answer is dead: powered off, or cut both from its network and from its
+storage, so that no copy on it can run any more. Bindings in purge mode Directly wait for this word
+before a new copy begins. It holds for as long as the cluster does not come back, and cannot be taken
+back.
 
 With --binding for the old copy of that one alone.
 

@@ -12,8 +12,11 @@ func (m *migration) page() {
 		Phase: m.st.Phase, Mode: m.st.Ref.Mode, Round: m.st.Round, Why: m.st.Why,
 		Reason: m.st.Reason, Message: m.st.Message, Attention: m.st.Attention,
 		Now: workflow.Now(m.ctx), Began: m.st.Began, Entered: m.st.Entered, Written: m.st.Ref.Written,
-		HealthySince: m.st.HealthySince, MustHold: m.st.Terms.MinHealthy, Result: m.st.Result, Purge: m.st.Ref.Purge,
-		State: m.st.Ref.State,
+		HealthySince: m.st.HealthySince, MustHold: max(m.mustHold, m.st.Terms.MinHealthy), Result: m.st.Result, Purge: m.st.Ref.Purge,
+		State: m.st.Ref.State, Parent: m.st.Parent, Unproven: m.st.Terms.ReleaseUnproven, Runbook: m.st.Terms.Runbook,
+	}
+	if !v.Written.IsZero() {
+		v.Flagged = v.Written.Add(m.st.Terms.GracefulTimeout)
 	}
 	if m.st.Ref.Fence != nil {
 		v.Fence = m.st.Ref.Fence.String()
@@ -32,6 +35,7 @@ func (p *pacer) page() {
 	v := failover.PacerView{
 		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: said(p.st.Orders.Halted), RateBy: said(p.st.Orders.RateBy),
 		NextIssue: p.nextIssue(), Granted: p.st.Granted, Written: p.st.Written, Spent: p.st.Spent, Assessed: p.st.Assessed,
+		HaltedAt: p.st.HaltedAt, Runbook: p.st.Runbook,
 	}
 	if c := p.st.Chunk; c != nil {
 		v.Chunk = &failover.ChunkLine{

@@ -28,7 +28,7 @@ func (e *episode) view() failover.PageView {
 		Cluster: e.cluster, Phase: e.st.Phase, Mode: e.st.Terms.Mode, Round: e.st.Round, Reason: e.st.Reason,
 		Why: e.why(), Now: e.now(), Since: e.st.Since, Entered: e.st.Entered, Confirmed: e.st.Named,
 		Pace: e.st.Pace, Debt: e.st.Debts, PausedBy: said(e.st.Paused), StoppedBy: said(e.st.Stopped),
-		Orders: e.st.Lines(), Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
+		Runbook: e.st.Terms.Runbook, Orders: e.st.Lines(), Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
 	}
 	if d := e.st.Cluster.Drain; d != nil {
 		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()
@@ -71,14 +71,15 @@ func (e *episode) why() string {
 	}
 	for _, t := range e.st.Cluster.Ours {
 		if t.Rule != "" {
-			parts = append(parts, fmt.Sprintf("taint %s:%s of rule %s", t.Key, t.Effect, t.Rule))
+			parts = append(parts, fmt.Sprintf("taint %s:%s %s", t.Key, t.Effect, failover.RuleTitle(t.Rule)))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 func (e *episode) pageCounts() failover.PageCounts {
-	c := failover.PageCounts{Outcomes: map[failover.Outcome]int{}, Moving: len(e.st.Moves)}
+	c := failover.PageCounts{Outcomes: map[failover.Outcome]int{}, Unproven: e.unproven()}
+	c.Moving = len(e.st.Moves) - c.Unproven
 	for _, outcome := range workflow.DeterministicKeys(e.st.Counts) {
 		if n := e.st.Counts[outcome]; n > 0 {
 			c.Outcomes[failover.Outcome(outcome)] = n
@@ -101,8 +102,19 @@ func (e *episode) pageCounts() failover.PageCounts {
 		case ItemIdle, ItemBehind, ItemFence, itemEnded:
 		}
 	}
-	c.Affected = c.Settled + c.Moving + c.Tolerating + c.Waiting + c.Blocked
+	c.Affected = c.Settled + c.Moving + c.Unproven + c.Tolerating + c.Waiting + c.Blocked
 	return c
+}
+
+// unproven is how many moves wait until their old copies are proven dead.
+func (e *episode) unproven() int {
+	n := 0
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m := e.st.Moves[key]; failover.WaitsForProof(m.Phase, m.Reason) {
+			n++
+		}
+	}
+	return n
 }
 
 // viewQueue shows who comes next, who is blocked and why, and when it ends.
@@ -144,7 +156,7 @@ func (e *episode) viewMoves(v *failover.PageView) {
 		if m := e.st.Moves[key]; len(v.Moving) < pageLines {
 			v.Moving = append(v.Moving, failover.MovingLine{
 				Binding: key, Phase: m.Phase, To: m.To, Reason: m.Reason, Message: m.Message,
-				NeedsAttention: m.NeedsAttention, Since: m.Since,
+				NeedsAttention: m.NeedsAttention, Placed: m.Placed, Since: m.Since,
 			})
 		}
 	}

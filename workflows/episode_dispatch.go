@@ -213,16 +213,17 @@ func (e *episode) ownRunning(m Move) {
 func (e *episode) closing() bool { return !e.st.ClosedAt.IsZero() }
 
 // moveDetails stand beside the live page of every migration. They are in its parent's history once for each: short.
-const moveDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel --binding`. Never *Terminate*."
+const moveDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel` of this one binding, as written there. Never *Terminate*."
 
+// moveSummary names the binding as orders take it.
 func moveSummary(i Item, cluster string, st MigrationState) string {
 	switch {
 	case st.Adopt:
-		return fmt.Sprintf("take over the hold of %s on %s", i.Resource, cluster)
+		return fmt.Sprintf("take over the hold of %s on %s", i.Key, cluster)
 	case st.AwaitFence:
-		return fmt.Sprintf("%s may only move once its copy on %s is proven dead", i.Resource, cluster)
+		return fmt.Sprintf("%s may only move once its copy on %s is proven dead", i.Key, cluster)
 	}
-	return fmt.Sprintf("move %s off %s to %s", i.Resource, cluster, strings.Join(i.To, " or "))
+	return fmt.Sprintf("move %s off %s to %s", i.Key, cluster, strings.Join(i.To, " or "))
 }
 
 // signalMove tells a child; one that is not running any more is dropped, and its

@@ -24,6 +24,8 @@ type migration struct {
 	answers map[string]pluginMemo
 	// builtInDecides: a built-in plug-in passed the last look, and that is enough.
 	builtInDecides bool
+	// mustHold is for how long the last look wants health to hold, for the page alone.
+	mustHold time.Duration
 }
 
 // BindingMigration moves one binding off one cluster: check and evict in one

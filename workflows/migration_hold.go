@@ -207,6 +207,7 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 	if o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
 		must = max(must, m.st.Terms.Detection)
 	}
+	m.mustHold = must
 	held := now.Sub(m.st.HealthySince)
 	if held >= must {
 		return 0

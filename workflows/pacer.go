@@ -106,6 +106,7 @@ func (p *pacer) recall() {
 			Halted:     &Order{Who: "lifeboat", Reason: "the pacer's state was lost: check what moves, then resume"},
 			HaltReason: failover.ReasonStateLost,
 		}
+		p.st.HaltedAt = p.now()
 	}
 	p.mirror()
 }
@@ -128,7 +129,7 @@ func (p *pacer) look() error {
 		return err
 	}
 	if r.Config.LeaseDuration > 0 {
-		p.st.Config, p.st.Audited = r.Config, r.Audit
+		p.st.Config, p.st.Audited, p.st.Runbook = r.Config, r.Audit, r.Runbook
 	}
 	pace := p.ordered(r.Pace)
 	changed := pace.Tier != p.st.Pace.Tier || pace.Rate != p.st.Pace.Rate || pace.Reason != p.st.Pace.Reason ||

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/workflow"
 )
@@ -109,13 +111,13 @@ func (p *pacer) requested(r GrantRequest) {
 
 func (p *pacer) halt(o Order) string {
 	p.auditOrder(UpdateHalt, o, "")
-	p.st.Orders.Halted, p.st.Orders.HaltReason = &o, failover.ReasonHaltedByHuman
+	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, failover.ReasonHaltedByHuman, p.now()
 	p.ordersChanged()
 	return "halted: no eviction begins any more; leases that are out end within one lease"
 }
 
 func (p *pacer) resume(o Order) string {
-	p.st.Orders.Halted, p.st.Orders.HaltReason = nil, ""
+	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = nil, "", time.Time{}
 	p.auditOrder(UpdateResume, o, "")
 	p.log.Info("resumed", "who", o.Who, "reason", o.Reason)
 	p.ordersChanged()

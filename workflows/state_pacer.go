@@ -14,6 +14,8 @@ type PacerState struct {
 	Assessed time.Time `json:"assessed,omitzero"`
 	// Config is the pace section of the worker that judged last.
 	Config failover.PaceConfig `json:"config"`
+	// Runbook is where that worker says that the page of all reasons is published.
+	Runbook string `json:"runbook,omitempty"`
 	// Number is that of the newest chunk.
 	Number int64 `json:"number"`
 	// Chunk is the outstanding one, nil when none is.
@@ -27,6 +29,8 @@ type PacerState struct {
 	// Served is the cluster of the newest grant: ties go round from it.
 	Served string `json:"served,omitempty"`
 	Orders Orders `json:"orders"`
+	// HaltedAt is since when Orders halt, as far as this pacer has seen it.
+	HaltedAt time.Time `json:"haltedAt,omitzero"`
 	// Moves remembers who was moved within the last hour.
 	Moves failover.MoveLog `json:"moves"`
 	// Granted, Written and Spent count leases since the pacer's first start.

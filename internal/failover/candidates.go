@@ -133,7 +133,7 @@ func (in PreCheckInput) refusals(g group) string {
 		}
 	}
 	if len(why) == 0 {
-		return "the placement allows no cluster but " + in.Failing
+		return "the placement" + in.Binding.ofPolicy() + " allows no cluster but " + in.Failing
 	}
 	slices.Sort(why)
 	if more := len(why) - maxRefusals; more > 0 {

@@ -168,21 +168,21 @@ func (base Baseline) exceeded(t TargetCluster) bool {
 
 func (in HealthInput) prove(t TargetCluster) Verdict {
 	if in.Suspect[t.Name] {
-		return Verdict{Reason: ReasonTargetNotReady, Message: t.Name + " is itself not Ready or failing: its status proves nothing"}
+		return Verdict{Reason: ReasonTargetNotReady, Message: "cluster " + t.Name + " is itself not Ready or failing: its status proves nothing"}
 	}
 	item := in.Binding.Item(t.Name)
 	switch {
 	case item == nil:
-		return notHealthy("%s reports no status yet", t.Name)
+		return notHealthy("%s reports no status of it yet", t.Name)
 	case item.Malformed != "":
-		return notHealthy("%s: its status cannot be understood: %s", t.Name, item.Malformed)
+		return notHealthy("its status on %s cannot be understood: %s", t.Name, item.Malformed)
 	case !saysHealthy(in.Binding, item):
-		return notHealthy("%s is %s", t.Name, describe(item))
+		return notHealthy("its copy on %s is %s", t.Name, describe(item))
 	case stale(in.Binding, item):
-		return notHealthy("%s reports on an older generation than %d", t.Name, *item.Generation)
+		return notHealthy("%s reports on an older generation of it than %d", t.Name, *item.Generation)
 	}
 	if ready := readyCount(in.Binding, item); ready >= 0 && ready < int64(t.Replicas) {
-		return notHealthy("%s has %d of %d ready", t.Name, ready, t.Replicas)
+		return notHealthy("%d of %d replicas ready on %s", ready, t.Replicas, t.Name)
 	}
 	return Verdict{OK: true, Reason: ReasonHealthy}
 }
@@ -195,16 +195,16 @@ func (in HealthInput) noWorse(t TargetCluster) Verdict {
 	item := in.Binding.Item(t.Name)
 	switch {
 	case in.Suspect[t.Name]:
-		return targetWorse("%s was healthy and is itself not Ready or failing now", t.Name)
+		return targetWorse("its copy on %s was healthy, and that cluster is itself not Ready or failing now", t.Name)
 	case item == nil || item.Malformed != "":
-		return targetWorse("%s was healthy and reports no usable status now", t.Name)
+		return targetWorse("its copy on %s was healthy and has no usable status now", t.Name)
 	case !saysHealthy(in.Binding, item):
-		return targetWorse("%s was healthy and is %s now", t.Name, describe(item))
+		return targetWorse("its copy on %s was healthy and is %s now", t.Name, describe(item))
 	}
 	// A copy that was scaled down may have fewer ready than it had.
 	want := min(was.Ready, int64(t.Replicas))
 	if ready := readyCount(in.Binding, item); ready >= 0 && ready < want {
-		return targetWorse("%s had %d ready and has %d now", t.Name, was.Ready, ready)
+		return targetWorse("on %s %d replicas were ready and %d are now", t.Name, was.Ready, ready)
 	}
 	return Verdict{OK: true}
 }

@@ -64,14 +64,14 @@ func TestHealthy(t *testing.T) {
 		message  string
 	}{
 		"the new copy is ready":                   {with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), was(), nil, failover.ReasonHealthy, "proven healthy on m2"},
-		"Karmada says Healthy with one of two":    {with(duplicated("m2"), reports(copyOn("m2", well, 1, 2))), was(), nil, failover.ReasonNotHealthy, "m2 has 1 of 2 ready"},
-		"a zero that was left out is a zero":      {with(duplicated("m2"), reports(copyOn("m2", well, 0, 2))), was(), nil, failover.ReasonNotHealthy, "m2 has 0 of 2 ready"},
-		"counts of an older generation":           {with(duplicated("m2"), reports(copyOn("m2", well, 2, 2, 3, 2))), was(), nil, failover.ReasonNotHealthy, "older generation than 3"},
+		"Karmada says Healthy with one of two":    {with(duplicated("m2"), reports(copyOn("m2", well, 1, 2))), was(), nil, failover.ReasonNotHealthy, "1 of 2 replicas ready on m2"},
+		"a zero that was left out is a zero":      {with(duplicated("m2"), reports(copyOn("m2", well, 0, 2))), was(), nil, failover.ReasonNotHealthy, "0 of 2 replicas ready on m2"},
+		"counts of an older generation":           {with(duplicated("m2"), reports(copyOn("m2", well, 2, 2, 3, 2))), was(), nil, failover.ReasonNotHealthy, "older generation of it than 3"},
 		"counts of no generation at all":          {with(duplicated("m2"), reports(unobserved)), was(), nil, failover.ReasonNotHealthy, "older generation"},
-		"it is Unhealthy":                         {with(duplicated("m2"), reports(copyOn("m2", ill, 2, 2))), was(), nil, failover.ReasonNotHealthy, "m2 is Unhealthy"},
+		"it is Unhealthy":                         {with(duplicated("m2"), reports(copyOn("m2", ill, 2, 2))), was(), nil, failover.ReasonNotHealthy, "its copy on m2 is Unhealthy"},
 		"it is Unknown":                           {with(duplicated("m2"), reports(copyOn("m2", unknown, 2, 2))), was(), nil, failover.ReasonNotHealthy, "m2 is Unknown"},
 		"it is not applied":                       {with(duplicated("m2"), reports(unapplied)), was(), nil, failover.ReasonNotHealthy, "m2 is not applied"},
-		"it reports nothing yet":                  {duplicated("m2"), was(), nil, failover.ReasonNotHealthy, "m2 reports no status yet"},
+		"it reports nothing yet":                  {duplicated("m2"), was(), nil, failover.ReasonNotHealthy, "m2 reports no status of it yet"},
 		"its report cannot be understood":         {with(duplicated("m2"), reports(broken)), was(), nil, failover.ReasonNotHealthy, "not a number"},
 		"a dead cluster's Healthy proves nothing": {with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), was(), []string{"m2"}, failover.ReasonTargetNotReady, "proves nothing"},
 		"every new copy must be proven": {
@@ -79,16 +79,16 @@ func TestHealthy(t *testing.T) {
 		},
 
 		"the survivor is as well as it was":      {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", well, 2, 2))), was("m2"), nil, failover.ReasonHealthy, "proven healthy on m3"},
-		"the survivor fell ill":                  {with(duplicated("m2", "m3"), reports(copyOn("m2", ill, 2, 2), copyOn("m3", well, 2, 2))), was("m2"), nil, failover.ReasonTargetWorse, "m2 was healthy and is Unhealthy now"},
-		"the survivor lost a replica":            {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 1, 2), copyOn("m3", well, 2, 2))), was("m2"), nil, failover.ReasonTargetWorse, "had 2 ready and has 1 now"},
+		"the survivor fell ill":                  {with(duplicated("m2", "m3"), reports(copyOn("m2", ill, 2, 2), copyOn("m3", well, 2, 2))), was("m2"), nil, failover.ReasonTargetWorse, "its copy on m2 was healthy and is Unhealthy now"},
+		"the survivor lost a replica":            {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 1, 2), copyOn("m3", well, 2, 2))), was("m2"), nil, failover.ReasonTargetWorse, "2 replicas were ready and 1 are now"},
 		"the survivor's cluster died":            {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", well, 2, 2))), was("m2"), []string{"m2"}, failover.ReasonTargetWorse, "m2 was healthy"},
 		"the survivor reports nothing any more":  {with(duplicated("m2", "m3"), reports(copyOn("m3", well, 2, 2))), was("m2"), nil, failover.ReasonTargetWorse, "no usable status"},
 		"a survivor that was ill may stay so":    {with(duplicated("m2", "m3"), reports(copyOn("m2", ill, 0, 2), copyOn("m3", well, 2, 2))), was("m2").Doubting(map[string]bool{"m2": true}), nil, failover.ReasonHealthy, "m3"},
 		"a survivor that was dead may stay dead": {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", well, 2, 2))), was("m2").Doubting(map[string]bool{"m2": true}), []string{"m2"}, failover.ReasonHealthy, "m3"},
 
 		"with survivors alone they must prove themselves": {with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), was("m2"), nil, failover.ReasonHealthy, "proven healthy on m2"},
-		"also where they were ill before":                 {with(duplicated("m2"), reports(copyOn("m2", ill, 0, 2))), was("m2").Doubting(map[string]bool{"m2": true}), nil, failover.ReasonNotHealthy, "m2 is Unhealthy"},
-		"and every one of them":                           {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", ill, 2, 2))), was("m2", "m3"), nil, failover.ReasonNotHealthy, "m3 is Unhealthy"},
+		"also where they were ill before":                 {with(duplicated("m2"), reports(copyOn("m2", ill, 0, 2))), was("m2").Doubting(map[string]bool{"m2": true}), nil, failover.ReasonNotHealthy, "its copy on m2 is Unhealthy"},
+		"and every one of them":                           {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", ill, 2, 2))), was("m2", "m3"), nil, failover.ReasonNotHealthy, "its copy on m3 is Unhealthy"},
 
 		"nothing is never healthy":               {duplicated(), was(), nil, failover.ReasonNotPlaced, "no target"},
 		"with the failed cluster back it is not": {with(duplicated("m1", "m2"), reports(copyOn("m1", well, 2, 2), copyOn("m2", well, 2, 2))), was(), nil, failover.ReasonPutBack, "m1"},
@@ -132,7 +132,7 @@ func TestHealthOfDividedReplicas(t *testing.T) {
 		message string
 	}{
 		"who grew must be ready in full": {
-			after([]failover.TargetCluster{on("m2", 3), on("m3", 3)}, copyOn("m2", well, 2, 2), copyOn("m3", well, 3, 3)), failover.ReasonNotHealthy, "m2 has 2 of 3 ready",
+			after([]failover.TargetCluster{on("m2", 3), on("m3", 3)}, copyOn("m2", well, 2, 2), copyOn("m3", well, 3, 3)), failover.ReasonNotHealthy, "2 of 3 replicas ready on m2",
 		},
 		"and then it is proven": {
 			after([]failover.TargetCluster{on("m2", 3), on("m3", 3)}, copyOn("m2", well, 3, 3), copyOn("m3", well, 3, 3)), failover.ReasonHealthy, "proven healthy on m2",
@@ -141,7 +141,7 @@ func TestHealthOfDividedReplicas(t *testing.T) {
 			after([]failover.TargetCluster{on("m2", 4), on("m3", 2)}, copyOn("m2", well, 4, 4), copyOn("m3", well, 2, 2)), failover.ReasonHealthy, "proven healthy on m2",
 		},
 		"but not fewer than it should": {
-			after([]failover.TargetCluster{on("m2", 4), on("m3", 2)}, copyOn("m2", well, 4, 4), copyOn("m3", well, 1, 2)), failover.ReasonTargetWorse, "m3 had 3 ready and has 1 now",
+			after([]failover.TargetCluster{on("m2", 4), on("m3", 2)}, copyOn("m2", well, 4, 4), copyOn("m3", well, 1, 2)), failover.ReasonTargetWorse, "on m3 3 replicas were ready and 1 are now",
 		},
 		"before the scheduler's answer nothing is proven": {
 			after([]failover.TargetCluster{on("m2", 2), on("m3", 3)}, copyOn("m2", well, 2, 2), copyOn("m3", well, 3, 3)), failover.ReasonNotHealthy, "5 of 6 replicas have a target",

@@ -41,8 +41,11 @@ func cutBytes(s string, most int) string {
 	return s[:most]
 }
 
-// page is a Markdown page in the making.
-type page struct{ b strings.Builder }
+// page is a Markdown page in the making. Book is where the runbook is published, empty for nowhere.
+type page struct {
+	b    strings.Builder
+	book string
+}
 
 func (p *page) line(format string, args ...any) {
 	fmt.Fprintf(&p.b, format+"\n", args...)
@@ -56,9 +59,27 @@ func (p *page) fact(name, value string) {
 	}
 }
 
-// asOf says when the page was true: it is written when something happens, not while it is read.
-func (p *page) asOf(now time.Time) {
-	p.line("*As of %s UTC*\n", now.UTC().Format("2006-01-02 15:04:05"))
+// asOf says when the page was true: it is written when something happens, not while it
+// is read. What is due has a moment below, and stands for ever where nobody works.
+func (p *page) asOf(now time.Time, over bool) {
+	line := now.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	if !over {
+		line += ". If something below was due more than a minute ago, " + p.link("no worker answers", "a-worker-is-silent")
+	}
+	p.line("*As of %s*\n", line)
+}
+
+// link leads to a heading of the runbook; where that is published nowhere it is text alone.
+func (p *page) link(words, heading string) string {
+	if p.book == "" {
+		return words
+	}
+	return "[" + words + "](" + p.book + "#" + heading + ")"
+}
+
+// reason is a reason that leads to its heading.
+func (p *page) reason(r Reason) string {
+	return "**" + p.link(string(r), strings.ToLower(string(r))) + "**"
 }
 
 func (p *page) heading(format string, args ...any) {
@@ -126,14 +147,14 @@ func code(s string) string {
 }
 
 // because joins a reason and its message.
-func because(reason Reason, message string) string {
+func (p *page) because(reason Reason, message string) string {
 	switch {
 	case reason == ReasonNone:
 		return text(message)
 	case message == "":
-		return "**" + string(reason) + "**"
+		return p.reason(reason)
 	default:
-		return "**" + string(reason) + "** " + text(message)
+		return p.reason(reason) + ": " + text(message)
 	}
 }
 
@@ -149,8 +170,14 @@ func moment(t, now time.Time) string {
 	return t.UTC().Format(layout) + " UTC (" + relative(t, now) + ")"
 }
 
+// clock is the moment of a table's cell, whose column says that it is UTC.
+func clock(t, now time.Time) string {
+	return strings.Replace(moment(t, now), " UTC (", " (", 1)
+}
+
+// relative counts in the seconds that are shown: one moment is as far away everywhere on a page.
 func relative(t, now time.Time) string {
-	switch d := t.Sub(now).Round(time.Second); {
+	switch d := t.Truncate(time.Second).Sub(now.Truncate(time.Second)); {
 	case d == 0:
 		return "now"
 	case d > 0:
@@ -207,24 +234,36 @@ func perSecond(rate float64) string {
 	}
 }
 
-// paceLine is the tier and what follows from it.
-func paceLine(p Pace) string {
-	if p.Tier == "" {
-		return ""
+// either names clusters of which it will be one or some, both those of which it is all.
+func either(names []string) string { return text(joined(names, "or")) }
+func both(names []string) string   { return text(joined(names, "and")) }
+
+func joined(names []string, word string) string {
+	if len(names) < 2 {
+		return list(names)
 	}
-	rate := perSecond(p.Rate)
-	if p.Unlimited {
-		rate = "unlimited"
-	}
-	if p.Tier == TierHalted {
-		rate = "**nothing is evicted**"
-	}
-	return fmt.Sprintf("%s, %s (%s)", p.Tier, rate, healthLine(p))
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
-func healthLine(p Pace) string {
-	if p.Total == 0 {
-		return string(p.Reason)
+// pace is the tier and what follows from it.
+func (p *page) pace(is Pace) string {
+	if is.Tier == "" {
+		return ""
 	}
-	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.Reason, len(p.Faulty), count(p.Total, "cluster"), p.FaultRate*100)
+	rate := perSecond(is.Rate)
+	if is.Unlimited {
+		rate = "unlimited"
+	}
+	if is.Tier == TierHalted {
+		rate = "**nothing is evicted**"
+	}
+	return fmt.Sprintf("%s, %s (%s)", is.Tier, rate, p.health(is))
+}
+
+func (p *page) health(is Pace) string {
+	if is.Total == 0 {
+		return p.reason(is.Reason)
+	}
+	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.reason(is.Reason), len(is.Faulty), count(is.Total, "cluster"), is.FaultRate*100)
 }

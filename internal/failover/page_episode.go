@@ -14,7 +14,7 @@ func WindowLines(w Windows, standing []AddedTaint) []WindowLine {
 		one := w[key]
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
-			Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(),
+			Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
 			Stands: slices.ContainsFunc(standing, func(a AddedTaint) bool {
 				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 			}),
@@ -27,7 +27,7 @@ func WindowLines(w Windows, standing []AddedTaint) []WindowLine {
 // is, what comes next, what is stuck, and what one can do. Always below MaxPage.
 func EpisodePage(v PageView) string {
 	return fit(func(rows int) string {
-		p := &page{}
+		p := &page{book: v.Runbook}
 		v.head(p)
 		v.blocked(p, rows)
 		v.moving(p, rows)
@@ -41,12 +41,12 @@ func EpisodePage(v PageView) string {
 
 func (v PageView) head(p *page) {
 	p.line("# %s\n", v.headline())
-	p.asOf(v.Now)
+	p.asOf(v.Now, v.Phase.Terminal())
 	if v.Mode == ModeObserve {
 		p.line("**Observe mode: nothing is written. This is what would happen.**\n")
 	}
 	if v.Pace.Tier == TierHalted && v.Mode != ModeObserve && !v.Phase.Terminal() {
-		p.line("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.\n", v.Pace.Reason)
+		p.line("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.\n", p.reason(v.Pace.Reason))
 	}
 	if v.PausedBy != "" {
 		p.line("**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it.\n", text(v.PausedBy))
@@ -61,33 +61,29 @@ func (v PageView) head(p *page) {
 		p.line("**Tainted by order**: %s.\n", text(t))
 	}
 	if n := v.attention(); n > 0 {
-		p.line("**⚠ %s attention**, see *Moving*.\n", need(n))
+		p.line("**⚠ %s attention**, see *Moving*.\n", each(n, "move needs", "moves need"))
+	}
+	if n := v.Counts.Unproven; n > 0 {
+		p.line("**⚠ %s for proof that the old copy is dead**, see *What you can do*. Nothing moves without it.\n", each(n, "move waits", "moves wait"))
 	}
 	if n := v.Counts.Asked; n > 0 {
-		p.line("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.\n", awaits(n))
+		p.line("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.\n", each(n, "move awaits", "moves await"))
 	}
-	p.fact("Why", because(v.Reason, v.Why))
+	p.fact("Why", p.because(v.Reason, v.Why))
 	p.fact("How far", v.howFar())
 	p.fact("Comes next", v.comesNext())
-	p.fact("Pace", paceLine(v.Pace))
+	p.fact("Pace", p.pace(v.Pace))
 	p.fact("Last eviction begins about", v.eta())
 	p.fact("Ends", v.ends())
 	p.fact("Times", v.times())
 	v.actions(p)
 }
 
-func awaits(n int) string {
+func each(n int, one, many string) string {
 	if n == 1 {
-		return "1 move awaits"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d moves await", n)
-}
-
-func need(n int) string {
-	if n == 1 {
-		return "1 move needs"
-	}
-	return fmt.Sprintf("%d moves need", n)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // headlines say in one line what a phase means for whoever was woken by it.
@@ -153,7 +149,7 @@ func (v PageView) headline() string {
 func (v PageView) attention() int {
 	n := 0
 	for _, m := range v.Moving {
-		if m.NeedsAttention {
+		if m.NeedsAttention && !WaitsForProof(m.Phase, m.Reason) {
 			n++
 		}
 	}
@@ -168,15 +164,15 @@ func (v PageView) howFar() string {
 		}
 		return "no binding is affected"
 	}
-	settled := fmt.Sprintf("%s: %d of %s settled", bar(c.Settled, c.Affected), c.Settled, count(c.Affected, "binding"))
+	done := fmt.Sprintf("%s: %d of %s done", bar(c.Settled, c.Affected), c.Settled, count(c.Affected, "binding"))
 	if len(c.Outcomes) > 0 {
-		settled += " (" + CountsLine(c.Outcomes) + ")"
+		done += " (" + CountsLine(c.Outcomes) + ")"
 	}
-	parts := []string{settled}
+	parts := []string{done}
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{c.Moving, "moving"}, {c.Waiting, "waiting their turn"}, {c.Tolerating, "tolerating"}, {c.Blocked, "blocked"}} {
+	}{{c.Moving, "moving"}, {c.Unproven, "waiting for proof"}, {c.Waiting, "waiting their turn"}, {c.Tolerating, "tolerating"}, {c.Blocked, "blocked"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
@@ -188,7 +184,7 @@ func (v PageView) howFar() string {
 func (v PageView) ends() string {
 	switch v.Phase {
 	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
-		line := "when " + text(v.Cluster) + " is well again (or deleted)"
+		line := v.wellAgain()
 		switch {
 		case v.DrainOnly:
 			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
@@ -197,8 +193,8 @@ func (v PageView) ends() string {
 		case v.Reason == ReasonForeignTaint:
 			line = "when the taint is taken off " + text(v.Cluster) + " (or it is deleted)"
 		}
-		if v.Counts.Blocked > 0 {
-			line += "; what is blocked until then stays on it"
+		if v.Counts.Blocked+v.Counts.Unproven > 0 {
+			line += "; what is still blocked or waits for proof then stays on it"
 		}
 		return line
 	case EpisodeSuspected, EpisodeRecovering, EpisodeSettling, EpisodeStopped,
@@ -206,6 +202,19 @@ func (v PageView) ends() string {
 		return ""
 	}
 	return ""
+}
+
+// wellAgain is the usual end, and how long it takes from when the cluster answers.
+func (v PageView) wellAgain() string {
+	line := "not with the last eviction, but when " + text(v.Cluster) + " has been well"
+	var longest time.Duration
+	for _, w := range v.Windows {
+		longest = max(longest, w.Remove)
+	}
+	if longest > 0 {
+		line += " for " + short(longest)
+	}
+	return line + " (or is deleted)"
 }
 
 // comesNext is the one thing that the episode waits for.
@@ -222,9 +231,9 @@ func (v PageView) comesNext() string {
 	case EpisodeRecovering:
 		return v.windowNext(false, "is taken as recovered: what is unplaced is put back, then our taints go")
 	case EpisodeSettling:
-		return fmt.Sprintf("%s still to finish, then this closes", count(v.Counts.Moving, "move"))
+		return fmt.Sprintf("%s still to finish, then this closes", count(v.Counts.Moving+v.Counts.Unproven, "move"))
 	case EpisodeStopped:
-		return "`lifeboat resume`, or its conditions stay well for the removal window; then this closes"
+		return "its conditions stay well for the removal window, then this closes; or somebody resumes it"
 	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
 		return ""
 	}
@@ -252,7 +261,7 @@ func (v PageView) evictionNext() string {
 	case v.Pace.Tier == TierHalted:
 		return "nothing until the fleet's pace is no longer halted"
 	case len(v.Next) == 0 && v.Counts.Moving > 0:
-		return "what is moving finishes; nothing waits behind it"
+		return "what is moving finishes; nothing waits behind it. Then it is Evacuated"
 	case len(v.Next) == 0:
 		return ""
 	}
@@ -262,7 +271,7 @@ func (v PageView) evictionNext() string {
 		line = code(n.Binding) + " is due and goes as soon as the pace allows"
 	}
 	if len(n.To) > 0 {
-		line += ", could go to " + text(list(n.To))
+		line += ", could go to " + either(n.To)
 	}
 	return line
 }
@@ -295,124 +304,4 @@ func (v PageView) times() string {
 		}
 	}
 	return strings.Join(parts, " · ")
-}
-
-func (v PageView) actions(p *page) {
-	actions := v.Actions
-	if len(actions) == 0 {
-		actions = EpisodeActions(v.choices())
-	}
-	if v.Mode == ModeObserve && len(actions) > 0 {
-		actions = []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
-	}
-	if len(actions) == 0 {
-		return
-	}
-	p.heading("What you can do")
-	p.bullets(actions)
-}
-
-func (v PageView) choices() Choices {
-	c := Choices{
-		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
-		Tainted: len(v.Tainted) > 0, TaintedOnly: v.TaintedOnly, Foreign: v.Foreign, Asked: v.Counts.Asked,
-	}
-	for _, m := range v.Moving {
-		c.Unfenced = c.Unfenced || m.Phase == MigrationAwaitingFence && m.NeedsAttention
-	}
-	return c
-}
-
-// Choices are what decides which orders an operator is offered.
-type Choices struct {
-	Cluster string
-	Phase   EpisodePhase
-	Paused  bool
-	// Drained: somebody has it emptied; DrainOnly: nothing else speaks against it.
-	Drained, DrainOnly bool
-	// Tainted: somebody ordered a taint; TaintedOnly: nothing else speaks against it.
-	Tainted, TaintedOnly bool
-	// Foreign are the taints that move its bindings and that others put, "key:effect".
-	Foreign []string
-	// Asked is how many moves await a human's approval.
-	Asked int
-	// Unfenced: a move waits until its old copy is proven dead.
-	Unfenced bool
-}
-
-// undrain is the operator's way to end a drain.
-func (c Choices) undrain() string {
-	return c.verb("undrain", "what has not moved stays, what moved stays moved, our taints go")
-}
-
-// untaint is the operator's way to end the order of a taint.
-func (c Choices) untaint() string {
-	return c.verb("untaint", "the taints that were ordered go; what has not moved stays, what moved stays moved")
-}
-
-// approve is the operator's answer to what awaits approval.
-func (c Choices) approve() string {
-	return fmt.Sprintf("`lifeboat approve --cluster %s --all --reason \"…\"`: let what awaits approval move in this round, "+
-		"or name one binding, or `--namespace`; every other check stays", c.Cluster)
-}
-
-// fence is the operator's word about what must never run twice.
-func (c Choices) fence() string {
-	return fmt.Sprintf("`lifeboat confirm-fenced %s --binding <namespace>/<binding> --reason \"…\"`: only once you know that its copy there cannot run "+
-		"any more (power off, cut from network and storage); then it moves. Without `--binding` for all on that cluster", c.Cluster)
-}
-
-func (c Choices) verb(name, effect string) string {
-	return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, c.Cluster, effect)
-}
-
-// repair is what ends a failover without an order: what spoke against the cluster goes.
-func (c Choices) repair() string {
-	const then = "what has not moved stays, what is moving finishes, what moved stays moved, and our taints go by themselves."
-	if len(c.Foreign) > 0 {
-		return "Others tainted it with " + text(list(c.Foreign)) + ". Was that a mistake? Take the taint away: " + then
-	}
-	return "Repair the cluster: once it is Ready again, " + then
-}
-
-// EpisodeActions are the operator's moves that make sense now, what is asked of a human first.
-func EpisodeActions(c Choices) []string {
-	var actions []string
-	if !c.Phase.Terminal() {
-		for _, asked := range []struct {
-			is     bool
-			action func() string
-		}{{c.Unfenced, c.fence}, {c.Asked > 0, c.approve}, {c.Drained, c.undrain}, {c.Tainted, c.untaint}} {
-			if asked.is {
-				actions = append(actions, asked.action())
-			}
-		}
-	}
-	return append(actions, c.always()...)
-}
-
-// always are the moves that a phase allows whatever else there is.
-func (c Choices) always() []string {
-	halt := c.verb("pause", "evict nothing more for now; what is moving goes on, and `lifeboat resume` goes on with the rest")
-	if c.Paused {
-		halt = c.verb("resume", "go on evicting")
-	}
-	stop := c.verb("cancel", "stop this failover: what has no place yet is put back, what is placed keeps both copies until you remove one "+
-		"(with `--put-back` it comes back, too), our taints go")
-	switch c.Phase {
-	case EpisodeSuspected:
-		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
-	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
-		if c.DrainOnly || c.TaintedOnly {
-			return []string{halt, stop}
-		}
-		return []string{halt, stop, c.repair()}
-	case EpisodeRecovering, EpisodeSettling:
-		return []string{"Nothing is needed of you.", stop}
-	case EpisodeStopped:
-		return []string{c.verb("resume", "take the failover up again, as a new round")}
-	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
-		return nil
-	}
-	return nil
 }

@@ -29,6 +29,10 @@ type MigrationView struct {
 	Entered      time.Time // when this phase began
 	Written      time.Time // when the eviction was written
 	HealthySince time.Time
+	// Flagged is when it needs attention for taking so long, zero where that is not foreseen.
+	Flagged time.Time
+	// Unproven tells that the old copy goes then, proven or not, as the configuration says.
+	Unproven bool
 	// MustHold is how long health must hold before the release.
 	MustHold time.Duration
 	// Purge is how the old copy goes; Fence what proves it dead, empty without.
@@ -43,26 +47,30 @@ type MigrationView struct {
 	Result  *Result
 	// Actions are what one can do now; empty shows the usual ones.
 	Actions []string
+	// Parent is the failover that it belongs to; Runbook where the page of all reasons is
+	// published, empty makes no links.
+	Parent  string
+	Runbook string
 }
 
 // MigrationPage is the live page of a BindingMigration. Always below MaxPage.
 func MigrationPage(v MigrationView) string {
 	return fit(func(int) string {
-		p := &page{}
+		p := &page{book: v.Runbook}
 		p.line("# %s\n", v.headline())
-		p.asOf(v.Now)
-		if v.Attention != ReasonNone {
-			p.line("**⚠ Needs attention: %s**\n", v.Attention)
-		}
+		p.asOf(v.Now, v.Result != nil)
+		v.alarm(p)
 		p.fact("Workload", text(v.Resource))
 		p.fact("How far", v.steps())
-		p.fact("Now", because(v.Reason, v.Message))
+		p.fact("Now", p.because(v.Reason, v.Message))
+		p.fact("Why a proof", v.whyProof())
 		p.fact("Comes next", v.comesNext())
+		p.fact("When", v.when(p))
 		p.fact("Could go to", v.couldGo())
 		p.fact("Old copy", v.oldCopy())
 		p.fact("Fence", text(v.Fence))
 		p.fact("State that goes along", v.state())
-		p.fact("Why it moves", v.why())
+		p.fact("Why it moves", v.why(p))
 		p.fact("Ordered", text(v.Ordered))
 		p.fact("Times", v.times())
 		if actions := v.actions(); len(actions) > 0 {
@@ -72,6 +80,45 @@ func MigrationPage(v MigrationView) string {
 		return p.String()
 	})
 }
+
+// alarm is what asks for a human.
+func (v MigrationView) alarm(p *page) {
+	switch {
+	case v.Attention == ReasonNone:
+	case v.Result == nil && WaitsForProof(v.Phase, v.Reason):
+		p.line("**⚠ Waits for you:** %s\n", p.reason(v.Attention))
+	default:
+		p.line("**⚠ Needs attention:** %s\n", p.reason(v.Attention))
+	}
+}
+
+// whyProof: others moved without one.
+func (v MigrationView) whyProof() string {
+	if v.Result != nil || v.Phase != MigrationAwaitingFence || v.Reason == ReasonOldCopyGoing {
+		return ""
+	}
+	return "its purge mode is Directly: two copies must never run at once, so the old one has to be dead before a new one begins"
+}
+
+// when is until when it may take as long as it does without anybody being called.
+func (v MigrationView) when(p *page) string {
+	switch {
+	case v.Result != nil:
+		return ""
+	case v.unfenced():
+		return "without limit"
+	case v.Flagged.IsZero() || v.Attention != ReasonNone || !slices.Contains(flagged, v.Phase):
+		return ""
+	}
+	then := "no time-out deletes the old copy"
+	if v.Unproven {
+		then = "once it is placed the old copy goes then, proven or not (`health.releaseUnproven`)"
+	}
+	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(ReasonGracefulTimeout), moment(v.Flagged, v.Now), then)
+}
+
+// flagged are the phases in which a move that takes too long is flagged.
+var flagged = []MigrationPhase{MigrationPlacing, MigrationAwaitingHealth, MigrationAwaitingFence}
 
 func (v MigrationView) state() string {
 	var labels []string
@@ -86,7 +133,7 @@ func (v MigrationView) headline() string {
 	if v.Result != nil {
 		line := fmt.Sprintf("%s: %s", name, v.Result.Outcome)
 		if v.Result.Outcome == OutcomeMigrated && len(v.To) > 0 {
-			line += " to " + text(list(v.To))
+			line += " to " + both(v.To)
 		}
 		return line
 	}
@@ -96,12 +143,15 @@ func (v MigrationView) headline() string {
 	case MigrationPurging:
 		return fmt.Sprintf("%s has moved; its old copy on %s is going", name, from)
 	case MigrationAwaitingFence:
+		if v.Reason == ReasonOldCopyGoing {
+			return fmt.Sprintf("%s waits until its copy on %s is deleted", name, from)
+		}
 		return fmt.Sprintf("%s waits for proof that its copy on %s is dead", name, from)
 	case MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingHealth, MigrationReleasing, MigrationDone:
 	}
 	line := fmt.Sprintf("Moving %s off %s", name, from)
 	if len(v.To) > 0 {
-		line += " to " + text(list(v.To))
+		line += " to " + both(v.To)
 	}
 	return line
 }
@@ -137,7 +187,7 @@ func (v MigrationView) couldGo() string {
 	if !v.unfenced() || v.Result != nil || len(v.To) == 0 {
 		return ""
 	}
-	return text(list(v.To)) + "; that is checked anew when its turn comes"
+	return either(v.To) + "; that is checked anew when its turn comes"
 }
 
 // steps draws the way and where it stands.
@@ -167,7 +217,11 @@ func (v MigrationView) steps() string {
 			parts = append(parts, string(phase))
 		}
 	}
-	return strings.Join(parts, " → ")
+	line := strings.Join(parts, " → ")
+	if v.Purge == PurgeDirectly {
+		line += " (purge mode Directly: the old copy goes first, then the new one begins)"
+	}
+	return line
 }
 
 func (v MigrationView) comesNext() string {
@@ -198,16 +252,16 @@ func (v MigrationView) comesNext() string {
 
 func (v MigrationView) untilProven() string {
 	if v.HealthySince.IsZero() {
-		return "the new copies become healthy; there is no timeout that would delete the old one"
+		return fmt.Sprintf("the new copies become healthy and stay so for %s; then the old one goes", short(v.MustHold))
 	}
-	return fmt.Sprintf("healthy since %s; released when that has held for %s, at %s", moment(v.HealthySince, v.Now),
+	return fmt.Sprintf("healthy since %s; the old copy goes when that has held for %s, at %s", moment(v.HealthySince, v.Now),
 		short(v.MustHold), moment(v.HealthySince.Add(v.MustHold), v.Now))
 }
 
 func (v MigrationView) untilFenced() string {
 	if v.Written.IsZero() {
-		return "somebody proves that its copy is dead, or " + text(v.From) + " answers and has still failed: it is moved in its turn; " +
-			"where " + text(v.From) + " is well again it stays"
+		return fmt.Sprintf("one of three: its copy is proven dead: it moves. %[1]s answers, but still counts as failed: it moves. %[1]s is well: it stays",
+			text(v.From))
 	}
 	if len(v.State) > 0 {
 		return "Karmada deletes the copy on " + text(v.From) + "; then the new one begins, with its state"
@@ -229,7 +283,7 @@ func (v MigrationView) oldCopy() string {
 	case MigrationPlacing, MigrationAwaitingHealth, MigrationAwaitingFence, MigrationReleasing, MigrationRestoring:
 		line = v.heldCopy()
 	case MigrationPurging:
-		line = "released on " + text(v.From)
+		line = "released on " + text(v.From) + "; it is purged as soon as that answers, and nothing waits for it"
 	case MigrationDone:
 		return ""
 	}
@@ -246,22 +300,29 @@ func (v MigrationView) heldCopy() string {
 	case v.Purge == PurgeDirectly:
 		return "being deleted on " + text(v.From) + " (purge mode Directly); no new copy begins before it is gone or proven dead"
 	default:
-		return "held on " + text(v.From) + ": Karmada keeps it"
+		return fmt.Sprintf("held on %[1]s, nobody deletes it. While %[1]s does not answer, nobody can see whether it runs; "+
+			"it is purged when %[1]s is back, and nothing waits for that", text(v.From))
 	}
 }
 
-func (v MigrationView) why() string {
+func (v MigrationView) why(p *page) string {
 	if v.Why.Reason == ReasonNone {
 		return ""
 	}
-	line := "**" + string(v.Why.Reason) + "**"
+	var parts []string
 	if v.Why.Taint.Key != "" {
-		line += " taint " + code(v.Why.Taint.Key+":"+string(v.Why.Taint.Effect))
+		parts = append(parts, "taint "+code(v.Why.Taint.Key+":"+string(v.Why.Taint.Effect)))
 	}
 	if !v.Why.At.IsZero() {
-		line += ", due " + moment(v.Why.At, v.Now)
+		parts = append(parts, "due "+moment(v.Why.At, v.Now))
 	}
-	return line
+	if v.Parent != "" {
+		parts = append(parts, "what befell "+text(v.From)+" is told by workflow "+code(v.Parent))
+	}
+	if len(parts) == 0 {
+		return p.reason(v.Why.Reason)
+	}
+	return p.reason(v.Why.Reason) + ": " + strings.Join(parts, ", ")
 }
 
 func (v MigrationView) times() string {
@@ -284,15 +345,15 @@ func (v MigrationView) actions() []string {
 	cancel := fmt.Sprintf("`lifeboat cancel %s --binding %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.From), text(v.Binding))
 	switch v.Phase {
 	case MigrationChecking, MigrationEvicting:
-		return []string{cancel + "do not move it"}
+		return []string{cancel + "do not move it; there is no way back before the next failure"}
 	case MigrationAwaitingFence:
 		return v.fenceActions(cancel)
 	case MigrationPlacing:
 		return []string{"Make room: uncordon or add a cluster that its placement allows.", cancel + "put it back on " + text(v.From)}
 	case MigrationAwaitingHealth:
 		return []string{
-			"See why the new copy is not ready: its pods and events on " + text(list(v.To)) + ".",
-			v.verb("put-back") + "back to " + text(v.From) + " in one write, once that is Ready again",
+			v.look(),
+			v.verb("put-back") + "back to " + text(v.From) + " in one write; refused as long as " + text(v.From) + " is not Ready",
 			v.verb("release") + "let the old copy go now, proven or not; only if you know that the new one serves",
 			cancel + "keep both copies and leave the old one to you",
 		}
@@ -304,29 +365,40 @@ func (v MigrationView) actions() []string {
 	return nil
 }
 
+// look shows the new copy and its pods, in the member that it does not get well in.
+func (v MigrationView) look() string {
+	kind, name, ok := strings.Cut(v.Resource, " ")
+	if !ok || len(v.To) == 0 {
+		return "See why the new copy is not ready: its pods and events on " + both(v.To) + "."
+	}
+	namespace, bare, namespaced := strings.Cut(name, "/")
+	scope := ""
+	if namespaced {
+		name, scope = bare, " -n "+text(namespace)
+	}
+	at := text(v.To[len(v.To)-1])
+	return fmt.Sprintf("See why the new copy is not ready: `karmadactl describe %[1]s %[2]s%[3]s --operation-scope members --cluster %[4]s`, "+
+		"and its pods: `karmadactl get pods%[3]s --operation-scope members --clusters %[4]s`", strings.ToLower(text(kind)), text(name), scope, at)
+}
+
 // verb is an order about this binding, without what comes of it.
 func (v MigrationView) verb(name string) string {
 	return fmt.Sprintf("`lifeboat %s %s --cluster %s --reason \"…\"`: ", name, text(v.Binding), text(v.From))
 }
 
 func (v MigrationView) fenceActions(cancel string) []string {
-	without := ""
-	if v.Reason == ReasonStateNeedsSource {
-		without = " --without-state"
-	}
-	give := "keep the hold and leave it to you"
+	give, back := "keep the hold and leave it to you", "Bring "+text(v.From)+" back: it goes on by itself."
 	if v.Written.IsZero() {
-		give = "do not move it in this round"
-	}
-	back := "Bring " + text(v.From) + " back: it goes on by itself."
-	if v.Written.IsZero() {
+		give = "leave it where it is; there is no way back before the next failure"
 		back = "Bring " + text(v.From) + " back: where it is well again, nothing has to move."
+	}
+	if v.Reason == ReasonOldCopyGoing {
+		return []string{"If it lasts, see why the old copy on " + text(v.From) + " does not end: a finalizer, a pod that does not stop.", cancel + give}
 	}
 	return []string{
 		back,
-		"Make sure that the copy there cannot run any more (power off, cut from the network and from its storage), then " +
-			fmt.Sprintf("`lifeboat confirm-fenced %s --binding %s%s --reason \"…\"`", text(v.From), text(v.Binding), without) +
-			". A wrong word is two writers on one disk.",
+		fmt.Sprintf("Make sure that the copy there cannot run any more (%s), then `%s`. "+
+			"A wrong word is two writers on one disk, and it cannot be taken back.", Dead, Vouch(v.From, Unproven{Binding: v.Binding, Reason: v.Reason})),
 		cancel + give,
 	}
 }

@@ -14,6 +14,8 @@ type PacerView struct {
 	// HaltedBy and RateBy say who ordered it and why; empty when nobody did.
 	HaltedBy string
 	RateBy   string
+	// HaltedAt is since when it is halted by order; zero where that is not known.
+	HaltedAt time.Time
 	Chunk    *ChunkLine
 	// NextIssue is when the next lease may be given out.
 	NextIssue time.Time
@@ -25,6 +27,8 @@ type PacerView struct {
 	Assessed time.Time
 	// Actions are what one can do now; empty shows the usual ones.
 	Actions []string
+	// Runbook is where the page of all reasons is published; empty makes no links.
+	Runbook string
 }
 
 // ChunkLine is the outstanding chunk of leases.
@@ -48,12 +52,14 @@ type RequestLine struct {
 // PacerPage is the live page of the FleetPacer. Always below MaxPage.
 func PacerPage(v PacerView) string {
 	return fit(func(rows int) string {
-		p := &page{}
+		p := &page{book: v.Runbook}
 		p.line("# %s\n", v.headline())
-		p.asOf(v.Now)
-		p.fact("Why", v.why())
+		p.asOf(v.Now, false)
+		p.fact("Why", v.why(p))
 		p.fact("Faulty", v.faulty(rows))
 		p.fact("Ordered", v.ordered())
+		p.fact("Ends", v.ends())
+		p.fact("Queued", v.queued())
 		p.fact("Rule", v.rule())
 		p.fact("Outstanding", v.outstanding())
 		p.fact("Next lease", v.next())
@@ -75,10 +81,18 @@ func (v PacerView) headline() string {
 	case v.Pace.Unlimited:
 		return "Evictions flow without a limit"
 	case v.Pace.Tier == TierSlow:
-		return "Evictions are slowed down: " + perSecond(v.Pace.Rate)
+		return "Evictions are slowed down: " + spoken(v.Pace.Rate)
 	default:
-		return "Evictions flow: " + perSecond(v.Pace.Rate)
+		return "Evictions flow: " + spoken(v.Pace.Rate)
 	}
+}
+
+// spoken is a rate as people think of it, and as an order takes it.
+func spoken(rate float64) string {
+	if rate <= 0 || rate >= 1 {
+		return perSecond(rate)
+	}
+	return fmt.Sprintf("%s (%.4g/s)", perSecond(rate), rate)
 }
 
 // explanations say what a pace's reason means for whoever reads it.
@@ -87,19 +101,19 @@ var explanations = map[Reason]string{
 	ReasonFleetUnhealthy: "too many clusters are faulty at once: moving load quickly could fell the rest",
 	ReasonAllFaulty:      "every cluster looks failed, so it is probably us: check Lifeboat's and Karmada's own network first",
 	ReasonFleetUnknown:   "the fleet could not be counted",
-	ReasonHaltedByHuman:  "somebody halted it",
+	ReasonHaltedByHuman:  "somebody halted it, or set or configured the rate 0",
 	ReasonStateLost:      "the pacer's earlier run cannot be read, so nobody knows what it had granted or been told: a human must resume",
 	ReasonRateSetByHuman: "somebody set the rate",
 	ReasonFirstStart:     "this is its first start",
 }
 
-func (v PacerView) why() string {
-	line := because(v.Pace.Reason, explanations[v.Pace.Reason])
+func (v PacerView) why(p *page) string {
+	line := p.because(v.Pace.Reason, explanations[v.Pace.Reason])
 	if v.Pace.Total > 0 {
-		line += fmt.Sprintf(" (%d of %s faulty, %.0f %%)", len(v.Pace.Faulty), count(v.Pace.Total, "cluster"), v.Pace.FaultRate*100)
+		line += fmt.Sprintf("; %d of %s faulty, %.0f %%", len(v.Pace.Faulty), count(v.Pace.Total, "cluster"), v.Pace.FaultRate*100)
 	}
 	if !v.Assessed.IsZero() {
-		line += ", judged " + moment(v.Assessed, v.Now)
+		line += ", as counted " + moment(v.Assessed, v.Now)
 	}
 	return line
 }
@@ -122,16 +136,74 @@ func (v PacerView) faulty(rows int) string {
 func (v PacerView) ordered() string {
 	var parts []string
 	if v.HaltedBy != "" {
-		parts = append(parts, "halted by "+text(v.HaltedBy))
+		line := "halted "
+		if !v.HaltedAt.IsZero() {
+			line += moment(v.HaltedAt, v.Now) + " "
+		}
+		parts = append(parts, line+"by "+quoted(v.HaltedBy))
 	}
 	if v.RateBy != "" {
-		parts = append(parts, "rate set by "+text(v.RateBy))
+		parts = append(parts, "rate set by "+quoted(v.RateBy))
 	}
 	return strings.Join(parts, " · ")
 }
 
+// quoted sets what somebody said apart from what the page says: jane: “what is going on?”.
+func quoted(said string) string {
+	who, why, ok := strings.Cut(said, ": ")
+	if !ok {
+		return text(said)
+	}
+	return text(who) + ": “" + text(why) + "”"
+}
+
+// ends is what ends a halt, empty when there is none.
+func (v PacerView) ends() string {
+	switch {
+	case v.Pace.Tier != TierHalted:
+		return ""
+	case v.HaltedBy != "":
+		return "when somebody resumes; never by itself"
+	case v.Pace.Reason == ReasonHaltedByHuman:
+		return "when another rate is set, or configured; never by itself"
+	case v.Pace.Reason == ReasonFleetUnknown:
+		return "by itself, when the fleet can be counted"
+	default:
+		return "by itself, when enough clusters are well"
+	}
+}
+
+// queued is how much waits and how long that takes, so that nobody has to multiply.
+func (v PacerView) queued() string {
+	want, paused := 0, 0
+	for _, r := range v.Requests {
+		if want += r.Want; r.Paused {
+			paused += r.Want
+		}
+	}
+	if want == 0 {
+		return "nothing: no failover has an eviction left that could go now"
+	}
+	line := count(want, "eviction")
+	if paused > 0 {
+		line += fmt.Sprintf(", %d of them paused", paused)
+	}
+	if left := want - paused; left > 0 && v.Pace.Flows() && !v.Pace.Unlimited {
+		last := max(0, time.Duration(float64(left-1)/v.Pace.Rate*float64(time.Second)))
+		line += "; the last one begins about " + moment(later(v.Now, v.NextIssue).Add(last), v.Now)
+	}
+	return line
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 func (v PacerView) rule() string {
-	rate := perSecond(v.Config.EvictionRate)
+	rate := spoken(v.Config.EvictionRate)
 	if v.Config.Unlimited {
 		rate = "unlimited"
 	}
@@ -140,7 +212,7 @@ func (v PacerView) rule() string {
 		above = fmt.Sprintf("above that %s in a fleet of more than %s and nothing in a smaller one",
 			perSecond(slow), count(v.Config.LargeFleet, "cluster"))
 	}
-	return fmt.Sprintf("%s while at most %.0f %% of the clusters are faulty, %s; a lease lasts %s",
+	return fmt.Sprintf("%s while at most %.0f %% of the clusters are faulty, %s; a lease, the leave to write one eviction, lasts %s",
 		rate, v.Config.UnhealthyThreshold*100, above, short(v.Config.LeaseDuration))
 }
 
@@ -170,21 +242,36 @@ func (v PacerView) actions() []string {
 	if len(v.Actions) > 0 {
 		return v.Actions
 	}
-	rate := "`lifeboat rate 0.5 --reason \"…\"`: another rate for the whole fleet, in evictions per second"
-	if v.RateBy != "" {
-		rate = "`lifeboat rate configured --reason \"…\"`: the configured rate for the whole fleet again"
-	}
-	if v.HaltedBy != "" || v.Pace.Reason == ReasonHaltedByHuman || v.Pace.Reason == ReasonStateLost {
+	if v.HaltedBy != "" {
+		first := "First ask whoever halted it."
+		if v.Pace.Reason == ReasonStateLost {
+			first = "First see that nothing runs away, and set a rate again if you had set one."
+		}
 		return []string{
-			"`lifeboat resume fleet --reason \"…\"`: let evictions flow again. What had begun goes on meanwhile, and recoveries take back what is not placed.",
-			rate,
+			"`lifeboat resume fleet --reason \"…\"`: let evictions flow again. " + first,
+			"Nothing, and it stays halted: no eviction begins. What had begun goes on, and recoveries take back what is not placed.",
+			v.rate("once it is resumed: this does not end the halt"),
 		}
 	}
-	actions := []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within one lease", rate}
-	if v.Pace.Tier == TierHalted {
-		return append([]string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are well."}, actions[1:]...)
+	rate := v.rate("for the whole fleet, as evictions per second")
+	if v.Pace.Tier == TierHalted && v.Pace.Reason != ReasonHaltedByHuman {
+		return []string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are well.", rate}
 	}
-	return actions
+	return []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within one lease", rate}
+}
+
+// rate is the order about the rate that changes something: the way back where one is set,
+// else half of what is configured. Effect says from when, or for whom, it counts.
+func (v PacerView) rate(effect string) string {
+	if v.RateBy != "" {
+		return "`lifeboat rate configured --reason \"…\"`: the configured rate for the whole fleet again"
+	}
+	half := v.Config.EvictionRate / 2
+	if v.Config.Unlimited || half <= 0 {
+		half = 0.5
+	}
+	return fmt.Sprintf("`lifeboat rate %.4g --reason \"…\"`: %s %s; `lifeboat rate configured --reason \"…\"` is the way back",
+		half, perSecond(half), effect)
 }
 
 func (v PacerView) requests(p *page, rows int) {
@@ -193,15 +280,17 @@ func (v PacerView) requests(p *page, rows int) {
 	}
 	p.heading("Who asks")
 	p.table(grid{
-		columns: []string{"Cluster", "Wants", "Highest priority", "State"},
+		columns: []string{"Cluster", "Wants to evict", "Highest priority", "State"},
 		n:       len(v.Requests),
 		row: func(i int) []string {
-			r, state := v.Requests[i], "waits"
+			r, state := v.Requests[i], "waits for its turn"
 			switch {
 			case r.Paused:
 				state = "paused"
 			case r.Want == 0:
-				state = "wants nothing now"
+				state = "has nothing to evict now"
+			case !v.Pace.Flows():
+				state = "waits for the halt to end"
 			}
 			return []string{code(r.Cluster), fmt.Sprint(r.Want), fmt.Sprint(r.Priority), state}
 		},

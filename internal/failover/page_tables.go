@@ -13,18 +13,22 @@ func (v PageView) next(p *page, rows int) {
 	if len(v.Next) == 0 {
 		return
 	}
-	p.heading("Next")
+	p.heading("Next: %d", max(len(v.Next), v.Counts.Waiting+v.Counts.Tolerating))
 	ranked := slices.ContainsFunc(v.Next, func(n NextLine) bool { return n.Priority != 0 })
-	columns := []string{"#", "Binding", "Begins about", "Waits for", "Could go to"}
+	columns := []string{"#", "Binding", "Begins about (UTC)", "Waits for", "Could go to"}
 	if ranked {
 		columns = append(columns, "Priority")
 	}
 	p.table(grid{
 		columns: columns,
 		n:       len(v.Next),
+		total:   v.Counts.Waiting + v.Counts.Tolerating,
 		row: func(i int) []string {
 			n := v.Next[i]
-			row := []string{fmt.Sprint(i + 1), code(n.Binding), v.begins(i), n.waitsFor(), text(strings.Join(n.To, ", "))}
+			row := []string{fmt.Sprint(i + 1), code(n.Binding), v.begins(i), p.waitsFor(n), ""}
+			if len(n.To) > 0 {
+				row[4] = either(n.To)
+			}
 			if ranked {
 				row = append(row, fmt.Sprint(n.Priority))
 			}
@@ -44,11 +48,11 @@ func (v PageView) begins(i int) string {
 	if !ok || v.PausedBy != "" || v.Next[i].Reason == ReasonPaused {
 		return "not now"
 	}
-	return relative(at, v.Now)
+	return clock(at, v.Now)
 }
 
 // waitsFor says in words what a queued binding waits for.
-func (n NextLine) waitsFor() string {
+func (p *page) waitsFor(n NextLine) string {
 	words := map[Reason]string{
 		ReasonAwaitingGrant: "its turn at the fleet's pace",
 		ReasonAwaitingDue:   "its toleration to run out",
@@ -60,9 +64,9 @@ func (n NextLine) waitsFor() string {
 		ReasonWaitingFull:   "placed moves to become healthy",
 	}
 	if w, ok := words[n.Reason]; ok {
-		return w
+		return p.reason(n.Reason) + ": " + w
 	}
-	return string(n.Reason)
+	return p.because(n.Reason, "")
 }
 
 func (v PageView) blocked(p *page, rows int) {
@@ -71,14 +75,15 @@ func (v PageView) blocked(p *page, rows int) {
 	}
 	p.heading("Blocked: %d", max(len(v.Blocked), v.Counts.Blocked))
 	p.line("By reason: %s. Nothing was written for these: they stay on %s, which may not be running them. "+
-		"Each moves by itself once what blocks it changes.\n", reasonCounts(v.Blocked), text(v.Cluster))
+		"Each is looked at again by itself. What helps:\n", reasonCounts(v.Blocked), text(v.Cluster))
+	p.bullets(v.remedies(p))
 	p.table(grid{
-		columns: []string{"Binding", "Why", "Looked at again"},
+		columns: []string{"Binding", "Why", "Looked at again (UTC)"},
 		n:       len(v.Blocked),
 		total:   v.Counts.Blocked,
 		row: func(i int) []string {
 			b := v.Blocked[i]
-			return []string{code(b.Binding), because(b.Reason, b.Message), again(b.RetryAt, v.Now)}
+			return []string{code(b.Binding), p.because(b.Reason, b.Message), again(b.RetryAt, v.Now)}
 		},
 	}, rows)
 }
@@ -88,18 +93,23 @@ func again(at, now time.Time) string {
 	if at.IsZero() {
 		return "when it changes"
 	}
-	return relative(at, now)
+	return clock(at, now)
 }
 
-// reasonCounts is "NoTarget 3, SpreadUnsatisfied 1", the most frequent first.
-func reasonCounts(blocked []BlockedLine) string {
+// byReason are the reasons of what is blocked and how many have each, the most frequent first.
+func byReason(blocked []BlockedLine) ([]Reason, map[Reason]int) {
 	counts := map[Reason]int{}
 	for _, b := range blocked {
 		counts[b.Reason]++
 	}
-	reasons := slices.SortedFunc(maps.Keys(counts), func(a, b Reason) int {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b Reason) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
+	}), counts
+}
+
+// reasonCounts is "NoTarget 3, SpreadUnsatisfied 1".
+func reasonCounts(blocked []BlockedLine) string {
+	reasons, counts := byReason(blocked)
 	parts := make([]string, 0, len(reasons))
 	for _, r := range reasons {
 		parts = append(parts, fmt.Sprintf("%s %d", r, counts[r]))
@@ -107,33 +117,108 @@ func reasonCounts(blocked []BlockedLine) string {
 	return strings.Join(parts, ", ")
 }
 
+// remedied bounds for how many reasons a page says what helps.
+const remedied = 3
+
+// remedies say for the most frequent reasons what a human can change, and which command
+// shows it of the first binding.
+func (v PageView) remedies(p *page) []string {
+	reasons, _ := byReason(v.Blocked)
+	var lines []string
+	for _, r := range reasons[:min(remedied, len(reasons))] {
+		first := v.Blocked[slices.IndexFunc(v.Blocked, func(b BlockedLine) bool { return b.Reason == r })]
+		what, ok := remedies[r]
+		if !ok {
+			what = "see what it lacks"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s: `lifeboat explain %s`", p.reason(r), what, text(first.Binding)))
+	}
+	return lines
+}
+
+// remedies are what a human can do about what blocks a binding, in a line; the runbook has the rest.
+var remedies = map[Reason]string{
+	ReasonNoTarget:              "bring a cluster back or uncordon it, or widen the placement in its policy",
+	ReasonSpreadUnsatisfied:     "add a cluster in another group, or lower minGroups in its policy",
+	ReasonNoCapacity:            "make room on a cluster that it may use, or add one",
+	ReasonAwaitingApproval:      "approve it, or leave it where it is",
+	ReasonApprovalExpired:       "approve it all the same, or leave it where it is",
+	ReasonMalformed:             "mend the field that the message names",
+	ReasonForbidden:             "grant what is missing, or see to the webhook that says no",
+	ReasonInvalid:               "see to the webhook that says no",
+	ReasonUnreachable:           "see to Karmada's API server and the way there",
+	ReasonForeignTask:           "end the task of the other producer, or release or put back what was left to a human",
+	ReasonSchedulerReturnsIt:    "find out why the scheduler prefers the failed cluster: a toleration, or no other that fits",
+	ReasonStateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",
+	ReasonStateNotCollected:     "let its old copy report a status, or let it go without its state",
+	ReasonStateUnreadable:       "mend the rule of its statePreservation, or let it go without its state",
+	ReasonSchedulingSuspended:   "end its spec.suspension.scheduling",
+	ReasonComponentsUnsized:     "give its components resource requests",
+	ReasonNotSupportedPlacement: "simplify its placement, or move it by hand",
+	ReasonNotSupportedComps:     "move it by hand",
+	ReasonForeignScheduler:      "move it by hand",
+	ReasonModeObserve:           "give all workers the same mode",
+	ReasonDependentsNotHeld:     "see why the dependent's binding cannot be written",
+	ReasonDependentsUnknown:     "wait for Karmada's dependencies distributor",
+	ReasonPingPong:              "wait until its hour is over, and find out why it stays nowhere",
+}
+
 func (v PageView) moving(p *page, rows int) {
 	if len(v.Moving) == 0 {
 		return
 	}
-	p.heading("Moving: %d", max(len(v.Moving), v.Counts.Moving))
+	p.heading("%s", v.movingTitle())
 	lines := slices.Clone(v.Moving)
 	slices.SortStableFunc(lines, func(a, b MovingLine) int { return boolFirst(a.NeedsAttention, b.NeedsAttention) })
 	p.table(grid{
-		columns: []string{"Binding", "To", "Began", "Stands at"},
+		columns: []string{"Binding", "To", "Began (UTC)", "Stands at"},
 		n:       len(lines),
-		total:   v.Counts.Moving,
+		total:   v.Counts.Moving + v.Counts.Unproven,
 		row: func(i int) []string {
 			m := lines[i]
-			return []string{code(m.Binding), text(strings.Join(m.To, ", ")), relative(m.Since, v.Now), m.stands()}
+			return []string{code(m.Binding), m.to(), clock(m.Since, v.Now), p.stands(m)}
 		},
 	}, rows)
 }
 
-// stands is the phase and what it waits for there; a reason that only says the phase again is left out.
-func (m MovingLine) stands() string {
-	line := string(m.Phase)
+// movingTitle tells what moves from what only waits for proof.
+func (v PageView) movingTitle() string {
+	moving, unproven := v.Counts.Moving, v.Counts.Unproven
+	moving = max(moving, len(v.Moving)-unproven)
+	switch {
+	case unproven == 0:
+		return fmt.Sprintf("Moving: %d", moving)
+	case moving == 0:
+		return fmt.Sprintf("Waiting for proof: %d", unproven)
+	default:
+		return fmt.Sprintf("Moving: %d, waiting for proof: %d", moving, unproven)
+	}
+}
+
+// to is where it is now, or where it could go as long as nothing has placed it.
+func (m MovingLine) to() string {
+	switch {
+	case len(m.To) == 0:
+		return ""
+	case m.Placed:
+		return both(m.To)
+	default:
+		return "could go to " + either(m.To)
+	}
+}
+
+// stands is the phase and what it waits for there; a reason that only says the phase
+// again is shown once.
+func (p *page) stands(m MovingLine) string {
+	line, why := string(m.Phase), ""
+	switch {
+	case string(m.Reason) == line:
+		line = p.because(m.Reason, m.Message)
+	default:
+		why = p.because(m.Reason, m.Message)
+	}
 	if m.NeedsAttention {
 		line = "⚠ " + line
-	}
-	why := because(m.Reason, m.Message)
-	if string(m.Reason) == string(m.Phase) {
-		why = text(m.Message)
 	}
 	if why != "" {
 		line += ": " + why

@@ -2,6 +2,7 @@ package failover_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,12 +14,15 @@ import (
 	"pgregory.net/rapid"
 )
 
+// published is where the runbook is in these pages.
+const published = "https://example.org/operations.md"
+
 // evacuating is a failover in the middle of its work.
 func evacuating() failover.PageView {
 	return failover.PageView{
 		Cluster: "member1", Phase: failover.EpisodeEvacuating, Mode: failover.ModeEnforce, Round: 1,
-		Reason: failover.ReasonConditionsMatch, Why: "rule unready: Ready=False (ClusterNotReachable) for 5m",
-		Now: at(600), Since: t0, Confirmed: at(300), Entered: at(302), ETA: at(720),
+		Reason: failover.ReasonConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
+		Now: at(600), Since: t0, Confirmed: at(300), Entered: at(302), ETA: at(720), Runbook: published,
 		Counts: failover.PageCounts{
 			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2,
 			Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 20, failover.OutcomeSkipped: 1},
@@ -37,7 +41,7 @@ func evacuating() failover.PageView {
 		},
 		Moving: []failover.MovingLine{
 			{Binding: "shop/web-deployment", Phase: failover.MigrationPlacing, Reason: failover.ReasonNotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: at(598)},
-			{Binding: "shop/api-deployment", Phase: failover.MigrationAwaitingHealth, To: []string{"member3"}, Reason: failover.ReasonNotHealthy, Message: "member3 has 1 of 3 ready", NeedsAttention: true, Since: at(310)},
+			{Binding: "shop/api-deployment", Phase: failover.MigrationAwaitingHealth, To: []string{"member3"}, Reason: failover.ReasonNotHealthy, Message: "1 of 3 replicas ready on member3", NeedsAttention: true, Placed: true, Since: at(310)},
 		},
 		Windows: failover.WindowLines(failover.Windows{
 			windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Matches, Matching: true, Since: t0},
@@ -79,6 +83,18 @@ func episodePages() map[string]failover.PageView {
 			v.Pace = failover.JudgePace(failover.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
 			v.ETA = time.Time{}
 		}),
+		"evacuating-unproven": changed(plain, func(v *failover.PageView) {
+			v.Counts.Moving, v.Counts.Unproven, v.Debt = 1, 5, nil
+			v.Moving = plain.Moving[1:2:2]
+			for i, why := range []failover.Reason{
+				failover.ReasonAwaitingFence, failover.ReasonStateNeedsSource, failover.ReasonAwaitingFence, failover.ReasonAwaitingFence, failover.ReasonAwaitingFence,
+			} {
+				v.Moving = append(v.Moving, failover.MovingLine{
+					Binding: fmt.Sprintf("bank/db-%d-statefulset", i), Phase: failover.MigrationAwaitingFence, Reason: why,
+					Message: "member1 does not answer", To: []string{"member2", "member3"}, NeedsAttention: true, Since: at(305),
+				})
+			}
+		}),
 		"suspected": changed(bare, func(v *failover.PageView) {
 			v.Phase, v.Reason, v.Why, v.Windows = failover.EpisodeSuspected, failover.ReasonWindowRunning, "Ready=False (ClusterNotReachable)", failover.WindowLines(suspected, nil)
 		}),
@@ -114,8 +130,9 @@ func moving() failover.MigrationView {
 		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
 		Phase: failover.MigrationAwaitingHealth, Mode: failover.ModeEnforce, Round: 1,
 		Why:    failover.Due{Affected: true, At: at(300), Taint: failover.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: failover.ReasonTaintUntolerated},
-		Reason: failover.ReasonNotHealthy, Message: "member2 has 1 of 3 ready",
+		Reason: failover.ReasonNotHealthy, Message: "1 of 3 replicas ready on member2",
 		Now: at(600), Began: at(310), Entered: at(312), Written: at(311), MustHold: 10 * time.Second, OldWork: "karmada-es-member1/cart-6f",
+		Flagged: at(1211), Parent: "cluster-failover/member1", Runbook: published,
 	}
 }
 
@@ -178,9 +195,17 @@ func pacerPages() map[string]failover.PacerView {
 		"slow": changed(flowing, func(v *failover.PacerView) {
 			v.Pace = failover.JudgePace(faulty(12, 20), limits)
 		}),
+		"halted": changed(flowing, func(v *failover.PacerView) {
+			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = failover.TierHalted, 0, failover.ReasonHaltedByHuman
+			v.Chunk, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", at(597), published
+		}),
+		"configured-zero": changed(flowing, func(v *failover.PacerView) {
+			v.Config.EvictionRate, v.Chunk = 0, nil
+			v.Pace = failover.JudgePace(faulty(1, 6), v.Config)
+		}),
 		"state-lost": changed(flowing, func(v *failover.PacerView) {
 			v.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonStateLost}
-			v.Chunk, v.HaltedBy = nil, "itself"
+			v.Chunk, v.HaltedBy = nil, "lifeboat: the pacer's state was lost"
 		}),
 		"unlimited": changed(flowing, func(v *failover.PacerView) {
 			v.Config.Unlimited = true
@@ -275,13 +300,56 @@ func TestActionsEndWithTheEpisode(t *testing.T) {
 	require.Contains(t, failover.EpisodeActions(failover.Choices{Cluster: "m1", Phase: failover.EpisodeEvacuating, Paused: true})[0], "lifeboat resume m1")
 }
 
+// Whoever reads a page at night pastes what stands there into a shell: nothing in it is a
+// redirection, and what changes something has its reason.
+func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
+	pages := map[string]string{}
+	for name, v := range episodePages() {
+		pages["episode-"+name] = failover.EpisodePage(v)
+	}
+	for name, v := range migrationPages() {
+		pages["migration-"+name] = failover.MigrationPage(v)
+	}
+	for name, v := range pacerPages() {
+		pages["pacer-"+name] = failover.PacerPage(v)
+	}
+	command := regexp.MustCompile("`((?:lifeboat|karmadactl) [^`]*)`")
+	seen := 0
+	for name, page := range pages {
+		for _, found := range command.FindAllStringSubmatch(page, -1) {
+			seen++
+			require.NotContains(t, found[1], "<", name)
+			reads := strings.HasPrefix(found[1], "lifeboat explain ") || strings.HasPrefix(found[1], "karmadactl ")
+			require.Equal(t, !reads, strings.Contains(found[1], ` --reason "…"`), "%s: %s", name, found[1])
+		}
+	}
+	require.Greater(t, seen, 50)
+}
+
+// A move whose old copy is being deleted needs nobody's word, and none that has left its fence.
+func TestWhatWaitsForProof(t *testing.T) {
+	require.True(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonNone), "it has not told yet")
+	require.True(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonAwaitingFence))
+	require.True(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonStateNeedsSource))
+	require.False(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonOldCopyGoing))
+	require.False(t, failover.WaitsForProof(failover.MigrationAwaitingHealth, failover.ReasonAwaitingFence))
+}
+
+// A runbook that is published nowhere makes no links.
+func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
+	v := evacuating()
+	require.Contains(t, failover.EpisodePage(v), "[NotHealthy]("+published+"#nothealthy)")
+	v.Runbook = ""
+	require.NotContains(t, failover.EpisodePage(v), "](")
+}
+
 // What only a human can answer comes first, and what would be wrong here is not offered.
 func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 	actions := func(c failover.Choices) string {
 		c.Cluster, c.Phase = "m1", failover.EpisodeEvacuated
 		return strings.Join(failover.EpisodeActions(c), "\n")
 	}
-	require.True(t, strings.HasPrefix(actions(failover.Choices{Unfenced: true, Asked: 1}), "`lifeboat confirm-fenced m1 "))
+	require.True(t, strings.HasPrefix(actions(failover.Choices{Unproven: []failover.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced m1 "))
 	require.NotContains(t, actions(failover.Choices{}), "confirm-fenced")
 	require.Contains(t, actions(failover.Choices{}), "Repair the cluster")
 

@@ -43,6 +43,8 @@ type PageView struct {
 	Debt    []Debt
 	// Actions are what one can do now; empty shows [EpisodeActions].
 	Actions []string
+	// Runbook is where the page of all reasons is published; empty makes no links.
+	Runbook string
 }
 
 // PageCounts are how many bindings stand where.
@@ -50,6 +52,7 @@ type PageCounts struct {
 	Affected   int // of this round
 	Settled    int // have their outcome
 	Moving     int // evicted or being evicted
+	Unproven   int // nothing is written: an old copy has to be proven dead first
 	Waiting    int // due, waiting for the pace
 	Tolerating int // not due yet
 	Blocked    int
@@ -82,6 +85,7 @@ type MovingLine struct {
 	Reason         Reason
 	Message        string
 	NeedsAttention bool
+	Placed         bool // To is where it is; else where it could go
 	Since          time.Time
 }
 
@@ -104,4 +108,6 @@ type WindowLine struct {
 	Deadline time.Time `json:"deadline"`
 	// Stands tells whether the taint is on the cluster.
 	Stands bool `json:"stands,omitempty"`
+	// Remove is for how long nothing may match before it goes.
+	Remove time.Duration `json:"-"`
 }

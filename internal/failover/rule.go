@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,20 @@ func (r Rule) Kind() string {
 		return "ClusterTaintPolicy"
 	}
 	return "ClusterTaintRule"
+}
+
+// RuleTitle is a rule as an observation names it, with the kind of object to look for.
+func RuleTitle(rule string) string {
+	switch rule {
+	case TaintRule:
+		return "ordered with lifeboat taint"
+	case DrainRule:
+		return "ordered with lifeboat drain"
+	}
+	if name, is := strings.CutPrefix(rule, PolicyPrefix); is {
+		return "of ClusterTaintPolicy " + name
+	}
+	return "of ClusterTaintRule " + rule
 }
 
 // MatchCondition compares one of status.conditions.

@@ -3,6 +3,7 @@ package failover
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -101,6 +102,19 @@ func earlier(hard, soft Due) Due {
 		return soft
 	default:
 		return hard
+	}
+}
+
+// ofPolicy is " of PropagationPolicy shop/cart", empty when none is known.
+func (b *Binding) ofPolicy() string {
+	namespace, name, ok := strings.Cut(b.PolicyID(), "/")
+	switch {
+	case !ok:
+		return ""
+	case namespace == "":
+		return " of ClusterPropagationPolicy " + name
+	default:
+		return " of PropagationPolicy " + namespace + "/" + name
 	}
 }
 

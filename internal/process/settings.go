@@ -33,6 +33,7 @@ func Settings(c config.Config) activities.Settings {
 			FreezeWhenHalted: c.Recovery.FreezeTolerationsHalted,
 			HistoryEvents:    c.Workflow.HistoryEvents,
 			Audit:            c.Audit.Sink != config.AuditNone,
+			Runbook:          c.RunbookURL,
 		},
 		ModeExceptions:     c.Modes,
 		Pace:               c.Pace,

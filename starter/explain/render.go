@@ -298,12 +298,12 @@ func toMove(binding, cluster string, m *workflows.Move) []string {
 	case m.Phase == failover.MigrationAwaitingFence:
 		return []string{
 			"bring " + cluster + " back: it goes on by itself",
-			"once you know that the old copy cannot run any more: " + vouch(binding, cluster, m.Reason),
+			"once you know that the old copy cannot run any more (" + failover.Dead + "): " + vouch(binding, cluster, m.Reason),
 		}
 	case m.Phase == failover.MigrationAwaitingHealth && m.Reason != failover.ReasonHealthy:
 		return []string{
-			"see why the new copy is not ready, on " + strings.Join(m.To, ", "),
-			"back to where it was, once that is Ready: lifeboat put-back" + about,
+			"see why the new copy is not ready, on " + strings.Join(m.To, " and "),
+			"back to where it was, refused as long as that is not Ready: lifeboat put-back" + about,
 			"let the old copy go now, proven or not: lifeboat release" + about,
 		}
 	}
@@ -312,11 +312,7 @@ func toMove(binding, cluster string, m *workflows.Move) []string {
 
 // vouch is the order that says that an old copy is dead.
 func vouch(binding, cluster string, waits failover.Reason) string {
-	without := ""
-	if waits == failover.ReasonStateNeedsSource {
-		without = " --without-state"
-	}
-	return fmt.Sprintf("lifeboat confirm-fenced %s --binding %s%s --reason \"…\"", cluster, binding, without)
+	return failover.Vouch(cluster, failover.Unproven{Binding: binding, Reason: waits})
 }
 
 func (v View) result(round int, r failover.Result) string {

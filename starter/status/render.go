@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -164,8 +165,10 @@ func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
 	for _, t := range s.Cluster.Foreign {
 		c.Foreign = append(c.Foreign, t.Key+":"+string(t.Effect))
 	}
-	for _, m := range s.Moves {
-		c.Unfenced = c.Unfenced || m.Phase == failover.MigrationAwaitingFence && m.NeedsAttention
+	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
+		if m := s.Moves[key]; m.NeedsAttention && failover.WaitsForProof(m.Phase, m.Reason) {
+			c.Unproven = append(c.Unproven, failover.Unproven{Binding: key, Reason: m.Reason})
+		}
 	}
 	return c
 }
@@ -178,7 +181,7 @@ func (v View) taints(s *workflows.EpisodeStatus) {
 	}
 	for _, t := range s.Cluster.Ours {
 		if t.Rule != "" {
-			parts = append(parts, fmt.Sprintf("%s:%s of rule %s", t.Key, t.Effect, t.Rule))
+			parts = append(parts, fmt.Sprintf("%s:%s %s", t.Key, t.Effect, failover.RuleTitle(t.Rule)))
 		}
 	}
 	if len(parts) > 0 {

@@ -74,10 +74,12 @@ const (
 - Each binding that moves is a workflow of its own: see *Relationships*.
 - *Request Cancellation* is the same as ` + "`lifeboat cancel`" + `: what is unplaced goes back, what is placed keeps both copies.
 - *Terminate* cleans nothing up. The starter then starts a new run, which takes over what it finds.
-- *Reset* is never needed.`
+- Never *Reset*: it repeats decisions that Karmada has moved past.`
 
 	pacerDetails = `**Current Details** is the live page of the fleet's pace: tier, rate, who waits.
 
-- Halt and resume with ` + "`lifeboat pause fleet` and `lifeboat resume fleet`" + `.
-- *Terminate* loses the state: the next pacer starts halted until somebody resumes it.`
+- ` + "`lifeboat pause fleet --reason \"…\"`" + ` halts it, ` + "`lifeboat resume fleet --reason \"…\"`" + ` ends that.
+- *Request Cancellation* halts nothing: the starter starts the next pacer within half a minute, with the orders of this one.
+- *Terminate* loses the state: the next pacer starts halted until somebody resumes it.
+- Never *Reset*: it grants anew what is spent.`
 )

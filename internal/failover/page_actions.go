@@ -1,0 +1,168 @@
+package failover
+
+import (
+	"fmt"
+)
+
+func (v PageView) actions(p *page) {
+	actions := v.Actions
+	if len(actions) == 0 {
+		actions = EpisodeActions(v.choices())
+	}
+	if v.Mode == ModeObserve && len(actions) > 0 {
+		actions = []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
+	}
+	if len(actions) == 0 {
+		return
+	}
+	p.heading("What you can do")
+	p.bullets(actions)
+}
+
+func (v PageView) choices() Choices {
+	c := Choices{
+		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
+		Tainted: len(v.Tainted) > 0, TaintedOnly: v.TaintedOnly, Foreign: v.Foreign, Asked: v.Counts.Asked,
+	}
+	for _, m := range v.Moving {
+		if m.NeedsAttention && WaitsForProof(m.Phase, m.Reason) {
+			c.Unproven = append(c.Unproven, Unproven{Binding: m.Binding, Reason: m.Reason})
+		}
+	}
+	return c
+}
+
+// Choices are what decides which orders an operator is offered.
+type Choices struct {
+	Cluster string
+	Phase   EpisodePhase
+	Paused  bool
+	// Drained: somebody has it emptied; DrainOnly: nothing else speaks against it.
+	Drained, DrainOnly bool
+	// Tainted: somebody ordered a taint; TaintedOnly: nothing else speaks against it.
+	Tainted, TaintedOnly bool
+	// Foreign are the taints that move its bindings and that others put, "key:effect".
+	Foreign []string
+	// Asked is how many moves await a human's approval.
+	Asked int
+	// Unproven are the moves that wait until their old copies are proven dead.
+	Unproven []Unproven
+}
+
+// Unproven is a move that waits until its old copy is proven dead, and why a human's
+// word is asked for.
+type Unproven struct {
+	Binding string
+	Reason  Reason
+}
+
+// WaitsForProof tells that a move stands still until its old copy is proven dead. One
+// whose old copy is being deleted needs nobody's word.
+func WaitsForProof(phase MigrationPhase, why Reason) bool {
+	asks := why == ReasonNone || why == ReasonAwaitingFence || why == ReasonStateNeedsSource
+	return asks && phase == MigrationAwaitingFence
+}
+
+// undrain is the operator's way to end a drain.
+func (c Choices) undrain() string {
+	return c.verb("undrain", "what has not moved stays, what moved stays moved, our taints go")
+}
+
+// untaint is the operator's way to end the order of a taint.
+func (c Choices) untaint() string {
+	return c.verb("untaint", "the taints that were ordered go; what has not moved stays, what moved stays moved")
+}
+
+// approve is the operator's answer to what awaits approval.
+func (c Choices) approve() string {
+	return fmt.Sprintf("`lifeboat approve --cluster %s --all --reason \"…\"`: let what awaits approval move in this round, "+
+		"or name one binding, or `--namespace`; every other check stays", c.Cluster)
+}
+
+// Dead says when a copy on a cluster that does not answer counts as dead: the same
+// words wherever a human is asked for them.
+const Dead = "powered off, or cut both from its network and from its storage"
+
+// Vouch is the order by which a human says that one old copy is dead.
+func Vouch(cluster string, u Unproven) string {
+	without := ""
+	if u.Reason == ReasonStateNeedsSource {
+		without = " --without-state"
+	}
+	return fmt.Sprintf("lifeboat confirm-fenced %s --binding %s%s --reason \"…\"", text(cluster), text(u.Binding), without)
+}
+
+// vouched bounds how many of those that wait for proof are offered by name.
+const vouched = 3
+
+// fence are the operator's words about what must never run twice, one for each.
+func (c Choices) fence() []string {
+	lines := []string{fmt.Sprintf("`%s`: only once you know that its copy there cannot run any more (%s); then it moves. "+
+		"A wrong word is two writers on one disk, and it cannot be taken back. Without `--binding` you vouch for every copy on %s",
+		Vouch(c.Cluster, c.Unproven[0]), Dead, text(c.Cluster))}
+	for _, u := range c.Unproven[1:min(vouched, len(c.Unproven))] {
+		lines = append(lines, fmt.Sprintf("`%s`: likewise", Vouch(c.Cluster, u)))
+	}
+	if more := len(c.Unproven) - vouched; more > 0 {
+		lines = append(lines, fmt.Sprintf("… and %d more of these, see Moving", more))
+	}
+	return lines
+}
+
+func (c Choices) verb(name, effect string) string {
+	return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, c.Cluster, effect)
+}
+
+// repair is what ends a failover without an order: what spoke against the cluster goes.
+func (c Choices) repair() string {
+	const then = "what is not written stays, what has no place yet is put back, what is placed finishes and stays moved, and our taints go by themselves."
+	if len(c.Foreign) > 0 {
+		return "Others tainted it with " + text(list(c.Foreign)) + ". Was that a mistake? Take the taint away: " + then
+	}
+	return "Repair the cluster: once it is Ready again, " + then
+}
+
+// EpisodeActions are the operator's moves that make sense now, what is asked of a human first.
+func EpisodeActions(c Choices) []string {
+	var actions []string
+	if !c.Phase.Terminal() {
+		if len(c.Unproven) > 0 {
+			actions = c.fence()
+		}
+		for _, asked := range []struct {
+			is     bool
+			action func() string
+		}{{c.Asked > 0, c.approve}, {c.Drained, c.undrain}, {c.Tainted, c.untaint}} {
+			if asked.is {
+				actions = append(actions, asked.action())
+			}
+		}
+	}
+	return append(actions, c.always()...)
+}
+
+// always are the moves that a phase allows whatever else there is.
+func (c Choices) always() []string {
+	halt := c.verb("pause", fmt.Sprintf("evict nothing more for now; what is moving goes on. `lifeboat resume %s --reason \"…\"` goes on with the rest", c.Cluster))
+	if c.Paused {
+		halt = c.verb("resume", "go on evicting")
+	}
+	stop := c.verb("cancel", "stop this failover: what has no place yet is put back, what is placed keeps both copies until you remove one "+
+		"(with `--put-back` it comes back, too), our taints go")
+	switch c.Phase {
+	case EpisodeSuspected:
+		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
+	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
+		if c.DrainOnly || c.TaintedOnly {
+			return []string{halt, stop}
+		}
+		return []string{halt, stop, c.repair()}
+	case EpisodeRecovering, EpisodeSettling:
+		return []string{"Nothing is needed of you.", stop}
+	case EpisodeStopped:
+		return []string{c.verb("resume", "take the failover up again, as a new round")}
+	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+		return nil
+	}
+	return nil
+}
