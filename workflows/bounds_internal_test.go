@@ -13,6 +13,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -48,6 +50,46 @@ func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
 			require.True(t, refused.NonRetryable())
 		})
 	}
+}
+
+// Somebody starts a second failover of a cluster, or a second migration of a binding, by
+// hand: under another id it ends before it has done anything.
+func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
+	key := failover.BindingKey{Namespace: "shop", Name: "cart"}
+	st := MigrationState{Ref: activities.MoveRef{Cluster: "m1", Key: key}}
+	for name, tc := range map[string]struct {
+		id   string
+		args any
+		runs any
+	}{
+		"a failover":                       {ClusterFailoverID("", "m1") + "-2", ClusterFailoverParams{Cluster: "m1"}, ClusterFailover},
+		"a failover of another cluster":    {ClusterFailoverID("", "m2"), ClusterFailoverParams{Cluster: "m1"}, ClusterFailover},
+		"a failover of another instance":   {ClusterFailoverID("", "m1"), ClusterFailoverParams{Cluster: "m1", Instance: "east"}, ClusterFailover},
+		"a migration":                      {"by-hand", BindingMigrationParams{State: st}, BindingMigration},
+		"a migration from another cluster": {BindingMigrationID("", "m2", key), BindingMigrationParams{State: st}, BindingMigration},
+		"a migration that claims to go on": {"by-hand", BindingMigrationParams{State: withPhase(st)}, BindingMigration},
+		"a migration under its failover's": {ClusterFailoverID("", "m1"), BindingMigrationParams{State: st}, BindingMigration},
+		"a failover that claims to go on":  {"by-hand", ClusterFailoverParams{Cluster: "m1", State: &EpisodeState{Phase: failover.EpisodeEvacuating}}, ClusterFailover},
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite := &testsuite.WorkflowTestSuite{}
+			env := suite.NewTestWorkflowEnvironment()
+			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: tc.id, TaskQueue: DefaultTaskQueue})
+			env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				t.Errorf("it does %s", info.ActivityType.Name)
+			})
+			env.ExecuteWorkflow(tc.runs, tc.args)
+			var refused *temporal.ApplicationError
+			require.ErrorAs(t, env.GetWorkflowError(), &refused)
+			require.Equal(t, "Misnamed", refused.Type())
+			require.True(t, refused.NonRetryable())
+		})
+	}
+}
+
+func withPhase(st MigrationState) MigrationState {
+	st.Phase, st.Began = failover.MigrationPlacing, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return st
 }
 
 func TestAnOrderTooLongToBeCarriedIsRefused(t *testing.T) {

@@ -61,6 +61,9 @@ type EpisodeReport struct {
 // purge. Its turn is always the same: look at the cluster, obey humans, do what
 // the phase asks for, tell the pacer, wait.
 func ClusterFailover(ctx workflow.Context, p ClusterFailoverParams) (EpisodeReport, error) {
+	if err := named(ctx, ClusterFailoverID(p.Instance, p.Cluster)); err != nil {
+		return EpisodeReport{}, err
+	}
 	e := newEpisode(ctx, p)
 	if err := e.serve(ctx); err != nil {
 		return EpisodeReport{}, err

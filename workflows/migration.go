@@ -36,6 +36,9 @@ func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (failover.
 	if wrong := m.st.malformed(); wrong != "" {
 		return failover.Result{}, temporal.NewNonRetryableApplicationError("started with what makes no sense: "+wrong, "Malformed", nil)
 	}
+	if err := named(ctx, BindingMigrationID(m.instance, m.st.Ref.Cluster, m.st.Ref.Key)); err != nil {
+		return failover.Result{}, err
+	}
 	if err := m.serve(ctx); err != nil {
 		return failover.Result{}, err
 	}

@@ -3,9 +3,11 @@ package workflows
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 )
 
 // Names under which workflows and messages are registered. They live in
@@ -119,4 +121,14 @@ func withInstance(instance, id string) string {
 	sum := sha256.Sum256([]byte(id))
 	tail := hex.EncodeToString(sum[:8])
 	return id[:maxID-len(tail)-1] + "-" + tail
+}
+
+// named is nil where a workflow runs under the one id that what it is about has. Under
+// another one, given by hand, there would be two of it, and both would write.
+func named(ctx workflow.Context, id string) error {
+	if is := workflow.GetInfo(ctx).WorkflowExecution.ID; is != id {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+			"started as %.*q, but the one for this has the id %q: nothing is done under another", maxID, is, id), "Misnamed", nil)
+	}
+	return nil
 }

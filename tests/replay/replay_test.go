@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 )
 
 // ended are the events that a finished history ends with.
@@ -40,7 +41,8 @@ func TestEveryRecordedHistoryReplays(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			last := recorded.GetEvents()[len(recorded.GetEvents())-1]
 			require.True(t, slices.Contains(ended, last.GetEventType()), "it ends with %s", last.GetEventType())
-			require.NoError(t, replayer.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), recorded))
+			require.NoError(t, replayer.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), recorded,
+				worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: first.GetWorkflowId()}}))
 		})
 	}
 	for _, kind := range []string{workflows.TypeClusterFailover, workflows.TypeBindingMigration, workflows.TypeFleetPacer} {
