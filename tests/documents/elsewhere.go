@@ -21,6 +21,7 @@ const (
 	ofTheHost = "wants the cluster that the pods run in; a real kube-apiserver takes the same objects there"
 	anEngine  = "wants a container engine or a registry; what it is given is read as one would"
 	itself    = "runs tests, of which the story is one"
+	aMember   = "asks a member's own API server, which those of the lab do not have"
 	ofTheLab  = "is about the lab that the story itself runs in"
 )
 
@@ -87,6 +88,8 @@ var Elsewhere = map[string]Place{
 
 	`jq -r 'select(.kind == "BindingOutcome") | [.time, .cluster, .outcome, .reason, .bindings[]] | @tsv' audit.jsonl`: by("internal/audit", "TestTheSchemaIsTheOneThatIsDocumented",
 		"wants jq, which need not be here; the fields that it names are those of the schema"),
+	"karmadactl describe deployment cart -n shop --operation-scope members --cluster member2": by("internal/failover", "TestEveryCommandOfAPageCanBeTyped", aMember),
+	"karmadactl get pods -n shop --operation-scope members --clusters member2":                by("internal/failover", "TestEveryCommandOfAPageCanBeTyped", aMember),
 	"karmadactl taint": by("tests/e2e", "TestStories", "is named beside lifeboat taint, not typed"),
 	"karmadactl taint clusters member3 maintenance:NoExecute":  by("tests/e2e", "TestStories", "is an act of the story console"),
 	"karmadactl taint clusters member3 maintenance:NoExecute-": by("tests/e2e", "TestStories", "is an act of the story console"),

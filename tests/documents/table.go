@@ -195,6 +195,7 @@ var enforced = []Step{
 	run("kubectl get resourcebinding cart-deployment -n shop -o yaml", "gracefulEvictionTasks"),
 	run("kubectl get resourcebinding cart-deployment -n shop -o yaml --show-managed-fields", "managedFields"),
 	run("kubectl get cluster member1 -o yaml", "drill"),
+	run("kubectl get clustertaintrules -o yaml", "matchConditions"),
 	run("kubectl get works -n karmada-es-member1", "karmada-es-member1/"),
 	run("karmadactl taint clusters member1 drill=yes:NoExecute-", ""),
 	look("lifeboat status member1", "Settling"),
@@ -214,6 +215,7 @@ var enforced = []Step{
 var failed = []Step{
 	lab("kill member1"),
 	look("lifeboat status member1", "AwaitingFence(.|\n)*AwaitingApproval"),
+	look("lifeboat explain shop/db-statefulset", "AwaitingFence"),
 	look("lifeboat status <cluster>", "AwaitingFence"),
 	look("lifeboat status <cluster> -o json", "AwaitingFence"),
 	look(`temporal workflow list --query "LifeboatPhase = 'AwaitingFence' AND ExecutionStatus = 'Running'"`, "shop/db"),
@@ -230,6 +232,7 @@ var failed = []Step{
 	run(`lifeboat confirm-fenced member1 --binding shop/cart-deployment --without-state --reason "it starts afresh"`, "recorded"),
 	run(`lifeboat confirm-fenced member1 --binding shop/cart-deployment --without-state --reason "it never ran"`, "recorded"),
 	run(`lifeboat confirm-fenced member1 --binding statefulset/db -n shop --reason "its disk is detached"`, "recorded"),
+	run(`lifeboat confirm-fenced member1 --binding shop/db-statefulset --reason "powered off, says the provider"`, "recorded"),
 	run(`lifeboat confirm-fenced member1 --without-state --reason "the disks are lost"`, "recorded"),
 	run(`lifeboat confirm-fenced member1 --reason "powered off by the provider"`, "recorded"),
 	run(`lifeboat confirm-fenced member1 --reason "the whole cluster is powered off, says the provider"`, "recorded"),
@@ -238,6 +241,7 @@ var failed = []Step{
 	run(`lifeboat snooze -n shop --cluster member1 --for 2h --reason "month end"`, "member1: "),
 	run(`lifeboat snooze --all --cluster member1 --for 10m --reason "the provider reboots it"`, "member1: "),
 	run(`lifeboat skip shop/cart-deployment --reason "it must stay near its disk"`, "member1: "),
+	no(`lifeboat cancel member1 --binding shop/cart-deployment --reason "it must stay near its disk"`, refused, "nothing to cancel"),
 	no(`lifeboat cancel member1 --binding shop/cart-deployment --put-back --reason "the new copy is wrong"`, refused, "nothing to cancel"),
 	no(`lifeboat put-back shop/cart-deployment --reason "the cluster is well again"`, missing, "shop/cart-deployment"),
 }

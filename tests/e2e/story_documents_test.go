@@ -51,6 +51,7 @@ func (d *desk) world() {
 	cart.SetAnnotations(map[string]string{faultStuckReadyAt: other + "=1"})
 
 	db := bindingOf("apps/v1", "StatefulSet", ns, "db", bearing(oneOf(home, other), "drill", time.Hour))
+	db.SetName("db-statefulset")
 	db.SetAnnotations(map[string]string{purgeMode: "Directly"})
 	spec := db.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a line above
 	spec["replicas"], spec["clusters"] = int64(1), []any{object{"name": home, "replicas": int64(1)}}
@@ -112,9 +113,9 @@ func (d *desk) act(what string) {
 	case what == "nobody is asked about cart":
 		s.patch(s.named(cart), object{"metadata": object{"labels": object{"ask": nil}}})
 	case what == "keep db":
-		s.annotate(s.namespace()+"/db", prefix+"enabled", "false")
+		s.annotate(s.namespace()+"/db-statefulset", prefix+"enabled", "false")
 	case what == "free db":
-		s.annotate(s.namespace()+"/db", prefix+"enabled", "")
+		s.annotate(s.namespace()+"/db-statefulset", prefix+"enabled", "")
 	default:
 		require.Fail(s, "no such act of the lab", what)
 	}
