@@ -73,11 +73,12 @@ func (j *judge) outcomes(r workflows.EpisodeReport) {
 }
 
 // inherited judges that no outcome of a failover is what an older one's migration handed in.
+// One that ends when this failover itself calls its binding off says another reason.
 func (j *judge) inherited(r workflows.EpisodeReport) {
 	for _, round := range r.Rounds {
 		for _, x := range round.Results {
 			same := func(m workflows.MigrationReport) bool {
-				return m.Key == x.Key && m.UID == x.UID && m.Result.Outcome == x.Outcome && m.Result.At.Equal(x.At)
+				return m.Key == x.Key && m.UID == x.UID && m.Result.Outcome == x.Outcome && m.Result.Reason == x.Reason && m.Result.At.Equal(x.At)
 			}
 			at := slices.IndexFunc(j.handed[r.Cluster], same)
 			if at >= 0 && j.handed[r.Cluster][at].Episode != r.Episode {

@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
 )
 
 // A chunk that was granted before the rate fell may be used for one lease, and no longer.
@@ -16,5 +18,20 @@ func TestTheLawLetsAGrantedChunkBeUsed(t *testing.T) {
 		l.paced(ordered, workflows.UpdateSetRate, workflows.SetRate{Rate: 2})
 		require.Empty(t, l.evict(ordered.Add(after), "m1"))
 		require.Equal(t, broken, l.evict(ordered.Add(after), "m1") != "", "%s after the order", after)
+	}
+}
+
+// A failover that is cancelled calls off a binding just as an older one's migration ends
+// for it: that says why by itself, and its outcome is its own.
+func TestAnOutcomeOfTheSameMomentIsNotInherited(t *testing.T) {
+	key := failover.BindingKey{Namespace: "shop", Name: "app"}
+	end := failover.Result{Key: key, UID: "u", Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered, At: begins}
+	for reason, inherited := range map[failover.Reason]bool{failover.ReasonClusterRecovered: true, failover.ReasonCancelled: false} {
+		s := &sim{env: (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()}
+		j := &judge{s: s, handed: map[string][]workflows.MigrationReport{"m1": {{Episode: "older", Key: key, UID: "u", Result: &end}}}}
+		recorded := end
+		recorded.Reason = reason
+		j.inherited(workflows.EpisodeReport{Cluster: "m1", Episode: "newer", Rounds: []workflows.RoundReport{{Round: 1, Results: []failover.Result{recorded}}}})
+		require.Equal(t, inherited, len(j.violations) > 0, reason)
 	}
 }
