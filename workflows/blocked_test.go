@@ -1,6 +1,8 @@
 package workflows_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +10,31 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
+
+// A webhook that cannot be called refuses every write: the API server says so, and whoever
+// asks why a binding stands reads it there.
+func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
+	const said = `Internal error occurred: failed calling webhook "work.karmada.io": connection refused`
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.Fail = func(op, _ string) error {
+		if op == "evict" {
+			return fmt.Errorf("patch resourcebindings shop/app: %w: %s", failover.ErrUnreachable, strings.ReplaceAll(said, ": ", ":\n\t\x1b"))
+		}
+		return nil
+	}
+	s.world.SetReady("m1", false)
+	s.at(4*time.Minute, func() {
+		item, queued := s.queued("app")
+		require.True(t, queued)
+		require.Equal(t, []any{workflows.ItemBlocked, failover.ReasonUnverified}, []any{item.State, item.Reason}, item.Message)
+		require.Equal(t, "the write did not stand: "+said, item.Message)
+		require.Contains(t, s.explain(key).Item.Message, said)
+		require.Contains(t, s.pageOf(workflows.ClusterFailoverID("", "m1")), "failed calling webhook")
+	})
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+}
 
 // What nobody can place is parked with its reason, and looked at again as soon as the
 // binding itself changes, however long its back-off.

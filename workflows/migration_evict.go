@@ -1,7 +1,9 @@
 package workflows
 
 import (
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -71,6 +73,7 @@ func (m *migration) evicted(out activities.EvictResult) {
 		m.wakeSwapped(out)
 		m.wrote()
 	case activities.EvictUnknown:
+		m.st.Said = saidOf(out.Message)
 		m.page() // the lease is not reported: it counts as spent when it expires
 	case activities.EvictRefused, activities.EvictNotAffected, activities.EvictClusterGone:
 		m.refused(failover.OutcomeBlocked, out)
@@ -154,10 +157,33 @@ func (m *migration) verified(look activities.Observation) {
 	case m.ordered():
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
 	case look.Targeted:
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonUnverified, Message: "the write did not stand"})
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonUnverified, Message: notStood(m.st.Said)})
 	default:
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeMovedByOthers, Reason: failover.ReasonMovedByOthers})
 	}
+}
+
+// maxSaid is how much of what the API server said people are shown, in bytes.
+const maxSaid = 240
+
+// saidOf is what the API server said of a write, in one short line of plain text, without
+// what the client put before it: that a webhook could not be called, most often.
+func saidOf(message string) string {
+	if _, said, ok := strings.Cut(message, failover.ErrUnreachable.Error()+": "); ok {
+		message = said
+	}
+	message = strings.Join(strings.FieldsFunc(message, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if len(message) > maxSaid {
+		message = strings.ToValidUTF8(message[:maxSaid], "") + "..."
+	}
+	return message
+}
+
+func notStood(said string) string {
+	if said == "" {
+		return "the write did not stand"
+	}
+	return "the write did not stand: " + said
 }
 
 func (m *migration) returnLease() {

@@ -60,6 +60,8 @@ type MigrationState struct {
 	PutBack *Order `json:"putBack,omitempty"`
 	Drop    *Order `json:"drop,omitempty"`
 	Refusal string `json:"refusal,omitempty"`
+	// Said is what the API server said of a write whose end was not known.
+	Said string `json:"said,omitempty"`
 	// Unproven: gracefulTimeout has passed, and the setting says that the hold goes all the same.
 	Unproven bool `json:"unproven,omitempty"`
 	// RefusedAt is when a restore was last refused because the cluster looks failed again.
