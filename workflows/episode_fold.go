@@ -144,8 +144,12 @@ func (e *episode) blockedBy() (by map[failover.Reason]int, since time.Time) {
 // status is the answer to a query: of a long queue only a part.
 func (e *episode) status() EpisodeStatus {
 	s := EpisodeStatus{Instance: e.instance, Name: e.cluster, Now: e.now(), EpisodeState: e.st, Queue: map[ItemState]int{}}
-	for at := range e.st.Items {
-		s.Queue[e.st.Items[at].State]++
+	s.WaitingBy = map[failover.Reason]int{}
+	for _, i := range e.st.Items {
+		s.Queue[i.State]++
+		if i.State == ItemDue || i.State == ItemReady || i.State == ItemHold {
+			s.WaitingBy[i.Reason]++
+		}
 	}
 	s.BlockedBy, s.BlockedSince = e.blockedBy()
 	for _, set := range e.st.Later {

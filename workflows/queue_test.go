@@ -117,6 +117,7 @@ func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
 	s.at(5*time.Minute, func() {
 		status := s.status()
 		require.Equal(t, failover.ReasonWaitingFull, status.NeedsAttention)
+		require.Equal(t, map[failover.Reason]int{failover.ReasonWaitingFull: 2}, status.WaitingBy)
 		require.Len(t, status.Moves, 2)
 		require.Len(t, status.Items, 2)
 		for _, i := range status.Items {

@@ -227,6 +227,8 @@ type EpisodeStatus struct {
 	// the first of them was due.
 	BlockedBy    map[failover.Reason]int `json:"blockedBy,omitempty"`
 	BlockedSince time.Time               `json:"blockedSince,omitzero"`
+	// WaitingBy counts those of the queue that are due and begin nothing, by what holds them.
+	WaitingBy map[failover.Reason]int `json:"waitingBy,omitempty"`
 	// Left are queued bindings that owe an outcome and that the list has yet to bring back.
 	Left int `json:"left,omitempty"`
 }

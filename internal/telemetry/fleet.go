@@ -29,6 +29,8 @@ type FailoverState struct {
 	// Blocked and Attention count bindings by reason; the failover's own need of
 	// attention counts as one.
 	Blocked, Attention map[failover.Reason]int
+	// Waiting counts those that are due and begin nothing, by what holds them.
+	Waiting map[failover.Reason]int
 	// BlockedSince is when the first of the blocked was due, zero when none is.
 	BlockedSince time.Time
 	PurgeDebt    int
@@ -85,6 +87,7 @@ const (
 	gaugePaused     = "failover_paused"
 	gaugeBindings   = "failover_bindings"
 	gaugeBlocked    = "blocked_bindings"
+	gaugeWaiting    = "waiting_bindings"
 	gaugeOldest     = "oldest_blocked_seconds"
 	gaugeAttention  = "attention"
 	gaugeApprovals  = "approvals_awaited"
@@ -106,6 +109,7 @@ var fleetMetrics = []struct {
 	{gaugePaused, "1 while a human has paused the failover.", []string{"cluster", "mode"}},
 	{gaugeBindings, "Bindings that are not done, by where they are.", []string{"cluster", "mode", "state"}},
 	{gaugeBlocked, "Bindings that are parked, by reason.", []string{"cluster", "mode", "reason"}},
+	{gaugeWaiting, "Bindings that are due and wait for their turn, by what holds them.", []string{"cluster", "mode", "reason"}},
 	{gaugeOldest, "How long ago the first of the parked bindings was due; 0 when none is.", []string{"cluster", "mode"}},
 	{gaugeAttention, "Bindings, and failovers, that need attention now, by reason.", []string{"cluster", "mode", "reason"}},
 	{gaugeApprovals, "Bindings that await a human's approval now.", []string{"cluster", "mode"}},
@@ -162,6 +166,9 @@ func (f *Fleet) collectFailover(s *FailoverState, put putGauge) {
 	}
 	for reason, n := range s.Blocked {
 		put(gaugeBlocked, float64(n), s.Cluster, mode, string(reason))
+	}
+	for reason, n := range s.Waiting {
+		put(gaugeWaiting, float64(n), s.Cluster, mode, string(reason))
 	}
 	for reason, n := range s.Attention {
 		put(gaugeAttention, float64(n), s.Cluster, mode, string(reason))

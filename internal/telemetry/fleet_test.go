@@ -28,6 +28,7 @@ func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsStarter(t *testing.T)
 			Bindings:     map[string]int{StateMoving: 2, StateApproval: 1},
 			Blocked:      map[failover.Reason]int{failover.ReasonNoTarget: 4},
 			Attention:    map[failover.Reason]int{failover.ReasonGracefulTimeout: 1},
+			Waiting:      map[failover.Reason]int{failover.ReasonWindowFull: 7},
 			BlockedSince: now.Add(-90 * time.Second),
 		}},
 	})
@@ -56,7 +57,10 @@ lifeboat_approvals_awaited{cluster="a",mode="enforce"} 1
 # HELP lifeboat_purge_debt Old copies that stay until their cluster is back.
 # TYPE lifeboat_purge_debt gauge
 lifeboat_purge_debt{cluster="a",mode="enforce"} 3
-`), "lifeboat_pace_tier", "lifeboat_pace_reason", "lifeboat_unanswered", "lifeboat_oldest_blocked_seconds",
+# HELP lifeboat_waiting_bindings Bindings that are due and wait for their turn, by what holds them.
+# TYPE lifeboat_waiting_bindings gauge
+lifeboat_waiting_bindings{cluster="a",mode="enforce",reason="WindowFull"} 7
+`), "lifeboat_waiting_bindings", "lifeboat_pace_tier", "lifeboat_pace_reason", "lifeboat_unanswered", "lifeboat_oldest_blocked_seconds",
 		"lifeboat_approvals_awaited", "lifeboat_purge_debt"))
 
 	fleet.Set(nil)

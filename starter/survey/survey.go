@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -120,7 +121,7 @@ func said(before *telemetry.FleetState, cluster string) *telemetry.FailoverState
 func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 	f := telemetry.FailoverState{
 		Cluster: e.Name, Mode: e.Terms.Mode, Phase: e.Phase, Paused: e.Paused != nil,
-		Blocked: map[failover.Reason]int{}, Attention: map[failover.Reason]int{},
+		Blocked: map[failover.Reason]int{}, Attention: map[failover.Reason]int{}, Waiting: maps.Clone(e.WaitingBy),
 		BlockedSince: e.BlockedSince, PurgeDebt: len(e.Debts) + e.DebtsBeyond,
 		Bindings: map[string]int{
 			telemetry.StateTolerating: e.Queue[workflows.ItemTolerating],
@@ -147,8 +148,20 @@ func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 			f.Attention[m.Reason]++
 		}
 	}
+	if e.Left > 0 {
+		f.Waiting = merged(f.Waiting, failover.ReasonWaiting, e.Left)
+	}
 	if e.NeedsAttention != failover.ReasonNone {
 		f.Attention[e.NeedsAttention]++
 	}
 	return f
+}
+
+// merged adds to one count of a map that may be nil.
+func merged(by map[failover.Reason]int, reason failover.Reason, n int) map[failover.Reason]int {
+	if by == nil {
+		by = map[failover.Reason]int{}
+	}
+	by[reason] += n
+	return by
 }

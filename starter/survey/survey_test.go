@@ -55,6 +55,7 @@ func evacuating() workflows.EpisodeStatus {
 		Name: "a", Left: 2, BlockedSince: due,
 		Queue:     map[workflows.ItemState]int{workflows.ItemTolerating: 7, workflows.ItemDue: 1, workflows.ItemReady: 2, workflows.ItemBlocked: 5, workflows.ItemFence: 1},
 		BlockedBy: map[failover.Reason]int{failover.ReasonNoTarget: 3, failover.ReasonAwaitingApproval: 2},
+		WaitingBy: map[failover.Reason]int{failover.ReasonAwaitingGrant: 1, failover.ReasonWindowFull: 2},
 		EpisodeState: workflows.EpisodeState{
 			Phase: failover.EpisodeEvacuating, Terms: activities.Terms{Mode: failover.ModeEnforce},
 			Debts: make([]failover.Debt, 2), DebtsBeyond: 1, NeedsAttention: failover.ReasonWaitingFull,
@@ -79,6 +80,7 @@ func TestEveryBindingThatIsNotDoneIsCountedWhereItIs(t *testing.T) {
 		},
 		Blocked:      map[failover.Reason]int{failover.ReasonNoTarget: 3},
 		Attention:    map[failover.Reason]int{failover.ReasonGracefulTimeout: 1, failover.ReasonWaitingFull: 1},
+		Waiting:      map[failover.Reason]int{failover.ReasonAwaitingGrant: 1, failover.ReasonWindowFull: 2, failover.ReasonWaiting: 2},
 		BlockedSince: evacuating().BlockedSince, PurgeDebt: 3,
 	}}, now.Failovers)
 	require.Equal(t, map[string]bool{"fleet-pacer": false, "cluster-failover/a": false}, now.Asked)
