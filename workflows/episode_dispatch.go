@@ -244,16 +244,14 @@ func (e *episode) signalMove(m Move, name string, message any) (told bool) {
 	return false
 }
 
-// vanished gives a binding its outcome when its child was ended from outside while
-// the queue is closed: nobody lists it again. One that still holds is adopted, and
-// its own outcome takes the place of this.
+// vanished gives a binding its outcome when its child was ended from outside: what was
+// released by then, nobody lists again. One that still holds is adopted, one that still
+// targets the cluster is listed, and its own outcome takes the place of this.
 func (e *episode) vanished(m Move) {
-	if e.closing() {
-		e.recordIn(m.Round, failover.Result{
-			Key: m.Key, UID: m.UID, Resource: m.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonUnverified,
-			Message: "its migration was ended from outside", At: e.now(),
-		})
-	}
+	e.recordIn(m.Round, failover.Result{
+		Key: m.Key, UID: m.UID, Resource: m.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonUnverified,
+		Message: "its migration was ended from outside", At: e.now(),
+	})
 }
 
 // silence is for how long a child may say nothing before it is asked for a sign of life.

@@ -324,25 +324,50 @@ func TestAHoldWithoutAnOwnerGoesWithTheDeletedCluster(t *testing.T) {
 func TestAHoldWhoseMigrationWasTerminatedGoesWithTheDeletedCluster(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	terminated := endsFirst(s, func() { leaveHold(s, key) })
+	s.world.SetReady("m1", false)
+	s.at(2*time.Minute, func() { s.world.DeleteCluster("m1") })
+	r := s.play()
+	require.True(t, *terminated)
+	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeMigrated}, outcomes(r))
+	require.Empty(t, s.world.Leftovers())
+}
+
+// What was released before its migration was terminated neither targets the cluster nor
+// is held there: no list and no look for orphans brings it back.
+//
+// Rules: R4.9-52, R4.9-53.
+func TestWhatWasReleasedBeforeItsMigrationWasTerminatedHasAnOutcome(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	terminated := endsFirst(s, func() {
+		leaveHold(s, key)
+		s.world.Change(key, func(b *failover.Binding) { b.Tasks = nil })
+	})
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.True(t, *terminated)
+	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeAbandoned}, outcomes(r))
+	require.Equal(t, failover.ReasonUnverified, r.Rounds[0].Results[0].Reason)
+}
+
+// endsFirst ends the first migration without a word; what stands then is what leave leaves.
+func endsFirst(s *story, leave func()) *bool {
 	terminated := false
 	end := func() bool {
 		first := !terminated
-		if first { // without a word, its hold standing
+		if first {
 			terminated = true
-			leaveHold(s, key)
+			leave()
 		}
 		return first
 	}
 	s.env.SetWorkerOptions(worker.Options{
 		DeadlockDetectionTimeout: patient.DeadlockDetectionTimeout, Interceptors: []interceptor.WorkerInterceptor{&ender{end: end}},
 	})
-	s.world.SetReady("m1", false)
-	s.at(2*time.Minute, func() { s.world.DeleteCluster("m1") })
-	r := s.play()
-	require.True(t, terminated)
-	require.Equal(t, failover.EpisodeGone, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeMigrated}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
+	return &terminated
 }
 
 // ender ends migrations as a human would who should not have: before their first act.
