@@ -75,12 +75,22 @@ func metadataProblem(raw []byte) MalformedObject {
 	return MalformedObject{failover.BindingKey{Namespace: meta.Namespace, Name: meta.Name}.String(), d.malformed()}
 }
 
-// Inventory reads every object of every resource that Lifeboat reads, and changes
-// nothing. Every resource has its own answer.
-func (c *Client) Inventory(ctx context.Context) []Inventory {
+// May tells whether a verb ("list", "watch") is to be tried on a resource, as
+// "clusters.cluster.karmada.io"; a nil one has everything tried.
+type May func(verb, resource string) bool
+
+func (may May) try(verb string, r schema.GroupVersionResource) bool {
+	return may == nil || may(verb, r.GroupResource().String())
+}
+
+// Inventory reads every object of every resource that Lifeboat reads and that may be
+// listed, and changes nothing. Every resource has its own answer.
+func (c *Client) Inventory(ctx context.Context, may May) []Inventory {
 	var all []Inventory
 	for _, r := range c.readings() {
-		all = append(all, c.inventory(ctx, r))
+		if may.try("list", r.resource) {
+			all = append(all, c.inventory(ctx, r))
+		}
 	}
 	return all
 }
@@ -125,11 +135,14 @@ type Watched struct {
 // watchOpen is for how long a watch is held open to see that it stays so.
 const watchOpen = time.Second
 
-// Watches opens a watch on each resource that lifeboat watch follows, from the version
-// of its list, and closes it after a moment.
-func (c *Client) Watches(ctx context.Context) []Watched {
+// Watches opens a watch on each resource that lifeboat watch follows and that may be
+// watched, from the version of its list, and closes it after a moment.
+func (c *Client) Watches(ctx context.Context, may May) []Watched {
 	var all []Watched
 	for _, r := range []schema.GroupVersionResource{clusterResource, ruleResource, policyResource, rbResource, crbResource} {
+		if !may.try("watch", r) {
+			continue
+		}
 		w := Watched{Resource: r.GroupResource().String()}
 		w.Events, w.Err = c.watchOnce(ctx, r)
 		if errors.Is(w.Err, failover.ErrGone) {

@@ -65,7 +65,7 @@ func shelves() map[string]string {
 func TestAnInventoryCountsWhatIsThereAndNamesWhatCannotBeUnderstood(t *testing.T) {
 	l := &library{shelves: shelves()}
 	found := map[string]Inventory{}
-	for _, i := range connect(t, l, Options{ReadOnly: true}).Inventory(t.Context()) {
+	for _, i := range connect(t, l, Options{ReadOnly: true}).Inventory(t.Context(), nil) {
 		require.NoError(t, i.Err, i.Resource)
 		name, _, _ := strings.Cut(i.Resource, ".")
 		found[name] = i
@@ -87,7 +87,7 @@ func TestAnInventoryCountsWhatIsThereAndNamesWhatCannotBeUnderstood(t *testing.T
 func TestAWatchIsHeldOpenOnEverythingThatIsFollowed(t *testing.T) {
 	l := &library{shelves: shelves(), forbids: "resourcebindings"}
 	found := map[string]Watched{}
-	for _, w := range connect(t, l, Options{ReadOnly: true}).Watches(t.Context()) {
+	for _, w := range connect(t, l, Options{ReadOnly: true}).Watches(t.Context(), nil) {
 		name, _, _ := strings.Cut(w.Resource, ".")
 		found[name] = w
 	}
@@ -112,8 +112,8 @@ func TestTheWatchOfTheStarterComesInStep(t *testing.T) {
 func TestAClientThatOnlyReadsSendsNoWrite(t *testing.T) {
 	l := &library{shelves: shelves()}
 	client := connect(t, l, Options{ReadOnly: true})
-	client.Inventory(t.Context())
-	client.Watches(t.Context())
+	client.Inventory(t.Context(), nil)
+	client.Watches(t.Context(), nil)
 	_, err := client.InStep(t.Context())
 	require.NoError(t, err)
 	findings := client.Preflight(t.Context(), WorkerPermissions(failover.ModeEnforce))

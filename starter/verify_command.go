@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
@@ -26,7 +28,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Try everything that Lifeboat does with this Karmada, short of writing",
 		Long: `Try everything that Lifeboat does with this Karmada, short of writing: read every cluster, rule, binding,
 policy and Work and see that it is understood, hold every watch open for a moment, run the preflight, and
-plan for every cluster. What cannot be understood is named. Nothing but reads is ever sent, and the
+plan for every cluster. With --role only what that role is granted is read and watched: a worker watches
+nothing. What cannot be understood is named. Nothing but reads is ever sent, and the
 question what one may do. Without a Temporal its part is left out.
 
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
@@ -58,7 +61,7 @@ func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
 		return err
 	}
 	v := verify.Verify{
-		Karmada: karmada, SyncWithin: syncWithin,
+		Karmada: karmada, SyncWithin: syncWithin, May: tries(s.config, o.role),
 		Plan: source.All,
 		Preflight: func(ctx context.Context) []preflight.Check {
 			return append(s.withoutTemporal(source), p.Run(ctx)...)
@@ -75,6 +78,19 @@ func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
 		return err
 	}
 	return verdict(report.Verdict, "verification")
+}
+
+// tries tells what a role lists and watches, nil for everything.
+func tries(c config.Config, role string) k8sadapter.May {
+	if role == roleAll {
+		return nil
+	}
+	granted := append(permissionsOf(c, role), process.PolicyPermissions(c, "list")...)
+	return func(verb, resource string) bool {
+		return slices.ContainsFunc(granted, func(p k8sadapter.Permission) bool {
+			return p.Verb == verb && p.Subresource == "" && p.Resource+"."+p.Group == resource
+		})
+	}
 }
 
 // withoutTemporal warns where Temporal does not answer: the rest can be tried.

@@ -16,8 +16,8 @@ import (
 
 // Karmada is what is asked of Karmada's API server.
 type Karmada interface {
-	Inventory(ctx context.Context) []k8sadapter.Inventory
-	Watches(ctx context.Context) []k8sadapter.Watched
+	Inventory(ctx context.Context, may k8sadapter.May) []k8sadapter.Inventory
+	Watches(ctx context.Context, may k8sadapter.May) []k8sadapter.Watched
 	InStep(ctx context.Context) (k8sadapter.Sight, error)
 }
 
@@ -28,6 +28,9 @@ type Verify struct {
 	Preflight func(ctx context.Context) []preflight.Check
 	// Plan plans for every cluster as if it alone failed.
 	Plan func(ctx context.Context) ([]plan.Plan, error)
+	// May tells what the role lists and watches that this is tried for, nil for everything.
+	// What no role is granted is not asked: its refusal would say nothing.
+	May k8sadapter.May
 	// SyncWithin bounds how long a watch may take to see everything once.
 	SyncWithin time.Duration
 }
@@ -47,7 +50,7 @@ type Report struct {
 // a server that answers nothing at all.
 func (v Verify) Run(ctx context.Context) Report {
 	r := Report{Objects: map[string]int{}, Malformed: map[string][]k8sadapter.MalformedObject{}}
-	for _, i := range v.Karmada.Inventory(ctx) {
+	for _, i := range v.Karmada.Inventory(ctx, v.May) {
 		if i.Err == nil && !i.Absent {
 			r.Objects[i.Resource] = i.Count
 		}
@@ -59,10 +62,13 @@ func (v Verify) Run(ctx context.Context) Report {
 	if r.Verdict = preflight.Verdict(r.Checks); silent(r.Checks) {
 		return r
 	}
-	for _, w := range v.Karmada.Watches(ctx) {
+	watches := v.Karmada.Watches(ctx, v.May)
+	for _, w := range watches {
 		r.Checks = append(r.Checks, watched(w))
 	}
-	r.Checks = append(r.Checks, v.inStep(ctx))
+	if len(watches) > 0 {
+		r.Checks = append(r.Checks, v.inStep(ctx))
+	}
 	r.Checks = append(r.Checks, v.Preflight(ctx)...)
 	r.Checks = append(r.Checks, v.plan(ctx))
 	r.Verdict = preflight.Verdict(r.Checks)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,8 +22,13 @@ type karmada struct {
 	behind    bool
 }
 
-func (k *karmada) Inventory(context.Context) []k8sadapter.Inventory { return k.inventory }
-func (k *karmada) Watches(context.Context) []k8sadapter.Watched     { return k.watched }
+func (k *karmada) Inventory(context.Context, k8sadapter.May) []k8sadapter.Inventory {
+	return k.inventory
+}
+
+func (k *karmada) Watches(_ context.Context, may k8sadapter.May) []k8sadapter.Watched {
+	return slices.DeleteFunc(slices.Clone(k.watched), func(w k8sadapter.Watched) bool { return may != nil && !may("watch", w.Resource) })
+}
 
 func (k *karmada) InStep(ctx context.Context) (k8sadapter.Sight, error) {
 	if k.behind {
@@ -64,6 +70,20 @@ func check(t *testing.T, r Report, name string) preflight.Check {
 	}
 	t.Fatalf("no check %q in %+v", name, r.Checks)
 	return preflight.Check{}
+}
+
+// A worker watches nothing, and its kubeconfig may not: nothing is asked that would be refused.
+func TestARoleThatWatchesNothingIsNotTriedForIt(t *testing.T) {
+	k, v := fine()
+	k.behind, v.SyncWithin = true, time.Millisecond
+	k.watched[0].Err = failover.ErrForbidden
+	require.Equal(t, preflight.Failed, v.Run(t.Context()).Verdict)
+	v.May = func(verb, _ string) bool { return verb == "list" }
+	r := v.Run(t.Context())
+	require.Equal(t, preflight.Warning, r.Verdict, "%+v", r.Checks)
+	for _, c := range r.Checks {
+		require.NotContains(t, c.Name, "Watch")
+	}
 }
 
 func TestAKarmadaThatIsUnderstoodPasses(t *testing.T) {

@@ -51,7 +51,7 @@ func preflighted(s *scene) {
 // stories put objects there that nobody can understand: those are named.
 func (s *scene) verified() {
 	s.Helper()
-	cmd := s.lifeboat("verify", s.lab.At.Kubeconfigs["operator"], "--role", "worker", "-o", "json")
+	cmd := s.lifeboat("verify", s.lab.At.Kubeconfigs["operator"], "-o", "json")
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	err := cmd.Run()
