@@ -100,6 +100,9 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 	return a.act(ctx, "release binding", r.MoveRef, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
+		case failover.Rewound(r.Seen, look.Seen):
+			out.refuse(failover.ReasonRewound, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
+			return nil
 		case look.TaskNote != "":
 			out.refuse(failover.ReasonForeignTask, "the task was left to a human: "+look.TaskNote)
 			return nil

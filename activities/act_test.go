@@ -83,6 +83,14 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 				b.world.Change(r.Key, func(x *failover.Binding) { x.Malformed = "spec.placement: a number" })
 			}, activities.ActRefused, failover.ReasonMalformed,
 		},
+		"older than it was before": {
+			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion + "0" },
+			activities.ActRefused, failover.ReasonRewound,
+		},
+		"as old as it was before": {
+			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion },
+			activities.ActDone, failover.ReasonWritten,
+		},
 		"the source is gone": {
 			func(b *bench, r *activities.ReleaseRequest) {
 				b.world.DeleteCluster("m1")

@@ -33,6 +33,9 @@ type MoveRef struct {
 	State map[string]string `json:"state,omitempty"`
 	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
 	WantWork bool `json:"wantWork,omitempty"`
+	// Seen is the newest version of the binding that this migration has read: one that is
+	// older proves nothing.
+	Seen string `json:"seen,omitempty"`
 	// Named tells that a human named this binding: a task that was kept, or left to a
 	// human, is not off limits then.
 	Named bool `json:"named,omitempty"`

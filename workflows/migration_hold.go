@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -31,7 +32,19 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 		m.st.Resource = o.Resource
 	}
 	m.st.SourceGone, m.st.Outage = o.SourceGone, o.Outage
+	m.seen(o.Seen)
 	return o, true
+}
+
+// seen notes which version of the binding was read. Where an older one stands than before,
+// proof begins anew: the health that it tells of may be over, and so may the rest.
+func (m *migration) seen(version string) {
+	if failover.Rewound(m.st.Ref.Seen, version) {
+		m.st.Rewound, m.st.HealthySince = true, time.Time{}
+		m.attention(failover.ReasonRewound, "Karmada has gone back in time: version "+version+" stands, "+m.st.Ref.Seen+
+			" did before; proof begins anew")
+	}
+	m.st.Ref.Seen = cmp.Or(version, m.st.Ref.Seen)
 }
 
 // lookHeld is look for a binding that should carry our task, with the ends that
@@ -204,7 +217,7 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 		m.st.HealthySince = now
 	}
 	must := m.st.Terms.MinHealthy
-	if o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
+	if m.st.Rewound || o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
 		must = max(must, m.st.Terms.Detection)
 	}
 	m.mustHold = must

@@ -44,6 +44,9 @@ type MigrationState struct {
 	On []failover.TargetCluster `json:"on,omitempty"`
 	// Unprobed: a target did not answer its probe; health has to outlast detection.
 	Unprobed bool `json:"unprobed,omitempty"`
+	// Rewound: what stood was older than what had stood before. Health has to outlast
+	// detection, for what the API server says may be over.
+	Rewound bool `json:"rewound,omitempty"`
 	// Attention is why it needs a human's eyes; it changes no behaviour.
 	Attention failover.Reason `json:"attention,omitempty"`
 	// AwaitFence begins by waiting until the old copy is proven dead, without a lease.

@@ -97,6 +97,7 @@ const (
 	ReasonUnproven          Reason = "ReleasedUnproven"  // released after gracefulTimeout, as configured
 	ReasonPutBack           Reason = "PutBack"           // the scheduler put the failed cluster back
 	ReasonGracefulTimeout   Reason = "GracefulTimeout"   // no proof of health within gracefulTimeout
+	ReasonRewound           Reason = "Rewound"           // what stands is older than what stood: restored from a backup, or a replica that lags
 	ReasonRestoreUnanswered Reason = "RestoreUnanswered" // the scheduler has not answered within restoreWait
 	ReasonRestoreUndone     Reason = "RestoreUndone"     // the scheduler took the restored cluster out again
 	ReasonPutBackRefused    Reason = "PutBackRefused"    // the former cluster cannot take it back

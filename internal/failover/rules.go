@@ -269,6 +269,13 @@ func Newer(a, b string) bool {
 	return errA != nil || errB != nil || x > y
 }
 
+// Rewound tells whether an object that was read before is older now: the API server was
+// restored from a backup, or a replica answers that lags. What it says is no evidence of
+// anything that was since.
+func Rewound(before, now string) bool {
+	return before != "" && now != "" && before != now && Newer(before, now) && !Newer(now, before)
+}
+
 // Observe judges every rule that targets the cluster: one observation for each of
 // its taints, sorted by key. A refused rule, or one whose targets cannot be
 // understood, yields a single Undecided observation without a taint, which keeps

@@ -184,6 +184,18 @@ func TestNewerComparesNumbersNotText(t *testing.T) {
 	}
 }
 
+// Rules: R4.7-41.
+func TestRewoundIsWhatIsOlderThanBefore(t *testing.T) {
+	for _, tc := range []struct {
+		before, now string
+		want        bool
+	}{
+		{"10", "9", true}, {"9", "10", false}, {"9", "9", false}, {"", "1", false}, {"9", "", false}, {"abc", "1", false}, {"9", "abc", false},
+	} {
+		require.Equal(t, tc.want, failover.Rewound(tc.before, tc.now), "%q, then %q", tc.before, tc.now)
+	}
+}
+
 // Rules: R4.1-2, R4.1-17.
 func TestObserveJudgesEveryTaintOfEveryRuleThatAimsHere(t *testing.T) {
 	two := unready(func(r *failover.Rule) {

@@ -284,6 +284,14 @@ func (w *World) Change(key failover.BindingKey, edit func(*failover.Binding)) {
 	w.sweepWorks(b)
 }
 
+// Rewind has a binding stand as it did, its version included: a backup was restored.
+func (w *World) Rewind(was failover.Binding) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := clone(&was)
+	w.bindings[was.Key] = &before
+}
+
 // Peek is a binding as it stands.
 func (w *World) Peek(key failover.BindingKey) failover.Binding {
 	w.mu.Lock()
