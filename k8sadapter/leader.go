@@ -50,7 +50,7 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 	defer end()
 	term := &term{ctx: ctx, run: run, end: end, over: make(chan struct{})}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, Name: cfg.Name, ReleaseOnCancel: true,
+		Lock: &leaseLock{Interface: lock, log: c.log}, Name: cfg.Name, ReleaseOnCancel: true,
 		LeaseDuration: cfg.LeaseDuration, RenewDeadline: cfg.RenewDeadline, RetryPeriod: cfg.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: term.lead,
@@ -63,7 +63,7 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 	}
 	stop := context.AfterFunc(ctx, term.withdraw)
 	defer stop()
-	elector.Run(klog.NewContext(campaign, logr.FromSlogHandler(c.log.Handler())))
+	elector.Run(klog.NewContext(campaign, logr.FromSlogHandler(quietElector{c.log.Handler()})))
 	return term.outcome(cfg)
 }
 

@@ -1,11 +1,14 @@
 package k8sadapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,11 +24,19 @@ type leaseServer struct {
 	lease   map[string]any
 	version int
 	down    bool
+	asked   int
+}
+
+func (s *leaseServer) tries() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.asked
 }
 
 func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	s.asked++
 	raw, _ := io.ReadAll(r.Body)
 	var sent map[string]any
 	_ = json.Unmarshal(raw, &sent)
@@ -127,4 +138,23 @@ func TestALeaderWhoseLeaseWasLostBeforeItBeganNeverBegins(t *testing.T) {
 	require.ErrorIs(t, term.outcome(leaderConfig("one")), ErrLeadershipLost)
 	term.lead(t.Context()) // the goroutine that client-go starts comes late
 	assert.False(t, led)
+}
+
+// With the API server away each try fails: that is said once, and once that it is over.
+func TestALeaseThatCannotBeHadIsSaidOnce(t *testing.T) {
+	server := &leaseServer{down: true}
+	var said bytes.Buffer
+	client := connect(t, server, Options{Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() { ended <- client.RunLeaderElected(ctx, leaderConfig("one"), func(context.Context) {}) }()
+	require.Eventually(t, func() bool { return server.tries() > 5 }, time.Minute, often)
+	server.mutex.Lock()
+	server.down = false
+	server.mutex.Unlock()
+	require.NoError(t, <-ended)
+	require.Equal(t, 1, strings.Count(said.String(), "the lease cannot be had"), said.String())
+	require.Equal(t, 1, strings.Count(said.String(), "the lease can be had again"), said.String())
+	require.NotContains(t, said.String(), "level=ERROR")
 }
