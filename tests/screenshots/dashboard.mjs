@@ -79,15 +79,22 @@ function timeAxis(box) {
   return { x, marks };
 }
 
-function niceTop(most) {
-  if (!(most > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(most));
-  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((f) => f * power).find((top) => top >= most * 1.02);
+/** scale is the top of an axis and its step, with marks that a person reads: whole counts, whole minutes. */
+function scale(most, unit) {
+  if (!(most > 0)) return { step: 1, top: 1 };
+  const power = 10 ** Math.floor(Math.log10(Math.max(most, 1e-9) / 4));
+  let steps = [1, 2, 5, 10, 20].map((f) => f * power);
+  if (unit === 'short') steps = steps.map((s) => Math.max(1, Math.round(s)));
+  if (unit === 's' && most > 20) steps = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
+  const step = steps.find((s) => s * 4 >= most * 1.02) ?? steps.at(-1);
+  return { step, top: Math.max(1, Math.ceil((most * 1.02) / step)) * step };
 }
 
 function timeseries(panel, lines, width, height) {
   const { custom, unit, thresholds } = panel.fieldConfig.defaults;
-  const box = { left: 52, right: width - 10, top: 6, bottom: height - 42 };
+  const names = lines.filter((line) => points(line).some((v) => v !== null)).map((line) => line.legend || panel.title);
+  const onRight = (name) => override(panel, name, 'custom.axisPlacement') === 'right';
+  const box = { left: 52, right: width - (names.some(onRight) ? 52 : 22), top: 6, bottom: height - 28 - 14 * legendRows(names, width) };
   const stacked = custom.stacking.mode === 'normal';
   const drawn = lines.filter((line) => points(line).some((v) => v !== null));
   const base = new Array(steps).fill(0);
@@ -95,19 +102,25 @@ function timeseries(panel, lines, width, height) {
     const values = points(line);
     const low = base.slice();
     if (stacked) values.forEach((v, n) => { base[n] += v ?? 0; });
-    return { line, values, low, high: stacked ? base.slice() : values };
+    return { line, values, low, high: stacked ? base.slice() : values, right: onRight(line.legend || panel.title) };
   });
-  const most = niceTop(Math.max(0, ...layers.flatMap((l) => l.high.map((v) => v ?? 0))));
-  const y = (v) => box.bottom - (v / most) * (box.bottom - box.top);
   const { x, marks } = timeAxis(box);
   let svg = marks;
-  for (let n = 0; n <= 4; n++) {
-    const v = (most * n) / 4;
-    svg += `<line x1="${box.left}" x2="${box.right}" y1="${y(v)}" y2="${y(v)}" class="grid"/>
-      <text x="${box.left - 6}" y="${y(v) + 4}" text-anchor="end">${escape(shown(v, unit))}</text>`;
-  }
+  const axis = (right, unitOfAxis) => {
+    const { top, step } = scale(Math.max(0, ...layers.filter((l) => l.right === right).flatMap((l) => l.high.map((v) => v ?? 0))), unitOfAxis);
+    const y = (v) => box.bottom - (v / top) * (box.bottom - box.top);
+    for (let v = 0; v <= top * 1.001; v += step) {
+      if (!right) svg += `<line x1="${box.left}" x2="${box.right}" y1="${y(v)}" y2="${y(v)}" class="grid"/>`;
+      svg += `<text x="${right ? box.right + 6 : box.left - 6}" y="${y(v) + 4}" text-anchor="${right ? 'start' : 'end'}">${escape(shown(v, unitOfAxis))}</text>`;
+    }
+    return y;
+  };
+  const left = axis(false, unit);
+  const other = layers.find((l) => l.right);
+  const right = other && axis(true, override(panel, other.line.legend, 'unit') ?? unit);
   const legend = [];
   layers.forEach((layer, n) => {
+    const y = layer.right ? right : left;
     const name = layer.line.legend || panel.title;
     const fixed = override(panel, name, 'color')?.fixedColor;
     const { mode, fixedColor } = panel.fieldConfig.defaults.color;
@@ -149,20 +162,33 @@ function runs(values) {
   return found;
 }
 
-function drawLegend(entries, width, height) {
-  let at = 10, svg = '';
-  for (const [name, colour] of entries) {
-    const wide = 24 + name.length * 6.6;
-    if (at + wide > width && at > 10) { svg += `<text x="${Math.min(at, width - 12)}" y="${height - 6}">…</text>`; break; }
-    svg += `<rect x="${at}" y="${height - 12}" width="12" height="4" rx="2" fill="${colour}"/><text x="${at + 17}" y="${height - 6}">${escape(name)}</text>`;
+/** placed says where each name of a legend goes, row by row. */
+function placed(names, width) {
+  let at = 10, row = 0;
+  return names.map((name) => {
+    const wide = 30 + name.length * 7;
+    if (at + wide > width && at > 10) { at = 10; row++; }
+    const place = { x: at, row };
     at += wide;
-  }
-  return svg;
+    return place;
+  });
+}
+const legendRows = (names, width) => (placed(names, width).at(-1)?.row ?? 0) + 1;
+
+function drawLegend(entries, width, height) {
+  const places = placed(entries.map(([name]) => name), width);
+  const rows = (places.at(-1)?.row ?? 0) + 1;
+  return entries.map(([name, colour], n) => {
+    const { x, row } = places[n];
+    const y = height - 6 - 14 * (rows - 1 - row);
+    return `<rect x="${x}" y="${y - 6}" width="12" height="4" rx="2" fill="${colour}"/><text x="${x + 17}" y="${y}">${escape(name)}</text>`;
+  }).join('');
 }
 
 function timeline(panel, lines, width, height) {
   const label = Math.max(44, ...lines.map((line) => 20 + line.legend.length * 7.4));
-  const box = { left: label, right: width - 10, top: 6, bottom: height - 42 };
+  const options = Object.values(panel.fieldConfig.defaults.mappings[0].options);
+  const box = { left: label, right: width - 22, top: 6, bottom: height - 28 - 14 * legendRows(options.map((o) => o.text), width) };
   const { x, marks } = timeAxis(box);
   const each = (box.bottom - box.top) / Math.max(1, lines.length);
   let svg = marks;
@@ -182,7 +208,7 @@ function timeline(panel, lines, width, height) {
       from = to;
     }
   });
-  const legend = Object.values(panel.fieldConfig.defaults.mappings[0].options).map((m) => [m.text, colours[m.color]]);
+  const legend = options.map((m) => [m.text, colours[m.color]]);
   return `<svg width="${width}" height="${height}">${svg}${drawLegend(legend, width, height)}</svg>`;
 }
 

@@ -12,7 +12,7 @@ images=$root/docs/images
 work=$root/.demo/pictures
 chromium=${CHROMIUM:-$(type -P chromium || type -P chromium-browser || true)}
 # The dashboard is drawn as it stood so many seconds into its run.
-DASHBOARD_UNTIL=${DASHBOARD_UNTIL:-240}
+DASHBOARD_UNTIL=${DASHBOARD_UNTIL:-205}
 demo=
 
 for tool in node npm; do
