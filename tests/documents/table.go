@@ -195,7 +195,7 @@ var enforced = []Step{
 	run("kubectl get resourcebinding cart-deployment -n shop -o yaml", "gracefulEvictionTasks"),
 	run("kubectl get resourcebinding cart-deployment -n shop -o yaml --show-managed-fields", "managedFields"),
 	run("kubectl get cluster member1 -o yaml", "drill"),
-	run("kubectl get clustertaintrules -o yaml", "matchConditions"),
+	run("kubectl get clustertaintrules -o yaml", "documents"),
 	run("kubectl get works -n karmada-es-member1", "karmada-es-member1/"),
 	run("karmadactl taint clusters member1 drill=yes:NoExecute-", ""),
 	look("lifeboat status member1", "Settling"),
