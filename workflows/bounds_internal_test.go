@@ -17,7 +17,6 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -41,8 +40,7 @@ func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
 		"a cluster without a binding": {Ref: activities.MoveRef{Cluster: "m1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suite := &testsuite.WorkflowTestSuite{}
-			env := suite.NewTestWorkflowEnvironment()
+			env := patientEnv()
 			env.ExecuteWorkflow(BindingMigration, BindingMigrationParams{State: st})
 			var refused *temporal.ApplicationError
 			require.ErrorAs(t, env.GetWorkflowError(), &refused)
@@ -72,8 +70,7 @@ func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 		"a failover that claims to go on":  {"by-hand", ClusterFailoverParams{Cluster: "m1", State: &EpisodeState{Phase: failover.EpisodeEvacuating}}, ClusterFailover},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suite := &testsuite.WorkflowTestSuite{}
-			env := suite.NewTestWorkflowEnvironment()
+			env := patientEnv()
 			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: tc.id, TaskQueue: DefaultTaskQueue})
 			env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 				t.Errorf("it does %s", info.ActivityType.Name)
@@ -154,8 +151,7 @@ func TestTheDebtOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 
 // A search for orphans that failed for good is made again with the next turn.
 func TestASearchForOrphansThatFailedIsMadeAgain(t *testing.T) {
-	suite := &testsuite.WorkflowTestSuite{}
-	env := suite.NewTestWorkflowEnvironment()
+	env := patientEnv()
 	env.RegisterActivityWithOptions(func(context.Context, activities.OrphanRequest) (activities.OrphanPage, error) {
 		return activities.OrphanPage{}, temporal.NewNonRetryableApplicationError("the definition is gone", activities.ErrorGone, nil)
 	}, activity.RegisterOptions{Name: activities.NameFindOrphans})
@@ -173,8 +169,7 @@ func TestASearchForOrphansThatFailedIsMadeAgain(t *testing.T) {
 
 // A fence is about one outage: one dated ahead would never become void.
 func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
-	suite := &testsuite.WorkflowTestSuite{}
-	env := suite.NewTestWorkflowEnvironment()
+	env := patientEnv()
 	env.ExecuteWorkflow(func(ctx workflow.Context) ([]time.Duration, error) {
 		var ahead []time.Duration
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {

@@ -54,14 +54,24 @@ func crowded(ctx workflow.Context, n int) *episode {
 	return e
 }
 
-// inWorkflow runs do where a workflow's clock is.
-func inWorkflow(t *testing.T, do func(workflow.Context)) {
-	t.Helper()
+// bear is how long an environment bears with a machine under load: its own second would
+// take the reading of the test binary, within a workflow's first activity, for a deadlock.
+const bear = 5 * time.Minute
+
+// patientEnv is an environment that takes no slow machine for a deadlock.
+func patientEnv() *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
-	env.SetTestTimeout(time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: bear})
+	env.SetTestTimeout(bear)
+	return env
+}
+
+// inWorkflow runs do where a workflow's clock is.
+func inWorkflow(t *testing.T, do func(workflow.Context)) {
+	t.Helper()
+	env := patientEnv()
 	env.ExecuteWorkflow(func(ctx workflow.Context) error { do(ctx); return nil })
 	require.NoError(t, env.GetWorkflowError())
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
-	sdklog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,11 +95,7 @@ func newThrong(began time.Time, n int) (x *throng, want []failover.Item) {
 // Rules: R4.3-15, R4.4-1, R4.4-7, R4.4-8, R4.4-9, R4.4-14.
 func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 	const n, perRun = 100_000, 50_000
-	suite := &testsuite.WorkflowTestSuite{}
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: 5 * time.Minute})
-	env.SetTestTimeout(5 * time.Minute)
+	env := patientEnv()
 	began := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	env.SetStartTime(began)
 	x, want := newThrong(began, n)

@@ -6,14 +6,12 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 )
 
 // A transition that does not exist must not make a hot loop of the look that asks for it.
 func TestARefusedTransitionIsFollowedByAWait(t *testing.T) {
-	suite := &testsuite.WorkflowTestSuite{}
-	env := suite.NewTestWorkflowEnvironment()
+	env := patientEnv()
 	env.ExecuteWorkflow(func(ctx workflow.Context) (time.Duration, error) {
 		m := newMigration(ctx, BindingMigrationParams{})
 		m.st.Phase, m.st.Terms.Recheck = failover.MigrationPurging, time.Minute
