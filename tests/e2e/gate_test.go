@@ -46,6 +46,12 @@ func (w write) evicts(key, cluster string) bool {
 		!slices.ContainsFunc(*w.body.Spec.Clusters, func(t target) bool { return t.Name == cluster })
 }
 
+// releases tells a write that drops the hold of a cluster and puts nothing back.
+func (w write) releases(key, cluster string) bool {
+	held := w.body.Spec.Tasks != nil && slices.ContainsFunc(*w.body.Spec.Tasks, func(t task) bool { return t.FromCluster == cluster })
+	return w.of(key) && !held && w.body.Spec.Tasks != nil && w.body.Spec.Clusters == nil
+}
+
 // restores tells a write that puts a cluster back into a binding and drops the hold.
 func (w write) restores(key, cluster string) bool {
 	held := w.body.Spec.Tasks != nil && slices.ContainsFunc(*w.body.Spec.Tasks, func(t task) bool { return t.FromCluster == cluster })

@@ -89,16 +89,24 @@ func (w *world) start(ctx context.Context, members []member) error {
 	if err := w.lifeboat("setup", w.lab.At.Kubeconfigs["operator"]).Run(); err != nil {
 		return fmt.Errorf("lifeboat setup: %w; it said:\n%s", err, tail(w.logFile("setup"), 40))
 	}
+	if err := w.chronicles(ctx); err != nil {
+		return err
+	}
+	if w.gate, err = openGate(w.lab.At.Kubeconfigs["worker"]); err != nil {
+		return err
+	}
+	return w.inMode(ctx, "enforce")
+}
+
+// chronicles begins a chronicle, from what stands now.
+func (w *world) chronicles(ctx context.Context) error {
 	w.chronicle = newChronicle(w.api)
 	for _, resource := range []schema.GroupVersionResource{resourceBindings, clusterResourceBindings, clusters, works} {
 		if err := w.chronicle.follow(ctx, resource); err != nil {
 			return err
 		}
 	}
-	if w.gate, err = openGate(w.lab.At.Kubeconfigs["worker"]); err != nil {
-		return err
-	}
-	return w.inMode(ctx, "enforce")
+	return nil
 }
 
 // apiAs is the API server as somebody may use it.

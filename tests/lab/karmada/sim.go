@@ -32,7 +32,8 @@ type Sim struct {
 	client   dynamic.Interface
 	knobs    atomic.Pointer[Knobs]
 	fleet    *fleet
-	plane    *controllers.Plane
+	plane    atomic.Pointer[controllers.Plane]
+	config   controllers.Config
 	webhook  *webhook.Server
 	ctx      context.Context //nolint:containedctx // the life of the simulation, which its methods act in
 	cancel   context.CancelFunc
@@ -66,11 +67,13 @@ func (s *Sim) start(cfg *rest.Config) error {
 	if s.client, err = dynamic.NewForConfig(fast); err != nil {
 		return fmt.Errorf("build client: %w", err)
 	}
-	s.fleet = newFleet(s.Knobs, func(work string) { s.plane.MemberChanged(work) })
-	s.plane, err = controllers.New(controllers.Config{REST: cfg, Fleet: s.fleet, Knobs: s.Knobs, Log: s.log})
+	s.fleet = newFleet(s.Knobs, func(work string) { s.plane.Load().MemberChanged(work) })
+	s.config = controllers.Config{REST: cfg, Fleet: s.fleet, Knobs: s.Knobs, Log: s.log}
+	plane, err := controllers.New(s.config)
 	if err != nil {
 		return err
 	}
+	s.plane.Store(plane)
 	if s.webhook, err = webhook.Start(s.ctx, fast, s.log); err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func (s *Sim) start(cfg *rest.Config) error {
 	if err := s.announceMembers(); err != nil {
 		return err
 	}
-	if err := s.plane.Run(s.ctx); err != nil {
+	if err := plane.Run(s.ctx); err != nil {
 		return err
 	}
 	return s.awaitMembers()
@@ -110,7 +113,7 @@ func (s *Sim) announce(ctx context.Context, spec MemberSpec) error {
 	endpoint := s.fleet.Member(spec.Name).Endpoint()
 	_, err := s.client.Resource(api.Clusters).Create(ctx, newCluster(spec, endpoint), metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		err = s.plane.PatchEndpoint(ctx, spec.Name, endpoint)
+		err = s.plane.Load().PatchEndpoint(ctx, spec.Name, endpoint)
 	}
 	if err != nil {
 		return fmt.Errorf("register cluster %s: %w", spec.Name, err)
@@ -193,6 +196,19 @@ func (s *Sim) Leave(name string) error {
 	return nil
 }
 
+// StopControllers stops Karmada's controllers and scheduler; the members run on.
+func (s *Sim) StopControllers() { s.plane.Load().Stop() }
+
+// StartControllers starts them anew, with nothing known: after StopControllers.
+func (s *Sim) StartControllers() error {
+	plane, err := controllers.New(s.config)
+	if err != nil {
+		return err
+	}
+	s.plane.Store(plane)
+	return plane.Run(s.ctx)
+}
+
 // Knobs are the current knobs.
 func (s *Sim) Knobs() Knobs { return *s.knobs.Load() }
 
@@ -229,8 +245,8 @@ func (s *Sim) saveFile(member string) string {
 func (s *Sim) Close() error {
 	s.closing.Do(func() {
 		s.cancel()
-		if s.plane != nil {
-			s.plane.Stop()
+		if plane := s.plane.Load(); plane != nil {
+			plane.Stop()
 		}
 		if s.webhook != nil {
 			s.webhook.Close()

@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 )
 
@@ -19,10 +21,45 @@ func (s *Servers) startEtcd(ctx context.Context) error {
 	})
 }
 
+// Snapshot keeps what etcd has stored, in place of what it kept before. etcd is down meanwhile.
+func (s *Servers) Snapshot(ctx context.Context) error {
+	return s.comesBack(ctx, "etcd", func(*command, *probe) error {
+		if err := os.RemoveAll(s.snapshot()); err != nil {
+			return err
+		}
+		return os.CopyFS(s.snapshot(), os.DirFS(s.etcdData()))
+	})
+}
+
+// Restore gives etcd back what the last snapshot kept, as from a backup: resourceVersions go
+// back. The API server is down meanwhile, as it has to be.
+func (s *Servers) Restore(ctx context.Context) error {
+	if _, err := os.Stat(s.snapshot()); err != nil {
+		return fmt.Errorf("there is no snapshot: %w", err)
+	}
+	s.mu.Lock()
+	api := s.api
+	s.mu.Unlock()
+	if err := api.crash(); err != nil {
+		return err
+	}
+	return s.comesBack(ctx, "etcd", func(*command, *probe) error {
+		return errors.Join(
+			os.RemoveAll(s.etcdData()), os.CopyFS(s.etcdData(), os.DirFS(s.snapshot())),
+			// It asks for etcd until that answers.
+			s.again(api, api.child, api.ready),
+		)
+	})
+}
+
+func (s *Servers) etcdData() string { return filepath.Join(s.options.Dir, "etcd") }
+
+func (s *Servers) snapshot() string { return filepath.Join(s.options.Dir, "etcd.snapshot") }
+
 func (s *Servers) etcdArgs(peerURL string) []string {
 	args := []string{
 		"--name=lab",
-		"--data-dir=" + filepath.Join(s.options.Dir, "etcd"),
+		"--data-dir=" + s.etcdData(),
 		"--listen-client-urls=" + s.EtcdURL,
 		"--advertise-client-urls=" + s.EtcdURL,
 		"--listen-peer-urls=" + peerURL,

@@ -195,22 +195,30 @@ func (s *Servers) comesBack(ctx context.Context, name string, meanwhile func(*co
 		return err
 	}
 	child, ready := running[at].child, running[at].ready
-	child.again = true
 	if err := meanwhile(&child, &ready); err != nil {
 		return err
 	}
-	process, err := startProcess(child)
-	if err != nil {
+	if err := s.again(running[at], child, ready); err != nil {
 		return err
 	}
-	process.ready = ready
-	s.replace(running[at], process)
-	go s.watch(process)
 	for _, p := range s.Processes() {
 		if err := p.waitReady(ctx, p.ready); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// again starts a server that has ended, on the same ports.
+func (s *Servers) again(old *Process, child command, ready probe) error {
+	child.again = true
+	process, err := startProcess(child)
+	if err != nil {
+		return err
+	}
+	process.ready = ready
+	s.replace(old, process)
+	go s.watch(process)
 	return nil
 }
 

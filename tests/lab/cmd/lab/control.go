@@ -25,6 +25,8 @@ type simulator interface {
 	Knobs() karmada.Knobs
 	SetKnobs(knobs karmada.Knobs) error
 	Members() []karmada.MemberStatus
+	StopControllers()
+	StartControllers() error
 }
 
 var _ simulator = (*karmada.Sim)(nil)
@@ -80,6 +82,12 @@ func (c *control) routes() http.Handler {
 		return c.servers.Crash(r.Context(), r.URL.Query().Get("server"))
 	}))
 	mux.HandleFunc("POST /lose-temporal", c.act(func(r *http.Request) error { return c.servers.LoseTemporal(r.Context()) }))
+	mux.HandleFunc("POST /snapshot", c.act(func(r *http.Request) error { return c.servers.Snapshot(r.Context()) }))
+	mux.HandleFunc("POST /restore", c.act(func(r *http.Request) error {
+		c.sim.StopControllers()
+		return c.servers.Restore(r.Context())
+	}))
+	mux.HandleFunc("POST /start-controllers", c.act(func(*http.Request) error { return c.sim.StartControllers() }))
 	mux.HandleFunc("GET /ledger", c.timeline)
 	mux.HandleFunc("POST /ledger/judge", c.judge)
 	return mux

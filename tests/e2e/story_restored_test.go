@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRestoredFromABackup is a story of `make outages`: it takes a minute and a lab of its own.
+func TestRestoredFromABackup(t *testing.T) {
+	if *chaosTo == "" {
+		t.Skip("make outages plays it")
+	}
+	told := &ledger{times: map[string]time.Duration{}}
+	told.run(t, story{name: "karmada_restored_from_a_backup", short: "past", size: 3, tell: karmadaRestored, own: true})
+	for name, took := range told.times {
+		say("outages: %-53s ok, %3.0f s", name, took.Seconds())
+	}
+}
+
+// karmadaRestored has Karmada's etcd restored from a backup in the middle of a failover. The
+// backup is from when a new copy ran; since then the cluster under it has died as well. What
+// the API server says again is over, and nobody corrects it until Karmada's controllers run.
+//
+// It guards invariants 1 and 2: no hold is let go on evidence from before the restore; and 6,
+// for all of it ends as it should.
+//
+// Rules: R4.7-41.
+func karmadaRestored(s *scene) {
+	// Long enough for Karmada's controllers to be started meanwhile, on a busy machine too.
+	s.more = []string{"health.detection=20s"}
+	require.NoError(s, s.stopProduct())
+	require.NoError(s, s.inMode(s.ctx, "enforce"))
+	from, to, other := s.c(1), s.c(2), s.c(3)
+	s.create(taintRule(s.story.short, "Ready", time.Second, time.Second, from))
+	held := s.deploy("held", from, 2, oneOf(from, to))
+	late := s.deploy("late", from, 1, oneOf(from, other), prefix+"enabled=false")
+
+	release := s.gate.stopAt(false, func(w write) bool { return w.releases(held, from) })
+	s.kill(from)
+	s.reaches(release, "the new copy runs, the release is on its way")
+	require.NoError(s, s.lab.control(s.ctx, "snapshot", "", nil))
+	s.kill(to)
+	s.annotate(held, "example.com/touched", "yes") // so that the release loses a race
+	release.letGo()
+	s.annotate(late, prefix+"enabled", "")
+	s.episode(from, "one has moved, the other's new copy is not proven any more", func(e *episode) bool {
+		o := e.outcome(late)
+		return o != nil && o.Outcome == "Migrated" && e.Moves[held].Reason == "TargetNotReady"
+	})
+	for _, key := range []string{held, late} {
+		s.evicted(key, from)
+		s.neverWrong(key)
+	}
+	s.releasedWhenItRan(late, from)
+
+	s.goesBack(held, late)
+	require.NoError(s, s.lab.control(s.ctx, "start-controllers", "", nil))
+	s.await("it is not Ready, says Karmada", func() (bool, string) { return !s.cluster(to).ready(), "" })
+	require.Len(s, s.find(held).held(from), 1, "and held still")
+	require.NoError(s, s.lab.control(s.ctx, "revive", to, nil))
+	s.episode(from, "moved", func(e *episode) bool { o := e.outcome(held); return o != nil && o.Outcome == "Migrated" })
+	s.releasedWhenItRan(held, from)
+	require.Empty(s, s.evictions(held, from)[1:], "it was evicted once")
+	s.annotate(late, prefix+"enabled", "")
+	s.blocked(from, late, "SchedulerReturnsIt")
+	s.revive(from)
+	s.ends(from, "Recovered")
+}
+
+// goesBack restores the backup: of two bindings one is held and its new copy runs, so it says,
+// and the other has not moved. The restore is noticed, and nothing let go.
+func (s *scene) goesBack(held, late string) {
+	s.Helper()
+	from, to := s.c(1), s.c(2)
+	require.NoError(s, s.lab.control(s.ctx, "restore", "", nil))
+	require.NoError(s, s.chronicles(s.ctx))
+	require.True(s, s.cluster(to).ready(), "so it says")
+	require.True(s, s.find(held).settled(), "so it says")
+	require.Equal(s, []string{from}, s.find(late).targets(), "so it says")
+	s.episode(from, "it has noticed", func(e *episode) bool { return e.Moves[held].NeedsAttention })
+	m, err := query[struct {
+		Attention string `json:"attention"`
+	}](s.ctx, s.temporal, migrationID(from, held))
+	require.NoError(s, err)
+	require.Equal(s, "Rewound", m.Attention)
+	s.remains(minHealthy+3*time.Second, "nothing is let go on it", func() bool { return len(s.find(held).held(from)) == 1 })
+}
