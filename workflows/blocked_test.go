@@ -25,7 +25,7 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 	}
 	s.world.SetReady("m1", false)
 	s.at(4*time.Minute, func() {
-		item, queued := s.queued("app")
+		item, queued := s.queued()
 		require.True(t, queued)
 		require.Equal(t, []any{workflows.ItemBlocked, failover.ReasonUnverified}, []any{item.State, item.Reason}, item.Message)
 		require.Equal(t, "the write did not stand: "+said, item.Message)
@@ -57,7 +57,7 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 			s.world.SetReady("m1", false)
 			looked := false
 			s.at(4*time.Minute, func() {
-				item, queued := s.queued("app")
+				item, queued := s.queued()
 				require.True(t, queued)
 				require.Equal(t, []any{workflows.ItemBlocked, reason}, []any{item.State, item.Reason}, item.Message)
 				require.Empty(t, s.world.Log("evict"))

@@ -297,7 +297,7 @@ func (s *story) standsAt(r row) {
 		require.Equal(s.t, r.phase, s.standing(failover.BindingKey{Namespace: "shop", Name: "app"}).Phase, "%s", move.Reason)
 	}
 	if r.queued != "" {
-		item, is := s.queued("app")
+		item, is := s.queued()
 		require.True(s.t, is)
 		require.Equal(s.t, r.queued, item.State)
 	}

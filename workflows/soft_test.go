@@ -217,14 +217,14 @@ func TestARuleThatOnlyBeganToMatchHoldsUpNoRecovery(t *testing.T) {
 	require.Empty(t, s.world.Leftovers())
 }
 
-// queued is how a binding stands in the queue of m1's failover.
-func (s *story) queued(name string) (workflows.Item, bool) {
+// queued is how the binding app stands in the queue of m1's failover.
+func (s *story) queued() (workflows.Item, bool) {
 	s.t.Helper()
 	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 	require.NoError(s.t, err)
 	var status workflows.EpisodeStatus
 	require.NoError(s.t, value.Get(&status))
-	at := slices.IndexFunc(status.Items, func(i workflows.Item) bool { return i.Key.Name == name })
+	at := slices.IndexFunc(status.Items, func(i workflows.Item) bool { return i.Key.Name == "app" })
 	if at < 0 {
 		return workflows.Item{}, false
 	}
@@ -244,7 +244,7 @@ func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatRound(t *te
 				s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
 			})
 			s.at(10*time.Minute, func() {
-				item, queued := s.queued("app")
+				item, queued := s.queued()
 				require.True(t, queued)
 				require.Equal(t, workflows.ItemBlocked, item.State)
 				require.Equal(t, failover.ReasonSchedulerReturnsIt, item.Reason)
