@@ -70,7 +70,7 @@ async function columns() {
 }
 
 await open(await workflow(cluster, 'user-metadata'), 'Current Details');
-await save('cluster-failover', 1900);
+await save('cluster-failover', 2150);
 
 await open(await workflow(waiting, 'user-metadata'), 'Current Details');
 await save('binding-migration');
