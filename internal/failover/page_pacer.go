@@ -174,13 +174,18 @@ func (v PacerView) ends() string {
 }
 
 // queued is how much waits and how long that takes, so that nobody has to multiply.
-func (v PacerView) queued() string {
-	want, paused := 0, 0
+// wanted is how many evictions are asked for, and how many of them are paused.
+func (v PacerView) wanted() (want, paused int) {
 	for _, r := range v.Requests {
 		if want += r.Want; r.Paused {
 			paused += r.Want
 		}
 	}
+	return want, paused
+}
+
+func (v PacerView) queued() string {
+	want, paused := v.wanted()
 	if want == 0 {
 		return "nothing: no failover has an eviction left that could go now"
 	}
@@ -226,13 +231,16 @@ func (v PacerView) outstanding() string {
 }
 
 func (v PacerView) next() string {
+	want, paused := v.wanted()
 	switch {
 	case !v.Pace.Flows():
 		return "none while halted"
 	case v.Chunk != nil:
 		return "after the outstanding one has ended"
-	case len(v.Requests) == 0:
+	case want == 0:
 		return "nobody asks for one"
+	case want == paused:
+		return "none while all who ask are paused"
 	default:
 		return moment(v.NextIssue, v.Now)
 	}

@@ -186,6 +186,10 @@ func pacerPages() map[string]failover.PacerView {
 	return map[string]failover.PacerView{
 		"flowing": flowing,
 		"idle":    changed(flowing, func(v *failover.PacerView) { v.Chunk, v.Requests = nil, nil }),
+		"done": changed(flowing, func(v *failover.PacerView) {
+			v.Chunk, v.Requests, v.NextIssue = nil, []failover.RequestLine{{Cluster: "member1"}}, at(590)
+		}),
+		"all-paused": changed(flowing, func(v *failover.PacerView) { v.Chunk, v.Requests = nil, v.Requests[1:] }),
 		"waiting": changed(flowing, func(v *failover.PacerView) {
 			v.Chunk, v.NextIssue, v.RateBy = nil, at(601), "kim: slow down"
 		}),
