@@ -64,7 +64,7 @@ func (v PageView) head(p *page) {
 		p.line("**⚠ %s attention**, see *Moving*.\n", each(n, "move needs", "moves need"))
 	}
 	if n := v.Counts.Unproven; n > 0 {
-		p.line("**⚠ %s for proof that the old copy is dead**, see *What you can do*. Nothing moves without it.\n", each(n, "move waits", "moves wait"))
+		p.line("**⚠ %s for proof that the old copy is dead**, see *What you can do*. Nothing else waits for it.\n", each(n, "move waits", "moves wait"))
 	}
 	if n := v.Counts.Asked; n > 0 {
 		p.line("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.\n", each(n, "move awaits", "moves await"))

@@ -219,7 +219,7 @@ func (v MigrationView) steps() string {
 	}
 	line := strings.Join(parts, " → ")
 	if v.Purge == PurgeDirectly {
-		line += " (purge mode Directly: the old copy goes first, then the new one begins)"
+		line += " (purge mode Directly: a new copy begins only when the old one is gone or proven dead)"
 	}
 	return line
 }
@@ -300,8 +300,8 @@ func (v MigrationView) heldCopy() string {
 	case v.Purge == PurgeDirectly:
 		return "being deleted on " + text(v.From) + " (purge mode Directly); no new copy begins before it is gone or proven dead"
 	default:
-		return fmt.Sprintf("held on %[1]s, nobody deletes it. While %[1]s does not answer, nobody can see whether it runs; "+
-			"it is purged when %[1]s is back, and nothing waits for that", text(v.From))
+		return fmt.Sprintf("held on %[1]s until the new one is proven healthy; while %[1]s does not answer, nobody can see whether it runs. "+
+			"Let go then, it is purged once %[1]s answers, and the move does not wait for that", text(v.From))
 	}
 }
 
@@ -345,7 +345,7 @@ func (v MigrationView) actions() []string {
 	cancel := fmt.Sprintf("`lifeboat cancel %s --binding %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.From), text(v.Binding))
 	switch v.Phase {
 	case MigrationChecking, MigrationEvicting:
-		return []string{cancel + "do not move it; there is no way back before the next failure"}
+		return []string{cancel + "do not move it; " + notBefore}
 	case MigrationAwaitingFence:
 		return v.fenceActions(cancel)
 	case MigrationPlacing:
@@ -386,10 +386,13 @@ func (v MigrationView) verb(name string) string {
 	return fmt.Sprintf("`lifeboat %s %s --cluster %s --reason \"…\"`: ", name, text(v.Binding), text(v.From))
 }
 
+// notBefore says when what was called off moves again.
+const notBefore = "it moves again only with a new failure, or once the whole failover was cancelled and resumed"
+
 func (v MigrationView) fenceActions(cancel string) []string {
 	give, back := "keep the hold and leave it to you", "Bring "+text(v.From)+" back: it goes on by itself."
 	if v.Written.IsZero() {
-		give = "leave it where it is; there is no way back before the next failure"
+		give = "leave it where it is; " + notBefore
 		back = "Bring " + text(v.From) + " back: where it is well again, nothing has to move."
 	}
 	if v.Reason == ReasonOldCopyGoing {

@@ -83,6 +83,9 @@ func (v PacerView) headline() string {
 	case v.Pace.Tier == TierSlow:
 		return "Evictions are slowed down: " + spoken(v.Pace.Rate)
 	default:
+		if want, _ := v.wanted(); want == 0 {
+			return "Evictions may flow: " + spoken(v.Pace.Rate) + "; none is queued"
+		}
 		return "Evictions flow: " + spoken(v.Pace.Rate)
 	}
 }
@@ -187,7 +190,7 @@ func (v PacerView) wanted() (want, paused int) {
 func (v PacerView) queued() string {
 	want, paused := v.wanted()
 	if want == 0 {
-		return "nothing: no failover has an eviction left that could go now"
+		return "nothing: no failover asks for an eviction; what is blocked or waits for proof is not counted"
 	}
 	line := count(want, "eviction")
 	if paused > 0 {
