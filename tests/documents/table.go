@@ -80,7 +80,7 @@ var calm = []Step{
 	run("lifeboat setup --retention 720h --temporal-only", "720h"),
 	// Other stories leave objects there that nobody can understand: those are named.
 	{Run: "lifeboat verify", Or: refused, Says: "Watch everything"},
-	{Run: "lifeboat verify --role worker --kubeconfig worker.kubeconfig -o json", Or: refused, Says: `"Watch everything"`},
+	{Run: "lifeboat verify --role worker --kubeconfig worker.kubeconfig -o json", Or: refused, Says: `"Karmada permissions"`},
 	// Who only gives orders may not act: with a program's own rights it passes.
 	no("lifeboat preflight", refused, "may not"),
 	no("lifeboat preflight --set mode=enforce", refused, "may not"),
