@@ -70,11 +70,14 @@ func (c Condition) turned() string {
 }
 
 // Outage names the outage that was seen, see [Cluster.Outage].
-func (t Turns) Outage() string {
-	if is := t[ConditionReady]; !strings.HasPrefix(is, string(corev1.ConditionTrue)+"@") {
-		return is
+func (t Turns) Outage() string { return outage(t[ConditionReady]) }
+
+// outage is how the Ready condition turned, empty where it turned to True.
+func outage(turned string) string {
+	if strings.HasPrefix(turned, string(corev1.ConditionTrue)+"@") {
+		return ""
 	}
-	return ""
+	return turned
 }
 
 // Unseen are the types of condition that have turned away and back again since, of which

@@ -3,8 +3,6 @@ package failover
 import (
 	"fmt"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // FenceByHuman is what By says of a fence that an operator confirmed.
@@ -55,10 +53,10 @@ func (f *Fence) WaivesState(source Cluster) bool {
 // since when it does not.
 func (c Cluster) Outage() string {
 	ready := c.readyCondition()
-	if ready == nil || ready.Status == corev1.ConditionTrue {
+	if ready == nil {
 		return ""
 	}
-	return ready.turned()
+	return outage(ready.turned())
 }
 
 func (c Cluster) readyCondition() *Condition {

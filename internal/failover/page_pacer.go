@@ -176,7 +176,6 @@ func (v PacerView) ends() string {
 	}
 }
 
-// queued is how much waits and how long that takes, so that nobody has to multiply.
 // wanted is how many evictions are asked for, and how many of them are paused.
 func (v PacerView) wanted() (want, paused int) {
 	for _, r := range v.Requests {
@@ -187,6 +186,7 @@ func (v PacerView) wanted() (want, paused int) {
 	return want, paused
 }
 
+// queued is how much waits and how long that takes, so that nobody has to multiply.
 func (v PacerView) queued() string {
 	want, paused := v.wanted()
 	if want == 0 {

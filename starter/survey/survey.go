@@ -121,7 +121,7 @@ func said(before *telemetry.FleetState, cluster string) *telemetry.FailoverState
 func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 	f := telemetry.FailoverState{
 		Cluster: e.Name, Mode: e.Terms.Mode, Phase: e.Phase, Paused: e.Paused != nil,
-		Blocked: map[failover.Reason]int{}, Attention: map[failover.Reason]int{}, Waiting: maps.Clone(e.WaitingBy),
+		Blocked: map[failover.Reason]int{}, Attention: map[failover.Reason]int{}, Waiting: map[failover.Reason]int{},
 		BlockedSince: e.BlockedSince, PurgeDebt: len(e.Debts) + e.DebtsBeyond,
 		Bindings: map[string]int{
 			telemetry.StateTolerating: e.Queue[workflows.ItemTolerating],
@@ -130,6 +130,7 @@ func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 			telemetry.StateFence:      e.Queue[workflows.ItemFence],
 		},
 	}
+	maps.Copy(f.Waiting, e.WaitingBy)
 	for reason, n := range e.BlockedBy {
 		if reason == failover.ReasonAwaitingApproval {
 			f.Bindings[telemetry.StateApproval] += n
@@ -149,19 +150,10 @@ func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 		}
 	}
 	if e.Left > 0 {
-		f.Waiting = merged(f.Waiting, failover.ReasonWaiting, e.Left)
+		f.Waiting[failover.ReasonWaiting] += e.Left
 	}
 	if e.NeedsAttention != failover.ReasonNone {
 		f.Attention[e.NeedsAttention]++
 	}
 	return f
-}
-
-// merged adds to one count of a map that may be nil.
-func merged(by map[failover.Reason]int, reason failover.Reason, n int) map[failover.Reason]int {
-	if by == nil {
-		by = map[failover.Reason]int{}
-	}
-	by[reason] += n
-	return by
 }
