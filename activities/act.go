@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/activity"
 )
 
 // ActEnd is how a later write of a migration ended.
@@ -31,6 +32,8 @@ type ActResult struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Banned tells that a release left a ban.
 	Banned bool `json:"banned,omitempty"`
+	// Tried: a write of an earlier try may stand, for its answer was lost.
+	Tried bool `json:"tried,omitempty"`
 }
 
 // act reads, lets decide judge, and on a yes writes; a lost race starts over.
@@ -97,6 +100,7 @@ type ReleaseRequest struct {
 // drops our task only if both hold. Where the source answers, health must have
 // held for longer than detection, for a target's Ready lags its death.
 func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
+	tried := activity.GetInfo(ctx).Attempt > 1
 	return a.act(ctx, "release binding", r.MoveRef, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
@@ -107,6 +111,7 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 			out.refuse(failover.ReasonForeignTask, "the task was left to a human: "+look.TaskNote)
 			return nil
 		case !look.Held && look.Targeted:
+			out.Tried = tried
 			out.refuse(failover.ReasonSuperseded, "the cluster is a target again")
 			return nil
 		case !look.Held:
@@ -125,6 +130,7 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 				return nil
 			}
 		}
+		tried = true
 		return a.letGo(ctx, b, fleet, r, out)
 	})
 }

@@ -73,6 +73,9 @@ func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 func (m *migration) droppedByOthers(o activities.Observation) {
 	r := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonForeignTask, To: o.Targets, Cause: "our task was dropped by another hand"}
 	switch {
+	case o.Targeted && m.st.MaybeReleased && m.st.Recover == nil:
+		// Released and put back since, as far as anybody can know: no round evicts that twice.
+		r.Reason, r.Cause = failover.ReasonSchedulerReturnsIt, "released, though the answer was lost; "+m.st.Ref.Cluster+" is a target again"
 	case o.Targeted:
 		m.returned()
 		return
@@ -283,6 +286,8 @@ func (m *migration) release() {
 		request.Proofs = m.freshProofs(m.st.On)
 	}
 	request.MoveRef = m.held() // not before: somebody may have vouched meanwhile
+	known := !m.st.MaybeReleased
+	m.st.MaybeReleased = true
 	var out activities.ActResult
 	ctx := doing(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
 	err := workflow.ExecuteActivity(ctx, activities.NameRelease, request).Get(ctx, &out)
@@ -291,6 +296,7 @@ func (m *migration) release() {
 		m.wait(m.st.Terms.Recheck, "try again to release")
 		return
 	}
+	m.st.MaybeReleased = !known || out.Tried
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		m.st.Banned = out.Banned

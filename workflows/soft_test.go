@@ -259,6 +259,31 @@ func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatRound(t *te
 	}
 }
 
+// The answer of the release is lost, and before the next try the scheduler puts the cluster
+// back: that is a return as any other, and no restore.
+//
+// Rules: R4.2-7.
+func TestWhatComesBackBeforeTheReleaseIsHeardOfIsNotEvictedAgainInThatRound(t *testing.T) {
+	s := newStory(t)
+	key := s.bindSoftly("app", "1")
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	s.world.Lost = func(op, _ string) bool {
+		if op == "release" {
+			s.at(time.Millisecond, func() {
+				s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+			})
+		}
+		return op == "release"
+	}
+	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
+	r := s.play()
+	require.Len(t, s.world.Log("release"), 1)
+	require.Len(t, s.world.Log("evict"), 1)
+	got := resultOf(t, r)
+	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+	require.Equal(t, failover.ReasonSchedulerReturnsIt, got.Reason)
+}
+
 // A soft taint that comes in mid-round makes the one thing read that was not read
 // of the bindings at its beginning.
 //

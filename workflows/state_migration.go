@@ -73,6 +73,8 @@ type MigrationState struct {
 	SourceGone bool `json:"sourceGone,omitempty"`
 	// Outage is the one that the cluster was in at the last look: what a fence is about.
 	Outage string `json:"outage,omitempty"`
+	// MaybeReleased: a release of ours was sent, and whether it stands is not known.
+	MaybeReleased bool `json:"maybeReleased,omitempty"`
 	// Swapped tells that another hand put the cluster back and dropped our task.
 	Swapped bool `json:"swapped,omitempty"`
 	// RestoredAt is when our restore was known to stand.

@@ -151,7 +151,8 @@ func (j *judge) end(idle bool, running []string) {
 	}
 }
 
-// forLong is after what time under a taint a binding has been listed for certain.
+// forLong is after what time under a taint, and on its cluster, a binding has been listed
+// for certain.
 const forLong = 3 * time.Minute
 
 // owe notes, now and then, who has stood on a failed cluster for long, without any
@@ -165,18 +166,36 @@ func (j *judge) owe() {
 		if ran := j.s.ran[cluster]; ran.After(since) {
 			since = ran
 		}
-		if !there || !bad || j.s.now().Sub(since) < forLong || j.s.state[workflows.ClusterFailoverID("", cluster)] != running {
+		if !there || !bad || j.s.state[workflows.ClusterFailoverID("", cluster)] != running {
+			delete(j.stood, cluster)
 			continue
 		}
-		for _, b := range j.s.world.Everything() {
-			if targets(&b, cluster) && len(b.Placement.ClusterTolerations) == 0 && b.Annotations[failover.AnnotationEnabled] == "" {
-				if j.owed[cluster] == nil {
-					j.owed[cluster] = map[string]bool{}
-				}
-				j.owed[cluster][b.Key.String()+" "+string(b.UID)] = true
+		j.standOn(cluster, j.s.now().Sub(since) >= forLong)
+	}
+}
+
+// standOn notes who stands on a failed cluster, and, where it has failed for long, owes an
+// outcome to whoever did so before: one who came since may not be listed yet.
+func (j *judge) standOn(cluster string, long bool) {
+	stood := map[string]time.Time{}
+	for _, b := range j.s.world.Everything() {
+		if !targets(&b, cluster) || len(b.Placement.ClusterTolerations) > 0 || b.Annotations[failover.AnnotationEnabled] != "" {
+			continue
+		}
+		key := b.Key.String() + " " + string(b.UID)
+		first, known := j.stood[cluster][key]
+		if !known {
+			first = j.s.now()
+		}
+		stood[key] = first
+		if long && j.s.now().Sub(first) >= forLong {
+			if j.owed[cluster] == nil {
+				j.owed[cluster] = map[string]bool{}
 			}
+			j.owed[cluster][key] = true
 		}
 	}
+	j.stood[cluster] = stood
 }
 
 // badSince is when the taint of the rule began to stand, while its condition holds.

@@ -33,7 +33,9 @@ type judge struct {
 	// yes are a human's approvals, by cluster, binding and uid.
 	yes map[string][]time.Time
 	// owed are bindings that stood under an untolerated taint for long, by cluster.
-	owed map[string]map[string]bool
+	// stood is since when the judge has seen each on its failed cluster.
+	owed  map[string]map[string]bool
+	stood map[string]map[string]time.Time
 	// wishes are orders about one binding, by cluster, binding and uid; fences are a
 	// human's words that a cluster is dead.
 	wishes map[string][]wish
@@ -82,7 +84,7 @@ type eviction struct {
 
 func newJudge(s *sim) *judge {
 	j := &judge{
-		s: s, evicted: map[string]*eviction{}, affected: map[string]map[string]time.Time{}, owed: map[string]map[string]bool{}, sights: map[string][]sight{},
+		s: s, evicted: map[string]*eviction{}, affected: map[string]map[string]time.Time{}, owed: map[string]map[string]bool{}, stood: map[string]map[string]time.Time{}, sights: map[string][]sight{},
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
