@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
+	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -13,16 +16,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // outageOf says how a server, or the way to it, is away in one of the rows.
 type outageOf struct {
-	name string // as in docs/failure-modes.md
-	when string // at which stage of a migration, see stages
-	lay  func(w *wires, over <-chan struct{})
+	name  string // as in docs/failure-modes.md
+	story string // of chaosStories, "migration" where it does not say
+	when  string // at which stage of the story, see stages and strokes
+	lay   func(w *wires, over <-chan struct{})
 	// moves: it may go on meanwhile; otherwise nothing is evicted while it lasts.
 	moves bool
 	// says is what a process logs, and counts the metric that grows, by process.
@@ -30,7 +34,7 @@ type outageOf struct {
 }
 
 // lasting is how long each of them lasts, at least.
-const lasting = 12 * time.Second
+var lasting = flag.Duration("lasting", 12*time.Second, "have every outage last for this `time`")
 
 // bearable is how many requests a second one wire may carry in an outage, on average:
 // a loop without a pause makes hundreds.
@@ -41,6 +45,26 @@ var stages = map[string]func(*scene, string) bool{
 	"before the failure": func(*scene, string) bool { return true },
 	"when it has failed": func(s *scene, from string) bool { return !s.cluster(from).ready() },
 	"when it is tainted": func(s *scene, from string) bool { return s.cluster(from).taint(failedTaint, "NoExecute") != nil },
+	// The pace lets the other one wait for its turn.
+	"when one is evicted": func(s *scene, from string) bool {
+		return !slices.ContainsFunc(s.bindings, func(u *unstructured.Unstructured) bool {
+			return strings.HasSuffix(keyOf(u), "/cart") != (len(s.evictions(keyOf(u), from)) == 1)
+		})
+	},
+	"when the new copy starts": func(s *scene, from string) bool {
+		b := s.find(s.namespace() + "/cart")
+		return len(b.held(from)) == 1 && slices.Contains(b.targets(), s.c(2))
+	},
+	"when it is back": func(s *scene, from string) bool {
+		return s.cluster(from).ready() && len(s.find(s.namespace()+"/cart").held(from)) == 1
+	},
+}
+
+// strokes are stages that last for one write: it has been done, its answer is on its way.
+var strokes = map[string]string{
+	"as it is evicted":  "worker PATCH resourcebindings cell cart #1",
+	"as it is released": "worker PATCH resourcebindings cell cart #2",
+	"as it is put back": "worker PATCH resourcebindings cell cart #2",
 }
 
 // onAPI lays the same trouble on the API wires of worker and starter.
@@ -72,6 +96,7 @@ func TestOutages(t *testing.T) {
 	documented, err := os.ReadFile("../../docs/failure-modes.md")
 	require.NoError(t, err)
 	shared.wired(t)
+	patience += *lasting
 	for _, o := range outages {
 		require.Contains(t, string(documented), "\n| "+o.name, "every row says what an operator sees")
 		t.Run(strings.ReplaceAll(o.name+" "+o.when, " ", "_"), func(t *testing.T) { o.play(t) })
@@ -90,15 +115,24 @@ func (o outageOf) play(t *testing.T) {
 	}()
 	require.NoError(t, shared.inMode(t.Context(), "enforce"))
 	worker, starter := shared.worker, shared.starter
+	story := chaosStories[cmp.Or(o.story, "migration")]
 	blackout := &blackout{outageOf: o}
+	if point := strokes[o.when]; point != "" {
+		blackout.stroke = newCut(point, true)
+		blackout.stroke.late = true
+		defer blackout.letGo()
+	}
 	chaosStories["outage"] = chaosTale{tell: func(s *scene) report {
 		blackout.scene = s
 		s.between = blackout.look
-		return migrated(s)
-	}, want: chaosStories["migration"].want}
+		for _, each := range s.wires.all() {
+			each.cutAt(blackout.stroke)
+		}
+		return story.tell(s)
+	}, want: story.want}
 	got, _ := playOn(t, cell{Story: "outage"})
 	blackout.judge()
-	require.Empty(t, cmp.Diff(chaosStories["migration"].want, got), "it ends as undisturbed")
+	require.Empty(t, gocmp.Diff(story.want, got), "it ends as undisturbed")
 	require.Same(t, worker, shared.worker, "no restart")
 	require.Same(t, starter, shared.starter, "no restart")
 	say("outages: %-32s %-20s ok, %3.0f s", o.name, o.when, time.Since(begun).Seconds())
@@ -108,6 +142,8 @@ func (o outageOf) play(t *testing.T) {
 type blackout struct {
 	*scene
 	outageOf
+	stroke  *cut // nil: the stage is one of stages
+	ran     bool // all of the story's bindings
 	begun   time.Time
 	over    chan struct{}
 	ended   bool
@@ -119,11 +155,32 @@ type blackout struct {
 
 // look lays the trouble when its stage has come, and takes it away in the end.
 func (b *blackout) look() {
+	b.ran = b.ran || len(b.bindings) == 2 && b.running()
 	switch {
-	case b.begun.IsZero() && len(b.bindings) == 2 && b.running() && stages[b.when](b.scene, b.c(1)):
+	case b.begun.IsZero() && b.ran && b.reached():
 		b.begin()
-	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > lasting:
+		b.letGo()
+	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > *lasting:
 		b.end()
+	}
+}
+
+func (b *blackout) reached() bool {
+	if b.stroke != nil {
+		return b.stroke.reached()
+	}
+	return stages[b.when](b.scene, b.c(1))
+}
+
+// letGo lets the write's answer pass; it may be asked twice.
+func (b *blackout) letGo() {
+	if b.stroke == nil {
+		return
+	}
+	select {
+	case <-b.stroke.goOn:
+	default:
+		close(b.stroke.goOn)
 	}
 }
 
@@ -188,6 +245,9 @@ func (b *blackout) judge() {
 	if !b.ended {
 		b.end() // it kept nobody from coming to the end
 	}
+	for _, who := range users {
+		b.Logf("%s says, in WARN and ERROR:\n%s", who, complaints(b.logged(who)))
+	}
 	for who, pattern := range b.says {
 		found := regexp.MustCompile(pattern).FindAllString(b.logged(who), -1)
 		require.NotEmpty(b, found, "%s says nothing like %q", who, pattern)
@@ -195,6 +255,24 @@ func (b *blackout) judge() {
 	for who, name := range b.counts {
 		require.Positive(b, b.counted[who], "%s does not count %s", who, name)
 	}
+}
+
+// complaints are the messages of a log that are not good news, each with its first line and
+// how often it comes.
+func complaints(log string) string {
+	times, first := map[string]int{}, map[string]string{}
+	message := regexp.MustCompile(`level=(WARN|ERROR) msg=("[^"]*"|\S+)`)
+	for line := range strings.Lines(log) {
+		if what := message.FindString(line); what != "" {
+			first[what] = cmp.Or(first[what], line)
+			times[what]++
+		}
+	}
+	var told strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(times)) {
+		fmt.Fprintf(&told, "%d times: %s", times[what], first[what])
+	}
+	return told.String()
 }
 
 // logged is what a process has logged since the outage began, debug lines aside.

@@ -9,6 +9,7 @@ import (
 
 // What the processes say and count when a server is away.
 var (
+	lostRaces   = map[string]string{"worker": "lifeboat_write_conflicts_total"}
 	failedActs  = map[string]string{"worker": "temporal_activity_execution_failed_total"}
 	unreachedBy = map[string]string{"worker": `msg="Activity error\\.".*unreachable: `, "starter": "lost the lease, standing for election again"}
 	undelivered = map[string]string{"worker": "Failed to poll for task", "starter": "could not deliver, trying again"}
@@ -31,9 +32,15 @@ var outages = []outageOf{
 	})), says: map[string]string{"worker": "unreachable: .*etcdserver: no leader"}, counts: failedActs},
 	{name: "every write conflicts", when: "when it has failed", lay: onAPI(refuse(refusal{
 		code: http.StatusConflict, reason: metav1.StatusReasonConflict, message: "the object has been modified", only: isWrite,
-	}))},
+	})), counts: lostRaces},
 	{name: "reads are stale", when: "when it has failed", moves: true, lay: func(w *wires, _ <-chan struct{}) {
 		w.api["worker"].lag()
+	}, counts: lostRaces},
+	{name: "watches are closed every second", when: "before the failure", moves: true, lay: func(w *wires, over <-chan struct{}) {
+		onAPI(shortWatches(time.Second))(w, over)
+		for _, who := range users { // those that stand as well
+			w.api[who].server.CloseClientConnections()
+		}
 	}},
 	{name: "credentials expired", when: "when it is tainted", lay: onAPI(refuse(refusal{
 		code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized, message: "Unauthorized",
@@ -46,4 +53,6 @@ var outages = []outageOf{
 		onAPI(silentUntil(over))(w, over)
 	}},
 	{name: "Temporal unreachable", when: "before the failure", lay: onTemporal(unreachable), says: undelivered, counts: failedCalls},
+	{name: "Temporal throttles", when: "before the failure", lay: onTemporal(exhausted), says: undelivered, counts: failedCalls},
+	{name: "Temporal throttles", when: "as it is evicted", lay: onTemporal(exhausted), counts: failedCalls},
 }

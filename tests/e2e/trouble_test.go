@@ -2,14 +2,20 @@ package e2e
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -42,6 +48,36 @@ func silentWatches(over <-chan struct{}) trouble {
 		}
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// shortWatches cuts every watch off when it has stood for so long.
+func shortWatches(after time.Duration) trouble {
+	return func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if r.URL.Query().Get("watch") != "" {
+			ctx, cancel := context.WithTimeout(r.Context(), after)
+			context.AfterFunc(ctx, cancel)
+			*r = *r.WithContext(ctx)
+		}
+		return false
+	}
+}
+
+// exhausted is a Temporal that has reached one of its limits.
+func exhausted(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
+	how := serviceerror.ToStatus(serviceerror.NewResourceExhausted(enumspb.RESOURCE_EXHAUSTED_CAUSE_RPS_LIMIT, "namespace rate limit exceeded"))
+	details, err := proto.Marshal(how.Proto())
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/grpc")
+	w.WriteHeader(http.StatusOK)
+	for name, value := range map[string]string{
+		"Grpc-Status": strconv.Itoa(int(how.Code())), "Grpc-Message": how.Message(),
+		"Grpc-Status-Details-Bin": base64.RawStdEncoding.EncodeToString(details),
+	} {
+		w.Header().Set(http.TrailerPrefix+name, value)
+	}
+	return true
 }
 
 // slow answers late.

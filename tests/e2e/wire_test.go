@@ -82,6 +82,13 @@ func (w *wire) begin(cell string, at *cut) {
 	w.cell, w.cut, w.seen, w.points = cell, at, map[string]int{}, nil
 }
 
+// cutAt cuts the wire where it comes to that; not at all when nil.
+func (w *wire) cutAt(at *cut) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = at
+}
+
 // upset lays trouble on the wire, nil takes it away.
 func (w *wire) upset(t trouble) {
 	w.mu.Lock()
