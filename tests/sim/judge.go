@@ -461,13 +461,18 @@ func (j *judge) downForLong(c failover.Cluster) bool {
 	})
 }
 
+// keepsItsCopies: nothing has tainted the cluster so that its copies leave.
+func keepsItsCopies(c failover.Cluster) bool {
+	return !slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Effect == corev1.TaintEffectNoExecute })
+}
+
 // ill says why one copy proves nothing.
 func (j *judge) ill(b *failover.Binding, t failover.TargetCluster) string {
 	c, there := j.s.world.Standing(t.Name)
 	if !there || j.downForLong(c) {
 		return t.Name + " is not Ready"
 	}
-	if slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Effect == corev1.TaintEffectNoExecute }) {
+	if !j.everSeen(t.Name, keepsItsCopies) {
 		return t.Name + " has a failover of its own"
 	}
 	at := slices.IndexFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool { return x.Cluster == t.Name })
