@@ -60,7 +60,6 @@ var Elsewhere = map[string]Place{
 	"go test ./tests/semantics -rewrite": by("tests/semantics", "TestTheListOnlyShrinks", itself),
 	"go test ./tests/sim":                by("tests/sim", "TestCorpus", itself),
 	"go test ./tests/sim -run TestCorpus -story $PWD/tests/sim/testdata/<name>.story -v": by("tests/sim", "TestCorpus", itself),
-	"go test ./tests/sim -run TestFreshSeeds -plays 1000 -settled":                       by("tests/sim", "TestFreshSeeds", itself),
 	"go test ./tests/e2e -count=1 -run 'TestStories/^console$' -update":                  by("tests/e2e", "TestStories", itself),
 
 	"skopeo copy oci-archive:bin/lifeboat-image.tar docker://registry.example.com/lifeboat:v0.1.0": by("deploy/image", "TestTheImageRunsAsNobodyAndHoldsNothingElse", anEngine),

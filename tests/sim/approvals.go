@@ -51,7 +51,7 @@ func (s Schedule) approvalRules() failover.ApprovalRules {
 // approvals has humans asked, who approve at once, late, or never, or refuse. Its dice are
 // its own: whatever else happens with this seed happens without it too.
 func (g *generator) approvals(percent int) {
-	other := &generator{r: rand.New(rand.NewPCG(g.s.Seed, 0xa99e0fed)), of: g.of, s: g.s}
+	other := &generator{r: rand.New(rand.NewPCG(g.s.Seed, 0xa99e0fed)), s: g.s}
 	if !other.one(percent) {
 		return
 	}

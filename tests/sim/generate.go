@@ -7,20 +7,10 @@ import (
 	"time"
 )
 
-// Classes chooses what a schedule may have.
-type Classes int
-
-const (
-	// Settled are the classes of events of which a thousand schedules in a row were clean.
-	Settled Classes = iota
-	// Every has storms, drains, dependents, switches of the mode and nonsense, too.
-	Every
-)
-
 // Generate makes the schedule of a seed. Sizes are skewed: the median has about six
 // bindings, one in a hundred more than two hundred.
-func Generate(seed uint64, of Classes) Schedule {
-	g := newGenerator(seed, of)
+func Generate(seed uint64) Schedule {
+	g := newGenerator(seed)
 	if g.one(10) {
 		g.s.Fleet = 9 + g.r.IntN(8) // on both sides of what counts as a large fleet
 	}
@@ -29,7 +19,7 @@ func Generate(seed uint64, of Classes) Schedule {
 		g.s.Mode = "observe"
 	}
 	g.bindings()
-	if of == Every && g.one(20) {
+	if g.one(20) {
 		g.needs()
 	}
 	g.temper()
@@ -39,14 +29,12 @@ func Generate(seed uint64, of Classes) Schedule {
 	g.operators()
 	g.users()
 	g.afterthoughts()
-	if of == Every {
-		g.approvals(12)
-	}
+	g.approvals(12)
 	return g.done()
 }
 
-func newGenerator(seed uint64, of Classes) *generator {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 0x11feb0a7)), of: of}
+func newGenerator(seed uint64) *generator {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 0x11feb0a7))}
 	g.s = Schedule{Seed: seed, Mode: "enforce", Fleet: 3 + g.r.IntN(6), Odds: map[string]int{}, Asks: map[string]int{}, Times: map[string]time.Duration{}}
 	return g
 }
@@ -59,9 +47,8 @@ func (g *generator) done() Schedule {
 }
 
 type generator struct {
-	r  *rand.Rand
-	of Classes
-	s  Schedule
+	r *rand.Rand
+	s Schedule
 }
 
 func (g *generator) one(percent int) bool { return g.r.IntN(100) < percent }

@@ -217,18 +217,17 @@ func (g *generator) capacity() {
 // troubles are what some schedules have beside failures.
 func (g *generator) troubles() {
 	for _, t := range []struct {
-		of      Classes
 		percent int
 		bring   func()
 	}{
-		{Settled, 10, g.chain},
-		{Every, 25, g.drains},
-		{Every, 6, g.storm},
-		{Settled, 15, g.policies},
-		{Settled, 8, g.witnesses},
-		{Settled, 12, g.capacity},
+		{10, g.chain},
+		{25, g.drains},
+		{6, g.storm},
+		{15, g.policies},
+		{8, g.witnesses},
+		{12, g.capacity},
 	} {
-		if t.of <= g.of && g.one(t.percent) {
+		if g.one(t.percent) {
 			t.bring()
 		}
 	}
@@ -236,10 +235,10 @@ func (g *generator) troubles() {
 
 // afterthoughts need to know what else happens.
 func (g *generator) afterthoughts() {
-	if g.of == Every && g.one(14) {
+	if g.one(14) {
 		g.nonsense()
 	}
-	if g.of == Every && g.one(14) {
+	if g.one(14) {
 		g.modes()
 	}
 	g.wishes()

@@ -56,7 +56,7 @@ var themes = map[string]func(*generator){
 
 // GenerateTheme makes the schedule of a seed and a theme.
 func GenerateTheme(seed uint64, theme string) Schedule {
-	g := newGenerator(seed, Every)
+	g := newGenerator(seed)
 	themes[theme](g)
 	return g.done()
 }
