@@ -23,7 +23,7 @@ func (j *judge) followers(w world.Write, b *failover.Binding) []follower {
 	for _, key := range j.s.needs[b.Key] {
 		d, there := j.s.world.StandingBinding(key)
 		work, stands := j.s.world.StandingWork(key, w.Cluster)
-		if !there || !stands {
+		if !there || !stands || work.Deleting { // what was on its way out before cannot be held
 			continue
 		}
 		if t := held(&d, w.Cluster); !targets(&d, w.Cluster) && (t == nil || t.PurgeMode == failover.PurgeDirectly) && b.PurgeMode != failover.PurgeDirectly {
