@@ -99,10 +99,12 @@ test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
 # What was played at a commit is not played again; `rm -r .test/chaos` forgets.
 CHAOS = .test/chaos/$(shell git rev-parse --short HEAD)$(shell git diff --quiet HEAD -- '*.go' || echo -changed)
 .PHONY: chaos
+LANES ?= 6
+FOR ?= 0s
 SHARD ?= 1/1
-chaos: toolchain lab-bin build ## Kill everything before and after every effect, hours long (SHARD=1/8, STORY=, VICTIM=, POINT=)
+chaos: toolchain lab-bin build ## Kill everything before and after every effect, an hour long (LANES=6, FOR=20m, SHARD=1/8, STORY=, VICTIM=, POINT=)
 	@mkdir -p .test
-	@go test -count=1 -timeout 0 -v ./tests/e2e -run TestCrashMatrix -chaos "$(CURDIR)/$(CHAOS)" -shard $(SHARD) \
+	@go test -count=1 -timeout 0 -v ./tests/e2e -run TestCrashMatrix -chaos "$(CURDIR)/$(CHAOS)" -lanes $(LANES) -for $(FOR) -shard $(SHARD) \
 		-chaos-story "$(STORY)" -victim "$(VICTIM)" -point "$(POINT)" >.test/chaos.log 2>&1; status=$$?; \
 	grep '^stories: ' .test/chaos.log || tail -40 .test/chaos.log; exit $$status
 

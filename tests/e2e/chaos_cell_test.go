@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,6 +28,13 @@ func (c cell) String() string {
 		when = "after"
 	}
 	return strings.Join([]string{c.Story, c.Victim, when, c.Point}, " | ")
+}
+
+// hash spreads cells evenly, and says the same of one in every run.
+func (c cell) hash() uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(c.String())) // never fails
+	return h.Sum32()
 }
 
 // The victims. Worker and starter are killed with -9 and started again at once; the
@@ -154,6 +162,10 @@ func (w *world) play(t *testing.T, c cell, id string) vector {
 	}
 	defer s.tell()
 	defer s.tellTemporal()
+	s.await("the pacer rests", func() (bool, string) {
+		d, err := s.temporal.DescribeWorkflowExecution(s.ctx, pacerID, "")
+		return err == nil && len(d.GetPendingActivities()) == 0 && d.GetPendingWorkflowTask() == nil, fmt.Sprintf("%v %v", d, err)
+	})
 	var at *cut
 	if c.Victim != "" {
 		at = newCut(c.Point, c.After)
@@ -162,7 +174,7 @@ func (w *world) play(t *testing.T, c cell, id string) vector {
 	w.wires.begin(id, at)
 	strike := &strike{scene: s, cell: c, cut: at}
 	s.between = strike.look
-	defer strike.letGo()
+	defer strike.end()
 	s.begin()
 	r := chaosStories[c.Story].tell(s)
 	for _, u := range s.bindings {
@@ -240,6 +252,16 @@ func (k *strike) letGo() {
 	case <-k.cut.goOn:
 	default:
 		close(k.cut.goOn)
+	}
+}
+
+// end leaves nothing behind, also where the story never came to its end.
+func (k *strike) end() {
+	k.letGo()
+	if k.frozen != nil {
+		if err := k.frozen.kill(); err != nil {
+			k.Errorf("kill the frozen worker: %v", err)
+		}
 	}
 }
 

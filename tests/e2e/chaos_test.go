@@ -2,11 +2,11 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 )
 
 // What `make chaos` asks for.
 var (
 	chaosTo     = flag.String("chaos", "", "play the crash matrix and keep its results in this `folder`")
+	chaosLanes  = flag.Int("lanes", 1, "play so many cells side by side, each on a lab of its own")
+	chaosFor    = flag.Duration("for", 0, "begin no cell after so `long`, 0: no end")
 	chaosShard  = flag.String("shard", "1/1", "play the `i/n` part of the cells")
 	chaosStory  = flag.String("chaos-story", "", "play the cells of this story only")
 	chaosVictim = flag.String("victim", "", "play the cells of these victims only, separated by commas")
@@ -56,24 +57,26 @@ func TestCrashMatrix(t *testing.T) {
 	if *chaosTo == "" {
 		t.Skip("make chaos plays it")
 	}
-	file := filepath.Join(*chaosTo, strings.ReplaceAll(*chaosShard, "/", "-of-")+".jsonl")
-	results := readPlayed(t, *chaosTo)
-	shared.wired(t)
+	m := &matrix{
+		T: t, file: filepath.Join(*chaosTo, strings.ReplaceAll(*chaosShard, "/", "-of-")+".jsonl"),
+		results: readPlayed(t, *chaosTo), lanes: openLanes(t, *chaosLanes),
+	}
+	begun := time.Now()
+	var all, asked []cell
 	for _, name := range []string{"migration", "recovery"} {
 		if *chaosStory != "" && *chaosStory != name {
 			continue
 		}
-		for _, c := range mine(t, cellsOf(name, undisturbed(t, name))) {
-			if slices.ContainsFunc(results, func(p played) bool { return p.cell == c && p.Diff == "" }) {
-				continue
-			}
-			p := playCell(t, c)
-			results = append(slices.DeleteFunc(results, func(old played) bool { return old.cell == c }), p)
-			keep(t, file, p)
-		}
+		cells := cellsOf(name, m.points(name))
+		all = append(all, cells...)
+		asked = append(asked, mine(t, cells)...)
 	}
-	sayMatrix(results)
-	for _, p := range results {
+	m.play(slices.DeleteFunc(asked, func(c cell) bool {
+		p := m.of(c)
+		return p != nil && p.verdict() == "ok"
+	}), func() bool { return *chaosFor == 0 || time.Since(begun) < *chaosFor })
+	m.say(all)
+	for _, p := range m.results {
 		require.Empty(t, p.Diff, "%s", p.cell)
 	}
 }
@@ -81,69 +84,48 @@ func TestCrashMatrix(t *testing.T) {
 // wired runs the product over wires until the test ends.
 func (w *world) wired(t *testing.T) {
 	t.Helper()
-	require.NoError(t, w.stopProduct())
-	var err error
-	w.wires, err = openWires(w.lab.At, w.folder)
-	require.NoError(t, err)
-	w.more, w.chronicle.patient = chaosSettings, true
-	t.Cleanup(func() {
-		require.NoError(t, w.stopProduct())
-		w.wires.close()
-		w.wires, w.more = nil, nil
-	})
-	require.NoError(t, w.inMode(t.Context(), "enforce"))
+	require.NoError(t, w.overWires(t.Context()))
+	t.Cleanup(func() { require.NoError(t, w.offWires()) })
 }
 
-// undisturbed plays a story as it is and returns its points.
-func undisturbed(t *testing.T, name string) []string {
-	t.Helper()
-	var points []string
-	t.Run(name, func(t *testing.T) {
-		begun := time.Now()
-		var got vector
-		got, points = playOn(t, cell{Story: name})
-		require.Empty(t, cmp.Diff(chaosStories[name].want, got), "undisturbed it ends as it should")
-		say("chaos: %s, undisturbed: %d effects, %.0f s", name, len(points), time.Since(begun).Seconds())
-	})
-	require.NotEmpty(t, points)
-	content := strings.Join(points, "\n") + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(*chaosTo, name+".points"), []byte(content), 0o600))
-	return points
+// overWires starts the product anew, over wires.
+func (w *world) overWires(ctx context.Context) error {
+	err := w.stopProduct()
+	if err != nil {
+		return err
+	}
+	if w.wires, err = openWires(w.lab.At, w.folder); err != nil {
+		return err
+	}
+	w.more, w.chronicle.patient = chaosSettings, true
+	return w.inMode(ctx, "enforce")
+}
+
+// offWires stops the product, and takes the wires away.
+func (w *world) offWires() error {
+	err := w.stopProduct()
+	if w.wires != nil {
+		w.wires.close()
+	}
+	w.wires, w.more = nil, nil
+	return err
 }
 
 // playOn plays a cell on clusters of its own.
-func playOn(t *testing.T, c cell) (vector, []string) {
+func (w *world) playOn(t *testing.T, c cell) (vector, []string) {
 	t.Helper()
-	cellCount++
-	id := fmt.Sprintf("x%dx", cellCount)
+	w.cells++
+	id := fmt.Sprintf("x%dx", w.cells)
 	for i := range 2 {
-		require.NoError(t, shared.lab.control(t.Context(), "join", "", member{Name: fmt.Sprintf("%s%d", id, i+1)}))
+		require.NoError(t, w.lab.control(t.Context(), "join", "", member{Name: fmt.Sprintf("%s%d", id, i+1)}))
 	}
-	got := shared.play(t, c, id)
-	points := shared.wires.points()
-	shared.wires.begin("", nil)
+	got := w.play(t, c, id)
+	points := w.wires.points()
+	w.wires.begin("", nil)
 	for i := range 2 {
-		require.NoError(t, shared.lab.control(t.Context(), "leave", fmt.Sprintf("%s%d", id, i+1), nil))
+		require.NoError(t, w.lab.control(t.Context(), "leave", fmt.Sprintf("%s%d", id, i+1), nil))
 	}
 	return got, points
-}
-
-// cellCount makes the names of the cells' clusters.
-var cellCount int
-
-func playCell(t *testing.T, c cell) played {
-	p := played{cell: c, Diff: "the story did not come to its end"}
-	begun := time.Now()
-	t.Run(c.String(), func(t *testing.T) {
-		require.NoError(t, shared.inMode(t.Context(), "enforce"))
-		got, points := playOn(t, c)
-		p.Reached = slices.Contains(points, c.Point)
-		p.Diff = cmp.Diff(chaosStories[c.Story].want, got)
-		require.Empty(t, p.Diff)
-	})
-	p.Seconds = time.Since(begun).Round(100 * time.Millisecond).Seconds()
-	say("chaos: %-5s %5.0f s  %s", p.verdict(), p.Seconds, c)
-	return p
 }
 
 // cellsOf are all cells of a story.
@@ -178,9 +160,7 @@ func mine(t *testing.T, cells []cell) []cell {
 	require.NoError(t, err, "-shard is i/n")
 	require.True(t, 1 <= i && i <= n, "-shard is i/n, from 1/n to n/n")
 	return slices.DeleteFunc(cells, func(c cell) bool {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(c.String())) // never fails
-		return h.Sum32()%n != i-1 || !strings.Contains(c.Point, *chaosPoint) ||
+		return c.hash()%n != i-1 || !strings.Contains(c.Point, *chaosPoint) ||
 			*chaosVictim != "" && !slices.Contains(strings.Split(*chaosVictim, ","), c.Victim)
 	})
 }
@@ -207,38 +187,11 @@ func readPlayed(t *testing.T, folder string) []played {
 	return all
 }
 
-func keep(t *testing.T, file string, p played) {
-	t.Helper()
+// keep writes a result down.
+func keep(file string, p played) error {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the folder is the caller's choice
-	require.NoError(t, err)
-	require.NoError(t, errors.Join(json.NewEncoder(out).Encode(p), out.Close()))
-}
-
-// sayMatrix prints every point with its victims, before and after.
-func sayMatrix(results []played) {
-	type row struct{ story, point string }
-	rows := map[row][]string{}
-	counts := map[string]int{}
-	var seconds float64
-	for _, p := range results {
-		when := "<"
-		if p.After {
-			when = ">"
-		}
-		at := row{p.Story, p.Point}
-		rows[at] = append(rows[at], fmt.Sprintf("%s%s %s", when, p.Victim, p.verdict()))
-		counts[p.verdict()]++
-		seconds += p.Seconds
+	if err != nil {
+		return err
 	}
-	var lines []string
-	for at, cells := range rows {
-		slices.Sort(cells)
-		lines = append(lines, fmt.Sprintf("%-10s %-95s %s", at.story, at.point, strings.Join(cells, "  ")))
-	}
-	slices.Sort(lines)
-	say("the crash matrix (< before the effect, > after it, - the run did not come by the point):")
-	for _, line := range lines {
-		say("%s", line)
-	}
-	say("%d cells: %d as undisturbed, %d not reached, %d FAILED; %.0f s", len(results), counts["ok"], counts["-"], counts["FAIL"], seconds)
+	return errors.Join(json.NewEncoder(out).Encode(p), out.Close())
 }

@@ -19,7 +19,7 @@ func crashSample(s *scene) {
 	s.wired(s.T)
 	for _, c := range sample {
 		require.NoError(s, s.inMode(s.ctx, "enforce"))
-		got, points := playOn(s.T, c)
+		got, points := s.playOn(s.T, c)
 		require.Contains(s, points, c.Point, "the run comes by the point")
 		require.Empty(s, cmp.Diff(chaosStories[c.Story].want, got), "%s", c)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -72,57 +73,106 @@ func messageOf(method, kind string, frame []byte) proto.Message {
 	return message
 }
 
-// effect names what a call does to which workflow.
-func (t *tasks) effect(r *http.Request, body []byte) (string, bool) {
+// effect is what a call does to which workflow.
+func (t *tasks) effect(r *http.Request, body []byte) (effect, bool) {
 	method := path.Base(r.URL.Path)
 	message := messageOf(method, "Request", body)
 	switch m := message.(type) {
 	case *workflowservice.RespondWorkflowTaskCompletedRequest:
-		did := commands(m.GetCommands())
-		return method + " " + t.of(m.GetTaskToken()) + " " + did, did != ""
-	case *workflowservice.RespondActivityTaskCompletedRequest, *workflowservice.RespondActivityTaskFailedRequest:
-		return method + " " + t.of(m.(interface{ GetTaskToken() []byte }).GetTaskToken()), true //nolint:errcheck,forcetypeassert // both have one
+		did, says := commands(m.GetCommands())
+		return effect{method + " " + t.of(m.GetTaskToken()) + " " + did, says}, did != ""
+	case *workflowservice.RespondActivityTaskCompletedRequest:
+		of := t.of(m.GetTaskToken())
+		e := effect{name: method + " " + of}
+		if glances(of[strings.LastIndex(of, " ")+1:]) {
+			e.says = plainly(m.GetResult())
+		}
+		return e, true
+	case *workflowservice.RespondActivityTaskFailedRequest:
+		return effect{name: method + " " + t.of(m.GetTaskToken())}, true
 	case *workflowservice.SignalWithStartWorkflowExecutionRequest:
-		return method + " " + m.GetWorkflowId() + " " + m.GetSignalName(), true
+		return effect{method + " " + m.GetWorkflowId() + " " + m.GetSignalName(), plainly(m.GetSignalInput())}, true
 	case *workflowservice.SignalWorkflowExecutionRequest:
-		return method + " " + m.GetWorkflowExecution().GetWorkflowId() + " " + m.GetSignalName(), true
+		return effect{method + " " + m.GetWorkflowExecution().GetWorkflowId() + " " + m.GetSignalName(), plainly(m.GetInput())}, true
 	case *workflowservice.UpdateWorkflowExecutionRequest:
-		return method + " " + m.GetWorkflowExecution().GetWorkflowId() + " " + m.GetRequest().GetInput().GetName(), true
+		return effect{name: method + " " + m.GetWorkflowExecution().GetWorkflowId() + " " + m.GetRequest().GetInput().GetName()}, true
 	case *workflowservice.ExecuteMultiOperationRequest:
 		for _, each := range m.GetOperations() {
 			if start := each.GetStartWorkflow(); start != nil {
-				return method + " " + start.GetWorkflowId(), true
+				return effect{name: method + " " + start.GetWorkflowId()}, true
 			}
 		}
-		return method, true
+		return effect{name: method}, true
 	default:
-		return "", false
+		return effect{}, false
 	}
 }
 
-// commands are what a workflow task decided, without timers and what is only for show:
-// how many of those there are depends on the moment.
-func commands(all []*command.Command) string {
-	var did []string
+// lookers are the activities that only look.
+var lookers = []string{
+	"AssessCluster", "AssessFleet", "AssessPolicies", "FindOrphans", "ListTargeting", "Observe", "ObserveWork", "PreCheck", "RecallPacer",
+}
+
+func glances(activity string) bool { return slices.Contains(lookers, activity) }
+
+// varies is what is different each time that something is said again: times, versions,
+// and what is left of some time, in nanoseconds.
+var varies = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"|"resourceVersion":"\d+"|\d{7,}`)
+
+// plainly is what some payloads say, but for what varies. It is never empty.
+func plainly(all *common.Payloads) string {
+	said := "said"
+	for _, each := range all.GetPayloads() {
+		said += " " + varies.ReplaceAllString(string(each.GetData()), "_")
+	}
+	return said
+}
+
+// commands are what a workflow task decided, without timers and what is only for show, of
+// which there are as many as the moment wants; and without looks, whose answers are the
+// effects. A task that only sends signals says what they say.
+func commands(all []*command.Command) (did, says string) {
+	var names []string
+	signals := ""
+	only := true
 	for _, c := range all {
-		var what string
-		switch {
-		case c.GetScheduleActivityTaskCommandAttributes() != nil:
-			what = c.GetScheduleActivityTaskCommandAttributes().GetActivityType().GetName()
-		case c.GetStartChildWorkflowExecutionCommandAttributes() != nil:
-			what = "child:" + c.GetStartChildWorkflowExecutionCommandAttributes().GetWorkflowId()
-		case c.GetSignalExternalWorkflowExecutionCommandAttributes() != nil:
-			what = "signal:" + c.GetSignalExternalWorkflowExecutionCommandAttributes().GetSignalName()
-		case c.GetCompleteWorkflowExecutionCommandAttributes() != nil:
-			what = "complete"
-		case c.GetContinueAsNewWorkflowExecutionCommandAttributes() != nil:
-			what = "continue-as-new"
+		name := commandName(c)
+		if name == "" {
+			continue
 		}
-		if what != "" && !slices.Contains(did, what) {
-			did = append(did, what)
+		if s := c.GetSignalExternalWorkflowExecutionCommandAttributes(); s != nil {
+			signals += name + " " + plainly(s.GetInput())
+		} else {
+			only = false
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return strings.Join(did, "+")
+	if only {
+		says = signals
+	}
+	return strings.Join(names, "+"), says
+}
+
+// commandName is empty where a command is no effect.
+func commandName(c *command.Command) string {
+	activity := c.GetScheduleActivityTaskCommandAttributes().GetActivityType().GetName()
+	switch {
+	case activity != "" && !glances(activity):
+		return activity
+	case c.GetStartChildWorkflowExecutionCommandAttributes() != nil:
+		return "child:" + c.GetStartChildWorkflowExecutionCommandAttributes().GetWorkflowId()
+	case c.GetSignalExternalWorkflowExecutionCommandAttributes() != nil:
+		return "signal:" + c.GetSignalExternalWorkflowExecutionCommandAttributes().GetSignalName()
+	case c.GetProtocolMessageCommandAttributes() != nil:
+		return "update"
+	case c.GetCompleteWorkflowExecutionCommandAttributes() != nil:
+		return "complete"
+	case c.GetContinueAsNewWorkflowExecutionCommandAttributes() != nil:
+		return "continue-as-new"
+	}
+	return ""
 }
 
 func (t *tasks) of(token []byte) string {

@@ -22,20 +22,29 @@ type wire struct {
 	who    string // "worker" or "starter"
 	whom   string // the server at its other end
 	server *httptest.Server
-	// effect names what a request does; false for what has no effect: reads, polls,
+	// effect is what a request does; false for what has no effect: reads, polls,
 	// heartbeats, leader election, questions about permissions.
-	effect func(r *http.Request, body []byte) (string, bool)
+	effect func(r *http.Request, body []byte) (effect, bool)
 	// learn looks at an answer as it comes by; nil learns nothing.
 	learn func(*http.Response) error
 
 	mu      sync.Mutex
 	cell    string // what is seen of this cell is recorded, with "cell" in its place
 	seen    map[string]int
+	said    map[string]string // what was said last, by name
 	points  []string
 	cut     *cut
 	trouble trouble
 	stale   *staleReads // part of some trouble
 	asked   int         // requests since the trouble began
+}
+
+// effect is what a request changes.
+type effect struct {
+	name string
+	// says is what is said, without times and versions, where saying it again changes
+	// nothing; empty where each time is an effect of its own.
+	says string
 }
 
 // trouble answers a request in the server's place and says so; false lets it pass.
@@ -79,7 +88,7 @@ var errCut = errors.New("cut")
 func (w *wire) begin(cell string, at *cut) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cell, w.cut, w.seen, w.points = cell, at, map[string]int{}, nil
+	w.cell, w.cut, w.seen, w.said, w.points = cell, at, map[string]int{}, map[string]string{}, nil
 }
 
 // cutAt cuts the wire where it comes to that; not at all when nil.
@@ -130,13 +139,17 @@ func (w *wire) remember(r *http.Response) error {
 }
 
 // pass counts an effect and returns the cut that it has come to, nil when none.
-func (w *wire) pass(name string) *cut {
+func (w *wire) pass(e effect) *cut {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cell == "" || !strings.Contains(name, w.cell) && !strings.Contains(name, pacerID) {
+	if w.cell == "" || !strings.Contains(e.name, w.cell) && !strings.Contains(e.name, pacerID) {
 		return nil
 	}
-	name = w.who + " " + strings.ReplaceAll(name, w.cell, "cell")
+	if e.says != "" && w.said[e.name] == e.says {
+		return nil
+	}
+	w.said[e.name] = e.says
+	name := w.who + " " + strings.ReplaceAll(e.name, w.cell, "cell")
 	w.seen[name]++
 	point := fmt.Sprintf("%s #%d", name, w.seen[name])
 	w.points = append(w.points, point)
@@ -206,8 +219,8 @@ func (w *wire) serve(proxy http.Handler, rw http.ResponseWriter, r *http.Request
 		return
 	}
 	var at *cut
-	if name, ok := w.effect(r, body); ok {
-		at = w.pass(name)
+	if e, ok := w.effect(r, body); ok {
+		at = w.pass(e)
 	}
 	switch {
 	case at == nil:
@@ -254,18 +267,18 @@ func toAPI(who, kubeconfig, file string) (*wire, error) {
 }
 
 // apiEffect names a write: what is done to which object.
-func apiEffect(r *http.Request, _ []byte) (string, bool) {
+func apiEffect(r *http.Request, _ []byte) (effect, bool) {
 	if r.Method == http.MethodGet {
-		return "", false
+		return effect{}, false
 	}
 	namespace, resource, name := apiObject(r.URL.Path)
 	switch {
 	case resource == "leases", strings.HasSuffix(resource, "reviews"):
-		return "", false
+		return effect{}, false
 	case resource == "events":
 		name = "" // made of the time
 	}
-	return strings.Join(strings.Fields(r.Method+" "+resource+" "+namespace+" "+name), " "), true
+	return effect{name: strings.Join(strings.Fields(r.Method+" "+resource+" "+namespace+" "+name), " ")}, true
 }
 
 // apiObject takes the path of a request apart; resource includes the subresource.

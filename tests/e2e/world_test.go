@@ -31,6 +31,7 @@ type world struct {
 	more      []string // settings of the story that is told
 	env       []string // and its environment
 	wires     *wires   // between the product and its servers while one is cut; nil: none
+	cells     int      // of the crash matrix that were played here
 	// secure reaches the product's own endpoints by TLS, nil by none.
 	secure *http.Client
 	end    context.CancelFunc
