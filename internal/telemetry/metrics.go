@@ -87,6 +87,7 @@ const (
 	ResultFailed   = "failed"
 	ResultNotFound = "not-found"
 	ResultNeedless = "needless" // nothing spoke for a failover that was to be started
+	ResultFull     = "full"     // the run has had as many signals as Temporal allows
 )
 
 // StarterMetrics count what a starter told whom.

@@ -17,21 +17,38 @@ type item struct {
 // mail is what one workflow is still to be told under one signal, oldest first.
 type mail struct {
 	items []item
-	// newest replaces an item by a newer one with the same key; otherwise all are kept.
+	// newest replaces an item by a newer one with the same key, which takes its place in the
+	// line: what changes all the time would wait for ever at its end. Otherwise all are kept.
 	newest bool
 	// most is how many wait; the oldest go first, for a newer one says more and every
 	// decision re-reads anyway. 0 is no bound.
 	most int
 	// batch is how many go into one signal.
 	batch int
+
+	// places are where items stand, by key, of newest only: a crowd of events must not look
+	// through the line. They are counted from the first that ever stood in it.
+	places map[string]int
+	// left is how many have left the front of the line.
+	left int
 }
 
 func (m *mail) empty() bool { return len(m.items) == 0 }
 
 func (m *mail) add(i item) {
-	if m.newest {
-		m.items = slices.DeleteFunc(m.items, func(old item) bool { return old.key == i.key })
+	if !m.newest {
+		m.items = append(m.items, i)
+		m.bound()
+		return
 	}
+	if at, waits := m.places[i.key]; waits {
+		m.items[at-m.left] = i
+		return
+	}
+	if m.places == nil {
+		m.places = map[string]int{}
+	}
+	m.places[i.key] = m.left + len(m.items)
 	m.items = append(m.items, i)
 	m.bound()
 }
@@ -40,16 +57,30 @@ func (m *mail) add(i item) {
 func (m *mail) take() []item {
 	n := min(max(m.batch, 1), len(m.items))
 	taken := slices.Clone(m.items[:n])
-	m.items = slices.Delete(m.items, 0, n)
+	m.leave(n)
 	return taken
+}
+
+// leave removes the first n.
+func (m *mail) leave(n int) {
+	for _, i := range m.items[:n] {
+		delete(m.places, i.key)
+	}
+	m.items = slices.Delete(m.items, 0, n)
+	m.left += n
 }
 
 // putBack returns what was not delivered; what came meanwhile is newer.
 func (m *mail) putBack(items []item) {
 	if m.newest {
 		items = slices.DeleteFunc(items, func(old item) bool {
-			return slices.ContainsFunc(m.items, func(i item) bool { return i.key == old.key })
+			_, newer := m.places[old.key]
+			return newer
 		})
+		m.left -= len(items)
+		for n, i := range items {
+			m.places[i.key] = m.left + n
+		}
 	}
 	m.items = slices.Concat(items, m.items)
 	m.bound()
@@ -57,7 +88,7 @@ func (m *mail) putBack(items []item) {
 
 func (m *mail) bound() {
 	if m.most > 0 && len(m.items) > m.most {
-		m.items = slices.Delete(m.items, 0, len(m.items)-m.most)
+		m.leave(len(m.items) - m.most)
 	}
 }
 

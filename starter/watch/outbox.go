@@ -17,6 +17,10 @@ import (
 // ErrNotRunning is returned for a signal to a workflow that does not run.
 var ErrNotRunning = errors.New("workflow does not run")
 
+// ErrFull is returned for a signal to a run that has had as many as Temporal allows one. Only
+// the workflow itself can help, by continuing as new, which wants a worker.
+var ErrFull = errors.New("run takes no more signals")
+
 // Start says which workflow to start with a signal.
 type Start struct {
 	Type       string // workflows.TypeClusterFailover or TypeFleetPacer
@@ -26,9 +30,10 @@ type Start struct {
 
 // Sender delivers signals, one attempt each.
 type Sender interface {
-	// Signal tells a running workflow. ErrNotRunning when it does not run.
+	// Signal tells a running workflow. ErrNotRunning when it does not run, ErrFull when its
+	// run has had too many.
 	Signal(ctx context.Context, workflowID, signal string, arg any) error
-	// SignalWithStart tells a workflow, which is started when it does not run.
+	// SignalWithStart tells a workflow, which is started when it does not run. ErrFull as above.
 	SignalWithStart(ctx context.Context, start Start, signal string, arg any) error
 }
 
@@ -170,8 +175,11 @@ func (o *Outbox) put(b *box, i item) {
 		o.boxes[address] = b
 		o.order = append(o.order, address)
 	}
+	known := !b.mail.empty() // its turn is foreseen already
 	b.mail.add(i)
-	o.nudge()
+	if !known {
+		o.nudge()
+	}
 }
 
 func (o *Outbox) nudge() {
@@ -302,12 +310,22 @@ func (o *Outbox) settle(ctx context.Context, b *box, items []item, err error) {
 		b.mail.putBack(items)
 		b.notBefore = time.Now().Add(pause(b.failures))
 		b.failures++
-		o.Counter.Signal(b.signal, telemetry.ResultFailed)
-		if b.failures == 1 && ctx.Err() == nil {
-			log.WarnContext(ctx, "could not deliver, trying again", telemetry.KeyError, err)
-		}
+		o.failed(ctx, log, b, err)
 	}
 	o.nudge()
+}
+
+// failed counts a delivery that is tried again, and says so once. A run that takes no more
+// signals is said apart: waiting for Temporal does not mend it.
+func (o *Outbox) failed(ctx context.Context, log *slog.Logger, b *box, err error) {
+	result, message := telemetry.ResultFailed, "could not deliver, trying again"
+	if errors.Is(err, ErrFull) {
+		result, message = telemetry.ResultFull, "the run takes no more signals, trying again: does a worker run?"
+	}
+	o.Counter.Signal(b.signal, result)
+	if b.failures == 1 && ctx.Err() == nil {
+		log.WarnContext(ctx, message, telemetry.KeyError, err)
+	}
 }
 
 // pause grows with the failures so far, and differs from box to box.

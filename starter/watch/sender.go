@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/api/serviceerror"
@@ -26,16 +27,29 @@ func (t Temporal) Signal(ctx context.Context, workflowID, signal string, arg any
 		return fmt.Errorf("signal %s to %s: %w", signal, workflowID, ErrNotRunning)
 	}
 	if err != nil {
-		return fmt.Errorf("signal %s to %s: %w", signal, workflowID, err)
+		return fmt.Errorf("signal %s to %s: %w", signal, workflowID, known(err))
 	}
 	return nil
+}
+
+// signalLimit is what Temporal's server says to a signal beyond those that one run may have
+// (history.maximumSignalsPerExecution, 10,000). It has no error of its own for that.
+const signalLimit = "exceeded workflow execution limit for signal events"
+
+// known marks an error of the server that means something to the outbox.
+func known(err error) error {
+	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) && strings.Contains(invalid.Message, signalLimit) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
 }
 
 // SignalWithStart implements Sender.
 func (t Temporal) SignalWithStart(ctx context.Context, start Start, signal string, arg any) error {
 	_, err := t.Client.SignalWithStartWorkflow(ctx, start.WorkflowID, signal, arg, t.options(start), start.Type, t.params(start))
 	if err != nil {
-		return fmt.Errorf("signal %s to %s, starting it: %w", signal, start.WorkflowID, err)
+		return fmt.Errorf("signal %s to %s, starting it: %w", signal, start.WorkflowID, known(err))
 	}
 	return nil
 }

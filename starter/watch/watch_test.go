@@ -187,3 +187,17 @@ func TestASignalToNobodyIsToldApartFromAnOutage(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, ErrNotRunning)
 }
+
+// Temporal takes only so many signals for one run; the starter's own words for that are the
+// server's of v1.32.1, which the story signals_beyond_the_cap hears from a real one.
+func TestASignalBeyondTheCapIsToldApartFromAnOutage(t *testing.T) {
+	c := mocks.NewClient(t)
+	full := serviceerror.NewInvalidArgument("exceeded workflow execution limit for signal events")
+	c.On("SignalWorkflow", mock.Anything, "id", "", "s", nil).Return(full)
+	c.On("SignalWorkflow", mock.Anything, "id", "", "t", nil).Return(serviceerror.NewInvalidArgument("too large"))
+	c.On("SignalWithStartWorkflow", mock.Anything, "id", "s", nil, mock.Anything, "ClusterFailover", mock.Anything).Return(nil, full)
+	sender := Temporal{Client: c}
+	require.ErrorIs(t, sender.Signal(t.Context(), "id", "s", nil), ErrFull)
+	require.NotErrorIs(t, sender.Signal(t.Context(), "id", "t", nil), ErrFull)
+	require.ErrorIs(t, sender.SignalWithStart(t.Context(), Start{Type: "ClusterFailover", WorkflowID: "id", Cluster: "a"}, "s", nil), ErrFull)
+}
