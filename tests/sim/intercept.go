@@ -49,12 +49,13 @@ type inbound struct {
 	interceptor.WorkflowInboundInterceptorBase
 	s   *sim
 	out interceptor.WorkflowOutboundInterceptor
+	run *history
 }
 
 // Init implements interceptor.WorkflowInboundInterceptor.
 func (i *inbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
-	i.out = out
-	return i.Next.Init(&outbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, s: i.s})
+	i.out, i.run = out, &history{}
+	return i.Next.Init(&outbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, s: i.s, run: i.run})
 }
 
 // ExecuteWorkflow runs the workflow in a coroutine of its own, so that it can be
@@ -67,6 +68,9 @@ func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteW
 	s := i.s
 	s.became(id, running)
 	s.kill[id] = s.over
+	kind := workflow.GetInfo(ctx).WorkflowType.Name
+	s.count["runs of "+kind]++
+	defer func() { s.longest[kind] = max(s.longest[kind], i.run.events) }()
 	var out any
 	var err error
 	done := false
@@ -81,7 +85,7 @@ func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteW
 		return nil, errTerminated
 	}
 	if workflow.IsContinueAsNewError(err) {
-		s.count["continued as new: "+workflow.GetInfo(ctx).WorkflowType.Name]++
+		s.count["continued as new: "+kind]++
 		s.became(id, starting)
 		s.hearOut(ctx, id)
 		letGo(i.out)
@@ -121,15 +125,41 @@ func widen(env *testsuite.TestWorkflowEnvironment) {
 	wide.Set(reflect.MakeChan(channel.Type(), room))
 }
 
-type outbound struct {
-	interceptor.WorkflowOutboundInterceptorBase
-	s *sim
+// HandleSignal implements interceptor.WorkflowInboundInterceptor.
+func (i *inbound) HandleSignal(ctx workflow.Context, in *interceptor.HandleSignalInput) error {
+	i.run.add(1)
+	return i.Next.HandleSignal(ctx, in)
 }
 
-// GetInfo suggests to continue as new wherever the dice say so.
+// history is how long a run's would be with a server, which the environment does not count:
+// never less, for each answer counts as if a workflow task of its own had seen it.
+type history struct{ events int }
+
+const (
+	taskEvents = 3 // of a workflow task: scheduled, started, completed
+	// suggests is how long a history makes a server suggest a new run.
+	suggests = 4096
+)
+
+// add counts what comes of one thing: its own events, and the task that sees its end.
+func (h *history) add(events int) { h.events += events + taskEvents }
+
+type outbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	s   *sim
+	run *history
+}
+
+// NewTimerWithOptions counts a timer: started, and fired or cancelled.
+func (o *outbound) NewTimerWithOptions(ctx workflow.Context, d time.Duration, options workflow.TimerOptions) workflow.Future {
+	o.run.add(2)
+	return o.Next.NewTimerWithOptions(ctx, d, options)
+}
+
+// GetInfo suggests to continue as new where a server would, and wherever the dice say so.
 func (o *outbound) GetInfo(ctx workflow.Context) *workflow.Info {
 	info := o.Next.GetInfo(ctx)
-	if info.WorkflowType.Name != rootName && o.s.dice.chance("cut", info.WorkflowExecution.ID) {
+	if info.WorkflowType.Name != rootName && (o.run.events >= suggests || o.s.dice.chance("cut", info.WorkflowExecution.ID)) {
 		field := reflect.ValueOf(info).Elem().FieldByName("continueAsNewSuggested")
 		*(*bool)(unsafe.Pointer(field.UnsafeAddr())) = true
 	}
@@ -138,6 +168,7 @@ func (o *outbound) GetInfo(ctx workflow.Context) *workflow.Info {
 
 // ExecuteActivity runs the activity in virtual time.
 func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	o.run.add(3) // scheduled, started, completed
 	result, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		out, err := o.s.perform(ctx, name, args)
@@ -148,6 +179,7 @@ func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...an
 
 // ExecuteChildWorkflow notes which ids are taken.
 func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args ...any) workflow.ChildWorkflowFuture {
+	o.run.add(3 + taskEvents) // initiated, started, completed
 	id := workflow.GetChildWorkflowOptions(ctx).WorkflowID
 	if o.s.state[id] == gone {
 		o.s.became(id, starting)
@@ -161,6 +193,7 @@ func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args 
 // SignalExternalWorkflow delivers after a while, to the run that runs then: a run
 // that is just being started gets it when it listens, as with a server.
 func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
+	o.run.add(2) // initiated, done
 	sent, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if o.s.dice.chance("slow-signal", name) {

@@ -56,6 +56,7 @@ type sim struct {
 	memory     activities.PacerMemory
 	updates    int
 	unheard    map[string]int // updates on their way, by workflow id
+	longest    map[string]int // history of a run, in events, by workflow type
 	count      map[string]int
 	// needs are the dependents of bindings.
 	needs map[failover.BindingKey][]failover.BindingKey
@@ -93,6 +94,8 @@ type Verdict struct {
 	Count map[string]int
 	// Virtual is how long it took in virtual time.
 	Virtual time.Duration
+	// Longest is the longest history of a run, in events, by workflow type.
+	Longest map[string]int
 	// Writes are all writes, in order.
 	Writes []world.Write
 }
@@ -101,7 +104,7 @@ type Verdict struct {
 func Play(s Schedule, log *slog.Logger) (v Verdict) {
 	m := &sim{
 		schedule: s, dice: newDice(s), count: map[string]int{}, state: map[string]string{}, kill: map[string]bool{}, ran: map[string]time.Time{}, watching: true, log: log,
-		unheard: map[string]int{},
+		unheard: map[string]int{}, longest: map[string]int{},
 		smudged: map[string][]corev1.Taint{},
 		words:   map[string]failover.Witness{},
 		needs:   map[failover.BindingKey][]failover.BindingKey{},
@@ -129,7 +132,7 @@ func (s *sim) verdict() Verdict {
 	for _, w := range s.world.Log("") {
 		s.count["write "+w.Op]++
 	}
-	return Verdict{Violations: s.judge.violations, Count: s.count, Virtual: s.now().Sub(begins), Writes: s.world.Log("")}
+	return Verdict{Violations: s.judge.violations, Count: s.count, Virtual: s.now().Sub(begins), Longest: s.longest, Writes: s.world.Log("")}
 }
 
 func (s *sim) now() time.Time { return s.env.Now() }
