@@ -53,7 +53,7 @@ var knobs = []string{
 	"executionRetry=1s", "statefulFailoverInjection=true",
 }
 
-func startLab(ctx context.Context, folder string, members []member) (*laboratory, error) {
+func startLab(ctx context.Context, folder string, members []member, flags []string) (*laboratory, error) {
 	program, err := binary("lab")
 	if err != nil {
 		return nil, err
@@ -76,6 +76,7 @@ func startLab(ctx context.Context, folder string, members []member) (*laboratory
 	for _, knob := range knobs {
 		args = append(args, "--knob", knob)
 	}
+	args = append(args, flags...)
 	return runLab(ctx, exec.Command(program, args...), filepath.Join(folder, "lab.log")) //nolint:gosec,noctx // our own program; it ends with its stdin
 }
 

@@ -1,17 +1,13 @@
 package e2e
 
 import (
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -293,22 +289,5 @@ func (b *blackout) sum(who string) float64 {
 	if b.counts[who] == "" {
 		return 0
 	}
-	p := map[string]*process{"worker": b.worker, "starter": b.starter}[who]
-	request, err := http.NewRequestWithContext(b.ctx, http.MethodGet, p.url+"/metrics", nil)
-	require.NoError(b, err)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(b, err)
-	defer response.Body.Close() //nolint:errcheck // read only
-	body, err := io.ReadAll(response.Body)
-	require.NoError(b, err)
-	matching := regexp.MustCompile("^(" + b.counts[who] + ")")
-	total := 0.0
-	for line := range bytes.Lines(body) {
-		if fields := strings.Fields(string(line)); matching.Match(line) && len(fields) > 1 {
-			value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
-			require.NoError(b, err, fmt.Sprint(fields))
-			total += value
-		}
-	}
-	return total
+	return b.metric(map[string]*process{"worker": b.worker, "starter": b.starter}[who], b.counts[who])
 }

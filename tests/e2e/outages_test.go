@@ -12,9 +12,12 @@ var (
 	lostRaces   = map[string]string{"worker": "lifeboat_write_conflicts_total"}
 	failedActs  = map[string]string{"worker": "temporal_activity_execution_failed_total"}
 	unreachedBy = map[string]string{"worker": `msg="Activity error\\.".*unreachable: `, "starter": "lost the lease, standing for election again"}
-	undelivered = map[string]string{"worker": "Failed to poll for task", "starter": "could not deliver, trying again"}
-	failedCalls = map[string]string{"worker": "temporal_(long_)?request_failure_total", "starter": `lifeboat_starter_signals_total\{.*result="failed"`}
+	undelivered = map[string]string{"worker": "Failed to poll for task", "starter": "could not (deliver|resync), trying again"}
+	failedCalls = map[string]string{"worker": "temporal_(?:long_)?request_failure_total", "starter": undeliverable}
 )
+
+// undeliverable counts what a starter could not deliver.
+const undeliverable = `lifeboat_starter_(?:signals|resyncs)_total\{.*result="failed"`
 
 // outages are the rows; docs/failure-modes.md says of each what an operator sees.
 var outages = []outageOf{
@@ -53,6 +56,23 @@ var outages = []outageOf{
 		onAPI(silentUntil(over))(w, over)
 	}},
 	{name: "Temporal unreachable", when: "before the failure", lay: onTemporal(unreachable), says: undelivered, counts: failedCalls},
+	temporalUnreachable("when it has failed"),
+	temporalUnreachable("when it is tainted"),
+	temporalUnreachable("when one is evicted"),
+	temporalUnreachable("as it is evicted"),
+	temporalUnreachable("when the new copy starts"),
+	temporalUnreachable("as it is released"),
+	temporalUnreachable("when it is back"),
+	temporalUnreachable("as it is put back"),
 	{name: "Temporal throttles", when: "before the failure", lay: onTemporal(exhausted), says: undelivered, counts: failedCalls},
 	{name: "Temporal throttles", when: "as it is evicted", lay: onTemporal(exhausted), counts: failedCalls},
+}
+
+// temporalUnreachable is Temporal away at one stage of a migration, or of a recovery.
+func temporalUnreachable(when string) outageOf {
+	o := outageOf{name: "Temporal unreachable", when: when, lay: onTemporal(unreachable), says: undelivered, counts: failedCalls}
+	if when == "when it is back" || when == "as it is put back" {
+		o.story = "recovery"
+	}
+	return o
 }

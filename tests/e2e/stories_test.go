@@ -30,6 +30,8 @@ type story struct {
 	alone bool
 	// own: it loses what the others need, and so has a lab of its own.
 	own bool
+	// lab are flags of the lab of its own.
+	lab []string
 }
 
 func (s story) cluster(n int) string { return fmt.Sprintf("%s%d", s.short, n) }
@@ -125,7 +127,7 @@ func (s story) apart(t *testing.T) *world {
 	folder := filepath.Join(shared.folder, s.short)
 	require.NoError(t, os.Mkdir(folder, 0o750))
 	// The test's own context ends before its cleanups, which stop the lab in order.
-	w, err := startWorld(context.WithoutCancel(t.Context()), folder, s.members())
+	w, err := startWorld(context.WithoutCancel(t.Context()), folder, s.members(), s.lab...)
 	require.NoError(t, err, "logs are in %s", folder)
 	t.Cleanup(func() { require.NoError(t, w.stop()) })
 	return w

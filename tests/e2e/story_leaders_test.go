@@ -131,7 +131,8 @@ func (s *scene) leads(p *process) bool {
 	return s.metric(p, `lifeboat_starter_leader`) == 1
 }
 
-// metric adds up what a process counts under the beginning of a line.
+// metric adds up what a process counts under the beginning of a line, a pattern without
+// groups that it keeps.
 func (s *scene) metric(p *process, line string) float64 {
 	s.Helper()
 	status, body, err := fetch(s.ctx, http.DefaultClient, p.url+"/metrics")

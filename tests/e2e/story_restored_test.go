@@ -7,15 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRestoredFromABackup is a story of `make outages`: it takes a minute and a lab of its own.
-func TestRestoredFromABackup(t *testing.T) {
+// TestOutagesApart are the stories of `make outages` that take a minute and a lab of their own each.
+func TestOutagesApart(t *testing.T) {
 	if *chaosTo == "" {
-		t.Skip("make outages plays it")
+		t.Skip("make outages plays them")
 	}
 	told := &ledger{times: map[string]time.Duration{}}
-	told.run(t, story{name: "karmada_restored_from_a_backup", short: "past", size: 3, tell: karmadaRestored, own: true})
-	for name, took := range told.times {
-		say("outages: %-53s ok, %3.0f s", name, took.Seconds())
+	for _, s := range []story{
+		{name: "karmada_restored_from_a_backup", short: "past", size: 3, tell: karmadaRestored},
+		{name: "etcd_loses_one_of_three_members", short: "third", size: 2, tell: etcdMemberLost, lab: []string{"--etcd-members", "3"}},
+		{name: "temporal_without_its_search_attributes", short: "blank", size: 2, tell: attributesMissing},
+	} {
+		s.own = true
+		told.run(t, s)
+		if took, ok := told.times[s.name]; ok {
+			say("outages: %-53s ok, %3.0f s", s.name, took.Seconds())
+		}
 	}
 }
 

@@ -57,11 +57,11 @@ var settings = []string{
 	"kubernetes.qps=300", "kubernetes.burst=600", "log.level=debug",
 }
 
-func startWorld(ctx context.Context, folder string, members []member) (*world, error) {
+func startWorld(ctx context.Context, folder string, members []member, flags ...string) (*world, error) {
 	ctx, end := context.WithCancel(ctx)
 	w := &world{folder: folder, end: end}
 	begun := time.Now()
-	if err := w.start(ctx, members); err != nil {
+	if err := w.start(ctx, members, flags); err != nil {
 		return nil, errors.Join(err, w.stop())
 	}
 	say("the lab and Lifeboat are up after %s", time.Since(begun).Round(time.Millisecond))
@@ -73,9 +73,9 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stdout, "stories: "+format+"\n", args...)
 }
 
-func (w *world) start(ctx context.Context, members []member) error {
+func (w *world) start(ctx context.Context, members []member, flags []string) error {
 	var err error
-	if w.lab, err = startLab(ctx, w.folder, members); err != nil {
+	if w.lab, err = startLab(ctx, w.folder, members, flags); err != nil {
 		return err
 	}
 	if w.audit, err = newAuditLog(w.lab.At.AuditLog, roles); err != nil {

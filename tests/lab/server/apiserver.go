@@ -47,7 +47,7 @@ func (s *Servers) adminClient() (*http.Client, error) {
 
 func (s *Servers) apiServerArgs(port int, auditPolicy string) []string {
 	return []string{
-		"--etcd-servers=" + s.EtcdURL,
+		"--etcd-servers=" + strings.Join(s.etcdURLs(), ","),
 		"--secure-port=" + strconv.Itoa(port),
 		"--bind-address=127.0.0.1",
 		// Otherwise it looks for a network interface, and there may be none.

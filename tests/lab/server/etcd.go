@@ -23,6 +23,9 @@ func (s *Servers) startEtcd(ctx context.Context) error {
 
 // Snapshot keeps what etcd has stored, in place of what it kept before. etcd is down meanwhile.
 func (s *Servers) Snapshot(ctx context.Context) error {
+	if s.several() {
+		return errSeveral
+	}
 	return s.comesBack(ctx, "etcd", func(*command, *probe) error {
 		if err := os.RemoveAll(s.snapshot()); err != nil {
 			return err
@@ -57,14 +60,18 @@ func (s *Servers) etcdData() string { return filepath.Join(s.options.Dir, "etcd"
 func (s *Servers) snapshot() string { return filepath.Join(s.options.Dir, "etcd.snapshot") }
 
 func (s *Servers) etcdArgs(peerURL string) []string {
+	return s.memberArgs("lab", s.etcdData(), s.EtcdURL, peerURL, "lab="+peerURL)
+}
+
+func (s *Servers) memberArgs(name, data, clientURL, peerURL, cluster string) []string {
 	args := []string{
-		"--name=lab",
-		"--data-dir=" + s.etcdData(),
-		"--listen-client-urls=" + s.EtcdURL,
-		"--advertise-client-urls=" + s.EtcdURL,
+		"--name=" + name,
+		"--data-dir=" + data,
+		"--listen-client-urls=" + clientURL,
+		"--advertise-client-urls=" + clientURL,
 		"--listen-peer-urls=" + peerURL,
 		"--initial-advertise-peer-urls=" + peerURL,
-		"--initial-cluster=lab=" + peerURL,
+		"--initial-cluster=" + cluster,
 		"--log-level=warn",
 	}
 	if !s.options.Durable {

@@ -35,6 +35,8 @@ type Options struct {
 	Durable bool
 	// NoUI leaves Temporal's web UI out.
 	NoUI bool
+	// EtcdMembers is how many members etcd has; 0 is one.
+	EtcdMembers int
 	// AuditReads also records get, list and watch in the audit log, but for those of
 	// system:masters.
 	AuditReads bool
@@ -70,6 +72,7 @@ type Servers struct {
 
 	mu       sync.Mutex
 	etcd     *Process
+	others   []*etcdMember // of an etcd of several members all but the first
 	api      *Process
 	temporal *Process
 
@@ -92,7 +95,7 @@ func Start(ctx context.Context, options Options) (*Servers, error) {
 		freePorts:   freePorts,
 		AuditLog:    filepath.Join(options.Dir, "audit.log"),
 		// One place per server: a report never blocks.
-		died: make(chan error, 3),
+		died: make(chan error, 3+options.EtcdMembers),
 	}
 	if err := s.startAll(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
@@ -116,7 +119,7 @@ func checkBinaries(folder string) error {
 func (s *Servers) startAll(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := s.startEtcd(ctx); err != nil {
+		if err := s.startEtcds(ctx); err != nil {
 			return err
 		}
 		return s.startAPIServer(ctx)
@@ -226,7 +229,11 @@ func (s *Servers) again(old *Process, child command, ready probe) error {
 func (s *Servers) replace(old, by *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, place := range []**Process{&s.etcd, &s.api, &s.temporal} {
+	places := []**Process{&s.etcd, &s.api, &s.temporal}
+	for _, each := range s.others {
+		places = append(places, &each.process)
+	}
+	for _, place := range places {
 		if *place == old {
 			*place = by
 		}
@@ -249,7 +256,11 @@ func (s *Servers) Died() <-chan error { return s.died }
 func (s *Servers) Processes() []*Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc([]*Process{s.etcd, s.api, s.temporal}, func(p *Process) bool { return p == nil })
+	all := []*Process{s.etcd}
+	for _, each := range s.others {
+		all = append(all, each.process)
+	}
+	return slices.DeleteFunc(append(all, s.api, s.temporal), func(p *Process) bool { return p == nil })
 }
 
 // Stop stops Temporal and the API server, then the etcd below it. It returns
@@ -260,7 +271,11 @@ func (s *Servers) Stop() error {
 	var group errgroup.Group
 	group.Go(func() error { return stopIfStarted(s.temporal) })
 	group.Go(func() error {
-		return errors.Join(stopIfStarted(s.api), stopIfStarted(s.etcd))
+		errs := []error{stopIfStarted(s.api), stopIfStarted(s.etcd)}
+		for _, each := range s.others {
+			errs = append(errs, stopIfStarted(each.process))
+		}
+		return errors.Join(errs...)
 	})
 	return group.Wait()
 }

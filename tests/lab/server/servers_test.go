@@ -176,3 +176,33 @@ func TestAMissingBinaryIsNamedWithTheCommandThatBuildsIt(t *testing.T) {
 	_, err := Start(t.Context(), options)
 	require.EqualError(t, err, "not built in "+options.BinDir+": [kube-apiserver temporal-dev] (run `make lab-bin`)")
 }
+
+func TestAnEtcdOfThreeMembersServesWithTwo(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t)
+	options.EtcdMembers = 3
+	s := &Servers{options: options, freePorts: freePorts, died: make(chan error, 3)}
+	t.Cleanup(func() { assert.NoError(t, s.Stop()) })
+	require.NoError(t, s.startEtcds(t.Context()))
+	require.Len(t, s.Processes(), 3)
+	for _, leader := range []bool{false, true} {
+		require.NoError(t, s.LoseEtcd(t.Context(), leader))
+		serving := 0
+		for _, p := range s.Processes() {
+			select {
+			case <-p.exited:
+			default:
+				require.NoError(t, p.waitReady(t.Context(), p.ready), "it serves reads that ask the majority")
+				serving++
+			}
+		}
+		require.Equal(t, 2, serving)
+		require.NoError(t, s.ReturnEtcd(t.Context()))
+	}
+	require.ErrorIs(t, s.Snapshot(t.Context()), errSeveral)
+	select {
+	case err := <-s.Died():
+		require.NoError(t, err, "who is lost on purpose has not died")
+	default:
+	}
+}

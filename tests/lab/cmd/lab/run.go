@@ -104,6 +104,7 @@ func serverOptions(dir string, o upOptions, logger *slog.Logger) (server.Options
 		Dir:               dir,
 		Durable:           o.durable,
 		NoUI:              o.noUI,
+		EtcdMembers:       o.etcdMembers,
 		AuditReads:        o.auditReads,
 		TemporalNamespace: o.namespace,
 		SearchAttributes:  searchAttributes,

@@ -29,6 +29,7 @@ type upOptions struct {
 	output      string
 	noUI        bool
 	durable     bool
+	etcdMembers int
 	auditReads  bool
 	keep        bool
 	detach      bool
@@ -66,6 +67,7 @@ everything is as soon as all of it is ready; progress goes to stderr.`,
 	flags.StringVarP(&o.output, "output", "o", "", "json: one line that says where everything is")
 	flags.BoolVar(&o.noUI, "no-ui", false, "leave Temporal's web UI out")
 	flags.BoolVar(&o.durable, "durable", false, "wait for the disk: etcd with fsync, Temporal on a file")
+	flags.IntVar(&o.etcdMembers, "etcd-members", 1, "how many members etcd has, e.g. 3")
 	flags.BoolVar(&o.auditReads, "audit-reads", false, "also record get, list and watch of who is not an administrator in the audit log")
 	flags.BoolVar(&o.ledger, "ledger", false, "keep an account of what happens, for `lab ledger`")
 	flags.BoolVar(&o.keep, "keep", false, "leave the folder with its logs behind when stopped")
