@@ -72,7 +72,7 @@ func (s *scene) moved(from, key string) {
 // without them; preflight names them, a worker refuses to start, and setup cures it for
 // whatever runs.
 //
-// Rules: R4.15-15.
+// Rules: R4.15-18, R4.15-24.
 func attributesMissing(s *scene) {
 	from, to := s.c(1), s.c(2)
 	s.rule(time.Second, time.Second)
@@ -102,7 +102,7 @@ func attributesMissing(s *scene) {
 	s.removeAttributes()
 	rejected := s.metric(worker, rejectedTasks)
 	s.annotate(second, prefix+"enabled", "")
-	s.logs("worker", "level=(WARN|ERROR) .*(BadSearchAttributes|search attribute)")
+	s.logs("worker", "Task processing failed with error.*BadSearchAttributes")
 	require.Greater(s, s.metric(worker, rejectedTasks), rejected)
 	s.setUp()
 	s.moved(from, second)
