@@ -109,9 +109,10 @@ chaos: toolchain lab-bin build ## Kill everything before and after every effect,
 	grep '^stories: ' .test/chaos.log || tail -40 .test/chaos.log; exit $$status
 
 .PHONY: outages
-outages: toolchain lab-bin build ## Have API server and Temporal away in every way, in the middle of a migration (ROW=<part of a name>)
+LASTING ?= 12s
+outages: toolchain lab-bin build ## Have API server and Temporal away in every way, in the middle of a migration (ROW=<part of a name>, LASTING=2m)
 	@mkdir -p .test
-	@go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestOutages/$(ROW)' -chaos "$(CURDIR)/$(CHAOS)" >.test/outages.log 2>&1; status=$$?; \
+	@go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestOutages/$(ROW)' -lasting "$(LASTING)" -chaos "$(CURDIR)/$(CHAOS)" >.test/outages.log 2>&1; status=$$?; \
 	grep -e '^stories: ' -e '^ *--- FAIL' .test/outages.log || tail -40 .test/outages.log; exit $$status
 
 .PHONY: record
