@@ -31,6 +31,7 @@ func (c *Config) contradictions() Problems {
 		"nobody answers within less than a minute; 0 is for ever")
 	add(c.Audit.Sink == AuditFile && c.Audit.Path == "", "audit.path", c.Audit.Path, "missing: with audit.sink = file it says where the trail is written")
 	c.securityContradictions(add)
+	c.versioningContradictions(add)
 	election := c.Starter.LeaderElection
 	add(election.RenewDeadline >= election.LeaseDuration, "starter.leaderElection.renewDeadline", election.RenewDeadline,
 		fmt.Sprintf("must be shorter than starter.leaderElection.leaseDuration = %s", short(election.LeaseDuration)))

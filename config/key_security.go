@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Temporal says what of the connection to Temporal changes without a restart; all else
-// is Temporal's own configuration.
+// Temporal says what of the connection to Temporal changes without a restart, and which
+// build the worker is; all else is Temporal's own configuration.
 type Temporal struct {
 	APIKeyFile string
+	Versioning Versioning
 }
 
 // Encryption says how what goes to Temporal is encrypted.

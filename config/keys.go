@@ -12,7 +12,7 @@ import (
 func (c *Config) keys() []key {
 	return slices.Concat(
 		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.starterKeys(), c.processKeys(), c.auditKeys(),
-		c.securityKeys(),
+		c.versioningKeys(), c.securityKeys(),
 	)
 }
 

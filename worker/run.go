@@ -62,6 +62,12 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if c, err = named(c); err != nil {
+		return err
+	}
+	if err := introduce(ctx, c.Temporal.Versioning, temporal.WorkerDeploymentClient(), log); err != nil {
+		return err
+	}
 	secure, err := process.ServerTLS(c, log)
 	if err != nil {
 		return err
@@ -110,6 +116,7 @@ func assemble(
 	w := worker.New(temporal.Client, c.TaskQueue, worker.Options{
 		WorkerStopTimeout:           c.Worker.StopTimeout,
 		DisableRegistrationAliasing: true,
+		DeploymentOptions:           deployed(c.Temporal.Versioning),
 		// A hundred at once keeps the deadlock detector quiet on a small machine.
 		MaxConcurrentWorkflowTaskExecutionSize: 100,
 		// Writing down a queue of a hundred thousand takes seconds on a machine that is

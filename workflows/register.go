@@ -6,8 +6,19 @@ import (
 )
 
 // Register registers every workflow under its own name.
+//
+// Where workers have versions, each moves on to the current one at its next task, and is
+// pinned to none. A FleetPacer never ends and a ClusterFailover may stand open for days:
+// pinned, they would keep their build alive as long. A BindingMigration is short, but may
+// wait for a human for just as long, with a hold in Karmada that nobody would see to once
+// the workers of its build are gone. What makes the move safe is that every release replays
+// the histories of those before it (tests/replay).
 func Register(r worker.WorkflowRegistry) {
-	r.RegisterWorkflowWithOptions(ClusterFailover, workflow.RegisterOptions{Name: TypeClusterFailover})
-	r.RegisterWorkflowWithOptions(BindingMigration, workflow.RegisterOptions{Name: TypeBindingMigration})
-	r.RegisterWorkflowWithOptions(FleetPacer, workflow.RegisterOptions{Name: TypeFleetPacer})
+	r.RegisterWorkflowWithOptions(ClusterFailover, under(TypeClusterFailover))
+	r.RegisterWorkflowWithOptions(BindingMigration, under(TypeBindingMigration))
+	r.RegisterWorkflowWithOptions(FleetPacer, under(TypeFleetPacer))
+}
+
+func under(name string) workflow.RegisterOptions {
+	return workflow.RegisterOptions{Name: name, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade}
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+)
+
+// unstamped is the version of a program that no release was made of: two builds of it
+// would have one name.
+const unstamped = "dev"
+
+// named is the configuration with a name for this build, where it is one of a deployment: the
+// program's own version, unless one is configured.
+func named(c config.Config) (config.Config, error) {
+	v := &c.Temporal.Versioning
+	if v.Deployment == "" || v.BuildID != "" {
+		return c, nil
+	}
+	if telemetry.Version == unstamped {
+		return c, config.Problems{{
+			Key: "temporal.versioning.buildId", Value: `""`,
+			Want: "this program has no version of its own: name the build here, or make it with VERSION=…",
+		}}
+	}
+	v.BuildID = telemetry.Version
+	return c, nil
+}
+
+// deployed is the version that the worker has in Temporal: none without a deployment.
+func deployed(v config.Versioning) worker.DeploymentOptions {
+	if v.Deployment == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning: true,
+		Version:       worker.WorkerDeploymentVersion{DeploymentName: v.Deployment, BuildID: v.BuildID},
+	}
+}
+
+// deployments is what Temporal knows of the builds that work for it.
+type deployments interface {
+	GetHandle(name string) client.WorkerDeploymentHandle
+}
+
+// introduce says in the log whether the build gets work now, and what makes it get some.
+// It returns an error where Temporal knows no deployments: the worker would never be asked.
+func introduce(ctx context.Context, me config.Versioning, all deployments, log *slog.Logger) error {
+	if me.Deployment == "" {
+		return nil
+	}
+	known, err := all.GetHandle(me.Deployment).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	var missing *serviceerror.NotFound
+	if err != nil && !errors.As(err, &missing) {
+		return fmt.Errorf("ask Temporal for worker deployment %s (temporal.versioning.deployment; empty needs none): %w", me.Deployment, err)
+	}
+	log = log.With("deployment", me.Deployment, "buildId", me.BuildID)
+	current := known.Info.RoutingConfig.CurrentVersion
+	if current != nil && current.BuildID == me.BuildID {
+		log.InfoContext(ctx, "this build is the current one")
+		return nil
+	}
+	instead := "workers without a version"
+	if current != nil {
+		instead = "build " + current.BuildID
+	}
+	log.WarnContext(ctx, "this build gets no work until it is made the current one", "current", instead, "command", fmt.Sprintf(
+		"temporal worker deployment set-current-version --deployment-name %s --build-id %s", me.Deployment, me.BuildID))
+	return nil
+}
