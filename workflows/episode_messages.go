@@ -226,10 +226,16 @@ func (e *episode) freeze(halted bool) {
 	}
 }
 
+// malformed tells a report that no migration sends: it is of nobody, or its end is
+// none or that of another binding.
+func (r MigrationReport) malformed() bool {
+	return r.Key.Name == "" || r.Episode == "" || r.Round <= 0 || r.Result != nil && (r.Result.Key != r.Key || r.Result.Outcome == "")
+}
+
 // reported takes a child's word. The end of an older round never closes a binding
 // of this one.
 func (e *episode) reported(r MigrationReport) {
-	if r.Key.Name == "" || r.Episode == "" || r.Round <= 0 {
+	if r.malformed() {
 		e.log.Warn("ignored a malformed signal", "signal", SignalMigrationReport, "binding", r.Key.String())
 		return
 	}

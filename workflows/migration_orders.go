@@ -102,12 +102,13 @@ func (m *migration) takeOrder(o MigrationOrder) {
 	}
 }
 
-// cancel takes an order to stop; the first one stands.
+// cancel takes an order to stop; the first one stands. What was released does not come
+// back, and is not said to have been put back either.
 func (m *migration) cancel(o Order, putBack bool) {
 	if m.st.Cancelled == nil {
 		m.st.Cancelled, m.dirty = &o, true
 	}
-	if putBack {
+	if putBack && !m.over() {
 		m.st.PutBack, m.dirty = &o, true
 	}
 }
