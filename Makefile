@@ -81,6 +81,10 @@ N ?= 200
 sim: toolchain ## Play N fresh schedules of failures and faults in virtual time, and judge every write (FROM=<seed>, THEME=<one of tests/sim/themes.go>)
 	@nice go test ./tests/sim -count=1 -timeout 0 -v -run TestFreshSeeds -plays $(N) $(if $(FROM),-from $(FROM)) $(if $(THEME),-theme $(THEME)) | grep -v -e '^=== ' -e '^    --- PASS'
 
+.PHONY: fuzz
+fuzz: toolchain ## Fuzz every decoder and message, one target after another (FUZZTIME=10m each, TARGET=<part of a name>)
+	@FUZZTIME=$(or $(FUZZTIME),10m) tests/fuzz.sh $(TARGET)
+
 .PHONY: crowd
 crowd: toolchain ## Fail over a cluster with a hundred thousand bindings in virtual time, and print how long it took
 	@LIFEBOAT_CROWD=$(if $(filter-out file default undefined,$(origin N)),$(N),100000) nice go test ./workflows -count=1 -timeout 0 -run TestTwentyThousandBindings

@@ -75,6 +75,12 @@ var bindingWrites = map[string]func(b *failover.Binding) ([]byte, error){
 	"release": func(b *failover.Binding) ([]byte, error) {
 		return releasePatch(activities.ReleaseWrite{Binding: b, Cluster: "m1"})
 	},
+	"enter a holder": func(b *failover.Binding) ([]byte, error) {
+		return holdersPatch(activities.HoldersWrite{Binding: b, Cluster: "m1", Holders: []string{"binding-migration/m1/n/parent"}, Now: at})
+	},
+	"drop the last holder": func(b *failover.Binding) ([]byte, error) {
+		return holdersPatch(activities.HoldersWrite{Binding: b, Cluster: "m1", Now: at})
+	},
 	"mark": func(b *failover.Binding) ([]byte, error) {
 		return markPatch(activities.MarkWrite{Binding: b, Cluster: "m1", Reason: failover.TaskReasonKept, Owner: "w"})
 	},
@@ -147,7 +153,7 @@ func checkBinding(t require.TestingT, write string, after failover.Binding) {
 	for _, task := range after.Tasks {
 		if task.FromCluster == "m1" && task.Ours() {
 			ours++
-			assert.True(t, write == "mark" || *task.SuppressDeletion)
+			assert.True(t, write == "mark" || write == "enter a holder" || *task.SuppressDeletion)
 		}
 	}
 	target, _ := after.Target("m1")
@@ -155,12 +161,12 @@ func checkBinding(t require.TestingT, write string, after failover.Binding) {
 	case "evict":
 		assert.Nil(t, target)
 		assert.Equal(t, 1, ours)
-	case "hold", "mark":
+	case "hold", "mark", "enter a holder":
 		assert.Equal(t, 1, ours)
 	case "restore":
 		assert.NotNil(t, target)
 		assert.Zero(t, ours)
-	case "release":
+	case "release", "drop the last holder":
 		assert.Zero(t, ours)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // seeds adds the objects of the recordings and of the tests to what a fuzz target begins with.
@@ -72,7 +73,64 @@ func FuzzDecodeCluster(f *testing.F) {
 			return
 		}
 		require.True(t, json.Valid(patch))
+		if stored(raw) && c.Malformed == "" && c.SoftMalformed == "" {
+			after, err := json.Marshal(applied(t, raw, patch))
+			require.NoError(t, err)
+			theirs := func(item object) bool {
+				return !recordedAsOurs(c, corev1.Taint{Key: text(item["key"]), Effect: corev1.TaintEffect(text(item["effect"]))}) && text(item["key"]) != "a"
+			}
+			require.Equal(t, foreignCluster(t, raw, theirs), foreignCluster(t, after, theirs))
+		}
 	})
+}
+
+// FuzzClusterAnnotations: whatever the annotations of a cluster say, of which anybody may
+// write any, they are understood or named as a problem; nothing is overwritten that was
+// not understood, and no soft taint is made up.
+func FuzzClusterAnnotations(f *testing.F) {
+	for _, value := range []string{
+		"", "null", "{}", "[]", "[1]", `[{"key":"a","effect":"NoExecute","rule":"r","episode":"e1","later":[1.0]}]`, `[{"key":"a","effect":"PreferNoExecute"},{}]`,
+		`[{"key":"down","value":"x","timeAdded":"2026-01-01T00:00:00Z"}]`, `{"who":"jane","why":"x","rate":-1,"selector":"a in (b"}`,
+		`{"who":"jane","why":"x","episode":"e"}`, `[{"key":"a","effect":"NoExecute","who":"jane","why":"x"}]`, `"x"`, `[`,
+	} {
+		f.Add(value, value, value, value, value)
+	}
+	f.Fuzz(func(t *testing.T, soft, added, ordered, drain, stopped string) {
+		raw, err := json.Marshal(object{
+			"metadata": object{"name": "m1", "uid": "u", "resourceVersion": "41", "annotations": object{
+				failover.AnnotationSoftTaints: soft, failover.AnnotationAddedTaints: added, failover.AnnotationOrderedTaints: ordered,
+				failover.AnnotationDrain: drain, failover.AnnotationStoppedBy: stopped,
+			}},
+			"spec": object{"taints": []any{object{"key": "theirs", "effect": "NoExecute", "later": 1.5}}},
+		})
+		require.NoError(t, err)
+		c := DecodeCluster(raw)
+		require.NotEmpty(t, c.Taints)
+		for _, taint := range c.Taints[1:] {
+			require.True(t, taint.Key != "" && taint.Effect == failover.EffectPreferNoExecute)
+		}
+		if !json.Valid([]byte(soft)) && soft != "" {
+			require.True(t, c.SoftUnreadable)
+		}
+		failover.DueUnder(failover.Policy{ClusterFailover: true}.ReadSoft(""), c.Taints, at)
+		patch, err := taintPatch(activities.TaintWrite{
+			Cluster: c, Episode: "e2", Add: []failover.RuleTaint{{Key: "new", Effect: "NoExecute"}, {Key: "new", Effect: failover.EffectPreferNoExecute}},
+			AddRules: []string{"r", "r"}, Remove: []failover.AddedTaint{{Key: "theirs", Effect: "NoExecute"}}, ClearDrain: true,
+		}, at)
+		if err != nil {
+			require.ErrorIs(t, err, failover.ErrInvalid)
+			return
+		}
+		after := DecodeCluster(marshalled(t, applied(t, raw, patch)))
+		require.Equal(t, recordedAsOurs(c, corev1.Taint{Key: "theirs", Effect: "NoExecute"}), len(after.RawTaints) < 2, "a taint goes when the record says that it is ours")
+		require.Nil(t, after.Drain)
+	})
+}
+
+func marshalled(t require.TestingT, o any) []byte {
+	raw, err := json.Marshal(o)
+	require.NoError(t, err)
+	return raw
 }
 
 // FuzzDecodeRules: a rule or a policy is understood whole, or says why not and does nothing.

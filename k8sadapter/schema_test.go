@@ -193,42 +193,54 @@ func accepted(t require.TestingT, schema *spec.Schema, raw []byte) {
 // no Karmada makes it, and such a binding is parked with these words.
 var notUnderstood = []string{"is negative", "has -1 replicas", "stands there twice"}
 
-// What Karmada's own schema accepts we read, or say which of few things we do not
-// understand; and whatever it is, a write changes our fields alone.
+// understoodOrSaid reads a binding that the schema accepts and plays every write of ours on
+// it: each changes our fields alone. It tells whether the binding was understood, and counts
+// the writes.
+func understoodOrSaid(t require.TestingT, before []byte, written map[string]int) (understood bool) {
+	b := DecodeBinding(before)
+	if b.Malformed != "" {
+		for _, problem := range strings.Split(b.Malformed, "; ") {
+			known := slices.ContainsFunc(notUnderstood, func(one string) bool { return strings.Contains(problem, one) })
+			assert.True(t, known, problem)
+		}
+	}
+	for name, write := range bindingWrites {
+		patch, err := write(&b)
+		if err != nil {
+			require.ErrorIs(t, err, failover.ErrInvalid)
+			continue
+		}
+		written[name]++
+		after, err := json.Marshal(applied(t, before, patch))
+		require.NoError(t, err)
+		assert.Equal(t, foreignBinding(t, before), foreignBinding(t, after))
+		assert.Contains(t, string(patch), `"resourceVersion":"41"`)
+	}
+	return b.Malformed == ""
+}
+
+// What Karmada's own schemas accept as a binding we read, or say which of few things we do
+// not understand; and whatever it is, a write changes our fields alone.
 //
 // Rules: R4.7-9.
 func TestWhatKarmadasSchemaAcceptsIsReadAndKeptByEveryWrite(t *testing.T) {
-	schema := crdSchema(t, "work.karmada.io_resourcebindings.yaml", "v1alpha2")
-	values, read, written := bindingValues(), 0, map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		before, err := json.Marshal(values.value(t, schema, ""))
-		require.NoError(t, err)
-		accepted(t, schema, before)
-		b := DecodeBinding(before)
-		if b.Malformed == "" {
-			read++
-		} else {
-			for _, problem := range strings.Split(b.Malformed, "; ") {
-				known := slices.ContainsFunc(notUnderstood, func(one string) bool { return strings.Contains(problem, one) })
-				assert.True(t, known, problem)
+	for _, file := range []string{"work.karmada.io_resourcebindings.yaml", "work.karmada.io_clusterresourcebindings.yaml"} {
+		t.Run(file, func(t *testing.T) {
+			schema := crdSchema(t, file, "v1alpha2")
+			values, read, written := bindingValues(), 0, map[string]int{}
+			rapid.Check(t, func(t *rapid.T) {
+				before, err := json.Marshal(values.value(t, schema, ""))
+				require.NoError(t, err)
+				accepted(t, schema, before)
+				if understoodOrSaid(t, before, written) {
+					read++
+				}
+			})
+			assert.Positive(t, read, "some generated binding was understood")
+			for name := range bindingWrites {
+				assert.Positive(t, written[name], "%s was written", name)
 			}
-		}
-		for name, write := range bindingWrites {
-			patch, err := write(&b)
-			if err != nil {
-				require.ErrorIs(t, err, failover.ErrInvalid)
-				continue
-			}
-			written[name]++
-			after, err := json.Marshal(applied(t, before, patch))
-			require.NoError(t, err)
-			assert.Equal(t, foreignBinding(t, before), foreignBinding(t, after))
-			assert.Contains(t, string(patch), `"resourceVersion":"41"`)
-		}
-	})
-	assert.Positive(t, read, "some generated binding was understood")
-	for name := range bindingWrites {
-		assert.Positive(t, written[name], "%s was written", name)
+			t.Logf("read %d, written %v", read, written)
+		})
 	}
-	t.Logf("read %d, written %v", read, written)
 }

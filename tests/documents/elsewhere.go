@@ -33,6 +33,7 @@ var Elsewhere = map[string]Place{
 	"make chaos":                   target("chaos"),
 	"make outages":                 target("outages"),
 	"make crowd":                   target("crowd"),
+	"make fuzz":                    target("fuzz"),
 	"make demo":                    target("demo"),
 	"make demo KEEP=1":             target("demo"),
 	"make demo SABOTAGE=drop-task": target("demo"),
