@@ -89,6 +89,20 @@ fuzz: toolchain ## Fuzz every decoder and message, one target after another (FUZ
 crowd: toolchain ## Fail over a cluster with a hundred thousand bindings in virtual time, and print how long it took
 	@LIFEBOAT_CROWD=$(if $(filter-out file default undefined,$(origin N)),$(N),100000) nice go test ./workflows -count=1 -timeout 0 -run TestTwentyThousandBindings
 
+# Timings are told, not asserted. SERVERS=no leaves out what needs the lab, FLAP=24h makes the week shorter.
+.PHONY: load load-virtual load-servers
+FLAP ?= 168h
+load: load-virtual $(if $(filter no,$(SERVERS)),,load-servers) ## Ask what load costs: a storm of events, a week of flapping, and, on real servers, the API server at its maximum and signals beyond the cap
+
+load-virtual: toolchain
+	@nice go test ./starter/watch -count=1 -run TenThousandBindingEvents -bench BindingEvents -v | grep -e events -e '^FAIL'
+	@nice go test ./tests/sim -count=1 -timeout 0 -v -run 'FlappingClusters|SixtyPercent' -flapping 50 -flap-for $(FLAP) | grep -e '^ *load_test' -e '^FAIL' -e '^ok'
+
+load-servers: toolchain lab-bin build
+	@mkdir -p .test
+	@go test -count=1 -timeout 30m -v ./tests/e2e -run 'TestLoadOnTheAPIServer|TestSignalsBeyondTheCap' -load >.test/load.log 2>&1; status=$$?; \
+	grep '^stories: ' .test/load.log || tail -40 .test/load.log; exit $$status
+
 .PHONY: mutants
 mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail, and the simulator must find it (ONLY=04-chunk takes some; SIM=no asks the tests alone)
 	@go run ./tests/mutants $(if $(filter no,$(SIM)),-nosim) $(ONLY)

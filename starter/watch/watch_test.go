@@ -189,7 +189,7 @@ func TestASignalToNobodyIsToldApartFromAnOutage(t *testing.T) {
 }
 
 // Temporal takes only so many signals for one run; the starter's own words for that are the
-// server's of v1.32.1, which the story signals_beyond_the_cap hears from a real one.
+// server's of v1.32.1, as TestSignalsBeyondTheCap hears it from a real one.
 func TestASignalBeyondTheCapIsToldApartFromAnOutage(t *testing.T) {
 	c := mocks.NewClient(t)
 	full := serviceerror.NewInvalidArgument("exceeded workflow execution limit for signal events")

@@ -34,6 +34,7 @@ var Elsewhere = map[string]Place{
 	"make outages":                 target("outages"),
 	"make crowd":                   target("crowd"),
 	"make fuzz":                    target("fuzz"),
+	"make load":                    target("load"),
 	"make demo":                    target("demo"),
 	"make demo KEEP=1":             target("demo"),
 	"make demo SABOTAGE=drop-task": target("demo"),

@@ -100,6 +100,9 @@ func allMembers() []member {
 	if *chaosTo != "" {
 		return []member{{Name: "bystander"}} // its cells bring their own
 	}
+	if *loaded {
+		return loadStory.members()
+	}
 	for _, s := range stories {
 		if !s.own {
 			members = append(members, s.members()...)
