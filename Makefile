@@ -95,7 +95,7 @@ FLAP ?= 168h
 load: load-virtual $(if $(filter no,$(SERVERS)),,load-servers) ## Ask what load costs: a storm of events, a week of flapping, and, on real servers, the API server at its maximum and signals beyond the cap
 
 load-virtual: toolchain
-	@nice go test ./starter/watch -count=1 -run TenThousandBindingEvents -bench BindingEvents -v | grep -e events -e '^FAIL'
+	@nice go test ./starter/watch -count=1 -run TenThousandBindingEvents -bench BindingEvents -v | grep -e ' events, ' -e 'ns/op' -e '^FAIL'
 	@nice go test ./tests/sim -count=1 -timeout 0 -v -run 'FlappingClusters|SixtyPercent' -flapping 50 -flap-for $(FLAP) | grep -e '^ *load_test' -e '^FAIL' -e '^ok'
 
 load-servers: toolchain lab-bin build
