@@ -29,6 +29,7 @@ type scene struct {
 	marks    int             // left in the audit log
 	emptied  string          // a binding that the story's own hand, as the scheduler, leaves bare
 	between  func()          // done between two looks at a condition, nil: nothing
+	pause    time.Duration   // between two looks at a condition, 0: 50 ms
 }
 
 // patience bounds a wait. It says nothing about how quick Lifeboat is: a busy
@@ -62,7 +63,7 @@ func (s *scene) awaitQuietly(what string, look func() (ok bool, seen string)) {
 		if time.Since(begun) > patience {
 			require.Fail(s, "never happened: "+what, "last seen after %s:\n%s", patience, seen)
 		}
-		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // between two looks at a condition
+		time.Sleep(cmp.Or(s.pause, 50*time.Millisecond)) //nolint:forbidigo // between two looks at a condition
 	}
 }
 
