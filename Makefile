@@ -133,6 +133,10 @@ outages: toolchain lab-bin build ## Have API server and Temporal away in every w
 	@go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestOutages/$(ROW)' -lasting "$(LASTING)" -chaos "$(CURDIR)/$(CHAOS)" >.test/outages.log 2>&1; status=$$?; \
 	grep -e '^stories: ' -e '^ *--- FAIL' .test/outages.log || tail -40 .test/outages.log; exit $$status
 
+.PHONY: upgrade
+upgrade: toolchain bin/temporal-dev ## Replay the newest tag's histories, and hand a workflow from build to build (UPGRADE_FROM=<commit> takes another version)
+	@UPGRADE_FROM="$(UPGRADE_FROM)" tests/upgrade.sh
+
 .PHONY: record
 record: toolchain lab-bin build ## Record the histories that tests/replay replays anew
 	@tests/replay/record.sh

@@ -23,36 +23,43 @@ const (
 	itself    = "runs tests, of which the story is one"
 	aMember   = "asks a member's own API server, which those of the lab do not have"
 	ofTheLab  = "is about the lab that the story itself runs in"
+	aBuild    = "wants workers that have versions; the test asks Temporal for the same by the SDK"
 )
 
 const live = "TestARealAPIServerTakesItAndTheProgramsRun"
 
 // Elsewhere are the commands that are run in another place than the story.
 var Elsewhere = map[string]Place{
-	"make build":                   target("build"),
-	"make chaos":                   target("chaos"),
-	"make outages":                 target("outages"),
-	"make crowd":                   target("crowd"),
-	"make fuzz":                    target("fuzz"),
-	"make load":                    target("load"),
-	"make demo":                    target("demo"),
-	"make demo KEEP=1":             target("demo"),
-	"make demo SABOTAGE=drop-task": target("demo"),
-	"make image":                   target("image"),
-	"make lab-bin":                 target("lab-bin"),
-	"make lint":                    target("lint"),
-	"make mutants":                 target("mutants"),
-	"make mutants ONLY=04-chunk":   target("mutants"),
-	"make mutants SIM=no":          target("mutants"),
-	"make record":                  target("record"),
-	"make screenshots":             target("screenshots"),
-	"make sim":                     target("sim"),
-	"make sim N=1000":              target("sim"),
-	"make sim THEME=drains N=100":  target("sim"),
-	"make test":                    target("test"),
-	"make test-deploy":             target("test-deploy"),
-	"make test-e2e":                target("test-e2e"),
+	"make build":                       target("build"),
+	"make chaos":                       target("chaos"),
+	"make outages":                     target("outages"),
+	"make crowd":                       target("crowd"),
+	"make fuzz":                        target("fuzz"),
+	"make load":                        target("load"),
+	"make demo":                        target("demo"),
+	"make demo KEEP=1":                 target("demo"),
+	"make demo SABOTAGE=drop-task":     target("demo"),
+	"make image":                       target("image"),
+	"make lab-bin":                     target("lab-bin"),
+	"make lint":                        target("lint"),
+	"make mutants":                     target("mutants"),
+	"make mutants ONLY=04-chunk":       target("mutants"),
+	"make mutants SIM=no":              target("mutants"),
+	"make record":                      target("record"),
+	"make screenshots":                 target("screenshots"),
+	"make sim":                         target("sim"),
+	"make sim N=1000":                  target("sim"),
+	"make sim THEME=drains N=100":      target("sim"),
+	"make test":                        target("test"),
+	"make test-deploy":                 target("test-deploy"),
+	"make test-e2e":                    target("test-e2e"),
+	"make upgrade":                     target("upgrade"),
+	"make upgrade UPGRADE_FROM=v0.1.0": target("upgrade"),
 	"make verify KUBECONFIG=karmada.kubeconfig": target("verify"),
+
+	"temporal worker deployment describe --name lifeboat":                                         by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
+	"temporal worker deployment set-current-version --deployment-name lifeboat --build-id v0.2.0": by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
+	"temporal worker deployment set-current-version --deployment-name lifeboat --build-id v0.1.0": by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
 
 	"go test ./...":                      {Target: "lab-test", Why: itself},
 	"go test ./tests/documents":          by("tests/documents", "TestEveryCommandInTheDocumentsIsRunByATest", itself),

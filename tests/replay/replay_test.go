@@ -2,6 +2,7 @@ package replay
 
 import (
 	"compress/gzip"
+	"flag"
 	"io"
 	"log/slog"
 	"os"
@@ -27,8 +28,11 @@ var ended = []enumspb.EventType{
 	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, // the pacer's, which never finishes by itself
 }
 
+// corpus is where the histories are: this version's own, or those of another.
+var corpus = flag.String("corpus", "testdata", "replay the histories in this `folder`")
+
 func TestEveryRecordedHistoryReplays(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json.gz")
+	files, err := filepath.Glob(filepath.Join(*corpus, "*.json.gz"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "no history is recorded: run `make record`")
 	replayer := worker.NewWorkflowReplayer()
