@@ -111,22 +111,31 @@ func TestTheDocumentsLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-func linksLeadSomewhere(t *testing.T, text string) {
-	t.Helper()
-	anchors := map[string]bool{}
+// anchors are what a link may name in a page.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
 	for _, mark := range []string{"##", "###"} {
 		for heading := range sections(text, mark) {
 			plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading), "")
-			anchors["#"+strings.ReplaceAll(plain, " ", "-")] = true
+			all["#"+strings.ReplaceAll(plain, " ", "-")] = true
 		}
 	}
-	for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(text, -1) {
-		if strings.HasPrefix(link[1], "#") {
-			require.True(t, anchors[link[1]], link[1])
-			continue
+	return all
+}
+
+func linksLeadSomewhere(t *testing.T, text string) {
+	t.Helper()
+	for _, link := range regexp.MustCompile(`\]\(([^)#]*)(#[^)]+)?\)`).FindAllStringSubmatch(text, -1) {
+		file, anchor := filepath.Join("../docs", link[1]), link[2]
+		there := text
+		if link[1] != "" {
+			_, err := os.Stat(file)
+			require.NoError(t, err)
 		}
-		_, err := os.Stat(filepath.Join("../docs", link[1]))
-		require.NoError(t, err)
+		if link[1] != "" && anchor != "" {
+			there = page(t, file)
+		}
+		require.True(t, anchor == "" || anchors(there)[anchor], link[0])
 	}
 }
 
