@@ -318,13 +318,19 @@ func (o *Outbox) settle(ctx context.Context, b *box, items []item, err error) {
 // failed counts a delivery that is tried again, and says so once. A run that takes no more
 // signals is said apart: waiting for Temporal does not mend it.
 func (o *Outbox) failed(ctx context.Context, log *slog.Logger, b *box, err error) {
-	result, message := telemetry.ResultFailed, "could not deliver, trying again"
-	if errors.Is(err, ErrFull) {
-		result, message = telemetry.ResultFull, "the run takes no more signals, trying again: does a worker run?"
+	first := b.failures == 1 && ctx.Err() == nil
+	full := errors.Is(err, ErrFull)
+	if full {
+		o.Counter.Signal(b.signal, telemetry.ResultFull)
+	} else {
+		o.Counter.Signal(b.signal, telemetry.ResultFailed)
 	}
-	o.Counter.Signal(b.signal, result)
-	if b.failures == 1 && ctx.Err() == nil {
-		log.WarnContext(ctx, message, telemetry.KeyError, err)
+	switch {
+	case !first:
+	case full:
+		log.WarnContext(ctx, "the run takes no more signals, trying again: does a worker run?", telemetry.KeyError, err)
+	default:
+		log.WarnContext(ctx, "could not deliver, trying again", telemetry.KeyError, err)
 	}
 }
 

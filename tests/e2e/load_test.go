@@ -217,7 +217,7 @@ func TestSignalsBeyondTheCap(t *testing.T) {
 	from := s.c(3)
 	app := s.deployMany("app", from, s.c(4), 1)[0]
 	require.NoError(s, s.worker.kill())
-	s.world.worker = nil
+	s.worker = nil
 	s.kill(from)
 	s.await("its failover is started", func() (bool, string) {
 		running, err := s.temporal.running(s.ctx, failoverID(from))
