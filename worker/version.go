@@ -56,12 +56,16 @@ func introduce(ctx context.Context, me config.Versioning, all deployments, log *
 	if me.Deployment == "" {
 		return nil
 	}
+	log = log.With("deployment", me.Deployment, "buildId", me.BuildID)
 	known, err := all.GetHandle(me.Deployment).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	var missing *serviceerror.NotFound
-	if err != nil && !errors.As(err, &missing) {
+	switch {
+	case refuses(err):
 		return fmt.Errorf("ask Temporal for worker deployment %s (temporal.versioning.deployment; empty needs none): %w", me.Deployment, err)
+	case err != nil && !errors.As(err, &missing):
+		log.WarnContext(ctx, "could not ask whether this build is the current one", telemetry.KeyError, err)
+		return nil
 	}
-	log = log.With("deployment", me.Deployment, "buildId", me.BuildID)
 	current := known.Info.RoutingConfig.CurrentVersion
 	if current != nil && current.BuildID == me.BuildID {
 		log.InfoContext(ctx, "this build is the current one")
@@ -74,4 +78,11 @@ func introduce(ctx context.Context, me config.Versioning, all deployments, log *
 	log.WarnContext(ctx, "this build gets no work until it is made the current one", "current", instead, "command", fmt.Sprintf(
 		"temporal worker deployment set-current-version --deployment-name %s --build-id %s", me.Deployment, me.BuildID))
 	return nil
+}
+
+// refuses tells a Temporal that has no deployments, or none for us.
+func refuses(err error) bool {
+	var unknown *serviceerror.Unimplemented
+	var denied *serviceerror.PermissionDenied
+	return errors.As(err, &unknown) || errors.As(err, &denied)
 }

@@ -26,10 +26,12 @@ func (j *judge) followers(w world.Write, b *failover.Binding) []follower {
 		if !there || !stands || work.Deleting { // what was on its way out before cannot be held
 			continue
 		}
-		if t := held(&d, w.Cluster); !targets(&d, w.Cluster) && (t == nil || t.PurgeMode == failover.PurgeDirectly) && b.PurgeMode != failover.PurgeDirectly {
+		t := held(&d, w.Cluster)
+		follows := t != nil && t.PurgeMode != failover.PurgeDirectly
+		switch {
+		case !targets(&d, w.Cluster) && !follows && b.PurgeMode != failover.PurgeDirectly:
 			j.violates("1: %s is evicted from %s, and its dependent %s is not held there", w.Binding, w.Cluster, key)
-		}
-		if t := held(&d, w.Cluster); t != nil && t.PurgeMode != failover.PurgeDirectly && t.Reason == failover.TaskReasonDependent && !slices.Contains(strings.Fields(t.Message), holder) {
+		case follows && t.Reason == failover.TaskReasonDependent && !slices.Contains(strings.Fields(t.Message), holder):
 			j.violates("1: %s is evicted from %s, and nobody holds its dependent %s there for it", w.Binding, w.Cluster, key)
 		}
 		j.s.count["dependents held"]++
