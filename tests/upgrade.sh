@@ -1,7 +1,8 @@
 #!/bin/sh
 # Looks at the upgrade from the version before this one: the newest tag, or UPGRADE_FROM.
 #
-# Its histories must replay here, and a workflow must move from build to build on a real Temporal.
+# Its histories must replay here, a workflow must move from build to build on a real Temporal, and
+# its programs are replaced by these in the middle of a failover on real servers.
 # Whether there is a way back is said, not judged: whether the histories of this version replay there.
 set -eu
 
@@ -45,3 +46,11 @@ fi
 
 echo "upgrade: from build to build on a real Temporal"
 go test -count=1 -timeout 5m ./tests/builds -args -server bin/temporal-dev
+
+echo "upgrade: the programs of $from, replaced by these in the middle of a failover"
+mkdir -p "$old/bin"
+(cd "$tree" && go build -o "$old/bin/lifeboat" ./starter && go build -o "$old/bin/lifeboat-worker" ./worker)
+status=0
+go test -count=1 -timeout 10m -v ./tests/e2e -run 'TestUpgrade$' -upgrade-from "$old/bin" >.test/upgrade.log 2>&1 || status=$?
+grep '^stories: ' .test/upgrade.log || tail -40 .test/upgrade.log
+exit $status

@@ -88,6 +88,7 @@ var stories = []story{
 	{name: "leaders_change_hands", short: "reign", size: 2, tell: leadersChange, alone: true},
 	{name: "deaf_leader_beside_a_fresh_one", short: "numb", size: 2, tell: deafLeader, alone: true},
 	{name: "temporal_loses_its_database", short: "lost", size: 3, tell: temporalLost, alone: true, own: true},
+	{name: "builds_change_hands_in_mid_failover", short: "build", size: 2, tell: buildsChangeHands, alone: true, own: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
 	{name: "secrets_stay_secret", short: "hush", size: 2, tell: secretsStay, alone: true},
 	// It looks back on all others.
@@ -97,8 +98,8 @@ var stories = []story{
 // allMembers are the clusters of all stories that share a lab.
 func allMembers() []member {
 	var members []member
-	if *chaosTo != "" {
-		return []member{{Name: "bystander"}} // its cells bring their own
+	if *chaosTo != "" || *upgradeFrom != "" {
+		return []member{{Name: "bystander"}} // what is played brings its own
 	}
 	if *loaded {
 		return loadStory.members()

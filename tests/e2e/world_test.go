@@ -28,6 +28,7 @@ type world struct {
 	starter   *process
 	worker    *process
 	mode      string   // of starter and worker
+	built     string   // folder of the programs; empty: those of this version
 	more      []string // settings of the story that is told
 	env       []string // and its environment
 	wires     *wires   // between the product and its servers while one is cut; nil: none
@@ -200,7 +201,9 @@ func (w *world) startWorker(ctx context.Context) error {
 // serve starts one of the product's servers and returns when it is ready.
 func (w *world) serve(ctx context.Context, program, name, kubeconfig string, args ...string) (*process, error) {
 	path, err := binary(program)
-	if err != nil {
+	if w.built != "" {
+		path = filepath.Join(w.built, program)
+	} else if err != nil {
 		return nil, err
 	}
 	address, err := freeAddress(ctx)
