@@ -286,7 +286,7 @@ func (m *migration) release() {
 		request.Proofs = m.freshProofs(m.st.On)
 	}
 	request.MoveRef = m.held() // not before: somebody may have vouched meanwhile
-	known := !m.st.MaybeReleased
+	before := m.st.MaybeReleased
 	m.st.MaybeReleased = true
 	var out activities.ActResult
 	ctx := doing(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
@@ -296,7 +296,7 @@ func (m *migration) release() {
 		m.wait(m.st.Terms.Recheck, "try again to release")
 		return
 	}
-	m.st.MaybeReleased = !known || out.Tried
+	m.st.MaybeReleased = before || out.Tried
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		m.st.Banned = out.Banned

@@ -289,5 +289,5 @@ func (b *blackout) sum(who string) float64 {
 	if b.counts[who] == "" {
 		return 0
 	}
-	return b.metric(map[string]*process{"worker": b.worker, "starter": b.starter}[who], b.counts[who])
+	return b.metric(b.programs()[who], b.counts[who])
 }

@@ -20,11 +20,8 @@ import (
 // again, and not done twice.
 func etcdMemberLost(s *scene) {
 	s.chronicle.patient = true
-	from, to := s.c(1), s.c(2)
-	s.rule(time.Second, time.Second)
-	first := s.deploy("first", from, 2, oneOf(from, to))
-	second := s.deploy("second", from, 1, oneOf(from, to), prefix+"enabled=false")
-	worker, starter := s.worker, s.starter
+	from := s.c(1)
+	first, second, ends := s.oneAfterTheOther()
 
 	s.etcd("lose-etcd-follower")
 	s.kill(from)
@@ -38,14 +35,30 @@ func etcdMemberLost(s *scene) {
 	eviction.letGo()
 	s.moved(from, second)
 	s.etcd("return-etcd")
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{first: "Migrated", second: "Migrated"})
-	for _, key := range []string{first, second} {
-		s.evicted(key, from)
-		s.releasedWhenItRan(key, from)
+	ends()
+}
+
+// oneAfterTheOther puts two bindings on the first cluster, of which the second has opted out
+// for now. What it returns last ends the failover: both have moved once, and neither worker nor
+// starter was started anew.
+func (s *scene) oneAfterTheOther() (first, second string, ends func()) {
+	s.Helper()
+	from, to := s.c(1), s.c(2)
+	s.rule(time.Second, time.Second)
+	first = s.deploy("first", from, 2, oneOf(from, to))
+	second = s.deploy("second", from, 1, oneOf(from, to), prefix+"enabled=false")
+	worker, starter := s.worker, s.starter
+	return first, second, func() {
+		s.Helper()
+		s.revive(from)
+		s.became(s.ends(from, "Recovered"), map[string]string{first: "Migrated", second: "Migrated"})
+		for _, key := range []string{first, second} {
+			s.evicted(key, from)
+			s.releasedWhenItRan(key, from)
+		}
+		require.Same(s, worker, s.worker, "no restart")
+		require.Same(s, starter, s.starter, "no restart")
 	}
-	require.Same(s, worker, s.worker, "no restart")
-	require.Same(s, starter, s.starter, "no restart")
 }
 
 // etcd loses a member or has it back, and waits until the API server answers again.
@@ -74,17 +87,14 @@ func (s *scene) moved(from, key string) {
 //
 // Rules: R4.15-18, R4.15-24.
 func attributesMissing(s *scene) {
-	from, to := s.c(1), s.c(2)
-	s.rule(time.Second, time.Second)
-	first := s.deploy("first", from, 2, oneOf(from, to))
-	second := s.deploy("second", from, 1, oneOf(from, to), prefix+"enabled=false")
-	worker, starter := s.worker, s.starter
+	from := s.c(1)
+	first, second, ends := s.oneAfterTheOther()
 
 	names := s.removeAttributes()
-	failed := s.metric(starter, undeliverable)
+	failed := s.metric(s.starter, undeliverable)
 	s.kill(from)
 	s.logs("starter", "could not deliver, trying again")
-	require.Greater(s, s.metric(starter, undeliverable), failed)
+	require.Greater(s, s.metric(s.starter, undeliverable), failed)
 	checks, code := s.preflight("worker", "--role", "worker", "--set", "mode=enforce")
 	require.Equal(s, 4, code)
 	lacking := checks["Temporal search attributes"]
@@ -100,20 +110,13 @@ func attributesMissing(s *scene) {
 	s.moved(from, first)
 
 	s.removeAttributes()
-	rejected := s.metric(worker, rejectedTasks)
+	rejected := s.metric(s.worker, rejectedTasks)
 	s.annotate(second, prefix+"enabled", "")
 	s.logs("worker", "Task processing failed with error.*BadSearchAttributes")
-	require.Greater(s, s.metric(worker, rejectedTasks), rejected)
+	require.Greater(s, s.metric(s.worker, rejectedTasks), rejected)
 	s.setUp()
 	s.moved(from, second)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{first: "Migrated", second: "Migrated"})
-	for _, key := range []string{first, second} {
-		s.evicted(key, from)
-		s.releasedWhenItRan(key, from)
-	}
-	require.Same(s, worker, s.worker, "no restart")
-	require.Same(s, starter, s.starter, "no restart")
+	ends()
 }
 
 // rejectedTasks counts what a worker decided and the server did not take.

@@ -198,6 +198,11 @@ func (w *world) startWorker(ctx context.Context) error {
 	return err
 }
 
+// programs are the product's servers that run, by what they are called among users.
+func (w *world) programs() map[string]*process {
+	return map[string]*process{"worker": w.worker, "starter": w.starter}
+}
+
 // serve starts one of the product's servers and returns when it is ready.
 func (w *world) serve(ctx context.Context, program, name, kubeconfig string, args ...string) (*process, error) {
 	path, err := binary(program)
