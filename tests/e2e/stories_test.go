@@ -28,7 +28,7 @@ type story struct {
 	tell  func(*scene)
 	// alone: it takes the product's processes or the whole fleet for itself.
 	alone bool
-	// own: it loses what the others need, and so has a lab of its own.
+	// own: it loses what the others need, or fails every cluster, and so has a lab of its own.
 	own bool
 	// lab are flags of the lab of its own.
 	lab []string
@@ -76,7 +76,7 @@ var stories = []story{
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
 	{name: "documents", short: "doc", size: 2, space: "store", tell: documentsStory, alone: true},
 	{name: "plugin_on_a_users_task_queue", short: "plug", size: 2, tell: usersPlugin, alone: true},
-	{name: "all_clusters_red", short: "red", size: 2, tell: allRed, alone: true},
+	{name: "all_clusters_red", short: "red", size: 12, tell: allRed, alone: true, own: true},
 	{name: "worker_killed_between_write_and_acknowledgement", short: "slain", size: 2, tell: workerKilled, alone: true},
 	{name: "worker_killed_in_the_window", short: "asleep", size: 2, tell: workerKilledInTheWindow, alone: true},
 	{name: "operator_taints_sweeps_and_untaints", short: "hand", size: 2, tell: taintedByOrder, alone: true},

@@ -15,7 +15,8 @@ import (
 // and there would be somewhere to go.
 //
 // It guards invariant 4 by §4.5: with everything faulty it is probably us: no grant,
-// no eviction, whatever waits. With one that is well the large fleet is slow.
+// no eviction, whatever waits. With one that is well the large fleet is slow: its lab has
+// more clusters than largeClusterThreshold, and no more of them than that takes.
 //
 // Rules: R4.1-33, R4.5-3, R4.5-5.
 func allRed(s *scene) {
