@@ -23,6 +23,7 @@ type outageOf struct {
 	story string // of chaosStories, "migration" where it does not say
 	when  string // at which stage of the story, see stages and strokes
 	lay   func(w *wires, over <-chan struct{})
+	lasts time.Duration // where it must last for longer than the others to be noticed
 	// moves: it may go on meanwhile; otherwise nothing is evicted while it lasts.
 	moves bool
 	// says is what a process logs, and counts the metric that grows, by process.
@@ -156,7 +157,7 @@ func (b *blackout) look() {
 	case b.begun.IsZero() && b.ran && b.reached():
 		b.begin()
 		b.letGo()
-	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > *lasting:
+	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > max(*lasting, b.lasts):
 		b.end()
 	}
 }

@@ -64,6 +64,15 @@ var outages = []outageOf{
 	temporalUnreachable("as it is released"),
 	temporalUnreachable("when it is back"),
 	temporalUnreachable("as it is put back"),
+	{
+		// Longer than it takes the SDK to ask whether anybody is there, and to hear nothing.
+		name: "network cut to Temporal", when: "when it is tainted", lasts: time.Minute,
+		lay: func(w *wires, _ <-chan struct{}) {
+			for _, who := range users {
+				w.temporal[who].die()
+			}
+		}, says: undelivered, counts: failedCalls,
+	},
 	{name: "Temporal throttles", when: "before the failure", lay: onTemporal(exhausted), says: undelivered, counts: failedCalls},
 	{name: "Temporal throttles", when: "as it is evicted", lay: onTemporal(exhausted), counts: failedCalls},
 }

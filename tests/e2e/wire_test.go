@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -35,8 +36,9 @@ type wire struct {
 	points  []string
 	cut     *cut
 	trouble trouble
-	stale   *staleReads // part of some trouble
-	asked   int         // requests since the trouble began
+	stale   *staleReads   // part of some trouble
+	asked   int           // requests since the trouble began; connections, when it is dead
+	dead    chan struct{} // while it is, nothing gets through; closed when it ends
 }
 
 // effect is what a request changes.
@@ -103,6 +105,62 @@ func (w *wire) upset(t trouble) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.trouble, w.stale, w.asked = t, nil, 0
+	if w.dead != nil {
+		close(w.dead)
+		w.dead = nil
+	}
+}
+
+// die has nothing get through in either direction until the wire is upset, as on a network
+// that drops packets: what was sent arrives then, where nobody has hung up.
+func (w *wire) die() {
+	w.upset(nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = make(chan struct{})
+}
+
+// alive waits until something gets through.
+func (w *wire) alive() {
+	w.mu.Lock()
+	dead := w.dead
+	w.mu.Unlock()
+	if dead != nil {
+		<-dead
+	}
+}
+
+// packets carries what goes over a wire.
+type packets struct {
+	net.Listener
+	wire *wire
+}
+
+func (p packets) Accept() (net.Conn, error) {
+	c, err := p.Listener.Accept()
+	p.wire.mu.Lock()
+	defer p.wire.mu.Unlock()
+	if p.wire.dead != nil {
+		p.wire.asked++
+	}
+	return connection{c, p.wire}, err
+}
+
+// connection is one of those that a wire carries.
+type connection struct {
+	net.Conn
+	wire *wire
+}
+
+func (c connection) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.wire.alive()
+	return n, err
+}
+
+func (c connection) Write(b []byte) (int, error) {
+	c.wire.alive()
+	return c.Conn.Write(b)
 }
 
 func (w *wire) recorded() []string {
@@ -115,7 +173,7 @@ func (w *wire) recorded() []string {
 func (w *wire) asks() (asked int, troubled bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.asked, w.trouble != nil
+	return w.asked, w.trouble != nil || w.dead != nil
 }
 
 // lag has reads answered as they were answered at first.
@@ -185,6 +243,7 @@ func (w *wire) open(to *url.URL, transport http.RoundTripper, start func(*httpte
 		w.serve(proxy, rw, r)
 	}))
 	w.server.Config.ErrorLog = nobody()
+	w.server.Listener = packets{w.server.Listener, w}
 	start(w.server)
 }
 
@@ -246,6 +305,7 @@ func (w *wire) troubled(rw http.ResponseWriter, r *http.Request, body []byte) bo
 }
 
 func (w *wire) close() {
+	w.upset(nil)
 	w.server.CloseClientConnections()
 	w.server.Close()
 }
