@@ -51,11 +51,61 @@ func evaluate(path string, status map[string]any) (value string, err error) {
 	if err := j.Parse(path); err != nil {
 		return "", err
 	}
+	if err := affordable(path); err != nil {
+		return "", err
+	}
 	var out short
 	if err := j.Execute(&out, status); err != nil {
 		return "", err
 	}
 	return out.String(), nil
+}
+
+// maxMembers bounds how often one path takes the same part of a status, by what it lists
+// between brackets.
+const maxMembers = 64
+
+var errTooMuch = fmt.Errorf("it looks through the status again and again: at most one range, one .. and %d members in brackets", maxMembers)
+
+// affordable refuses a path whose work would grow with every repetition of what it says:
+// whoever writes a policy writes paths, and one of a few hundred characters could keep a
+// worker busy, and take its memory, for ever.
+func affordable(path string) error {
+	parsed, err := jsonpath.Parse("state", path)
+	if err != nil {
+		return err
+	}
+	w := effort{members: 1}
+	if w.add(parsed.Root); w.ranges > 1 || w.descents > 1 || w.members > maxMembers {
+		return errTooMuch
+	}
+	return nil
+}
+
+// effort is what multiplies the values that a path goes through.
+type effort struct{ ranges, descents, members int }
+
+func (w *effort) add(node jsonpath.Node) {
+	switch n := node.(type) {
+	case *jsonpath.ListNode:
+		for _, below := range n.Nodes {
+			w.add(below)
+		}
+	case *jsonpath.UnionNode:
+		w.members = min(w.members*len(n.Nodes), maxMembers+1)
+		for _, below := range n.Nodes {
+			w.add(below)
+		}
+	case *jsonpath.FilterNode:
+		w.add(n.Left)
+		w.add(n.Right)
+	case *jsonpath.RecursiveNode:
+		w.descents++
+	case *jsonpath.IdentifierNode:
+		if n.Name == "range" {
+			w.ranges++
+		}
+	}
 }
 
 // short is a buffer that refuses to grow beyond maxStateValue.

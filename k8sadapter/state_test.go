@@ -65,6 +65,27 @@ func TestAPathThatCannotBeReadSaysWhichRule(t *testing.T) {
 	}
 }
 
+// Tenants write policies: a path of theirs that doubles its work with every few characters
+// must not be evaluated. (With a few more repetitions, these would never end.)
+//
+// Rules: R4.11-4.
+func TestAPathThatWouldRunForEverIsRefused(t *testing.T) {
+	for name, path := range map[string]string{
+		"descents out of brackets":       "{" + strings.Repeat("['.','.']", 12) + "}",
+		"ranges without an end":          strings.Repeat("{range}", 12),
+		"ranges within ranges":           strings.Repeat("{range ..}", 3) + strings.Repeat("{end}", 3),
+		"a descent after a descent":      "{..list[*]..v}",
+		"a descent within a filter":      "{..list[?(@..v)]}",
+		"the same members over and over": "{" + strings.Repeat("['list','list']", 2) + "}" + "{" + strings.Repeat("[0,0,0,0]", 4) + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := PreservedState(json.RawMessage(flink), []failover.StateRule{{Label: "l", Path: path}})
+			require.ErrorIs(t, err, failover.ErrInvalid)
+			require.ErrorContains(t, err, "again and again")
+		})
+	}
+}
+
 // FuzzPreservedState: whatever a path and a status say, nothing breaks.
 func FuzzPreservedState(f *testing.F) {
 	for _, path := range []string{"{.jobStatus.checkpoint}", "{range .list[*]}{.name}{end}", "{.list[?(@.v>1)]}", "{..}", "{.list[-1:]}", "{"} {
