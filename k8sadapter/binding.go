@@ -63,6 +63,12 @@ func (d *decoding) template(b *failover.Binding, spec bindingSpecWire) {
 	if resource.APIVersion == "" || resource.Kind == "" || resource.Name == "" {
 		d.problem("spec.resource", "apiVersion, kind and name are required")
 	}
+	for _, part := range []*string{&resource.APIVersion, &resource.Kind, &resource.Namespace, &resource.Name} {
+		if len(*part) > maxResourcePart {
+			d.problem("spec.resource", "%.40s… is longer than %d bytes", *part, maxResourcePart)
+			*part = failover.Bounded(*part)
+		}
+	}
 	b.Resource = failover.Resource(resource)
 	d.into("spec.replicas", spec.Replicas, &b.Replicas)
 	if b.Replicas < 0 {
@@ -100,10 +106,10 @@ func (d *decoding) requiredBy(raw json.RawMessage) []failover.RequiredBy {
 // for the member's own scheduler.
 func (d *decoding) request(path string, raw json.RawMessage) corev1.ResourceList {
 	var wire struct {
-		Request corev1.ResourceList `json:"resourceRequest"`
+		Request json.RawMessage `json:"resourceRequest"`
 	}
 	d.into(path, raw, &wire)
-	return wire.Request
+	return d.quantities(path, wire.Request)
 }
 
 func (d *decoding) components(raw json.RawMessage) []failover.Component {

@@ -2,6 +2,9 @@ package k8sadapter
 
 import (
 	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	corev1 "k8s.io/api/core/v1"
@@ -15,16 +18,20 @@ func capacity(summary, models json.RawMessage) *failover.Capacity {
 		return nil
 	}
 	var wire struct {
-		Allocatable corev1.ResourceList `json:"allocatable"`
-		Allocating  corev1.ResourceList `json:"allocating"`
-		Allocated   corev1.ResourceList `json:"allocated"`
-		Modelings   json.RawMessage     `json:"allocatableModelings"`
+		Allocatable json.RawMessage `json:"allocatable"`
+		Allocating  json.RawMessage `json:"allocating"`
+		Allocated   json.RawMessage `json:"allocated"`
+		Modelings   json.RawMessage `json:"allocatableModelings"`
 	}
 	var d decoding
-	if d.into("status.resourceSummary", summary, &wire); len(d.problems) > 0 {
+	const path = "status.resourceSummary"
+	d.into(path, summary, &wire)
+	known := failover.Capacity{
+		Allocatable: d.quantities(path, wire.Allocatable), Allocated: d.quantities(path, wire.Allocated), Allocating: d.quantities(path, wire.Allocating),
+	}
+	if len(d.problems) > 0 {
 		return nil
 	}
-	known := failover.Capacity{Allocatable: wire.Allocatable, Allocated: wire.Allocated, Allocating: wire.Allocating}
 	known.Models, known.ModelsUnknown = nodeModels(models, wire.Modelings)
 	return &known
 }
@@ -35,7 +42,7 @@ func nodeModels(models, counts json.RawMessage) (joined []failover.NodeModel, un
 	var grades []struct {
 		Ranges []struct {
 			Name corev1.ResourceName `json:"name"`
-			Min  resource.Quantity   `json:"min"`
+			Min  json.RawMessage     `json:"min"`
 		} `json:"ranges"`
 	}
 	var counted []struct {
@@ -44,18 +51,49 @@ func nodeModels(models, counts json.RawMessage) (joined []failover.NodeModel, un
 	var d decoding
 	d.into("status.resourceSummary.allocatableModelings", counts, &counted)
 	d.into("spec.resourceModels", models, &grades)
+	for _, grade := range grades {
+		model := failover.NodeModel{Min: corev1.ResourceList{}}
+		for _, r := range grade.Ranges {
+			model.Min[r.Name] = d.quantity("spec.resourceModels", r.Min)
+		}
+		joined = append(joined, model)
+	}
 	if len(d.problems) > 0 || (len(counted) > 0 && len(counted) < len(grades)) {
 		return nil, true
 	}
 	if len(counted) == 0 {
 		return nil, false
 	}
-	for i, grade := range grades {
-		model := failover.NodeModel{Min: corev1.ResourceList{}, Count: counted[i].Count}
-		for _, r := range grade.Ranges {
-			model.Min[r.Name] = r.Min
-		}
-		joined = append(joined, model)
+	for i := range joined {
+		joined[i].Count = counted[i].Count
 	}
 	return joined, false
+}
+
+// quantities reads an amount of each resource.
+func (d *decoding) quantities(path string, raw json.RawMessage) corev1.ResourceList {
+	var texts map[corev1.ResourceName]json.RawMessage
+	if d.into(path, raw, &texts); texts == nil {
+		return nil
+	}
+	list := make(corev1.ResourceList, len(texts))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		list[name] = d.quantity(path, texts[name])
+	}
+	return list
+}
+
+// immense tells a number that nobody means: of an exponent of three digits, or of more
+// digits than any amount has. A member's own agent may report one, and to compare it with
+// another would take all time and memory that there is.
+var immense = regexp.MustCompile(`[eE][-+]?0*[1-9][0-9]{2}|^.{66}`)
+
+// quantity reads one amount. It is judged as a text before anything reckons with it.
+func (d *decoding) quantity(path string, raw json.RawMessage) (amount resource.Quantity) {
+	if immense.Match(raw) {
+		d.problem(path, "%.40s is no amount of anything", raw)
+		return resource.Quantity{}
+	}
+	d.into(path, raw, &amount)
+	return amount
 }

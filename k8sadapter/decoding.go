@@ -22,8 +22,9 @@ func (d *decoding) problem(path, format string, args ...any) {
 	d.problems = append(d.problems, path+": "+fmt.Sprintf(format, args...))
 }
 
-// malformed is all problems in one line, empty without any.
-func (d *decoding) malformed() string { return strings.Join(d.problems, "; ") }
+// malformed is all problems in one line, empty without any. It is bounded: whoever writes
+// an object says how many there are, and it is carried to who lists others as well.
+func (d *decoding) malformed() string { return failover.Bounded(strings.Join(d.problems, "; ")) }
 
 // into decodes one part; an absent one leaves the target alone.
 func (d *decoding) into(path string, raw json.RawMessage, target any) {
@@ -108,20 +109,16 @@ func (d *decoding) conditions(raw json.RawMessage) []failover.Condition {
 	for _, c := range wire {
 		// An agent of the member may write these: they must not outgrow who judges them.
 		conditions = append(conditions, failover.Condition{
-			Type: bounded(c.Type), Status: corev1.ConditionStatus(bounded(string(c.Status))),
-			Reason: bounded(c.Reason), Message: bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
+			Type: failover.Bounded(c.Type), Status: corev1.ConditionStatus(failover.Bounded(string(c.Status))),
+			Reason: failover.Bounded(c.Reason), Message: failover.Bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
 		})
 	}
 	return conditions
 }
 
-// bounded cuts a text of a condition to what is carried of it.
-func bounded(text string) string {
-	if len(text) <= failover.MaxConditionText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:failover.MaxConditionText], "")
-}
+// maxResourcePart is how long a name, kind or version of what a binding propagates may be,
+// in bytes: it is told in the list of all bindings.
+const maxResourcePart = 512
 
 // timeOf is nil for an absent time.
 func timeOf(t *metav1.Time) *time.Time {

@@ -58,16 +58,27 @@ func (c *Client) PolicyPurgeMode(ctx context.Context, b *failover.Binding) (fail
 }
 
 // policyOf is the request for the policy that a binding comes from. Karmada keeps
-// its name in annotations.
+// its name in annotations, which anybody may write who writes the binding: a policy of a
+// name that no object can have does not exist, and to ask for it would be an error.
 func policyOf(b *failover.Binding) (policy request, found bool) {
 	if name := b.Annotations[failover.AnnotationPolicyName]; name != "" {
 		namespace := b.Annotations[failover.AnnotationPolicyNamespace]
-		return request{verb: "get", resource: ppResource, namespace: namespace, name: name}, true
+		return possible(request{verb: "get", resource: ppResource, namespace: namespace, name: name})
 	}
 	if name := b.Annotations[failover.AnnotationClusterPolicyName]; name != "" {
-		return request{verb: "get", resource: cppResource, name: name}, true
+		return possible(request{verb: "get", resource: cppResource, name: name})
 	}
 	return request{}, false
+}
+
+// maxName is how long a name of an object may be, in bytes.
+const maxName = 253
+
+func possible(r request) (request, bool) {
+	if len(r.namespace) > maxName || len(r.name) > maxName || r.check() != nil {
+		return request{}, false
+	}
+	return r, true
 }
 
 // annotations reads those of one object; none when the object does not exist.

@@ -59,7 +59,7 @@ func DecodePolicy(raw []byte, windows PolicyWindows) failover.Rule {
 		})
 	}
 	if rule.Malformed = d.malformed(); rule.Malformed == "" {
-		rule.Malformed = rule.Validate()
+		rule.Malformed = failover.Bounded(rule.Validate())
 	}
 	return rule
 }

@@ -52,7 +52,7 @@ func DecodeRule(raw []byte) failover.Rule {
 	}
 	rule.Malformed = d.malformed()
 	if rule.Malformed == "" {
-		rule.Malformed = rule.Validate()
+		rule.Malformed = failover.Bounded(rule.Validate())
 	}
 	return rule
 }
