@@ -142,3 +142,33 @@ func TestAReadThatIsCalledOffEnds(t *testing.T) {
 	_, err := audit.Read(ctx, path, nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// stuck is a stream that takes nothing until it is let go.
+type stuck struct {
+	written chan []byte
+	free    chan struct{}
+}
+
+func (s stuck) Write(p []byte) (int, error) {
+	<-s.free
+	s.written <- p
+	return len(p), nil
+}
+
+// Whoever reads the worker's output, or keeps its files, may stand still. That holds back
+// records, and nobody who hands them in: each takes a place among the worker's activities.
+func TestASinkThatTakesNothingHoldsNobodyUp(t *testing.T) {
+	out := stuck{written: make(chan []byte, 9), free: make(chan struct{})}
+	lines := audit.NewLines(out)
+	for n := range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		err := lines.Append(ctx, []failover.AuditRecord{record(n)})
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	close(out.free)
+	require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.Contains(t, string(<-out.written), "shop/app0", "the write that waited")
+	require.Contains(t, string(<-out.written), "shop/app1")
+	require.Empty(t, out.written, "the others had given up")
+}

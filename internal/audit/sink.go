@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"gopkg.in/natefinch/lumberjack.v2"
@@ -18,20 +17,49 @@ import (
 
 // Lines appends records to a stream, one line of JSON each.
 type Lines struct {
-	mu   sync.Mutex
+	turn chan struct{} // who has taken it may write
 	out  io.Writer
 	torn bool // the last write may have left half a line
 }
 
 // NewLines writes to a stream that somebody else opened and closes.
-func NewLines(out io.Writer) *Lines { return &Lines{out: out} }
+func NewLines(out io.Writer) *Lines { return &Lines{out: out, turn: make(chan struct{}, 1)} }
 
 // Append writes records in one go. After an error some of them may be written: whoever
-// tries again writes those twice, and readers know them by their ID.
-func (l *Lines) Append(_ context.Context, records []failover.AuditRecord) error {
+// tries again writes those twice, and readers know them by their ID. A stream that takes
+// nothing keeps one write waiting, and its callers no longer than their context.
+func (l *Lines) Append(ctx context.Context, records []failover.AuditRecord) error {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("append to the audit trail: an earlier write does not come to an end: %w", ctx.Err())
+	}
+	text, err := l.lines(records)
+	if err != nil {
+		<-l.turn
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := l.out.Write(text)
+		l.torn = err != nil
+		<-l.turn
+		done <- err
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("append to the audit trail: %w", err)
+	}
+	return nil
+}
+
+// lines are the records as they are written, on a line of their own each.
+func (l *Lines) lines(records []failover.AuditRecord) ([]byte, error) {
 	var text bytes.Buffer
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.torn {
 		text.WriteByte('\n')
 	}
@@ -39,14 +67,10 @@ func (l *Lines) Append(_ context.Context, records []failover.AuditRecord) error 
 	encoder.SetEscapeHTML(false)
 	for n := range records {
 		if err := encoder.Encode(&records[n]); err != nil {
-			return fmt.Errorf("encode audit record %s: %w", records[n].ID, err)
+			return nil, fmt.Errorf("encode audit record %s: %w", records[n].ID, err)
 		}
 	}
-	_, err := l.out.Write(text.Bytes())
-	if l.torn = err != nil; err != nil {
-		return fmt.Errorf("append to the audit trail: %w", err)
-	}
-	return nil
+	return text.Bytes(), nil
 }
 
 // File is a file that is rotated by size.
