@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,7 +41,22 @@ type Server struct {
 
 	http *http.Server
 	done chan error
+
+	looking sync.Mutex
+	last    verdict
 }
+
+// verdict is what the checks said, and when.
+type verdict struct {
+	at     time.Time
+	status int
+	body   string
+}
+
+// glance is how long a verdict holds. Checks ask the servers that the process works with,
+// out of the few requests per second that it has: whoever reaches the endpoint must not
+// use them up.
+const glance = time.Second
 
 // Start listens, logs the address and serves in the background.
 func (s *Server) Start(ctx context.Context) error {
@@ -80,9 +97,20 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	metrics := promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{Registry: s.Registry})
 	mux.Handle("GET /metrics", Known(s.TLS, metrics))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { answer(w, r, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, r, s.Ready) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { answer(w, judge(r.Context(), nil)) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
 	return mux
+}
+
+// ready looks once for all who ask within a glance.
+func (s *Server) ready(ctx context.Context) verdict {
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	if time.Since(s.last.at) >= glance {
+		s.last = judge(context.WithoutCancel(ctx), s.Ready)
+		s.last.at = time.Now()
+	}
+	return s.last
 }
 
 // Known lets only those in whose certificate was verified, where the server asks for
@@ -100,23 +128,25 @@ func Known(asks *tls.Config, to http.Handler) http.Handler {
 	})
 }
 
-// answer runs every check and names those that fail.
-func answer(w http.ResponseWriter, r *http.Request, checks []Check) {
-	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
+// judge runs every check and names those that fail.
+func judge(ctx context.Context, checks []Check) verdict {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	body, status := "", http.StatusOK
+	v := verdict{status: http.StatusOK}
 	for _, check := range checks {
 		if err := check.Run(ctx); err != nil {
-			status = http.StatusServiceUnavailable
-			body += fmt.Sprintf("%s: %v\n", check.Name, err)
+			v.status = http.StatusServiceUnavailable
+			v.body += fmt.Sprintf("%s: %v\n", check.Name, err)
 		}
 	}
-	if body == "" {
-		body = "ok\n"
-	}
+	v.body = cmp.Or(v.body, "ok\n")
+	return v
+}
+
+func answer(w http.ResponseWriter, v verdict) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	if _, err := w.Write([]byte(body)); err != nil {
+	w.WriteHeader(v.status)
+	if _, err := w.Write([]byte(v.body)); err != nil {
 		return // the prober is gone
 	}
 }

@@ -122,3 +122,26 @@ func TestTheLoggerHoldsBackWhatIsBelowItsLevel(t *testing.T) {
 	_, err = NewLogger(&out, "info", "xml")
 	require.Error(t, err)
 }
+
+// A check asks Karmada, by the same few requests per second that evictions are written
+// with. Whoever reaches the endpoint must not use them up.
+func TestManyWhoAskAtOnceAreAnsweredByOneLook(t *testing.T) {
+	looks := 0
+	server := &Server{Registry: NewRegistry("lifeboat"), Ready: []Check{{Name: "karmada", Run: func(ctx context.Context) error {
+		looks++
+		return ctx.Err()
+	}}}}
+	handler := server.Handler()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/readyz", http.NoBody))
+	for range 1000 {
+		code, _ := get(t, handler, "/readyz")
+		require.Equal(t, http.StatusOK, code, "somebody who hung up is no trouble of Karmada's")
+	}
+	require.Less(t, looks, 100)
+	server.last.at = time.Time{}
+	before := looks
+	get(t, handler, "/readyz")
+	require.Equal(t, before+1, looks, "it looks again")
+}
