@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/lifeboat-failover/lifeboat/config"
@@ -134,5 +133,5 @@ func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Tra
 
 // remark tells people what is no part of the answer.
 func remark(cmd *cobra.Command, format string, args ...any) {
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+	show.Page{Out: cmd.ErrOrStderr()}.Line(format, args...)
 }

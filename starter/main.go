@@ -15,6 +15,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ func main() {
 	err := command().ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "lifeboat: "+err.Error())
+		fmt.Fprintln(os.Stderr, "lifeboat: "+show.Lines(err.Error()))
 	}
 	os.Exit(exitCode(err))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/starter/show"
@@ -11,7 +10,7 @@ import (
 
 // say writes a line to the command's output. A closed pipe ends nothing.
 func say(cmd *cobra.Command, format string, args ...any) {
-	_, _ = fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...)
+	show.Page{Out: cmd.OutOrStdout()}.Line(format, args...)
 }
 
 // formFlag gives a command --output.

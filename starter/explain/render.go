@@ -22,13 +22,14 @@ type View struct{ show.Page }
 // tree is what grows.
 type tree struct {
 	list.Writer
+	page show.Page
 }
 
 // leafWidth leaves room for three levels of branches.
 const leafWidth = show.Width - 12
 
 func (t tree) leaf(format string, args ...any) {
-	t.AppendItem(text.WrapSoft(strings.TrimSpace(fmt.Sprintf(format, args...)), leafWidth))
+	t.AppendItem(text.WrapSoft(strings.TrimSpace(t.page.Plain(fmt.Sprintf(format, args...))), leafWidth))
 }
 
 // under hangs what grow adds below the last leaf.
@@ -40,7 +41,7 @@ func (t tree) under(grow func()) {
 
 // Binding shows the reasons for one binding.
 func (v View) Binding(x Explained) {
-	t := tree{v.Tree()}
+	t := tree{v.Tree(), v.Page}
 	if x.Gone {
 		t.leaf("%s is not there any more; what is known of it from before", x.Binding)
 	} else {

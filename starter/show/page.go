@@ -23,14 +23,14 @@ type Page struct {
 	Colour bool
 }
 
-// Line writes one line.
+// Line writes one line; what of it others wrote is in args, and made plain.
 func (p Page) Line(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Out, format+"\n", args...) // a closed terminal is nobody's concern
+	_, _ = fmt.Fprintf(p.Out, format+"\n", p.words(args, " ")...) // a closed terminal is nobody's concern
 }
 
 // Wrapped writes a text in as many lines as it takes; those after the first are indented further.
 func (p Page) Wrapped(indent, s string) {
-	wrapped := text.WrapSoft(s, Width-len(indent)-2)
+	wrapped := text.WrapSoft(p.Plain(s), Width-len(indent)-2)
 	for n, line := range strings.Split(wrapped, "\n") {
 		more := ""
 		if n > 0 {
@@ -52,7 +52,7 @@ func (p Page) Table(head ...any) table.Writer {
 	t.AppendHeader(table.Row(head))
 	t.SetAllowedRowLength(Width)
 	t.SuppressTrailingSpaces()
-	return t
+	return rows{Writer: t, page: p}
 }
 
 // Wrap breaks the cells of one column of a table into lines of at most so many characters.

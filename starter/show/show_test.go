@@ -116,3 +116,38 @@ func TestWhatTakesLongIsToldOnATerminalAlone(t *testing.T) {
 	none.Step(1, 1)
 	require.NoError(t, none.While(t.Context(), "x", func(context.Context) error { return nil }))
 }
+
+// Reasons, owners, names and what is wrong with an object are others' words. On a terminal
+// they are shown and do nothing: sweep shows them right above its question.
+func TestWhatOthersWroteActsOnNoTerminal(t *testing.T) {
+	const evil = "x\x1b[2J\x1b]52;c;cm0gLXJm\a\u009b1A\x9b1A\r\u202efdp\nHalted: no\x7f"
+	for name, colour := range map[string]bool{"on a terminal": true, "elsewhere": false} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			p := Page{Out: &out, Colour: colour}
+			p.Line("halted by %s: %v, %v", evil, errors.New(evil), named(evil))
+			p.Wrapped("", "why: "+evil)
+			rows := p.Table("A", "B")
+			rows.AppendRow(table.Row{p.Coloured(Bad, "failed"), evil})
+			rows.Render()
+			shown := out.String()
+			if colour {
+				require.Contains(t, shown, "\x1b[31mfailed\x1b[0m", "colours are ours")
+				shown = strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(shown)
+			}
+			for _, r := range shown {
+				require.False(t, r != '\n' && acts(r), "%q in %q", r, shown)
+			}
+			require.NotContains(t, shown, "\x9b")
+			for line := range strings.Lines(shown) {
+				require.False(t, strings.HasPrefix(line, "Halted"), "a line of its own: %q", shown)
+			}
+			require.Equal(t, 4, strings.Count(shown, "fdp Halted: no"), "the words are there, on the lines that are ours")
+		})
+	}
+	require.Equal(t, "one\ntwo ", Lines("one\ntwo\t\x1b"))
+}
+
+type named string
+
+func (n named) String() string { return string(n) }
