@@ -124,8 +124,8 @@ func (p *page) String() string {
 }
 
 // escaper keeps foreign text (condition messages, names from objects) from becoming
-// Markdown of its own.
-var escaper = strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ", "`", "'", "<", "&lt;", "*", "\\*", "_", "\\_", "[", "\\[", "#", "\\#")
+// Markdown of its own: what it escapes itself, too.
+var escaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "\n", " ", "\r", " ", "`", "'", "<", "&lt;", "*", "\\*", "_", "\\_", "[", "\\[", "#", "\\#")
 
 // text escapes and bounds foreign text.
 func text(s string) string {

@@ -280,6 +280,18 @@ func TestForeignTextIsNoMarkdown(t *testing.T) {
 	}
 }
 
+// What is written with a backslash before it does not take the escape away: a link in a
+// reason would look like the page's own.
+func TestForeignTextTakesNoEscapeAway(t *testing.T) {
+	v := evacuating()
+	v.Blocked = []failover.BlockedLine{{Binding: "shop/cart", Reason: failover.ReasonMalformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
+	page := failover.EpisodePage(v)
+	require.Contains(t, page, "all is well")
+	for _, bare := range []string{`\[all`, `\*bold`, `\|cell`} {
+		require.NotRegexp(t, `(^|[^\\])(\\\\)*`+bare, page, "an even number of backslashes escapes each other alone")
+	}
+}
+
 func TestPagesSurviveAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.String().Draw(t, "word")
