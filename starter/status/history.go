@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 )
@@ -30,7 +32,8 @@ type Episode struct {
 	WorkflowID string `json:"workflowID"`
 	RunID      string `json:"runID"`
 	Link       string `json:"link,omitempty"`
-	// Closed is how Temporal says it ended, where that was not by itself: terminated, failed.
+	// Closed is how Temporal says it ended, where that was not by itself: terminated, failed;
+	// or that its report cannot be read.
 	Closed string `json:"closed,omitempty"`
 	// FromTrail tells that Temporal has forgotten it: all of this is from the audit trail.
 	FromTrail bool `json:"fromTrail,omitempty"`
@@ -122,8 +125,16 @@ func (s Source) episode(ctx context.Context, run *workflowpb.WorkflowExecutionIn
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	if err := s.Client.GetWorkflow(ctx, id, runID).Get(ctx, &e.EpisodeReport); err != nil {
+	var report workflows.EpisodeReport
+	err := s.Client.GetWorkflow(ctx, id, runID).Get(ctx, &report)
+	var away serviceerror.ServiceError
+	switch {
+	case err == nil:
+		e.EpisodeReport = report
+	case errors.As(err, &away) || ctx.Err() != nil:
 		return e, fmt.Errorf("read the report of %s: %w", id, err)
+	default: // nonsense, or encrypted with a key that is gone: that costs no other report
+		e.Closed, e.Episode = "completed, its report cannot be read", cmp.Or(run.GetFirstRunId(), runID)
 	}
 	return e, nil
 }

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -71,6 +73,31 @@ func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
 	}
 	require.NotContains(t, draw(t, func(v View) { v.History(episodes, false) }), "shop/cart")
 	require.Contains(t, draw(t, func(v View) { v.History(nil, false) }), "No failover is over")
+}
+
+// A report may be nonsense that somebody made up, or of a key that is gone. It is said to be
+// there, and the others are read; a server that is away is an error.
+func TestAReportThatCannotBeReadCostsNoOther(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{
+		closedRun("cluster-failover/member9", "odd", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+		closedRun("cluster-failover/member1", "new", time.Minute, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+	}}, nil)
+	trouble := errors.New("unable to decode")
+	odd, fine := mocks.NewWorkflowRun(t), mocks.NewWorkflowRun(t)
+	odd.On("Get", mock.Anything, mock.Anything).Return(func(context.Context, any) error { return trouble })
+	fine.On("Get", mock.Anything, mock.Anything).Return(nil)
+	c.On("GetWorkflow", mock.Anything, mock.Anything, "odd").Return(odd)
+	c.On("GetWorkflow", mock.Anything, mock.Anything, "new").Return(fine)
+	episodes, err := Source{Client: c}.History(t.Context(), HistoryRequest{})
+	require.NoError(t, err)
+	require.Len(t, episodes, 2)
+	require.Empty(t, episodes[0].Closed)
+	require.Contains(t, episodes[1].Closed, "cannot be read")
+	require.Equal(t, "member9", episodes[1].Cluster)
+	trouble = serviceerror.NewUnavailable("away")
+	_, err = Source{Client: c}.History(t.Context(), HistoryRequest{})
+	require.ErrorContains(t, err, "away")
 }
 
 func TestAHistoryThatCannotBeReadIsAnError(t *testing.T) {
