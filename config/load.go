@@ -59,6 +59,12 @@ func (l *loader) problem(name string, raw any, source, want string) {
 	l.problems = append(l.problems, Problem{Key: name, Value: value(raw), Source: source, Want: want})
 }
 
+// strange is a name that is no key's. Its value is not shown: it may be a secret under a
+// name that was mistyped.
+func (l *loader) strange(name, source, want string) {
+	l.problems = append(l.problems, Problem{Key: name, Source: source, Want: want})
+}
+
 func (l *loader) readFile(file string) error {
 	if file == "" {
 		file = os.Getenv(FileVariable)
@@ -90,7 +96,7 @@ func (l *loader) checkTree(file, above string, tree map[string]any) {
 		case l.known(name):
 			l.origin[name] = file
 		case !l.section(name):
-			l.problem(name, tree[word], file, l.unknown(name))
+			l.strange(name, file, l.unknown(name))
 		case isSection:
 			l.checkTree(file, name, below)
 		case tree[word] != nil:
@@ -148,7 +154,7 @@ func (l *loader) bindEnvironment() {
 		}
 		keyName, ok := bound[name]
 		if !ok {
-			l.problem(name, content, "the environment", "no key has this variable, see lifeboat config print --defaults")
+			l.strange(name, "the environment", "no key has this variable, see lifeboat config print --defaults")
 			continue
 		}
 		l.origin[keyName] = name
@@ -172,7 +178,7 @@ func (l *loader) readFlags(set []string) {
 		case !ok:
 			l.problem(pair, "", commandLine, "want key=value")
 		case !l.known(name):
-			l.problem(name, content, commandLine, l.unknown(name))
+			l.strange(name, commandLine, l.unknown(name))
 		default:
 			l.origin[name] = commandLine
 			l.viper.Set(name, content)

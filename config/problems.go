@@ -8,7 +8,7 @@ import (
 // Problem is one thing wrong with the configuration.
 type Problem struct {
 	Key    string
-	Value  string
+	Value  string // empty where it is not shown
 	Source string // where the value came from: the file, the command line, or the variable's name
 	Want   string // what is allowed, or what to do instead
 }
@@ -19,7 +19,11 @@ func (p Problem) String() string {
 	if p.Source != "" {
 		from = " (from " + p.Source + ")"
 	}
-	return fmt.Sprintf("%s = %s%s: %s", p.Key, p.Value, from, p.Want)
+	is := ""
+	if p.Value != "" {
+		is = " = " + p.Value
+	}
+	return p.Key + is + from + ": " + p.Want
 }
 
 // Problems is every problem of one configuration.
