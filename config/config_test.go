@@ -280,3 +280,15 @@ func TestACertificateAndItsKeyNeedEachOther(t *testing.T) {
 	_, err := Load(Sources{Set: []string{"listen.tlsCertFile=c", "listen.tlsKeyFile=k", "listen.tlsClientCaFile=a"}})
 	require.NoError(t, err)
 }
+
+// With no key nothing is encrypted: a process that refused the rest could do nothing.
+func TestWhatIsNotEncryptedIsRefusedOnlyWhereSomethingIs(t *testing.T) {
+	alone(t)
+	require.False(t, Default().Encryption.RefuseClear)
+	_, err := Load(Sources{Set: []string{"encryption.refuseClear=true"}})
+	require.ErrorContains(t, err, "encryption.keyFile")
+	t.Setenv("LIFEBOAT_ENCRYPTION_REFUSE_CLEAR", "true")
+	c, err := Load(Sources{Set: []string{"encryption.keyFile=keys"}})
+	require.NoError(t, err)
+	require.True(t, c.Encryption.RefuseClear)
+}

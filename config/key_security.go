@@ -15,6 +15,8 @@ type Temporal struct {
 // Encryption says how what goes to Temporal is encrypted.
 type Encryption struct {
 	KeyFile string // empty: not at all
+	// RefuseClear refuses what is not encrypted.
+	RefuseClear bool
 }
 
 // Codec says how lifeboat codec serves.
@@ -29,6 +31,8 @@ func (c *Config) securityKeys() []key {
 			"File with the API key for Temporal, read again when it changes; empty leaves TEMPORAL_API_KEY and temporal.toml to say one, which is read once."),
 		text("encryption.keyFile", &c.Encryption.KeyFile, anyText,
 			"File of the keys that encrypt what goes to Temporal, a name and 32 bytes in base64 on each line: the first encrypts, all decrypt. Read again when it changes; empty encrypts nothing."),
+		boolean("encryption.refuseClear", &c.Encryption.RefuseClear,
+			"Refuse what is not encrypted, which is otherwise read as it is. For when nothing from before encryption.keyFile was set runs any more, or must be read."),
 		address("codec.address", &c.Codec.Address,
 			"Where lifeboat codec decrypts for the Temporal UI."),
 		origins("codec.origins", &c.Codec.Origins,
@@ -57,6 +61,8 @@ func (c *Config) securityContradictions(add func(wrong bool, key string, v any, 
 		"listen.tlsCertFile and listen.tlsKeyFile need each other")
 	add(c.Listen.TLS.ClientCAFile != "" && c.Listen.TLS.CertFile == "", "listen.tlsClientCaFile", c.Listen.TLS.ClientCAFile,
 		"without listen.tlsCertFile nobody is asked for a certificate")
+	add(c.Encryption.RefuseClear && c.Encryption.KeyFile == "", "encryption.refuseClear", c.Encryption.RefuseClear,
+		"without encryption.keyFile nothing is encrypted, and all would be refused")
 	add(c.Codec.Address == "-" || strings.HasPrefix(c.Codec.Address, ":"), "codec.address", c.Codec.Address,
 		"say which address: whoever reaches it reads what is encrypted")
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
-	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/spf13/cobra"
 )
@@ -54,7 +53,7 @@ func serveCodec(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if c.Encryption.KeyFile == "" {
 		return fmt.Errorf("%w: %w", errRefused, errNoKeys)
 	}
-	codec, err := secrecy.NewCodec(c.Encryption.KeyFile, log)
+	codec, err := process.Codec(c, log)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func encrypt(options *client.Options, c config.Config, log *slog.Logger) error {
 	if c.Encryption.KeyFile == "" {
 		return nil
 	}
-	codec, err := secrecy.NewCodec(c.Encryption.KeyFile, log)
+	codec, err := Codec(c, log)
 	if err != nil {
 		return err
 	}
@@ -80,6 +80,16 @@ func encrypt(options *client.Options, c config.Config, log *slog.Logger) error {
 		DataConverter: options.DataConverter, EncodeCommonAttributes: true,
 	})
 	return nil
+}
+
+// Codec encrypts and decrypts as the configuration says.
+func Codec(c config.Config, log *slog.Logger) (*secrecy.Codec, error) {
+	codec, err := secrecy.NewCodec(c.Encryption.KeyFile, log)
+	if err != nil {
+		return nil, err
+	}
+	codec.RefuseClear = c.Encryption.RefuseClear
+	return codec, nil
 }
 
 // ServerTLS is how the configuration has our servers serve, nil without TLS.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
+	"errors"
 	"log/slog"
 	"math/big"
 	"net"
@@ -15,11 +17,13 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy/testca"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -184,5 +188,26 @@ func TestMetricsAreServedToWhomTheAuthorityKnows(t *testing.T) {
 	if err == nil {
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusBadRequest, response.StatusCode, "not in the clear")
+	}
+}
+
+// Worker, starter, CLI and codec server take their codec from here.
+func TestWhatIsNotEncryptedIsRefusedAsTheConfigurationSays(t *testing.T) {
+	c := config.Default()
+	c.Encryption.KeyFile = filepath.Join(t.TempDir(), "keys")
+	require.NoError(t, os.WriteFile(c.Encryption.KeyFile, []byte("k1 "+base64.StdEncoding.EncodeToString(make([]byte, 32))), 0o600))
+	forged, err := converter.GetDefaultDataConverter().ToPayload("forged")
+	require.NoError(t, err)
+	for _, refuses := range []bool{false, true} {
+		c.Encryption.RefuseClear = refuses
+		options, err := connection(c, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		var text string
+		err = options.DataConverter.FromPayload(forged, &text)
+		require.Equal(t, refuses, errors.Is(err, secrecy.ErrClear), err)
+		own, err := options.DataConverter.ToPayload("ours")
+		require.NoError(t, err)
+		require.NoError(t, options.DataConverter.FromPayload(own, &text))
+		require.Equal(t, "ours", text)
 	}
 }

@@ -24,12 +24,21 @@ const (
 // have, or no longer.
 var ErrUnknownKey = errors.New("the key is not in the key file")
 
+// ErrClear is returned for what is not encrypted, where that is refused.
+var ErrClear = errors.New("it is not encrypted, and encryption.refuseClear refuses that")
+
 // errTampered is all that can be said of what does not open.
 var errTampered = errors.New("it does not open: another key of this name, or it was changed")
 
-// Codec encrypts payloads with AES-256-GCM. What is not encrypted it passes on as it
-// is, so that histories from before can be read.
-type Codec struct{ ring *files[keyring] }
+// Codec encrypts payloads with AES-256-GCM.
+type Codec struct {
+	// RefuseClear refuses what is not encrypted: nobody without a key has written what is
+	// read. Otherwise that is passed on as it is, so that histories from before can be
+	// read. It is set before the first use.
+	RefuseClear bool
+
+	ring *files[keyring]
+}
 
 var _ converter.PayloadCodec = (*Codec)(nil)
 
@@ -64,11 +73,19 @@ func (c *Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	return sealed, nil
 }
 
-// Decode is [ErrUnknownKey] without the key.
+// Decode is [ErrUnknownKey] without the key, and [ErrClear] for what RefuseClear refuses.
 func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return c.decode(payloads, func(*commonpb.Payload) bool { return !c.RefuseClear })
+}
+
+// decode passes on what is not encrypted where clear says so.
+func (c *Codec) decode(payloads []*commonpb.Payload, clear func(*commonpb.Payload) bool) ([]*commonpb.Payload, error) {
 	opened := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != encodingEncrypted {
+			if !clear(p) {
+				return nil, fmt.Errorf("decrypt a payload: %w", ErrClear)
+			}
 			opened[i] = p
 			continue
 		}

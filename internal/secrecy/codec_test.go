@@ -193,3 +193,49 @@ func TestTheCodecServerAnswersOnlyPagesThatItKnows(t *testing.T) {
 	}
 	require.Equal(t, http.StatusNotFound, ask(http.MethodPost, "/encode", "").StatusCode, "it encrypts nothing for anybody")
 }
+
+func TestWhatIsNotEncryptedIsRefusedWhereThatIsSaid(t *testing.T) {
+	c, _, _ := codecWith(t, "k1 "+newKey(t))
+	clear := payload(t, "resume, says nobody")
+	c.RefuseClear = true
+	for _, all := range [][]*commonpb.Payload{{clear}, {sealed(t, c, "member1"), clear}, {{}}, {nil}} {
+		_, err := c.Decode(all)
+		require.ErrorIs(t, err, ErrClear)
+		require.ErrorContains(t, err, "encryption.refuseClear")
+	}
+	requireOpens(t, c, sealed(t, c, "member1"), "member1")
+
+	// Nothing, and what has no content, is encrypted like anything else.
+	by := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)
+	none, err := by.ToPayloads()
+	require.NoError(t, err)
+	require.NoError(t, by.FromPayloads(none))
+	require.NoError(t, by.FromPayloads(&commonpb.Payloads{}))
+	empty, err := by.ToPayloads(nil, []byte{}, "")
+	require.NoError(t, err)
+	var pointer *string
+	var blob []byte
+	var text string
+	require.NoError(t, by.FromPayloads(empty, &pointer, &blob, &text))
+	require.Nil(t, pointer)
+}
+
+// A history that a page shows has search attributes as well, which nobody encrypts.
+func TestTheCodecServerRefusesWhatIsNotEncryptedButSearchAttributes(t *testing.T) {
+	c, _, _ := codecWith(t, "k1 "+newKey(t))
+	c.RefuseClear = true
+	clear, attribute := payload(t, "forged"), payload(t, "member1")
+	attribute.Metadata[metadataType] = []byte("Keyword")
+	handler := c.Handler(nil)
+	for _, told := range []struct {
+		payloads []*commonpb.Payload
+		status   int
+	}{{[]*commonpb.Payload{sealed(t, c, "member1"), attribute}, http.StatusOK}, {[]*commonpb.Payload{sealed(t, c, "member1"), clear}, http.StatusBadRequest}} {
+		body, err := protojson.Marshal(&commonpb.Payloads{Payloads: told.payloads})
+		require.NoError(t, err)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/decode", bytes.NewReader(body)))
+		require.Equal(t, told.status, answer.Code, answer.Body.String())
+		require.Equal(t, told.status != http.StatusOK, strings.Contains(answer.Body.String(), "encryption.refuseClear"))
+	}
+}
