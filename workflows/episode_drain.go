@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -17,7 +18,7 @@ func (e *episode) serveDrains(ctx workflow.Context) error {
 			Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
 		}})
 	}, workflow.UpdateHandlerOptions{
-		Validator:   func(o DrainOrder) error { return refuseOrder(o.Order) },
+		Validator:   refuseDrain,
 		Description: "Empty this cluster: taint it and move every binding off it, the old copies held until the new ones are healthy",
 	})
 	if err != nil {
@@ -29,6 +30,14 @@ func (e *episode) serveDrains(ctx workflow.Context) error {
 		Validator:   func(o Order) error { return refuseOrder(o) },
 		Description: "End the drain: what has not moved stays, what is unplaced is put back, what moved stays moved, our taints go",
 	})
+}
+
+// refuseDrain: what else is wrong with it is said once the cluster was read.
+func refuseDrain(o DrainOrder) error {
+	if len(o.Selector) > maxReason {
+		return refused(fmt.Sprintf(`field "selector": %d bytes, at most %d`, len(o.Selector), maxReason))
+	}
+	return refuseOrder(o.Order)
 }
 
 func (e *episode) obeyDrain(ask *clusterAsk) (string, error) {
@@ -126,7 +135,7 @@ func (e *episode) drainWant(want int) int {
 func (e *episode) drainWrote(m Move, r MigrationReport) {
 	wrote := !unwritten(r.Phase) && r.Result == nil || r.Result != nil && r.Result.Wrote
 	if rate := e.drainRate(); rate > 0 && wrote && unwritten(m.Phase) {
-		e.st.NextDrain = e.now().Add(time.Duration(float64(time.Second) / rate))
+		e.st.NextDrain = e.now().Add(failover.Apart(rate))
 	}
 }
 

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"slices"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,7 +24,7 @@ func (e *episode) simulate() {
 			Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeWouldMove, Reason: failover.ReasonWouldMove, To: i.To, At: e.now(),
 		})
 		if e.st.Terms.ObserveRate > 0 {
-			e.st.NextSim = e.now().Add(time.Duration(float64(time.Second) / e.st.Terms.ObserveRate))
+			e.st.NextSim = e.now().Add(failover.Apart(e.st.Terms.ObserveRate))
 		}
 	}
 }

@@ -33,7 +33,14 @@ const creditNone = 0
 // credit is how many more replicas the scheduler believes a cluster has room for:
 // Karmada's general estimate, in which what is not known counts as nothing. Taken is
 // taken away from what is free first; nil for the scheduler's own view.
+//
+// As with Karmada's it fits into 32 bits: a member says what it has, and one that says too
+// much must not make the sum of all run over.
 func (c *Capacity) credit(request, taken corev1.ResourceList) int64 {
+	return max(creditNone, min(c.believed(request, taken), math.MaxInt32))
+}
+
+func (c *Capacity) believed(request, taken corev1.ResourceList) int64 {
 	if c == nil {
 		return creditNone
 	}
@@ -84,7 +91,8 @@ func (c *Capacity) creditByModels(request corev1.ResourceList, asked []corev1.Re
 			perNode = min(perNode, quotient(name, model.Min[name], request[name]))
 		}
 		// A node that is large enough takes one, whatever the rounding says.
-		most += min(model.Count, math.MaxInt32) * max(1, perNode)
+		nodes := max(0, min(model.Count, math.MaxInt32))
+		most = min(math.MaxInt32, most+nodes*max(1, perNode))
 	}
 	return most, true
 }
@@ -93,7 +101,7 @@ func (c *Capacity) creditByModels(request corev1.ResourceList, asked []corev1.Re
 func asked(request corev1.ResourceList) []corev1.ResourceName {
 	var names []corev1.ResourceName
 	for name, want := range request {
-		if want.Value() > 0 {
+		if want.Sign() > 0 {
 			names = append(names, name)
 		}
 	}

@@ -56,7 +56,8 @@ func (b *Binding) componentNeed() corev1.ResourceList {
 func podsOf(request corev1.ResourceList, replicas int64) corev1.ResourceList {
 	need := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(replicas, resource.DecimalSI)}
 	for _, name := range asked(request) {
-		if want := request[name].DeepCopy(); name != corev1.ResourcePods && want.Mul(replicas) {
+		if want := request[name].DeepCopy(); name != corev1.ResourcePods {
+			want.Mul(replicas) // false where it is more than 64 bits say; it is right all the same
 			need[name] = want
 		}
 	}

@@ -77,6 +77,12 @@ func NextIssue(p Pace, size int, lastEnd time.Time) time.Time {
 // maxWait keeps the slowest rate from overflowing; nothing waits for a century.
 const maxWait = 100 * 365 * 24 * time.Hour
 
+// Apart is how far apart the evictions of a rate above 0 are, in evictions per second. It is
+// bounded: the slowest rates are slower than a duration can say, and must not be none.
+func Apart(rate float64) time.Duration {
+	return time.Duration(min(float64(time.Second)/rate, float64(maxWait)))
+}
+
 // ETA estimates when the last of an episode's evictions is written: those in flight
 // first, then the queue by due time, one at a time at the pace. There is no
 // estimate while nothing is issued.
