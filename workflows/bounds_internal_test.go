@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // bare is an episode of which only what it has heard matters.
@@ -184,4 +186,76 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 	var ahead []time.Duration
 	require.NoError(t, env.GetWorkflowResult(&ahead))
 	require.Equal(t, []time.Duration{0, -time.Hour}, ahead)
+}
+
+// No text of a message is carried without a bound: one of 2 MB would end whoever hands it
+// on, or its next run.
+func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
+	long, key := strings.Repeat("x", 600_000), failover.BindingKey{Namespace: "shop", Name: "cart"}
+	e, fact := bare(), failover.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7"}
+	fact.UID = types.UID(long)
+	e.observed(ClusterObserved{Fact: fact})
+	fact.UID, fact.Witness = "u", failover.Witness(long)
+	e.observed(ClusterObserved{Fact: fact})
+	require.Empty(t, e.st.Facts)
+	require.Zero(t, e.st.Witness)
+
+	e.granted(Grant{Number: 1, Size: 1, Expires: time.Second, Episode: long})
+	require.Empty(t, e.st.Grants)
+	e.paced(PaceChanged{Pace: failover.Pace{Tier: failover.TierNormal, Reason: failover.Reason(long)}})
+	require.Zero(t, e.st.Pace)
+	e.st.Moves = map[string]Move{key.String(): {Key: key}}
+	e.reported(MigrationReport{Episode: "this", Round: 1, Key: key, Message: long})
+	e.reported(MigrationReport{Episode: "this", Round: 1, Key: key, Result: &failover.Result{Key: key, Outcome: failover.OutcomeGone, Cause: long}})
+	require.Equal(t, map[string]Move{key.String(): {Key: key}}, e.st.Moves)
+	require.Empty(t, e.st.Results)
+
+	order := Order{Who: "jane", Reason: "a drill"}
+	named := BindingOrder{CancelOrder: CancelOrder{Order: order}, Binding: failover.BindingKey{Namespace: "shop", Name: long}}
+	require.Error(t, e.refuseOne(UpdateRelease, named))
+	require.Error(t, refuseDrain(DrainOrder{Order: order, Selector: long}))
+	require.NoError(t, refuseDrain(DrainOrder{Order: order, Selector: "tier=gold"}))
+}
+
+func TestWhatIsTooLongToBeCarriedByAMigrationOrThePacerIsNotKept(t *testing.T) {
+	long := strings.Repeat("x", 600_000)
+	m := &migration{log: bare().log}
+	m.st.Episode, m.st.Ref.Purge = "this", failover.PurgeDirectly
+	m.adoptedBy(MigrationAdopted{Episode: long, Round: 2})
+	require.Equal(t, "this", m.st.Episode)
+	m.fencedByAll(Fenced{Fence: failover.Fence{By: failover.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
+	require.Nil(t, m.st.Ref.Fence)
+
+	p := &pacer{log: m.log}
+	p.st.Requests, p.st.Pace.Tier = map[string]Request{}, failover.TierNormal
+	p.requested(GrantRequest{Cluster: long, Episode: "e", Open: true})
+	p.requested(GrantRequest{Cluster: "m1", Episode: long, Open: true})
+	require.Empty(t, p.st.Requests)
+	p.st.Requests["m1"] = Request{GrantRequest: GrantRequest{Cluster: "m1"}}
+	require.NoError(t, p.refuseClaim(Claim{Cluster: "m1", Binding: "shop/cart"}))
+	require.Error(t, p.refuseClaim(Claim{Cluster: "m1", Binding: long}))
+}
+
+// Records of one batch go in one call, which has to stay below 2 MB.
+func TestABatchOfRecordsFitsIntoOneCall(t *testing.T) {
+	env := patientEnv()
+	var sizes []int
+	records := 0
+	env.RegisterActivityWithOptions(func(_ context.Context, r activities.AuditRequest) error {
+		sizes, records = append(sizes, sizeOf(r)), records+len(r.Records)
+		return nil
+	}, activity.RegisterOptions{Name: activities.NameRecordAudit})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		dirty := false
+		s := newScribe(ctx, &dirty, nil)
+		s.on, s.source = func() bool { return true }, func() activities.AuditSource { return activities.AuditSource{} }
+		for range 6 {
+			s.tell(failover.AuditRecord{Kind: failover.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})
+		}
+		s.finish()
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 6, records)
+	require.Less(t, slices.Max(sizes), 2_000_000)
 }

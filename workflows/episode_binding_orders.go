@@ -44,6 +44,9 @@ func (e *episode) refuseOne(verb string, o BindingOrder) error {
 	if o.Binding.Name == "" {
 		return refused(`field "binding": missing; say which, e.g. "binding": {"namespace": "shop", "name": "cart-deployment"}`)
 	}
+	if why := failover.ScopeOf(o.Binding).Check(); why != "" {
+		return refused(why)
+	}
 	if e.st.Episode != "" && !e.enforcing() && verb != UpdateSkip {
 		return refused("this failover observes: it has written nothing that could be taken back")
 	}

@@ -138,13 +138,13 @@ func (e *episode) observed(m ClusterObserved) {
 		e.log.Warn("ignored a malformed signal", "signal", SignalClusterObserved, "about", f.Cluster, "uid", f.UID)
 		return
 	}
-	e.testified(f)
-	if e.st.Seen != "" && f.UID == e.st.UID && !f.Deleted && !failover.Newer(f.ResourceVersion, e.st.Seen) {
-		return // older than what was judged
-	}
 	if f.Oversized() { // it wakes, and the re-read tells what it would have
 		e.clusterDirty, e.dirty = true, true
 		return
+	}
+	e.testified(f)
+	if e.st.Seen != "" && f.UID == e.st.UID && !f.Deleted && !failover.Newer(f.ResourceVersion, e.st.Seen) {
+		return // older than what was judged
 	}
 	e.st.Facts = append(e.st.Facts, f)
 	if extra := len(e.st.Facts) - maxFacts; extra > 0 {
@@ -178,6 +178,7 @@ func (e *episode) adoptAsked(m Adopt) {
 		return
 	}
 	if m.By.Who != "" {
+		m.By.Who, m.By.Reason = cut(m.By.Who), cut(m.By.Reason)
 		e.auditOrder(OrderSweep, m.By, failover.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	e.adoptDirty, e.clusterDirty, e.dirty = true, true, true
@@ -197,7 +198,7 @@ func (e *episode) granted(g Grant) {
 
 // paced takes the fleet's pace. While the pacer is halted toleration clocks stand still.
 func (e *episode) paced(m PaceChanged) {
-	if m.Pace.Tier == "" {
+	if m.Pace.Tier == "" || oversized(m) {
 		e.log.Warn("ignored a malformed signal", "signal", SignalPaceChanged)
 		return
 	}
@@ -226,10 +227,11 @@ func (e *episode) freeze(halted bool) {
 	}
 }
 
-// malformed tells a report that no migration sends: it is of nobody, or its end is
-// none or that of another binding.
+// malformed tells a report that no migration sends: it is of nobody, its end is none or
+// that of another binding, or it is too large to be carried.
 func (r MigrationReport) malformed() bool {
-	return r.Key.Name == "" || r.Episode == "" || r.Round <= 0 || r.Result != nil && (r.Result.Key != r.Key || r.Result.Outcome == "")
+	nobodys := r.Key.Name == "" || r.Episode == "" || r.Round <= 0
+	return nobodys || r.Result != nil && (r.Result.Key != r.Key || r.Result.Outcome == "") || oversized(r)
 }
 
 // reported takes a child's word. The end of an older round never closes a binding

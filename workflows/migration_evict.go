@@ -19,7 +19,9 @@ const evictSlack = 3 * time.Second
 const maxLease = time.Hour
 
 // believed tells whether a grant can be gone by, as its failover and its migration do.
-func (g Grant) believed() bool { return g.Number > 0 && g.Expires > 0 && g.Expires <= maxLease }
+func (g Grant) believed() bool {
+	return g.Number > 0 && g.Expires > 0 && g.Expires <= maxLease && len(g.Episode) <= maxText
+}
 
 // settle is how long after a lost answer the binding is read again: by then no
 // request of that attempt can still be on its way.

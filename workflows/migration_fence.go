@@ -153,7 +153,8 @@ func (m *migration) refuseFenced(o FenceOrder) error {
 
 // fencedByAll takes a human's word for the whole cluster.
 func (m *migration) fencedByAll(f Fenced) {
-	if f.Fence.By == "" || f.Fence.At.IsZero() {
+	longest := max(len(f.Fence.By), len(f.Fence.Who), len(f.Fence.Message), len(f.Fence.Outage))
+	if f.Fence.By == "" || f.Fence.At.IsZero() || longest > maxReason {
 		m.log.Warn("ignored a malformed signal", "signal", SignalFenced)
 		return
 	}

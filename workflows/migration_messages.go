@@ -110,7 +110,7 @@ func (m *migration) restoreAnew() {
 // that has dropped its task keeps the round that it belongs to: its end is no
 // outcome of a failure that came after it.
 func (m *migration) adoptedBy(a MigrationAdopted) {
-	if a.Episode == "" || a.Round <= 0 {
+	if a.Episode == "" || a.Round <= 0 || len(a.Episode) > maxText {
 		m.log.Warn("ignored a malformed signal", "signal", SignalMigrationAdopted)
 		return
 	}

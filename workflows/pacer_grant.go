@@ -139,7 +139,7 @@ func (p *pacer) forgetSilent() {
 func (p *pacer) refuseClaim(c Claim) error {
 	request, open := p.st.Requests[c.Cluster]
 	switch {
-	case c.Cluster == "" || c.Binding == "":
+	case c.Cluster == "" || c.Binding == "" || max(len(c.Cluster), len(c.Binding)) > maxText:
 		return refused(`fields "cluster" and "binding": both are required`)
 	case p.st.Pace.Tier == "":
 		return refused("this pacer has yet to look at the fleet")

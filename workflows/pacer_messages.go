@@ -90,7 +90,7 @@ func (p *pacer) fleetObserved(FleetObserved) { p.dirty = true }
 
 // requested takes what a cluster wants now; a new episode is told the pace.
 func (p *pacer) requested(r GrantRequest) {
-	if r.Cluster == "" || r.Episode == "" || r.Want < 0 {
+	if r.Cluster == "" || r.Episode == "" || r.Want < 0 || max(len(r.Cluster), len(r.Episode)) > maxText {
 		p.log.Warn("ignored a malformed signal", "signal", SignalGrantRequest, "cluster", r.Cluster)
 		return
 	}

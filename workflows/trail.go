@@ -27,9 +27,11 @@ type Trail struct {
 const (
 	// auditEvery is how long records that nobody waits for are gathered: each batch costs history.
 	auditEvery = 10 * time.Second
-	// auditBatch and auditNames bound a batch: in records, and in bindings that they name.
+	// auditBatch, auditNames and auditBytes bound a batch: in records, in bindings that they
+	// name, and in bytes as it is sent.
 	auditBatch = 200
 	auditNames = 5000
+	auditBytes = 1_500_000
 	// sameSaid is of how many bindings one record may tell the same.
 	sameSaid = 500
 	// maxPending and maxNames bound what waits, in records and in bindings that they name;
@@ -184,9 +186,10 @@ func (s *scribe) names() int {
 }
 
 func (s *scribe) send() {
-	n, names := 0, 0
+	n, names, bytes := 0, 0, 0
 	for ; n < min(auditBatch, len(s.trail.Pending)); n++ {
-		if names += len(s.trail.Pending[n].Bindings); names > auditNames && n > 0 {
+		names, bytes = names+len(s.trail.Pending[n].Bindings), bytes+sizeOf(s.trail.Pending[n])
+		if (names > auditNames || bytes > auditBytes) && n > 0 {
 			break
 		}
 	}

@@ -47,7 +47,7 @@ func Bounded(text string) string {
 
 // Oversized tells a fact that is beyond those bounds: nobody keeps it.
 func (f ClusterFact) Oversized() bool {
-	return len(f.ResourceVersion) > MaxConditionText || len(f.Conditions) > MaxConditions ||
+	return max(len(f.UID), len(f.ResourceVersion), len(f.Witness)) > MaxConditionText || len(f.Conditions) > MaxConditions ||
 		slices.ContainsFunc(f.Conditions, func(c FactCondition) bool {
 			return max(len(c.Type), len(c.Status), len(c.Reason)) > MaxConditionText
 		})
