@@ -366,9 +366,12 @@ func clustersOf(base failover.Baseline) []string {
 // lease, but it obeys halt and pause, and re-reads that the cluster still fails.
 func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	ref := MoveRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
+	since, lease := a.Clock.Start(), a.Settings.Pace.LeaseDuration
 	if refused := a.refusedByPacer(ctx, r); refused != "" {
 		return ActResult{End: ActRefused, Reason: failover.ReasonHalted, Message: refused}, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, lease-leaseMargin)
+	defer cancel()
 	return a.act(ctx, "remove again from binding", ref, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
 		if !out.Look.Held || !out.Look.Targeted || out.Look.TaskNote != "" {
 			out.End = ActAlready
@@ -383,6 +386,10 @@ func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult
 		if stop, err := a.stillMoves(ctx, r, c, &judged); err != nil || stop {
 			out.refuse(judged.Reason, judged.Message)
 			return err
+		}
+		if since() >= lease-leaseMargin { // somebody may have halted since the pacer was asked
+			out.refuse(failover.ReasonLeaseLost, "the pacer's word is too old for the write")
+			return nil
 		}
 		after, err := a.Writer.Evict(ctx, EvictWrite{
 			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: r.Purge,

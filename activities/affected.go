@@ -2,7 +2,9 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -70,7 +72,33 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 		policy.NotDrained = !r.Drain.Selects(b)
 		out.add(b, policy)
 	}
+	out.bounded()
 	return out, nil
+}
+
+// maxPolicies bounds the policies of one page, in bytes as they are sent.
+const maxPolicies = 1_000_000
+
+// bounded parks those whose policies are too large to be told beside the others', the
+// largest first: what one tenant writes keeps nobody else where he is.
+func (p *TargetingPage) bounded() {
+	sizes, total := make([]int, len(p.Policies)), 0
+	for at, policy := range p.Policies {
+		if raw, err := json.Marshal(policy); err == nil {
+			sizes[at] = len(raw)
+			total += len(raw)
+		}
+	}
+	for total > maxPolicies {
+		at := slices.Index(sizes, slices.Max(sizes))
+		for i := range p.Items {
+			if item := &p.Items[i]; item.Policy == at && item.Malformed == "" {
+				item.Malformed = fmt.Sprintf("what a round would freeze of it has %d bytes, which is too much beside that of the others", sizes[at])
+			}
+		}
+		total -= sizes[at]
+		p.Policies[at].Tolerations, p.Policies[at].State, sizes[at] = nil, nil, 0
+	}
 }
 
 // policyWords are the annotations of policies that one page has read already.
@@ -102,7 +130,7 @@ func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy) {
 		p.Policies = append(p.Policies, policy)
 	}
 	p.Items = append(p.Items, Targeting{
-		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: b.Malformed,
+		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: told(b.Malformed),
 	})
 }
 

@@ -95,7 +95,11 @@ func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessme
 	out.Hard, out.Soft = failover.Triggering(c.Taints)
 	out.Foreign = failover.Foreign(c)
 	for _, fact := range sightings(c, r) {
-		out.Sights = append(out.Sights, failover.Observe(rules, c, fact))
+		sight := failover.Observe(rules, c, fact)
+		if n := len(out.Sights); n > 0 && slices.Equal(out.Sights[n-1], sight) {
+			continue // it moves no window, and many facts under many rules would be too much to tell
+		}
+		out.Sights = append(out.Sights, sight)
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func TestStatesBetweenTwoLooksAreJudgedInOrderAndOlderOnesIgnored(t *testing.T) 
 		Cluster: "m1", UID: "uid-m1", Seen: "3",
 		Facts: []failover.ClusterFact{readyFact(now, "False"), readyFact("5", "True"), readyFact("2", "True"), foreign, readyFact("999", "True")},
 	})
-	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches, failover.Matches}, matches(a), "oldest first, the re-read last")
+	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches}, matches(a), "oldest first; the re-read last, which says what the newest fact did")
 	require.Equal(t, b.world.PeekCluster("m1").ResourceVersion, a.Seen)
 }
 

@@ -251,6 +251,7 @@ func supported(t corev1.Taint, c failover.Cluster, matching map[failover.WindowK
 
 // take turns a check into an end, or lets the write go on.
 func (out *EvictResult) take(check Check, b *failover.Binding, cluster string) (done bool) {
+	check = check.bounded()
 	out.Reason, out.Message, out.To = check.Reason, check.Message, check.Candidates
 	switch check.End {
 	case CheckPass:

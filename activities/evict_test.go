@@ -94,6 +94,14 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters[0].Name = "m2" })
 			}, activities.EvictElsewhere, failover.ReasonNotTargeting,
 		},
+		"another hand moved it, and a task was left to a human": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Change(appKey("app"), func(x *failover.Binding) {
+					x.Clusters[0].Name = "m2"
+					x.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonLeftToHuman}}
+				})
+			}, activities.EvictElsewhere, failover.ReasonNotTargeting,
+		},
 		"a second evictor": {
 			func(b *bench, _ *activities.EvictRequest) {
 				b.world.Change(appKey("app"), func(x *failover.Binding) {
@@ -218,6 +226,15 @@ func TestRemovingAgainNeedsNoLeaseButObeysEveryStop(t *testing.T) {
 		"halted": {
 			func(b *bench) { b.claim = func() (time.Duration, error) { return 0, errors.New("halted") } },
 			activities.ActRefused, failover.ReasonHalted,
+		},
+		"asked a lease ago": {
+			func(b *bench) {
+				b.claim = func() (time.Duration, error) {
+					b.pass(10 * time.Second)
+					b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+					return 0, nil
+				}
+			}, activities.ActRefused, failover.ReasonLeaseLost,
 		},
 		"recovered":    {func(b *bench) { b.world.SetReady("m1", true) }, activities.ActRefused, failover.ReasonNoTaint},
 		"cluster gone": {func(b *bench) { b.world.DeleteCluster("m1") }, activities.ActRefused, failover.ReasonClusterGone},

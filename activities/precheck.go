@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	corev1 "k8s.io/api/core/v1"
@@ -95,6 +96,27 @@ type Check struct {
 	stateless string
 }
 
+// Bounds of what is told of one check: a tenant's policy says part of it, a fleet has any
+// number of clusters, and an answer of more than 2 MB about a batch of fifty is none.
+const (
+	maxTold  = 2048 // bytes of a message
+	maxNamed = 50   // candidates
+)
+
+// told cuts a message to what is carried of it.
+func told(message string) string {
+	if len(message) <= maxTold {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxTold], "") + "..."
+}
+
+// bounded is the check as it is told.
+func (c Check) bounded() Check {
+	c.Message, c.Candidates = told(c.Message), c.Candidates[:min(len(c.Candidates), maxNamed)]
+	return c
+}
+
 // PreCheckResult has one Check per item, in order.
 type PreCheckResult struct {
 	Checks []Check `json:"checks"`
@@ -113,6 +135,7 @@ func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckR
 		if err != nil {
 			return PreCheckResult{}, classify("pre-check binding", item.Key.String(), err)
 		}
+		check = check.bounded()
 		check.Key = item.Key
 		if check.End == CheckBlocked {
 			a.blocked(ctx, r, item, check)
@@ -185,7 +208,7 @@ func (a *Activities) judgeMove(ctx context.Context, b *failover.Binding, cluster
 func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
-		check.Held = task.Owned()
+		check.Held = task.OnItsWay()
 	} else if task != nil {
 		check.End, check.Reason = CheckBlocked, failover.ReasonForeignTask
 		check.Message = fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)

@@ -227,12 +227,25 @@ func (d *decoding) placement(b *failover.Binding, raw json.RawMessage) {
 		return
 	}
 	b.Placement = &placement
+	d.tolerations(&placement, raw)
 	for _, field := range unknown {
 		path := field.Error()
 		if at := kjson.FieldError(nil); errors.As(field, &at) {
 			path = at.FieldPath()
 		}
 		b.UnknownFields = append(b.UnknownFields, "spec.placement."+path)
+	}
+}
+
+// tolerations bounds what a round would freeze of one binding's tolerations.
+func (d *decoding) tolerations(p *failover.Placement, raw json.RawMessage) {
+	var wire struct {
+		Tolerations json.RawMessage `json:"clusterTolerations"`
+	}
+	d.into("spec.placement", raw, &wire)
+	if len(wire.Tolerations) > failover.MaxTolerations {
+		d.problem("spec.placement.clusterTolerations", "%d bytes, more than %d", len(wire.Tolerations), failover.MaxTolerations)
+		p.ClusterTolerations = nil
 	}
 }
 

@@ -31,3 +31,29 @@ func TestConditionsAreCarriedWithinBounds(t *testing.T) {
 	many := make([]map[string]string, failover.MaxConditions+1)
 	require.Contains(t, cluster(many).Malformed, "status.conditions")
 }
+
+// A policy may say any number of tolerations: a round freezes them, and carries them with
+// those of all others.
+func TestTolerationsAreFrozenWithinBounds(t *testing.T) {
+	binding := func(n int) failover.Binding {
+		tolerations := make([]map[string]string, n)
+		for i := range tolerations {
+			tolerations[i] = map[string]string{"key": strings.Repeat("x", 90), "operator": "Exists"}
+		}
+		raw, err := json.Marshal(map[string]any{
+			"metadata": map[string]string{"namespace": "shop", "name": "cart", "uid": "u", "resourceVersion": "7"},
+			"spec": map[string]any{
+				"resource":  map[string]string{"apiVersion": "apps/v1", "kind": "Deployment", "name": "cart"},
+				"placement": map[string]any{"clusterTolerations": tolerations},
+			},
+		})
+		require.NoError(t, err)
+		return DecodeBinding(raw)
+	}
+	usual := binding(50)
+	require.Empty(t, usual.Malformed)
+	require.Len(t, usual.Placement.ClusterTolerations, 50)
+	many := binding(500)
+	require.Contains(t, many.Malformed, "clusterTolerations")
+	require.Empty(t, failover.PolicyOf(&many, nil).Tolerations, "nobody freezes them")
+}

@@ -215,31 +215,6 @@ func (e *episode) dropMissing(found map[string]bool) {
 	})
 }
 
-// judgePolicies has every frozen policy judged under the taints that stand now.
-func (e *episode) judgePolicies() {
-	if len(e.st.Policy) == 0 {
-		e.st.Dues, e.st.Judged = nil, e.taintSignature()
-		return
-	}
-	var r activities.PoliciesResult
-	ctx := doing(e.ctx, "judge whom the taints of "+e.cluster+" move, and when")
-	request := activities.PoliciesRequest{Cluster: e.cluster, UID: e.st.UID, Policies: e.st.Policy, Virtual: e.st.Virtual}
-	if err := workflow.ExecuteActivity(ctx, activities.NameAssessPolicies, request).Get(ctx, &r); err != nil {
-		e.log.Error("could not judge policies", "error", err)
-		return
-	}
-	if r.Gone {
-		e.clusterDirty, e.dirty = true, true
-		return
-	}
-	e.st.Cluster.Hard, e.st.Cluster.Soft = r.Hard, r.Soft
-	if !e.enforcing() {
-		e.st.Cluster.Hard, e.st.Cluster.Soft = nil, nil
-	}
-	e.st.Dues, e.st.Judged = r.Dues, e.taintSignature()
-	e.forgetDues()
-}
-
 // sortOut moves items between states as time passes and taints change.
 func (e *episode) sortOut() {
 	e.forgetSnoozes()

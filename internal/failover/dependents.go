@@ -124,6 +124,9 @@ func (t Task) LeftForGood() bool {
 	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonLeftToHuman)
 }
 
+// OnItsWay tells a task that a migration of the binding itself works on, and has left to nobody.
+func (t Task) OnItsWay() bool { return t.Owned() && !t.LeftForGood() }
+
 // Unfinished tells a task that some workflow of ours has yet to end.
 func (t Task) Unfinished() bool {
 	return t.Ours() && t.Reason == TaskReason || t.ForDependent() || t.Bans()

@@ -59,6 +59,7 @@ func PolicyOf(b *Binding, defaults []corev1.Toleration) Policy {
 	if mode := b.Annotations[AnnotationPurgeMode]; mode != "" {
 		p.PurgeMode, p.PurgeBySpec = PurgeMode(mode), false
 	}
+	p.PurgeMode = p.PurgeMode.bounded()
 	if b.Placement != nil {
 		p.Tolerations = slices.Clone(b.Placement.ClusterTolerations)
 	}

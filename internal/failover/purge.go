@@ -1,6 +1,9 @@
 package failover
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // aliases are the words that Karmada up to v1.18 used for the same modes.
 var aliases = map[PurgeMode]PurgeMode{"Immediately": PurgeDirectly, "Graciously": PurgeGracefully}
@@ -20,7 +23,7 @@ func ResolvePurgeMode(frozen Policy, policyAnnotation, byDefault PurgeMode) Purg
 		if now, old := aliases[mode]; old {
 			return now
 		}
-		return mode
+		return mode.bounded()
 	}
 	return PurgeGracefully
 }
@@ -28,6 +31,17 @@ func ResolvePurgeMode(frozen Policy, policyAnnotation, byDefault PurgeMode) Purg
 // Known tells the modes of Karmada from what somebody made up.
 func (m PurgeMode) Known() bool {
 	return m == PurgeGracefully || m == PurgeDirectly || m == PurgeNever
+}
+
+// maxMode bounds a mode that somebody made up, in bytes: an annotation says it, which may
+// have 256 kB, and it is frozen and shown.
+const maxMode = 64
+
+func (m PurgeMode) bounded() PurgeMode {
+	if len(m) <= maxMode {
+		return m
+	}
+	return PurgeMode(strings.ToValidUTF8(string(m[:maxMode]), "")) + "..."
 }
 
 // unknownPurgeMode parks what nobody knows: guessing would move it some other way.

@@ -34,7 +34,7 @@ func (p Policy) withSoft(whose, text string) Policy {
 	if text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
-			p.SoftMalformed = fmt.Sprintf("%s %s is %q, which is no number of seconds", whose, AnnotationTolerationSeconds, text)
+			p.SoftMalformed = fmt.Sprintf("%s %s is %.40q, which is no number of seconds", whose, AnnotationTolerationSeconds, text)
 			return p
 		}
 		seconds = n

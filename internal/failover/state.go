@@ -25,6 +25,10 @@ const (
 	MaxStatePath  = 1024
 )
 
+// MaxTolerations bounds what a round freezes of one placement's tolerations, in bytes as
+// they stand in the object. A binding beyond it is malformed.
+const MaxTolerations = 16_384
+
 // StateInput is all that decides what of a binding's state goes along with it.
 type StateInput struct {
 	Rules  []StateRule // as frozen

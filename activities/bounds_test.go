@@ -1,0 +1,123 @@
+package activities_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// maxBlob is what Temporal takes for one answer of an activity, in bytes.
+const maxBlob = 2_000_000
+
+func size(t *testing.T, answer any) int {
+	t.Helper()
+	raw, err := json.Marshal(answer)
+	require.NoError(t, err)
+	return len(raw)
+}
+
+// A batch is told of as a whole, or not at all: neither what a tenant's policy says, nor a
+// large fleet, must make its answer too large.
+func TestAnAnswerAboutABatchIsNeverTooLarge(t *testing.T) {
+	const batch = 50
+	for name, arrange := range map[string]func(*bench) func(*failover.Binding){
+		"a policy's purge mode": func(b *bench) func(*failover.Binding) {
+			b.purge = failover.PurgeMode(strings.Repeat("x", 100_000))
+			return func(*failover.Binding) {}
+		},
+		"a policy's scheduler": func(*bench) func(*failover.Binding) {
+			return func(x *failover.Binding) { x.SchedulerName = strings.Repeat("\x01", 100_000) }
+		},
+		"a fleet of two thousand": func(b *bench) func(*failover.Binding) {
+			for n := range 2000 {
+				b.world.AddCluster(fmt.Sprintf("a-cluster-with-a-usual-name-%04d", n))
+			}
+			return func(x *failover.Binding) { x.Placement.ClusterAffinity = nil }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			edit := arrange(b)
+			r := activities.PreCheckRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+			for n := range batch {
+				app := fmt.Sprintf("app%d", n)
+				b.bind(app, edit)
+				r.Items = append(r.Items, activities.Checked{Key: appKey(app)})
+			}
+			b.bind("last", edit)
+			b.fail()
+			out := must[activities.PreCheckResult](b, activities.NamePreCheck, r)
+			require.Len(t, out.Checks, batch)
+			require.Less(t, size(t, out), maxBlob)
+
+			evict := b.evictRequest()
+			evict.Key, evict.UID = appKey("last"), ""
+			require.Less(t, size(t, must[activities.EvictResult](b, activities.NameEvict, evict)), maxBlob/10)
+		})
+	}
+}
+
+// What one tenant has frozen of his bindings parks those, and keeps nobody else where he is.
+func TestAPageOfLargePoliciesParksTheLargest(t *testing.T) {
+	b := newBench(t)
+	for n := range 80 {
+		b.bind(fmt.Sprintf("large%d", n), func(x *failover.Binding) {
+			x.Placement.ClusterTolerations = []corev1.Toleration{{Key: fmt.Sprint(n) + strings.Repeat("x", 20_000), Operator: corev1.TolerationOpExists}}
+		})
+		b.bind(fmt.Sprintf("usual%d", n), func(x *failover.Binding) { x.Priority = int32(n) }) //nolint:gosec // below 80
+	}
+	seconds := int64(300)
+	b.bind("tolerant", func(x *failover.Binding) {
+		x.Placement.ClusterTolerations = []corev1.Toleration{{Key: downKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
+	})
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+	require.Nil(t, page.Next, "all on one page")
+	require.Less(t, size(t, page), maxBlob)
+	parked := 0
+	for _, item := range page.Items {
+		large := strings.HasPrefix(item.Key.Name, "large")
+		if item.Malformed != "" {
+			require.True(t, large, item.Key)
+			parked++
+		} else if large {
+			require.NotEmpty(t, page.Policies[item.Policy].Tolerations, "what is not parked is frozen as it is")
+		}
+		if item.Key.Name == "tolerant" {
+			require.Len(t, page.Policies[item.Policy].Tolerations, 1)
+		}
+	}
+	require.Positive(t, parked)
+	require.Less(t, parked, 80)
+}
+
+// Facts that say the same are one sight: it moves no window a second time.
+func TestFactsThatSayTheSameAreOneSight(t *testing.T) {
+	b := newBench(t)
+	b.world.SetReady("m1", false)
+	c := b.world.PeekCluster("m1")
+	var facts []failover.ClusterFact
+	status := []string{"True", "False", "False", "False", "True", "True"}
+	for n, s := range status {
+		facts = append(facts, failover.ClusterFact{
+			Cluster: "m1", UID: c.UID, ResourceVersion: fmt.Sprint(n + 1), Conditions: []failover.FactCondition{{Type: "Ready", Status: s}},
+		})
+	}
+	for range 20 {
+		b.world.SetReady("m1", true)
+		b.pass(time.Second)
+		b.world.SetReady("m1", false) // its version goes on
+	}
+	out := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1", UID: c.UID, Facts: facts})
+	var matches []failover.Match
+	for _, sight := range out.Sights {
+		matches = append(matches, sight[0].Match)
+	}
+	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches, failover.Mismatches, failover.Matches}, matches)
+}
