@@ -260,7 +260,7 @@ func (e *episode) actSettling() {
 		e.failAgain() // another rule has begun to match: its window goes on in a round of its own
 	case !e.liftBans():
 	case e.debtsSettled():
-		e.on(failover.EventAllSettled, failover.ReasonClusterRecovered)
+		e.end(failover.EventAllSettled, failover.ReasonClusterRecovered)
 	}
 }
 
@@ -359,7 +359,8 @@ const debtPoll = 10 * time.Second
 // is not within debtWait is handed over in the report.
 func (e *episode) debtsSettled() bool {
 	var left []failover.Debt
-	for _, d := range e.st.Debts {
+	owed := e.st.Debts
+	for _, d := range owed {
 		var w activities.WorkState
 		ctx := doing(e.ctx, "see whether the old copy of "+d.Key.String()+" is gone")
 		err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
@@ -369,8 +370,8 @@ func (e *episode) debtsSettled() bool {
 			left = append(left, d)
 		}
 	}
-	e.st.Debts = left
-	return len(left) == 0 || e.now().Sub(e.st.Settled) > e.st.Terms.DebtWait
+	e.st.Debts = append(left, e.st.Debts[len(owed):]...) // what came to be owed while these were looked at
+	return len(e.st.Debts) == 0 || e.now().Sub(e.st.Settled) > e.st.Terms.DebtWait
 }
 
 // actStopped applies no rule and dispatches nothing. Our taints are gone; when
@@ -392,7 +393,17 @@ func (e *episode) actStopped() {
 			return
 		}
 	}
-	e.on(failover.EventStopSettled, failover.ReasonCancelled)
+	e.end(failover.EventStopSettled, failover.ReasonCancelled)
+}
+
+// end closes this failover, unless an order was taken since this turn began: that is
+// answered already, and is carried out with the next turn first.
+func (e *episode) end(event failover.EpisodeEvent, reason failover.Reason) {
+	if !e.orders.none() {
+		e.dirty = true
+		return
+	}
+	e.on(event, reason)
 }
 
 // stopTaints removes what is ours whatever the rules say, and records who stopped.

@@ -1,0 +1,56 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/workflow"
+)
+
+// What comes to be owed while old debts are looked at is not forgotten.
+func TestDebtThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
+	env := patientEnv()
+	env.RegisterActivityWithOptions(func(context.Context, activities.WorkRequest) (activities.WorkState, error) {
+		return activities.WorkState{Gone: true}, nil
+	}, activity.RegisterOptions{Name: activities.NameObserveWork})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		e := bare()
+		e.ctx = ctx
+		e.owe(&failover.Debt{Work: "first"})
+		e.st.Settled, e.st.Terms.DebtWait = workflow.Now(ctx), time.Hour
+		workflow.Go(ctx, func(workflow.Context) { e.owe(&failover.Debt{Work: "second"}) })
+		require.False(t, e.debtsSettled())
+		require.Equal(t, []failover.Debt{{Work: "second"}}, e.st.Debts)
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+}
+
+// An order that was taken, and answered, while the last act of a failover was on its way is
+// carried out before that closes.
+func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
+	env := patientEnv()
+	env.RegisterActivityWithOptions(func(context.Context, activities.TaintRequest) (activities.TaintResult, error) {
+		return activities.TaintResult{}, nil
+	}, activity.RegisterOptions{Name: activities.NameWriteTaints})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		e := newEpisode(ctx, ClusterFailoverParams{Cluster: "m1"})
+		e.st.Episode, e.st.Round, e.st.Phase, e.st.Terms.Mode = "e", 1, failover.EpisodeStopped, failover.ModeEnforce
+		e.st.Stopped = &Order{Who: "jane", Reason: "a drill"}
+		e.st.ClosedAt, e.st.Settled, e.adoptDirty = workflow.Now(ctx), workflow.Now(ctx), false
+		workflow.Go(ctx, func(workflow.Context) { e.resume(ScopedOrder{Order: Order{Who: "joe", Reason: "go on"}}) })
+		e.actStopped()
+		require.Equal(t, failover.EpisodeStopped, e.st.Phase)
+		require.True(t, e.dirty, "the next turn obeys")
+		e.obey()
+		require.Equal(t, failover.EpisodeSuspected, e.st.Phase)
+		require.Equal(t, 2, e.st.Round)
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+}
