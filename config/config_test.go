@@ -95,6 +95,20 @@ func TestTheFileIsNamedByTheEnvironmentWhereNoFlagDoes(t *testing.T) {
 	require.Equal(t, "eu", c.Instance)
 }
 
+// Workers of two instances on one queue would act on each other's Karmada.
+func TestEachInstanceHasATaskQueueOfItsOwn(t *testing.T) {
+	alone(t)
+	for want, set := range map[string][]string{
+		"lifeboat":    nil,
+		"lifeboat-eu": {"instance=eu"},
+		"said":        {"instance=eu", "taskQueue=said"},
+	} {
+		c, err := Load(Sources{Set: set})
+		require.NoError(t, err)
+		require.Equal(t, want, c.TaskQueue)
+	}
+}
+
 func TestListsComeFromFileAndEnvironment(t *testing.T) {
 	alone(t)
 	t.Setenv("LIFEBOAT_SELECTORS_EXCLUDE_NAMESPACES", "kube-system, tools")

@@ -31,7 +31,7 @@ func (c *Config) generalKeys() []key {
 		selector("modes.observeSelector", &c.Modes.Observe.Selector,
 			"As modes.observe, by the labels of a cluster."),
 		text("taskQueue", &c.TaskQueue, queuePattern,
-			"Temporal task queue that workers poll."),
+			"Temporal task queue that workers poll. Where it is not said and there is an instance, it is lifeboat-<instance>: no two instances may share one."),
 		text("uiURL", &c.UIURL, urlPattern,
 			"Base URL of the Temporal UI, for links."),
 		text("runbookURL", &c.RunbookURL, urlPattern,

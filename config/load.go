@@ -40,6 +40,7 @@ func Load(from Sources) (Config, error) {
 	l.bindEnvironment()
 	l.readFlags(from.Set)
 	l.decode()
+	l.ownQueue()
 	l.problems = append(l.problems, l.config.contradictions()...)
 	if len(l.problems) > 0 {
 		return Config{}, l.problems
@@ -183,6 +184,14 @@ func (l *loader) readFlags(set []string) {
 			l.origin[name] = commandLine
 			l.viper.Set(name, content)
 		}
+	}
+}
+
+// ownQueue gives each instance a task queue of its own, where none is said: on one that two
+// share each would be asked to act for the other, on another Karmada.
+func (l *loader) ownQueue() {
+	if _, said := l.origin["taskQueue"]; !said && l.config.Instance != "" {
+		l.config.TaskQueue += "-" + l.config.Instance
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 )
 
@@ -117,6 +118,7 @@ func assemble(
 		WorkerStopTimeout:           c.Worker.StopTimeout,
 		DisableRegistrationAliasing: true,
 		DeploymentOptions:           deployed(c.Temporal.Versioning),
+		Interceptors:                []interceptor.WorkerInterceptor{&ownInstance{instance: c.Instance}},
 		// A hundred at once keeps the deadlock detector quiet on a small machine.
 		MaxConcurrentWorkflowTaskExecutionSize: 100,
 		// Writing down a queue of a hundred thousand takes seconds on a machine that is

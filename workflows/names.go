@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/temporal"
@@ -104,6 +105,12 @@ func ClusterFailoverID(instance, cluster string) string {
 // BindingMigrationID is "binding-migration/<cluster>/<namespace|->/<name>", its tail hashed when long.
 func BindingMigrationID(instance, cluster string, key failover.BindingKey) string {
 	return withInstance(instance, "binding-migration/"+cluster+"/"+key.String())
+}
+
+// OfInstance tells whether an id is that of a workflow of an instance.
+func OfInstance(instance, id string) bool {
+	return id == FleetPacerID(instance) || strings.HasPrefix(id, ClusterFailoverID(instance, "")) ||
+		strings.HasPrefix(id, withInstance(instance, "binding-migration/"))
 }
 
 // FleetPacerID is "fleet-pacer".
