@@ -29,6 +29,19 @@ func TestAWishTooLargeToBeToldIsNoWishForNothing(t *testing.T) {
 	require.Equal(t, failover.ReasonNoCapacity, v.Reason, "%+v", v)
 }
 
+// The same of all that would have to move off a cluster, where a rule asks for the room.
+func TestAllThatWouldMoveMayBeMoreThanCanBeTold(t *testing.T) {
+	b := duplicated("m1")
+	b.Clusters[0].Replicas, b.Request = 2, quantities("memory", "8Ei")
+	tally := failover.NewTally()
+	tally.Add(b)
+	roomy := func(c *failover.Cluster) {
+		c.Capacity = &failover.Capacity{Allocatable: quantities("pods", "100", "memory", "1Gi"), Allocated: quantities("pods", "1")}
+	}
+	x := failover.ExtentOf(failover.ExtentInput{Leaving: "m1", Failing: []string{"m1"}, Fleet: []failover.Cluster{cluster("m1"), cluster("m2", roomy)}, Tally: tally})
+	require.EqualValues(t, "memory", x.Short)
+}
+
 func TestTheSlowestRateIsNoneToHurryAt(t *testing.T) {
 	require.Equal(t, 2*time.Second, failover.Apart(0.5))
 	require.Greater(t, failover.Apart(math.SmallestNonzeroFloat64), 365*24*time.Hour)
