@@ -136,7 +136,7 @@ func newDesk(s *scene) *desk {
 	require.NoError(s, os.MkdirAll(d.trail, 0o750))
 	for name, kubeconfig := range map[string]string{
 		"karmada": s.lab.At.Kubeconfigs["operator"], "worker": s.lab.At.Kubeconfigs["worker"], "starter": s.lab.At.Kubeconfigs["starter"],
-		"host": s.lab.At.Kubeconfig,
+		"setup": s.lab.At.Kubeconfigs["setup"], "host": s.lab.At.Kubeconfig,
 	} {
 		raw, err := os.ReadFile(kubeconfig)
 		require.NoError(s, err)

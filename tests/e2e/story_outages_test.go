@@ -133,10 +133,10 @@ func (s *scene) removeAttributes() []string {
 	return names
 }
 
-// setUp runs lifeboat setup, as an operator does.
+// setUp runs lifeboat setup, as who installs does.
 func (s *scene) setUp() {
 	s.Helper()
-	require.NoError(s, s.lifeboat("setup", s.lab.At.Kubeconfigs["operator"]).Run(), tail(s.logFile("setup"), 20))
+	require.NoError(s, s.lifeboat("setup", s.lab.At.Kubeconfigs["setup"]).Run(), tail(s.logFile("setup"), 20))
 }
 
 // logs waits until a process logs what matches from now on.

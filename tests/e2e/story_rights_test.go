@@ -18,7 +18,7 @@ var unexercised = map[string]string{
 	"lifeboat-setup: create customresourcedefinitions.apiextensions.k8s.io": "the API server asks for it within the patch " +
 		"that applies the definition where there is none; without it the suite's own setup fails, yet the log only has the patch",
 	"lifeboat-viewer: get clusters.cluster.karmada.io":               byReview,
-	"lifeboat-viewer: get works.work.karmada.io":                     byReview,
+	"lifeboat-verifier: get works.work.karmada.io":                   byReview,
 	"lifeboat-starter: list clusters.cluster.karmada.io":             relist,
 	"lifeboat-starter: list resourcebindings.work.karmada.io":        relist,
 	"lifeboat-starter: list clusterresourcebindings.work.karmada.io": relist,
@@ -170,5 +170,13 @@ func (s *scene) tryWhatIsNotGranted(u *unstructured.Unstructured) map[string]int
 		_, err = s.as(who).Resource(secrets).Namespace("default").List(s.ctx, metav1.ListOptions{})
 		refused(err, "lifeboat-"+who+" list secrets")
 	}
+	for _, who := range []string{"viewer", "starter", "setup"} { // a Work holds Secrets
+		_, err := s.as(who).Resource(works).Namespace("karmada-es-"+s.c(1)).List(s.ctx, metav1.ListOptions{})
+		refused(err, "lifeboat-"+who+" list works")
+	}
+	definitions := rules
+	definitions.Group, definitions.Version, definitions.Resource = "apiextensions.k8s.io", "v1", "customresourcedefinitions"
+	_, err := s.as("operator").Resource(definitions).Get(s.ctx, "clustertaintrules.failover.lifeboat.dev", metav1.GetOptions{})
+	refused(err, "lifeboat-operator get customresourcedefinitions")
 	return tried
 }

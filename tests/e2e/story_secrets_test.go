@@ -86,7 +86,7 @@ func (s *scene) behind(v *vault) {
 	s.secure = &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: v.own.Pool()}, DisableKeepAlives: true,
 	}}
-	setup := s.lifeboat("setup", s.lab.At.Kubeconfigs["operator"])
+	setup := s.lifeboat("setup", s.lab.At.Kubeconfigs["setup"])
 	require.NoError(s, setup.Run(), tail(s.logFile("setup"), 20))
 	s.Cleanup(func() {
 		require.NoError(s, s.stopProduct())

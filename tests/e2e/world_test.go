@@ -88,7 +88,7 @@ func (w *world) start(ctx context.Context, members []member, flags []string) err
 	if w.temporal, err = dialTemporal(ctx, w.lab.At); err != nil {
 		return err
 	}
-	if err := w.lifeboat("setup", w.lab.At.Kubeconfigs["operator"]).Run(); err != nil {
+	if err := w.lifeboat("setup", w.lab.At.Kubeconfigs["setup"]).Run(); err != nil {
 		return fmt.Errorf("lifeboat setup: %w; it said:\n%s", err, tail(w.logFile("setup"), 40))
 	}
 	if err := w.chronicles(ctx); err != nil {

@@ -12,31 +12,97 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
 const folder = "../../deploy/rbac"
 
-// roles are the rules of every Role and ClusterRole by name; those of a Role carry
-// its namespace.
-func roles(t *testing.T) map[string][]k8sadapter.Permission {
+// each has every object of the folder looked at.
+func each(t *testing.T, do func(kind string, document []byte)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	found := map[string][]k8sadapter.Permission{}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, document := range bytes.Split(content, []byte("\n---\n")) {
-			var role rbacv1.Role // a ClusterRole has the same rules
-			require.NoError(t, yaml.Unmarshal(document, &role), file)
-			if role.Kind == "Role" || role.Kind == "ClusterRole" {
-				found[role.Name] = granted(role)
-			}
+			var object metav1.TypeMeta
+			require.NoError(t, yaml.Unmarshal(document, &object), file)
+			do(object.Kind, document)
 		}
 	}
+}
+
+// roles are the rules of every Role and ClusterRole by name; those of a Role carry
+// its namespace.
+func roles(t *testing.T) map[string][]k8sadapter.Permission {
+	t.Helper()
+	found := map[string][]k8sadapter.Permission{}
+	each(t, func(kind string, document []byte) {
+		var role rbacv1.Role // a ClusterRole has the same rules
+		require.NoError(t, yaml.Unmarshal(document, &role))
+		if kind == "Role" || kind == "ClusterRole" {
+			found[role.Name] = granted(role)
+		}
+	})
 	return found
+}
+
+// bound is who has which role: the subjects by the role's name.
+func bound(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	each(t, func(kind string, document []byte) {
+		role, is := strings.CutSuffix(kind, "Binding")
+		if !is {
+			return
+		}
+		var binding rbacv1.RoleBinding // a ClusterRoleBinding has the same fields
+		require.NoError(t, yaml.UnmarshalStrict(document, &binding))
+		require.Equal(t, role, binding.RoleRef.Kind, binding.Name)
+		for _, s := range binding.Subjects {
+			found[binding.RoleRef.Name] = append(found[binding.RoleRef.Name], s.Kind+" "+s.Namespace+"/"+s.Name)
+		}
+	})
+	return found
+}
+
+// A role says nothing until it is somebody's. Nobody is a group, so nobody is "everybody
+// who is known", and who installs, looks, orders, watches and acts are five.
+func TestEachRoleIsTheirsWhoNeedIt(t *testing.T) {
+	program := func(name string) []string { return []string{"User /" + name, "ServiceAccount lifeboat-system/" + name} }
+	require.Equal(t, map[string][]string{
+		"lifeboat-worker-read":   program("lifeboat-worker"),
+		"lifeboat-worker-act":    program("lifeboat-worker"),
+		"lifeboat-starter":       program("lifeboat-starter"),
+		"lifeboat-starter-act":   program("lifeboat-starter"),
+		"lifeboat-starter-lease": program("lifeboat-starter"),
+		"lifeboat-viewer":        {"User /lifeboat-viewer", "User /lifeboat-operator"},
+		"lifeboat-verifier":      {"User /lifeboat-operator"},
+		"lifeboat-operator":      {"User /lifeboat-operator"},
+		"lifeboat-setup":         {"User /lifeboat-setup"},
+	}, bound(t))
+	for role := range roles(t) {
+		require.Contains(t, bound(t), role, "nobody has it")
+	}
+}
+
+// A Work holds the data of every Secret that Karmada carries to a member.
+func TestWhoOnlyLooksReadsNoWorks(t *testing.T) {
+	for role, permissions := range roles(t) {
+		if role == "lifeboat-worker-read" || role == "lifeboat-verifier" {
+			continue
+		}
+		for _, p := range permissions {
+			require.NotEqual(t, "works", p.Resource, role)
+		}
+	}
+	for _, p := range roles(t)["lifeboat-verifier"] {
+		require.Equal(t, "works", p.Resource, p.String())
+		require.Contains(t, []string{"get", "list"}, p.Verb, p.String())
+	}
 }
 
 // granted is what a role allows, one verb on one resource each.
@@ -136,6 +202,7 @@ func TestNoRoleIsOpenEnded(t *testing.T) {
 			require.NotContains(t, []string{p.Group, p.Resource, p.Subresource, p.Verb}, "*", role)
 			require.NotContains(t, []string{"secrets", "serviceaccounts", "configmaps", "clusterroles", "roles"}, p.Resource, role)
 			require.NotContains(t, []string{"impersonate", "escalate", "bind", "deletecollection"}, p.Verb, role)
+			require.NotContains(t, []string{"proxy", "token", "exec"}, p.Subresource, role)
 		}
 	}
 }

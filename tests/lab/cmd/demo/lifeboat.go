@@ -61,10 +61,13 @@ func (b *lifeboat) as(role string) []string {
 	return append(b.env[:len(b.env):len(b.env)], "KUBECONFIG="+b.lab.Kubeconfigs[role])
 }
 
-// cli runs an operator's command and returns what it printed.
+// cli runs a command of an operator, or of whoever installs, and returns what it printed.
 func (b *lifeboat) cli(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, binary(b.bin, "lifeboat"), args...)
 	cmd.Env = b.as("operator")
+	if args[0] == "setup" {
+		cmd.Env = b.as("setup")
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

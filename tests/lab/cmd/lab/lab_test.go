@@ -140,7 +140,7 @@ func TestALabSaysWhereEverythingIsAndIsGoneAfterDown(t *testing.T) {
 	require.Len(t, l.said.Members, 2)
 	requireOnlyGranted(t, l.said)
 	require.FileExists(t, l.said.Kubeconfig)
-	for _, role := range []string{"starter", "worker", "operator"} {
+	for _, role := range []string{"starter", "worker", "operator", "viewer", "setup"} {
 		require.FileExists(t, l.said.Kubeconfigs[role])
 	}
 	require.Empty(t, l.said.UIURL)

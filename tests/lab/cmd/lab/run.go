@@ -29,6 +29,7 @@ var lifeboatUsers = map[string]string{
 	"worker":   "lifeboat-worker",
 	"operator": "lifeboat-operator",
 	"viewer":   "lifeboat-viewer",
+	"setup":    "lifeboat-setup",
 }
 
 // searchAttributes that Lifeboat's workflows carry.
