@@ -33,7 +33,13 @@ func connection(c config.Config, log *slog.Logger) (client.Options, error) {
 }
 
 // errBare: an API key is a password, and is not sent where anybody on the way reads it.
-var errBare = errors.New("temporal.apiKeyFile is set and TLS is disabled: the key would be sent in the clear")
+var errBare = errors.New("there is an API key for Temporal (temporal.apiKeyFile, TEMPORAL_API_KEY or api_key in temporal.toml) " +
+	"and TLS is disabled: the key would be sent in the clear")
+
+// bare tells that an API key would be sent without TLS.
+func bare(profile envconfig.ClientConfigProfile, c config.Config) bool {
+	return (c.Temporal.APIKeyFile != "" || profile.APIKey != "") && profile.TLS != nil && profile.TLS.Disabled
+}
 
 // identify says who we are: by a certificate, an API key, or both.
 func identify(options *client.Options, profile envconfig.ClientConfigProfile, c config.Config, log *slog.Logger) error {
@@ -45,11 +51,11 @@ func identify(options *client.Options, profile envconfig.ClientConfigProfile, c 
 		options.ConnectionOptions.TLS.Certificates = nil
 		options.ConnectionOptions.TLS.GetClientCertificate = pair.ForClient
 	}
+	if bare(profile, c) {
+		return errBare
+	}
 	if c.Temporal.APIKeyFile == "" {
 		return nil
-	}
-	if profile.TLS != nil && profile.TLS.Disabled {
-		return errBare
 	}
 	key, err := secrecy.APIKey(c.Temporal.APIKeyFile, log)
 	if err != nil {

@@ -145,6 +145,18 @@ func TestAnAPIKeyIsNotSentInTheClear(t *testing.T) {
 	require.NotContains(t, err.Error(), "mine")
 }
 
+// Nor is one that Temporal's own configuration names.
+func TestAnAPIKeyOfTemporalsOwnIsNotSentInTheClear(t *testing.T) {
+	t.Setenv("TEMPORAL_API_KEY", "secret-of-mine")
+	options, err := connection(config.Default(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NotNil(t, options.ConnectionOptions.TLS)
+	t.Setenv("TEMPORAL_TLS", "false")
+	_, err = connection(config.Default(), slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, errBare)
+	require.NotContains(t, err.Error(), "mine")
+}
+
 // Metrics and health are served under the configured certificate, the next one as soon
 // as it is there; metrics only to whom the authority knows, health to everybody.
 func TestMetricsAreServedToWhomTheAuthorityKnows(t *testing.T) {
