@@ -67,7 +67,9 @@ func (p EndpointProber) Probe(ctx context.Context, cluster string) error {
 		DisableKeepAlives: true,                                              // what was open before a death proves nothing
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: at.Spec.Insecure}, //nolint:gosec // as its Cluster object says
 	}
-	client := &http.Client{Transport: transport}
+	// Whoever answers at that address does not say where else we ask.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Transport: transport, CheckRedirect: stay}
 	return probe(ctx, cluster, func(ctx context.Context, path string) error {
 		return ask(ctx, client, at.Spec.APIEndpoint, path)
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -53,6 +54,22 @@ func TestAProbeBelievesNothingButAFreshOK(t *testing.T) {
 	require.NoError(t, proxy.Probe(t.Context(), "m2"))
 	require.Equal(t, []string{"GET " + path + "/proxy/readyz"}, server.requests)
 	require.Error(t, proxy.Probe(t.Context(), "../m2"))
+}
+
+// Whoever answers at a member's address sends us nowhere: not to what only we can reach.
+//
+// Rules: R4.7-29.
+func TestAProbeIsNotSentElsewhere(t *testing.T) {
+	var asked atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer inside.Close()
+	member := httptest.NewServer(http.RedirectHandler(inside.URL, http.StatusTemporaryRedirect))
+	defer member.Close()
+	server := &apiServer{objects: map[string]string{
+		"/apis/cluster.karmada.io/v1alpha1/clusters/m2": fmt.Sprintf(`{"metadata":{"name":"m2"},"spec":{"apiEndpoint":%q}}`, member.URL),
+	}}
+	require.ErrorContains(t, EndpointProber{Client: connect(t, server, Options{})}.Probe(t.Context(), "m2"), "307")
+	require.Zero(t, asked.Load())
 }
 
 var (

@@ -147,7 +147,7 @@ func (p *prober) probe(ctx context.Context, c failover.Cluster) answer {
 		return noAnswer
 	case status == http.StatusOK:
 		return healthy
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status/100 == 3:
 		return unclear
 	default:
 		return noAnswer
@@ -172,7 +172,9 @@ func (p *prober) client(c failover.Cluster) (*http.Client, error) {
 		}
 		transport.Proxy = http.ProxyURL(proxy)
 	}
-	return &http.Client{Transport: transport}, nil
+	// Whoever answers at that address does not say where else we ask.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
 }
 
 func get(ctx context.Context, client *http.Client, address string) (int, error) {

@@ -113,6 +113,18 @@ func TestARoundThatWasCutShortSaysNothing(t *testing.T) {
 	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
 }
 
+// Whoever answers at a member's address sends us nowhere: not to what only we can reach.
+func TestTheWitnessIsNotSentElsewhere(t *testing.T) {
+	var asked atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer inside.Close()
+	member := httptest.NewServer(http.RedirectHandler(inside.URL, http.StatusFound))
+	defer member.Close()
+	p := &prober{timeout: 5 * time.Second}
+	require.Equal(t, unclear, p.probe(t.Context(), failover.Cluster{Endpoint: member.URL}))
+	require.Zero(t, asked.Load())
+}
+
 // Rules: R4.1-35.
 func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
 	for name, c := range map[string]struct {
