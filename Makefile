@@ -6,8 +6,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS = -s -w -X github.com/lifeboat-failover/lifeboat/internal/telemetry.Version=$(VERSION)
+ifndef VERSION
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+endif
+# Whoever names a tag does not have a say in what the shell runs: neither make nor the shell
+# look for more in it.
+quoted = '$(subst ','\'',$(1))'
+LDFLAGS = $(call quoted,-s -w -X github.com/lifeboat-failover/lifeboat/internal/telemetry.Version=$(value VERSION))
 TIMES := .test/times
 STAGE = tests/stage.sh $(TIMES)
 # Everything of this module but the end-to-end stories, which need the lab.
@@ -32,13 +37,13 @@ screenshots: lab-bin build ## Take the pictures in docs/images anew, from a demo
 ##@ Build
 .PHONY: build
 build: toolchain ## Build bin/lifeboat and bin/lifeboat-worker
-	@go build -ldflags "$(LDFLAGS)" -o bin/lifeboat ./starter
-	@go build -ldflags "$(LDFLAGS)" -o bin/lifeboat-worker ./worker
+	@go build -ldflags $(LDFLAGS) -o bin/lifeboat ./starter
+	@go build -ldflags $(LDFLAGS) -o bin/lifeboat-worker ./worker
 
 PLATFORMS ?= linux/$(shell go env GOARCH)
 .PHONY: image
 image: toolchain ## Build bin/lifeboat-image.tar, the container image (OCI archive; PLATFORMS=linux/amd64,linux/arm64)
-	@cd deploy/image && go run . -root ../.. -version "$(VERSION)" -platforms "$(PLATFORMS)" -created "$(or $(SOURCE_DATE_EPOCH),0)" \
+	@cd deploy/image && go run . -root ../.. -version $(call quoted,$(value VERSION)) -platforms "$(PLATFORMS)" -created "$(or $(SOURCE_DATE_EPOCH),0)" \
 		-out ../../bin/lifeboat-image.tar
 
 ##@ Test
@@ -154,7 +159,7 @@ lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and wor
 
 # The tools live in a module of their own, as the linters do.
 SUPPLY_BIN := bin/go-licenses bin/cyclonedx-gomod bin/govulncheck
-SUPPLY = LDFLAGS="$(LDFLAGS)" tests/supply/supply.sh
+SUPPLY = LDFLAGS=$(LDFLAGS) tests/supply/supply.sh
 .PHONY: supply licenses sbom vulncheck reproducible
 supply: licenses sbom vulncheck reproducible ## Look at the supply chain: licences, SBOM, known vulnerabilities, two builds
 
