@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -164,10 +165,28 @@ config: {instance: eu, starter: {leaderElection: {namespace: leases}}}`)
 	require.NotContains(t, rules[0], "resourceNames")
 }
 
+// Who may scrape, and where the pods may go, is said by whoever installs.
+func TestTheNetworkPolicySaysFromWhereAndWhereTo(t *testing.T) {
+	policy := typed[networkingv1.NetworkPolicy](t, rendered(t, `
+networkPolicy:
+  enabled: true
+  from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
+  to: [{ipBlock: {cidr: 10.0.0.0/8}}]`), "NetworkPolicy/lifeboat")
+	require.Len(t, policy.Spec.Ingress, 1)
+	require.Len(t, policy.Spec.Ingress[0].From, 1)
+	require.Equal(t, "monitoring", policy.Spec.Ingress[0].From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
+	for _, rule := range policy.Spec.Egress {
+		if rule.Ports[0].Port.IntValue() != 53 {
+			require.Len(t, rule.To, 1)
+			require.Equal(t, "10.0.0.0/8", rule.To[0].IPBlock.CIDR)
+		}
+	}
+}
+
 func TestWrongValuesAreRefused(t *testing.T) {
 	for _, values := range []string{
 		"worker: {replicas: -1}", "worker: {replicsa: 3}", "temporal: {address: 7}", "nonsense: 1", "config: {listen: {address: \"-\"}}",
-		"networkPolicy: {egressPorts: [http]}", "image: {pullPolicy: Sometimes}",
+		"networkPolicy: {egressPorts: [http]}", "networkPolicy: {from: prometheus}", "image: {pullPolicy: Sometimes}",
 	} {
 		_, err := render(values)
 		require.Error(t, err, values)
