@@ -30,9 +30,10 @@ func compile(ctx context.Context, o options, platform v1.Platform, folder string
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 			"-ldflags", "-s -w -X "+versionVariable+"="+o.version, "-o", filepath.Join(target, name), pkg)
 		cmd.Dir = o.root
-		// What else would change the bytes is set to what Go assumes by itself.
+		// What else would change the bytes is set to what Go assumes by itself. An empty
+		// GOFLAGS would leave what `go env -w` has written.
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture,
-			"GOFLAGS=", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0")
+			"GOFLAGS=-trimpath", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0")
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said
 		if err := cmd.Run(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -27,7 +28,8 @@ const (
 	certificates = "/etc/ssl/certs/ca-certificates.crt"
 )
 
-// content is the files of a layer by their absolute path.
+// content is the files of a layer by their absolute path; one that ends with a slash is
+// a folder.
 type content map[string]file
 
 type file struct {
@@ -41,6 +43,7 @@ func base() content {
 		"/etc/passwd": {[]byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:" + home + ":/sbin/nologin\n"), 0o644},
 		"/etc/group":  {[]byte("root:x:0:\nnonroot:x:65532:\n"), 0o644},
 		certificates:  {roots(), 0o644},
+		home + "/":    {}, // where they start: not every runtime makes it
 	}
 }
 
@@ -84,6 +87,9 @@ func layer(files content, created time.Time) (v1.Layer, error) {
 			if err := w.WriteHeader(&header); err != nil {
 				return nil, fmt.Errorf("pack %s: %w", folder, err)
 			}
+		}
+		if strings.HasSuffix(name, "/") {
+			continue
 		}
 		f := files[name]
 		header := tar.Header{
