@@ -74,7 +74,7 @@ func (l *lab) mounted(t *testing.T, p pod) map[string]string {
 		files[name] = strings.ReplaceAll(content, "temporal-frontend.temporal.svc:7233", l.at.TemporalAddress)
 	}
 	secrets := map[string]map[string]string{
-		p.Name + "-karmada": {"kubeconfig": l.kubeconfig(t, p.Spec.Template.Spec.ServiceAccountName)},
+		p.Name + "-karmada": l.credentials(t, p.Spec.Template.Spec.ServiceAccountName),
 		"lifeboat-temporal": {"temporal.toml": "[profile.default]\naddress = \"" + l.at.TemporalAddress +
 			"\"\nnamespace = \"" + l.at.TemporalNamespace + "\"\n"},
 	}

@@ -41,6 +41,7 @@ func binary(t *testing.T, name string) string {
 // lab is a running `lab up`: one API server plays the host cluster's and Karmada's.
 type lab struct {
 	at       place
+	config   *rest.Config // of the administrator
 	client   *kubernetes.Clientset
 	dynamic  dynamic.Interface
 	mapper   *restmapper.DeferredDiscoveryRESTMapper
@@ -95,6 +96,7 @@ func startLab(t *testing.T) *lab {
 	config, err := clientcmd.BuildConfigFromFlags("", l.at.Kubeconfig)
 	require.NoError(t, err)
 	config.QPS, config.WarningHandler = -1, l.warnings
+	l.config = config
 	l.connect(t, config)
 	return l
 }
@@ -144,8 +146,9 @@ func (l *lab) setUp(t *testing.T) {
 	require.NoError(t, err, string(out))
 }
 
-// kubeconfig is the administrator's, with the token of a program's account instead.
-func (l *lab) kubeconfig(t *testing.T, program string) string {
+// credentials are the administrator's kubeconfig, with the token of a program's account
+// instead, in a file beside it: both by name.
+func (l *lab) credentials(t *testing.T, program string) map[string]string {
 	t.Helper()
 	token, err := l.client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), program, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -153,11 +156,11 @@ func (l *lab) kubeconfig(t *testing.T, program string) string {
 	require.NoError(t, err)
 	require.NoError(t, clientcmdapi.FlattenConfig(config)) // no path in it is good in a pod
 	for _, user := range config.AuthInfos {
-		*user = clientcmdapi.AuthInfo{Token: token.Status.Token}
+		*user = clientcmdapi.AuthInfo{TokenFile: "token"}
 	}
 	content, err := clientcmd.Write(*config)
 	require.NoError(t, err)
-	return string(content)
+	return map[string]string{"kubeconfig": string(content), "token": token.Status.Token}
 }
 
 // awaitLeader waits until a starter holds the Lease.

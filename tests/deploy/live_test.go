@@ -3,11 +3,18 @@ package deploy
 import (
 	"context"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 // A real kube-apiserver takes everything, and has nothing to remark: no deprecated
@@ -62,6 +69,49 @@ worker: {extraVolumes: [{name: audit, emptyDir: {}}], extraVolumeMounts: [{name:
 		acting.ready(t)
 		acting.stop(t)
 	}
+	l.apply(t, "karmada", kustomized(t, "karmada/fields"))
+	l.fields(t)
+}
+
+// fields tries what the worker's credentials may change once the policy stands: what the
+// worker changes, and nothing else.
+func (l *lab) fields(t *testing.T) {
+	t.Helper()
+	config := rest.AnonymousClientConfig(l.config)
+	config.BearerToken = l.credentials(t, "lifeboat-worker")["token"]
+	worker, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	cluster := schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
+	binding := schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
+	_, err = l.dynamic.Resource(binding).Namespace("default").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": map[string]any{"name": "cart"},
+		"spec": map[string]any{
+			"resource": map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "cart"},
+			"replicas": int64(1), "clusters": []any{map[string]any{"name": "member1", "replicas": int64(1)}},
+		},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	change := func(resource schema.GroupVersionResource, name, patch string) error {
+		in := dynamic.ResourceInterface(worker.Resource(resource))
+		if resource == binding {
+			in = worker.Resource(resource).Namespace("default")
+		}
+		_, err := in.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // the API server reads a policy a moment later
+		require.ErrorContains(c, change(binding, "cart", `{"spec":{"replicas":7}}`), "lifeboat-worker-fields")
+	}, patience, 50*time.Millisecond)
+	for _, patch := range []string{`{"spec":{"replicas":null}}`, `{"spec":{"suspension":{"dispatching":true}}}`, `{"spec":{"resource":{"name":"other"}}}`} {
+		require.ErrorContains(t, change(binding, "cart", patch), "lifeboat-worker-fields", patch)
+	}
+	for _, patch := range []string{`{"spec":{"apiEndpoint":"https://elsewhere"}}`, `{"spec":{"secretRef":{"namespace":"a","name":"b"}}}`} {
+		require.ErrorContains(t, change(cluster, "member1", patch), "lifeboat-worker-fields", patch)
+	}
+	require.NoError(t, change(binding, "cart", `{"spec":{"clusters":[],"rescheduleTriggeredAt":"2026-01-02T03:04:05Z",`+
+		`"gracefulEvictionTasks":[{"fromCluster":"member1","producer":"Lifeboat","reason":"TaintUntolerated","suppressDeletion":true}]}}`))
+	require.NoError(t, change(cluster, "member1", `{"metadata":{"annotations":{"failover.lifeboat.dev/drain":"x"}},`+
+		`"spec":{"taints":[{"key":"a","effect":"NoExecute"}]}}`))
 }
 
 // admit asks whether a pod of a template would be let in.
