@@ -212,7 +212,7 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 
 	order := Order{Who: "jane", Reason: "a drill"}
 	named := BindingOrder{CancelOrder: CancelOrder{Order: order}, Binding: failover.BindingKey{Namespace: "shop", Name: long}}
-	require.Error(t, e.refuseOne(UpdateRelease, named))
+	require.ErrorContains(t, e.refuseOne(UpdateRelease, named), "253 bytes")
 	require.Error(t, refuseDrain(DrainOrder{Order: order, Selector: long}))
 	require.NoError(t, refuseDrain(DrainOrder{Order: order, Selector: "tier=gold"}))
 }
