@@ -79,6 +79,7 @@ func (s *scene) behind(v *vault) {
 		"TEMPORAL_TLS_SERVER_CA_CERT_PATH=" + file("ca.crt"),
 		"TEMPORAL_TLS_CLIENT_CERT_PATH=" + file("tls.crt"), "TEMPORAL_TLS_CLIENT_KEY_PATH=" + file("tls.key"),
 		"LIFEBOAT_TEMPORAL_API_KEY_FILE=" + v.apiKey, "LIFEBOAT_ENCRYPTION_KEY_FILE=" + v.keyFile,
+		"LIFEBOAT_ENCRYPTION_REFUSE_CLEAR=true", // of what Lifeboat itself sends nothing is in the clear
 	}
 	s.more = []string{
 		"listen.tlsCertFile=" + file("metrics/tls.crt"), "listen.tlsKeyFile=" + file("metrics/tls.key"),
