@@ -106,6 +106,7 @@ func (s *Survey) failover(ctx context.Context, cluster string) answer {
 		return answer{}
 	}
 	state := stateOf(f.EpisodeStatus)
+	state.Cluster = cluster // whatever the answer calls itself: two of one name would be no metrics at all
 	return answer{asked: true, state: &state}
 }
 

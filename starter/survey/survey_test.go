@@ -134,3 +134,14 @@ func TestTheAnswersAreThereWhileTheStarterLeadsAndNotAfter(t *testing.T) {
 		require.Zero(t, testutil.CollectAndCount(gauges))
 	})
 }
+
+// Whoever polls the task queue can answer for a worker. What it answers must not take away
+// the metrics of everything else.
+func TestAnAnswerUnderAnotherNameIsThatOfWhomWasAsked(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	fleetOf := telemetry.NewFleet(registry, time.Now)
+	s := &Survey{Source: &fleet{running: map[string]workflows.EpisodeStatus{"a": evacuating(), "b": evacuating()}}}
+	fleetOf.Set(s.Ask(t.Context(), []string{"a", "b"}, &telemetry.FleetState{}))
+	_, err := registry.Gather()
+	require.NoError(t, err)
+}
