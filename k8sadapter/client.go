@@ -101,6 +101,7 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	if opts.UserAgent != "" {
 		cfg.UserAgent = opts.UserAgent
 	}
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return curt{next} })
 	if opts.ReadOnly {
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
 	}
