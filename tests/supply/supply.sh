@@ -55,18 +55,19 @@ vulncheck() {
 
 # The second build stands in another folder, and no cache knows anything of the first.
 reproducible() {
-	local folder name
+	local folder commit
 	folder=$(mktemp -d)
 	# shellcheck disable=SC2064 # now, while it is known
 	trap "chmod -R u+w '$folder' && rm -rf '$folder'" EXIT
 	[ -z "$(git status --porcelain)" ] || echo "reproducible: what is not committed is left out"
 	git clone --quiet . "$folder/here"
-	git clone --quiet . "$folder/else where"
+	git clone --quiet "$folder/here" "$folder/else where" # of here, whatever is committed meanwhile
+	commit=$(git -C "$folder/else where" rev-parse --short HEAD)
 	(cd "$folder/here" && go build -ldflags "$LDFLAGS" -o "$folder/first/" "${mains[@]}")
 	(cd "$folder/else where" && GOCACHE="$folder/cache" nice go build -ldflags "$LDFLAGS" -o "$folder/second/" "${mains[@]}")
 	diff <(cd "$folder/first" && sha256sum -- *) <(cd "$folder/second" && sha256sum -- *) ||
-		{ echo "reproducible: two builds of $(git rev-parse --short HEAD) differ" && return 1; }
-	echo "reproducible: two builds of $(git rev-parse --short HEAD), in two folders and with two caches, are equal:"
+		{ echo "reproducible: two builds of $commit differ" && return 1; }
+	echo "reproducible: two builds of $commit, in two folders and with two caches, are equal:"
 	(cd "$folder/first" && sha256sum -- *)
 }
 
