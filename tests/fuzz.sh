@@ -24,7 +24,7 @@ while IFS=: read -r file _ line; do
 	else
 		verdict="FAILED, see $log" found=$((found + 1))
 	fi
-	execs=$(grep -o 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
+	execs=$(grep -ao 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
 	printf '%-22s %6ss %12s execs  %s\n' "$name" "$((SECONDS - begun))" "${execs:-0}" "$verdict"
 done < <(git grep -n '^func Fuzz' -- '*_test.go' ':!tests/lab')
 [ "$ran" -gt 0 ] || { echo "no fuzz target has $only in its name"; exit 2; }
