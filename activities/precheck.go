@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	corev1 "k8s.io/api/core/v1"
@@ -104,12 +103,7 @@ const (
 )
 
 // told cuts a message to what is carried of it.
-func told(message string) string {
-	if len(message) <= maxTold {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxTold], "") + "..."
-}
+func told(message string) string { return failover.Shortened(message, maxTold) }
 
 // bounded is the check as it is told.
 func (c Check) bounded() Check {

@@ -71,11 +71,8 @@ func policyOf(b *failover.Binding) (policy request, found bool) {
 	return request{}, false
 }
 
-// maxName is how long a name of an object may be, in bytes.
-const maxName = 253
-
 func possible(r request) (request, bool) {
-	if len(r.namespace) > maxName || len(r.name) > maxName || r.check() != nil {
+	if len(r.namespace) > failover.MaxName || len(r.name) > failover.MaxName || r.check() != nil {
 		return request{}, false
 	}
 	return r, true

@@ -175,10 +175,7 @@ func saidOf(message string) string {
 		message = said
 	}
 	message = strings.Join(strings.FieldsFunc(message, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if len(message) > maxSaid {
-		message = strings.ToValidUTF8(message[:maxSaid], "") + "..."
-	}
-	return message
+	return failover.Shortened(message, maxSaid)
 }
 
 func notStood(said string) string {

@@ -37,14 +37,6 @@ const (
 	MaxConditionText = 1024
 )
 
-// Bounded cuts a text of somebody else's to MaxConditionText.
-func Bounded(text string) string {
-	if len(text) <= MaxConditionText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:MaxConditionText], "")
-}
-
 // Oversized tells a fact that is beyond those bounds: nobody keeps it.
 func (f ClusterFact) Oversized() bool {
 	return max(len(f.UID), len(f.ResourceVersion), len(f.Witness)) > MaxConditionText || len(f.Conditions) > MaxConditions ||

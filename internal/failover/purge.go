@@ -1,9 +1,6 @@
 package failover
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // aliases are the words that Karmada up to v1.18 used for the same modes.
 var aliases = map[PurgeMode]PurgeMode{"Immediately": PurgeDirectly, "Graciously": PurgeGracefully}
@@ -37,12 +34,7 @@ func (m PurgeMode) Known() bool {
 // have 256 kB, and it is frozen and shown.
 const maxMode = 64
 
-func (m PurgeMode) bounded() PurgeMode {
-	if len(m) <= maxMode {
-		return m
-	}
-	return PurgeMode(strings.ToValidUTF8(string(m[:maxMode]), "")) + "..."
-}
+func (m PurgeMode) bounded() PurgeMode { return PurgeMode(Shortened(string(m), maxMode)) }
 
 // unknownPurgeMode parks what nobody knows: guessing would move it some other way.
 func unknownPurgeMode(mode PurgeMode) (Reason, string) {

@@ -17,9 +17,6 @@ type Scope struct {
 // ScopeOf is the scope of one binding.
 func ScopeOf(key BindingKey) Scope { return Scope{Binding: key} }
 
-// maxName is how long a name in Kubernetes may be, in bytes.
-const maxName = 253
-
 // Check says what is wrong with a scope, empty when fine.
 func (s Scope) Check() string {
 	said := 0
@@ -35,7 +32,7 @@ func (s Scope) Check() string {
 		return `"binding", "namespace" and "all" exclude each other: say one of them`
 	case s.Binding != (BindingKey{}) && s.Binding.Name == "":
 		return `field "binding.name": missing`
-	case max(len(s.Namespace), len(s.Binding.Namespace), len(s.Binding.Name)) > maxName:
+	case max(len(s.Namespace), len(s.Binding.Namespace), len(s.Binding.Name)) > MaxName:
 		return "a name of more than 253 bytes: nothing in Kubernetes is called so"
 	}
 	return ""

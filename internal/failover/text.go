@@ -1,0 +1,25 @@
+package failover
+
+import "strings"
+
+// MaxName is how long a name in Kubernetes may be, in bytes.
+const MaxName = 253
+
+// Bounded cuts a text of somebody else's to MaxConditionText.
+func Bounded(text string) string { return head(text, MaxConditionText) }
+
+// Shortened cuts a text to so many bytes, and shows by "..." that there was more.
+func Shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return head(text, most) + "..."
+}
+
+// head is a text's first bytes, without what the cut left of a character.
+func head(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
