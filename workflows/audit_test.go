@@ -147,9 +147,7 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 
 // orderOf gives an order of any kind to m1's failover.
 func (s *story) orderOf(update string, o any) *answer {
-	a := &answer{}
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), update, update, a, o))
-	return a
+	return s.update(workflows.ClusterFailoverID("", "m1"), update, update, o)
 }
 
 // The sink is away while everything happens: nothing waits for it, and what was kept

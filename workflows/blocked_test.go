@@ -63,9 +63,9 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 				require.Empty(t, s.world.Log("evict"))
 				s.world.Change(key, func(b *failover.Binding) { block(b, false); b.Generation++ })
 				b := s.world.Peek(key)
-				require.NoError(t, s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
+				s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
 					Bindings: []failover.BindingFact{{Key: key, UID: b.UID, ResourceVersion: b.ResourceVersion}},
-				}))
+				})
 				looked = true
 			})
 			s.at(6*time.Minute, func() { require.Len(t, s.world.Log("evict"), 1, "it does not wait for its back-off") })

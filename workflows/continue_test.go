@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -59,33 +58,6 @@ func (o *continueOutbound) GetInfo(ctx workflow.Context) *workflow.Info {
 		*(*bool)(unsafe.Pointer(field.UnsafeAddr())) = true
 	}
 	return info
-}
-
-// SignalExternalWorkflow keeps a signal for the run that is just being started, as
-// a server does: the environment falls over a run that does not listen yet.
-func (o *continueOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
-	sent, settle := workflow.NewFuture(ctx)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			if f := o.trySignal(ctx, id, run, name, arg); f != nil {
-				settle.Set(nil, f.Get(ctx, nil))
-				return
-			}
-			_ = workflow.Sleep(ctx, time.Millisecond)
-		}
-	})
-	return sent
-}
-
-func (o *continueOutbound) trySignal(ctx workflow.Context, id, run, name string, arg any) (f workflow.Future) {
-	defer func() {
-		if p := recover(); p != nil && strings.Contains(fmt.Sprint(p), "nil pointer") {
-			f = nil
-		} else if p != nil {
-			panic(p)
-		}
-	}()
-	return o.Next.SignalExternalWorkflow(ctx, id, run, name, arg)
 }
 
 // scenarios are told with and without continuing as new.
@@ -187,9 +159,7 @@ func tell(t *testing.T, tale func(*story), c *continueOften) told {
 	t.Helper()
 	s := newStory(t)
 	if c != nil {
-		options := patient
-		options.Interceptors = []interceptor.WorkerInterceptor{c}
-		s.env.SetWorkerOptions(options)
+		s.intercept(c)
 	}
 	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
 		s.world.SetRunning(info.WorkflowExecution.ID, true)

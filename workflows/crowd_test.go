@@ -12,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -30,9 +29,7 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 	s := newStory(t)
 	s.env.SetTestTimeout(patience)
 	c := &continueOften{after: 40, runs: map[string]int{}}
-	options := patient
-	options.Interceptors = []interceptor.WorkerInterceptor{c}
-	s.env.SetWorkerOptions(options)
+	s.intercept(c)
 	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
 		s.world.SetRunning(info.WorkflowExecution.ID, true)
 	})

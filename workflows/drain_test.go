@@ -12,10 +12,8 @@ import (
 
 // drain orders a drain of m1 as jane.
 func (s *story) drain(o workflows.DrainOrder) *answer {
-	a := &answer{}
 	o.Who, o.Reason = "jane", "new kernel"
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "drain at "+s.env.Now().String(), a, o))
-	return a
+	return s.update(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "drain at "+s.env.Now().String(), o)
 }
 
 // tolerant lets a binding tolerate everything, for ever.
@@ -170,9 +168,8 @@ func TestUndrainAbandonsWhatIsQueuedAndRestoresWhatIsUnplaced(t *testing.T) {
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
 	var again *answer
 	s.at(20*time.Second, func() {
-		again = &answer{}
-		require.NoError(t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "another", again,
-			workflows.DrainOrder{Order: workflows.Order{Who: "ada", Reason: "mine"}, Rate: 1}))
+		again = s.update(workflows.ClusterFailoverID("", "m1"), workflows.UpdateDrain, "another",
+			workflows.DrainOrder{Order: workflows.Order{Who: "ada", Reason: "mine"}, Rate: 1})
 	})
 	s.at(30*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()

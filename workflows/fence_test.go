@@ -15,10 +15,8 @@ const maintenance = "example.com/maintenance"
 
 // vouch confirms at a workflow that the old copy is dead.
 func (s *story) vouch(id string) *answer {
-	a := &answer{}
 	o := workflows.Order{Who: "jane", Reason: "power is off"}
-	require.NoError(s.t, s.env.UpdateWorkflowByID(id, workflows.UpdateConfirmFenced, "vouch|"+id+"|"+s.env.Now().String(), a, o))
-	return a
+	return s.update(id, workflows.UpdateConfirmFenced, "vouch|"+id+"|"+s.env.Now().String(), o)
 }
 
 func (s *story) migration(key failover.BindingKey) string {
@@ -319,8 +317,7 @@ func TestAWordThatHelpsNobodyIsRefused(t *testing.T) {
 	})
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", false) })
 	s.at(4*time.Minute, func() {
-		unsigned = &answer{}
-		require.NoError(t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateConfirmFenced, "u", unsigned, workflows.Order{Who: "jane"}))
+		unsigned = s.update(workflows.ClusterFailoverID("", "m1"), workflows.UpdateConfirmFenced, "u", workflows.Order{Who: "jane"})
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", maintenance) })
 	s.play()

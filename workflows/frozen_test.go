@@ -13,9 +13,7 @@ import (
 // fleetOrder gives the pacer an order.
 func (s *story) fleetOrder(update string) {
 	s.t.Helper()
-	a := &answer{}
-	s.accepted = append(s.accepted, a)
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.FleetPacerID(""), update, update, a, jane))
+	s.accepted = append(s.accepted, s.update(workflows.FleetPacerID(""), update, update, jane))
 }
 
 // evictedAfterAHalt is how long after its taint a binding was evicted that tolerates

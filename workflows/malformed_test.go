@@ -14,7 +14,7 @@ func TestMalformedSignalsToAFailoverChangeNothing(t *testing.T) {
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	send := func(name string, arg any) {
-		require.NoError(t, s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), name, arg))
+		s.signal(workflows.ClusterFailoverID("", "m1"), name, arg)
 	}
 	s.at(10*time.Second, func() {
 		send(workflows.SignalClusterObserved, workflows.ClusterObserved{})

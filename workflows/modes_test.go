@@ -23,10 +23,8 @@ func (s *story) setMode(mode failover.Mode) { s.acts.Settings.Terms.Mode = mode 
 
 // resumeEnforcing orders what `lifeboat resume --enforce` does.
 func (s *story) resumeEnforcing() *answer {
-	a := &answer{}
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.UpdateResume, "enforce", a,
-		workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "it is real"}}, Enforce: true}))
-	return a
+	return s.update(workflows.ClusterFailoverID("", "m1"), workflows.UpdateResume, "enforce",
+		workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "it is real"}}, Enforce: true})
 }
 
 // wouldMoveAt is when each binding would have been moved.
@@ -114,7 +112,7 @@ func TestATaintThatIsRefusedForEverDoesNotOutliveTheFailure(t *testing.T) {
 	for at := 2 * time.Minute; at < long; at += 5 * time.Second { // something always wakes it
 		s.at(at, func() {
 			if !ended {
-				_ = s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged,
+				s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged,
 					workflows.BindingsChanged{Bindings: []failover.BindingFact{{Key: failover.BindingKey{Namespace: "shop", Name: "new"}}}})
 			}
 		})

@@ -13,11 +13,9 @@ import (
 // orderOne gives an order about one binding through m1's failover.
 func (s *story) orderOne(verb string, key failover.BindingKey, putBack bool) *answer {
 	s.t.Helper()
-	a := &answer{}
 	o := workflows.BindingOrder{Binding: key}
 	o.Who, o.Reason, o.PutBack = "jane", "a drill", putBack
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), verb, verb+"|"+key.String(), a, o))
-	return a
+	return s.update(workflows.ClusterFailoverID("", "m1"), verb, verb+"|"+key.String(), o)
 }
 
 // must is orderOne for an order that has to be accepted.
@@ -28,11 +26,9 @@ func (s *story) must(verb string, key failover.BindingKey, putBack bool) {
 // orderChild gives an order to the migration itself.
 func (s *story) orderChild(verb string, key failover.BindingKey, putBack bool) *answer {
 	s.t.Helper()
-	a := &answer{}
 	o := workflows.CancelOrder{PutBack: putBack}
 	o.Who, o.Reason = "jane", "a drill"
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.BindingMigrationID("", "m1", key), verb, "child|"+verb, a, o))
-	return a
+	return s.update(workflows.BindingMigrationID("", "m1", key), verb, "child|"+verb, o)
 }
 
 // resultOf is what became of binding app in the last round.
@@ -321,8 +317,7 @@ func TestTheMigrationItselfTakesTheSameOrders(t *testing.T) {
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.orderChild(workflows.UpdatePutBack, key, false)) })
 	s.at(2*time.Minute, func() {
-		late = &answer{}
-		require.NoError(t, s.env.UpdateWorkflowByID(workflows.BindingMigrationID("", "m1", key), workflows.UpdateRelease, "nobody", late, workflows.Order{Reason: "x"}))
+		late = s.update(workflows.BindingMigrationID("", "m1", key), workflows.UpdateRelease, "nobody", workflows.Order{Reason: "x"})
 	})
 	r := s.play()
 	require.ErrorContains(t, late.err, `"who"`)

@@ -51,9 +51,7 @@ func (s *story) standing(key failover.BindingKey) workflows.MigrationStatus {
 
 // cancelMove cancels one migration.
 func (s *story) cancelMove(key failover.BindingKey) {
-	a := &answer{}
-	s.accepted = append(s.accepted, a)
-	require.NoError(s.t, s.env.UpdateWorkflowByID(s.migration(key), workflows.UpdateCancel, "c", a, workflows.Order{Who: "jane", Reason: "not this one"}))
+	s.accepted = append(s.accepted, s.update(s.migration(key), workflows.UpdateCancel, "c", workflows.Order{Who: "jane", Reason: "not this one"}))
 }
 
 var builtIn = failover.Plugin{Name: failover.PluginResourceHealth}

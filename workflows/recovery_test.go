@@ -9,7 +9,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -364,9 +363,7 @@ func endsFirst(s *story, leave func()) *bool {
 		}
 		return first
 	}
-	s.env.SetWorkerOptions(worker.Options{
-		DeadlockDetectionTimeout: patient.DeadlockDetectionTimeout, Interceptors: []interceptor.WorkerInterceptor{&ender{end: end}},
-	})
+	s.intercept(&ender{end: end})
 	return &terminated
 }
 

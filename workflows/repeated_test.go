@@ -24,7 +24,7 @@ func TestAnOlderRoundKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T) 
 	for _, at := range []time.Duration{7 * time.Minute, 8 * time.Minute} {
 		s.at(at, func() {
 			result := &failover.Result{Key: key, UID: uid, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonUnverified}
-			_ = s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReport, workflows.MigrationReport{
+			s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReport, workflows.MigrationReport{
 				Episode: "e", Round: 1, Key: key, UID: uid, Phase: failover.MigrationDone, Result: result,
 			})
 		})

@@ -16,9 +16,7 @@ func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatRound(t *testing.T) {
 	key := unplaceable(s)
 	s.world.SetReady("m1", false)
 	s.at(2*time.Minute, func() {
-		a := &answer{}
-		s.accepted = append(s.accepted, a)
-		require.NoError(t, s.env.UpdateWorkflowByID(workflows.BindingMigrationID("", "m1", key), workflows.UpdateCancel, "cancel-one", a,
+		s.accepted = append(s.accepted, s.update(workflows.BindingMigrationID("", "m1", key), workflows.UpdateCancel, "cancel-one",
 			workflows.Order{Who: "jane", Reason: "leave this one alone"}))
 	})
 	s.at(2*time.Minute+time.Second, func() { s.world.DropTaint("m2", "cordon") })

@@ -276,7 +276,7 @@ func (s *story) testify(w failover.Witness, uid types.UID) {
 	if uid != "" {
 		fact.UID = uid
 	}
-	_ = s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: fact})
+	s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: fact})
 }
 
 // Rules: R4.1-34, R4.1-37.

@@ -28,10 +28,8 @@ func priority(scope failover.Scope, n int32) workflows.PriorityOrder {
 // tellFailover gives any order to m1's failover.
 func (s *story) tellFailover(update string, o any) *answer {
 	s.t.Helper()
-	a := &answer{}
 	id := fmt.Sprintf("%s|%#v|%s", update, o, s.env.Now())
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), update, id, a, o))
-	return a
+	return s.update(workflows.ClusterFailoverID("", "m1"), update, id, o)
 }
 
 // ordered is tellFailover for an order that has to be accepted.
@@ -307,7 +305,7 @@ func TestThePauseSignalIsThereForWhenUpdatesFail(t *testing.T) {
 			s.in("bank", "app", time.Minute)
 			s.world.SetReady("m1", false)
 			s.at(70*time.Second, func() {
-				require.NoError(t, s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.SignalPause, c.signal))
+				s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalPause, c.signal)
 			})
 			s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()

@@ -29,10 +29,8 @@ func (s *story) preserving(key failover.BindingKey) {
 
 // vouchAs confirms at a workflow that old copies are dead.
 func (s *story) vouchAs(id string, o workflows.FenceOrder) *answer {
-	a := &answer{}
 	o.Order = workflows.Order{Who: "jane", Reason: "power is off"}
-	require.NoError(s.t, s.env.UpdateWorkflowByID(id, workflows.UpdateConfirmFenced, "vouch|"+id+"|"+s.env.Now().String(), a, o))
-	return a
+	return s.update(id, workflows.UpdateConfirmFenced, "vouch|"+id+"|"+s.env.Now().String(), o)
 }
 
 func (s *story) maintain() {
@@ -227,10 +225,8 @@ func TestAHumanReleasesAHoldThatOnlyCarriesState(t *testing.T) {
 }
 
 func (s *story) orderMove(key failover.BindingKey, verb string) *answer {
-	a := &answer{}
 	o := workflows.Order{Who: "jane", Reason: "it is enough"}
-	require.NoError(s.t, s.env.UpdateWorkflowByID(s.migration(key), verb, verb+s.env.Now().String(), a, o))
-	return a
+	return s.update(s.migration(key), verb, verb+s.env.Now().String(), o)
 }
 
 // The setting is off by default; where it is on, the record says that it was it.

@@ -144,7 +144,7 @@ func newStory(t *testing.T) *story {
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(watchful{handler, refused})))
 	s := &story{t: t, env: suite.NewTestWorkflowEnvironment(), pacer: &fakePacer{}, refused: refused}
 	s.env.SetTestTimeout(2 * time.Minute)
-	s.env.SetWorkerOptions(patient)
+	s.intercept()
 	s.env.SetDetachedChildWait(false)
 	s.env.SetStartTime(storyBegins)
 	s.world = world.New(s.env.Now)
@@ -192,10 +192,8 @@ func (s *story) order(update, why string) {
 
 // orderAs gives an order; its answer comes later.
 func (s *story) orderAs(cluster, update string, o workflows.Order) *answer {
-	a := &answer{}
 	id := workflows.ClusterFailoverID("", cluster)
-	require.NoError(s.t, s.env.UpdateWorkflowByID(id, update, update+"|"+o.Who+"|"+o.Reason, a, o))
-	return a
+	return s.update(id, update, update+"|"+o.Who+"|"+o.Reason, o)
 }
 
 type answer struct {
@@ -273,13 +271,13 @@ func (s *story) play() workflows.EpisodeReport {
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
 	s.world.OnCluster = func(f failover.ClusterFact) {
 		if f.Cluster == cluster || s.second > 0 && f.Cluster == "m2" {
-			_ = s.env.SignalWorkflowByID(workflows.ClusterFailoverID("", f.Cluster), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: f})
+			s.hint(workflows.ClusterFailoverID("", f.Cluster), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: f})
 		}
 	}
 	s.world.OnBinding = func(f failover.BindingFact, b failover.Binding) {
 		for _, task := range b.Tasks {
 			if task.Owned() {
-				_ = s.env.SignalWorkflowByID(task.Owner(), workflows.SignalBindingObserved, f)
+				s.hint(task.Owner(), workflows.SignalBindingObserved, f)
 			}
 		}
 		s.lookSoon()

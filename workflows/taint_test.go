@@ -12,10 +12,8 @@ import (
 
 // taints orders a taint of m1, or the end of it, as jane.
 func (s *story) taints(verb, taint string) *answer {
-	a := &answer{}
 	o := workflows.TaintOrder{Order: workflows.Order{Who: "jane", Reason: "disks"}, Taint: taint}
-	require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), verb, verb+taint+s.env.Now().String(), a, o))
-	return a
+	return s.update(workflows.ClusterFailoverID("", "m1"), verb, verb+taint+s.env.Now().String(), o)
 }
 
 // Rules: R4.1-42, R4.1-43, R4.2-4, R4.3-4.
@@ -138,8 +136,7 @@ func TestTaintOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			"the end of none":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane}},
 			"the end of what":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane, Taint: "disks"}},
 		} {
-			said[what] = &answer{}
-			require.NoError(s.t, s.env.UpdateWorkflowByID(workflows.ClusterFailoverID("", "m1"), o.verb, what, said[what], o.order))
+			said[what] = s.update(workflows.ClusterFailoverID("", "m1"), o.verb, what, o.order)
 		}
 	})
 	s.play()

@@ -9,7 +9,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/interceptor"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -142,9 +141,7 @@ func TestKarmada4208FiveSecondsAreFiveSeconds(t *testing.T) {
 func TestKarmada7181And7171ANewRunNeitherRestartsNorShortensAWindow(t *testing.T) {
 	s := newStory(t)
 	c := &continueOften{after: 2, runs: map[string]int{}}
-	options := patient
-	options.Interceptors = []interceptor.WorkerInterceptor{c}
-	s.env.SetWorkerOptions(options)
+	s.intercept(c)
 	s.tolerates(s.bind("app", []string{"m1"}, "m1", "m2"), 60)
 	s.world.SetReady("m1", false)
 	for i := range 30 {

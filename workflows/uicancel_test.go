@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
 )
@@ -33,12 +32,10 @@ func (c *cancellableInbound) ExecuteWorkflow(ctx workflow.Context, in *intercept
 
 // cancellable lets a story cancel workflows as the UI does.
 func (s *story) cancellable() {
-	options := patient
-	options.Interceptors = []interceptor.WorkerInterceptor{&cancellable{}}
-	s.env.SetWorkerOptions(options)
+	s.intercept(&cancellable{})
 }
 
 func (s *story) cancelInTheUI(id string) {
 	s.t.Helper()
-	require.NoError(s.t, s.env.SignalWorkflowByID(id, cancelSignal, nil))
+	s.signal(id, cancelSignal, nil)
 }

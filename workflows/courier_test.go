@@ -1,0 +1,138 @@
+package workflows_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+)
+
+// beginning tells that a run of a workflow is being started and does not listen yet. The
+// environment has it begin beside its loop, and falls over what arrives before that; a
+// server keeps it. Only within the environment's loop.
+func beginning(env *testsuite.TestWorkflowEnvironment, id string) bool {
+	runs := reflect.ValueOf(env).Elem().FieldByName("impl").Elem().FieldByName("runningWorkflows")
+	run := runs.MapIndex(reflect.ValueOf(id))
+	return run.IsValid() && run.Elem().FieldByName("env").Elem().FieldByName("signalHandler").IsNil()
+}
+
+// post sends something to a workflow once its run listens. From any goroutine.
+func (s *story) post(id string, send func() error, done func(error)) {
+	s.env.RegisterDelayedCallback(func() {
+		if beginning(s.env, id) {
+			s.post(id, send, done)
+			return
+		}
+		done(send())
+	}, 0)
+}
+
+// signal sends a signal to a workflow that must be there.
+func (s *story) signal(id, name string, arg any) {
+	s.post(id, func() error { return s.env.SignalWorkflowByID(id, name, arg) }, func(err error) {
+		require.NoError(s.t, err, "signal %s to %s", name, id)
+	})
+}
+
+// hint sends a signal to a workflow that may have ended, or never have begun.
+func (s *story) hint(id, name string, arg any) {
+	s.post(id, func() error { return s.env.SignalWorkflowByID(id, name, arg) }, func(error) {})
+}
+
+// update sends an update to a workflow that must be there; its answer comes later.
+func (s *story) update(id, name, update string, arg any) *answer {
+	a := &answer{}
+	s.post(id, func() error { return s.env.UpdateWorkflowByID(id, name, update, a, arg) }, func(err error) {
+		require.NoError(s.t, err, "update %s to %s", name, id)
+	})
+	return a
+}
+
+// intercept has workflows intercepted, on top of what every story does.
+func (s *story) intercept(with ...interceptor.WorkerInterceptor) {
+	options := patient
+	options.Interceptors = append([]interceptor.WorkerInterceptor{&courier{env: s.env}}, with...)
+	s.env.SetWorkerOptions(options)
+}
+
+// courier keeps what workflows tell each other until whom they tell it listens.
+type courier struct {
+	interceptor.WorkerInterceptorBase
+	env *testsuite.TestWorkflowEnvironment
+}
+
+// InterceptWorkflow implements interceptor.WorkerInterceptor.
+func (c *courier) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &courierInbound{WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}, env: c.env}
+}
+
+type courierInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	env *testsuite.TestWorkflowEnvironment
+}
+
+func (i *courierInbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return i.Next.Init(&courierOutbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, env: i.env})
+}
+
+type courierOutbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	env *testsuite.TestWorkflowEnvironment
+}
+
+func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
+	if !beginning(o.env, id) {
+		return o.Next.SignalExternalWorkflow(ctx, id, run, name, arg)
+	}
+	sent, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for beginning(o.env, id) {
+			_ = workflow.Sleep(ctx, time.Millisecond)
+		}
+		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, run, name, arg).Get(ctx, nil))
+	})
+	return sent
+}
+
+// What is sent to a workflow in the same breath as it is started waits for its run.
+func TestTheCourierWaitsForARunThatIsBeingStarted(t *testing.T) {
+	const many, kind, name = 100, "listener", "heard"
+	s := newStory(t)
+	var answers []*answer
+	s.env.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
+		asked := false
+		err := workflow.SetUpdateHandler(ctx, name, func(workflow.Context, string) error { asked = true; return nil })
+		workflow.GetSignalChannel(ctx, name).Receive(ctx, nil)
+		workflow.GetSignalChannel(ctx, name).Receive(ctx, nil)
+		return errors.Join(err, workflow.Await(ctx, func() bool { return asked }))
+	}, workflow.RegisterOptions{Name: kind})
+	s.env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		var ended []workflow.Future
+		for i := range many {
+			id := fmt.Sprint(kind, i)
+			ended = append(ended, workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), kind))
+			require.True(t, beginning(s.env, id), "it cannot listen yet")
+			s.signal(id, name, "from outside")
+			workflow.SignalExternalWorkflow(ctx, id, "", name, "from a workflow")
+			answers = append(answers, s.update(id, name, id, "from outside"))
+		}
+		for _, f := range ended {
+			if err := f.Get(ctx, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.True(t, s.env.IsWorkflowCompleted())
+	require.NoError(t, s.env.GetWorkflowError())
+	for _, a := range answers {
+		require.True(t, a.done)
+		require.NoError(t, a.err)
+	}
+}
