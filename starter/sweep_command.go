@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
@@ -104,13 +105,26 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *sweepAnswer) error
 	return s.progress.While(cmd.Context(), "asking their failovers", func(ctx context.Context) error {
 		for _, o := range out.Orphans {
 			if err := watch.Adoption(ctx, sender, s.config.Instance, o, g.by); err != nil {
-				return err
+				return out.stopped(err)
 			}
 			to := s.desk().Target(o.Cluster)
 			out.Adopted = append(out.Adopted, adopted{Cluster: o.Cluster, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID)})
 		}
 		return nil
 	})
+}
+
+// stopped adds to an error whom the sweep has asked by then, and what to do.
+func (o sweepAnswer) stopped(err error) error {
+	asked := "nobody was asked before it"
+	if len(o.Adopted) > 0 {
+		names := make([]string, 0, len(o.Adopted))
+		for _, a := range o.Adopted {
+			names = append(names, a.Cluster)
+		}
+		asked = "asked before it: " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("%w (%s; sweep again: being asked twice harms nobody)", err, asked)
 }
 
 // sweepRows bounds how many tasks of a cluster are listed to people.

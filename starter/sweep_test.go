@@ -22,6 +22,8 @@ import (
 type attic struct {
 	client.Client
 	told []workflows.Adopt
+	// deaf is the cluster whose failover cannot be reached.
+	deaf string
 }
 
 func (*attic) Close() {}
@@ -34,6 +36,9 @@ func (a *attic) SignalWithStartWorkflow( //nolint:revive // the client's own int
 	_ context.Context, _, _ string, arg any, _ client.StartWorkflowOptions, _ any, _ ...any,
 ) (client.WorkflowRun, error) {
 	adopt, _ := arg.(workflows.Adopt)
+	if adopt.Cluster == a.deaf && a.deaf != "" {
+		return nil, serviceerror.NewUnavailable("no connection")
+	}
 	a.told = append(a.told, adopt)
 	return nil, nil
 }
@@ -104,6 +109,41 @@ func TestASweepAsksOnceAndTellsWhomItAsked(t *testing.T) {
 	require.Equal(t, "member1", said.Adopted[0].Cluster)
 	require.Equal(t, "cart-deployment", said.Orphans[0].Tasks[0].Binding.Key.Name)
 	require.NotEmpty(t, said.NotChanged)
+}
+
+// abandonedTwice is abandoned, with a hold task of another cluster's failover beside.
+type abandonedTwice struct{ abandoned }
+
+func (a abandonedTwice) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
+	p, err := a.abandoned.Bindings(ctx, page)
+	for i := range p.Bindings {
+		for _, task := range p.Bindings[i].Tasks {
+			task.FromCluster = "member2"
+			p.Bindings[i].Tasks = append(p.Bindings[i].Tasks, task)
+		}
+	}
+	return p, err
+}
+
+func (a abandonedTwice) Binding(ctx context.Context, _ failover.BindingKey) (failover.Binding, error) {
+	p, err := a.Bindings(ctx, activities.Page{})
+	return p.Bindings[1], err
+}
+
+// A sweep that stops half way says whom it has asked: sweeping again asks them once more.
+// Rules: R4.9-55.
+func TestASweepThatStopsHalfWaySaysWhomItHasAsked(t *testing.T) {
+	office := &attic{deaf: "member2"}
+	out, code := office.sweep(t, abandonedTwice{}, "sweep", "--reason", "x", "--yes")
+	require.NotEqual(t, process.ExitOK, code, out)
+	require.Len(t, office.told, 1)
+	require.Contains(t, out, "cluster-failover/member2")
+	require.Contains(t, out, "asked before it: member1")
+
+	office = &attic{deaf: "member1"}
+	out, code = office.sweep(t, abandonedTwice{}, "sweep", "--reason", "x", "--yes")
+	require.NotEqual(t, process.ExitOK, code, out)
+	require.Contains(t, out, "nobody was asked before it")
 }
 
 // Rules: R4.9-55.

@@ -62,7 +62,13 @@ var theChart = sync.OnceValues(func() (*chart.Chart, error) { return loader.Load
 // rendered is what `helm template` would print with values on top of the chart's own.
 func rendered(t *testing.T, values string) objects {
 	t.Helper()
-	files, err := render(values)
+	return renderedIn(t, namespace, values)
+}
+
+// renderedIn is rendered, for a release in a namespace.
+func renderedIn(t *testing.T, in, values string) objects {
+	t.Helper()
+	files, err := render(in, values)
 	require.NoError(t, err)
 	all := objects{}
 	for name, content := range files {
@@ -81,7 +87,7 @@ func rendered(t *testing.T, values string) objects {
 }
 
 // render is every file of the chart; the error says what the values do wrong.
-func render(values string) (map[string]string, error) {
+func render(in, values string) (map[string]string, error) {
 	read, err := theChart()
 	if err != nil {
 		return nil, err
@@ -90,7 +96,7 @@ func render(values string) (map[string]string, error) {
 	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
 		return nil, err
 	}
-	release := chartutil.ReleaseOptions{Name: "lifeboat", Namespace: namespace, IsInstall: true}
+	release := chartutil.ReleaseOptions{Name: "lifeboat", Namespace: in, IsInstall: true}
 	all, err := chartutil.ToRenderValues(read, given, release, chartutil.DefaultCapabilities)
 	if err != nil {
 		return nil, err

@@ -133,6 +133,26 @@ func TestTheRolesAreThoseOfTheFolder(t *testing.T) {
 	requireSame(t, roles, fromKustomize)
 }
 
+// Which fields the worker may change is said of the worker that is installed.
+func TestThePolicyOfFieldsIsOfTheWorkerThatIsInstalled(t *testing.T) {
+	const policy = "ValidatingAdmissionPolicy/lifeboat-worker-fields"
+	all := kustomized(t, "karmada/enforce")
+	for name, object := range kustomized(t, "karmada/fields") {
+		all[name] = object
+	}
+	delete(all, "Namespace/"+namespace)
+	const values = "install: {pods: false, karmadaRoles: true}\nkarmadaRoles: {act: true, fields: true}"
+	requireSame(t, all, rendered(t, values))
+
+	elsewhere := renderedIn(t, "elsewhere", values)[policy]
+	conditions, _, err := unstructured.NestedSlice(elsewhere.Object, "spec", "matchConditions")
+	require.NoError(t, err)
+	require.Len(t, conditions, 1)
+	who := conditions[0].(map[string]any)["expression"].(string)
+	require.Contains(t, who, `"system:serviceaccount:elsewhere:lifeboat-worker"`)
+	require.NotContains(t, who, namespace)
+}
+
 func TestWhoObservesIsGrantedNothingToActWith(t *testing.T) {
 	observe := kustomized(t, "karmada/observe")
 	fromChart := rendered(t, "install: {pods: false, karmadaRoles: true}")
@@ -188,7 +208,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"worker: {replicas: -1}", "worker: {replicsa: 3}", "temporal: {address: 7}", "nonsense: 1", "config: {listen: {address: \"-\"}}",
 		"networkPolicy: {egressPorts: [http]}", "networkPolicy: {from: prometheus}", "image: {pullPolicy: Sometimes}",
 	} {
-		_, err := render(values)
+		_, err := render(namespace, values)
 		require.Error(t, err, values)
 	}
 }
