@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -184,6 +185,12 @@ func leaseName(instance string) string {
 	return program + "-" + instance
 }
 
+// identity is one process's name in the Lease: host and process id for people, and a tail
+// that two containers on a host's network do not share.
+func identity() string {
+	return fmt.Sprintf("%s_%d_%s", config.Host(), os.Getpid(), rand.Text()[:8])
+}
+
 // lead watches whenever this starter is the leader, until ctx ends.
 func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *watch.Watcher, log *slog.Logger) error {
 	election := c.Starter.LeaderElection
@@ -191,11 +198,12 @@ func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *w
 		w.Run(ctx)
 		return nil
 	}
+	identity := identity()
 	for {
 		err := karmada.RunLeaderElected(ctx, k8sadapter.LeaderConfig{
 			Namespace:     election.Namespace,
 			Name:          leaseName(c.Instance),
-			Identity:      fmt.Sprintf("%s_%d", config.Host(), os.Getpid()),
+			Identity:      identity,
 			LeaseDuration: election.LeaseDuration,
 			RenewDeadline: election.RenewDeadline,
 			RetryPeriod:   election.RetryPeriod,

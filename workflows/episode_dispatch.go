@@ -144,7 +144,7 @@ func (e *episode) start(i Item, st MigrationState, unused func()) {
 		StaticSummary:         cut(moveSummary(i, e.cluster, st)),
 		StaticDetails:         moveDetails,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			SearchCluster.ValueSet(e.cluster), SearchBinding.ValueSet(i.Key.String()), SearchMode.ValueSet(string(e.st.Terms.Mode)),
+			SearchCluster.ValueSet(e.cluster), SearchBinding.ValueSet(storable(i.Key.String())), SearchMode.ValueSet(string(e.st.Terms.Mode)),
 		),
 		Memo: map[string]any{"lifeboatEpisode": e.st.Episode, "lifeboatResource": i.Resource},
 	})

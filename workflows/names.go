@@ -94,7 +94,7 @@ func SearchAttributeNames() []string {
 	}
 }
 
-// maxID keeps workflow ids below the 255 bytes that SQL visibility stores.
+// maxID keeps workflow ids and search attributes below the 255 bytes that SQL visibility stores.
 const maxID = 240
 
 // ClusterFailoverID is "cluster-failover/<cluster>", below "<instance>/" when one is configured.
@@ -122,12 +122,17 @@ func withInstance(instance, id string) string {
 	if instance != "" {
 		id = instance + "/" + id
 	}
-	if len(id) <= maxID {
-		return id
+	return storable(id)
+}
+
+// storable is a name with its tail hashed when it is longer than SQL visibility stores.
+func storable(name string) string {
+	if len(name) <= maxID {
+		return name
 	}
-	sum := sha256.Sum256([]byte(id))
+	sum := sha256.Sum256([]byte(name))
 	tail := hex.EncodeToString(sum[:8])
-	return id[:maxID-len(tail)-1] + "-" + tail
+	return name[:maxID-len(tail)-1] + "-" + tail
 }
 
 // named is nil where a workflow runs under the one id that what it is about has. Under
