@@ -65,21 +65,21 @@ test: toolchain ## Run every test, with the time of each stage
 	exit $$status
 
 test-unit: toolchain ## Run the unit and workflow tests
-	@go test $(UNIT)
+	@go test -timeout 30m $(UNIT)
 
 test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200000 asks more questions)
 	@mkdir -p .test
-	@cd tests/compare && go test -v -run 'SchedulerDoes|ByHand|JSON' . $(if $(N),-questions=$(N)) >../../.test/compare.log \
+	@cd tests/compare && go test -timeout 30m -v -run 'SchedulerDoes|ByHand|JSON' . $(if $(N),-questions=$(N)) >../../.test/compare.log \
 		|| { tail -60 ../../.test/compare.log; exit 1; }
 	@grep -A60 'questions, seeds' .test/compare.log | sed '/^--- /,$$d'
 
 test-deploy: toolchain lab-bin build ## Build the image twice, render the manifests, apply them to a real kube-apiserver, and run what they say
-	@cd deploy/image && go test -count=1 .
-	@cd tests/deploy && go test -count=1 .
+	@cd deploy/image && go test -count=1 -timeout 30m .
+	@cd tests/deploy && go test -count=1 -timeout 30m .
 
 # -count=1: what is tested lies outside of the module, where the cache does not look.
 test-alerts: toolchain ## Run the alerts' unit tests and the dashboard's queries with Prometheus' own engine
-	@cd tests/monitoring && go test -count=1 ./...
+	@cd tests/monitoring && go test -count=1 -timeout 30m ./...
 
 .PHONY: sim
 N ?= 200
@@ -150,7 +150,7 @@ record: toolchain lab-bin build ## Record the histories that tests/replay replay
 .PHONY: lint
 lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and workflowcheck; go vet for the lab and the other modules
 	@nice bin/golangci-lint config verify
-	@nice bin/golangci-lint run ./...
+	@nice bin/golangci-lint run --allow-serial-runners ./...
 	@nice bin/workflowcheck -test=false -config workflowcheck.config.yaml $$(go list ./... | grep -v /tests/)
 	@$(MAKE) lab-vet
 	@for module in $(MODULES); do (cd $$module && go vet ./...); done

@@ -77,8 +77,10 @@ func TestTheLeaseIsGivenUpOnlyAfterTheLeaderHasStopped(t *testing.T) {
 	client := connect(t, server, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	leading, ended := make(chan struct{}), make(chan error)
+	one := leaderConfig("one")
+	one.LeaseDuration, one.RenewDeadline = time.Minute, 30*time.Second // it gives the lease up, and does not lose it
 	go func() {
-		ended <- client.RunLeaderElected(ctx, leaderConfig("one"), func(ctx context.Context) {
+		ended <- client.RunLeaderElected(ctx, one, func(ctx context.Context) {
 			close(leading)
 			<-ctx.Done()
 			// Still clearing up: for as long as that takes nobody else may lead.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -105,7 +106,15 @@ func fakeDynamic(t *testing.T, objects ...string) *fake.FakeDynamicClient {
 	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, all...)
 }
 
-const patience, often = 10 * time.Second, 5 * time.Millisecond
+const patience, often = time.Minute, 5 * time.Millisecond
+
+// watched tells that the fake API server is being watched: what changes between a list and
+// its watch it would lose, where a real one sends it.
+func watched(api *fake.FakeDynamicClient, resource schema.GroupVersionResource) func() bool {
+	return func() bool {
+		return slices.ContainsFunc(api.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource.Resource) })
+	}
+}
 
 // watching runs a Watch for as long as the test.
 func watching(t *testing.T, client *Client, handlers Handlers) *Watch {
@@ -143,6 +152,8 @@ func TestAWatchTellsWhatCameChangedAndWent(t *testing.T) {
 		assert.JSONEq(t, `{"name":"m1"}`, string(b.RawClusters[0]))
 	}
 
+	require.Eventually(t, watched(api, clusterResource), patience, often)
+	require.Eventually(t, watched(api, rbResource), patience, often)
 	changed := unstructuredOf(t, clusterJSON)
 	changed.SetResourceVersion("2")
 	_, err := api.Resource(clusterResource).Update(t.Context(), changed, metav1.UpdateOptions{})
@@ -180,6 +191,7 @@ func TestRulesAreToldTogetherAndOnlyWhenAllAreKnown(t *testing.T) {
 		assert.Len(t, told, 2, "never half of them")
 	}
 	h.mutex.Unlock()
+	require.Eventually(t, watched(api, ruleResource), patience, often)
 	require.NoError(t, api.Resource(ruleResource).Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	require.Eventually(t, last("b"), patience, often)
 	require.Len(t, watch.Rules(), 1)

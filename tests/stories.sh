@@ -10,7 +10,7 @@ list=tests/e2e/stories.txt
 mkdir -p .test
 
 status=0
-{ go test -count=1 -timeout 30m -v ./tests/e2e/... 2>&1 || echo "stories: go test failed"; } | tee "$log"
+{ go test -count=1 -timeout 60m -v ./tests/e2e/... 2>&1 || echo "stories: go test failed"; } | tee "$log"
 grep -q '^stories: go test failed$' "$log" && status=1
 
 ended() { # <PASS|SKIP|FAIL>: the stories that ended so

@@ -189,8 +189,14 @@ func (p *pacing) start() {
 	require.True(p.t, p.env.IsWorkflowCompleted())
 }
 
+// signalled hands what the pacer sends to the environment's loop: each signal comes on a
+// goroutine of its own.
 func (p *pacing) signalled(_, id, _, name string, arg any) error {
-	cluster := strings.TrimPrefix(id, "cluster-failover/")
+	p.at(0, func() { p.heard(strings.TrimPrefix(id, "cluster-failover/"), name, arg) })
+	return nil
+}
+
+func (p *pacing) heard(cluster, name string, arg any) {
 	switch m := arg.(type) {
 	case workflows.Grant:
 		p.grants = append(p.grants, granted{Grant: m, at: p.env.Now(), cluster: cluster})
@@ -200,5 +206,4 @@ func (p *pacing) signalled(_, id, _, name string, arg any) error {
 	default:
 		p.t.Errorf("unexpected signal %s: %T", name, arg)
 	}
-	return nil
 }

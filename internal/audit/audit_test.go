@@ -161,7 +161,7 @@ func TestASinkThatTakesNothingHoldsNobodyUp(t *testing.T) {
 	out := stuck{written: make(chan []byte, 9), free: make(chan struct{})}
 	lines := audit.NewLines(out)
 	for n := range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		err := lines.Append(ctx, []failover.AuditRecord{record(n)})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -103,7 +103,7 @@ func TestWhatTakesLongIsToldOnATerminalAlone(t *testing.T) {
 	p := Progress{out: &out, after: time.Millisecond}
 	require.NoError(t, p.While(t.Context(), "read bindings", func(context.Context) error {
 		p.Step(3, 7)
-		require.Eventually(t, func() bool { return strings.Contains(out.String(), "read bindings ... 3 of 7") }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), "read bindings ... 3 of 7") }, time.Minute, time.Millisecond)
 		return nil
 	}))
 	require.True(t, strings.HasSuffix(out.String(), "\r"+clearRight), "its line is taken away")

@@ -34,7 +34,7 @@ type scene struct {
 
 // patience bounds a wait. It says nothing about how quick Lifeboat is: a busy
 // machine only makes a story slower.
-var patience = 3 * time.Minute
+var patience = 10 * time.Minute
 
 // await waits until look says yes, and tells what it last saw when it never does.
 func (s *scene) await(what string, look func() (ok bool, seen string)) {

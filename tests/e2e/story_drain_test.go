@@ -31,7 +31,7 @@ func drained(s *scene) {
 	}
 
 	asked := time.Now()
-	out := s.answer("drain", from, "--yes", "--wait", "--timeout", "4m", "-o", "json")
+	out := s.answer("drain", from, "--yes", "--wait", "--timeout", "15m", "-o", "json")
 	var answer struct {
 		Cluster  string
 		Progress struct{ Done bool }

@@ -59,6 +59,9 @@ func (s *sim) nonsense(ctx workflow.Context, id string, signals map[string]any) 
 
 // chunk is the number of the pacer's newest grant, as anybody may ask.
 func (s *sim) chunk() int64 {
+	if s.state[workflows.FleetPacerID("")] != running {
+		return 0
+	}
 	value, err := s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryStatus)
 	var p workflows.PacerStatus
 	if err != nil || value.Get(&p) != nil {

@@ -260,6 +260,7 @@ func putsBackAfterRelease(s *scene) {
 	s.await("moved", settled(s.away))
 	s.release()
 	s.await("back on the old cluster", settled(s.home))
+	require.True(s.t, eventually(func() bool { return len(s.copies(s.away)) == 0 }), "and off the other")
 }
 
 func answersLate(s *scene) {

@@ -44,10 +44,10 @@ func TestTheSameWritesGiveTheSameStatesAsTheRecordedKarmada(t *testing.T) {
 	// The recorded Karmada stamped a new task before its scheduler answered; the scheduler was quicker
 	// than the binding controller, and that than the members; replicas became ready all at once. Wide
 	// gaps keep this order on a busy machine.
-	knobs.SchedulerLatency.Duration = 300 * time.Millisecond
-	knobs.BindingLatency.Duration = 2000 * time.Millisecond
-	knobs.ApplyLatency.Duration = 500 * time.Millisecond
-	knobs.ReportLatency.Duration = 500 * time.Millisecond
+	knobs.SchedulerLatency.Duration = time.Second
+	knobs.BindingLatency.Duration = 4 * time.Second
+	knobs.ApplyLatency.Duration = time.Second
+	knobs.ReportLatency.Duration = time.Second
 	knobs.WorkloadReadyAfter.Duration = 0
 	world := start(t, karmada.Options{
 		Knobs: knobs, Members: []karmada.MemberSpec{{Name: "member1"}, {Name: "member2"}, {Name: "member3"}},

@@ -175,7 +175,7 @@ func requireOnlyGranted(t *testing.T, s state) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		// The API server's authorizer hears of a new role a moment later.
 		require.NoError(c, create("worker", "granted"))
-	}, 10*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.True(t, apierrors.IsForbidden(create("worker", "default")))
 	require.True(t, apierrors.IsForbidden(create("starter", "granted")))
 }
