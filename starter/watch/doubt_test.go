@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -75,6 +76,8 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(o *Outbox, l *line) {
 				o.doubt = &doubt{now: &tt.now, desk: NewDesk(o), read: asIs}
+				c := &counts{by: map[string]int{}}
+				o.Counter = c
 				if tt.adopt {
 					o.Adopt("a", fact("7"))
 				} else {
@@ -82,6 +85,11 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 				}
 				pass(time.Minute)
 				require.Equal(t, tt.want, strings.TrimPrefix(strings.Join(l.lines(), "\n"), "0s "))
+				how := telemetry.ResultSent
+				if tt.want == "" {
+					how = telemetry.ResultNeedless
+				}
+				require.Equal(t, map[string]int{how: 1}, c.by)
 				require.Empty(t, l.closed, "the desk would say it again at once")
 			})
 		})
