@@ -163,8 +163,8 @@ func restored(s *scene) report {
 	return s.ends(from, "Recovered")
 }
 
-// play runs a cell and returns what came of it.
-func (w *world) play(t *testing.T, c cell, id string) vector {
+// play runs a cell and returns what came of it, and whether its victim was struck.
+func (w *world) play(t *testing.T, c cell, id string) (v vector, struck bool) {
 	s := &scene{
 		T: t, world: w, ctx: t.Context(), asked: map[string]bool{},
 		story: story{name: id, short: id, size: 2},
@@ -202,7 +202,7 @@ func (w *world) play(t *testing.T, c cell, id string) vector {
 	}
 	s.abreast()
 	s.catchUp()
-	return s.vector(r)
+	return s.vector(r), strike.struck()
 }
 
 // tellTemporal prints where a failover stands in Temporal, of a cell that failed.
@@ -253,6 +253,10 @@ func (k *strike) look() {
 		k.letGo()
 	}
 }
+
+// struck tells, when all is over, whether the victim was: a point may also come after the
+// story's last look, and then costs nobody anything. Who was frozen has also gone on.
+func (k *strike) struck() bool { return k.cut == nil || k.done && k.frozen == nil }
 
 // letGo lets what was cut go on; it may be asked twice.
 func (k *strike) letGo() {

@@ -127,7 +127,7 @@ func (o outageOf) play(t *testing.T) {
 		}
 		return story.tell(s)
 	}, want: story.want}
-	got, _ := shared.playOn(t, cell{Story: "outage"})
+	got, _, _ := shared.playOn(t, cell{Story: "outage"})
 	blackout.judge()
 	require.Empty(t, gocmp.Diff(story.want, got), "it ends as undisturbed")
 	require.Same(t, worker, shared.worker, "no restart")
