@@ -24,6 +24,7 @@ type outageOf struct {
 	when  string // at which stage of the story, see stages and strokes
 	lay   func(w *wires, over <-chan struct{})
 	lasts time.Duration // where it must last for longer than the others to be noticed
+	most  time.Duration // where it must not last for longer, 0: as long as is asked for
 	// moves: it may go on meanwhile; otherwise nothing is evicted while it lasts.
 	moves bool
 	// says is what a process logs, and counts the metric that grows, by process.
@@ -100,6 +101,15 @@ func TestOutages(t *testing.T) {
 	}
 }
 
+// long is how long it lasts.
+func (o outageOf) long() time.Duration {
+	d := max(*lasting, o.lasts)
+	if o.most > 0 {
+		d = min(d, o.most)
+	}
+	return d
+}
+
 func (o outageOf) play(t *testing.T) {
 	begun := time.Now()
 	defer func() {
@@ -157,7 +167,7 @@ func (b *blackout) look() {
 	case b.begun.IsZero() && b.ran && b.reached():
 		b.begin()
 		b.letGo()
-	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > max(*lasting, b.lasts):
+	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > b.long():
 		b.end()
 	}
 }

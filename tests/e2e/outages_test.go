@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -72,6 +73,13 @@ var outages = []outageOf{
 				w.temporal[who].die()
 			}
 		}, says: undelivered, counts: failedCalls,
+	},
+	{
+		// Not for as long as it takes a worker to end: two minutes after its last poll that
+		// was answered, which may have been one of a minute.
+		name: "namespace missing", when: "when it is tainted", most: 45 * time.Second,
+		lay:  onTemporal(errs(serviceerror.NewNamespaceNotFound("lifeboat"))),
+		says: map[string]string{"worker": "Failed to poll for task.*lifeboat is not found", "starter": undelivered["starter"]}, counts: failedCalls,
 	},
 	{name: "Temporal throttles", when: "before the failure", lay: onTemporal(exhausted), says: undelivered, counts: failedCalls},
 	{name: "Temporal throttles", when: "as it is evicted", lay: onTemporal(exhausted), counts: failedCalls},

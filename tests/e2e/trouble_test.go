@@ -63,21 +63,26 @@ func shortWatches(after time.Duration) trouble {
 }
 
 // exhausted is a Temporal that has reached one of its limits.
-func exhausted(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
-	how := serviceerror.ToStatus(serviceerror.NewResourceExhausted(enumspb.RESOURCE_EXHAUSTED_CAUSE_RPS_LIMIT, "namespace rate limit exceeded"))
+var exhausted = errs(serviceerror.NewResourceExhausted(enumspb.RESOURCE_EXHAUSTED_CAUSE_RPS_LIMIT, "namespace rate limit exceeded"))
+
+// errs answers every call to Temporal with an error of its service.
+func errs(err error) trouble {
+	how := serviceerror.ToStatus(err)
 	details, err := proto.Marshal(how.Proto())
 	if err != nil {
 		panic(err)
 	}
-	w.Header().Set("Content-Type", "application/grpc")
-	w.WriteHeader(http.StatusOK)
-	for name, value := range map[string]string{
-		"Grpc-Status": strconv.Itoa(int(how.Code())), "Grpc-Message": how.Message(),
-		"Grpc-Status-Details-Bin": base64.RawStdEncoding.EncodeToString(details),
-	} {
-		w.Header().Set(http.TrailerPrefix+name, value)
+	return func(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.WriteHeader(http.StatusOK)
+		for name, value := range map[string]string{
+			"Grpc-Status": strconv.Itoa(int(how.Code())), "Grpc-Message": how.Message(),
+			"Grpc-Status-Details-Bin": base64.RawStdEncoding.EncodeToString(details),
+		} {
+			w.Header().Set(http.TrailerPrefix+name, value)
+		}
+		return true
 	}
-	return true
 }
 
 // slow answers late.
