@@ -12,7 +12,7 @@ import (
 var (
 	lostRaces   = map[string]string{"worker": "lifeboat_write_conflicts_total"}
 	failedActs  = map[string]string{"worker": "temporal_activity_execution_failed_total"}
-	unreachedBy = map[string]string{"worker": `msg="Activity error\\.".*unreachable: `, "starter": "lost the lease, standing for election again"}
+	unreachedBy = map[string]string{"worker": `msg="Activity error\.".*unreachable: `, "starter": "lost the lease, standing for election again"}
 	undelivered = map[string]string{"worker": "Failed to poll for task", "starter": "could not (deliver|resync), trying again"}
 	failedCalls = map[string]string{"worker": "temporal_(?:long_)?request_failure_total", "starter": undeliverable}
 )
@@ -53,9 +53,11 @@ var outages = []outageOf{
 		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, only: isBindingWrite,
 		message: `Internal error occurred: failed calling webhook "resourcebinding.karmada.io": connection refused`,
 	})), says: map[string]string{"worker": "BindingBlocked.*WriteUnverified"}, counts: map[string]string{"worker": "lifeboat_evict_total"}},
-	{name: "network cut to the API server", when: "when it is tainted", lay: func(w *wires, over <-chan struct{}) {
-		onAPI(silentUntil(over))(w, over)
-	}},
+	{
+		// Longer than a request may take.
+		name: "network cut to the API server", when: "when it is tainted", lasts: 40 * time.Second,
+		lay: func(w *wires, over <-chan struct{}) { onAPI(silentUntil(over))(w, over) }, says: unreachedBy, counts: failedActs,
+	},
 	{name: "Temporal unreachable", when: "before the failure", lay: onTemporal(unreachable), says: undelivered, counts: failedCalls},
 	temporalUnreachable("when it has failed"),
 	temporalUnreachable("when it is tainted"),
