@@ -29,6 +29,7 @@ type outageOf struct {
 	moves bool
 	// says is what a process logs, and counts the metric that grows, by process.
 	says, counts map[string]string
+	least        float64 // by which that metric grows; by whatever it may be, where it does not say
 }
 
 // lasting is how long each of them lasts, at least.
@@ -261,6 +262,7 @@ func (b *blackout) judge() {
 	}
 	for who, name := range b.counts {
 		require.Positive(b, b.counted[who], "%s does not count %s", who, name)
+		require.GreaterOrEqual(b, b.counted[who], b.least, "%s counts too little of %s", who, name)
 	}
 }
 
