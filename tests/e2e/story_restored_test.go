@@ -7,17 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOutagesApart are the stories of `make outages` that take a minute and a lab of their own each.
+// outagesApart are the stories of `make outages` that take a minute and a lab of their own each.
+var outagesApart = []story{
+	{name: "karmada_restored_from_a_backup", short: "past", size: 3, tell: karmadaRestored},
+	{name: "etcd_loses_one_of_three_members", short: "third", size: 2, tell: etcdMemberLost, lab: []string{"--etcd-members", "3"}},
+	{name: "temporal_without_its_search_attributes", short: "blank", size: 2, tell: attributesMissing},
+}
+
+// TestOutagesApart tells them, one by one.
 func TestOutagesApart(t *testing.T) {
 	if *chaosTo == "" {
 		t.Skip("make outages plays them")
 	}
 	told := &ledger{times: map[string]time.Duration{}}
-	for _, s := range []story{
-		{name: "karmada_restored_from_a_backup", short: "past", size: 3, tell: karmadaRestored},
-		{name: "etcd_loses_one_of_three_members", short: "third", size: 2, tell: etcdMemberLost, lab: []string{"--etcd-members", "3"}},
-		{name: "temporal_without_its_search_attributes", short: "blank", size: 2, tell: attributesMissing},
-	} {
+	for _, s := range outagesApart {
 		s.own = true
 		told.run(t, s)
 		if took, ok := told.times[s.name]; ok {
