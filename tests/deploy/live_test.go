@@ -84,29 +84,51 @@ func (l *lab) fields(t *testing.T) {
 	cluster := schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
 	binding := schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
 	_, err = l.dynamic.Resource(binding).Namespace("default").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": map[string]any{"name": "cart"},
+		"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": map[string]any{
+			"name": "cart", "labels": map[string]any{"app": "cart"}, "annotations": map[string]any{"kept": "as it is"},
+			"finalizers": []any{"karmada.io/binding-controller"},
+		},
 		"spec": map[string]any{
 			"resource": map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "cart"},
 			"replicas": int64(1), "clusters": []any{map[string]any{"name": "member1", "replicas": int64(1)}},
 		},
 	}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	change := func(resource schema.GroupVersionResource, name, patch string) error {
+	change := func(resource schema.GroupVersionResource, name, patch string, sub ...string) error {
 		in := dynamic.ResourceInterface(worker.Resource(resource))
 		if resource == binding {
 			in = worker.Resource(resource).Namespace("default")
 		}
-		_, err := in.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := in.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, sub...)
 		return err
 	}
 	require.EventuallyWithT(t, func(c *assert.CollectT) { // the API server reads a policy a moment later
 		require.ErrorContains(c, change(binding, "cart", `{"spec":{"replicas":7}}`), "lifeboat-worker-fields")
 	}, patience, 50*time.Millisecond)
-	for _, patch := range []string{`{"spec":{"replicas":null}}`, `{"spec":{"suspension":{"dispatching":true}}}`, `{"spec":{"resource":{"name":"other"}}}`} {
-		require.ErrorContains(t, change(binding, "cart", patch), "lifeboat-worker-fields", patch)
+	for _, tried := range []struct{ patch, refusal string }{
+		{`{"spec":{"suspension":{"dispatching":true}}}`, "may change no such field"},
+		{`{"spec":{"resource":{"name":"other"}}}`, "may change no such field"},
+		{`{"spec":{"replicas":null}}`, "may remove no such field"},
+		{`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"gone","uid":"00000000-0000-0000-0000-000000000000"}]}}`, "no such metadata"},
+		{`{"metadata":{"finalizers":null}}`, "no such metadata"},
+		{`{"metadata":{"labels":{"app":"other"}}}`, "no such metadata"},
+		{`{"metadata":{"annotations":{"kept":null}}}`, "no such annotation"},
+		{`{"metadata":{"annotations":{"kept":"other"}}}`, "no such annotation"},
+		{`{"metadata":{"annotations":{"failover.lifeboat.dev/enabled":"false"}}}`, "no such annotation"},
+		{`{"metadata":{"annotations":null}}`, "no such annotation"},
+	} {
+		require.ErrorContains(t, change(binding, "cart", tried.patch), tried.refusal, tried.patch)
 	}
-	for _, patch := range []string{`{"spec":{"apiEndpoint":"https://elsewhere"}}`, `{"spec":{"secretRef":{"namespace":"a","name":"b"}}}`} {
-		require.ErrorContains(t, change(cluster, "member1", patch), "lifeboat-worker-fields", patch)
+	for _, tried := range []struct{ patch, refusal string }{
+		{`{"spec":{"apiEndpoint":"https://elsewhere"}}`, "may change no such field"},
+		{`{"spec":{"secretRef":{"namespace":"a","name":"b"}}}`, "may change no such field"},
+		{`{"metadata":{"finalizers":["example.com/more"]}}`, "no such metadata"},
+		{`{"metadata":{"annotations":{"more":"x"}}}`, "no such annotation"},
+	} {
+		require.ErrorContains(t, change(cluster, "member1", tried.patch), tried.refusal, tried.patch)
+	}
+	for resource, name := range map[schema.GroupVersionResource]string{binding: "cart", cluster: "member1"} {
+		require.True(t, apierrors.IsForbidden(change(resource, name, `{"status":{"conditions":[]}}`, "status")), "status of %s", name)
 	}
 	require.NoError(t, change(binding, "cart", `{"spec":{"clusters":[],"rescheduleTriggeredAt":"2026-01-02T03:04:05Z",`+
 		`"gracefulEvictionTasks":[{"fromCluster":"member1","producer":"Lifeboat","reason":"TaintUntolerated","suppressDeletion":true}]}}`))
