@@ -157,18 +157,26 @@ func TestAnAPIKeyOfTemporalsOwnIsNotSentInTheClear(t *testing.T) {
 	require.NotContains(t, err.Error(), "mine")
 }
 
-// Metrics and health are served under the configured certificate, the next one as soon
-// as it is there; metrics only to whom the authority knows, health to everybody.
-func TestMetricsAreServedToWhomTheAuthorityKnows(t *testing.T) {
-	by, folder, log := testca.New(t), t.TempDir(), slog.New(slog.DiscardHandler)
-	c := config.Default()
-	c.Listen.TLS.CertFile, c.Listen.TLS.KeyFile = by.Issue(t, folder)
-	c.Listen.TLS.ClientCAFile = by.Write(t, folder)
+// serving is a program's endpoint for metrics and health, as configured.
+func serving(t *testing.T, c config.Config) *telemetry.Server {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
 	secure, err := ServerTLS(c, log)
 	require.NoError(t, err)
 	server := &telemetry.Server{Address: "127.0.0.1:0", Registry: prometheus.NewRegistry(), Log: log, TLS: secure}
 	require.NoError(t, server.Start(t.Context()))
-	defer func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) }()
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	return server
+}
+
+// Metrics and health are served under the configured certificate, the next one as soon
+// as it is there; metrics only to whom the authority knows, health to everybody.
+func TestMetricsAreServedToWhomTheAuthorityKnows(t *testing.T) {
+	by, folder := testca.New(t), t.TempDir()
+	c := config.Default()
+	c.Listen.TLS.CertFile, c.Listen.TLS.KeyFile = by.Issue(t, folder)
+	c.Listen.TLS.ClientCAFile = by.Write(t, folder)
+	server := serving(t, c)
 
 	get := func(path string, shows ...tls.Certificate) (code int, serial *big.Int) {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: by.Pool(), Certificates: shows}}
@@ -201,6 +209,51 @@ func TestMetricsAreServedToWhomTheAuthorityKnows(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusBadRequest, response.StatusCode, "not in the clear")
 	}
+}
+
+// Who may come in is read again, too: with another authority in the file, who shows a
+// certificate of it is let in, and who shows one of the old is not, nor by a session from before.
+func TestWhoMayReadMetricsIsReadAgainWithoutARestart(t *testing.T) {
+	first, second, folder := testca.New(t), testca.New(t), t.TempDir()
+	c := config.Default()
+	c.Listen.TLS.CertFile, c.Listen.TLS.KeyFile = first.Issue(t, folder)
+	c.Listen.TLS.ClientCAFile = first.Write(t, folder)
+	server := serving(t, c)
+
+	scraper := func(by testca.Authority) func() (resumed bool, err error) {
+		shows, err := tls.LoadX509KeyPair(by.Issue(t, t.TempDir()))
+		require.NoError(t, err)
+		secure := &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: first.Pool(), ClientSessionCache: tls.NewLRUClientSessionCache(1),
+			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &shows, nil },
+		}
+		return func() (resumed bool, err error) {
+			transport := &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+server.Address+"/metrics", http.NoBody)
+			require.NoError(t, err)
+			response, err := (&http.Client{Transport: transport}).Do(request)
+			if err != nil {
+				return false, err
+			}
+			require.NoError(t, response.Body.Close())
+			require.Equal(t, http.StatusOK, response.StatusCode)
+			return response.TLS.DidResume, nil
+		}
+	}
+	ofTheFirst, ofTheSecond := scraper(first), scraper(second)
+	_, err := ofTheFirst()
+	require.NoError(t, err)
+	resumed, err := ofTheFirst()
+	require.NoError(t, err)
+	require.True(t, resumed, "there is no session that could outlive its authority")
+	_, err = ofTheSecond()
+	require.Error(t, err)
+
+	second.Write(t, folder)
+	_, err = ofTheSecond()
+	require.NoError(t, err)
+	_, err = ofTheFirst()
+	require.ErrorContains(t, err, "tls: ")
 }
 
 // Worker, starter, CLI and codec server take their codec from here.
