@@ -191,22 +191,26 @@ func TestTheNetworkPolicySaysFromWhereAndWhereTo(t *testing.T) {
 networkPolicy:
   enabled: true
   from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
-  to: [{ipBlock: {cidr: 10.0.0.0/8}}]`), "NetworkPolicy/lifeboat")
+  to: [{ipBlock: {cidr: 10.0.0.0/8}}]
+  dns: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}}]`), "NetworkPolicy/lifeboat")
 	require.Len(t, policy.Spec.Ingress, 1)
 	require.Len(t, policy.Spec.Ingress[0].From, 1)
 	require.Equal(t, "monitoring", policy.Spec.Ingress[0].From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
-	for _, rule := range policy.Spec.Egress {
-		if rule.Ports[0].Port.IntValue() != 53 {
-			require.Len(t, rule.To, 1)
-			require.Equal(t, "10.0.0.0/8", rule.To[0].IPBlock.CIDR)
-		}
+	require.Len(t, policy.Spec.Egress, 2)
+	names, rest := policy.Spec.Egress[0], policy.Spec.Egress[1]
+	require.Len(t, names.To, 1)
+	require.Equal(t, "kube-system", names.To[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
+	for _, port := range names.Ports {
+		require.Equal(t, 53, port.Port.IntValue())
 	}
+	require.Len(t, rest.To, 1)
+	require.Equal(t, "10.0.0.0/8", rest.To[0].IPBlock.CIDR)
 }
 
 func TestWrongValuesAreRefused(t *testing.T) {
 	for _, values := range []string{
 		"worker: {replicas: -1}", "worker: {replicsa: 3}", "temporal: {address: 7}", "nonsense: 1", "config: {listen: {address: \"-\"}}",
-		"networkPolicy: {egressPorts: [http]}", "networkPolicy: {from: prometheus}", "image: {pullPolicy: Sometimes}",
+		"networkPolicy: {egressPorts: [http]}", "networkPolicy: {from: prometheus}", "networkPolicy: {dns: coredns}", "image: {pullPolicy: Sometimes}",
 	} {
 		_, err := render(namespace, values)
 		require.Error(t, err, values)
