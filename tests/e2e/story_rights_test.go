@@ -32,8 +32,9 @@ const (
 	// relist: the lab's API server streams its lists; a watch falls back to a list where a
 	// server does not know that, as those of Karmada up to now, or where the stream breaks.
 	relist = "TestAWatchTellsWhatCameChangedAndWent in k8sadapter"
-	// byReview: lifeboat verify asks, in somebody's name, whether the worker could read.
-	byReview = "preflight_finds_what_is_missing, as a SelfSubjectAccessReview"
+	// byReview: nobody needs it to read, for plan, explain and verify list. But verify and
+	// preflight ask whether whoever runs them may do what the worker does, and fail where not.
+	byReview = "preflight_finds_what_is_missing: not to ask, which everybody may, but for the answer"
 )
 
 // sameEvent is for what only happens when two processes say the same, minutes apart.
