@@ -28,7 +28,8 @@ var outages = []outageOf{
 	{name: "API server unreachable", when: "before the failure", lay: onAPI(unreachable), says: unreachedBy, counts: failedActs},
 	{name: "API server unreachable", when: "when it is tainted", lay: onAPI(unreachable), says: unreachedBy, counts: failedActs},
 	{
-		name: "API server slow", when: "when it has failed", moves: true, lay: onAPI(slow(late)),
+		// For as long as it takes that one activity begins and ends within it.
+		name: "API server slow", when: "when it has failed", moves: true, lasts: 6 * late, lay: onAPI(slow(late)),
 		// Every activity adds to it; one that asked the API server adds that much at least.
 		counts: map[string]string{"worker": "temporal_activity_execution_latency_seconds_sum"}, least: late.Seconds(),
 	},
