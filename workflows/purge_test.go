@@ -79,20 +79,65 @@ func TestPurgeModeNeverIsRestoredWhileUnplaced(t *testing.T) {
 	require.Empty(t, s.world.Peek(key).Tasks)
 }
 
-// The configured default is part of an episode's terms, and so are the modes that
-// its first check found: an edit in mid-episode changes nothing in this round.
+// What the binding itself says is frozen when the round is confirmed, and so is the configured
+// default; what its policy object says is, too, but by the first check that asks for it, for
+// only then is the policy read. Later edits change nothing in this round.
+//
+// Rules: R4.3-15.
 func TestThePurgeModeIsFrozenForTheRound(t *testing.T) {
-	s := newStory(t)
-	s.settings.Terms.Purge = failover.PurgeNever
-	key := s.bind("app", []string{"m1"}, "m1")
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() {
-		s.purging(key, failover.PurgeGracefully)
-		s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
-	})
-	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	const confirmed, due = 5 * time.Minute, 15 * time.Minute
+	own := func(mode failover.PurgeMode) func(*story, failover.BindingKey) {
+		return func(s *story, key failover.BindingKey) { s.purging(key, mode) }
+	}
+	policy := func(mode failover.PurgeMode) func(*story, failover.BindingKey) {
+		return func(s *story, key failover.BindingKey) {
+			s.world.SetPolicyAnnotation(key, failover.AnnotationPurgeMode, string(mode))
+		}
+	}
+	nothing := func(*story, failover.BindingKey) {}
+	for name, c := range map[string]struct {
+		before    func(*story, failover.BindingKey) // the failure
+		confirmed func(*story, failover.BindingKey) // after the confirmation, before the first check
+		checked   func(*story, failover.BindingKey) // after the first check, which found no place
+		byDefault failover.PurgeMode
+		want      failover.Outcome
+	}{
+		"nobody says anything": {nothing, nothing, nothing, failover.PurgeNever, failover.OutcomeKept},
+		"its own, edited after the confirmation": {
+			own(failover.PurgeNever), own(failover.PurgeGracefully), nothing, failover.PurgeGracefully, failover.OutcomeKept,
+		},
+		"its own, edited after the first check": {
+			own(failover.PurgeNever), nothing, own(failover.PurgeGracefully), failover.PurgeGracefully, failover.OutcomeKept,
+		},
+		"it says something only after the first check": {
+			nothing, nothing, own(failover.PurgeGracefully), failover.PurgeNever, failover.OutcomeKept,
+		},
+		"its policy, edited after the confirmation": {
+			policy(failover.PurgeGracefully), policy(failover.PurgeNever), nothing, failover.PurgeGracefully, failover.OutcomeKept,
+		},
+		"its policy, edited after the first check": {
+			policy(failover.PurgeGracefully), nothing, policy(failover.PurgeNever), failover.PurgeGracefully, failover.OutcomeMigrated,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Terms.Purge = c.byDefault
+			key := s.bind("app", []string{"m1"}, "m1")
+			s.tolerates(key, int64(due.Seconds()))
+			c.before(s, key)
+			s.world.SetReady("m1", false)
+			s.at(confirmed, func() { c.confirmed(s, key) })
+			s.at(confirmed+due, func() {
+				item, queued := s.queued()
+				require.True(t, queued && item.State == workflows.ItemBlocked, "its first check found no place")
+				c.checked(s, key)
+				s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
+			})
+			s.at(35*time.Minute, func() { s.world.SetReady("m1", true) })
+			s.play()
+			require.Equal(t, c.want, s.appResult().Outcome)
+		})
+	}
 }
 
 // Both copies were kept, and a human decides: a later failure of the same cluster

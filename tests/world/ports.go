@@ -134,9 +134,10 @@ func (w *World) PolicyAnnotation(_ context.Context, b *failover.Binding, name st
 	return w.policies[b.Key.String()+" "+name], nil
 }
 
-// PolicyPurgeMode says that no policy names a purge mode.
-func (w *World) PolicyPurgeMode(context.Context, *failover.Binding) (failover.PurgeMode, error) {
-	return "", nil
+// PolicyPurgeMode is the mode that SetPolicyAnnotation said, empty where it said none.
+func (w *World) PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error) {
+	mode, err := w.PolicyAnnotation(ctx, b, failover.AnnotationPurgeMode)
+	return failover.PurgeMode(mode), err
 }
 
 // write runs one write on a binding under its resourceVersion, and logs it.
