@@ -29,6 +29,7 @@ type pacing struct {
 	world  *world.World
 	pace   failover.PaceConfig
 	memory activities.PacerMemory
+	memo   any // the newest mirror of the orders
 	state  *workflows.PacerState
 	slow   map[string]time.Duration // how long an activity takes, by its name
 	// onGrant plays the episode of a cluster.
@@ -180,6 +181,11 @@ func (p *pacing) start() {
 		}
 	}
 	p.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(p.signalled)
+	p.env.OnUpsertMemo(mock.Anything).Run(func(args mock.Arguments) {
+		memo, ok := args.Get(0).(map[string]any)
+		require.True(p.t, ok, "%T", args.Get(0))
+		p.memo = memo[workflows.MemoOrders]
+	}).Return(nil)
 	p.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if info.ActivityType.Name == activities.NameAssessFleet {
 			p.looks++
