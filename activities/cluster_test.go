@@ -227,6 +227,32 @@ func TestTheAffectedSetLeavesOutWhatIsOptedOutAndKeepsWhatIsMalformed(t *testing
 	require.Equal(t, "Deployment shop/app", page.Items[0].Resource)
 }
 
+// Both who is listed and who is adopted is frozen with them.
+//
+// Rules: R4.3-10.
+func TestDefaultTolerationsAreFrozenOfBindingsWithoutAny(t *testing.T) {
+	b, _ := moved(t)
+	seconds := int64(60)
+	own := []corev1.Toleration{{Key: "own", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
+	defaults := []corev1.Toleration{{Key: "default", Operator: corev1.TolerationOpExists}}
+	b.bind("none")
+	b.bind("own", func(x *failover.Binding) { x.Placement.ClusterTolerations = own })
+	frozen := func() map[string][]corev1.Toleration {
+		out := map[string][]corev1.Toleration{}
+		page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+		for _, i := range page.Items {
+			out[i.Key.Name] = page.Policies[i.Policy].Tolerations
+		}
+		for _, o := range must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"}).Orphans {
+			out["adopted "+o.Key.Name] = o.Policy.Tolerations
+		}
+		return out
+	}
+	require.Equal(t, map[string][]corev1.Toleration{"none": nil, "own": own, "adopted app": nil}, frozen(), "off by default")
+	b.acts.Settings.DefaultTolerations = defaults
+	require.Equal(t, map[string][]corev1.Toleration{"none": defaults, "own": own, "adopted app": defaults}, frozen())
+}
+
 // Rules: R4.3-16.
 func TestPoliciesAreJudgedUnderTheTaintsThatStand(t *testing.T) {
 	b := newBench(t)

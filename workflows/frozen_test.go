@@ -39,6 +39,22 @@ func evictedAfterAHalt(t *testing.T, freeze bool) time.Duration {
 	return s.world.Log("evict")[0].At.Sub(s.world.Log("taint")[0].At)
 }
 
+// The configured tolerations stand in for bindings without any of their own.
+//
+// Rules: R4.3-10.
+func TestDefaultTolerationsStandInForBindingsWithoutAny(t *testing.T) {
+	s := newStory(t)
+	s.settings.DefaultTolerations = tolerations(1200)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.tolerates(s.bind("own", []string{"m1"}, "m1", "m2"), 60)
+	s.world.SetReady("m1", false)
+	s.at(time.Hour, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "own": "Migrated"}, outcomes(r))
+	require.GreaterOrEqual(t, s.evictedAt("app"), addAfter+20*time.Minute)
+	require.Less(t, s.evictedAt("own"), s.evictedAt("app"))
+}
+
 // Kubernetes halts evictions in a full disruption while the timers of its taints run
 // on (kubernetes#70501, enhancements#5263, kubernetes#110114, #131182): whatever was
 // tolerated meanwhile moves at once when it goes on. Here a halt stops the clocks.
