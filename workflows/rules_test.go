@@ -82,7 +82,38 @@ func TestACancelledFailoverOfAPolicyCloses(t *testing.T) {
 	require.Equal(t, failover.EpisodeCancelled, r.Ended)
 }
 
-// Rules: R4.1-22, R4.1-23, R4.1-28.
+// Windows that run are measured by what the rule says now: longer ones end no sooner, and
+// shorter ones end though the old duration would have outlasted the story's end.
+//
+// Rules: R4.1-22.
+func TestAWindowThatRunsIsMeasuredByTheRulesNewDurations(t *testing.T) {
+	const never = 100 * time.Hour
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	durations := func(at, add, remove time.Duration) {
+		s.at(at, func() {
+			s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.Taints[0].AddOnMatch, r.Taints[0].RemoveOnMismatch = add, remove })
+		})
+	}
+	s.world.SetReady("m1", false)
+	durations(20*time.Second, never, never)
+	s.at(10*time.Minute, func() { require.Empty(t, s.world.Log("taint"), "not by the duration that it began with") })
+	durations(11*time.Minute, 20*time.Minute, never)
+	s.at(40*time.Minute, func() {
+		require.NotEmpty(t, s.world.Log("taint"))
+		s.world.SetReady("m1", true)
+	})
+	durations(60*time.Minute, never, 40*time.Minute)
+	r := s.play()
+	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
+	require.GreaterOrEqual(t, tainted, 20*time.Minute, "by the new one, from when it began to match")
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 80*time.Minute)
+	require.Less(t, r.Until.Sub(storyBegins), never)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Rules: R4.1-23, R4.1-28.
 func TestARuleThatIsChangedInMidEpisodeIsFollowedAtOnce(t *testing.T) {
 	for name, c := range map[string]func(*failover.Rule){
 		"its taint is another": func(r *failover.Rule) { r.Taints[0].Key = "failover.example.org/other" },
