@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/testsuite"
@@ -57,42 +58,46 @@ func (s *story) update(id, name, update string, arg any) *answer {
 // intercept has workflows intercepted, on top of what every story does.
 func (s *story) intercept(with ...interceptor.WorkerInterceptor) {
 	options := patient
-	options.Interceptors = append([]interceptor.WorkerInterceptor{&courier{env: s.env}}, with...)
+	options.Interceptors = append([]interceptor.WorkerInterceptor{&courier{s: s}}, with...)
 	s.env.SetWorkerOptions(options)
 }
 
-// courier keeps what workflows tell each other until whom they tell it listens.
+// courier keeps what workflows tell each other until whom they tell it listens, and has
+// the story take note of the ends of leases.
 type courier struct {
 	interceptor.WorkerInterceptorBase
-	env *testsuite.TestWorkflowEnvironment
+	s *story
 }
 
 // InterceptWorkflow implements interceptor.WorkerInterceptor.
 func (c *courier) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
-	return &courierInbound{WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}, env: c.env}
+	return &courierInbound{WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}, s: c.s}
 }
 
 type courierInbound struct {
 	interceptor.WorkflowInboundInterceptorBase
-	env *testsuite.TestWorkflowEnvironment
+	s *story
 }
 
 func (i *courierInbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
-	return i.Next.Init(&courierOutbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, env: i.env})
+	return i.Next.Init(&courierOutbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, s: i.s})
 }
 
 type courierOutbound struct {
 	interceptor.WorkflowOutboundInterceptorBase
-	env *testsuite.TestWorkflowEnvironment
+	s *story
 }
 
 func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
-	if !beginning(o.env, id) {
+	if report, ok := arg.(workflows.LeaseReport); ok {
+		o.s.leases = append(o.s.leases, report)
+	}
+	if !beginning(o.s.env, id) {
 		return o.Next.SignalExternalWorkflow(ctx, id, run, name, arg)
 	}
 	sent, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for beginning(o.env, id) {
+		for beginning(o.s.env, id) {
 			_ = workflow.Sleep(ctx, time.Millisecond)
 		}
 		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, run, name, arg).Get(ctx, nil))

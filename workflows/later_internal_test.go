@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 )
@@ -43,6 +44,44 @@ func TestWhatObserveJudgedAndWhatIsParkedIsCarriedInBounds(t *testing.T) {
 		require.LessOrEqual(t, len(raw), 1_000_500)
 		require.NotEmpty(t, e.st.Later)
 	})
+}
+
+// Leases that nobody may use any more go back at once, with all that is left of them; a
+// grant that was used up has nothing to give back.
+//
+// Rules: R4.5-11, R4.6-23.
+func TestLeasesThatNobodyMayUseGoBackAtOnce(t *testing.T) {
+	for name, end := range map[string]func(*episode){
+		"paused":         func(e *episode) { e.st.Paused = &Order{Who: "jane", Reason: "look first"}; e.dispatch() },
+		"nobody waits":   func(e *episode) { e.st.Items = nil; e.dispatch() },
+		"recovering":     func(e *episode) { e.st.Phase = failover.EpisodeRecovering; e.actRecovering() },
+		"the queue ends": func(e *episode) { e.closeQueue(nil) },
+		"cluster gone":   func(e *episode) { e.actGone() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ended []LeaseReport
+			env := patientEnv()
+			env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(
+				func(_, id, _, _ string, arg any) error {
+					require.Equal(t, FleetPacerID(""), id)
+					report, ok := arg.(LeaseReport)
+					require.True(t, ok, "%T", arg)
+					ended = append(ended, report)
+					return nil
+				})
+			env.ExecuteWorkflow(func(ctx workflow.Context) error {
+				e := crowded(ctx, 10)
+				e.st.Moves, e.st.Terms.Mode = map[string]Move{}, failover.ModeEnforce
+				e.st.Terms.InFlight, e.st.Terms.Waiting = 300, 1500
+				e.st.Grants = []Grant{{Number: 7, Size: 2}, {Number: 8, Size: 1}, {Number: 9}}
+				end(e)
+				require.Empty(t, e.st.Grants)
+				return nil
+			})
+			require.NoError(t, env.GetWorkflowError())
+			require.Equal(t, []LeaseReport{{Number: 7, Returned: 2}, {Number: 8, Returned: 1}}, ended)
+		})
+	}
 }
 
 // Rules: R4.4-13.

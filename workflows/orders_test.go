@@ -51,7 +51,7 @@ func slowHealth(t *testing.T) (*story, failover.BindingKey) {
 	return s, s.bind("app", []string{"m1"}, "m1", "m2")
 }
 
-// Rules: R4.9-32.
+// Rules: R4.4-13, R4.9-32.
 func TestOneQueuedBindingIsCancelledOrSkippedAndNeverMoves(t *testing.T) {
 	for verb, want := range map[string]failover.Outcome{
 		workflows.UpdateCancel: failover.OutcomeAbandoned, workflows.UpdateSkip: failover.OutcomeSkipped,

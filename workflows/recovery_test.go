@@ -122,23 +122,45 @@ func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
 	require.Len(t, s.world.Log("evict"), 1, "what stands is not written again")
 }
 
-// Rules: R4.6-23.
+// Each refusal gives the lease back at once, so that nobody waits for its expiry; the write
+// that stands is reported as one.
+//
+// Rules: R4.5-11, R4.6-23.
 func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	refusals := 0
+	var refusals []time.Time
 	s.world.Fail = func(op, _ string) error {
-		if op == "evict" && refusals < 2 {
-			refusals++
+		if op == "evict" && len(refusals) < 2 {
+			refusals = append(refusals, s.env.Now())
 			return failover.ErrForbidden
 		}
 		return nil
 	}
 	s.world.SetReady("m1", false)
+	reasons := map[failover.Reason]bool{}
+	s.looks = append(s.looks, func() {
+		if item, queued := s.queued(); queued && item.State == workflows.ItemBlocked {
+			reasons[item.Reason] = true
+		}
+	})
+	for at := addAfter; at < 4*time.Minute; at += 5 * time.Second {
+		s.at(at, s.lookSoon)
+	}
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
-	require.Equal(t, 2, refusals)
+	require.Len(t, refusals, 2)
+	require.GreaterOrEqual(t, refusals[1].Sub(refusals[0]), s.settings.Terms.Recheck, "its back-off")
+	require.Equal(t, map[failover.Reason]bool{failover.ReasonForbidden: true}, reasons)
+
+	numbers, ends := map[int64]bool{}, workflows.LeaseReport{}
+	for _, l := range s.leases {
+		require.Equal(t, "shop/app", l.Binding)
+		numbers[l.Number], ends.Returned, ends.Written = true, ends.Returned+l.Returned, ends.Written+l.Written
+	}
+	require.Equal(t, workflows.LeaseReport{Returned: 2, Written: 1}, ends)
+	require.Len(t, numbers, 3, "each attempt had a lease of its own, and ended that one")
 }
 
 // Rules: R4.1-13, R4.7-29, R4.9-5.
@@ -222,8 +244,8 @@ func TestOrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
 	s.world.SetReady("m1", false)
 	var nobody, silent *answer
 	s.at(10*time.Second, func() {
-		nobody = s.orderAs("m1", workflows.UpdatePause, workflows.Order{Reason: "x"})
-		silent = s.orderAs("m1", workflows.UpdatePause, workflows.Order{Who: "x"})
+		nobody = s.orderAs(workflows.UpdatePause, workflows.Order{Reason: "x"})
+		silent = s.orderAs(workflows.UpdatePause, workflows.Order{Who: "x"})
 	})
 	s.at(20*time.Second, func() { s.world.SetReady("m1", true) })
 	s.play()

@@ -41,6 +41,8 @@ type story struct {
 	begins   time.Duration          // how long asking the worker for its terms takes
 	// older are migrations of an earlier failover that still run when this one begins.
 	older []workflows.BindingMigrationParams
+	// deletions: a cluster that is being deleted is drained (drain.onDeletion).
+	deletions bool
 	// holds is how long holding a parent's dependents takes.
 	holds time.Duration
 	// tainted is what happens once taints are written, before the answer comes.
@@ -50,7 +52,8 @@ type story struct {
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
 	again   time.Duration
 	refused *refusals
-	trail   world.Trail // what was recorded
+	trail   world.Trail             // what was recorded
+	leases  []workflows.LeaseReport // how those ended that workflows were given
 }
 
 // refusals are the transitions that the tables of phases refused: each is a bug.
@@ -187,12 +190,12 @@ func (s *story) at(d time.Duration, do func()) { s.env.RegisterDelayedCallback(d
 
 // order gives an order that must be accepted; the story's end checks that it was.
 func (s *story) order(update, why string) {
-	s.accepted = append(s.accepted, s.orderAs("m1", update, workflows.Order{Who: "jane", Reason: why}))
+	s.accepted = append(s.accepted, s.orderAs(update, workflows.Order{Who: "jane", Reason: why}))
 }
 
 // orderAs gives an order; its answer comes later.
-func (s *story) orderAs(cluster, update string, o workflows.Order) *answer {
-	id := workflows.ClusterFailoverID("", cluster)
+func (s *story) orderAs(update string, o workflows.Order) *answer {
+	id := workflows.ClusterFailoverID("", "m1")
 	return s.update(id, update, update+"|"+o.Who+"|"+o.Reason, o)
 }
 
@@ -258,8 +261,12 @@ func (s *story) slowActivities() {
 func (s *story) play() workflows.EpisodeReport {
 	s.t.Helper()
 	const cluster = "m1"
+	reader := activities.Reader(s.world)
+	if s.deletions {
+		reader = activities.DrainDeleting{Reader: s.world}
+	}
 	a := &activities.Activities{
-		Reader: s.world, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober,
+		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober,
 		Clock: world.Clock{W: s.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts = a
