@@ -46,6 +46,8 @@ func TestKarmada1995And1762ADrainMovesEverythingOffAHealthyCluster(t *testing.T)
 	require.NoError(t, drained.err)
 	require.Equal(t, failover.EpisodeRecovered, r.Ended)
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Equal(t, failover.ReasonPurged, s.appResult().Reason, "it ended when the old copy was gone, not with a debt")
+	require.Nil(t, s.appResult().Debt)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -53,6 +55,56 @@ func TestKarmada1995And1762ADrainMovesEverythingOffAHealthyCluster(t *testing.T)
 func (s *story) keepOpen() {
 	s.world.SetReady("m1", false)
 	s.at(2*time.Second, func() { s.world.SetReady("m1", true) })
+}
+
+// Karmada waits with the end of a cluster that is being deleted until nothing is left on it.
+// Where the policy says so everything moves off meanwhile; otherwise nothing does.
+//
+// Rules: R4.1-15, R4.9-51, R4.12-2.
+func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
+	for name, drains := range map[string]bool{"drain": true, "ignore": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.deletions = drains
+			s.tolerant(s.bind("app", []string{"m1"}, "m1", "m2"))
+			s.keepOpen()
+			s.at(time.Second, func() { s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Deleting = true }) })
+			if !drains {
+				require.Equal(t, failover.EpisodeFalseAlarm, s.play().Ended)
+				require.Empty(t, s.world.Log(""))
+				return
+			}
+			var undrained *answer
+			s.at(30*time.Minute, func() {
+				require.Len(t, s.world.PeekCluster("m1").Added, 2, "our hard taint and our NoSchedule")
+				require.Nil(t, s.world.PeekCluster("m1").Drain, "nobody ordered it: there is no record to leave")
+				require.Equal(t, failover.EpisodeEvacuated, s.status().Phase, "it stays open as long as the cluster is there")
+				undrained = s.orderAs(workflows.UpdateUndrain, workflows.Order{Who: "jane", Reason: "keep it"})
+			})
+			s.at(40*time.Minute, func() { s.world.DeleteCluster("m1") })
+			r := s.play()
+			require.ErrorContains(t, undrained.err, "drain.onDeletion")
+			require.Equal(t, failover.EpisodeGone, r.Ended)
+			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+			require.Equal(t, failover.ReasonPurged, s.appResult().Reason)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}
+
+// The old copy takes its time to go: the migration sees that to its end.
+//
+// Rules: R4.12-4.
+func TestADrainSeesThePurgeToItsEnd(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.DeleteAfter = 10 * time.Minute
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.play()
+	require.Equal(t, failover.ReasonPurged, s.appResult().Reason)
+	require.GreaterOrEqual(t, s.appResult().At.Sub(s.world.Log("release")[0].At), s.world.DeleteAfter)
 }
 
 // Rules: R4.12-3, R4.12-5.
