@@ -74,31 +74,68 @@ func run(ctx context.Context, w io.Writer, words []string, simulate bool) error 
 
 // judgeAll judges every mutant whose test passes without it, and says so in a table.
 func judgeAll(ctx context.Context, w io.Writer, all []Mutant, red map[string]bool, sim hunt) error {
-	bad := 0
+	sum := tally{asked: sim.plain != ""}
 	rows := make([]string, 0, len(all))
 	for i, m := range all {
 		began := time.Now()
-		verdict, seen, detail := failsAnyway, "", ""
+		j := judgement{verdict: failsAnyway}
 		if !red[m.Test] {
-			verdict, seen, detail = judge(ctx, m, sim)
+			j = judge(ctx, m, sim)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		took := time.Since(began).Round(time.Second)
-		say(w, "%d of %d: %s: %s, simulator: %s, after %s\n%s", i+1, len(all), m.Name, verdict, seen, took, detail)
-		if verdict != killed {
-			bad++
-		}
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", m.Name, m.Invariant, m.Guard, m.Test, verdict, seen))
+		say(w, "%d of %d: %s: %s, simulator: %s, after %s\n%s", i+1, len(all), m.Name, j.verdict, j.seen, took, j.detail)
+		sum.add(m, j)
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", m.Name, m.Invariant, m.Guard, m.Test, j.verdict, j.seen))
 	}
 	say(w, "%s\n", "\n| patch | invariant | what it removes | test that must fail | verdict | the simulator |\n|---|---|---|---|---|---|")
 	say(w, "%s\n", strings.Join(rows, "\n"))
-	say(w, "\n%d mutants, %d killed and found\n", len(all), len(all)-bad)
-	if bad > 0 {
-		return fmt.Errorf("%d of %d were not killed, or not found", bad, len(all))
+	say(w, "\n%s\n", sum)
+	if sum.bad > 0 {
+		return fmt.Errorf("%d of %d were not killed, or not found", sum.bad, len(all))
 	}
 	return nil
+}
+
+// judgement is what became of one mutant: the verdict, what the simulator saw of it, and
+// what was said where it is not as it should be.
+type judgement struct {
+	verdict, seen, detail string
+	// found: the simulator broke something that it does not break without the patch.
+	found bool
+}
+
+// tally counts what became of all.
+type tally struct {
+	mutants, killed, found, cannot, bad int
+	// asked: the simulator was.
+	asked bool
+}
+
+func (s *tally) add(m Mutant, j judgement) {
+	s.mutants++
+	if j.verdict == killed || j.verdict == unseen {
+		s.killed++
+	}
+	if j.verdict != killed {
+		s.bad++
+	}
+	switch {
+	case j.found:
+		s.found++
+	case m.Sim != "":
+		s.cannot++
+	}
+}
+
+// String says it in one line: whom the simulator cannot see it has not found.
+func (s tally) String() string {
+	if !s.asked {
+		return fmt.Sprintf("%d mutants: %d killed; the simulator was not asked", s.mutants, s.killed)
+	}
+	return fmt.Sprintf("%d mutants: %d killed; the simulator found %d, and cannot see %d", s.mutants, s.killed, s.found, s.cannot)
 }
 
 // checkout copies the last commit to a folder of its own.
@@ -148,10 +185,10 @@ func unpatched(ctx context.Context, w io.Writer, tree string, all []Mutant) (map
 }
 
 // judge applies one patch, runs its test, lets the simulator look, and takes the patch back.
-func judge(ctx context.Context, m Mutant, sim hunt) (verdict, seen, detail string) {
+func judge(ctx context.Context, m Mutant, sim hunt) judgement {
 	tree := sim.tree
 	if out, err := command(ctx, tree, "git", "apply", m.File); err != nil {
-		return doesNotApply, "", out
+		return judgement{verdict: doesNotApply, detail: out}
 	}
 	defer func() {
 		// Also after an interrupt: what stays patched would spoil every mutant after it.
@@ -160,14 +197,16 @@ func judge(ctx context.Context, m Mutant, sim hunt) (verdict, seen, detail strin
 		}
 	}()
 	if out, err := command(ctx, tree, "go", "build", m.Package); err != nil {
-		return doesNotBuild, "", tail(out)
+		return judgement{verdict: doesNotBuild, detail: tail(out)}
 	}
-	verdict, detail = named(ctx, tree, m)
+	j := judgement{}
+	j.verdict, j.detail = named(ctx, tree, m)
 	seen, good := sim.look(ctx, m)
-	if verdict == killed && !good {
-		verdict = unseen
+	j.seen, j.found = seen, good && sim.plain != "" && m.Sim == ""
+	if j.verdict == killed && !good {
+		j.verdict = unseen
 	}
-	return verdict, seen, detail
+	return j
 }
 
 // named runs the test that the patch names.

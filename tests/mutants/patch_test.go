@@ -36,6 +36,53 @@ func TestEveryPatchStillApplies(t *testing.T) {
 	}
 }
 
+// The page says of the patches that are there what a run says in which nothing is amiss: whom
+// the simulator cannot see it has not found.
+func TestTheTallyOnThePageIsThatOfThePatches(t *testing.T) {
+	all, err := load("patches")
+	require.NoError(t, err)
+	sum := tally{asked: true}
+	for _, m := range all {
+		sum.add(m, judgement{verdict: killed, found: m.Sim == ""})
+	}
+	require.Positive(t, sum.cannot)
+	require.Equal(t, len(all), sum.found+sum.cannot)
+	require.Zero(t, sum.bad)
+	page, err := os.ReadFile("../../docs/testing.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "\n\n"+sum.String()+"\n")
+}
+
+func TestATallyCountsWhatWasFound(t *testing.T) {
+	blind := Mutant{Sim: "nobody there does that"}
+	seen := Mutant{Theme: "any"}
+	for want, c := range map[string]struct {
+		asked bool
+		bad   int
+		of    map[*Mutant]judgement
+	}{
+		"2 mutants: 2 killed; the simulator found 1, and cannot see 1": {true, 0, map[*Mutant]judgement{
+			&seen: {verdict: killed, found: true}, &blind: {verdict: killed},
+		}},
+		"2 mutants: 2 killed; the simulator found 0, and cannot see 1": {true, 1, map[*Mutant]judgement{
+			&seen: {verdict: unseen}, &blind: {verdict: killed},
+		}},
+		"2 mutants: 0 killed; the simulator found 1, and cannot see 1": {true, 2, map[*Mutant]judgement{
+			&seen: {verdict: survived, found: true}, &blind: {verdict: doesNotApply},
+		}},
+		"1 mutants: 1 killed; the simulator was not asked": {false, 0, map[*Mutant]judgement{&seen: {verdict: killed}}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			sum := tally{asked: c.asked}
+			for m, j := range c.of {
+				sum.add(*m, j)
+			}
+			require.Equal(t, want, sum.String())
+			require.Equal(t, c.bad, sum.bad)
+		})
+	}
+}
+
 // A hunt is read by its output alone: the copy is another program.
 func TestWhatAHuntSaysIsUnderstood(t *testing.T) {
 	const two = "hunt: playing 1\nhunt: playing 2\n"
