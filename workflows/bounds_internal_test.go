@@ -140,6 +140,8 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 
 // What migrations of an older failover owe is bounded as all debt is: the state is
 // carried from run to run.
+//
+// Rules: R4.8-12.
 func TestTheDebtOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 	e := bare()
 	for n := range maxDebts + 7 {
