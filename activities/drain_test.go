@@ -16,7 +16,7 @@ func (b *bench) drainRequest() activities.TaintRequest {
 }
 
 // Rules: R4.12-1.
-func TestTheOrderOfADrainIsRecordedOrRefused(t *testing.T) {
+func TestKubernetesEnhancement4213AndKubernetes3885AndKCP556TheOrderOfADrainIsRecordedOrRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.TaintRequest)
 		refused failover.Reason

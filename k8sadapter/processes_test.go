@@ -45,7 +45,7 @@ func (p *posted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(raw)
 }
 
-func TestAnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
+func TestKarmada2835AnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 	var server posted
 	recorder := NewRecorder(connect(t, &server, Options{}), "lifeboat-worker")
 	binding := activities.Event{

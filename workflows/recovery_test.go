@@ -219,7 +219,7 @@ func TestKarmada4688And6357PauseStopsDispatchAndResumeGoesOn(t *testing.T) {
 }
 
 // Rules: R4.9-32, R4.9-33, R4.9-37, R4.9-38, R4.9-41.
-func TestACancelledFailoverRestoresUntaintsAndLeavesARecord(t *testing.T) {
+func TestTemporalWeb210And486ACancelledFailoverRestoresUntaintsAndLeavesARecord(t *testing.T) {
 	s := newStory(t)
 	s.bind("tolerates", []string{"m1"}, "m1")
 	unplaceable(s)
@@ -239,7 +239,7 @@ func TestACancelledFailoverRestoresUntaintsAndLeavesARecord(t *testing.T) {
 }
 
 // Rules: R4.9-44.
-func TestOrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
+func TestTemporal8106OrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
 	s := newStory(t)
 	s.world.SetReady("m1", false)
 	var nobody, silent *answer

@@ -31,7 +31,7 @@ func hostBehindOlder(ctx workflow.Context, cluster string, older []workflows.Bin
 // A failover was terminated while one of its migrations waited for the old copy to
 // go. Its end is no outcome of the failover that came after it.
 // Rules: R4.9-4, R4.9-53, R4.9-54.
-func TestAMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext(t *testing.T) {
+func TestTemporalUI325And1399AMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.older = []workflows.BindingMigrationParams{{State: workflows.MigrationState{

@@ -442,7 +442,7 @@ func TestKubernetes90794ATaintThatRemainsMovesNothingThatToleratesIt(t *testing.
 // it is probably us: the failure is found, and nothing moves.
 //
 // Rules: R4.1-33.
-func TestKubernetes28832And24200NothingMovesWhileEveryClusterLooksFailed(t *testing.T) {
+func TestKubernetes28832And24200And28897NothingMovesWhileEveryClusterLooksFailed(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	for i := range 6 {

@@ -182,6 +182,21 @@ func TestKarmada7612WhoToleratesForEverCostsNoLease(t *testing.T) {
 	require.Less(t, s.evictedAt("app")-s.world.Log("taint")[0].At.Sub(storyBegins), time.Minute)
 }
 
+// At edge sites everything is made to tolerate every taint, so that nothing moves when the
+// site is cut off. One opt-out of the cluster says the same of all that stands there.
+// Rules: R4.3-2, R4.3-18.
+func TestPolicyGenerator148AndAIEdge170AnEdgeSiteIsOptedOutAndNothingMoves(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.tolerant(s.bind("tolerant", []string{"m1"}, "m1", "m2"))
+	s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+	s.world.SetReady("m1", false)
+	s.at(time.Hour, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, failover.EpisodeFalseAlarm, r.Ended)
+	require.Empty(t, s.world.Log(""), "not even a taint")
+}
+
 // An eviction request without a requester is cancelled: a move lives while some reason
 // still asks for it, whichever asked first.
 // Rules: R4.1-25, R4.3-16, R4.3-17.

@@ -176,6 +176,30 @@ func TestKarmada3740And1847ADeadClusterIsUnjoinedWithoutItsHelp(t *testing.T) {
 	require.Empty(t, s.world.Leftovers())
 }
 
+// Getting away from a cluster that did not answer hung on steps which needed it, and a
+// condition that had flipped never flipped back. Here everything that moves is at its end
+// while the cluster is silent, and what is owed there is paid once it answers.
+// Rules: R4.7-36, R4.8-12.
+func TestRamen1139And329NoStepWaitsForTheDeadCluster(t *testing.T) {
+	s := newStory(t)
+	for _, name := range []string{"a", "b", "c"} {
+		s.bind(name, []string{"m1"}, "m1", "m2")
+	}
+	s.world.SetReady("m1", false)
+	s.at(time.Hour, func() {
+		status := s.status()
+		require.Empty(t, status.Moves, "nobody waits for it")
+		require.Equal(t, map[string]int{"Migrated": 3}, status.Counts)
+		require.Len(t, status.Debts, 3)
+		require.Equal(t, failover.EpisodeEvacuated, status.Phase)
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Empty(t, r.Debts, "paid")
+	require.Empty(t, s.world.Leftovers())
+}
+
 // The hub was lost with everything that the orchestrator knew: it is rebuilt from what
 // is found, and where that does not tell, a human is waited for.
 // Rules: R4.5-30, R4.5-31, R4.9-46, R4.9-47, R4.9-48, R4.9-53.

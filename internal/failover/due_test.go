@@ -51,7 +51,7 @@ func TestAFrozenPolicyDoesNotFollowTheBinding(t *testing.T) {
 }
 
 // Rules: R4.3-4, R4.3-5, R4.3-6, R4.3-7, R4.3-8, R4.3-9.
-func TestDueUnder(t *testing.T) {
+func TestOCM48And20And22EvictedAfterACertainTime(t *testing.T) {
 	now := at(100)
 	equal := func(key, value string, seconds int64) corev1.Toleration {
 		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpEqual, Value: value, TolerationSeconds: &seconds}

@@ -16,11 +16,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// project is whose threads a test is named after, as its name says it.
+const project = `(?:Karmada|KubernetesEnhancement|Kubernetes|KCP|Liqo|Ramen|ClusterAPI|OCM|TemporalUI|TemporalWeb|Temporal|PolicyGenerator|AIEdge)`
+
 var (
 	threadForm = regexp.MustCompile(`([A-Za-z0-9./-]*)#([0-9]+)`)
 	namedForm  = regexp.MustCompile("`([A-Za-z0-9_]+)`")
-	// afterThread is a test named after threads: TestKarmada7181And7171….
-	afterThread = regexp.MustCompile(`^Test(?:Karmada|KubernetesEnhancement|Kubernetes|Liqo|Ramen|ClusterAPI)([0-9]+(?:And[0-9]+)*)`)
+	// afterThread is a test named after threads: TestKarmada7181And7171…, or of several
+	// projects TestKubernetes3885AndKCP556….
+	afterThread = regexp.MustCompile(`^Test` + project + `[0-9]+(?:And(?:` + project + `)?[0-9]+)*`)
+	numberForm  = regexp.MustCompile(`[0-9]+`)
 )
 
 // row is one line of a table of docs/threads.md.
@@ -56,6 +61,7 @@ func TestWhatIsWrongWithThreadsIsFound(t *testing.T) {
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| karmada#2 | x | `TestOther` |":   "karmada#2 stands twice",
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| karmada#4 | x | later |":         "neither a test nor a reason",
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| some thread | x | `TestOther` |": "no thread",
+		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| karmada#5 | x | `TestOther` |":   "no test there is named after one of them",
 	} {
 		got := strings.Join(compareThreads(readThreads(text), tests), "\n")
 		if want == "" {
@@ -126,6 +132,9 @@ func compareRow(r row, tests []string) (problems []string) {
 	if len(r.tests) == 0 && (!why || reason == "") {
 		problems = append(problems, fmt.Sprintf("%s: neither a test nor a reason", r.threads))
 	}
+	if named := func(name string) bool { return bearsOne(name, r.threads) }; !why && !slices.Contains(r.threads, "trap") && !slices.ContainsFunc(r.tests, named) {
+		problems = append(problems, fmt.Sprintf("%s: no test there is named after one of them", r.threads))
+	}
 	for _, name := range r.tests {
 		if !slices.Contains(tests, name) {
 			problems = append(problems, fmt.Sprintf("%s: there is no %s", r.threads, name))
@@ -136,19 +145,28 @@ func compareRow(r row, tests []string) (problems []string) {
 
 // compareName holds a test that is named after threads against the rows that name it.
 func compareName(name string, threads []string) (problems []string) {
-	m := afterThread.FindStringSubmatch(name)
-	if m == nil {
-		return nil
-	}
-	if len(threads) == 0 {
+	numbers := numbersOf(name)
+	if len(numbers) > 0 && len(threads) == 0 {
 		return []string{"docs/threads.md does not name " + name + ": give its thread a row"}
 	}
-	for number := range strings.SplitSeq(m[1], "And") {
+	for _, number := range numbers {
 		if !slices.ContainsFunc(threads, func(thread string) bool { return strings.HasSuffix(thread, "#"+number) }) {
 			problems = append(problems, fmt.Sprintf("%s is named after #%s, but stands with %s only", name, number, threads))
 		}
 	}
 	return problems
+}
+
+// numbersOf are those of the threads that a test is named after.
+func numbersOf(name string) []string {
+	return numberForm.FindAllString(afterThread.FindString(name), -1)
+}
+
+// bearsOne tells whether a test is named after one of the threads.
+func bearsOne(name string, threads []string) bool {
+	return slices.ContainsFunc(numbersOf(name), func(number string) bool {
+		return slices.ContainsFunc(threads, func(thread string) bool { return strings.HasSuffix(thread, "#"+number) })
+	})
 }
 
 // allTests are the names of all tests that go runs, those of the lab too.
