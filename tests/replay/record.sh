@@ -7,11 +7,13 @@ set -eu
 cd "$(dirname "$0")/../.."
 stories='full_evacuation|blip_shorter_than_the_window|recovery_while_tolerating|recovery_with_an_unplaced_binding'
 stories="$stories|no_target_until_a_cluster_joins|new_target_dies_while_healthy_on_paper|scheduler_puts_it_back"
-stories="$stories|operator_pauses_and_resumes|operator_cancels"
+stories="$stories|operator_pauses_and_resumes|operator_cancels|operator_drains_and_undrains"
+stories="$stories|scheduler_puts_it_back_after_the_release|recovery_that_the_scheduler_would_undo"
+stories="$stories|purge_directly_on_a_silent_cluster|purge_directly_on_a_cluster_that_answers"
 
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-go test -count=1 -timeout 10m ./tests/e2e -run "TestStories/^($stories)\$" -args -record "$fresh"
+go test -count=1 -timeout 20m ./tests/e2e -run "TestStories/^($stories)\$" -args -record "$fresh"
 rm -f tests/replay/testdata/*.json.gz
 mkdir -p tests/replay/testdata
 cp "$fresh"/*.json.gz tests/replay/testdata/
