@@ -52,6 +52,9 @@ type judge struct {
 	// approved what the plug-in of a story has said yes to.
 	saw          map[string]failover.Binding
 	endorsements map[aCopy][]failover.TargetCluster
+	// well is since when every look of a migration has found a copy well, by its workflow id
+	// and the copy's cluster.
+	well map[string]map[string]time.Time
 	// handed are the last words of migrations, by cluster.
 	handed map[string][]workflows.MigrationReport
 	// remade is when the Work of a copy was made anew.
@@ -88,7 +91,7 @@ func newJudge(s *sim) *judge {
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
-		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, remade: map[aCopy]time.Time{},
+		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, well: map[string]map[string]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]workflows.MigrationReport{},
 	}
 	s.world.OnWrite = j.wrote

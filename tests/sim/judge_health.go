@@ -5,8 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -45,14 +47,66 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	if why := j.unhealthy(b, e); !j.endorsed(w, b) && why != "" {
 		j.violates("1: the hold of %s for %s is dropped, and it is not healthy: %s", w.Binding, w.Cluster, why)
 	}
+	e.proven = j.s.now()
+	if !j.endorsed(w, b) {
+		j.heldFor(w, b, e)
+	}
+}
+
+// heldFor judges for how long each copy that must prove itself has been well without a
+// break, as far as its migration could see: from the look that first found it so to the
+// one of the release, and in none between was it ill or elsewhere.
+func (j *judge) heldFor(w world.Write, b *failover.Binding, e *eviction) {
 	must := minHealthy
 	if !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return !isReady(c) }) {
 		must = detection
 	}
-	e.proven = j.s.now()
-	if held := j.s.now().Sub(e.at); held < must {
-		j.violates("1: the hold of %s for %s is dropped after %s, before %s of health", w.Binding, w.Cluster, held, must)
+	move := workflows.BindingMigrationID("", w.Cluster, b.Key)
+	for _, t := range e.proving(b) {
+		since, known := j.well[move][t.Name]
+		switch {
+		case !known || since.Before(j.s.ran[move]):
+			j.violates("1: the hold of %s for %s is dropped, and no look before has found its copy on %s well", w.Binding, w.Cluster, t.Name)
+		case j.readAt.Sub(since) < must:
+			j.violates("1: the hold of %s for %s is dropped after %s of health on %s, before %s", w.Binding, w.Cluster, j.readAt.Sub(since), t.Name, must)
+		}
 	}
+}
+
+// looked notes, once a migration has the answer of a look, since when every look has found
+// each copy well. What it looked at is judged as it was read.
+func (j *judge) looked(a *attempt) {
+	if a.name != activities.NameObserve || a.own == nil {
+		return
+	}
+	was, is := j.well[a.id], map[string]time.Time{}
+	for _, t := range a.own.Clusters {
+		if illCopy(a.own, t) != "" || j.awayAt(t.Name, a.read) {
+			continue
+		}
+		is[t.Name] = a.ownRead
+		if since, known := was[t.Name]; known && !since.Before(j.s.ran[a.id]) {
+			is[t.Name] = since
+		}
+	}
+	j.well[a.id] = is
+}
+
+// awayAt: the cluster was not Ready at a moment, in whichever order all of that moment came.
+func (j *judge) awayAt(cluster string, at time.Time) bool {
+	list := j.sights[cluster]
+	for n := len(list) - 1; n >= 0; n-- {
+		if list[n].from.After(at) {
+			continue
+		}
+		if list[n].there && isReady(list[n].c) {
+			return false
+		}
+		if list[n].from.Before(at) {
+			break
+		}
+	}
+	return true
 }
 
 func unplaced(b *failover.Binding, failed string) string {
@@ -78,6 +132,17 @@ func unplaced(b *failover.Binding, failed string) string {
 // unhealthy: every target that came or grew since the eviction must be healthy on a
 // cluster that is well; where none did, every target must.
 func (j *judge) unhealthy(b *failover.Binding, e *eviction) string {
+	for _, t := range e.proving(b) {
+		if why := j.ill(b, t); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// proving are the targets that must prove themselves: those that came or grew since the
+// eviction, or all where none did.
+func (e *eviction) proving(b *failover.Binding) []failover.TargetCluster {
 	var must []failover.TargetCluster
 	for _, t := range b.Clusters {
 		was := slices.IndexFunc(e.clusters, func(x failover.TargetCluster) bool { return x.Name == t.Name })
@@ -86,14 +151,9 @@ func (j *judge) unhealthy(b *failover.Binding, e *eviction) string {
 		}
 	}
 	if len(must) == 0 {
-		must = b.Clusters
+		return b.Clusters
 	}
-	for _, t := range must {
-		if why := j.ill(b, t); why != "" {
-			return why
-		}
-	}
-	return ""
+	return must
 }
 
 // downForLong: a late write was sent while the cluster still was Ready.
@@ -117,6 +177,11 @@ func (j *judge) ill(b *failover.Binding, t failover.TargetCluster) string {
 	if !j.everSeen(t.Name, keepsItsCopies) {
 		return t.Name + " has a failover of its own"
 	}
+	return illCopy(b, t)
+}
+
+// illCopy says why what is reported of one copy proves nothing.
+func illCopy(b *failover.Binding, t failover.TargetCluster) string {
 	at := slices.IndexFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool { return x.Cluster == t.Name })
 	if at < 0 || b.Status.Aggregated[at].Health != failover.HealthHealthy {
 		return "the copy on " + t.Name + " is not healthy"

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
@@ -35,6 +36,9 @@ type attempt struct {
 	until time.Time
 	// read is when the clusters were read last: what is written follows from that.
 	read time.Time
+	// own is the migration's own binding as it was read last, and ownRead when that was.
+	own     *failover.Binding
+	ownRead time.Time
 }
 
 type attemptKey struct{}
@@ -139,6 +143,7 @@ func (s *sim) try(ctx workflow.Context, name string, args []any, n int32) (any, 
 	if err != nil {
 		return nil, err
 	}
+	s.judge.looked(a)
 	return converter.GetDefaultDataConverter().ToPayloads(out)
 }
 

@@ -59,6 +59,7 @@ func (p ports) Binding(ctx context.Context, key failover.BindingKey) (failover.B
 	b, err := p.World.Binding(ctx, key)
 	if a := attemptOf(ctx); err == nil && a != nil && strings.HasSuffix(a.id, "/"+key.String()) {
 		p.s.judge.saw[a.id] = b
+		a.own, a.ownRead = &b, p.s.now()
 	}
 	return b, err
 }
