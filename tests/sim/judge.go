@@ -66,6 +66,9 @@ type eviction struct {
 	at       time.Time
 	began    time.Time                // of the move that wrote it
 	clusters []failover.TargetCluster // before it
+	// ready are the copies beside the old one that were well for certain, by cluster, and how
+	// many of their replicas were ready; -1 where they do not say.
+	ready map[string]int64
 	source   types.UID                // of the cluster
 	// generation is the binding's after it.
 	generation int64
@@ -269,8 +272,9 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 		last = &eviction{}
 	}
 	j.evicted[id(w.Cluster, b)] = &eviction{
-		returned: last.proven, left: last.at, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
+		returned: last.proven, left: last.at, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, ready: j.ready(w, b), source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
 	}
+	j.accompanied(w)
 	j.asked(w, b)
 	j.directly(w, b)
 	j.crammed(w, b)

@@ -50,6 +50,48 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	e.proven = j.s.now()
 	if !j.endorsed(w, b) {
 		j.heldFor(w, b, e)
+		j.noWorse(w, b, e)
+	}
+}
+
+// ready are the copies that stay where they are and are well at an eviction for certain,
+// with how many of their replicas are ready.
+func (j *judge) ready(w world.Write, b *failover.Binding) map[string]int64 {
+	out := map[string]int64{}
+	for _, t := range b.Clusters {
+		troubled := func(x sight) bool { return !x.there || !isReady(x.c) || x.c.Deleting || len(x.c.Taints) > 0 }
+		item := b.Item(t.Name)
+		if t.Name == w.Cluster || item == nil || item.Health != failover.HealthHealthy || slices.ContainsFunc(j.since(t.Name), troubled) {
+			continue
+		}
+		out[t.Name] = -1
+		if item.ReadyReplicas != nil {
+			out[t.Name] = *item.ReadyReplicas
+		}
+	}
+	return out
+}
+
+// noWorse judges that a release leaves no target worse than its copy was at the eviction.
+func (j *judge) noWorse(w world.Write, b *failover.Binding, e *eviction) {
+	for _, t := range b.Clusters {
+		was, known := e.ready[t.Name]
+		if !known {
+			continue
+		}
+		why := ""
+		switch item := b.Item(t.Name); {
+		case !j.everSeen(t.Name, isReady):
+			why = t.Name + " is not Ready"
+		case item == nil || item.Health != failover.HealthHealthy:
+			why = "it is not healthy"
+		case item.ReadyReplicas != nil && *item.ReadyReplicas < min(was, int64(t.Replicas)):
+			why = fmt.Sprintf("%d of %d are ready", *item.ReadyReplicas, was)
+		}
+		if why != "" {
+			j.violates("1: the hold of %s for %s is dropped, and the copy on %s, well at the eviction, is worse now: %s", w.Binding, w.Cluster, t.Name, why)
+		}
+		j.s.count["other targets no worse"]++
 	}
 }
 

@@ -126,3 +126,11 @@ func unsuspected(c failover.Cluster) bool {
 	answers := isReady(c) || aboutUs(c)
 	return answers && !foreign && c.Drain == nil && networkIs(c) != corev1.ConditionFalse
 }
+
+// accompanied judges an eviction by the companion, which keeps the scheduler from where it
+// has just taken something away: it must stand before.
+func (j *judge) accompanied(w world.Write) {
+	if !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return carries(c, failover.EvacuatingTaintKey) }) {
+		j.violates("3: %s is evicted from %s, whose companion does not stand", w.Binding, w.Cluster)
+	}
+}
