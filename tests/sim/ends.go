@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -58,6 +57,9 @@ func (j *judge) outcomes(r workflows.EpisodeReport) {
 				j.violates("7: %s has two outcomes in round %d of %s", key, round.Round, r.Cluster)
 			}
 			seen[key], known[key] = true, true
+			if x.Outcome == failover.OutcomeWouldMove || x.Outcome == failover.OutcomeWouldBlock {
+				j.s.count["outcome "+string(x.Outcome)]++ // no migration hands it in
+			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.affected[r.Cluster])) {
@@ -147,77 +149,6 @@ func (j *judge) end(idle bool, running []string) {
 	for _, b := range j.s.world.Everything() {
 		if b.Placement != nil && len(b.Clusters) == 0 && len(b.Tasks) == 0 {
 			j.violates("2: at the end %s has neither target nor hold", b.Key)
-		}
-	}
-}
-
-// forLong is after what time under a taint, and on its cluster, a binding has been listed
-// for certain.
-const forLong = 3 * time.Minute
-
-// owe notes, now and then, who has stood on a failed cluster for long, without any
-// toleration and without an opt-out. They owe an outcome.
-func (j *judge) owe() {
-	j.faithful()
-	for n := range j.s.schedule.Fleet {
-		cluster := clusterName(n)
-		c, there := j.s.world.Standing(cluster)
-		since, bad := j.badSince(c)
-		if ran := j.s.ran[cluster]; ran.After(since) {
-			since = ran
-		}
-		if !there || !bad || j.s.state[workflows.ClusterFailoverID("", cluster)] != running {
-			delete(j.stood, cluster)
-			continue
-		}
-		j.standOn(cluster, j.s.now().Sub(since) >= forLong)
-	}
-}
-
-// standOn notes who stands on a failed cluster, and, where it has failed for long, owes an
-// outcome to whoever did so before: one who came since may not be listed yet.
-func (j *judge) standOn(cluster string, long bool) {
-	stood := map[string]time.Time{}
-	for _, b := range j.s.world.Everything() {
-		if !targets(&b, cluster) || len(b.Placement.ClusterTolerations) > 0 || b.Annotations[failover.AnnotationEnabled] != "" {
-			continue
-		}
-		key := b.Key.String() + " " + string(b.UID)
-		first, known := j.stood[cluster][key]
-		if !known {
-			first = j.s.now()
-		}
-		stood[key] = first
-		if long && j.s.now().Sub(first) >= forLong {
-			if j.owed[cluster] == nil {
-				j.owed[cluster] = map[string]bool{}
-			}
-			j.owed[cluster][key] = true
-		}
-	}
-	j.stood[cluster] = stood
-}
-
-// badSince is when the taint of the rule began to stand, while its condition holds.
-func (j *judge) badSince(c failover.Cluster) (time.Time, bool) {
-	for _, t := range c.Taints {
-		if t.Key == taintKey && !isReady(c) && !aboutUs(c) && t.TimeAdded != nil && j.ruling && c.Malformed == "" {
-			since := t.TimeAdded.Time
-			if flipped := c.Conditions[0].LastTransition; flipped.After(since) {
-				since = flipped
-			}
-			return since, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// owedAt: whoever owes an outcome, and is still there, has one.
-func (j *judge) owedAt(r workflows.EpisodeReport, known map[string]bool) {
-	for _, b := range j.s.world.Everything() {
-		key := b.Key.String() + " " + string(b.UID)
-		if j.owed[r.Cluster][key] && !known[key] && b.Annotations[failover.AnnotationEnabled] == "" {
-			j.violates("7: %s stood on the failed %s for long and has no outcome", key, r.Cluster)
 		}
 	}
 }

@@ -68,8 +68,8 @@ type eviction struct {
 	clusters []failover.TargetCluster // before it
 	// ready are the copies beside the old one that were well for certain, by cluster, and how
 	// many of their replicas were ready; -1 where they do not say.
-	ready map[string]int64
-	source   types.UID                // of the cluster
+	ready  map[string]int64
+	source types.UID // of the cluster
 	// generation is the binding's after it.
 	generation int64
 	purge      failover.PurgeMode
@@ -303,26 +303,35 @@ func (j *judge) moved(cluster string, b *failover.Binding) bool {
 // moves: a NoExecute taint stands that this binding does not tolerate, or not any more;
 // and where the taint is ours, its rule's condition holds.
 func (j *judge) moves(at sight, b *failover.Binding) bool {
-	c := at.c
-	return at.there && slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
-		switch {
-		case t.Effect == failover.EffectPreferNoExecute:
+	return at.there && slices.ContainsFunc(at.c.Taints, func(t corev1.Taint) bool {
+		switch t.Effect {
+		case failover.EffectPreferNoExecute:
 			return j.softly(t, b) && at.supports(t)
-		case t.Effect != corev1.TaintEffectNoExecute || !at.supports(t):
-			return false
-		case t.Key == failover.DrainTaintKey:
-			return true // as ordered here, nothing tolerates it
+		case corev1.TaintEffectNoExecute:
+			return at.moves(t, b, j.s.now())
+		case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule:
 		}
-		for _, x := range b.Placement.ClusterTolerations {
-			if x.Key == "" {
-				return false // stoic
-			}
-			if x.Key == t.Key && x.TolerationSeconds != nil {
-				return !j.s.now().Before(t.TimeAdded.Add(time.Duration(*x.TolerationSeconds) * time.Second))
-			}
-		}
-		return true
+		return false
 	})
+}
+
+// moves: a hard taint that counts moves this binding at a moment.
+func (at sight) moves(t corev1.Taint, b *failover.Binding, now time.Time) bool {
+	switch {
+	case !at.supports(t):
+		return false
+	case t.Key == failover.DrainTaintKey:
+		return true // as ordered here, nothing tolerates it
+	}
+	for _, x := range b.Placement.ClusterTolerations {
+		if x.Key == "" {
+			return false // stoic
+		}
+		if x.Key == t.Key && x.TolerationSeconds != nil {
+			return !now.Before(t.TimeAdded.Add(time.Duration(*x.TolerationSeconds) * time.Second))
+		}
+	}
+	return true
 }
 
 // supports: where a taint is ours, whatever it was put for still holds.

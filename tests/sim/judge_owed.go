@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// forLong is after what time under something that moves it, and on its cluster, a binding
+// has been listed for certain.
+const forLong = 3 * time.Minute
+
+// owe notes, now and then, who has stood for long on a cluster whose failover runs and
+// whose taint moves it, or would, where that only observes. They owe an outcome.
+func (j *judge) owe() {
+	j.faithful()
+	all := j.s.world.Everything()
+	for n := range j.s.schedule.Fleet {
+		cluster := clusterName(n)
+		if j.s.state[workflows.ClusterFailoverID("", cluster)] != running {
+			delete(j.stood, cluster)
+			continue
+		}
+		j.standOn(cluster, all)
+	}
+}
+
+// standOn notes who stands on a cluster, and has whoever did so for long owe an outcome:
+// one who came since may not be listed yet.
+func (j *judge) standOn(cluster string, all []failover.Binding) {
+	stood := map[string]time.Time{}
+	for _, b := range all {
+		if b.Placement == nil || !targets(&b, cluster) || b.Annotations[failover.AnnotationEnabled] != "" || b.Malformed != "" {
+			continue
+		}
+		key := b.Key.String() + " " + string(b.UID)
+		first, known := j.stood[cluster][key]
+		if !known {
+			first = j.s.now()
+		}
+		stood[key] = first
+		since := j.s.now().Add(-forLong)
+		if first.After(since) || j.s.ran[cluster].After(since) || j.owed[cluster][key] || !j.frozen(&b) {
+			continue
+		}
+		if why := j.owes(cluster, &b, since); why != "" {
+			if j.owed[cluster] == nil {
+				j.owed[cluster] = map[string]bool{}
+			}
+			j.owed[cluster][key] = true
+			j.s.count["owed an outcome: "+why]++
+		}
+	}
+	j.stood[cluster] = stood
+}
+
+// frozen: its tolerations are those that it came with, so that no round knows others.
+func (j *judge) frozen(b *failover.Binding) bool {
+	at := slices.IndexFunc(j.s.schedule.Bindings, func(x Binding) bool { return x.key() == b.Key })
+	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), b.Placement.ClusterTolerations)
+}
+
+// owes says why a binding owes an outcome, empty where it may owe none: all the time since
+// a moment a taint has moved it that counted, its own toleration having run out before.
+func (j *judge) owes(cluster string, b *failover.Binding, since time.Time) string {
+	if j.onlyWould() {
+		return j.wouldMove(cluster, b, since)
+	}
+	spared := func(x sight) bool {
+		unsure := x.c.Malformed != "" || x.c.Stopped != nil || aboutUs(x.c)
+		return unsure || !x.there || !slices.ContainsFunc(x.c.Taints, func(t corev1.Taint) bool {
+			return t.Effect == corev1.TaintEffectNoExecute && x.moves(t, b, since)
+		})
+	}
+	list := j.between(cluster, since)
+	if len(list) == 0 || slices.ContainsFunc(list, spared) {
+		return ""
+	}
+	switch c := list[len(list)-1].c; {
+	case c.Drain != nil:
+		return "drained"
+	case len(b.Placement.ClusterTolerations) > 0:
+		return "its toleration has run out"
+	case carries(c, taintKey):
+		return "tainted by the rule"
+	case carries(c, policyTaint):
+		return "tainted by the policy"
+	}
+	return "tainted by others"
+}
+
+// onlyWould: nothing but observe was ever said in this story.
+func (j *judge) onlyWould() bool {
+	return j.s.schedule.Mode == string(failover.ModeObserve) && !j.switched() && len(j.enforced) == 0
+}
+
+// wouldMove: where nothing is written the rule itself says who is affected: it has matched
+// for its window, and the taint that would stand since then has not been tolerated since.
+func (j *judge) wouldMove(cluster string, b *failover.Binding, since time.Time) string {
+	since = since.Add(-addAfter)
+	for _, x := range b.Placement.ClusterTolerations {
+		if x.TolerationSeconds == nil {
+			return ""
+		}
+		since = since.Add(-time.Duration(*x.TolerationSeconds) * time.Second)
+	}
+	matches := func(x sight) bool {
+		unsure := x.c.Malformed != "" || x.c.Stopped != nil || aboutUs(x.c) || x.witnessed
+		return x.there && x.ruled && !unsure && x.c.Conditions[0].Status == corev1.ConditionFalse
+	}
+	list := j.between(cluster, since)
+	if since.Before(begins) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {
+		return ""
+	}
+	return "observed"
+}
+
+// owedAt: whoever owes an outcome, and is still there, has one.
+func (j *judge) owedAt(r workflows.EpisodeReport, known map[string]bool) {
+	for _, b := range j.s.world.Everything() {
+		key := b.Key.String() + " " + string(b.UID)
+		if j.owed[r.Cluster][key] && !known[key] && b.Annotations[failover.AnnotationEnabled] == "" {
+			j.violates("7: %s stood on the failed %s for long and has no outcome", key, r.Cluster)
+		}
+	}
+}
