@@ -157,8 +157,10 @@ func TestCorpus(t *testing.T) {
 				t.Log(v.Count)
 			}
 			require.Empty(t, v.Violations)
+			exercised.count(v)
 		})
 	}
+	exercised.by("corpus")
 }
 
 // Fresh seeds are played on demand: make sim N=1000.
@@ -218,6 +220,8 @@ func TestSeedsOfTheTree(t *testing.T) {
 	}
 	t.Logf("seeds from %d\n%s", provenFrom+seed%proven, a)
 	a.holds(t, floors)
+	exercised.count(Verdict{Count: a.count})
+	exercised.by("tree")
 }
 
 // holds asks of a tally that every class was exercised.
@@ -258,6 +262,12 @@ var floors = map[string]int{
 	"nonsense":      350, // it comes in heaps
 	"order approve": 25, "evicted with a human's yes": 8,
 	"step garble": 100, "step observe": 45, "step enforce": 100,
+	"evicted behind a fence": 4, "releases on an order": 8, "true conflicts": 8,
+	"outcome Blocked": 400, "outcome Abandoned": 50, "outcome MovedByOthers": 20, "outcome Restored": 100,
+	"outcome WouldMove": 40, "outcome WouldBlock": 40, "other targets no worse": 400,
+	"owed an outcome: tainted by the rule": 400, "owed an outcome: tainted by the policy": 10,
+	"owed an outcome: tainted by others": 80, "owed an outcome: its toleration has run out": 100,
+	"owed an outcome: drained": 100, "owed an outcome: observed": 20,
 }
 
 // demand is what may be asked of so many schedules: three standard deviations below.
@@ -286,9 +296,12 @@ func TestAStoryParsesBack(t *testing.T) {
 
 // Without a patch no theme breaks anything: what it finds is the patch.
 func TestEveryThemeIsClean(t *testing.T) {
+	a := newTally()
 	for _, theme := range slices.Sorted(maps.Keys(themes)) {
-		t.Run(theme, func(t *testing.T) { play(t, newTally(), GenerateTheme(0, theme)) })
+		t.Run(theme, func(t *testing.T) { play(t, a, GenerateTheme(0, theme)) })
 	}
+	exercised.count(Verdict{Count: a.count})
+	exercised.by("themes")
 }
 
 // The environment's own room for a thousand callbacks is no bound of a story: one more,
@@ -313,5 +326,42 @@ func TestASeedPlaysTheSameEveryTime(t *testing.T) {
 	for seed := uint64(0); seed < max(3, uint64(*twice)); seed++ {
 		first, second := inBubble(t, Generate(seed), quiet), inBubble(t, Generate(seed), quiet)
 		require.ElementsMatch(t, told(first), told(second))
+	}
+}
+
+// played is what one run of these tests exercised, and by which of them.
+type played struct {
+	classes map[string]int
+	tests   map[string]bool
+}
+
+var exercised = played{classes: map[string]int{}, tests: map[string]bool{}}
+
+func (p played) count(v Verdict) {
+	for class, n := range v.Count {
+		p.classes[class] += n
+	}
+}
+
+func (p played) by(test string) { p.tests[test] = true }
+
+// samplers are seeds that have, among them, what is rare elsewhere.
+var samplers = []uint64{300000, 300001, 300003, 300004, 300007, 300020, 300032, 300034, 300035, 300040, 300041, 300042}
+
+// The floors ask nothing of a hundred schedules where a class is rarer than one in ten. So
+// the stories of the corpus, one of each theme, the seeds of the tree and the samplers must
+// have every class that a floor names among them. Where one is gone, either the product does
+// that no more, or a sampler plays something else now, and another has to be found.
+func TestEveryClassIsPlayed(t *testing.T) {
+	if len(exercised.tests) < 3 || *story != "" {
+		t.Skip("only after the corpus, the themes and the seeds of the tree")
+	}
+	a := newTally()
+	for _, seed := range samplers {
+		play(t, a, Generate(seed))
+	}
+	exercised.count(Verdict{Count: a.count})
+	for _, class := range slices.Sorted(maps.Keys(floors)) {
+		require.Positive(t, exercised.classes[class], "nothing of this was played, in corpus, themes or seeds: %s", class)
 	}
 }
