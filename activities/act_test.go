@@ -69,6 +69,18 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		"not healthy for long enough": {
 			func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, activities.ActRefused, failover.ReasonNotHealthy,
 		},
+		"placed elsewhere since": {
+			func(_ *bench, r *activities.ReleaseRequest) {
+				r.ProvenOn = []failover.TargetCluster{{Name: "m3", Replicas: 2}}
+			},
+			activities.ActRefused, failover.ReasonNotHealthy,
+		},
+		"proven where it is": {
+			func(_ *bench, r *activities.ReleaseRequest) {
+				r.ProvenOn = []failover.TargetCluster{{Name: "m2", Replicas: 1}}
+			},
+			activities.ActDone, failover.ReasonWritten,
+		},
 		"the source is Ready: health must outlast detection": {
 			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m1", true) }, activities.ActRefused, failover.ReasonNotHealthy,
 		},

@@ -112,6 +112,9 @@ type Prober interface {
 // death: where the source answers and its copy is good, the new one is worth a fresh
 // probe of each target, or the wait until a death would have shown.
 func (a *Activities) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) failover.Verdict {
+	if len(r.ProvenOn) > 0 && failover.Joined(r.ProvenOn, look.On) {
+		return failover.Verdict{Reason: failover.ReasonNotHealthy, Message: "it was placed elsewhere since it was found healthy"}
+	}
 	must := a.mustHold(r, Observation{})
 	if r.HealthyFor < must {
 		return notLongEnough(r.HealthyFor, must)

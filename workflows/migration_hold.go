@@ -209,6 +209,9 @@ func (m *migration) awaitHealth() {
 
 // untilProven is how much longer to wait, 0 when health has held for long enough.
 func (m *migration) untilProven(o activities.Observation) time.Duration {
+	if failover.Joined(m.st.On, o.On) {
+		m.st.HealthySince, m.st.Unprobed = time.Time{}, false // the scheduler moved it, between two looks
+	}
 	m.st.On = o.On
 	if v := m.proven(o); !v.OK {
 		m.st.HealthySince, m.st.Unprobed = time.Time{}, false

@@ -40,7 +40,7 @@ type MigrationState struct {
 	Entered  time.Time               `json:"entered,omitzero"`
 	// HealthySince is since when every look has found it healthy; zero when the last did not.
 	HealthySince time.Time `json:"healthySince,omitzero"`
-	// On is where it was placed when the plug-ins last judged it.
+	// On is where it was placed when the plug-ins last judged it: what they prove is of these copies.
 	On []failover.TargetCluster `json:"on,omitempty"`
 	// Unprobed: a target did not answer its probe; health has to outlast detection.
 	Unprobed bool `json:"unprobed,omitempty"`

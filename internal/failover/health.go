@@ -102,6 +102,14 @@ func ReleasableUnproven(b *Binding, failed string, suspect map[string]bool) Verd
 	return Verdict{Reason: ReasonTargetNotReady, Message: "no target of it is on a cluster that is Ready and not failing: the held copy may be the last one"}
 }
 
+// Joined tells whether a cluster is a target now that was none before: what was proven of
+// the others says nothing of the copy there.
+func Joined(before, now []TargetCluster) bool {
+	return slices.ContainsFunc(now, func(t TargetCluster) bool {
+		return !slices.ContainsFunc(before, func(was TargetCluster) bool { return was.Name == t.Name })
+	})
+}
+
 // Item finds the status of a cluster's copy, nil when none is reported.
 func (b *Binding) Item(cluster string) *AggregatedItem {
 	for i := range b.Status.Aggregated {
