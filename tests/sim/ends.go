@@ -30,6 +30,7 @@ func (j *judge) closed(r workflows.EpisodeReport) {
 		j.s.count["failovers of several rounds"]++
 	}
 	j.outcomes(r)
+	j.observed(r)
 	j.inherited(r)
 	j.skipped(r)
 	j.approvedOnce(r)
@@ -57,9 +58,6 @@ func (j *judge) outcomes(r workflows.EpisodeReport) {
 				j.violates("7: %s has two outcomes in round %d of %s", key, round.Round, r.Cluster)
 			}
 			seen[key], known[key] = true, true
-			if x.Outcome == failover.OutcomeWouldMove || x.Outcome == failover.OutcomeWouldBlock {
-				j.s.count["outcome "+string(x.Outcome)]++ // no migration hands it in
-			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.affected[r.Cluster])) {
@@ -72,6 +70,17 @@ func (j *judge) outcomes(r workflows.EpisodeReport) {
 		j.owedAt(r, known)
 	}
 	delete(j.owed, r.Cluster)
+}
+
+// observed counts what no migration hands in.
+func (j *judge) observed(r workflows.EpisodeReport) {
+	for _, round := range r.Rounds {
+		for _, x := range round.Results {
+			if x.Outcome == failover.OutcomeWouldMove || x.Outcome == failover.OutcomeWouldBlock {
+				j.s.count["outcome "+string(x.Outcome)]++
+			}
+		}
+	}
 }
 
 // inherited judges that no outcome of a failover is what an older one's migration handed in.

@@ -34,7 +34,7 @@ func (j *judge) owe() {
 func (j *judge) standOn(cluster string, all []failover.Binding) {
 	stood := map[string]time.Time{}
 	for _, b := range all {
-		if b.Placement == nil || !targets(&b, cluster) || b.Annotations[failover.AnnotationEnabled] != "" || b.Malformed != "" {
+		if !stands(&b, cluster) {
 			continue
 		}
 		key := b.Key.String() + " " + string(b.UID)
@@ -58,6 +58,11 @@ func (j *judge) standOn(cluster string, all []failover.Binding) {
 	j.stood[cluster] = stood
 }
 
+// stands: it has a copy of its own there, and nothing keeps it out of a failover.
+func stands(b *failover.Binding, cluster string) bool {
+	return b.Placement != nil && targets(b, cluster) && b.Annotations[failover.AnnotationEnabled] == "" && b.Malformed == ""
+}
+
 // frozen: its tolerations are those that it came with, so that no round knows others.
 func (j *judge) frozen(b *failover.Binding) bool {
 	at := slices.IndexFunc(j.s.schedule.Bindings, func(x Binding) bool { return x.key() == b.Key })
@@ -71,8 +76,7 @@ func (j *judge) owes(cluster string, b *failover.Binding, since time.Time) strin
 		return j.wouldMove(cluster, b, since)
 	}
 	spared := func(x sight) bool {
-		unsure := x.c.Malformed != "" || x.c.Stopped != nil || aboutUs(x.c)
-		return unsure || !x.there || !slices.ContainsFunc(x.c.Taints, func(t corev1.Taint) bool {
+		return x.unsure() || !slices.ContainsFunc(x.c.Taints, func(t corev1.Taint) bool {
 			return t.Effect == corev1.TaintEffectNoExecute && x.moves(t, b, since)
 		})
 	}
@@ -93,6 +97,11 @@ func (j *judge) owes(cluster string, b *failover.Binding, since time.Time) strin
 	return "tainted by others"
 }
 
+// unsure: a failover may hold back for reasons of its own.
+func (at sight) unsure() bool {
+	return !at.there || at.c.Malformed != "" || at.c.Stopped != nil || aboutUs(at.c)
+}
+
 // onlyWould: nothing but observe was ever said in this story.
 func (j *judge) onlyWould() bool {
 	return j.s.schedule.Mode == string(failover.ModeObserve) && !j.switched() && len(j.enforced) == 0
@@ -109,8 +118,7 @@ func (j *judge) wouldMove(cluster string, b *failover.Binding, since time.Time) 
 		since = since.Add(-time.Duration(*x.TolerationSeconds) * time.Second)
 	}
 	matches := func(x sight) bool {
-		unsure := x.c.Malformed != "" || x.c.Stopped != nil || aboutUs(x.c) || x.witnessed
-		return x.there && x.ruled && !unsure && x.c.Conditions[0].Status == corev1.ConditionFalse
+		return !x.unsure() && x.ruled && !x.witnessed && x.c.Conditions[0].Status == corev1.ConditionFalse
 	}
 	list := j.between(cluster, since)
 	if since.Before(begins) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {
