@@ -44,14 +44,27 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	if j.unproven(w, b, e) {
 		return
 	}
-	if why := j.unhealthy(b, e); !j.endorsed(w, b) && why != "" {
+	e.proven = j.s.now()
+	j.proves(w, b, e)
+}
+
+// proves judges a release that goes by a proof of health.
+func (j *judge) proves(w world.Write, b *failover.Binding, e *eviction) {
+	must := minHealthy
+	if !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return !isReady(c) }) {
+		must = detection
+	}
+	if j.endorsed(w, b) {
+		if held := j.s.now().Sub(e.at); held < must {
+			j.violates("1: the hold of %s for %s is dropped after %s, before %s of health", w.Binding, w.Cluster, held, must)
+		}
+		return
+	}
+	if why := j.unhealthy(b, e); why != "" {
 		j.violates("1: the hold of %s for %s is dropped, and it is not healthy: %s", w.Binding, w.Cluster, why)
 	}
-	e.proven = j.s.now()
-	if !j.endorsed(w, b) {
-		j.heldFor(w, b, e)
-		j.noWorse(w, b, e)
-	}
+	j.heldFor(w, b, e, must)
+	j.noWorse(w, b, e)
 }
 
 // ready are the copies that stay where they are and are well at an eviction for certain,
@@ -98,11 +111,7 @@ func (j *judge) noWorse(w world.Write, b *failover.Binding, e *eviction) {
 // heldFor judges for how long each copy that must prove itself has been well without a
 // break, as far as its migration could see: from the look that first found it so to the
 // one of the release, and in none between was it ill or elsewhere.
-func (j *judge) heldFor(w world.Write, b *failover.Binding, e *eviction) {
-	must := minHealthy
-	if !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return !isReady(c) }) {
-		must = detection
-	}
+func (j *judge) heldFor(w world.Write, b *failover.Binding, e *eviction, must time.Duration) {
 	move := workflows.BindingMigrationID("", w.Cluster, b.Key)
 	for _, t := range e.proving(b) {
 		since, known := j.well[move][t.Name]
