@@ -144,12 +144,12 @@ func (j *judge) asked(w world.Write, b *failover.Binding) {
 	if len(j.s.schedule.Asks) == 0 {
 		return
 	}
-	why := j.asks(b)
+	of := id(w.Cluster, b)
+	e := j.evicted[of]
+	why := j.asks(b, e.purge)
 	if why == "" {
 		return
 	}
-	of := id(w.Cluster, b)
-	e := j.evicted[of]
 	e.asked = why
 	said := func(at time.Time) bool {
 		return !at.Before(j.s.ran[w.Cluster]) || j.s.count["terminated"] > 0 // a move outlives its failover
@@ -162,7 +162,7 @@ func (j *judge) asked(w world.Write, b *failover.Binding) {
 }
 
 // asks tells why a human is to be asked for certain, whenever the writer looked.
-func (j *judge) asks(b *failover.Binding) string {
+func (j *judge) asks(b *failover.Binding, purge failover.PurgeMode) string {
 	rules := j.s.schedule.Asks
 	has := func(rule string) bool { _, is := rules[rule]; return is }
 	switch {
@@ -170,7 +170,7 @@ func (j *judge) asks(b *failover.Binding) string {
 		return "its namespace asks"
 	case has(askSelector) && b.Labels[asksLabel] == "yes":
 		return "its label asks"
-	case has(askDirectly) && b.PurgeMode == failover.PurgeDirectly:
+	case has(askDirectly) && purge == failover.PurgeDirectly:
 		return "Directly asks"
 	case has(askClusters) && j.failing() > rules[askClusters]:
 		return "so many clusters fail"

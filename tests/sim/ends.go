@@ -17,6 +17,7 @@ func (j *judge) terminated(id string) {
 			delete(j.owed, cluster)
 			delete(j.affected, cluster)
 			delete(j.law.paused, cluster)
+			j.outlived(cluster)
 		}
 	}
 }
@@ -29,6 +30,7 @@ func (j *judge) closed(r workflows.EpisodeReport) {
 	if len(r.Rounds) > 1 {
 		j.s.count["failovers of several rounds"]++
 	}
+	j.thaws(r.Cluster)
 	j.outcomes(r)
 	j.observed(r)
 	j.inherited(r)
@@ -128,6 +130,9 @@ const mostOfMessage = 1024
 func (j *judge) changed(b *failover.Binding) {
 	if b == nil {
 		return
+	}
+	for n := range j.s.schedule.Fleet {
+		j.concerns(clusterName(n), b)
 	}
 	of := map[string]bool{}
 	for _, t := range b.Tasks {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -59,6 +58,11 @@ type judge struct {
 	handed map[string][]workflows.MigrationReport
 	// remade is when the Work of a copy was made anew.
 	remade map[aCopy]time.Time
+	// froze are the policies that the rounds of a failover may go by, by cluster, binding and
+	// uid, and anew who is frozen once more. listing is what a workflow's list has read.
+	froze   map[string][]frozen
+	anew    map[string]bool
+	listing map[string][]failover.Binding
 }
 
 // eviction is what the judge keeps of one.
@@ -73,6 +77,7 @@ type eviction struct {
 	// generation is the binding's after it.
 	generation int64
 	purge      failover.PurgeMode
+	kept       []frozen  // what its writer may have gone by
 	work       types.UID // of the old copy
 	followers  []follower
 	// fenced: somebody vouched that the old copy was dead when its hold was dropped.
@@ -96,6 +101,7 @@ func newJudge(s *sim) *judge {
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
 		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, well: map[string]map[string]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]workflows.MigrationReport{},
+		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]failover.Binding{},
 	}
 	s.world.OnWrite = j.wrote
 	s.world.OnTaint = j.tainted
@@ -200,7 +206,7 @@ func (j *judge) meant(w world.Write, before, after *failover.Binding, first bool
 		j.releases(w, before)
 	case targets(before, w.Cluster) && !back:
 		j.leftAlone(w, before)
-		j.evicts(w, before, first)
+		j.evicts(w, before, after, first)
 		j.took(w, before, after, first)
 	case dropped && back:
 		j.restores(w, before)
@@ -250,7 +256,7 @@ func (j *judge) foreign(w world.Write, before, after failover.Binding) {
 }
 
 // evicts judges that a cluster is taken out: it must fail, for this binding, now.
-func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
+func (j *judge) evicts(w world.Write, b, after *failover.Binding, first bool) {
 	if !j.moved(w.Cluster, b) {
 		j.violates("3: %s is evicted from %s, and nothing moves it", w.Binding, w.Cluster)
 	}
@@ -271,12 +277,13 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 	if last == nil || c.Drain != nil || last.source != c.UID {
 		last = &eviction{}
 	}
+	purge := j.purgedAs(w, b, after)
 	j.evicted[id(w.Cluster, b)] = &eviction{
-		returned: last.proven, left: last.at, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, ready: j.ready(w, b), source: c.UID, purge: b.PurgeMode, work: work.UID, followers: j.followers(w, b),
+		returned: last.proven, left: last.at, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, ready: j.ready(w, b), source: c.UID, purge: purge, kept: j.kept(w.Cluster, b), work: work.UID, followers: j.followers(w, b, purge),
 	}
 	j.accompanied(w)
 	j.asked(w, b)
-	j.directly(w, b)
+	j.directly(w, purge)
 	j.crammed(w, b)
 	slowed := j.law.slowed
 	if broken := j.law.evict(j.s.now(), w.Cluster); broken != "" {
@@ -288,9 +295,9 @@ func (j *judge) evicts(w world.Write, b *failover.Binding, first bool) {
 // moved: something moves the binding now, or did when its writer read the cluster:
 // between that and the write lies a request that was already under way.
 func (j *judge) moved(cluster string, b *failover.Binding) bool {
-	list := j.sights[cluster]
+	list, kept := j.sights[cluster], j.kept(cluster, b)
 	for n := len(list) - 1; n >= 0; n-- {
-		if j.moves(list[n], b) {
+		if slices.ContainsFunc(kept, func(f frozen) bool { return j.moves(list[n], f) }) {
 			return true
 		}
 		if !list[n].from.After(j.readAt) {
@@ -300,38 +307,27 @@ func (j *judge) moved(cluster string, b *failover.Binding) bool {
 	return false
 }
 
-// moves: a NoExecute taint stands that this binding does not tolerate, or not any more;
+// moves: a NoExecute taint stands that such a policy does not tolerate, or not any more;
 // and where the taint is ours, its rule's condition holds.
-func (j *judge) moves(at sight, b *failover.Binding) bool {
+func (j *judge) moves(at sight, f frozen) bool {
 	return at.there && slices.ContainsFunc(at.c.Taints, func(t corev1.Taint) bool {
 		switch t.Effect {
 		case failover.EffectPreferNoExecute:
-			return j.softly(t, b) && at.supports(t)
+			return f.movesSoftly(t, j.s.now()) && at.supports(t)
 		case corev1.TaintEffectNoExecute:
-			return at.moves(t, b, j.s.now())
+			return at.moves(t, f, j.s.now())
 		case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule:
 		}
 		return false
 	})
 }
 
-// moves: a hard taint that counts moves this binding at a moment.
-func (at sight) moves(t corev1.Taint, b *failover.Binding, now time.Time) bool {
-	switch {
-	case !at.supports(t):
+// moves: a hard taint that counts moves, at a moment, what goes by such a policy.
+func (at sight) moves(t corev1.Taint, f frozen, now time.Time) bool {
+	if !at.supports(t) {
 		return false
-	case t.Key == failover.DrainTaintKey:
-		return true // as ordered here, nothing tolerates it
 	}
-	for _, x := range b.Placement.ClusterTolerations {
-		if x.Key == "" {
-			return false // stoic
-		}
-		if x.Key == t.Key && x.TolerationSeconds != nil {
-			return !now.Before(t.TimeAdded.Add(time.Duration(*x.TolerationSeconds) * time.Second))
-		}
-	}
-	return true
+	return t.Key == failover.DrainTaintKey || f.moves(t, now) // a drain as ordered here nothing tolerates
 }
 
 // supports: where a taint is ours, whatever it was put for still holds.
@@ -345,15 +341,6 @@ func (at sight) supports(t corev1.Taint) bool {
 	}
 	ours := slices.ContainsFunc(c.Added, func(a failover.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
 	return !ours || at.ruled && !isReady(c)
-}
-
-// softly: a soft taint moves what asks for it, once its own time has run out.
-func (j *judge) softly(t corev1.Taint, b *failover.Binding) bool {
-	seconds := 300
-	if own, err := strconv.Atoi(b.Annotations[failover.AnnotationTolerationSeconds]); err == nil {
-		seconds = own
-	}
-	return b.HasClusterFailover && !j.s.now().Before(t.TimeAdded.Add(time.Duration(seconds)*time.Second))
 }
 
 func isReady(c failover.Cluster) bool {

@@ -17,7 +17,7 @@ type follower struct {
 }
 
 // followers judges that a parent leaves: whatever its old pods read there stays.
-func (j *judge) followers(w world.Write, b *failover.Binding) []follower {
+func (j *judge) followers(w world.Write, b *failover.Binding, purge failover.PurgeMode) []follower {
 	var out []follower
 	holder := workflows.BindingMigrationID("", w.Cluster, b.Key)
 	for _, key := range j.s.needs[b.Key] {
@@ -29,7 +29,7 @@ func (j *judge) followers(w world.Write, b *failover.Binding) []follower {
 		t := held(&d, w.Cluster)
 		follows := t != nil && t.PurgeMode != failover.PurgeDirectly
 		switch {
-		case !targets(&d, w.Cluster) && !follows && b.PurgeMode != failover.PurgeDirectly:
+		case !targets(&d, w.Cluster) && !follows && purge != failover.PurgeDirectly:
 			j.violates("1: %s is evicted from %s, and its dependent %s is not held there", w.Binding, w.Cluster, key)
 		case follows && t.Reason == failover.TaskReasonDependent && !slices.Contains(strings.Fields(t.Message), holder):
 			j.violates("1: %s is evicted from %s, and nobody holds its dependent %s there for it", w.Binding, w.Cluster, key)

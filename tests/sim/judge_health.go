@@ -32,13 +32,13 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	if why := unplaced(b, w.Cluster); why != "" {
 		j.violates("1: the hold of %s for %s is dropped, and it is not placed: %s", w.Binding, w.Cluster, why)
 	}
-	if b.PurgeMode == failover.PurgeDirectly {
+	if e.purge == failover.PurgeDirectly {
 		j.s.count["releases of Directly"]++
 		j.proofOfDeath(w, b, e)
 		j.keepsState(w, b, e)
 		return // once placed: Karmada creates nothing before the old copy is gone
 	}
-	if b.PurgeMode == failover.PurgeNever {
+	if e.purge == failover.PurgeNever {
 		j.violates("1: the hold of %s for %s is dropped, and its purge mode is Never", w.Binding, w.Cluster)
 	}
 	if j.unproven(w, b, e) {

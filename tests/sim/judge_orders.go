@@ -98,8 +98,8 @@ func (j *judge) everSeen(cluster string, so func(failover.Cluster) bool) bool {
 
 // directly: where the new copy must not run beside the old, the source answers or
 // somebody vouches that it is dead.
-func (j *judge) directly(w world.Write, b *failover.Binding) {
-	if b.PurgeMode != failover.PurgeDirectly || j.everSeen(w.Cluster, isReady) {
+func (j *judge) directly(w world.Write, purge failover.PurgeMode) {
+	if purge != failover.PurgeDirectly || j.everSeen(w.Cluster, isReady) {
 		return
 	}
 	if !j.fenced(w.Cluster) {
@@ -211,7 +211,7 @@ func (j *judge) skipped(r workflows.EpisodeReport) {
 // releasedOnOrder: a human's recorded order needs no proof, but takes no last copy.
 func (j *judge) releasedOnOrder(w world.Write, b *failover.Binding, e *eviction) bool {
 	// One that was given while the eviction was on its way is kept, and carried out after it.
-	if !j.wished(id(w.Cluster, b), e.began, wish.releases) || b.PurgeMode == failover.PurgeDirectly {
+	if !j.wished(id(w.Cluster, b), e.began, wish.releases) || e.purge == failover.PurgeDirectly {
 		return false
 	}
 	j.s.count["releases on an order"]++

@@ -77,7 +77,7 @@ func (j *judge) owes(cluster string, b *failover.Binding, since time.Time) strin
 	}
 	spared := func(x sight) bool {
 		return x.unsure() || !slices.ContainsFunc(x.c.Taints, func(t corev1.Taint) bool {
-			return t.Effect == corev1.TaintEffectNoExecute && x.moves(t, b, since)
+			return t.Effect == corev1.TaintEffectNoExecute && x.moves(t, freezes(b), since)
 		})
 	}
 	list := j.between(cluster, since)

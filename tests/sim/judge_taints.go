@@ -79,6 +79,7 @@ func (j *judge) wellSince(cluster string) time.Time {
 func (j *judge) tainted(w world.Write, before, after failover.Cluster) {
 	put := len(after.Added) > len(before.Added)
 	j.leftovers(w, before, after)
+	j.thawsWith(w.Cluster, before, after)
 	j.observing(w, put || before.Drain == nil && after.Drain != nil)
 	others := func(c failover.Cluster) []corev1.Taint {
 		return slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool {

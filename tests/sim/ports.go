@@ -69,7 +69,9 @@ func (p ports) Bindings(ctx context.Context, page activities.Page) (activities.B
 	if err := p.read(ctx, "bindings"); err != nil {
 		return activities.BindingPage{}, err
 	}
-	return p.World.Bindings(ctx, page)
+	all, err := p.World.Bindings(ctx, page)
+	p.s.judge.reads(attemptOf(ctx), all.Bindings)
+	return all, err
 }
 
 // errLate is what a client says of a request that its own deadline ended.

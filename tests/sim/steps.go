@@ -55,6 +55,7 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"replicas":    (*sim).replicas,
 	"bump":        (*sim).bump,
 	"delete":      (*sim).deleteBinding,
+	"edit-policy": (*sim).editPolicy,
 	"create":      (*sim).createBinding,
 	"opt-out":     func(s *sim, _ workflow.Context, x Step) { s.optOut(x, "false") },
 	"opt-in":      func(s *sim, _ workflow.Context, x Step) { s.optOut(x, "") },

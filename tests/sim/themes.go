@@ -24,6 +24,7 @@ var themes = map[string]func(*generator){
 	"directly":    (*generator).themeDirectly,
 	"drains":      (*generator).themeDrains,
 	"echoes":      (*generator).themeEchoes,
+	"edits":       (*generator).themeEdits,
 	"elders":      (*generator).themeElders,
 	"heirs":       (*generator).themeHeirs,
 	"leaves":      (*generator).themeLeaves,
