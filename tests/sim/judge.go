@@ -138,7 +138,7 @@ func (j *judge) counted(old, now *failover.Cluster) {
 	for n := range j.s.schedule.Fleet {
 		if c, there := j.s.world.Standing(clusterName(n)); there {
 			fleet++
-			if !isReady(c) && !aboutUs(c) && j.ruling { // without a rule nobody says that it has failed
+			if !isReady(c) && !aboutUs(c) && j.aimsAt(c.Name) { // without a rule nobody says that it has failed
 				down++
 			}
 		}

@@ -69,9 +69,9 @@ const answersIn = 5 * time.Minute
 // wellLately is for how long a cluster was well at a stretch, of late: a failure that comes
 // and goes between the confirmation of its recovery and the write is none of that write's.
 // Where no rule was there none matched, which is all that a window asks for.
-func (j *judge) wellLately(cluster string) (longest time.Duration) {
+func (j *judge) wellLately(cluster string, window time.Duration) (longest time.Duration) {
 	var since time.Time
-	for _, x := range append(j.between(cluster, j.s.now().Add(-wellFor-answersIn)), sight{from: j.s.now()}) {
+	for _, x := range append(j.between(cluster, j.s.now().Add(-window-answersIn)), sight{from: j.s.now()}) {
 		if !since.IsZero() {
 			longest = max(longest, x.from.Sub(since))
 		}
@@ -90,14 +90,15 @@ func (j *judge) hasty(w world.Write, before, after failover.Cluster) {
 	unruled := func(x sight) bool {
 		return !x.ruled || x.witnessed || !x.there || len(x.c.Added) == 0 || x.c.Malformed != ""
 	}
-	if after.Stopped != nil || slices.ContainsFunc(j.between(w.Cluster, j.s.now().Add(-wellFor)), unruled) {
+	window := j.shortest(w.Cluster, j.readAt.Add(-latelyRead))
+	if after.Stopped != nil || slices.ContainsFunc(j.between(w.Cluster, j.s.now().Add(-window)), unruled) {
 		return
 	}
 	for _, a := range before.Added {
 		if a.Key != taintKey && a.Key != softRuleKey || slices.Contains(after.Added, a) {
 			continue
 		}
-		if well := j.wellLately(w.Cluster); well < wellFor-2*time.Second {
+		if well := j.wellLately(w.Cluster, window); well < window-2*time.Second {
 			j.violates("4.1: %s loses %s after it was well for %s", w.Cluster, a.Key, well)
 		}
 	}
@@ -157,7 +158,7 @@ func (s Schedule) prompt() bool {
 	}
 	return s.Mode == "enforce" && !slices.ContainsFunc(s.Steps, func(x Step) bool {
 		return !slices.Contains([]string{
-			"down", "up", "sever", "mend", "put-policy", "taint", "untaint", "soft", "unsoft", "smudge", "unsmudge", "soft-rule", "bump",
+			"down", "up", "sever", "mend", "put-policy", "taint", "untaint", "soft", "unsoft", "smudge", "unsmudge", "soft-rule", "bump", "edit-rule", "aim-away", "aim-at",
 		}, x.Do)
 	})
 }
@@ -171,22 +172,25 @@ func (j *judge) overdue() {
 		cluster := clusterName(n)
 		down := func(x sight) bool { return x.there && x.ruled && !isReady(x.c) && !aboutUs(x.c) }
 		cutOff := func(x sight) bool { return x.there && x.policed && networkIs(x.c) == corev1.ConditionFalse }
-		j.overdueFor(cluster, taintKey, down)
-		j.overdueFor(cluster, policyTaint, cutOff)
+		j.overdueFor(cluster, taintKey, down, func(x sight) time.Duration { return x.add })
+		j.overdueFor(cluster, policyTaint, cutOff, func(sight) time.Duration { return addAfter })
 	}
 }
 
-func (j *judge) overdueFor(cluster, key string, matches func(sight) bool) {
+func (j *judge) overdueFor(cluster, key string, matches func(sight) bool, window func(sight) time.Duration) {
 	list := j.sights[cluster]
 	if len(list) == 0 || carries(list[len(list)-1].c, key) {
 		return
 	}
-	now := j.s.now()
-	since := now
+	now, must := j.s.now(), window(list[len(list)-1])
+	since, said := now, now
 	for n := len(list) - 1; n >= 0 && matches(list[n]) && !carries(list[n].c, key); n-- {
 		since = list[n].from
 	}
-	if late := now.Sub(since) - addAfter; late > lateBy {
+	for n := len(list) - 1; n >= 0 && window(list[n]) == must; n-- {
+		said = list[n].from // a window that runs is measured by what the rule says since then
+	}
+	if late := min(now.Sub(since)-must, now.Sub(said)); late > lateBy {
 		j.violates("4.1: %s matches for %s and does not carry %s", cluster, now.Sub(since), key)
 	}
 }

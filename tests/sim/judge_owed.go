@@ -118,7 +118,7 @@ func (j *judge) wouldMove(cluster string, b *failover.Binding, since time.Time) 
 		since = since.Add(-time.Duration(*x.TolerationSeconds) * time.Second)
 	}
 	matches := func(x sight) bool {
-		return !x.unsure() && x.ruled && !x.witnessed && x.c.Conditions[0].Status == corev1.ConditionFalse
+		return !x.unsure() && x.ruled && x.add == addAfter && !x.witnessed && x.c.Conditions[0].Status == corev1.ConditionFalse
 	}
 	list := j.between(cluster, since)
 	if since.Before(begins) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {

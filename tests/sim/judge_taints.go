@@ -14,7 +14,9 @@ import (
 type sight struct {
 	from  time.Time
 	there bool
-	ruled bool
+	// ruled: the rule was there and aimed at it, with these windows.
+	ruled       bool
+	add, remove time.Duration
 	// policed: the ClusterTaintPolicy was there.
 	policed bool
 	// witnessed: the rule required the witness, and word is what that said.
@@ -26,7 +28,10 @@ type sight struct {
 // sees notes how a cluster stands now.
 func (j *judge) sees(name string) {
 	c, there := j.s.world.Standing(name)
-	j.sights[name] = append(j.sights[name], sight{j.s.now(), there, j.ruling, j.s.policed, j.s.witnessed, witness{j.s}.Says(name), c})
+	j.sights[name] = append(j.sights[name], sight{
+		from: j.s.now(), there: there, ruled: j.aimsAt(name), add: j.s.add, remove: j.s.remove,
+		policed: j.s.policed, witnessed: j.s.witnessed, word: witness{j.s}.Says(name), c: c,
+	})
 }
 
 // untaints judges that our taint goes: restores come first, for as long as they may take.
@@ -36,7 +41,7 @@ func (j *judge) untaints(w world.Write, after failover.Cluster) {
 		return
 	}
 	since := j.wellSince(w.Cluster)
-	if j.s.now().Sub(since) >= wellFor+restoreWait {
+	if j.s.now().Sub(since) >= j.shortest(w.Cluster, since)+restoreWait {
 		return
 	}
 	for _, b := range j.s.world.StandingBindings() {
@@ -64,11 +69,11 @@ func (j *judge) chained(b *failover.Binding, cluster string, since time.Time) bo
 	})
 }
 
-// wellSince is since when a cluster has been Ready.
+// wellSince is since when a cluster has been Ready, or no rule has aimed at it.
 func (j *judge) wellSince(cluster string) time.Time {
 	list := j.sights[cluster]
 	since := j.s.now()
-	for n := len(list) - 1; n >= 0 && list[n].there && isReady(list[n].c); n-- {
+	for n := len(list) - 1; n >= 0 && list[n].there && (isReady(list[n].c) || !list[n].ruled); n-- {
 		since = list[n].from
 	}
 	return since
@@ -98,6 +103,7 @@ func (j *judge) tainted(w world.Write, before, after failover.Cluster) {
 	}
 	if of := func(a failover.AddedTaint) bool { return a.Key == taintKey }; slices.ContainsFunc(after.Added, of) && !slices.ContainsFunc(before.Added, of) {
 		j.agreed(w)
+		j.rash(w)
 	}
 	if put && j.wellThroughout(w.Cluster) {
 		j.violates("3: a taint is put on %s, which is well", w.Cluster)

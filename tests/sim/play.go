@@ -81,6 +81,9 @@ type sim struct {
 	standing []failover.Rule
 	// policed: the ClusterTaintPolicy is there.
 	policed bool
+	// add and remove are the windows of the rule, and spared whom it does not aim at.
+	add, remove time.Duration
+	spared      map[string]bool
 	// watching is false while the starter is away.
 	watching bool
 	log      *slog.Logger
@@ -105,9 +108,9 @@ func Play(s Schedule, log *slog.Logger) (v Verdict) {
 	m := &sim{
 		schedule: s, dice: newDice(s), count: map[string]int{}, state: map[string]string{}, kill: map[string]bool{}, ran: map[string]time.Time{}, watching: true, log: log,
 		unheard: map[string]int{}, longest: map[string]int{},
-		smudged: map[string][]corev1.Taint{},
-		words:   map[string]failover.Witness{},
-		needs:   map[failover.BindingKey][]failover.BindingKey{},
+		smudged: map[string][]corev1.Taint{}, spared: map[string]bool{}, add: addAfter, remove: wellFor,
+		words: map[string]failover.Witness{},
+		needs: map[failover.BindingKey][]failover.BindingKey{},
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -224,11 +227,12 @@ func (s *sim) rules(there bool) {
 			MatchConditions: []failover.MatchCondition{{
 				ConditionType: failover.ConditionReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 			}},
-			Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+			Taints:         []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: s.add, RemoveOnMismatch: s.remove}},
+			TargetClusters: s.aims(),
 		}
 		if s.softens {
 			one.Taints = append(one.Taints, failover.RuleTaint{
-				Key: softRuleKey, Effect: failover.EffectPreferNoExecute, AddOnMatch: addAfter / 3, RemoveOnMismatch: wellFor,
+				Key: softRuleKey, Effect: failover.EffectPreferNoExecute, AddOnMatch: s.add / 3, RemoveOnMismatch: s.remove,
 			})
 		}
 		all = append(all, one)

@@ -56,6 +56,9 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"bump":        (*sim).bump,
 	"delete":      (*sim).deleteBinding,
 	"edit-policy": (*sim).editPolicy,
+	"edit-rule":   (*sim).editRule,
+	"aim-away":    aim(false),
+	"aim-at":      aim(true),
 	"create":      (*sim).createBinding,
 	"opt-out":     func(s *sim, _ workflow.Context, x Step) { s.optOut(x, "false") },
 	"opt-in":      func(s *sim, _ workflow.Context, x Step) { s.optOut(x, "") },
@@ -310,6 +313,7 @@ func (s *sim) settle(ctx workflow.Context) {
 			s.configure(clusterName(n), failover.ModeEnforce) // so that what has been left is found
 		}
 	}
+	clear(s.spared)
 	s.policed = s.policed || s.count["step put-policy"] > 0 // what it has put goes as it says
 	s.rules(true)
 	s.pacer(workflows.UpdateResume, operator)

@@ -44,6 +44,7 @@ var themes = map[string]func(*generator){
 	"remade":      (*generator).themeRemade,
 	"followers":   (*generator).themeFollowers,
 	"soft":        (*generator).themeSoft,
+	"rule-edits":  (*generator).themeRuleEdits,
 	"stateful":    (*generator).themeStateful,
 	"terminated":  (*generator).themeTerminated,
 	"tolerations": (*generator).themeTolerations,

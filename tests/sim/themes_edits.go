@@ -16,6 +16,7 @@ func later(s Schedule) Schedule {
 		bring   func()
 	}{
 		{4, g.policyEdits},
+		{3, g.ruleEdits},
 	} {
 		if g.one(t.percent) {
 			t.bring()
@@ -73,5 +74,50 @@ func (g *generator) themeEdits() {
 	}
 	if g.one(50) {
 		g.some(300, "slow-read", "slow-worker", "answer-lost", "cut", "signal-late", "signal-lost", "worker-dies")
+	}
+}
+
+// ruleEdits have the author of the rule change its windows or whom it aims at, in mid-episode.
+func (g *generator) ruleEdits() {
+	for more := true; more; more = g.one(60) {
+		c, at := g.step("down", "up")
+		at += g.between(-10*time.Second, addAfter+20*time.Second)
+		if g.one(60) {
+			g.do(at, "edit-rule", "", "", g.r.IntN(len(ruleEdits)))
+			continue
+		}
+		g.at(at, "aim-away", c)
+		g.at(at+g.between(time.Second, 4*time.Minute), "aim-at", c)
+	}
+}
+
+// themeRuleEdits edits the rule while its windows run: in some stories nothing else may keep a
+// taint back.
+func (g *generator) themeRuleEdits() {
+	g.few(3)
+	if g.one(30) {
+		g.at(0, "soft-rule", "")
+	}
+	at := g.between(time.Second, 20*time.Second)
+	for more := true; more; more = g.one(60) {
+		c := pick(g, "m1", "m1", "m1", g.cluster())
+		up := at + g.between(30*time.Second, 4*time.Minute)
+		g.at(at, "down", c)
+		g.at(up, "up", c)
+		for more := true; more; more = g.one(60) {
+			when := g.between(at-5*time.Second, up+100*time.Second)
+			if g.one(65) {
+				g.do(max(0, when), "edit-rule", "", "", g.r.IntN(len(ruleEdits)))
+				continue
+			}
+			g.at(max(0, when), "aim-away", c)
+			g.at(max(0, when)+g.between(time.Second, 3*time.Minute), "aim-at", c)
+		}
+		at = up + g.between(5*time.Second, 2*time.Minute)
+	}
+	if g.one(60) {
+		g.s.Odds["cut"] = pick(g, 200, 500, 900)
+	} else {
+		g.some(300, "slow-read", "slow-worker", "answer-lost", "cut", "signal-late", "signal-lost", "conflict")
 	}
 }
