@@ -189,6 +189,7 @@ func (j *judge) wrote(w world.Write, before, after failover.Binding) {
 	}
 	j.swaps(w, &before, &after)
 	j.untargeted(w, &before, &after)
+	j.twoEvictors(w, &before)
 	j.meant(w, &before, &after, first)
 }
 

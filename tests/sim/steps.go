@@ -57,6 +57,8 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"delete":      (*sim).deleteBinding,
 	"edit-policy": (*sim).editPolicy,
 	"edit-rule":   (*sim).editRule,
+	"hold-theirs": (*sim).holdTheirs,
+	"drop-theirs": (*sim).dropTheirs,
 	"aim-away":    aim(false),
 	"aim-at":      aim(true),
 	"create":      (*sim).createBinding,
@@ -314,6 +316,7 @@ func (s *sim) settle(ctx workflow.Context) {
 		}
 	}
 	clear(s.spared)
+	s.dropTheirs(ctx, Step{})
 	s.policed = s.policed || s.count["step put-policy"] > 0 // what it has put goes as it says
 	s.rules(true)
 	s.pacer(workflows.UpdateResume, operator)

@@ -26,6 +26,7 @@ var themes = map[string]func(*generator){
 	"echoes":      (*generator).themeEchoes,
 	"edits":       (*generator).themeEdits,
 	"elders":      (*generator).themeElders,
+	"evictors":    (*generator).themeEvictors,
 	"heirs":       (*generator).themeHeirs,
 	"leaves":      (*generator).themeLeaves,
 	"nonsense":    (*generator).themeNonsense,

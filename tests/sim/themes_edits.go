@@ -17,6 +17,7 @@ func later(s Schedule) Schedule {
 	}{
 		{4, g.policyEdits},
 		{3, g.ruleEdits},
+		{4, g.evictors},
 	} {
 		if g.one(t.percent) {
 			t.bring()
@@ -119,5 +120,55 @@ func (g *generator) themeRuleEdits() {
 		g.s.Odds["cut"] = pick(g, 200, 500, 900)
 	} else {
 		g.some(300, "slow-read", "slow-worker", "answer-lost", "cut", "signal-late", "signal-lost", "conflict")
+	}
+}
+
+// evictors have another evictor at work on bindings of a cluster that fails.
+func (g *generator) evictors() {
+	for more := true; more; more = g.one(70) {
+		c, at := g.step("down", "taint", "soft", "sever", "drain")
+		b := g.on(c)
+		at += g.between(-5*time.Second, addAfter+30*time.Second)
+		g.do(at, "hold-theirs", c, b, g.r.IntN(2))
+		if g.one(70) {
+			g.do(at+g.between(time.Second, 4*time.Minute), "drop-theirs", c, b, 0)
+		}
+	}
+}
+
+// themeEvictors has another evictor put its tasks before, while and after a cluster is evacuated,
+// and on the clusters that its bindings go to.
+func (g *generator) themeEvictors() {
+	g.few(4)
+	g.each(plain)
+	g.each(func(b *Binding) { b.Purge = pick(g, "", "", "", "Directly", "Never") })
+	g.s.Times["schedule"] = pick(g, time.Second, 5*time.Second, 40*time.Second)
+	if g.one(20) {
+		g.needs()
+	}
+	at := g.between(time.Second, 10*time.Second)
+	for more := true; more; more = g.one(30) {
+		var up time.Duration
+		from := at + addAfter
+		if g.one(30) {
+			from, up = at, at+g.between(time.Minute, 4*time.Minute)
+			g.at(at, "taint", "m1")
+			g.at(up, "untaint", "m1")
+		} else {
+			_, up = g.outage("m1", at, 10*time.Second, 3*time.Minute)
+		}
+		for more := true; more; more = g.one(75) {
+			c := pick(g, "m1", "m1", "m1", g.cluster())
+			when := max(0, pick(g, g.between(from-3*time.Second, from+3*time.Second), g.between(from-20*time.Second, up+time.Minute)))
+			b := g.on("m1")
+			g.do(when, "hold-theirs", c, b, g.r.IntN(2))
+			if g.one(70) {
+				g.do(when+g.between(time.Second, 3*time.Minute), "drop-theirs", c, b, 0)
+			}
+		}
+		at = up + g.between(time.Second, 100*time.Second)
+	}
+	if g.one(50) {
+		g.some(300, "slow-read", "slow-worker", "slow-claim", "slow-write", "answer-lost", "cut", "worker-dies", "lost", "conflict")
 	}
 }
