@@ -266,7 +266,9 @@ func (b Binding) object() failover.Binding {
 		Resource:  failover.Resource{APIVersion: "v1", Kind: kind, Namespace: "shop", Name: b.Name},
 		Placement: &failover.Placement{ReplicaScheduling: &failover.ReplicaScheduling{Type: scheduling}},
 	}
-	if !b.Divided {
+	if b.Divided {
+		out.Placement.ReplicaScheduling.DivisionPreference = failover.DivisionWeighted // as Karmada's webhook says by default
+	} else {
 		out.Placement.SpreadConstraints = []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: len(b.On)}}
 	}
 	switch len(b.May) {
