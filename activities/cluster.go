@@ -83,6 +83,10 @@ func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessme
 		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Standing: standingNames(c), Drain: c.Drain, Ordered: c.Ordered,
 		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable, Turns: failover.TurnsOf(c),
 	}
+	if c.Malformed != "" {
+		// No window moves by what cannot be read: what turns meanwhile is for the next that can.
+		out.Turns = r.Turns
+	}
 	if ready := ready(c); ready != nil {
 		out.Ready, out.Why, out.Message = string(ready.Status), ready.Reason, ready.Message
 	}

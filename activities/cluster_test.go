@@ -75,6 +75,29 @@ func TestAFlapThatNobodySawIsJudgedByTheTimeOfTheTransition(t *testing.T) {
 	require.Equal(t, []failover.Match{failover.Mismatches}, matches(assess(activities.AssessRequest{Turns: seen.Turns, Seen: seen.Seen})), "this is what it is now")
 }
 
+// Nor is a flap lost that came and went while the cluster could not be read.
+//
+// Rules: R4.1-18.
+func TestAFlapWhileNothingCouldBeReadIsJudgedOnceItCan(t *testing.T) {
+	b := newBench(t)
+	b.world.SetReady("m1", false)
+	assess := func(before activities.Assessment) activities.Assessment {
+		return must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{
+			Cluster: "m1", UID: "uid-m1", Turns: before.Turns, Seen: before.Seen,
+		})
+	}
+	first := assess(activities.Assessment{})
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "spec.taints: garbled" })
+	for _, ready := range []bool{true, false} {
+		b.now = b.now.Add(time.Minute)
+		b.world.SetReady("m1", ready)
+		first = assess(first)
+		require.Equal(t, []failover.Match{failover.Undecided}, matches(first))
+	}
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "" })
+	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches}, matches(assess(first)))
+}
+
 // Rules: R4.1-38.
 func TestAClusterThatIsAnotherOneNowIsGone(t *testing.T) {
 	b := newBench(t)

@@ -75,7 +75,7 @@ func (j *judge) rash(w world.Write) {
 		if !since.IsZero() && !x.from.Before(j.readAt) {
 			longest = max(longest, x.from.Sub(since))
 		}
-		switch mismatch := !x.there || isReady(x.c) && x.c.Malformed == ""; {
+		switch mismatch := !x.there || isReady(x.c); {
 		case mismatch:
 			since = time.Time{}
 		case since.IsZero():
