@@ -140,7 +140,11 @@ func restored(s *scene) report {
 	latency := func(d string) {
 		require.NoError(s, s.lab.control(s.ctx, "knobs", "", object{"schedulerLatency": d}))
 	}
-	latency("10s")
+	late := "10s"
+	if s.victim == victimAPIServer || s.victim == victimEtcd {
+		late = "30s" // with its own watches it has to come back, too, before it sees what is gone
+	}
+	latency(late)
 	defer latency("0s")
 	s.kill(from)
 	// Asked for, not heard: a watch that an API server took along may come back later than the scheduler.
@@ -167,7 +171,7 @@ func restored(s *scene) report {
 func (w *world) play(t *testing.T, c cell, id string) (v vector, struck bool) {
 	s := &scene{
 		T: t, world: w, ctx: t.Context(), asked: map[string]bool{},
-		story: story{name: id, short: id, size: 2},
+		story: story{name: id, short: id, size: 2}, victim: c.Victim,
 		// Each look asks Temporal, and with it the worker; other lanes want both cores, too.
 		pause: 200 * time.Millisecond,
 	}

@@ -28,6 +28,7 @@ type scene struct {
 	asked    map[string]bool // clusters whose failover was waited for
 	marks    int             // left in the audit log
 	emptied  string          // a binding that the story's own hand, as the scheduler, leaves bare
+	victim   string          // of the cell that it plays, "" for none
 	between  func()          // done between two looks at a condition, nil: nothing
 	pause    time.Duration   // between two looks at a condition, 0: 50 ms
 }
