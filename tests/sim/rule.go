@@ -62,6 +62,10 @@ func (j *judge) shortest(cluster string, since time.Time) time.Duration {
 	return window
 }
 
+// underWay is for how long a taint that was confirmed may be under way: a mismatch that comes
+// and goes meanwhile is none of that write's.
+const underWay = time.Minute
+
 // rash judges that a taint of the rule is put only after that has matched for its window. What
 // nobody can tell, and a time without a rule, is no mismatch.
 func (j *judge) rash(w world.Write) {
@@ -72,7 +76,7 @@ func (j *judge) rash(w world.Write) {
 	var since time.Time
 	longest := time.Duration(0)
 	for _, x := range append(slices.Clone(j.sights[w.Cluster]), sight{from: j.s.now()}) {
-		if !since.IsZero() && !x.from.Before(j.readAt) {
+		if !since.IsZero() && !x.from.Before(j.readAt.Add(-underWay)) {
 			longest = max(longest, x.from.Sub(since))
 		}
 		switch mismatch := !x.there || isReady(x.c); {
