@@ -274,7 +274,7 @@ var floors = map[string]int{
 // demand is what may be asked of so many schedules: three standard deviations below.
 func demand(floor, schedules int) int {
 	expected := float64(floor*schedules) / 1000
-	return int(expected - 3*math.Sqrt(expected))
+	return int(expected/2 - 3*math.Sqrt(expected)) // half: a class comes in clumps, a whole story's at once
 }
 
 // A story prints as it parses, whatever it is about.
