@@ -75,6 +75,9 @@ func (j *judge) owes(cluster string, b *failover.Binding, since time.Time) strin
 	if j.onlyWould() {
 		return j.wouldMove(cluster, b, since)
 	}
+	if j.switched() {
+		return "" // one that was told to observe since begins nothing
+	}
 	spared := func(x sight) bool {
 		return x.unsure() || !slices.ContainsFunc(x.c.Taints, func(t corev1.Taint) bool {
 			return t.Effect == corev1.TaintEffectNoExecute && x.moves(t, freezes(b), since)
