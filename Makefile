@@ -47,7 +47,7 @@ image: toolchain ## Build bin/lifeboat-image.tar, the container image (OCI archi
 		-out ../../bin/lifeboat-image.tar
 
 ##@ Test
-.PHONY: test test-unit test-compare test-deploy test-alerts test-e2e
+.PHONY: test test-all test-unit test-compare test-oracle test-deploy test-alerts test-e2e
 test: toolchain ## Run every test, with the time of each stage
 	@mkdir -p .test && rm -f $(TIMES)
 	@status=0; \
@@ -69,9 +69,21 @@ test-unit: toolchain ## Run the unit and workflow tests
 
 test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200000 asks more questions)
 	@mkdir -p .test
-	@cd tests/compare && go test -timeout 30m -v -run 'SchedulerDoes|ByHand|JSON' . $(if $(N),-questions=$(N)) >../../.test/compare.log \
+	@cd tests/compare && go test -timeout 30m -v -run 'SchedulerDoes|ByHand|JSON|Oracle' . $(if $(N),-questions=$(N)) >../../.test/compare.log \
 		|| { tail -60 ../../.test/compare.log; exit 1; }
 	@grep -A60 'questions, seeds' .test/compare.log | sed '/^--- /,$$d'
+
+# The sample in testdata is what `make test` asks.
+ORACLE ?= ../shared/karmada/oracle
+test-all: test ## Run every test, and ask all 28,000 questions that a real scheduler answered (ORACLE=<folder>)
+	@if [ -d "$(ORACLE)" ]; then $(MAKE) test-oracle; \
+	else echo "$(ORACLE) is not there: only the sample of the real scheduler's answers was asked"; fi
+
+test-oracle: toolchain ## Hold the pre-check and the lab's scheduler against every answer of a real scheduler (ORACLE=<folder>)
+	@mkdir -p .test
+	@cd tests/compare && nice go test -count=1 -timeout 30m -v -run Oracle . -oracle "$(abspath $(ORACLE))" >../../.test/oracle.log \
+		|| { tail -60 ../../.test/oracle.log; exit 1; }
+	@grep -A60 'questions of' .test/oracle.log | sed '/^--- /d'
 
 test-deploy: toolchain lab-bin build ## Build the image twice, render the manifests, apply them to a real kube-apiserver, and run what they say
 	@cd deploy/image && go test -count=1 -timeout 30m .
