@@ -123,7 +123,7 @@ func classify(op, object string, err error) error {
 // reasonOf is the Reason that an error of a write leaves on its binding.
 func reasonOf(err error) failover.Reason {
 	switch {
-	case errors.Is(err, failover.ErrForbidden):
+	case errors.Is(err, failover.ErrForbidden), errors.Is(err, failover.ErrRefused):
 		return failover.ReasonForbidden
 	case errors.Is(err, failover.ErrInvalid):
 		return failover.ReasonInvalid
@@ -138,7 +138,7 @@ func reasonOf(err error) failover.Reason {
 func definite(err error) bool {
 	return errors.Is(err, failover.ErrForbidden) || errors.Is(err, failover.ErrInvalid) ||
 		errors.Is(err, failover.ErrConflict) || errors.Is(err, failover.ErrGone) ||
-		errors.Is(err, failover.ErrThrottled)
+		errors.Is(err, failover.ErrThrottled) || errors.Is(err, failover.ErrRefused)
 }
 
 // conflictTries and conflictPause bound how often a write that lost a race

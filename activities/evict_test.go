@@ -138,6 +138,11 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 				b.world.Fail = func(string, string) error { return failover.ErrInvalid }
 			}, activities.EvictRefused, failover.ReasonInvalid,
 		},
+		"an admission webhook cannot be called": {
+			func(b *bench, _ *activities.EvictRequest) {
+				b.world.Fail = func(string, string) error { return failover.ErrRefused }
+			}, activities.EvictRefused, failover.ReasonForbidden,
+		},
 		"in conflict to the end": {
 			func(b *bench, _ *activities.EvictRequest) {
 				b.world.Fail = func(string, string) error { return failover.ErrConflict }

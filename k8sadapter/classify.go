@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -38,10 +40,27 @@ func classify(r request, err error, retryAfter time.Duration) error {
 		return fmt.Errorf("%s %s: %w: may not %s %s: %w", r.verb, r.object(),
 			failover.ErrForbidden, r.verb, r.permission(), err)
 	}
+	if refusedByAdmission(status.Status()) {
+		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), failover.ErrRefused, err)
+	}
 	if sentinel := sentinelOf(code); sentinel != nil {
 		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), sentinel, err)
 	}
 	return fmt.Errorf("%s %s: %w", r.verb, r.object(), err)
+}
+
+// webhookFailure is how the API server reports that it could not call an admission webhook
+// whose failurePolicy is Fail: nobody listens, no answer in time, or an answer that is no
+// review. (k8s.io/apiserver/pkg/admission/plugin/webhook/errors, ToStatusErr and
+// ErrCallingWebhook.)
+const webhookFailure = "Internal error occurred: failed calling webhook "
+
+// refusedByAdmission tells whether a write ended in admission, before storage, so that it
+// certainly does not stand. Any other 500 may come after the object was stored: the call of
+// a conversion webhook fails with another text.
+func refusedByAdmission(status metav1.Status) bool {
+	return status.Code == http.StatusInternalServerError && status.Reason == metav1.StatusReasonInternalError &&
+		strings.HasPrefix(status.Message, webhookFailure)
 }
 
 // sentinelOf is nil for statuses that say nothing we know.

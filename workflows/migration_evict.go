@@ -73,7 +73,7 @@ func (m *migration) evicted(out activities.EvictResult) {
 	switch out.End {
 	case activities.EvictWritten:
 		m.wakeSwapped(out)
-		m.wrote()
+		m.stands()
 	case activities.EvictUnknown:
 		m.st.Said = saidOf(out.Message)
 		m.page() // the lease is not reported: it counts as spent when it expires
@@ -88,13 +88,12 @@ func (m *migration) evicted(out activities.EvictResult) {
 	}
 }
 
-func (m *migration) wrote() {
-	m.reportLease(LeaseReport{Number: m.st.Lease.Number, Written: 1, Binding: m.st.Ref.Key.String()})
-	m.stands()
-}
-
-// stands goes on from our task, whoever saw it written.
+// stands goes on from our task, whoever saw it written. An eviction that is seen to stand
+// only after its lease has expired is reported as well: it counts as a move.
 func (m *migration) stands() {
+	if m.st.Lease.Number > 0 && !m.st.Adopt {
+		m.reportLease(LeaseReport{Number: m.st.Lease.Number, Written: 1, Binding: m.st.Ref.Key.String()})
+	}
 	m.st.Wrote = true
 	m.st.Ref.Written = workflow.Now(m.ctx)
 	m.auditEvicted()

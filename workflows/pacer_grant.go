@@ -24,9 +24,6 @@ func (p *pacer) settleChunk() {
 		return
 	}
 	p.st.Written += int64(c.Written)
-	for _, binding := range c.Claims {
-		p.st.Moves.Add(binding, p.now()) // what is not known counts as a move too
-	}
 	switch {
 	case open > 0:
 		p.st.Spent += int64(open)
@@ -207,12 +204,13 @@ func (p *pacer) claim(c Claim) (Claimed, error) {
 // leases that are in use.
 func (p *pacer) reported(r LeaseReport) {
 	c := p.st.Chunk
-	if r.Number <= 0 || r.Written < 0 || r.Returned < 0 {
+	if r.Number <= 0 || r.Written < 0 || r.Returned < 0 || len(r.Binding) > maxText {
 		p.log.Warn("ignored a malformed signal", "signal", SignalLeaseReport, "number", r.Number)
 		return
 	}
 	if c == nil || c.Number != r.Number {
-		return // reported after its expiry: it was counted as spent
+		p.reportedLate(r)
+		return
 	}
 	most := max(0, c.Size-c.Claimed-c.Idle)
 	at := slices.Index(c.Claims, r.Binding)
@@ -235,4 +233,12 @@ func (p *pacer) reported(r LeaseReport) {
 		}
 	}
 	p.dirty = true
+}
+
+// reportedLate takes a report on a lease that has expired. The pace has counted the lease as
+// spent; the move counts now, because its eviction was seen to stand.
+func (p *pacer) reportedLate(r LeaseReport) {
+	if r.Written > 0 && r.Binding != "" && r.Number <= p.st.Number {
+		p.st.Moves.Add(r.Binding, p.now())
+	}
 }

@@ -39,17 +39,17 @@ func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
 				case n == 2:
 					report.Written, report.Returned = 0, 1 // refused at the write: no move
 				case n == 3:
-					return // never heard of again: it counts as one
+					return // never seen to stand: no move
 				}
 				p.env.SignalWorkflow(workflows.SignalLeaseReport, report)
 			})
 		})
 	}
-	for i, cluster := range []string{"m1", "m2", "m3", "m4", "m5", "m1"} {
+	for i, cluster := range []string{"m1", "m2", "m3", "m4", "m5", "m1", "m2"} {
 		p.at(time.Duration(i+1)*time.Minute, func() { p.ask(cluster, 1) })
 	}
 	var other *answer
-	p.at(7*time.Minute, func() {
+	p.at(8*time.Minute, func() {
 		p.onGrant = func(cluster string, g workflows.Grant) {
 			other = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/other"})
 			p.report(g.Number, "shop/other", 0, 1)
@@ -65,17 +65,63 @@ func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
 		p.ask("m3", 1)
 	})
 	p.run(63 * time.Minute)
-	require.Len(t, answers, 6)
-	for n := 1; n <= 4; n++ {
-		require.NoError(t, answers[n].err, "the first, a returned one, a lost one, the third")
+	require.Len(t, answers, 7)
+	for n := 1; n <= 5; n++ {
+		require.NoError(t, answers[n].err, "the first, a returned one, one that was not seen to stand, the second and third")
 	}
-	for n := 5; n <= 6; n++ {
+	for n := 6; n <= 7; n++ {
 		require.ErrorContains(t, answers[n].err, "moved 3 times within an hour")
 	}
 	require.True(t, other.done)
 	require.NoError(t, other.err, "nobody else is held back")
 	require.True(t, later.done)
 	require.NoError(t, later.err, "the first of its moves is more than an hour ago")
+}
+
+// An eviction without an answer may be seen to stand after its lease has expired: it counts
+// as a move then. A report with the number of a grant that never was counts nothing.
+//
+// Rules: R4.4-10, R4.4-17.
+func TestMovesPerHour_CountsEvictionsThatAreSeenToStand(t *testing.T) {
+	for name, c := range map[string]struct {
+		report  func(number int64) workflows.LeaseReport
+		refused bool
+	}{
+		"never reported": {func(int64) workflows.LeaseReport { return workflows.LeaseReport{} }, false},
+		"returned late": {func(n int64) workflows.LeaseReport {
+			return workflows.LeaseReport{Number: n, Returned: 1, Binding: "shop/app"}
+		}, false},
+		"seen to stand": {func(n int64) workflows.LeaseReport {
+			return workflows.LeaseReport{Number: n, Written: 1, Binding: "shop/app"}
+		}, true},
+		"no such grant": {func(int64) workflows.LeaseReport {
+			return workflows.LeaseReport{Number: 99, Written: 1, Binding: "shop/app"}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPacing(t)
+			var last *answer
+			p.onGrant = func(cluster string, g workflows.Grant) {
+				p.at(10*time.Millisecond, func() {
+					last = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/app"})
+				})
+				if r := c.report(g.Number); r.Number > 0 {
+					p.at(30*time.Second, func() { p.env.SignalWorkflow(workflows.SignalLeaseReport, r) })
+				}
+			}
+			for i := range 4 {
+				p.at(time.Duration(i+1)*time.Minute, func() { p.ask("m1", 1) })
+			}
+			p.run(6 * time.Minute)
+			require.NotNil(t, last)
+			require.Len(t, p.grants, 4)
+			if c.refused {
+				require.ErrorContains(t, last.err, "moved 3 times within an hour")
+			} else {
+				require.NoError(t, last.err)
+			}
+		})
+	}
 }
 
 // Rules: R4.4-10.

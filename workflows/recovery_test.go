@@ -110,7 +110,7 @@ func TestKarmada4952TheSchedulersLatePatchIsTakenBack(t *testing.T) {
 // repeatedClaims are the claims without a lease that repeated removals made.
 func repeatedClaims(s *story) int { return len(s.world.Log("evict")) - 1 }
 
-// Rules: R4.7-11.
+// Rules: R4.4-17, R4.7-11.
 func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
@@ -120,6 +120,8 @@ func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1, "what stands is not written again")
+	require.Len(t, s.leases, 1)
+	require.Equal(t, []any{1, "shop/app"}, []any{s.leases[0].Written, s.leases[0].Binding}, "seen to stand: the cap counts it")
 }
 
 // Each refusal gives the lease back at once, so that nobody waits for its expiry; the write

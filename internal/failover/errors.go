@@ -18,6 +18,9 @@ var (
 	// ErrForbidden is returned when a permission is missing (401, 403); the message names verb
 	// and resource. Never retried hot.
 	ErrForbidden = errors.New("forbidden")
+	// ErrRefused is returned when the API server did not store the write because it could
+	// not call an admission webhook (500). The write does not stand; a retry may succeed.
+	ErrRefused = errors.New("refused without an admission webhook")
 	// ErrUnreachable is returned when no answer came: the write may or may not stand.
 	ErrUnreachable = errors.New("unreachable")
 	// ErrPingPong is returned when a binding was moved too often to be moved again now.
