@@ -148,9 +148,32 @@ func (e *episode) withered() []failover.AddedTaint {
 	return out
 }
 
+// leaving are the taints that go with the recovery: each taint of a rule whose own removal
+// window has passed, and the taints of orders, whose records go in the same write.
+func (e *episode) leaving() []failover.AddedTaint {
+	var out []failover.AddedTaint
+	for _, t := range e.st.Cluster.Ours {
+		ordered := t.Rule == failover.DrainRule || t.Rule == failover.TaintRule
+		if ordered || e.removable(t) || !e.hasWindow(t) && failover.Triggers(t.Effect) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// hasWindow tells whether a window of this failover decides about a taint. For one without, the
+// recovery waited before it was confirmed.
+func (e *episode) hasWindow(t failover.AddedTaint) bool {
+	_, known := e.st.Windows[windowKey(t)]
+	return known
+}
+
+func windowKey(t failover.AddedTaint) failover.WindowKey {
+	return failover.RuleObservation{Rule: t.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
+}
+
 func (e *episode) removable(t failover.AddedTaint) bool {
-	o := failover.RuleObservation{Rule: t.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}
-	w, known := e.st.Windows[o.Key()]
+	w, known := e.st.Windows[windowKey(t)]
 	switch {
 	case known && e.takenAway(t):
 		// Of the taint nothing is left but our record. A rule that matches puts it back.

@@ -319,7 +319,7 @@ func (e *episode) restoresOpen() bool {
 	return false
 }
 
-// untaint removes every taint of ours in one write, the companion with the last.
+// untaint removes the taints of this recovery in one write, the companion with the last.
 func (e *episode) untaint() {
 	if !e.enforcing() {
 		e.st.Virtual, e.st.Settled, e.dirty = nil, e.now(), true
@@ -331,7 +331,7 @@ func (e *episode) untaint() {
 	}
 	// The record of an order that still stands here is void: it would have been obeyed.
 	r, ok := e.writeTaints("untaint "+e.cluster, activities.TaintRequest{
-		RemoveAll: true, ClearDrain: true, EndAllOrders: true, EndedBy: "it no longer applied",
+		Remove: e.leaving(), Companion: activities.CompanionDrop, ClearDrain: true, EndAllOrders: true, EndedBy: "it no longer applied",
 	})
 	switch {
 	case !ok:
