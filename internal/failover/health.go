@@ -8,9 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// readyReporters report readyReplicas; their API leaves the field out at 0, so an
-// absent count is a zero.
+// readyReporters are the apps/v1 kinds that report readyReplicas; their API leaves the
+// field out at 0, so an absent count is a zero.
 var readyReporters = sets.New("Deployment", "StatefulSet", "ReplicaSet")
+
+// observedReporters are the apps/v1 kinds of which Karmada always reflects observedGeneration
+// beside generation. It never does for a StatefulSet: there Healthy alone says that the
+// member's controller has observed the generation, for Karmada's interpreter compares the
+// two on the member's own object.
+var observedReporters = sets.New("Deployment", "ReplicaSet", "DaemonSet")
 
 // healthKinds are the built-in kinds whose health Karmada interprets.
 var healthKinds = sets.New("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Service",
@@ -235,11 +241,20 @@ func saysHealthy(b *Binding, item *AggregatedItem) bool {
 }
 
 func withoutHealth(b *Binding) bool {
-	group := ""
-	if i := strings.IndexByte(b.Resource.APIVersion, '/'); i >= 0 {
-		group = b.Resource.APIVersion[:i]
+	return !b.Workload && builtInGroups.Has(b.Resource.group()) && !healthKinds.Has(b.Resource.Kind)
+}
+
+func (r Resource) group() string {
+	group, _, found := strings.Cut(r.APIVersion, "/")
+	if !found {
+		return ""
 	}
-	return !b.Workload && builtInGroups.Has(group) && !healthKinds.Has(b.Resource.Kind)
+	return group
+}
+
+// isAppsKind tells whether a resource is one of the given kinds of Kubernetes' own apps group.
+func (r Resource) isAppsKind(kinds sets.Set[string]) bool {
+	return r.group() == "apps" && kinds.Has(r.Kind)
 }
 
 // stale tells whether the member's controller has not caught up with its own object:
@@ -249,21 +264,27 @@ func stale(b *Binding, item *AggregatedItem) bool {
 	case item.Generation == nil:
 		return false
 	case item.ObservedGeneration == nil:
-		return readyReporters.Has(b.Resource.Kind)
+		return b.Resource.isAppsKind(observedReporters)
 	default:
 		return *item.ObservedGeneration < *item.Generation
 	}
 }
 
-// readyCount is how many replicas are ready, -1 for kinds that do not report it.
+// readyCount is how many replicas are ready, -1 for kinds that do not report it. A custom
+// kind reports readyReplicas when any copy of the binding does; then an absent count is a
+// zero. Otherwise its replicas are the only count that can prove it.
 func readyCount(b *Binding, item *AggregatedItem) int64 {
 	switch {
 	case item.ReadyReplicas != nil:
 		return *item.ReadyReplicas
-	case item.Replicas != nil || readyReporters.Has(b.Resource.Kind):
+	case b.Resource.isAppsKind(readyReporters):
+		return 0
+	case item.Replicas == nil:
+		return -1
+	case slices.ContainsFunc(b.Status.Aggregated, func(i AggregatedItem) bool { return i.ReadyReplicas != nil }):
 		return 0
 	default:
-		return -1
+		return *item.Replicas
 	}
 }
 

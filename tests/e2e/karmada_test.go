@@ -273,6 +273,12 @@ func deployment(namespace, name, home string, replicas int64, placement object) 
 	return u
 }
 
+// stateful has a Deployment's binding be that of a StatefulSet.
+func stateful(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u.Object["spec"].(object)["resource"].(object)["kind"] = "StatefulSet" //nolint:errcheck,forcetypeassert // made by bindingOf
+	return u
+}
+
 // clusterRole is the ClusterResourceBinding of a ClusterRole that is at home already.
 func clusterRole(name, home string, placement object) *unstructured.Unstructured {
 	u := bindingOf("rbac.authorization.k8s.io/v1", "ClusterRole", "", name, placement)

@@ -25,6 +25,7 @@ func fullEvacuation(s *scene) {
 		deployment(ns, "divided", "", 6, dividedOver(from, a, b)),
 		deployment(ns, "grouped", from, 1, groups(from, b)),
 		deployment(ns, "tolerant", from, 1, tolerating(oneOf(from, b), toleration)),
+		stateful(deployment(ns, "stateful", from, 2, oneOf(from, a))),
 		clusterRole("evac-reader", from, oneOf(from, a)),
 	)
 	for _, u := range s.bindings {

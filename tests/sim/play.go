@@ -252,18 +252,27 @@ func (b Binding) key() failover.BindingKey {
 	return failover.BindingKey{Namespace: "shop", Name: b.Name}
 }
 
+// resource is what the binding propagates: kinds differ in what Karmada reflects of them.
+func (b Binding) resource() failover.Resource {
+	r := failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: b.Name}
+	switch b.Replicas {
+	case 0:
+		r.APIVersion, r.Kind = "v1", "ConfigMap"
+	case 1:
+		r.Kind = "StatefulSet"
+	}
+	return r
+}
+
 // object is the binding as the API server has it.
 func (b Binding) object() failover.Binding {
-	kind, scheduling := "Deployment", failover.SchedulingDuplicated
+	scheduling := failover.SchedulingDuplicated
 	if b.Divided {
 		scheduling = failover.SchedulingDivided
 	}
-	if b.Replicas == 0 {
-		kind = "ConfigMap"
-	}
 	out := failover.Binding{
 		Key: b.key(), Replicas: b.Replicas, SchedulerName: failover.DefaultSchedulerName, Priority: b.Priority,
-		Resource:  failover.Resource{APIVersion: "v1", Kind: kind, Namespace: "shop", Name: b.Name},
+		Resource:  b.resource(),
 		Placement: &failover.Placement{ReplicaScheduling: &failover.ReplicaScheduling{Type: scheduling}},
 	}
 	if b.Divided {

@@ -330,6 +330,9 @@ func (w *World) report(b *failover.Binding, t failover.TargetCluster, healthy bo
 	if b.Workload {
 		item.Generation, item.ObservedGeneration, item.Replicas, item.ReadyReplicas = &gen, &gen, &replicas, &ready
 	}
+	if b.Resource.Kind == "StatefulSet" {
+		item.ObservedGeneration = nil // Karmada never reflects it
+	}
 	i := slices.IndexFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool { return x.Cluster == t.Name })
 	if i >= 0 {
 		b.Status.Aggregated[i] = item

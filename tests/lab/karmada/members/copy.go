@@ -169,19 +169,28 @@ func (c *workCopy) health() string {
 	return "Unhealthy"
 }
 
-// status is what Karmada collects from the copy; zero fields are left out, as in Kubernetes. Nil for kinds without replicas.
+// status is what Karmada collects from the copy, field by field as its interpreter reflects the kind;
+// zero fields are left out, as in Kubernetes. Nil for kinds without replicas.
 func (c *workCopy) status() map[string]any {
 	if !c.reportsReplicas() {
 		return nil
 	}
-	status := map[string]any{}
 	counts := map[string]int64{
-		"generation": c.generation, "observedGeneration": c.observed, "resourceTemplateGeneration": 1,
-		"replicas": int64(c.updated), "updatedReplicas": int64(c.updated),
-		"readyReplicas": int64(c.ready), "availableReplicas": int64(c.ready),
+		"generation": c.generation, "resourceTemplateGeneration": 1,
+		"replicas": int64(c.updated), "readyReplicas": int64(c.ready), "availableReplicas": int64(c.ready),
 	}
-	if c.observed == c.generation && c.Kind == "Deployment" {
-		counts["unavailableReplicas"] = int64(c.Replicas - c.ready)
+	status := map[string]any{}
+	switch c.Kind {
+	case "Deployment":
+		counts["observedGeneration"], counts["updatedReplicas"] = c.observed, int64(c.updated)
+		if c.observed == c.generation {
+			counts["unavailableReplicas"] = int64(c.Replicas - c.ready)
+		}
+	case "ReplicaSet":
+		counts["observedGeneration"] = c.observed
+	case "StatefulSet": // never its observedGeneration
+		counts["updatedReplicas"], counts["currentReplicas"] = int64(c.updated), int64(c.updated)
+		status["availableReplicas"] = int64(0)
 	}
 	for name, count := range counts {
 		if count != 0 {

@@ -2,8 +2,10 @@ package members
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -83,6 +85,28 @@ func TestDeploymentsAreHealthyOnPaperWhileReplicasAreMissing(t *testing.T) {
 
 	require.NoError(t, m.Apply("ns/w", "u", deployment(3, nil)))
 	require.Eventually(t, func() bool { return ready(m) == 3 }, time.Minute, time.Millisecond)
+}
+
+// The fields are those of the recordings in internal/failover/testdata/recordings/kinds.jsonl.
+func TestReport_FieldsOfEachKind(t *testing.T) {
+	fields := map[string][]string{
+		"Deployment":  {"availableReplicas", "generation", "observedGeneration", "readyReplicas", "replicas", "resourceTemplateGeneration", "updatedReplicas"},
+		"ReplicaSet":  {"availableReplicas", "generation", "observedGeneration", "readyReplicas", "replicas", "resourceTemplateGeneration"},
+		"StatefulSet": {"availableReplicas", "currentReplicas", "generation", "readyReplicas", "replicas", "resourceTemplateGeneration", "updatedReplicas"},
+	}
+	for kind, want := range fields {
+		t.Run(kind, func(t *testing.T) {
+			m := member(t, "m1", Timing{})
+			manifest := deployment(2, nil)
+			manifest["kind"] = kind
+			require.NoError(t, m.Apply("ns/w", "u", manifest))
+			require.Eventually(t, func() bool { return ready(m) == 2 }, time.Minute, time.Millisecond)
+			status, health, err := m.Report(manifest)
+			require.NoError(t, err)
+			require.Equal(t, "Healthy", health)
+			require.Equal(t, want, slices.Sorted(maps.Keys(status)))
+		})
+	}
 }
 
 func TestAStuckMemberDoesNotHoldAnotherMember(t *testing.T) {
