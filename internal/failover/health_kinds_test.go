@@ -13,7 +13,7 @@ import (
 // What each kind reflects on a real Karmada, and whether it proves the copy healthy: read
 // testdata/recordings/kinds.txt as the table of docs/semantics.md.
 //
-// Rules: R4.7-23, R4.7-28, R4.7-42, R4.7-43, R4.7-44.
+// Rules: R4.7-23, R4.7-28, R4.7-43, R4.7-44, R4.7-45.
 func TestHealthy_RecordedStatusOfEachKind(t *testing.T) {
 	var text strings.Builder
 	last := map[string]failover.Verdict{}
@@ -55,7 +55,7 @@ func statefulSet(items []failover.AggregatedItem, targets ...string) *failover.B
 	return with(duplicated(targets...), reports(items...), func(b *failover.Binding) { b.Resource.Kind = "StatefulSet" })
 }
 
-// Rules: R4.7-42.
+// Rules: R4.7-43.
 func TestHealthy_StatefulSetWithoutObservedGeneration(t *testing.T) {
 	item := func(health failover.Health, ready int64) failover.AggregatedItem {
 		i := copyOn("m2", health, ready, 2)
@@ -83,7 +83,7 @@ func TestHealthy_StatefulSetWithoutObservedGeneration(t *testing.T) {
 	}
 }
 
-// Rules: R4.7-44.
+// Rules: R4.7-45.
 func TestHealthy_CustomKindByTheCountsThatItReports(t *testing.T) {
 	custom := func(cluster string, health failover.Health, replicas, ready *int64) failover.AggregatedItem {
 		return failover.AggregatedItem{Cluster: cluster, Applied: true, Health: health, Replicas: replicas, ReadyReplicas: ready}
