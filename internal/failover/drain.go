@@ -2,7 +2,6 @@ package failover
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -97,18 +96,30 @@ func (c Cluster) CarriesOurs() bool {
 	return len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil && !c.Drain.Deletion
 }
 
-// Faulty tells whether a cluster counts as failed for the fleet's pace: suspected,
-// and not for a drain alone. A drained cluster is unavailable, not faulty. One that nobody
-// understands counts by its conditions: what is garbled makes no fleet look healthier.
+// Faulty tells whether a cluster counts as failed for the fleet's pace: a rule whose taint
+// moves bindings matches, or such a taint of a rule stands until its removal window has
+// passed. A drain and a NoSchedule taint make a cluster unavailable, not faulty; a taint that
+// a human put or ordered counts where the cluster is not Ready as well. A cluster that cannot
+// be understood counts by its conditions: garbled data makes no fleet look healthier.
 func Faulty(rules []Rule, c Cluster) (bool, Reason) {
-	c.Drain, c.Malformed = nil, ""
-	drain := func(key string) bool { return key == DrainTaintKey || key == EvacuatingTaintKey }
-	if !slices.ContainsFunc(c.Added, func(a AddedTaint) bool { return !drain(a.Key) }) &&
-		slices.ContainsFunc(c.Added, func(a AddedTaint) bool { return a.Key == DrainTaintKey }) {
-		c.Taints = slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool { return drain(t.Key) && OursAdded(c, t) })
-		c.Added = nil
+	for _, t := range c.Added {
+		if Triggers(t.Effect) && t.Key != DrainTaintKey && t.Rule != TaintRule {
+			return true, ReasonOursStands
+		}
 	}
-	return Suspected(rules, c)
+	if !c.Ready() && len(c.Ordered) > 0 {
+		return true, ReasonTaintOrdered
+	}
+	if !c.Ready() && len(Foreign(c)) > 0 {
+		return true, ReasonForeignTaint
+	}
+	c.Drain, c.Ordered, c.Malformed = nil, nil, ""
+	for _, o := range Observe(rules, c, FactOf(c).Testified(WitnessDown)) {
+		if o.Match == Matches && Triggers(o.Taint.Effect) {
+			return true, o.Reason
+		}
+	}
+	return false, ReasonNone
 }
 
 // moves tells whether a hard taint makes a policy move at all: a drain's concerns

@@ -91,13 +91,50 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 		"its taints without the order": {cluster("m1", drainTaints()), false},
 		"one that fails as well":       {cluster("m1", notReady, drained(failover.Drain{}), drainTaints()), true},
 		"with a taint of a rule":       {cluster("m1", drained(failover.Drain{}), tainted(noExecute("down", t0)), drainTaints()), true},
-		"with a taint of others":       {cluster("m1", drained(failover.Drain{}), drainTaints(), tainted(noExecute("theirs", t0))), true},
-		"the companion alone":          {cluster("m1", tainted(noSchedule(failover.EvacuatingTaintKey))), true},
+		"with a taint of others":       {cluster("m1", drained(failover.Drain{}), drainTaints(), tainted(noExecute("theirs", t0))), false},
+		"the companion alone":          {cluster("m1", tainted(noSchedule(failover.EvacuatingTaintKey))), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			suspected, _ := failover.Suspected([]failover.Rule{unready()}, tc.cluster)
 			require.True(t, suspected, "it needs a failover")
 			faulty, _ := failover.Faulty([]failover.Rule{unready()}, tc.cluster)
+			require.Equal(t, tc.want, faulty)
+		})
+	}
+}
+
+// A taint that a human put says that the cluster is to be left, not that it failed; a NoSchedule
+// taint says even less. Two healthy clusters of three under such taints halted a fleet.
+//
+// Rules: R4.5-1.
+func TestAHealthyClusterUnderAHumansTaintIsNotFaulty(t *testing.T) {
+	byRule := func(effect corev1.TaintEffect) func(*failover.Cluster) {
+		return func(c *failover.Cluster) {
+			c.Taints = append(c.Taints, corev1.Taint{Key: "down", Effect: effect})
+			c.Added = append(c.Added, failover.AddedTaint{Key: "down", Effect: effect, Rule: "not-ready"})
+		}
+	}
+	cordons := unready(ruleTaints(puts("down", corev1.TaintEffectNoSchedule)))
+	for _, tc := range []struct {
+		name    string
+		rules   []failover.Rule
+		cluster failover.Cluster
+		want    bool
+	}{
+		{name: "healthy, NoExecute by a human", cluster: cluster("m1", tainted(noExecute("human", t0)))},
+		{name: "healthy, a soft taint by a human", cluster: cluster("m1", tainted(softTaint("human", t0)))},
+		{name: "healthy, a taint ordered from Lifeboat", cluster: cluster("m1", ordersTaints("a"), putByOrder("a"))},
+		{name: "healthy, the record of a cancelled failover", cluster: cluster("m1", func(c *failover.Cluster) { c.Stopped = &failover.StoppedBy{Who: "kim"} })},
+		{name: "not Ready, NoExecute by a human", cluster: cluster("m1", notReady, tainted(noExecute("human", t0))), want: true},
+		{name: "not Ready, a taint ordered from Lifeboat", cluster: cluster("m1", notReady, ordersTaints("a"), putByOrder("a")), want: true},
+		{name: "healthy, the taint of a rule in its removal window", cluster: cluster("m1", byRule(corev1.TaintEffectNoExecute)), want: true},
+		{name: "cordoned by a human", cluster: cluster("m1", tainted(noSchedule("human")))},
+		{name: "cordoned by a rule that matches", rules: []failover.Rule{cordons}, cluster: cluster("m1", notReady, byRule(corev1.TaintEffectNoSchedule))},
+		{name: "cordoned by a rule that matches no more", rules: []failover.Rule{cordons}, cluster: cluster("m1", byRule(corev1.TaintEffectNoSchedule))},
+		{name: "cordoned beside a rule that moves", rules: []failover.Rule{cordons, unready()}, cluster: cluster("m1", notReady, byRule(corev1.TaintEffectNoSchedule)), want: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			faulty, _ := failover.Faulty(tc.rules, tc.cluster)
 			require.Equal(t, tc.want, faulty)
 		})
 	}
