@@ -171,6 +171,11 @@ func (a *Activities) oldWork(ctx context.Context, b *failover.Binding, r MoveRef
 // put the binding back.
 func (a *Activities) letGo(ctx context.Context, b *failover.Binding, fleet []failover.Cluster, r ReleaseRequest, out *ActResult) error {
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
+	if source.Drain.Selective() {
+		if err := a.readLabels(ctx, r.Cluster, b); err != nil {
+			return err
+		}
+	}
 	ban := failover.PlanBan(b, source, r.Returned, out.Look.SourceReady)
 	var after failover.Binding
 	var err error

@@ -50,6 +50,9 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 	if err != nil {
 		return TargetingPage{}, classify("list bindings of cluster", r.Cluster, err)
 	}
+	if err := a.readSelected(ctx, r.Drain, page.Bindings, r.Cluster); err != nil {
+		return TargetingPage{}, classify("read the labels of workloads on", r.Cluster, err)
+	}
 	out, said := TargetingPage{Next: page.Next}, policyWords{}
 	for i := range page.Bindings {
 		b := &page.Bindings[i]

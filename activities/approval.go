@@ -55,16 +55,21 @@ func (a *Activities) measure(ctx context.Context, cluster string, q question, on
 }
 
 // approved holds a pass back that a human has yet to agree to.
-func (a *Activities) approved(b *failover.Binding, ask ask, check Check) Check {
+func (a *Activities) approved(ctx context.Context, b *failover.Binding, cluster string, ask ask, check Check) (Check, error) {
 	if ask.question.answered() {
-		return check
+		return check, nil
+	}
+	if a.Settings.Approval.Selector != "" {
+		if err := a.readLabels(ctx, cluster, b); err != nil {
+			return check, err
+		}
 	}
 	asks := a.Settings.Approval.Judge(failover.AskInput{
 		Binding: b, Purge: check.Purge, Extent: ask.extent, Standing: ask.question.standing,
 	})
 	if asks.Automatic() {
-		return check
+		return check, nil
 	}
 	check.End, check.Reason, check.Message, check.Asked = CheckBlocked, failover.ReasonAwaitingApproval, asks.Message, asks.Rules
-	return check
+	return check, nil
 }

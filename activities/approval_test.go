@@ -25,7 +25,7 @@ func (b *bench) preCheck(edit func(*activities.PreCheckRequest)) activities.Chec
 var asking = map[string]func(*bench) failover.ApprovalRules{
 	"its namespace": func(*bench) failover.ApprovalRules { return failover.ApprovalRules{Namespaces: []string{"shop"}} },
 	"its labels": func(b *bench) failover.ApprovalRules {
-		b.world.Change(appKey("app"), func(x *failover.Binding) { x.Labels = map[string]string{"tier": "gold"} })
+		b.world.Change(appKey("app"), func(x *failover.Binding) { x.WorkloadLabels = map[string]string{"tier": "gold"} })
 		return failover.ApprovalRules{Selector: "tier=gold"}
 	},
 	"clusters that fail": func(*bench) failover.ApprovalRules {

@@ -232,6 +232,11 @@ func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (Taint
 	if w.Empty() {
 		return taintsNow(c, TaintResult{}), nil
 	}
+	if selected, err := a.selectsAny(ctx, w.Drain, r.Cluster); err != nil {
+		return TaintResult{}, err
+	} else if !selected {
+		return taintsNow(c, TaintResult{Refused: failover.ReasonNotTargeting, Message: "no workload on " + r.Cluster + " has labels that match " + w.Drain.Selector}), nil
+	}
 	after, err := a.Writer.Taint(ctx, w)
 	if err != nil {
 		a.recordTaint(ctx, c, w, err)

@@ -15,7 +15,7 @@ func (b *bench) drainRequest() activities.TaintRequest {
 	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Drain: jane()}
 }
 
-// Rules: R4.12-1.
+// Rules: R4.12-1, R4.12-9.
 func TestKubernetesEnhancement4213AndKubernetes3885AndKCP556TheOrderOfADrainIsRecordedOrRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.TaintRequest)
@@ -31,13 +31,40 @@ func TestKubernetesEnhancement4213AndKubernetes3885AndKCP556TheOrderOfADrainIsRe
 		},
 		"opted out":               {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, failover.ReasonOptedOut, 0},
 		"a selector that is none": {func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "a in (" }, failover.ReasonInvalid, 0},
-		"the same again":          {func(b *bench, _ *activities.TaintRequest) { b.drain() }, "", 0},
+		"a selector that matches a workload on it": {
+			func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "app=one" }, "", 1,
+		},
+		"a selector that matches nothing on it": {
+			func(b *bench, r *activities.TaintRequest) {
+				b.bind("two", func(x *failover.Binding) {
+					x.WorkloadLabels = map[string]string{"app": "two"}
+					x.Clusters = []failover.TargetCluster{{Name: "m3", Replicas: 2}}
+				})
+				r.Drain.Selector = "app=two"
+			}, failover.ReasonNotTargeting, 0,
+		},
+		"a selector that matches only what is opted out": {
+			func(b *bench, r *activities.TaintRequest) {
+				b.bind("two", func(x *failover.Binding) {
+					x.WorkloadLabels, x.Annotations = map[string]string{"app": "two"}, map[string]string{failover.AnnotationEnabled: "false"}
+				})
+				r.Drain.Selector = "app=two"
+			}, failover.ReasonNotTargeting, 0,
+		},
+		"a selector that matches a label of the binding alone": {
+			func(b *bench, r *activities.TaintRequest) {
+				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Labels = map[string]string{"id": "4"} })
+				r.Drain.Selector = "id=4"
+			}, "", 1,
+		},
+		"the same again": {func(b *bench, _ *activities.TaintRequest) { b.drain() }, "", 0},
 		"another one stands": {
 			func(b *bench, r *activities.TaintRequest) { b.drain(); r.Drain.Rate = 1 }, failover.ReasonDrained, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
+			b.world.Change(appKey("app"), func(x *failover.Binding) { x.WorkloadLabels = map[string]string{"app": "one"} })
 			r := b.drainRequest()
 			c.arrange(b, &r)
 			before := len(b.world.Log("taint"))

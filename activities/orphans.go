@@ -72,6 +72,9 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 		if err != nil {
 			return OrphanPage{}, classify("read policy of binding", b.Key.String(), err)
 		}
+		if err := a.readSelected(ctx, r.Drain, page.Bindings[i:i+1], r.Cluster); err != nil {
+			return OrphanPage{}, classify("read the labels of the workload of", b.Key.String(), err)
+		}
 		policy.NotDrained = !r.Drain.Selects(b)
 		o.Policy = &policy
 		out.Orphans = append(out.Orphans, o)

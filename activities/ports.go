@@ -48,6 +48,9 @@ type BindingReader interface {
 type WorkReader interface {
 	WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error)
 	Work(ctx context.Context, namespace, name string) (failover.Work, error)
+	// WorkloadLabels are the labels of the workloads of these bindings, as the manifests in
+	// their Works on a cluster have them. A binding without a Work there is left out.
+	WorkloadLabels(ctx context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error)
 }
 
 // OptOutReader reads the opt-out annotation of what surrounds a binding: its

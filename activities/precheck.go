@@ -195,7 +195,7 @@ func (a *Activities) judgeMove(ctx context.Context, b *failover.Binding, cluster
 	if err != nil || check.End != CheckPass && check.End != CheckFence {
 		return check, err
 	}
-	return a.approved(b, ask, check), nil
+	return a.approved(ctx, b, cluster, ask, check)
 }
 
 // judgeAlone is judgeMove without the human's word.

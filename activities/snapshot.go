@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -125,6 +126,16 @@ func (s *Snapshot) State(status json.RawMessage, rules []failover.StateRule) (ma
 // WorkOf reads the Work itself.
 func (s *Snapshot) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
 	return s.from.WorkOf(ctx, b, cluster)
+}
+
+// WorkloadLabels reads the Works themselves. Who may not read Works, such as an operator who
+// plans, knows no labels.
+func (s *Snapshot) WorkloadLabels(ctx context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error) {
+	found, err := s.from.WorkloadLabels(ctx, bindings, cluster)
+	if errors.Is(err, failover.ErrForbidden) {
+		return nil, nil
+	}
+	return found, err
 }
 
 // Work reads the Work itself.

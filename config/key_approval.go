@@ -42,7 +42,7 @@ func (c *Config) approvalKeys() []key {
 		names("approval.namespaces", &c.Approval.Namespaces,
 			"Ask before each eviction of a binding in these namespaces."),
 		selector("approval.selector", &c.Approval.Selector,
-			"Ask before each eviction of a binding whose labels match."),
+			"Ask before each eviction of a workload whose labels match, as the manifest in its Work has them. Reads that Work for each check and eviction."),
 		duration("approval.expireAfter", &c.Approval.ExpireAfter, 0, 30*24*time.Hour,
 			"How long a question stands open; after that the binding stays where it is until somebody approves it all the same. 0 is for ever."),
 	}

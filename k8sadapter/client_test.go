@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -181,55 +179,6 @@ func TestEveryAnswerOfTheServerIsClassified(t *testing.T) {
 			if errors.Is(c.want, failover.ErrForbidden) {
 				assert.ErrorContains(t, err, "may not patch resourcebindings.work.karmada.io")
 			}
-		})
-	}
-}
-
-// An admission webhook is called before the object is stored: when it cannot be called the
-// write certainly does not stand. Any other internal error may follow the store.
-//
-// Rules: R4.7-42.
-func TestClassify_WebhookThatCannotBeCalled_IsRefused(t *testing.T) {
-	recorded := func(name string) string {
-		raw, err := os.ReadFile(filepath.Join("testdata", "answers", name+".json"))
-		require.NoError(t, err)
-		return string(raw)
-	}
-	status := func(reason, message string, code int) string {
-		return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
-	}
-	for name, c := range map[string]struct {
-		body string
-		want error
-	}{
-		"nobody listens": {recorded("webhook_down"), failover.ErrRefused},
-		"no answer":      {recorded("webhook_hangs"), failover.ErrRefused},
-		"a conversion webhook, after the store": {
-			status("InternalError", `Internal error occurred: conversion webhook for work.karmada.io/v1alpha1, Kind=ResourceBinding failed: Post "https://x"`, 500),
-			failover.ErrUnreachable,
-		},
-		"the text in the middle of another error": {
-			status("InternalError", `etcdserver: request timed out; failed calling webhook "x"`, 500), failover.ErrUnreachable,
-		},
-		"the text under another reason": {
-			status("Timeout", `Internal error occurred: failed calling webhook "x"`, 500), failover.ErrUnreachable,
-		},
-		"the text of a proxy": {
-			status("InternalError", `Internal error occurred: failed calling webhook "x"`, 502), failover.ErrUnreachable,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				var answered struct{ Code int }
-				assert.NoError(t, json.Unmarshal([]byte(c.body), &answered))
-				w.Header().Set("Content-Type", "application/json")
-				w.WriteHeader(answered.Code)
-				_, _ = io.WriteString(w, c.body)
-			}), Options{})
-			_, err := client.Evict(t.Context(), activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at})
-			require.ErrorIs(t, err, c.want)
-			require.Equal(t, errors.Is(c.want, failover.ErrUnreachable), errors.Is(err, failover.ErrUnreachable))
-			require.ErrorContains(t, err, "failed")
 		})
 	}
 }

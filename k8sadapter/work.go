@@ -2,12 +2,16 @@ package k8sadapter
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // DecodeWork reads the metadata of a Work (work.karmada.io/v1alpha1).
@@ -36,10 +40,7 @@ func (c *Client) Work(ctx context.Context, namespace, name string) (failover.Wor
 // Should there be several, one that is not being deleted wins. A binding without
 // that label is an ErrInvalid: its Work cannot be told from others.
 func (c *Client) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
-	label := labelPermanentID
-	if b.Key.Kind() == failover.KindClusterResourceBinding {
-		label = labelClusterPermanentID
-	}
+	label := permanentIDLabel(b.Key.Kind())
 	id := b.Labels[label]
 	if id == "" {
 		return failover.Work{}, fmt.Errorf("find work of %s on %s: %w: no label %s",
@@ -62,4 +63,78 @@ func (c *Client) WorkOf(ctx context.Context, b *failover.Binding, cluster string
 		}
 	}
 	return found, nil
+}
+
+func permanentIDLabel(kind failover.BindingKind) string {
+	if kind == failover.KindClusterResourceBinding {
+		return labelClusterPermanentID
+	}
+	return labelPermanentID
+}
+
+// idsPerList bounds the permanent ids in the selector of one list, about 4 kB of its address.
+const idsPerList = 100
+
+// WorkloadLabels reads the labels of the first manifest in the Work of each binding on a
+// cluster. Whole Works cross the wire, each once, and nothing but the labels is kept. A
+// binding without permanent id, or without a Work there, is left out. Of several Works, one
+// that is not being deleted wins.
+func (c *Client) WorkloadLabels(ctx context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error) {
+	out := map[failover.BindingKey]map[string]string{}
+	for _, kind := range []failover.BindingKind{failover.KindResourceBinding, failover.KindClusterResourceBinding} {
+		keys, ids := map[string]failover.BindingKey{}, []string{}
+		for _, b := range bindings {
+			if id := b.Labels[permanentIDLabel(kind)]; b.Key.Kind() == kind && len(validation.IsValidLabelValue(id)) == 0 && id != "" {
+				keys[id] = b.Key
+				ids = append(ids, id)
+			}
+		}
+		for some := range slices.Chunk(ids, idsPerList) {
+			if err := c.workloadLabels(ctx, cluster, permanentIDLabel(kind), some, keys, out); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func (c *Client) workloadLabels(
+	ctx context.Context, cluster, label string, ids []string, keys map[string]failover.BindingKey, out map[failover.BindingKey]map[string]string,
+) error {
+	page, err := c.listPage(ctx, request{
+		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
+		query: url.Values{"labelSelector": {label + " in (" + strings.Join(ids, ",") + ")"}},
+	})
+	if err != nil {
+		return err
+	}
+	going := map[failover.BindingKey]bool{}
+	for _, item := range page.Items {
+		var work manifestWire
+		if json.Unmarshal(item, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
+			continue // what cannot be understood has no known labels
+		}
+		key, asked := keys[work.Metadata.Labels[label]]
+		if _, known := out[key]; !asked || known && !going[key] {
+			continue
+		}
+		found := map[string]string{} // never nil: a workload without labels is known to have none
+		maps.Copy(found, work.Spec.Workload.Manifests[0].Metadata.Labels)
+		out[key], going[key] = found, work.Metadata.DeletionTimestamp != nil
+	}
+	return nil
+}
+
+// manifestWire is what is kept of a Work that was read whole.
+type manifestWire struct {
+	Metadata metaWire `json:"metadata"`
+	Spec     struct {
+		Workload struct {
+			Manifests []struct {
+				Metadata struct {
+					Labels map[string]string `json:"labels"`
+				} `json:"metadata"`
+			} `json:"manifests"`
+		} `json:"workload"`
+	} `json:"spec"`
 }

@@ -66,7 +66,7 @@ It is refused in observe.`,
 		},
 	}
 	a.drainFlags(cmd, &o)
-	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only bindings whose labels match, as in kubectl -l")
+	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only workloads whose labels match, as in kubectl -l; it is an error when none does")
 	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
 	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+failover.DrainTaintKey+":NoExecute")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until nothing is left to move")

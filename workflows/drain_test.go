@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,12 @@ func (s *story) tolerant(key failover.BindingKey) {
 	s.world.Change(key, func(b *failover.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
+}
+
+// labelled gives the workload of a binding one label, "key=value".
+func (s *story) labelled(key failover.BindingKey, label string) {
+	name, value, _ := strings.Cut(label, "=")
+	s.world.Change(key, func(b *failover.Binding) { b.WorkloadLabels = map[string]string{name: value} })
 }
 
 // Drain before unjoin, as kubectl does it for a node.
@@ -120,6 +127,7 @@ func TestADrainMovesWhatToleratesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.tolerant(s.bind("app", []string{"m1"}, "m1", "m2"))
+			s.labelled(s.bind("pinned", []string{"m1"}, "m1"), "tier=front")
 			s.keepOpen()
 			s.at(time.Second, func() { s.drain(c.order) })
 			s.at(80*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
@@ -128,6 +136,38 @@ func TestADrainMovesWhatToleratesIt(t *testing.T) {
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
+}
+
+// Karmada copies no label of a workload to its binding: a selector reads the Works.
+//
+// Rules: R4.12-5.
+func TestDrain_WithSelector_MovesTheWorkloadsWithThatLabel(t *testing.T) {
+	s := newStory(t)
+	s.labelled(s.bind("front", []string{"m1"}, "m1", "m2"), "tier=front")
+	s.labelled(s.bind("back", []string{"m1"}, "m1", "m2"), "tier=back")
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Selector: "tier=front"}) })
+	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.play()
+	evicted := s.world.Log("evict")
+	require.Len(t, evicted, 1)
+	require.Equal(t, "shop/front", evicted[0].Binding)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// A typing error in a selector must not pass for a drained cluster.
+//
+// Rules: R4.12-9.
+func TestDrain_SelectorMatchesNothing_IsRefusedAndWritesNothing(t *testing.T) {
+	s := newStory(t)
+	s.labelled(s.bind("app", []string{"m1"}, "m1", "m2"), "tier=front")
+	s.keepOpen()
+	var a *answer
+	s.at(time.Second, func() { a = s.drain(workflows.DrainOrder{Selector: "teir=front"}) })
+	s.at(time.Minute, func() { require.Nil(t, s.world.PeekCluster("m1").Drain) })
+	s.play()
+	require.ErrorContains(t, a.err, "no workload on m1 has labels that match teir=front")
+	require.Empty(t, s.world.Log(""))
 }
 
 // Rules: R4.15-7.
@@ -324,19 +364,24 @@ func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
 //
 // Rules: R4.2-8.
 func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.tolerant(key)
-	s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
-	s.keepOpen()
-	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
-	s.at(8*time.Minute, func() {
-		require.Len(t, s.bans(key), 1)
-		s.order(workflows.UpdateUndrain, "done")
-	})
-	s.play()
-	require.Len(t, s.world.Log("evict"), 1)
-	require.Empty(t, s.world.Leftovers())
+	for _, selector := range []string{"", "tier=front"} {
+		t.Run("selector "+selector, func(t *testing.T) {
+			s := newStory(t)
+			key := s.bind("app", []string{"m1"}, "m1", "m2")
+			s.tolerant(key)
+			s.labelled(key, "tier=front")
+			s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+			s.keepOpen()
+			s.at(time.Second, func() { s.drain(workflows.DrainOrder{Selector: selector}) })
+			s.at(8*time.Minute, func() {
+				require.Len(t, s.bans(key), 1)
+				s.order(workflows.UpdateUndrain, "done")
+			})
+			s.play()
+			require.Len(t, s.world.Log("evict"), 1)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
 }
 
 // A ban is a task of ours, and what was released does not come back.

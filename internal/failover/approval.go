@@ -24,7 +24,7 @@ type ApprovalRules struct {
 	CapacityDeficit bool
 	// Directly asks before every eviction in that purge mode.
 	Directly bool
-	// Namespaces and Selector (of labels of bindings) ask for what they select.
+	// Namespaces and Selector (of labels of workloads) ask for what they select.
 	Namespaces []string
 	Selector   string
 }
@@ -113,7 +113,7 @@ func (r ApprovalRules) Judge(in AskInput) Ask {
 		{AskCapacity, r.CapacityDeficit && (in.Extent == nil || in.Extent.Short != ""), in.capacitySays},
 		{AskDirectly, r.Directly && in.Purge == PurgeDirectly, func() string { return "purge mode Directly: the old copy goes before the new one runs" }},
 		{AskNamespace, slices.Contains(r.Namespaces, in.Binding.Key.Namespace), func() string { return "its namespace asks" }},
-		{AskSelector, r.selects(in.Binding), func() string { return "its labels match " + r.Selector }},
+		{AskSelector, r.selects(in.Binding), in.selectorSays(r.Selector)},
 	} {
 		if rule.asks {
 			ask.Rules, why = append(ask.Rules, rule.name), append(why, rule.words())
@@ -134,14 +134,23 @@ func (r ApprovalRules) tooManyReplicas(in AskInput) bool {
 		(in.Extent == nil || in.Extent.share() > *r.ReplicasAbove || slices.Contains(in.Standing, AskReplicas))
 }
 
-// selects tells whether the labels of a binding match. A selector that cannot be read
-// asks: the configuration refuses it, and this is the safe side.
+// selects tells whether the labels of a workload match. Labels that are not known ask, and
+// so does a selector that cannot be read, which the configuration refuses: the safe side.
 func (r ApprovalRules) selects(b *Binding) bool {
 	if r.Selector == "" {
 		return false
 	}
 	selector, err := labels.Parse(r.Selector)
-	return err != nil || selector.Matches(labels.Set(b.Labels))
+	return err != nil || b.WorkloadLabels == nil || selector.Matches(b.selectable())
+}
+
+func (in AskInput) selectorSays(selector string) func() string {
+	return func() string {
+		if in.Binding.WorkloadLabels == nil {
+			return "the labels of its workload are not known, and a selector asks"
+		}
+		return "its labels match " + selector
+	}
 }
 
 const extentUnknown = "how far the failure goes is not known"

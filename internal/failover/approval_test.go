@@ -14,7 +14,9 @@ func above[T any](n T) *T { return &n }
 func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
 	plain := duplicated("m1")
 	labelled := duplicated("m1")
-	labelled.Labels = map[string]string{"tier": "stateful"}
+	labelled.WorkloadLabels = map[string]string{"tier": "stateful"}
+	unread := duplicated("m1")
+	plain.WorkloadLabels = map[string]string{}
 	cluster := duplicated("m1")
 	cluster.Key = failover.BindingKey{Name: "reader"}
 	wide := &failover.Extent{Failing: []string{"m1", "m2", "m3"}, Moving: 60, All: 100, Short: "cpu"}
@@ -45,16 +47,17 @@ func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
 		"a rule that is not configured any more": {
 			failover.ApprovalRules{Directly: true}, failover.AskInput{Binding: plain, Standing: []failover.ApprovalRule{failover.AskReplicas}}, nil, "",
 		},
-		"too little room":        {failover.ApprovalRules{CapacityDeficit: true}, failover.AskInput{Binding: plain, Extent: wide}, []failover.ApprovalRule{failover.AskCapacity}, "not enough cpu"},
-		"room enough":            {failover.ApprovalRules{CapacityDeficit: true}, failover.AskInput{Binding: plain, Extent: narrow}, nil, ""},
-		"Directly":               {failover.ApprovalRules{Directly: true}, failover.AskInput{Binding: plain, Purge: failover.PurgeDirectly}, []failover.ApprovalRule{failover.AskDirectly}, "Directly"},
-		"Gracefully":             {failover.ApprovalRules{Directly: true}, failover.AskInput{Binding: plain, Purge: failover.PurgeGracefully}, nil, ""},
-		"its namespace":          {failover.ApprovalRules{Namespaces: []string{"bank", "shop"}}, failover.AskInput{Binding: plain}, []failover.ApprovalRule{failover.AskNamespace}, "its namespace asks"},
-		"another namespace":      {failover.ApprovalRules{Namespaces: []string{"bank"}}, failover.AskInput{Binding: plain}, nil, ""},
-		"without a namespace":    {failover.ApprovalRules{Namespaces: []string{"bank"}}, failover.AskInput{Binding: cluster}, nil, ""},
-		"its labels":             {failover.ApprovalRules{Selector: "tier=stateful"}, failover.AskInput{Binding: labelled}, []failover.ApprovalRule{failover.AskSelector}, "tier=stateful"},
-		"other labels":           {failover.ApprovalRules{Selector: "tier=stateful"}, failover.AskInput{Binding: plain}, nil, ""},
-		"an unreadable selector": {failover.ApprovalRules{Selector: "tier in"}, failover.AskInput{Binding: plain}, []failover.ApprovalRule{failover.AskSelector}, "tier in"},
+		"too little room":           {failover.ApprovalRules{CapacityDeficit: true}, failover.AskInput{Binding: plain, Extent: wide}, []failover.ApprovalRule{failover.AskCapacity}, "not enough cpu"},
+		"room enough":               {failover.ApprovalRules{CapacityDeficit: true}, failover.AskInput{Binding: plain, Extent: narrow}, nil, ""},
+		"Directly":                  {failover.ApprovalRules{Directly: true}, failover.AskInput{Binding: plain, Purge: failover.PurgeDirectly}, []failover.ApprovalRule{failover.AskDirectly}, "Directly"},
+		"Gracefully":                {failover.ApprovalRules{Directly: true}, failover.AskInput{Binding: plain, Purge: failover.PurgeGracefully}, nil, ""},
+		"its namespace":             {failover.ApprovalRules{Namespaces: []string{"bank", "shop"}}, failover.AskInput{Binding: plain}, []failover.ApprovalRule{failover.AskNamespace}, "its namespace asks"},
+		"another namespace":         {failover.ApprovalRules{Namespaces: []string{"bank"}}, failover.AskInput{Binding: plain}, nil, ""},
+		"without a namespace":       {failover.ApprovalRules{Namespaces: []string{"bank"}}, failover.AskInput{Binding: cluster}, nil, ""},
+		"its labels":                {failover.ApprovalRules{Selector: "tier=stateful"}, failover.AskInput{Binding: labelled}, []failover.ApprovalRule{failover.AskSelector}, "tier=stateful"},
+		"other labels":              {failover.ApprovalRules{Selector: "tier=stateful"}, failover.AskInput{Binding: plain}, nil, ""},
+		"labels that are not known": {failover.ApprovalRules{Selector: "tier=stateful"}, failover.AskInput{Binding: unread}, []failover.ApprovalRule{failover.AskSelector}, "not known"},
+		"an unreadable selector":    {failover.ApprovalRules{Selector: "tier in"}, failover.AskInput{Binding: plain}, []failover.ApprovalRule{failover.AskSelector}, "tier in"},
 		"several at once": {
 			failover.ApprovalRules{ClustersAbove: above(1), Directly: true, Selector: "tier"},
 			failover.AskInput{Binding: labelled, Purge: failover.PurgeDirectly, Extent: wide},

@@ -60,6 +60,10 @@ type Binding struct {
 	Deleting        bool
 	Labels          map[string]string
 	Annotations     map[string]string
+	// WorkloadLabels are those of the workload itself, as the manifest in its Work has them.
+	// Karmada copies none of them to the binding. Nil where they were not read, or where no
+	// Work of the binding stands on the cluster that was asked.
+	WorkloadLabels map[string]string
 
 	Resource  Resource
 	Replicas  int32 // spec.replicas

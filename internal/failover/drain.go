@@ -13,7 +13,7 @@ import (
 type Drain struct {
 	Who string `json:"who"`
 	Why string `json:"why"`
-	// Selector limits it to bindings whose labels match; empty means all of them.
+	// Selector limits it to workloads whose labels match; empty means all of them.
 	Selector string `json:"selector,omitempty"`
 	// Rate bounds its own evictions per second, below the fleet's pace; 0 leaves it to that.
 	Rate float64 `json:"rate,omitempty"`
@@ -54,15 +54,23 @@ func (d Drain) Same(o Drain) bool {
 	return d.Selector == o.Selector && d.Rate == o.Rate && d.HonourTolerations == o.HonourTolerations
 }
 
-// Selects tells whether the order concerns a binding. A selector that cannot be
-// read concerns nobody.
+// Selective tells whether the order concerns only some of the bindings: which of them, the
+// labels of their workloads say.
+func (d *Drain) Selective() bool { return d != nil && d.Selector != "" }
+
+// Selects tells whether the order concerns a binding. A selector that cannot be read
+// concerns none, and none concerns a workload whose labels are not known.
 func (d *Drain) Selects(b *Binding) bool {
-	if d == nil || d.Selector == "" {
+	if !d.Selective() {
 		return true
 	}
 	selector, err := labels.Parse(d.Selector)
-	return err == nil && selector.Matches(labels.Set(b.Labels))
+	return err == nil && b.WorkloadLabels != nil && selector.Matches(b.selectable())
 }
+
+// selectable are the labels that a selector reads: those of the workload, and beside them
+// those of the binding itself, such as Karmada's permanent ids. The workload's win.
+func (b *Binding) selectable() labels.Set { return labels.Merge(b.Labels, b.WorkloadLabels) }
 
 // RuleTaint is the hard taint that follows from the order: at once, and gone at
 // once when it ends.

@@ -165,13 +165,27 @@ func TestADeletionTimestampDrainsWhereAskedFor(t *testing.T) {
 }
 
 // Rules: R4.12-5.
-func TestADrainsSelectorReadsTheBindingsLabels(t *testing.T) {
-	b := &failover.Binding{Labels: map[string]string{"tier": "front"}}
-	require.True(t, (*failover.Drain)(nil).Selects(b))
-	require.True(t, (&failover.Drain{}).Selects(b))
-	require.True(t, (&failover.Drain{Selector: "tier in (front,back)"}).Selects(b))
-	require.False(t, (&failover.Drain{Selector: "tier=back"}).Selects(b))
-	require.False(t, (&failover.Drain{Selector: "tier in ("}).Selects(b), "one that cannot be read moves nobody")
+func TestDrainSelects_ReadsLabelsOfTheWorkload(t *testing.T) {
+	front := map[string]string{"tier": "front"}
+	id := map[string]string{"resourcebinding.karmada.io/permanent-id": "4"}
+	for name, c := range map[string]struct {
+		drain   *failover.Drain
+		binding failover.Binding
+		want    bool
+	}{
+		"no drain":                        {nil, failover.Binding{}, true},
+		"no selector":                     {&failover.Drain{}, failover.Binding{}, true},
+		"a label of the workload":         {&failover.Drain{Selector: "tier in (front,back)"}, failover.Binding{WorkloadLabels: front}, true},
+		"another value":                   {&failover.Drain{Selector: "tier=back"}, failover.Binding{WorkloadLabels: front}, false},
+		"not this value":                  {&failover.Drain{Selector: "tier!=back"}, failover.Binding{WorkloadLabels: front}, true},
+		"a label of the binding":          {&failover.Drain{Selector: "resourcebinding.karmada.io/permanent-id=4"}, failover.Binding{Labels: id, WorkloadLabels: front}, true},
+		"the workload's label goes first": {&failover.Drain{Selector: "tier=back"}, failover.Binding{Labels: map[string]string{"tier": "back"}, WorkloadLabels: front}, false},
+		"labels that are not known":       {&failover.Drain{Selector: "tier!=back"}, failover.Binding{Labels: front}, false},
+		"a workload without labels":       {&failover.Drain{Selector: "tier!=back"}, failover.Binding{WorkloadLabels: map[string]string{}}, true},
+		"a selector that cannot be read":  {&failover.Drain{Selector: "tier in ("}, failover.Binding{WorkloadLabels: front}, false},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.drain.Selects(&c.binding)) })
+	}
 }
 
 // Rules: R4.2-8.

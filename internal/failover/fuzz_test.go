@@ -39,7 +39,7 @@ func FuzzSelectors(f *testing.F) {
 		if json.Unmarshal([]byte(affinity), &a) == nil {
 			checkAffinity(t, a, c)
 		}
-		checkDrain(t, failover.Drain{Who: "jane", Why: "x", Selector: drain}, &failover.Binding{Labels: c.Labels})
+		checkDrain(t, failover.Drain{Who: "jane", Why: "x", Selector: drain}, &failover.Binding{WorkloadLabels: c.Labels})
 	})
 }
 

@@ -35,6 +35,7 @@ const (
 	faultPutBackAfterRelease = "lab.lifeboat.dev/put-back-after-release"
 	faultReadyAfter          = "lab.lifeboat.dev/ready-after"
 	faultStuckReadyAt        = "lab.lifeboat.dev/stuck-ready-at"
+	templateLabels           = "lab.lifeboat.dev/template-labels"
 )
 
 // binding is what the stories read of a ResourceBinding or ClusterResourceBinding.

@@ -47,8 +47,7 @@ func (d *desk) world() {
 
 	cart := deployment(ns, "cart", home, 2, bearing(oneOf(home, other), maintenance, time.Hour))
 	cart.SetName("cart-deployment")
-	cart.SetLabels(map[string]string{"app": ns, "ask": "yes"})
-	cart.SetAnnotations(map[string]string{faultStuckReadyAt: other + "=1"})
+	cart.SetAnnotations(map[string]string{faultStuckReadyAt: other + "=1", templateLabels: `{"app":"` + ns + `","ask":"yes"}`})
 
 	db := bindingOf("apps/v1", "StatefulSet", ns, "db", bearing(oneOf(home, other), "drill", time.Hour))
 	db.SetName("db-statefulset")

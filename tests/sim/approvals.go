@@ -168,7 +168,7 @@ func (j *judge) asks(b *failover.Binding, purge failover.PurgeMode) string {
 	switch {
 	case has(askNamespace):
 		return "its namespace asks"
-	case has(askSelector) && b.Labels[asksLabel] == "yes":
+	case has(askSelector) && b.WorkloadLabels[asksLabel] == "yes":
 		return "its label asks"
 	case has(askDirectly) && purge == failover.PurgeDirectly:
 		return "Directly asks"

@@ -295,7 +295,7 @@ func (b Binding) object() failover.Binding {
 	out.Placement.ClusterTolerations = b.tolerations()
 	out.PurgeMode, out.HasClusterFailover = failover.PurgeMode(b.Purge), b.Purge != "" || b.Soft >= 0
 	if b.Asks {
-		out.Labels = map[string]string{asksLabel: "yes"}
+		out.WorkloadLabels = map[string]string{asksLabel: "yes"}
 	}
 	if b.Soft >= 0 {
 		out.Annotations = map[string]string{failover.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}

@@ -33,6 +33,13 @@ func clone(b *failover.Binding) failover.Binding {
 	return out
 }
 
+// seen is a binding as it is read: the labels of its workload stand in its Works alone.
+func seen(b *failover.Binding) failover.Binding {
+	out := clone(b)
+	out.WorkloadLabels = nil
+	return out
+}
+
 func cloneCluster(c *failover.Cluster) failover.Cluster {
 	out := *c
 	out.Taints, out.Conditions, out.Added = slices.Clone(c.Taints), slices.Clone(c.Conditions), slices.Clone(c.Added)
@@ -81,7 +88,7 @@ func (w *World) Binding(_ context.Context, key failover.BindingKey) (failover.Bi
 	if !ok {
 		return failover.Binding{}, fmt.Errorf("binding %s: %w", key, failover.ErrGone)
 	}
-	return clone(b), nil
+	return seen(b), nil
 }
 
 // Bindings reads all bindings, in one page.
@@ -91,7 +98,7 @@ func (w *World) Bindings(context.Context, activities.Page) (activities.BindingPa
 	w.advance()
 	var out activities.BindingPage
 	for _, b := range w.bindings {
-		out.Bindings = append(out.Bindings, clone(b))
+		out.Bindings = append(out.Bindings, seen(b))
 	}
 	slices.SortFunc(out.Bindings, func(x, y failover.Binding) int {
 		if x.Key.String() < y.Key.String() {
@@ -111,6 +118,21 @@ func (w *World) WorkOf(ctx context.Context, b *failover.Binding, cluster string)
 		return failover.Work{}, failover.ErrGone
 	}
 	return w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
+}
+
+// WorkloadLabels reads the labels in the Works of bindings on a cluster.
+func (w *World) WorkloadLabels(_ context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[failover.BindingKey]map[string]string{}
+	for _, read := range bindings {
+		namespace, name := workName(read.Key, cluster)
+		if b, ok := w.bindings[read.Key]; ok && w.works[namespace+"/"+name] != nil && !w.Relabelled[read.Key] {
+			out[read.Key] = map[string]string{}
+			maps.Copy(out[read.Key], b.WorkloadLabels)
+		}
+	}
+	return out, nil
 }
 
 // Work reads one Work.
@@ -173,7 +195,7 @@ func (w *World) write(op, cluster string, read *failover.Binding, edit func(*fai
 	if w.Lost != nil && w.Lost(op, key) {
 		return failover.Binding{}, failover.ErrUnreachable
 	}
-	return clone(b), nil
+	return seen(b), nil
 }
 
 // Evict takes the cluster out and holds the old copy.

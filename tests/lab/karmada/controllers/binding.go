@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -204,11 +205,27 @@ func manifestFor(b *api.Binding, target api.TargetCluster) object {
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
 	}
+	if labels := templateLabels(b); len(labels) > 0 {
+		metadata["labels"] = labels
+	}
 	manifest := object{"apiVersion": b.Spec.Resource.APIVersion, "kind": b.Spec.Resource.Kind, "metadata": metadata}
 	if b.IsWorkload() {
 		manifest["spec"] = workloadSpec(b, target)
 	}
 	return manifest
+}
+
+// templateLabels are nil where the annotation is no JSON object of texts.
+func templateLabels(b *api.Binding) object {
+	var wire map[string]string
+	if json.Unmarshal([]byte(b.Annotations[api.TemplateLabels]), &wire) != nil {
+		return nil
+	}
+	labels := object{}
+	for name, value := range wire {
+		labels[name] = value
+	}
+	return labels
 }
 
 func workloadSpec(b *api.Binding, target api.TargetCluster) object {

@@ -22,11 +22,16 @@ func preservedLabels(b *api.Binding, target string) map[string]string {
 
 // inject puts labels on a manifest.
 func inject(manifest object, labels map[string]string) {
-	set := object{}
+	metadata, ok := manifest["metadata"].(object)
+	if !ok {
+		return
+	}
+	set, ok := metadata["labels"].(object)
+	if !ok {
+		set = object{}
+		metadata["labels"] = set
+	}
 	for name, value := range labels {
 		set[name] = value
-	}
-	if metadata, ok := manifest["metadata"].(object); ok {
-		metadata["labels"] = set
 	}
 }

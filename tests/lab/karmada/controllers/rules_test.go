@@ -173,6 +173,22 @@ func TestPreservedLabelsReachASingleNewCopyWhileItsTaskStands(t *testing.T) {
 	require.Equal(t, object{"metadata": object{"name": "n", "labels": object{"state": "7"}}}, manifest)
 }
 
+// Karmada copies the labels of a workload into the manifest of its Work, and not to its binding.
+func TestManifest_CarriesTheLabelsOfTheTemplate(t *testing.T) {
+	b := &api.Binding{}
+	b.Spec.Resource = api.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Name: "n"}
+	labels := func() any { return manifestFor(b, api.TargetCluster{Name: "m1"})["metadata"].(object)["labels"] } //nolint:errcheck,forcetypeassert // the simulation's own
+	require.Nil(t, labels())
+	b.Annotations = map[string]string{api.TemplateLabels: `{"app":"one"}`}
+	require.Equal(t, object{"app": "one"}, labels())
+	b.Annotations[api.TemplateLabels] = "no object"
+	require.Nil(t, labels())
+	b.Annotations[api.TemplateLabels] = `{"app":"one"}`
+	manifest := manifestFor(b, api.TargetCluster{Name: "m1"})
+	inject(manifest, map[string]string{"state": "7"})
+	require.Equal(t, object{"app": "one", "state": "7"}, manifest["metadata"].(object)["labels"]) //nolint:errcheck,forcetypeassert // the simulation's own
+}
+
 func TestDependentsAreReadFromTheirParentsList(t *testing.T) {
 	b := &api.Binding{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		api.AnnotationDependencies: `[{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"one:cfg"}]`,
