@@ -85,8 +85,16 @@ var workedOut = []worked{
 	},
 	// Worked out by hand.
 	{
-		name:      "static 1:1:2, eight replicas: 8/3 is 2, 16/3 is 5, the one left goes to the heavier",
-		placement: static("m1=1 m2=1 m3=2"), runs: "m1=2 m2=2 m3=4", fleet: []string{"m2", "m3"}, want: "m2=2 m3=6",
+		name:      "static 1:2, eight replicas: the eighth goes to 1/5, not to 2/11",
+		placement: static("m1=1 m2=1 m3=2"), runs: "m1=2 m2=2 m3=4", fleet: []string{"m2", "m3"}, want: "m2=3 m3=5",
+	},
+	{
+		name:      "static 3:2:1, fourteen replicas: 7, 4 2/3 and 2 1/3 are rounded",
+		placement: static("m2=3 m3=2 m4=1"), runs: "m1=14", fleet: []string{"m2", "m3", "m4"}, want: "m2=7 m3=5 m4=2",
+	},
+	{
+		name:      "static, a cluster that comes out with none is dropped",
+		placement: static("m2=4 m3=1"), runs: "m1=2", fleet: []string{"m2", "m3"}, want: "m2=2",
 	},
 	{
 		name:      "static, a cluster without weight gets nothing while one has any",
@@ -107,20 +115,20 @@ var workedOut = []worked{
 		placement: aggregated, runs: "m1=3", fleet: []string{"m2 room=2", "m3 room=5"}, want: "m3=3",
 	},
 	{
-		name:      "Aggregated, what runs counts first: room 1 beside 5 for three, 15/6 is 2, the one left goes to the larger",
-		placement: aggregated, runs: "m1=3 m2=1", fleet: []string{"m2 room=1", "m3 room=5"}, want: "m2=1 m3=3",
+		name:      "Aggregated, what runs counts first: room 1 beside 5 for three, the third is a tie and goes to the one with fewer",
+		placement: aggregated, runs: "m1=3 m2=1", fleet: []string{"m2 room=1", "m3 room=5"}, want: "m2=2 m3=2",
 	},
 	{
 		name:      "Aggregated, no single one has the room",
-		placement: aggregated, runs: "m1=5", fleet: []string{"m2 room=2", "m3 room=4"}, want: "m2=1 m3=4",
+		placement: aggregated, runs: "m1=5", fleet: []string{"m2 room=2", "m3 room=4"}, want: "m2=2 m3=3",
 	},
 	{
 		name:      "dynamic weight, as much as there is room",
 		placement: dynamic, runs: "m1=6", fleet: []string{"m2 room=2", "m3 room=4"}, want: "m2=2 m3=4",
 	},
 	{
-		name:      "dynamic weight, five over 3 and 6: 15/9 is 1, 30/9 is 3, the one left goes to the larger",
-		placement: dynamic, runs: "m1=5", fleet: []string{"m2 room=3", "m3 room=6"}, want: "m2=1 m3=4",
+		name:      "dynamic weight, five over 3 and 6: the fifth goes to 3/3, not to 6/7",
+		placement: dynamic, runs: "m1=5", fleet: []string{"m2 room=3", "m3 room=6"}, want: "m2=2 m3=3",
 	},
 	{
 		name:      "dynamic weight, not enough room together",
@@ -141,9 +149,9 @@ var workedOut = []worked{
 		fleet: []string{"m3 region=west", "m4 region=west"}, reason: failover.ReasonSpreadUnsatisfied,
 	},
 	{
-		name:      "a region where nothing has room for a whole copy makes the scheduler fail",
+		name:      "a region where nothing has room for a whole copy is no longer in the scheduler's way",
 		placement: spread("region 1-1", "cluster 1-1") + "," + duplicated, runs: "m1=2",
-		fleet: []string{"m2 region=east", "m3 region=west room=1"}, reason: failover.ReasonNoCapacity,
+		fleet: []string{"m2 region=east", "m3 region=west room=1"}, reason: failover.ReasonNoCapacity, want: "m2=2",
 	},
 	{
 		name:      "two zones wanted, one there: the scheduler does not count zones, we do",
@@ -251,7 +259,7 @@ func (w worked) question(t *testing.T) question {
 func clusterOf(t *testing.T, line string) object {
 	words := strings.Fields(line)
 	spec, annotations := object{}, object{}
-	ready, room := "True", "100"
+	ready, room, serves := "True", "100", "Deployment"
 	status := object{}
 	for _, word := range words[1:] {
 		switch key, value, _ := strings.Cut(word, "="); key {
@@ -268,12 +276,13 @@ func clusterOf(t *testing.T, line string) object {
 		case "room":
 			room = value
 		case "serves":
-			status["apiEnablements"] = []any{object{"groupVersion": "apps/v1", "resources": []any{object{"kind": value, "name": "any"}}}}
+			serves = value
 		default:
 			t.Fatalf("what is %q of a cluster?", word)
 		}
 	}
 	status["conditions"] = []any{condition("Ready", ready)}
+	status["apiEnablements"] = []any{object{"groupVersion": "apps/v1", "resources": []any{object{"kind": serves, "name": "any"}}}}
 	if room != "unknown" {
 		free, err := strconv.Atoi(room)
 		require.NoError(t, err)

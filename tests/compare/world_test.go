@@ -85,8 +85,21 @@ func (q question) evicted(t require.TestingT, reschedule bool) *api.Binding {
 	}
 	b, err := api.From[api.Binding](after)
 	require.NoError(t, err)
-	b.Annotations = map[string]string{api.AnnotationAppliedPlacement: b.PlacementJSON}
+	if b.Annotations[api.AnnotationAppliedPlacement] == "" {
+		b.Annotations = map[string]string{api.AnnotationAppliedPlacement: b.PlacementJSON}
+	}
 	return b
+}
+
+// fleet is the member clusters as the scheduler reads them.
+func (q question) fleet(t require.TestingT) []*api.Cluster {
+	var clusters []*api.Cluster
+	for _, o := range q.clusters {
+		c, err := api.From[api.Cluster](plain(t, o))
+		require.NoError(t, err)
+		clusters = append(clusters, c)
+	}
+	return clusters
 }
 
 // schedule is what the scheduler makes of the eviction: where the binding then is,
@@ -96,13 +109,7 @@ func (q question) schedule(t require.TestingT, reschedule bool) (targets []api.T
 	if !scheduling.Responsible(b) {
 		return nil, false, "the scheduler does not look at it"
 	}
-	var clusters []*api.Cluster
-	for _, o := range q.clusters {
-		c, err := api.From[api.Cluster](plain(t, o))
-		require.NoError(t, err)
-		clusters = append(clusters, c)
-	}
-	switch d := scheduling.Decide(b, clusters); d.Outcome {
+	switch d := scheduling.Decide(b, q.fleet(t)); d.Outcome {
 	case scheduling.Placed:
 		return d.Clusters, len(d.Clusters) > 0, d.Message
 	case scheduling.NotNeeded:

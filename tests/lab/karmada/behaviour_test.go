@@ -88,6 +88,9 @@ func (s *scene) create(replicas int64, division string, annotations map[string]s
 		"clusterAffinity":   map[string]any{"clusterNames": []any{s.home, s.away}},
 		"replicaScheduling": map[string]any{"replicaSchedulingType": division},
 	}
+	if division == "Divided" {
+		placement["replicaScheduling"] = map[string]any{"replicaSchedulingType": division, "replicaDivisionPreference": "Weighted"}
+	}
 	if division == "Duplicated" {
 		placement["spreadConstraints"] = []any{map[string]any{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": int64(1)}}
 	}

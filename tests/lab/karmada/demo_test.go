@@ -48,6 +48,7 @@ func fleet(names ...string) []*api.Cluster {
 	for _, name := range names {
 		c := &api.Cluster{}
 		c.Name = name
+		c.Status.APIEnablements = api.ServedAPIs()
 		clusters = append(clusters, c)
 	}
 	return clusters

@@ -210,7 +210,6 @@ type Cluster struct {
 		APIEndpoint string         `json:"apiEndpoint"`
 		Provider    string         `json:"provider"`
 		Region      string         `json:"region"`
-		Zone        string         `json:"zone"`
 		Zones       []string       `json:"zones"`
 		Taints      []corev1.Taint `json:"taints"`
 		// ResourceModels are grades of nodes by size.
@@ -221,20 +220,11 @@ type Cluster struct {
 
 // ResourceModel is one grade: nodes with at least so much of each resource.
 type ResourceModel struct {
+	Grade  int `json:"grade"`
 	Ranges []struct {
 		Name corev1.ResourceName `json:"name"`
 		Min  resource.Quantity   `json:"min"`
 	} `json:"ranges"`
-}
-
-// Least is a grade's minimum of a resource, if the grade speaks of it.
-func (m ResourceModel) Least(name corev1.ResourceName) (least resource.Quantity, told bool) {
-	for _, r := range m.Ranges {
-		if r.Name == name {
-			return r.Min, true
-		}
-	}
-	return resource.Quantity{}, false
 }
 
 // ClusterStatus is what Karmada knows about a member cluster.
@@ -246,10 +236,14 @@ type ClusterStatus struct {
 
 // APIEnablement is one API group version that a member serves.
 type APIEnablement struct {
-	GroupVersion string `json:"groupVersion"`
-	Resources    []struct {
-		Kind string `json:"kind"`
-	} `json:"resources"`
+	GroupVersion string        `json:"groupVersion"`
+	Resources    []APIResource `json:"resources"`
+}
+
+// APIResource is one kind of an API group version.
+type APIResource struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
 }
 
 // ResourceSummary is a member cluster's capacity.
@@ -259,6 +253,7 @@ type ResourceSummary struct {
 	Allocating  corev1.ResourceList `json:"allocating,omitempty"`
 	// AllocatableModelings count the nodes of each grade of spec.resourceModels.
 	AllocatableModelings []struct {
+		Grade int `json:"grade"`
 		Count int `json:"count"`
 	} `json:"allocatableModelings,omitempty"`
 }

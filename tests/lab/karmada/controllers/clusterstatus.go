@@ -73,10 +73,20 @@ func (p *Plane) observe(ctx context.Context, c *api.Cluster) metav1.Condition {
 	}
 }
 
-// reportStatus writes the cluster's status if it differs. Capacity is refreshed only while the cluster is Ready.
+// reportStatus writes the cluster's status if it differs. APIs and capacity are collected only while the
+// cluster is Ready.
 func (p *Plane) reportStatus(ctx context.Context, c *api.Cluster, ready metav1.Condition) error {
 	status := object{}
-	if conditions, changed := withCondition(c.Status.Conditions, ready); changed {
+	conditions, changed := withCondition(c.Status.Conditions, ready)
+	if ready.Status == metav1.ConditionTrue && len(c.Status.APIEnablements) == 0 {
+		status["apiEnablements"] = api.ServedAPIs()
+		conditions, _ = withCondition(conditions, metav1.Condition{
+			Type: "CompleteAPIEnablements", Status: metav1.ConditionTrue, Reason: "Complete",
+			Message: "collected complete APIEnablements from the cluster",
+		})
+		changed = true
+	}
+	if changed {
 		status["conditions"] = conditions
 	}
 	if ready.Status == metav1.ConditionTrue {

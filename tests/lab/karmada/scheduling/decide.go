@@ -53,22 +53,44 @@ func Responsible(b *api.Binding) bool {
 	return b.Spec.SchedulerName == "" || b.Spec.SchedulerName == api.DefaultScheduler
 }
 
+// Flags are those of Karmada's scheduler that change its decisions; none is set by default.
+type Flags struct {
+	// EmptyWorkloads is --enable-empty-workload-propagation: selected clusters without replicas stay in the result.
+	EmptyWorkloads bool
+}
+
+// Decide is a scheduler's decision without flags.
+func Decide(b *api.Binding, clusters []*api.Cluster) Decision { return Flags{}.Decide(b, clusters) }
+
 // Decide schedules a binding, or finds that there is no need to. Clusters are all member clusters.
-func Decide(b *api.Binding, clusters []*api.Cluster) Decision {
+func (f Flags) Decide(b *api.Binding, clusters []*api.Cluster) Decision {
 	if !needed(b, clusters) {
 		return Decision{Outcome: NotNeeded}
 	}
 	if len(b.Spec.Placement.ClusterAffinities) > 0 {
-		return decideByGroups(b, clusters)
+		return f.decideByGroups(b, clusters)
 	}
-	targets, err := place(b, b.Spec.Placement.ClusterAffinity, clusters)
+	targets, err := f.place(b, groupOf(b, nil), clusters)
 	return decision(targets, "", err)
+}
+
+// groupOf is the affinity group that clusters are matched against: clusterAffinity where there is one. The
+// empty group matches every cluster.
+func groupOf(b *api.Binding, group *api.ClusterAffinityTerm) api.ClusterAffinityTerm {
+	switch {
+	case b.Spec.Placement.ClusterAffinity != nil:
+		return api.ClusterAffinityTerm{ClusterAffinity: *b.Spec.Placement.ClusterAffinity}
+	case group != nil:
+		return *group
+	default:
+		return api.ClusterAffinityTerm{}
+	}
 }
 
 // needed is Karmada's order of questions before it schedules.
 func needed(b *api.Binding, clusters []*api.Cluster) bool {
 	switch {
-	case !api.SamePlacement(b.Annotations[api.AnnotationAppliedPlacement], b.PlacementJSON):
+	case api.PlacementChanged(b.Annotations[api.AnnotationAppliedPlacement], b.PlacementJSON, b.Status.SchedulerObservingAffinityName):
 		return true
 	case replicasChanged(b):
 		return true
@@ -95,7 +117,7 @@ func replicasChanged(b *api.Binding) bool {
 	for _, target := range b.Spec.Clusters {
 		sum += target.Replicas
 	}
-	return sum != b.Spec.Replicas
+	return b.Spec.Placement.ReplicaScheduling.Type == "Divided" && sum != b.Spec.Replicas
 }
 
 // rescheduleRequested compares whole seconds, as the API stores them: a request in the same second
@@ -107,15 +129,15 @@ func rescheduleRequested(b *api.Binding) bool {
 
 func duplicated(b *api.Binding) bool {
 	strategy := b.Spec.Placement.ReplicaScheduling
-	return strategy == nil || strategy.Type == "" || strategy.Type == "Duplicated"
+	return strategy == nil || strategy.Type == "Duplicated"
 }
 
 // decideByGroups walks the affinity groups forward from the observed one.
-func decideByGroups(b *api.Binding, clusters []*api.Cluster) Decision {
+func (f Flags) decideByGroups(b *api.Binding, clusters []*api.Cluster) Decision {
 	groups := b.Spec.Placement.ClusterAffinities
 	var first error
 	for i := ObservedGroup(b); i < len(groups); i++ {
-		targets, err := placeInGroup(b, &groups[i], clusters)
+		targets, err := f.place(b, groupOf(b, &groups[i]), clusters)
 		if err == nil {
 			return decision(targets, groups[i].AffinityName, nil)
 		}
@@ -124,13 +146,6 @@ func decideByGroups(b *api.Binding, clusters []*api.Cluster) Decision {
 		}
 	}
 	return decision(nil, "", first)
-}
-
-func placeInGroup(b *api.Binding, group *api.ClusterAffinityTerm, clusters []*api.Cluster) ([]api.TargetCluster, error) {
-	if len(group.Overflow) > 0 {
-		return nil, errors.New("overflow affinities are not simulated")
-	}
-	return place(b, &group.ClusterAffinity, clusters)
 }
 
 // ObservedGroup is the index of the affinity group scheduling starts at: the observed one, or the
@@ -161,15 +176,19 @@ func decision(targets []api.TargetCluster, group string, err error) Decision {
 	}
 }
 
-// place filters, selects and divides within one affinity.
-func place(b *api.Binding, affinity *api.ClusterAffinity, clusters []*api.Cluster) ([]api.TargetCluster, error) {
-	fitting, err := filter(b, affinity, clusters)
+// place filters, selects and divides within one affinity group.
+func (f Flags) place(b *api.Binding, group api.ClusterAffinityTerm, clusters []*api.Cluster) ([]api.TargetCluster, error) {
+	fitting, err := filter(b, group, clusters)
 	if err != nil {
 		return nil, err
 	}
-	selected, err := selectBySpread(b, weighChoices(b, fitting))
+	selected, err := selectBySpread(b, weighChoices(b, group, fitting))
 	if err != nil {
 		return nil, err
 	}
-	return divide(b, selected)
+	targets, err := divide(b, group, selected)
+	if err != nil || !f.EmptyWorkloads {
+		return targets, err
+	}
+	return merge(everywhere(selected, 0), targets), nil
 }

@@ -19,13 +19,15 @@ const (
 	only = `{"clusterAffinity":{"clusterNames":["m1"]}}`
 	dup  = `{"spreadConstraints":[{"spreadByField":"cluster","minGroups":2,"maxGroups":2}]}`
 	one  = `{"clusterAffinities":[{"affinityName":"primary","clusterNames":["m1"]},{"affinityName":"backup","clusterNames":["m2","m3"]}],"spreadConstraints":[{"spreadByField":"cluster","minGroups":1,"maxGroups":1}]}`
-	even = `{"replicaScheduling":{"replicaSchedulingType":"Divided"}}`
+	even = `{"replicaScheduling":{"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted"}}`
 )
 
 func fleet(names ...string) []*api.Cluster {
 	var clusters []*api.Cluster
 	for _, name := range names {
-		clusters = append(clusters, &api.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		clusters = append(clusters, &api.Cluster{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Status: api.ClusterStatus{APIEnablements: api.ServedAPIs()},
+		})
 	}
 	return clusters
 }
@@ -39,12 +41,21 @@ func tainted(clusters []*api.Cluster, name string) []*api.Cluster {
 	return clusters
 }
 
+// strip takes what is known of the clusters' APIs away.
+func strip(clusters []*api.Cluster) []*api.Cluster {
+	for _, cluster := range clusters {
+		cluster.Status.APIEnablements = nil
+	}
+	return clusters
+}
+
 // binding has been scheduled before with the same placement, to the given clusters.
 func binding(t *testing.T, placement string, replicas int32, clusters ...api.TargetCluster) *api.Binding {
 	t.Helper()
 	b := &api.Binding{PlacementJSON: placement}
 	require.NoError(t, json.Unmarshal([]byte(placement), &b.Spec.Placement))
 	b.Annotations = map[string]string{api.AnnotationAppliedPlacement: placement}
+	b.Spec.Resource = api.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment"}
 	b.Spec.Replicas, b.Spec.Clusters = replicas, clusters
 	return b
 }
@@ -72,9 +83,17 @@ func TestTheSchedulerDecidesAsKarmada(t *testing.T) {
 			evicted(binding(t, div, 3, on("m1", 1), on("m2", 2)), "m1"), fleet("m1", "m2"),
 			scheduling.Decision{Outcome: scheduling.NotNeeded},
 		},
-		"weights round down and the rest goes to the heaviest": {
+		"weights divide seat by seat: the fifth replica goes to 1/3, not to 2/7": {
 			binding(t, div, 5), fleet("m1", "m2", "m3"),
-			placed(on("m1", 1), on("m2", 4)),
+			placed(on("m1", 2), on("m2", 3)),
+		},
+		"a Divided binding without a preference is an error": {
+			binding(t, `{"replicaScheduling":{"replicaSchedulingType":"Divided"}}`, 2), fleet("m1"),
+			scheduling.Decision{Outcome: scheduling.Failed, Reason: "SchedulerError", Message: "unsupported replica scheduling strategy"},
+		},
+		"a cluster that is not known to serve the kind is refused, unless it serves already": {
+			binding(t, even, 2, on("m1", 1)), strip(fleet("m1", "m2")),
+			placed(on("m1", 2)),
 		},
 		"without weights the rest goes by name and nobody keeps zero replicas": {
 			binding(t, even, 2), fleet("m3", "m2", "m1"),

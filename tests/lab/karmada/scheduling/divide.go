@@ -1,67 +1,119 @@
 package scheduling
 
 import (
-	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
-func staticallyWeighted(b *api.Binding) bool {
-	strategy := b.Spec.Placement.ReplicaScheduling
-	if strategy.DivisionPreference == "Aggregated" {
-		return false
+// The ways to divide replicas.
+type strategy string
+
+const (
+	duplicate     strategy = "Duplicated"
+	aggregate     strategy = "Aggregated"
+	staticWeight  strategy = "StaticWeight"
+	dynamicWeight strategy = "DynamicWeight"
+)
+
+// strategyOf is empty for what Karmada does not support.
+func strategyOf(b *api.Binding) strategy {
+	scheduling := b.Spec.Placement.ReplicaScheduling
+	switch {
+	case duplicated(b):
+		return duplicate
+	case scheduling.Type != "Divided":
+		return ""
+	case scheduling.DivisionPreference == "Aggregated":
+		return aggregate
+	case scheduling.DivisionPreference != "Weighted":
+		return ""
+	case scheduling.WeightPreference != nil && scheduling.WeightPreference.DynamicWeight != "":
+		return dynamicWeight
+	default:
+		return staticWeight
 	}
-	return strategy.WeightPreference == nil || strategy.WeightPreference.DynamicWeight == ""
 }
 
-// divide gives each selected cluster its replicas.
-func divide(b *api.Binding, selected []*api.Cluster) ([]api.TargetCluster, error) {
+// divide gives each selected cluster its replicas. Clusters that get none are dropped, but for what has no
+// replicas at all and for workloads of several components, which are never divided.
+func divide(b *api.Binding, group api.ClusterAffinityTerm, selected []choice) ([]api.TargetCluster, error) {
 	if len(selected) == 0 {
 		return nil, errors.New("no clusters available to schedule")
 	}
-	if b.Spec.Replicas == 0 || duplicated(b) {
-		var targets []api.TargetCluster
-		for _, cluster := range selected {
-			targets = append(targets, api.TargetCluster{Name: cluster.Name, Replicas: b.Spec.Replicas})
-		}
-		return targets, nil
+	if (b.Spec.Replicas == 0 && b.Spec.ReplicaRequirements == nil) || len(b.Spec.Components) > 1 {
+		return everywhere(selected, 0), nil
 	}
-	if !staticallyWeighted(b) {
-		return divideByRoom(b, selected)
+	if group.Overflow != nil {
+		return assignByTiers(b, selected)
 	}
-	return takeByWeight(b.Spec.Replicas, weigh(b, selected)), nil
+	return assign(b, selected)
 }
 
-type weighted struct {
-	name   string
-	weight int64
-	last   int32
-}
-
-// weigh gives each cluster the highest weight whose rule it matches; without any match all weigh the same.
-func weigh(b *api.Binding, selected []*api.Cluster) []weighted {
-	var list, equal []weighted
-	for _, cluster := range selected {
-		entry := weighted{name: cluster.Name}
-		if target := b.Target(cluster.Name); target != nil {
-			entry.last = target.Replicas
+// assignByTiers fills the group's own clusters first, then those of each overflow term, each to its room.
+func assignByTiers(b *api.Binding, selected []choice) ([]api.TargetCluster, error) {
+	tiers := map[int][]choice{}
+	for _, c := range selected {
+		tiers[c.order] = append(tiers[c.order], c)
+	}
+	var targets []api.TargetCluster
+	missing, part := b.Spec.Replicas, *b
+	for _, order := range slices.Sorted(maps.Keys(tiers)) {
+		part.Spec.Replicas = int32(min(int64(missing), roomOf(tiers[order]))) //nolint:gosec // not above missing
+		more, err := assign(&part, tiers[order])
+		if err != nil {
+			return nil, err
 		}
-		entry.weight = 1
-		equal = append(equal, entry)
-		if entry.weight = staticWeight(b, cluster); entry.weight > 0 {
-			list = append(list, entry)
+		targets = append(targets, more...)
+		if missing -= part.Spec.Replicas; missing <= 0 {
+			return targets, nil
 		}
 	}
-	if len(list) == 0 {
+	return nil, &shortError{room: b.Spec.Replicas - missing}
+}
+
+func assign(b *api.Binding, selected []choice) (targets []api.TargetCluster, err error) {
+	switch strategyOf(b) {
+	case duplicate:
+		targets = everywhere(selected, b.Spec.Replicas)
+	case staticWeight:
+		targets = divideByWeight(b.Spec.Replicas, weigh(b, selected), b.Spec.Resource.UID)
+	case aggregate, dynamicWeight:
+		targets, err = divideByRoom(b, selected)
+	default:
+		err = errors.New("unsupported replica scheduling strategy")
+	}
+	return slices.DeleteFunc(targets, func(t api.TargetCluster) bool { return t.Replicas <= 0 }), err
+}
+
+func everywhere(selected []choice, replicas int32) []api.TargetCluster {
+	var targets []api.TargetCluster
+	for _, c := range selected {
+		targets = append(targets, api.TargetCluster{Name: c.cluster.Name, Replicas: replicas})
+	}
+	return targets
+}
+
+// weigh gives each cluster the highest weight whose rule it matches and leaves out those without; without any
+// match all weigh the same.
+func weigh(b *api.Binding, selected []choice) []seat {
+	var seats, equal []seat
+	for _, c := range selected {
+		equal = append(equal, seat{name: c.cluster.Name, weight: 1})
+		if weight := staticWeightOf(b, c.cluster); weight > 0 {
+			seats = append(seats, seat{name: c.cluster.Name, weight: weight})
+		}
+	}
+	if len(seats) == 0 {
 		return equal
 	}
-	return list
+	return seats
 }
 
-func staticWeight(b *api.Binding, cluster *api.Cluster) int64 {
+func staticWeightOf(b *api.Binding, cluster *api.Cluster) int64 {
 	preference := b.Spec.Placement.ReplicaScheduling.WeightPreference
 	if preference == nil {
 		return 0
@@ -76,31 +128,6 @@ func staticWeight(b *api.Binding, cluster *api.Cluster) int64 {
 	return weight
 }
 
-// takeByWeight rounds down by weight and hands the rest out, one each, to the heaviest, then to
-// those that had most, then by name. Clusters left without replicas are dropped.
-func takeByWeight(replicas int32, list []weighted) []api.TargetCluster {
-	slices.SortFunc(list, func(x, y weighted) int {
-		return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(y.last, x.last), strings.Compare(x.name, y.name))
-	})
-	var sum int64
-	for _, entry := range list {
-		sum += entry.weight
-	}
-	rest := replicas
-	targets := make([]api.TargetCluster, 0, len(list))
-	for _, entry := range list {
-		share := int32(entry.weight * int64(replicas) / sum)
-		rest -= share
-		targets = append(targets, api.TargetCluster{Name: entry.name, Replicas: share})
-	}
-	for i := range targets[:rest] {
-		targets[i].Replicas++
-	}
-	targets = slices.DeleteFunc(targets, func(t api.TargetCluster) bool { return t.Replicas == 0 })
-	slices.SortFunc(targets, func(x, y api.TargetCluster) int { return strings.Compare(x.Name, y.Name) })
-	return targets
-}
-
 // SameResult compares two schedule results; the order of clusters does not matter.
 func SameResult(a, b []api.TargetCluster) bool {
 	byName := func(x, y api.TargetCluster) int { return strings.Compare(x.Name, y.Name) }
@@ -110,7 +137,8 @@ func SameResult(a, b []api.TargetCluster) bool {
 // DivideOver divides a Divided binding's replicas over named clusters, whatever the filters say; for
 // any other binding each cluster gets all replicas. The simulation's faults use it.
 func DivideOver(b *api.Binding, clusters []*api.Cluster) []api.TargetCluster {
-	targets, err := divide(b, clusters)
+	var group api.ClusterAffinityTerm
+	targets, err := divide(b, group, weighChoices(b, group, clusters))
 	if err != nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
@@ -28,14 +27,14 @@ func (e *noFitError) Error() string {
 }
 
 // filter keeps the clusters that may serve the binding; the first failing filter gives the reason.
-func filter(b *api.Binding, affinity *api.ClusterAffinity, clusters []*api.Cluster) ([]*api.Cluster, error) {
+func filter(b *api.Binding, group api.ClusterAffinityTerm, clusters []*api.Cluster) ([]*api.Cluster, error) {
 	failure := &noFitError{all: len(clusters), reasons: map[string]int{}}
 	var fitting []*api.Cluster
 	for _, cluster := range clusters {
 		if cluster.DeletionTimestamp != nil {
 			continue
 		}
-		if reason := refuse(b, affinity, cluster); reason != "" {
+		if reason := refuse(b, group, cluster); reason != "" {
 			failure.reasons[reason]++
 			continue
 		}
@@ -47,7 +46,10 @@ func filter(b *api.Binding, affinity *api.ClusterAffinity, clusters []*api.Clust
 	return fitting, nil
 }
 
-func refuse(b *api.Binding, affinity *api.ClusterAffinity, cluster *api.Cluster) string {
+// propertyNames are how the filter names the fields that a spread may need.
+var propertyNames = map[string]string{"provider": "provider", "region": "region", "zone": "zones"}
+
+func refuse(b *api.Binding, group api.ClusterAffinityTerm, cluster *api.Cluster) string {
 	if !servesAPI(b, cluster) {
 		return "cluster(s) did not have the API resource"
 	}
@@ -57,13 +59,13 @@ func refuse(b *api.Binding, affinity *api.ClusterAffinity, cluster *api.Cluster)
 			return fmt.Sprintf("cluster(s) had untolerated taint {%s}", taint.ToString())
 		}
 	}
-	if !Matches(cluster, affinity) {
+	if overflowOrder(b, group, cluster) < 0 {
 		return "cluster(s) did not match the placement cluster affinity constraint"
 	}
 	for _, constraint := range b.Spec.Placement.SpreadConstraints {
 		field := constraint.SpreadByField
-		if field != "" && field != "cluster" && len(propertyOf(cluster, field)) == 0 {
-			return fmt.Sprintf("cluster(s) did not have %s property", field)
+		if propertyNames[field] != "" && len(propertyOf(cluster, field)) == 0 {
+			return fmt.Sprintf("cluster(s) did not have %s property", propertyNames[field])
 		}
 	}
 	if b.Task(cluster.Name) != nil {
@@ -72,27 +74,20 @@ func refuse(b *api.Binding, affinity *api.ClusterAffinity, cluster *api.Cluster)
 	return ""
 }
 
-// servesAPI says whether the cluster's list has the resource's kind. A list that is not complete is not held
-// against a cluster that serves already. A cluster that says nothing at all of its APIs, as those of the
-// laboratory, serves everything; Karmada always says something.
+// servesAPI says whether the cluster's list has the resource's kind. It is not held against a cluster that
+// serves already. A list that is empty or not complete refuses like any other.
 func servesAPI(b *api.Binding, cluster *api.Cluster) bool {
-	complete := api.FindCondition(cluster.Status.Conditions, "CompleteAPIEnablements")
-	if len(cluster.Status.APIEnablements) == 0 && complete == nil {
-		return true
-	}
-	for _, group := range cluster.Status.APIEnablements {
-		for _, served := range group.Resources {
-			if group.GroupVersion == b.Spec.Resource.APIVersion && served.Kind == b.Spec.Resource.Kind {
-				return true
-			}
-		}
-	}
-	return b.Target(cluster.Name) != nil && (complete == nil || complete.Status != metav1.ConditionTrue)
+	return b.Target(cluster.Name) != nil || slices.ContainsFunc(cluster.Status.APIEnablements, func(group api.APIEnablement) bool {
+		return group.GroupVersion == b.Spec.Resource.APIVersion && slices.ContainsFunc(group.Resources, func(served api.APIResource) bool {
+			return served.Kind == b.Spec.Resource.Kind
+		})
+	})
 }
 
 func untolerated(tolerations []corev1.Toleration, taints []corev1.Taint) *corev1.Taint {
 	for i := range taints {
-		if !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return tolerates(t, taints[i]) }) {
+		holds := taints[i].Effect == corev1.TaintEffectNoSchedule || taints[i].Effect == corev1.TaintEffectNoExecute
+		if holds && !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return tolerates(t, taints[i]) }) {
 			return &taints[i]
 		}
 	}

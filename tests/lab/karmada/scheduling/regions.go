@@ -25,7 +25,7 @@ func propertyOf(cluster *api.Cluster, field string) []string {
 	case "provider":
 		return slices.DeleteFunc([]string{cluster.Spec.Provider}, func(v string) bool { return v == "" })
 	case "zone":
-		return zones(cluster)
+		return cluster.Spec.Zones
 	}
 	return nil
 }
@@ -40,24 +40,7 @@ func groupBy(field string, choices []choice) map[string][]choice {
 	return groups
 }
 
-// scoresOfGroups scores the groups of every constraint by zone, region and provider. For a workload that is
-// not divided the score is a mean over the group's clusters with room for all replicas; Karmada does not ask
-// whether there are any.
-func scoresOfGroups(b *api.Binding, byField map[string]api.SpreadConstraint, choices []choice) error {
-	for _, field := range []string{"zone", "region", "provider"} {
-		if _, found := byField[field]; !found || !duplicated(b) {
-			continue
-		}
-		for _, members := range groupBy(field, choices) {
-			if !slices.ContainsFunc(members, func(c choice) bool { return c.room >= int64(b.Spec.Replicas) }) {
-				return errors.New("runtime error: integer divide by zero")
-			}
-		}
-	}
-	return nil
-}
-
-func selectByRegion(b *api.Binding, byField map[string]api.SpreadConstraint, choices []choice) ([]*api.Cluster, error) {
+func selectByRegion(b *api.Binding, byField map[string]api.SpreadConstraint, choices []choice) ([]choice, error) {
 	groups, want, among := groupBy("region", choices), byField["region"], byField["cluster"]
 	if len(groups) < want.MinGroups {
 		return nil, errors.New("the number of feasible region is less than spreadConstraint.MinGroups")
@@ -77,23 +60,22 @@ func selectByRegion(b *api.Binding, byField map[string]api.SpreadConstraint, cho
 	}
 	sortChoices(others)
 	more := min(len(first)+len(others), among.MaxGroups) - len(first)
-	return clustersOf(append(first, others[:max(0, more)]...)), nil
+	return append(first, others[:max(0, more)]...), nil
 }
 
-// scoreOf puts the number of clusters that can take part before their own scores.
+// scoreOf puts what a region can take before the mean of its clusters' own scores. Where nothing has room for a
+// whole copy, the region of a workload that is not divided has the score 0.
 func scoreOf(b *api.Binding, byField map[string]api.SpreadConstraint, members []choice) int64 {
-	var taking, room, score int64
 	if duplicated(b) {
-		for _, c := range members {
-			if c.room >= int64(b.Spec.Replicas) {
-				taking++
-				score += c.score
-			}
-		}
-		return taking*1000 + score/taking
+		return scoreOfCopies(b, members)
 	}
-	least := max(1, byField["region"].MinGroups)
-	share := int64(math.Ceil(float64(b.Spec.Replicas) / float64(least)))
+	least := byField["region"].MinGroups
+	// Karmada divides by the number of groups without a look at it: a 0 makes the share the smallest integer.
+	share := int64(math.MinInt64)
+	if least > 0 {
+		share = int64(math.Ceil(float64(b.Spec.Replicas) / float64(least)))
+	}
+	var taking, room, score int64
 	for _, c := range members {
 		room += c.room
 		score += c.score
@@ -106,6 +88,20 @@ func scoreOf(b *api.Binding, byField map[string]api.SpreadConstraint, members []
 		return room*1000 + score/int64(len(members))
 	}
 	return share*1000 + score/taking
+}
+
+func scoreOfCopies(b *api.Binding, members []choice) int64 {
+	var taking, score int64
+	for _, c := range members {
+		if c.room >= int64(b.Spec.Replicas) {
+			taking++
+			score += c.score
+		}
+	}
+	if taking == 0 {
+		return 0
+	}
+	return taking*1000 + score/taking
 }
 
 // path is a set of regions that satisfies both constraints.

@@ -9,99 +9,67 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
-// plenty is the room of a cluster for something that needs none.
-const plenty = int64(math.MaxInt32)
+// unbounded is the room of a cluster for something that needs none.
+const unbounded = int32(math.MaxInt32)
 
-// availableReplicas is how many more replicas the cluster's last known capacity has room for: the estimate
-// that Karmada makes from resourceSummary. What is not known is no room.
-func availableReplicas(b *api.Binding, cluster *api.Cluster) int64 {
+// availableReplicas is how many more replicas the cluster's last known capacity has room for, as Karmada's
+// general estimator sees it. What is not known is no room. An estimate is cut to 32 bits; -1 is then no word.
+func availableReplicas(b *api.Binding, cluster *api.Cluster) int32 {
 	if b.Spec.Replicas == 0 && len(b.Spec.Components) == 0 {
-		return plenty
+		return unbounded
 	}
+	estimate := int32(estimateOf(b.Spec.ReplicaRequirements, cluster)) //nolint:gosec // Karmada cuts it, too
+	if estimate == -1 || estimate == unbounded {
+		return b.Spec.Replicas
+	}
+	return estimate
+}
+
+func estimateOf(requirements *api.ReplicaRequirements, cluster *api.Cluster) int64 {
 	summary := cluster.Status.ResourceSummary
 	if summary == nil {
 		return 0
 	}
-	pods := left(summary, corev1.ResourcePods)
-	room := min(plenty, max(0, pods.Value()))
-	if b.Spec.ReplicaRequirements == nil || room == 0 {
-		return room
+	left := leftOf(summary, corev1.ResourcePods)
+	pods := max(0, left.Value())
+	if pods == 0 || requirements == nil {
+		return pods
 	}
-	request := map[corev1.ResourceName]resource.Quantity{}
-	for name, quantity := range b.Spec.ReplicaRequirements.ResourceRequest {
-		if quantity.Value() > 0 {
-			request[name] = quantity
-		}
+	if byModels, usable := roomByModels(cluster, requirements.ResourceRequest); usable {
+		return min(pods, byModels)
 	}
-	if byModel, usable := roomByModels(cluster, request); usable {
-		return min(room, byModel)
-	}
+	return min(pods, roomBySummary(summary, requirements.ResourceRequest))
+}
+
+func roomBySummary(summary *api.ResourceSummary, request corev1.ResourceList) int64 {
+	room := int64(math.MaxInt64)
 	for name, want := range request {
-		room = min(room, roomBySum(summary, name, want))
+		if want.Value() <= 0 {
+			continue
+		}
+		if _, known := summary.Allocatable[name]; !known {
+			return 0
+		}
+		left := leftOf(summary, name)
+		if left.Value() <= 0 {
+			return 0
+		}
+		room = min(room, amount(name, left)/amount(name, want))
 	}
 	return room
 }
 
-func roomBySum(summary *api.ResourceSummary, name corev1.ResourceName, want resource.Quantity) int64 {
-	if _, known := summary.Allocatable[name]; !known {
-		return 0
-	}
-	have := left(summary, name)
-	if have.Sign() <= 0 {
-		return 0
-	}
-	return times(name, have, want)
+func leftOf(summary *api.ResourceSummary, name corev1.ResourceName) resource.Quantity {
+	left := summary.Allocatable[name].DeepCopy()
+	left.Sub(summary.Allocated[name])
+	left.Sub(summary.Allocating[name])
+	return left
 }
 
-func left(summary *api.ResourceSummary, name corev1.ResourceName) resource.Quantity {
-	have := summary.Allocatable[name].DeepCopy()
-	have.Sub(summary.Allocated[name])
-	have.Sub(summary.Allocating[name])
-	return have
-}
-
-func times(name corev1.ResourceName, have, want resource.Quantity) int64 {
+// amount counts CPU in thousandths and anything else in whole units, rounded up.
+func amount(name corev1.ResourceName, quantity resource.Quantity) int64 {
 	if name == corev1.ResourceCPU {
-		return have.MilliValue() / want.MilliValue()
+		return quantity.MilliValue()
 	}
-	return have.Value() / want.Value()
-}
-
-// roomByModels counts on nodes by their grade; not usable without grades, or when they do not speak of what is
-// requested.
-func roomByModels(cluster *api.Cluster, request map[corev1.ResourceName]resource.Quantity) (room int64, usable bool) {
-	counts, models := cluster.Status.ResourceSummary.AllocatableModelings, cluster.Spec.ResourceModels
-	if len(counts) == 0 {
-		return 0, false
-	}
-	from := 0
-	for name, want := range request {
-		grade := -1
-		for i, model := range models {
-			least, told := model.Least(name)
-			if !told {
-				return 0, false
-			}
-			if grade < 0 && least.Cmp(want) >= 0 {
-				grade = i
-			}
-		}
-		if grade < 0 {
-			return 0, len(models) > 0
-		}
-		from = max(from, grade)
-	}
-	for i := from; i < len(models) && i < len(counts); i++ {
-		room += int64(counts[i].Count) * perNode(models[i], request)
-	}
-	return room, true
-}
-
-func perNode(model api.ResourceModel, request map[corev1.ResourceName]resource.Quantity) int64 {
-	fits := plenty
-	for name, want := range request {
-		least, _ := model.Least(name)
-		fits = min(fits, times(name, least, want))
-	}
-	return max(1, fits)
+	return quantity.Value()
 }

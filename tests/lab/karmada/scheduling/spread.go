@@ -13,15 +13,18 @@ import (
 // choice is a cluster that passed the filters, as the selection weighs it.
 type choice struct {
 	cluster *api.Cluster
+	order   int   // overflowOrder
 	score   int64 // 100 for one that serves already
+	free    int32 // available replicas
 	room    int64 // available replicas, those it has included
 }
 
-// weighChoices orders clusters as Karmada's scores do: those that serve already, then by room, then by name.
-func weighChoices(b *api.Binding, clusters []*api.Cluster) []choice {
+// weighChoices orders clusters as Karmada does: those of the group before its overflow, then those that serve already, then by room, then by name.
+func weighChoices(b *api.Binding, group api.ClusterAffinityTerm, clusters []*api.Cluster) []choice {
 	var choices []choice
 	for _, cluster := range clusters {
-		c := choice{cluster: cluster, room: availableReplicas(b, cluster)}
+		c := choice{cluster: cluster, order: overflowOrder(b, group, cluster), free: availableReplicas(b, cluster)}
+		c.room = int64(c.free)
 		if target := b.Target(cluster.Name); target != nil {
 			c.score = 100
 			c.room += int64(target.Replicas)
@@ -34,35 +37,21 @@ func weighChoices(b *api.Binding, clusters []*api.Cluster) []choice {
 
 func sortChoices(choices []choice) {
 	slices.SortFunc(choices, func(x, y choice) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.room, x.room), strings.Compare(x.cluster.Name, y.cluster.Name))
+		return cmp.Or(cmp.Compare(x.order, y.order), cmp.Compare(y.score, x.score),
+			cmp.Compare(y.room, x.room), strings.Compare(x.cluster.Name, y.cluster.Name))
 	})
 }
 
-func clustersOf(choices []choice) []*api.Cluster {
-	var clusters []*api.Cluster
-	for _, c := range choices {
-		clusters = append(clusters, c.cluster)
-	}
-	return clusters
-}
-
-// selectBySpread applies the spread constraints. Static weights ignore them, and beside region and cluster
-// no constraint changes the selection, as in Karmada.
-func selectBySpread(b *api.Binding, choices []choice) ([]*api.Cluster, error) {
+// selectBySpread applies the spread constraints. Static weights ignore them, unless the preference is there
+// and empty; beside region and cluster no constraint changes the selection, as in Karmada.
+func selectBySpread(b *api.Binding, choices []choice) ([]choice, error) {
 	constraints := b.Spec.Placement.SpreadConstraints
-	if len(constraints) == 0 || (!duplicated(b) && staticallyWeighted(b)) {
-		return clustersOf(choices), nil
+	if len(constraints) == 0 || ignoresSpread(b) {
+		return choices, nil
 	}
 	byField := map[string]api.SpreadConstraint{}
 	for _, constraint := range constraints {
-		field := constraint.SpreadByField
-		if field == "" && constraint.SpreadByLabel == "" {
-			field = "cluster"
-		}
-		byField[field] = constraint
-	}
-	if err := scoresOfGroups(b, byField, choices); err != nil {
-		return nil, err
+		byField[constraint.SpreadByField] = constraint
 	}
 	if _, found := byField["region"]; found {
 		return selectByRegion(b, byField, choices)
@@ -73,13 +62,21 @@ func selectBySpread(b *api.Binding, choices []choice) ([]*api.Cluster, error) {
 	return nil, errors.New("just support cluster and region spread constraint")
 }
 
-func selectByCluster(b *api.Binding, constraint api.SpreadConstraint, choices []choice) ([]*api.Cluster, error) {
+func ignoresSpread(b *api.Binding) bool {
+	if strategyOf(b) != staticWeight {
+		return false
+	}
+	preference := b.Spec.Placement.ReplicaScheduling.WeightPreference
+	return preference == nil || len(preference.StaticWeightList) > 0
+}
+
+func selectByCluster(b *api.Binding, constraint api.SpreadConstraint, choices []choice) ([]choice, error) {
 	if len(choices) < constraint.MinGroups {
 		return nil, errors.New("the number of feasible clusters is less than spreadConstraint.MinGroups")
 	}
 	taken, rest := choices[:min(len(choices), constraint.MaxGroups)], choices[min(len(choices), constraint.MaxGroups):]
 	if duplicated(b) {
-		return clustersOf(taken), nil
+		return taken, nil
 	}
 	// The lowest scores give way to the largest clusters until there is room for all.
 	for i := len(taken) - 1; i >= 0 && roomOf(taken) < int64(b.Spec.Replicas); i-- {
@@ -96,7 +93,7 @@ func selectByCluster(b *api.Binding, constraint api.SpreadConstraint, choices []
 	if roomOf(taken) < int64(b.Spec.Replicas) || len(taken) == 0 {
 		return nil, fmt.Errorf("no enough resource when selecting %d clusters", len(taken))
 	}
-	return clustersOf(taken), nil
+	return taken, nil
 }
 
 func roomOf(choices []choice) int64 {
