@@ -112,7 +112,11 @@ func (w *World) decide(b *failover.Binding) decision {
 		names := w.candidates(b, g.affinity)
 		limit := len(names)
 		few := false
-		for _, s := range b.Placement.SpreadConstraints {
+		constraints := b.Placement.SpreadConstraints
+		if byStaticWeight(b) {
+			constraints = nil
+		}
+		for _, s := range constraints {
 			if s.MaxGroups > 0 {
 				limit = min(limit, s.MaxGroups)
 			}
@@ -122,7 +126,7 @@ func (w *World) decide(b *failover.Binding) decision {
 			tooFew = tooFew || len(names) > 0
 			continue
 		}
-		d.affinity, d.patch, d.clusters = g.name, true, share(b, names, limit)
+		d.affinity, d.patch, d.clusters = g.name, true, w.share(b, names, limit)
 		d.condition = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success"}
 		return d
 	}
@@ -197,15 +201,19 @@ func tolerated(b *failover.Binding, t corev1.Taint) bool {
 	})
 }
 
-// share gives a Duplicated binding the candidates up to the limit. A Divided one keeps
-// what serves it and gets its missing replicas evenly, from scratch on a reschedule.
-func share(b *failover.Binding, names []string, limit int) []failover.TargetCluster {
+// share gives a Duplicated binding the candidates up to the limit. One that is divided
+// by room keeps what serves it and gets its missing replicas evenly, from scratch on a
+// reschedule: no cluster is said to be larger than another.
+func (w *World) share(b *failover.Binding, names []string, limit int) []failover.TargetCluster {
 	if !b.Placement.Divided() || !b.Workload {
 		var out []failover.TargetCluster
 		for _, n := range names[:limit] {
 			out = append(out, failover.TargetCluster{Name: n, Replicas: b.Replicas})
 		}
 		return out
+	}
+	if byStaticWeight(b) {
+		return w.seats(b, names)
 	}
 	names = names[:limit]
 	var out []failover.TargetCluster
