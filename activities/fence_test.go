@@ -177,3 +177,42 @@ func TestKarmada5752PurgeIsFollowedByTheOldWorksUID(t *testing.T) {
 	wanted := must[activities.WorkState](b, activities.NameObserveWork, activities.WorkRequest{Cluster: "m1", Key: appKey("other"), Work: copies["m1"]})
 	require.Equal(t, activities.WorkState{Superseded: true}, wanted, "its cluster is a target")
 }
+
+// Under Directly Karmada starts the new copy as soon as the old Work is gone, and the preserved
+// copy of that Work runs on: nothing is written, neither where the source answers nor behind a fence.
+//
+// Rules: R4.8-13, R4.8-16.
+func TestEvict_PreservedCopyDirectly_WritesNothing(t *testing.T) {
+	for name, silent := range map[string]bool{"source answers": false, "source away and fenced": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.world.Change(appKey("app"), func(b *failover.Binding) { b.PreservesCopies = true })
+			b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+			var fence *failover.Fence
+			if silent {
+				b.world.SetReady("m1", false)
+				fence = &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", Outage: b.world.PeekCluster("m1").Outage()}
+			}
+			out := must[activities.EvictResult](b, activities.NameEvict, b.directly(fence))
+			require.Equal(t, activities.EvictRefused, out.End)
+			require.Equal(t, failover.ReasonCopyPreserved, out.Reason)
+			require.Empty(t, b.world.Log("evict"))
+		})
+	}
+}
+
+// The flag counts as it stands at the release, whatever the task says.
+//
+// Rules: R4.8-15.
+func TestRelease_PreservedCopyIsNotReleased(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
+	b.pass(10 * time.Minute)
+	b.world.Change(appKey("app"), func(b *failover.Binding) { b.PreservesCopies = true })
+	b.pass(time.Minute)
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	require.Equal(t, activities.ActRefused, out.End)
+	require.Equal(t, failover.ReasonPurgeNever, out.Reason)
+	require.True(t, out.Look.Preserved)
+}

@@ -53,8 +53,11 @@ type Observation struct {
 	Targeted bool `json:"targeted,omitempty"`
 	// Replicas are what our task, or the cluster's entry, holds.
 	Replicas int32 `json:"replicas,omitempty"`
-	// Purge is our task's purge mode: what a run that takes it over goes by.
+	// Purge is our task's purge mode, Never where the copy is preserved: what a run that
+	// takes it over goes by.
 	Purge failover.PurgeMode `json:"purge,omitempty"`
+	// Preserved: the old copy outlives its Work, see [failover.Binding.PreservesCopies].
+	Preserved bool `json:"preserved,omitempty"`
 	// State is what our task carries for the new copy: labels by name.
 	State map[string]string `json:"state,omitempty"`
 	// StateWaived: a human has it go on without its state, for as long as the source is away.
@@ -125,6 +128,7 @@ func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r Mo
 	if task, _ := b.TaskFor(r.Cluster); task != nil {
 		o.sees(task, r.Named)
 	}
+	o.Preserved, o.Purge = b.PreservesCopies, b.EffectivePurge(o.Purge)
 	if target, at := b.Target(r.Cluster); at >= 0 {
 		o.Targeted = true
 		o.Replicas = target.Replicas

@@ -224,7 +224,7 @@ func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluste
 		check.End, check.Reason, check.Message = CheckOptedOut, failover.ReasonOptedOut, by
 		return check, nil
 	}
-	check.Purge = failover.ResolvePurgeMode(ask.frozen, policy, ask.byDefault)
+	check.Purge = b.EffectivePurge(failover.ResolvePurgeMode(ask.frozen, policy, ask.byDefault))
 	reason, why := failover.Unsupported(b, check.Purge)
 	if reason == failover.ReasonNone {
 		reason, why = failover.HeldForParents(b, cluster, check.Purge)

@@ -27,6 +27,7 @@ type bindingSpecWire struct {
 	RescheduleTriggeredAt json.RawMessage `json:"rescheduleTriggeredAt"`
 	Suspension            json.RawMessage `json:"suspension"`
 	SchedulePriority      json.RawMessage `json:"schedulePriority"`
+	PreservesCopies       json.RawMessage `json:"preserveResourcesOnDeletion"`
 }
 
 // DecodeBinding reads a ResourceBinding or ClusterResourceBinding
@@ -79,6 +80,7 @@ func (d *decoding) template(b *failover.Binding, spec bindingSpecWire) {
 	b.Workload = b.Replicas > 0 || !absent(spec.ReplicaRequirements) || len(b.Components) > 0
 	b.RequiredBy = d.requiredBy(spec.RequiredBy)
 	d.into("spec.propagateDeps", spec.PropagateDeps, &b.PropagateDeps)
+	d.into("spec.preserveResourcesOnDeletion", spec.PreservesCopies, &b.PreservesCopies)
 }
 
 // requiredBy reads the parents of a dependent, and where they run.

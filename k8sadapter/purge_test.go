@@ -82,3 +82,14 @@ func TestATaskTakenOverSaysWhatItsNewOwnersWould(t *testing.T) {
 	_, err := evict(standing(failover.TaskReasonDependent, "p1"), failover.PurgeDirectly)
 	require.ErrorIs(t, err, failover.ErrInvalid, "Directly would delete it under its parents")
 }
+
+// Rules: R4.8-15.
+func TestDecodeBinding_PreserveResourcesOnDeletion(t *testing.T) {
+	decoded := func(value string) failover.Binding {
+		return k8sadapter.DecodeBinding([]byte(`{"metadata":{"name":"a","namespace":"shop"},"spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"}` + value + `}}`))
+	}
+	require.True(t, decoded(`,"preserveResourcesOnDeletion":true`).PreservesCopies)
+	require.False(t, decoded(`,"preserveResourcesOnDeletion":false`).PreservesCopies)
+	require.False(t, decoded("").PreservesCopies)
+	require.Contains(t, decoded(`,"preserveResourcesOnDeletion":"yes"`).Malformed, "preserveResourcesOnDeletion")
+}

@@ -32,6 +32,7 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 		m.st.Resource = o.Resource
 	}
 	m.st.SourceGone, m.st.Outage = o.SourceGone, o.Outage
+	m.st.Preserved = m.st.Preserved || o.Preserved // a change after the eviction does not reach the old Work
 	m.seen(o.Seen)
 	return o, true
 }
@@ -196,7 +197,7 @@ func (m *migration) awaitHealth() {
 	}
 	if m.st.Ref.Purge == failover.PurgeNever {
 		m.mark("keep the old copy of "+m.st.Ref.Key.String()+" for good", failover.TaskReasonKept, failover.EventKept, failover.Result{
-			Outcome: failover.OutcomeKept, Reason: failover.ReasonPurgeNever, To: m.st.To,
+			Outcome: failover.OutcomeKept, Reason: m.keptBy(), To: m.st.To,
 		})
 		return
 	}
@@ -205,6 +206,22 @@ func (m *migration) awaitHealth() {
 		return
 	}
 	m.on(failover.EventProvenHealthy)
+}
+
+// keptBy is why the old copy stays for good.
+func (m *migration) keptBy() failover.Reason {
+	if m.st.Preserved {
+		return failover.ReasonCopyPreserved
+	}
+	return failover.ReasonPurgeNever
+}
+
+// preserved says of an old Work that ends that the copy on the member does not.
+func (m *migration) preserved(r failover.Result) failover.Result {
+	if m.st.Preserved {
+		r.Reason, r.Message = failover.ReasonCopyPreserved, "the old copy on "+m.st.Ref.Cluster+" runs on: spec.preserveResourcesOnDeletion"
+	}
+	return r
 }
 
 // untilProven is how much longer to wait, 0 when health has held for long enough.
@@ -383,7 +400,7 @@ const purgePoll = 5 * time.Second
 func (m *migration) purge() {
 	done := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurged}
 	if m.st.OldWork == nil {
-		m.end(failover.EventPurgeSettled, done)
+		m.end(failover.EventPurgeSettled, m.preserved(done))
 		return
 	}
 	var w activities.WorkState
@@ -403,11 +420,12 @@ func (m *migration) purge() {
 		}
 		m.end(failover.EventBindingGone, gone)
 	case w.Gone:
-		m.end(failover.EventPurgeSettled, done)
+		m.end(failover.EventPurgeSettled, m.preserved(done))
 	case w.Superseded:
 		done.Reason = failover.ReasonSuperseded
 		m.end(failover.EventPurgeSettled, done)
 	case w.Away:
+		done = m.preserved(done)
 		done.Reason = failover.ReasonPurgeDebt
 		done.Debt = debt
 		m.end(failover.EventPurgeSettled, done)

@@ -68,6 +68,40 @@ func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 	require.Empty(t, s.world.Leftovers(), "what is kept is no leftover; all else is gone")
 }
 
+// A preserved copy outlives its Work: its end would prove nothing, so it is kept, and named.
+//
+// Rules: R4.8-15.
+func TestMigration_PreservedCopyGracefully_IsKept(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.Change(key, func(b *failover.Binding) { b.PreservesCopies = true })
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+
+	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, failover.ReasonCopyPreserved, s.appResult().Reason)
+	require.Empty(t, s.world.Log("release"))
+	kept := s.world.Peek(key)
+	task, _ := kept.TaskFor("m1")
+	require.NotNil(t, task)
+	require.Equal(t, failover.TaskReasonKept, task.Reason)
+}
+
+// Rules: R4.8-16.
+func TestMigration_PreservedCopyDirectly_IsBlockedAndNeverWritten(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.purging(key, failover.PurgeDirectly)
+	s.world.Change(key, func(b *failover.Binding) { b.PreservesCopies = true })
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+
+	require.Empty(t, s.world.Log("evict"))
+	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+}
+
 func TestPurgeModeNeverIsRestoredWhileUnplaced(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)

@@ -36,6 +36,8 @@ type MigrationState struct {
 	To       []string                `json:"to,omitempty"`
 	Placed   bool                    `json:"placed,omitempty"`
 	OldWork  *failover.Work          `json:"oldWork,omitempty"`
+	// Preserved: the old copy outlives its Work, by the binding's own spec.
+	Preserved bool `json:"preserved,omitempty"`
 	Began    time.Time               `json:"began,omitzero"`
 	Entered  time.Time               `json:"entered,omitzero"`
 	// HealthySince is since when every look has found it healthy; zero when the last did not.

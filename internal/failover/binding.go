@@ -80,11 +80,14 @@ type Binding struct {
 	// Components are spec.components, the parts of a workload with several pod templates.
 	Components []Component
 	// PlacedComponents tells that an item of spec.clusters shares components out.
-	PlacedComponents      bool
-	SchedulerName         string
-	SchedulingSuspended   bool
-	HasClusterFailover    bool // spec.failover.cluster is set
-	PurgeMode             PurgeMode
+	PlacedComponents    bool
+	SchedulerName       string
+	SchedulingSuspended bool
+	HasClusterFailover  bool // spec.failover.cluster is set
+	PurgeMode           PurgeMode
+	// PreservesCopies is spec.preserveResourcesOnDeletion: the end of a Work deletes nothing
+	// on its member.
+	PreservesCopies       bool
 	SoftTolerationSeconds *int64 // spec.failover.cluster.tolerationSeconds, where the API has it
 	// StateRules are spec.failover.cluster.statePreservation.rules.
 	StateRules            []StateRule

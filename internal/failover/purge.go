@@ -25,6 +25,25 @@ func ResolvePurgeMode(frozen Policy, policyAnnotation, byDefault PurgeMode) Purg
 	return PurgeGracefully
 }
 
+// EffectivePurge is how the old copy of a binding goes under a purge mode. Where Karmada
+// preserves copies, a graceful release would leave one that runs on and that no Work shows:
+// the old copy is kept, as with Never.
+func (b *Binding) EffectivePurge(mode PurgeMode) PurgeMode {
+	if b.PreservesCopies && (mode == "" || mode == PurgeGracefully) {
+		return PurgeNever
+	}
+	return mode
+}
+
+// preservedDirectly blocks what would run twice: Karmada starts the new copy as soon as the
+// old Work is gone, and the copy of that Work runs on.
+func preservedDirectly(b *Binding, purge PurgeMode) (Reason, string) {
+	if b.PreservesCopies && purge == PurgeDirectly {
+		return ReasonCopyPreserved, "spec.preserveResourcesOnDeletion is set: under purge mode Directly the new copy would start while the old one runs on"
+	}
+	return ReasonNone, ""
+}
+
 // Known tells the modes of Karmada from what somebody made up.
 func (m PurgeMode) Known() bool {
 	return m == PurgeGracefully || m == PurgeDirectly || m == PurgeNever

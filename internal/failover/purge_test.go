@@ -45,3 +45,16 @@ func TestKarmada7792OldNamesOfPurgeModesAreUnderstood(t *testing.T) {
 		require.Equal(t, now, failover.ResolvePurgeMode(failover.Policy{}, old, ""))
 	}
 }
+
+func preserves(b *failover.Binding) { b.PreservesCopies = true }
+
+// Rules: R4.8-15, R4.8-16.
+func TestEffectivePurge_PreservedCopyIsKeptInsteadOfReleased(t *testing.T) {
+	for mode, want := range map[failover.PurgeMode]failover.PurgeMode{
+		"": failover.PurgeNever, failover.PurgeGracefully: failover.PurgeNever, failover.PurgeNever: failover.PurgeNever,
+		failover.PurgeDirectly: failover.PurgeDirectly, "Softly": "Softly",
+	} {
+		require.Equal(t, want, with(duplicated("m1"), preserves).EffectivePurge(mode), mode)
+		require.Equal(t, mode, duplicated("m1").EffectivePurge(mode), mode)
+	}
+}

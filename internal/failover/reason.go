@@ -61,6 +61,7 @@ const (
 	ReasonStateNotCollected     Reason = "StateNotCollected"  // its state is to be preserved, and no status was ever collected
 	ReasonStateUnreadable       Reason = "StateUnreadable"    // a rule of its state preservation cannot be read
 	ReasonStateNotCarried       Reason = "StateNotCarried"    // Karmada would not hand its state on to the new copy
+	ReasonCopyPreserved         Reason = "CopyPreserved"      // spec.preserveResourcesOnDeletion: the old copy outlives its Work
 	ReasonNotSupportedComps     Reason = "NotSupportedYetComponents"
 	ReasonForeignScheduler      Reason = "ForeignScheduler"    // a scheduler whose rules we do not know places it
 	ReasonSchedulingSuspended   Reason = "SchedulingSuspended" // nothing would place it elsewhere

@@ -33,6 +33,9 @@ func Unsupported(b *Binding, purge PurgeMode) (Reason, string) {
 	if reason, message := unknownPurgeMode(purge); reason != ReasonNone {
 		return reason, message
 	}
+	if reason, message := preservedDirectly(b, purge); reason != ReasonNone {
+		return reason, message
+	}
 	return unsupportedShape(b)
 }
 

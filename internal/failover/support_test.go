@@ -41,8 +41,10 @@ func TestUnsupportedParksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		}), "", "", ""},
 		"a malformed one": {set(func(b *failover.Binding) { b.Malformed = "spec.clusters: not a list" }), "", failover.ReasonMalformed, "not a list"},
 
-		"purge mode Never is fine":       {duplicated("m1"), failover.PurgeNever, "", ""},
-		"a purge mode that nobody knows": {duplicated("m1"), "Softly", failover.ReasonMalformed, `"Softly"`},
+		"a preserved copy must not be left for another one": {with(duplicated("m1"), preserves), failover.PurgeDirectly, failover.ReasonCopyPreserved, "preserveResourcesOnDeletion"},
+		"a preserved copy is kept gracefully":               {with(duplicated("m1"), preserves), failover.PurgeGracefully, "", ""},
+		"purge mode Never is fine":                          {duplicated("m1"), failover.PurgeNever, "", ""},
+		"a purge mode that nobody knows":                    {duplicated("m1"), "Softly", failover.ReasonMalformed, `"Softly"`},
 
 		"a binding that others require":             {set(func(b *failover.Binding) { b.RequiredBy = []failover.RequiredBy{{Name: "a"}} }), "", "", ""},
 		"a parent with dependents":                  {deps(annotated(failover.AnnotationDependencies, `[{"kind":"ConfigMap","name":"c"}]`)), "", "", ""},
