@@ -86,7 +86,7 @@ func TestATaskTakenOverSaysWhatItsNewOwnersWould(t *testing.T) {
 // Rules: R4.8-15.
 func TestDecodeBinding_PreserveResourcesOnDeletion(t *testing.T) {
 	decoded := func(value string) failover.Binding {
-		return k8sadapter.DecodeBinding([]byte(`{"metadata":{"name":"a","namespace":"shop"},"spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"}` + value + `}}`))
+		return DecodeBinding([]byte(`{"metadata":{"name":"a","namespace":"shop"},"spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"}` + value + `}}`))
 	}
 	require.True(t, decoded(`,"preserveResourcesOnDeletion":true`).PreservesCopies)
 	require.False(t, decoded(`,"preserveResourcesOnDeletion":false`).PreservesCopies)

@@ -37,9 +37,9 @@ type MigrationState struct {
 	Placed   bool                    `json:"placed,omitempty"`
 	OldWork  *failover.Work          `json:"oldWork,omitempty"`
 	// Preserved: the old copy outlives its Work, by the binding's own spec.
-	Preserved bool `json:"preserved,omitempty"`
-	Began    time.Time               `json:"began,omitzero"`
-	Entered  time.Time               `json:"entered,omitzero"`
+	Preserved bool      `json:"preserved,omitempty"`
+	Began     time.Time `json:"began,omitzero"`
+	Entered   time.Time `json:"entered,omitzero"`
 	// HealthySince is since when every look has found it healthy; zero when the last did not.
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	// On is where it was placed when the plug-ins last judged it: what they prove is of these copies.
