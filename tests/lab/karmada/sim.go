@@ -111,7 +111,7 @@ func (s *Sim) awaitMembers() error {
 // announce creates the Cluster of a member that listens, or gives the one that is there its address.
 func (s *Sim) announce(ctx context.Context, spec MemberSpec) error {
 	endpoint := s.fleet.Member(spec.Name).Endpoint()
-	_, err := s.client.Resource(api.Clusters).Create(ctx, newCluster(spec, endpoint), metav1.CreateOptions{})
+	_, err := s.client.Resource(api.Clusters).Create(ctx, NewCluster(spec, endpoint), metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		err = s.plane.Load().PatchEndpoint(ctx, spec.Name, endpoint)
 	}
@@ -121,7 +121,8 @@ func (s *Sim) announce(ctx context.Context, spec MemberSpec) error {
 	return nil
 }
 
-func newCluster(spec MemberSpec, endpoint string) *unstructured.Unstructured {
+// NewCluster is the Cluster of a member that answers at an endpoint.
+func NewCluster(spec MemberSpec, endpoint string) *unstructured.Unstructured {
 	fields := map[string]any{"syncMode": "Push", "id": spec.Name, "apiEndpoint": endpoint}
 	for name, value := range map[string]string{"region": spec.Region, "provider": spec.Provider, "zone": spec.Zone} {
 		if value != "" {

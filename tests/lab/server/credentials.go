@@ -23,6 +23,9 @@ import (
 // certificateLife is far longer than any lab lives.
 const certificateLife = 30 * 24 * time.Hour
 
+// frontProxy is the user under which the API server speaks to aggregated API servers.
+const frontProxy = "front-proxy-client"
+
 // User is somebody the API server knows by a bearer token. A token, unlike a
 // client certificate, also works through a plain HTTP proxy.
 type User struct {
@@ -79,7 +82,18 @@ func (c *credentials) writeCertificates() error {
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames:     []string{"localhost", "kubernetes.default.svc"},
+		DNSNames: []string{
+			"localhost", "kubernetes.default.svc",
+			// Behind the API server, where a real Karmada runs.
+			"karmada-aggregated-apiserver.karmada-system.svc", "karmada-webhook.karmada-system.svc",
+		},
+	}
+	// The API server proves with it to an aggregated one that it speaks for a user.
+	proxy := &x509.Certificate{
+		SerialNumber: big.NewInt(3),
+		Subject:      pkix.Name{CommonName: frontProxy},
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	caKey, err := c.writeKey("ca.key")
 	if err != nil {
@@ -89,10 +103,17 @@ func (c *credentials) writeCertificates() error {
 	if err != nil {
 		return err
 	}
+	proxyKey, err := c.writeKey(frontProxy + ".key")
+	if err != nil {
+		return err
+	}
 	if _, err := c.writeKey("service-account.key"); err != nil {
 		return err
 	}
 	if c.caPEM, err = c.writeCertificate("ca.crt", certificateRequest{ca, ca, caKey, caKey}); err != nil {
+		return err
+	}
+	if _, err := c.writeCertificate(frontProxy+".crt", certificateRequest{proxy, ca, proxyKey, caKey}); err != nil {
 		return err
 	}
 	_, err = c.writeCertificate("apiserver.crt", certificateRequest{serving, ca, servingKey, caKey})

@@ -23,6 +23,8 @@ const (
 	stopGrace = 10 * time.Second
 	// bindAttempts is how often a server gets new ports after losing a bind race.
 	bindAttempts = 5
+	// maxChildren is how many deaths of added servers are reported without blocking.
+	maxChildren = 200
 )
 
 // Options says what to start and where.
@@ -75,6 +77,7 @@ type Servers struct {
 	others   []*etcdMember // of an etcd of several members all but the first
 	api      *Process
 	temporal *Process
+	children []*Process // those of Add
 
 	died chan error
 }
@@ -95,7 +98,7 @@ func Start(ctx context.Context, options Options) (*Servers, error) {
 		freePorts:   freePorts,
 		AuditLog:    filepath.Join(options.Dir, "audit.log"),
 		// One place per server: a report never blocks.
-		died: make(chan error, 3+options.EtcdMembers),
+		died: make(chan error, 3+options.EtcdMembers+maxChildren),
 	}
 	if err := s.startAll(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
@@ -204,7 +207,7 @@ func (s *Servers) comesBack(ctx context.Context, name string, meanwhile func(*co
 	if err := s.again(running[at], child, ready); err != nil {
 		return err
 	}
-	for _, p := range s.Processes() {
+	for _, p := range s.core() {
 		if err := p.waitReady(ctx, p.ready); err != nil {
 			return err
 		}
@@ -233,6 +236,9 @@ func (s *Servers) replace(old, by *Process) {
 	for _, each := range s.others {
 		places = append(places, &each.process)
 	}
+	for i := range s.children {
+		places = append(places, &s.children[i])
+	}
 	for _, place := range places {
 		if *place == old {
 			*place = by
@@ -254,6 +260,14 @@ func (s *Servers) Died() <-chan error { return s.died }
 
 // Processes returns the servers in the order in which they were started.
 func (s *Servers) Processes() []*Process {
+	all := s.core()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(all, s.children...)
+}
+
+// core returns etcd, the API server and Temporal: what every lab has.
+func (s *Servers) core() []*Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := []*Process{s.etcd}
@@ -269,6 +283,12 @@ func (s *Servers) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var group errgroup.Group
+	for _, p := range s.children {
+		group.Go(p.crash)
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
 	group.Go(func() error { return stopIfStarted(s.temporal) })
 	group.Go(func() error {
 		errs := []error{stopIfStarted(s.api), stopIfStarted(s.etcd)}
@@ -286,6 +306,10 @@ func stopIfStarted(p *Process) error {
 	}
 	return p.stop(stopGrace)
 }
+
+// Credentials returns the folder of certificates and tokens: ca.crt, apiserver.crt,
+// apiserver.key, service-account.key and tokens.csv.
+func (s *Servers) Credentials() string { return s.credentials.folder }
 
 // RESTConfig returns a client configuration for a user of Options.Users, without
 // a rate limit of its own: the lab has the API server to itself.

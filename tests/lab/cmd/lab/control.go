@@ -16,8 +16,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 )
 
-// simulator is what the control server drives.
-type simulator interface {
+// controlPlane is the Karmada that the control server drives, simulated or real.
+type controlPlane interface {
 	Kill(member string) error
 	Revive(member string) error
 	Join(member karmada.MemberSpec) error
@@ -27,9 +27,8 @@ type simulator interface {
 	Members() []karmada.MemberStatus
 	StopControllers()
 	StartControllers() error
+	Close() error
 }
-
-var _ simulator = (*karmada.Sim)(nil)
 
 // status is what GET /status answers.
 type status struct {
@@ -47,7 +46,7 @@ type serverStatus struct {
 
 // control lets other processes change and inspect a running lab, on loopback.
 type control struct {
-	sim     simulator
+	sim     controlPlane
 	servers *server.Servers
 	ledger  *ledger.Recorder // nil unless asked for
 	logger  *slog.Logger

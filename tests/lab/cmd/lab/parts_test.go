@@ -7,6 +7,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/manifests"
 )
 
 func TestAFolderThatIsNotALabsIsNeitherClaimedNorRemoved(t *testing.T) {
@@ -56,7 +58,7 @@ func TestManifestsAreReadFromFilesAndFoldersDocumentByDocument(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"),
 		[]byte("kind: ConfigMap\nmetadata: {name: one}\n---\n# nothing\n---\nkind: Namespace\nmetadata: {name: two}\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("no manifest"), 0o600))
-	objects, err := loadManifests([]string{dir, filepath.Join(dir, "a.yaml")})
+	objects, err := manifests.Load([]string{dir, filepath.Join(dir, "a.yaml")})
 	require.NoError(t, err)
 	require.Len(t, objects, 4)
 	require.Equal(t, "two", objects[1].GetName())

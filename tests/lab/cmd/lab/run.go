@@ -13,7 +13,10 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/ledger"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/manifests"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/realkarmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
+	"k8s.io/client-go/rest"
 )
 
 // Users of the API server. The simulated Karmada has a name of its own, so that
@@ -40,7 +43,7 @@ var searchAttributes = []string{
 // lab is a running lab.
 type lab struct {
 	servers *server.Servers
-	sim     *karmada.Sim
+	sim     controlPlane
 	ledger  *ledger.Recorder // nil unless asked for
 	state   state
 
@@ -121,31 +124,66 @@ func (l *lab) startAbove(ctx context.Context, plan karmada.Options, o upOptions,
 	if err != nil {
 		return err
 	}
-	if err := karmada.InstallCRDs(ctx, config); err != nil {
-		return fmt.Errorf("install Karmada's CRDs: %w", err)
-	}
-	if err := l.applyGrants(ctx, o.grants, logger); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(plan.MemberDir, 0o700); err != nil {
 		return fmt.Errorf("create members' folder: %w", err)
 	}
 	if l.karmadaLog, err = os.Create(filepath.Join(filepath.Dir(plan.MemberDir), "karmada.log")); err != nil {
-		return fmt.Errorf("create log of the simulated Karmada: %w", err)
+		return fmt.Errorf("create log of Karmada: %w", err)
 	}
 	plan.Logger = slog.New(slog.NewTextHandler(l.karmadaLog, nil))
 	begun := time.Now()
-	// Not bound to ctx: Ctrl-C stops the lab in order, the simulation first.
-	if l.sim, err = karmada.Start(context.WithoutCancel(ctx), config, plan); err != nil {
-		return fmt.Errorf("start the simulated Karmada: %w", err)
+	// Not bound to ctx: Ctrl-C stops the lab in order, Karmada first.
+	running := context.WithoutCancel(ctx)
+	if o.karmada != "" {
+		err = l.startReal(running, config, plan, o)
+	} else {
+		err = l.startSimulated(running, config, plan)
 	}
-	logger.Info("ready", "server", "simulated Karmada", "members", len(plan.Members), "after", time.Since(begun).Round(time.Millisecond))
+	if err != nil {
+		return err
+	}
+	if err := l.applyGrants(ctx, o.grants, logger); err != nil {
+		return err
+	}
+	logger.Info("ready", "server", "Karmada", "simulated", o.karmada == "", "members", len(plan.Members), "after", time.Since(begun).Round(time.Millisecond))
 	if o.ledger {
 		if l.ledger, err = ledger.Record(context.WithoutCancel(ctx), config, l.sim.Members); err != nil {
 			return fmt.Errorf("start the ledger: %w", err)
 		}
 	}
 	return l.startControl(filepath.Dir(plan.MemberDir), o.namespace, logger)
+}
+
+func (l *lab) startSimulated(ctx context.Context, config *rest.Config, plan karmada.Options) error {
+	if err := karmada.InstallCRDs(ctx, config); err != nil {
+		return fmt.Errorf("install Karmada's CRDs: %w", err)
+	}
+	sim, err := karmada.Start(ctx, config, plan)
+	if err != nil {
+		return fmt.Errorf("start the simulated Karmada: %w", err)
+	}
+	l.sim = sim
+	return nil
+}
+
+func (l *lab) startReal(ctx context.Context, config *rest.Config, plan karmada.Options, o upOptions) error {
+	binaries, err := o.binaries()
+	if err != nil {
+		return err
+	}
+	folder, err := filepath.Abs(o.karmada)
+	if err != nil {
+		return err
+	}
+	real, err := realkarmada.Start(ctx, config, realkarmada.Options{
+		Members: plan.Members, Knobs: plan.Knobs, Bin: folder, Dir: plan.MemberDir, KubeAPIServer: filepath.Join(binaries, "kube-apiserver"),
+		Servers: l.servers, Kubeconfig: l.servers.Kubeconfigs[userKarmada], Logger: plan.Logger,
+	})
+	if err != nil {
+		return fmt.Errorf("start the real Karmada: %w", err)
+	}
+	l.sim = real
+	return nil
 }
 
 func (l *lab) applyGrants(ctx context.Context, files []string, logger *slog.Logger) error {
@@ -156,7 +194,7 @@ func (l *lab) applyGrants(ctx context.Context, files []string, logger *slog.Logg
 	if err != nil {
 		return err
 	}
-	applied, err := applyManifests(ctx, config, files)
+	applied, err := manifests.Apply(ctx, config, files)
 	if err != nil {
 		return fmt.Errorf("apply grants: %w", err)
 	}

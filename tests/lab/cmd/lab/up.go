@@ -21,6 +21,7 @@ const logFile = "lab.log"
 type upOptions struct {
 	dir         string
 	binDir      string
+	karmada     string
 	members     int
 	membersFile string
 	knobs       []string
@@ -59,6 +60,7 @@ everything is as soon as all of it is ready; progress goes to stderr.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.binDir, "bin", "", "folder of etcd, kube-apiserver and temporal-dev (default: where lab is)")
+	flags.StringVar(&o.karmada, "karmada", "", "folder of a real Karmada's binaries (tests/lab/build-karmada.sh); without it Karmada is simulated")
 	flags.IntVar(&o.members, "members", 6, "number of member clusters, member1 to memberN")
 	flags.StringVar(&o.membersFile, "members-file", "", "YAML list of member clusters, instead of --members")
 	flags.StringArrayVar(&o.knobs, "knob", nil, "name=value, e.g. statusPeriod=1s (repeatable; `lab knob` lists them)")

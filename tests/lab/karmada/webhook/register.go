@@ -36,23 +36,26 @@ func rule(operations []admission.OperationType, group, version string, resources
 	}
 }
 
-func (s *Server) installMutating(ctx context.Context, client kubernetes.Interface) error {
-	none, fail, timeout := admission.SideEffectClassNone, admission.Fail, int32(callTimeout)
+func (s *Server) hook(name, path string, r admission.RuleWithOperations) admission.MutatingWebhook {
+	none, fail, timeout := admission.SideEffectClassNoneOnDryRun, admission.Fail, int32(callTimeout)
+	return admission.MutatingWebhook{
+		Name: name, ClientConfig: s.client(path), Rules: []admission.RuleWithOperations{r},
+		SideEffects: &none, FailurePolicy: &fail, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+	}
+}
+
+func (s *Server) clustersHook() admission.MutatingWebhook {
 	writes := []admission.OperationType{admission.Create, admission.Update}
-	hook := func(name, path string, r admission.RuleWithOperations) admission.MutatingWebhook {
-		return admission.MutatingWebhook{
-			Name: name, ClientConfig: s.client(path), Rules: []admission.RuleWithOperations{r},
-			SideEffects: &none, FailurePolicy: &fail, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
-		}
-	}
-	wanted := &admission.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: registrationName},
-		Webhooks: []admission.MutatingWebhook{
-			hook("clusters.lab.lifeboat.dev", "/clusters", rule(writes, "cluster.karmada.io", "v1alpha1", "clusters")),
-			hook("bindings.lab.lifeboat.dev", "/bindings",
-				rule(writes[:1], "work.karmada.io", "v1alpha2", "resourcebindings", "clusterresourcebindings")),
-		},
-	}
+	return s.hook("clusters.lab.lifeboat.dev", "/clusters", rule(writes, "cluster.karmada.io", "v1alpha1", "clusters"))
+}
+
+func (s *Server) bindingsHook() admission.MutatingWebhook {
+	return s.hook("bindings.lab.lifeboat.dev", "/bindings", rule([]admission.OperationType{admission.Create},
+		"work.karmada.io", "v1alpha2", "resourcebindings", "clusterresourcebindings"))
+}
+
+func (s *Server) installMutating(ctx context.Context, client kubernetes.Interface, hooks ...admission.MutatingWebhook) error {
+	wanted := &admission.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registrationName}, Webhooks: hooks}
 	configurations := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	current, err := configurations.Get(ctx, registrationName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -28,6 +28,36 @@ type Server struct {
 
 // Start serves, registers with the API server, and returns when the API server calls it.
 func Start(ctx context.Context, cfg *rest.Config, log *slog.Logger) (*Server, error) {
+	s, err := serve(ctx, log, map[string]Admit{"/clusters": admitCluster, "/bindings": admitBinding, "/delay": delay})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.register(ctx, cfg); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// StartForBindings serves a webhook for new bindings alone, beside Karmada's own.
+func StartForBindings(ctx context.Context, cfg *rest.Config, log *slog.Logger, decide Admit) (*Server, error) {
+	s, err := serve(ctx, log, map[string]Admit{"/bindings": decide})
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err == nil {
+		err = s.installMutating(ctx, client, s.bindingsHook())
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// serve listens and answers admission requests.
+func serve(ctx context.Context, log *slog.Logger, routes map[string]Admit) (*Server, error) {
 	certificate, bundle, err := selfSigned()
 	if err != nil {
 		return nil, fmt.Errorf("prepare webhook: %w", err)
@@ -39,19 +69,15 @@ func Start(ctx context.Context, cfg *rest.Config, log *slog.Logger) (*Server, er
 	}
 	s := &Server{url: "https://" + listener.Addr().String(), bundle: bundle, log: log}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /clusters", answer(admitCluster))
-	mux.HandleFunc("POST /bindings", answer(admitBinding))
-	mux.HandleFunc("POST /delay", answer(delay))
+	for path, decide := range routes {
+		mux.HandleFunc("POST "+path, answer(decide))
+	}
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() { _ = s.http.ServeTLS(listener, "", "") }()
-	if err := s.register(ctx, cfg); err != nil {
-		s.Close()
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -63,7 +89,7 @@ func (s *Server) register(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("build client: %w", err)
 	}
-	if err := s.installMutating(ctx, client); err != nil {
+	if err := s.installMutating(ctx, client, s.clustersHook(), s.bindingsHook()); err != nil {
 		return err
 	}
 	if err := s.installValidating(ctx, client); err != nil {
@@ -72,16 +98,17 @@ func (s *Server) register(ctx context.Context, cfg *rest.Config) error {
 	return awaitStamping(ctx, cfg)
 }
 
-// admit returns a JSON patch for an object, or nil.
-type admit func(ctx context.Context, request *admissionv1.AdmissionRequest) ([]patchOperation, error)
+// Admit returns a JSON patch for an object, or nil.
+type Admit func(ctx context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error)
 
-type patchOperation struct {
+// Patch is one operation of a JSON patch.
+type Patch struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-func answer(decide admit) http.HandlerFunc {
+func answer(decide Admit) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		review := admissionv1.AdmissionReview{}
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
@@ -105,7 +132,7 @@ func answer(decide admit) http.HandlerFunc {
 }
 
 // delay holds a write back for as long as the object's annotation asks.
-func delay(ctx context.Context, request *admissionv1.AdmissionRequest) ([]patchOperation, error) {
+func delay(ctx context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error) {
 	object := metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(request.Object.Raw, &object); err != nil {
 		return nil, fmt.Errorf("decode object: %w", err)

@@ -14,21 +14,21 @@ import (
 )
 
 // admitCluster canonicalizes a cluster as Karmada's aggregated API server does.
-func admitCluster(_ context.Context, request *admissionv1.AdmissionRequest) ([]patchOperation, error) {
+func admitCluster(_ context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error) {
 	cluster := struct {
 		Spec map[string]any `json:"spec"`
 	}{}
 	if err := json.Unmarshal(request.Object.Raw, &cluster); err != nil {
 		return nil, fmt.Errorf("decode cluster: %w", err)
 	}
-	var operations []patchOperation
+	var operations []Patch
 	if taints, changed := stamped(cluster.Spec["taints"], time.Now()); changed {
-		operations = append(operations, patchOperation{"replace", "/spec/taints", taints})
+		operations = append(operations, Patch{"replace", "/spec/taints", taints})
 	}
 	zone, _ := cluster.Spec["zone"].(string)
 	if zones, _ := cluster.Spec["zones"].([]any); zone != "" && len(zones) == 0 {
 		operations = append(operations,
-			patchOperation{"add", "/spec/zones", []string{zone}}, patchOperation{"add", "/spec/zone", ""})
+			Patch{"add", "/spec/zones", []string{zone}}, Patch{"add", "/spec/zone", ""})
 	}
 	return operations, nil
 }
@@ -49,7 +49,7 @@ func stamped(taints any, now time.Time) ([]any, bool) {
 }
 
 // admitBinding gives a new binding its permanent id.
-func admitBinding(_ context.Context, request *admissionv1.AdmissionRequest) ([]patchOperation, error) {
+func admitBinding(_ context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error) {
 	binding := metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(request.Object.Raw, &binding); err != nil {
 		return nil, fmt.Errorf("decode binding: %w", err)
@@ -65,5 +65,5 @@ func admitBinding(_ context.Context, request *admissionv1.AdmissionRequest) ([]p
 	for name, value := range binding.Labels {
 		labels[name] = value
 	}
-	return []patchOperation{{"add", "/metadata/labels", labels}}, nil
+	return []Patch{{"add", "/metadata/labels", labels}}, nil
 }

@@ -1,4 +1,5 @@
-package main
+// Package manifests applies YAML files to an API server, for instance grants and CRDs.
+package manifests
 
 import (
 	"bytes"
@@ -20,35 +21,40 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// applyManifests applies every object of the given YAML files and folders on
-// the server side, namespaces first, and returns how many there were.
-func applyManifests(ctx context.Context, config *rest.Config, paths []string) (int, error) {
-	objects, err := loadManifests(paths)
+// Apply applies every object of the given YAML files and folders on the server side,
+// namespaces first, and returns how many there were.
+func Apply(ctx context.Context, config *rest.Config, paths []string) (int, error) {
+	objects, err := Load(paths)
 	if err != nil {
 		return 0, err
 	}
+	return len(objects), ApplyObjects(ctx, config, objects)
+}
+
+// ApplyObjects applies objects on the server side, namespaces first.
+func ApplyObjects(ctx context.Context, config *rest.Config, objects []*unstructured.Unstructured) error {
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return applyOrder(a) - applyOrder(b) })
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return 0, fmt.Errorf("create client: %w", err)
+		return fmt.Errorf("create client: %w", err)
 	}
 	discoveryClient, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return 0, fmt.Errorf("create discovery client: %w", err)
+		return fmt.Errorf("create discovery client: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoveryClient))
 	for _, object := range objects {
 		kind := object.GroupVersionKind()
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
-			return 0, fmt.Errorf("apply %s %s: %w", kind.Kind, object.GetName(), err)
+			return fmt.Errorf("apply %s %s: %w", kind.Kind, object.GetName(), err)
 		}
 		resource := client.Resource(mapping.Resource).Namespace(object.GetNamespace())
 		if _, err := resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: "lab", Force: true}); err != nil {
-			return 0, fmt.Errorf("apply %s %s: %w", kind.Kind, object.GetName(), err)
+			return fmt.Errorf("apply %s %s: %w", kind.Kind, object.GetName(), err)
 		}
 	}
-	return len(objects), nil
+	return nil
 }
 
 func applyOrder(object *unstructured.Unstructured) int {
@@ -58,7 +64,8 @@ func applyOrder(object *unstructured.Unstructured) int {
 	return 1
 }
 
-func loadManifests(paths []string) ([]*unstructured.Unstructured, error) {
+// Load reads the objects of YAML files and folders.
+func Load(paths []string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range paths {
 		files := []string{path}
@@ -86,6 +93,11 @@ func loadManifest(file string) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Decode(content)
+}
+
+// Decode reads the documents of a YAML text; empty ones are left out.
+func Decode(content []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	for {

@@ -1,0 +1,275 @@
+package realkarmada
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"strconv"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/webhook"
+)
+
+// templates are the kinds of resource template that the lab makes for bindings.
+var templates = map[string]schema.GroupVersionResource{
+	"Deployment":  {Group: "apps", Version: "v1", Resource: "deployments"},
+	"StatefulSet": {Group: "apps", Version: "v1", Resource: "statefulsets"},
+	"ConfigMap":   {Version: "v1", Resource: "configmaps"},
+	"ClusterRole": {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+}
+
+// bindingRef names a binding in the queue.
+type bindingRef struct {
+	resource        schema.GroupVersionResource
+	namespace, name string
+}
+
+// playTemplates gives each binding the resource template that it names, and has its faults hold.
+// A new binding gets its template before Karmada sees it: the binding controller does not come back
+// to a binding without one.
+func (c *ControlPlane) playTemplates() error {
+	var err error
+	if c.webhook, err = webhook.StartForBindings(c.ctx, c.config, c.o.Logger, c.admitBinding); err != nil {
+		return err
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[bindingRef]())
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(c.client, 0)
+	for _, resource := range []schema.GroupVersionResource{api.ResourceBindings, api.ClusterResourceBindings} {
+		enqueue := func(o any) {
+			if u, ok := o.(*unstructured.Unstructured); ok {
+				queue.Add(bindingRef{resource, u.GetNamespace(), u.GetName()})
+			}
+		}
+		_, err := factory.ForResource(resource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+			UpdateFunc: func(before, now any) {
+				was, ok := before.(*unstructured.Unstructured)
+				is, also := now.(*unstructured.Unstructured)
+				if ok && also && !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) {
+					enqueue(now)
+				}
+			},
+			DeleteFunc: func(o any) { c.deleteTemplate(o) },
+		})
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", resource.Resource, err)
+		}
+	}
+	c.works = factory.ForResource(api.Works).Lister()
+	factory.Start(c.ctx.Done())
+	factory.WaitForCacheSync(c.ctx.Done())
+	c.tasks.Go(func() { <-c.ctx.Done(); queue.ShutDown() })
+	c.tasks.Go(func() {
+		for {
+			ref, over := queue.Get()
+			if over {
+				return
+			}
+			if err := c.playTemplate(c.ctx, ref); err != nil {
+				c.o.Logger.Warn("template not made, will retry", "binding", ref.namespace+"/"+ref.name, "error", err)
+				queue.AddRateLimited(ref)
+			} else {
+				queue.Forget(ref)
+			}
+			queue.Done(ref)
+		}
+	})
+	return nil
+}
+
+// workUID is the uid of a Work by "namespace/name", empty where there is none.
+func (c *ControlPlane) workUID(ref string) string {
+	namespace, name, _ := strings.Cut(ref, "/")
+	object, err := c.works.ByNamespace(namespace).Get(name)
+	if err != nil {
+		return ""
+	}
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		return string(u.GetUID())
+	}
+	return ""
+}
+
+func (c *ControlPlane) playTemplate(ctx context.Context, ref bindingRef) error {
+	b, err := c.client.Resource(ref.resource).Namespace(ref.namespace).Get(ctx, ref.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.provide(ctx, b)
+}
+
+// admitBinding makes a new binding's template, and gives it the label without which Karmada's
+// scheduler does not look at a binding.
+func (c *ControlPlane) admitBinding(ctx context.Context, request *admissionv1.AdmissionRequest) ([]webhook.Patch, error) {
+	if request.DryRun != nil && *request.DryRun {
+		return nil, nil
+	}
+	b := &unstructured.Unstructured{}
+	if err := json.Unmarshal(request.Object.Raw, &b.Object); err != nil {
+		return nil, fmt.Errorf("decode binding: %w", err)
+	}
+	if err := c.provide(ctx, b); err != nil {
+		c.o.Logger.Warn("template not made", "binding", b.GetNamespace()+"/"+b.GetName(), "error", err)
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, b.GetLabels())
+	labels["propagationpolicy.karmada.io/permanent-id"] = "lab"
+	return []webhook.Patch{{Op: "add", Path: "/metadata/labels", Value: labels}}, nil
+}
+
+// provide makes a binding's template, and has members hold back what it says.
+func (c *ControlPlane) provide(ctx context.Context, b *unstructured.Unstructured) error {
+	stuck, isStuck := b.GetAnnotations()[api.FaultStuckReadyAt]
+	if isStuck || c.isRationed(slotOf(b)) {
+		if err := c.ration(ctx, slotOf(b), stuck); err != nil {
+			return err
+		}
+	}
+	template, resource := templateOf(b, isStuck)
+	if template == nil {
+		return nil
+	}
+	_, err := c.client.Resource(resource).Namespace(template.GetNamespace()).Create(ctx, template, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func (c *ControlPlane) deleteTemplate(o any) {
+	if unknown, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = unknown.Obj
+	}
+	b, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	template, resource := templateOf(b, false)
+	if template == nil {
+		return
+	}
+	err := c.client.Resource(resource).Namespace(template.GetNamespace()).Delete(c.ctx, template.GetName(), metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		c.o.Logger.Warn("template not deleted", "template", template.GetName(), "error", err)
+	}
+}
+
+// slotOf is the extended resource that the pods of a binding's workload need one of, where a member
+// keeps some of them from running.
+func slotOf(b *unstructured.Unstructured) string {
+	hash := fnv.New32a()
+	hash.Write([]byte(b.GetNamespace() + "/" + b.GetName()))
+	return fmt.Sprintf("lab.lifeboat.dev/slot-%08x", hash.Sum32())
+}
+
+// templateOf is the resource template of a binding; nil for kinds that the lab does not make.
+func templateOf(b *unstructured.Unstructured, slots bool) (*unstructured.Unstructured, schema.GroupVersionResource) {
+	text := func(path ...string) string {
+		s, _, _ := unstructured.NestedString(b.Object, append([]string{"spec", "resource"}, path...)...)
+		return s
+	}
+	resource, known := templates[text("kind")]
+	if !known || text("name") == "" {
+		return nil, resource
+	}
+	t := &unstructured.Unstructured{Object: map[string]any{"apiVersion": text("apiVersion"), "kind": text("kind")}}
+	t.SetName(text("name"))
+	t.SetNamespace(text("namespace"))
+	t.SetLabels(b.GetLabels())
+	if hasReplicas(text("kind")) {
+		t.Object["spec"] = podsOf(b, slots)
+	}
+	return t, resource
+}
+
+func podsOf(b *unstructured.Unstructured, slots bool) map[string]any {
+	replicas, _, _ := unstructured.NestedInt64(b.Object, "spec", "replicas")
+	requests, _, _ := unstructured.NestedMap(b.Object, "spec", "replicaRequirements", "resourceRequest")
+	name, _, _ := unstructured.NestedString(b.Object, "spec", "resource", "name")
+	if requests == nil {
+		requests = map[string]any{}
+	}
+	resources := map[string]any{"requests": requests}
+	if slots {
+		requests[slotOf(b)] = "1"
+		resources["limits"] = map[string]any{slotOf(b): "1"}
+	}
+	labels := map[string]any{"app": name}
+	annotations := map[string]any{}
+	if after, is := b.GetAnnotations()[api.FaultReadyAfter]; is {
+		annotations[api.FaultReadyAfter] = after
+	}
+	spec := map[string]any{
+		"replicas": replicas, "selector": map[string]any{"matchLabels": labels},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": labels, "annotations": annotations},
+			"spec": map[string]any{
+				"terminationGracePeriodSeconds": int64(0),
+				"containers":                    []any{map[string]any{"name": "main", "image": "fake", "resources": resources}},
+			},
+		},
+	}
+	if kind, _, _ := unstructured.NestedString(b.Object, "spec", "resource", "kind"); kind == "StatefulSet" {
+		spec["serviceName"] = name
+	}
+	return spec
+}
+
+func (c *ControlPlane) isRationed(slot string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rationed[slot]
+}
+
+// ration has every member offer plenty of a slot, but for those that are stuck: "member2=1,member3=0".
+func (c *ControlPlane) ration(ctx context.Context, slot, stuck string) error {
+	c.mu.Lock()
+	c.rationed[slot] = true
+	running := make([]*member, 0, len(c.members))
+	for _, m := range c.members {
+		running = append(running, m)
+	}
+	c.mu.Unlock()
+	counts := map[string]string{}
+	for item := range strings.SplitSeq(stuck, ",") {
+		if name, count, found := strings.Cut(item, "="); found {
+			counts[name] = count
+		}
+	}
+	for _, m := range running {
+		count, isStuck := counts[m.spec.Name]
+		if !isStuck {
+			count = strconv.Itoa(plenty)
+		}
+		if err := m.offer(ctx, slot, count); err != nil {
+			return fmt.Errorf("offer %s of %s on %s: %w", count, slot, m.spec.Name, err)
+		}
+	}
+	return nil
+}
+
+func (m *member) offer(ctx context.Context, slot, count string) error {
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{
+		"capacity": map[string]any{slot: count}, "allocatable": map[string]any{slot: count},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = m.client.CoreV1().Nodes().Patch(ctx, m.nodeName(), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
