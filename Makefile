@@ -28,8 +28,8 @@ include lab.mk
 
 ##@ Try it
 .PHONY: demo screenshots
-demo: lab-bin build ## Fail and recover clusters in the lab (KEEP=1 stays up, SABOTAGE=drop-task|lose-binding must fail)
-	@bin/demo $(if $(SABOTAGE),--sabotage=$(SABOTAGE)) $(if $(KEEP),--keep)
+demo: lab-bin build $(if $(KARMADA_SRC),karmada-bin) ## Fail and recover clusters in the lab (KEEP=1 stays up, SABOTAGE=drop-task|lose-binding must fail, KARMADA_SRC=<checkout> runs a real Karmada)
+	@bin/demo $(if $(KARMADA_SRC),--karmada=$(KARMADA_BIN)) $(if $(SABOTAGE),--sabotage=$(SABOTAGE)) $(if $(KEEP),--keep)
 
 screenshots: lab-bin build ## Take the pictures in docs/images anew, from a demo that was kept (needs node and chromium)
 	@tests/screenshots/take.sh
@@ -130,6 +130,12 @@ verify: toolchain build ## Try everything short of writing on a real Karmada (KU
 
 test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
 	@tests/stories.sh
+
+.PHONY: test-karmada
+test-karmada: karmada-bin build ## Run the stories on a real Karmada, built from KARMADA_SRC=<a checkout of karmada-io/karmada> (STORY=<part of a name>)
+	@mkdir -p .test
+	@go test -count=1 -timeout 120m -v ./tests/e2e -run 'TestStories/$(STORY)' -karmada "$(CURDIR)/$(KARMADA_BIN)" >.test/karmada.log 2>&1; status=$$?; \
+	grep -a -e '^stories: ' -e '^ *--- FAIL' .test/karmada.log || tail -40 .test/karmada.log; exit $$status
 
 # What was played at a commit is not played again; `rm -r .test/chaos` forgets.
 CHAOS = .test/chaos/$(shell git rev-parse --short HEAD)$(shell git diff --quiet HEAD -- '*.go' || echo -changed)

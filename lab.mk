@@ -36,6 +36,16 @@ bin/lab: $(LAB_SOURCES)
 bin/demo: $(LAB_SOURCES)
 	@tests/lab/build.sh tests/lab $@ ./cmd/demo
 
+# A real Karmada, which only some targets need.
+KARMADA_BIN := bin/karmada
+.PHONY: karmada-src karmada-bin
+karmada-src:
+	@[ -n "$(KARMADA_SRC)" ] || { echo "KARMADA_SRC is not set: give a checkout of https://github.com/karmada-io/karmada, KARMADA_SRC=/path/to/karmada" >&2; exit 2; }
+	@[ -d "$(KARMADA_SRC)" ] || { echo "KARMADA_SRC: there is no folder $(KARMADA_SRC)" >&2; exit 2; }
+
+karmada-bin: karmada-src lab-bin ## Build a real Karmada from KARMADA_SRC=<checkout> (about eight minutes the first time)
+	@tests/lab/build-karmada.sh "$(KARMADA_SRC)" $(KARMADA_BIN)
+
 # -trimpath as in the builds: with other flags the heavy modules would be
 # compiled a second time.
 lab-vet: ## Vet the lab

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -26,6 +27,7 @@ type member struct {
 	Region string            `json:"region,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 	CPUs   int64             `json:"cpus,omitempty"` // 0 is plenty
+	SameAs string            `json:"sameAs,omitempty"`
 }
 
 // laboratory is a running `lab up`.
@@ -73,8 +75,13 @@ func startLab(ctx context.Context, folder string, members []member, flags []stri
 	if *chaosTo != "" {
 		args = append(args, "--durable") // its servers are killed
 	}
+	if *karmadaAt != "" {
+		args = append(args, "--karmada", *karmadaAt)
+	}
 	for _, knob := range knobs {
-		args = append(args, "--knob", knob)
+		if *karmadaAt == "" || !strings.HasPrefix(knob, "workloadReadyAfter=") {
+			args = append(args, "--knob", knob)
+		}
 	}
 	args = append(args, flags...)
 	return runLab(ctx, exec.Command(program, args...), filepath.Join(folder, "lab.log")) //nolint:gosec,noctx // our own program; it ends with its stdin

@@ -3,6 +3,7 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,7 +36,9 @@ type scene struct {
 
 // patience bounds a wait. It says nothing about how quick Lifeboat is: a busy
 // machine only makes a story slower.
-var patience = 10 * time.Minute
+var patience time.Duration
+
+func init() { flag.DurationVar(&patience, "patience", 10*time.Minute, "how long a story waits for anything") }
 
 // await waits until look says yes, and tells what it last saw when it never does.
 func (s *scene) await(what string, look func() (ok bool, seen string)) {

@@ -104,6 +104,9 @@ func allMembers() []member {
 	if *loaded {
 		return loadStory.members()
 	}
+	if *karmadaAt != "" {
+		return bystanders()
+	}
 	for _, s := range stories {
 		if !s.own {
 			members = append(members, s.members()...)
@@ -152,7 +155,10 @@ func TestStories(t *testing.T) {
 	var together sync.WaitGroup
 	for _, s := range stories {
 		if !s.alone {
-			together.Go(func() { told.run(t, s) })
+			together.Go(func() {
+				defer takeRoom(s.size)()
+				told.run(t, s)
+			})
 		}
 	}
 	together.Wait()
@@ -204,6 +210,7 @@ func (l *ledger) run(t *testing.T, s story) {
 		case s.alone:
 			require.NoError(t, shared.inMode(t.Context(), "enforce"))
 		}
+		scene.joinMembers()
 		scene.begin()
 		s.tell(scene)
 		scene.nothingLeft()

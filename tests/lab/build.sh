@@ -1,13 +1,14 @@
 #!/bin/sh
 # Builds one Go binary and keeps saying what is going on, because a cold build
 # of the heavy servers takes minutes.
-# Usage: build.sh <module folder> <output file> <package> [linker flags]
+# Usage: build.sh <module folder> <output file> <package> [linker flags] [go build flag]
 set -eu
 
 module=$1
 output=$2
 package=$3
 ldflags=${4:--s -w}
+mode=${5:--mod=readonly}
 
 name=$(basename "$output")
 log="$output.build.log"
@@ -23,7 +24,7 @@ elapsed() {
 
 echo "lab: building $name"
 # -buildvcs=false: a commit must not make a server of ours look out of date.
-(cd "$module" && exec go build -v -buildvcs=false -trimpath -ldflags "$ldflags" -o "$output" "$package") >"$log" 2>&1 &
+(cd "$module" && exec go build -v "$mode" -buildvcs=false -trimpath -ldflags "$ldflags" -o "$output" "$package") >"$log" 2>&1 &
 build=$!
 trap 'kill $build 2>/dev/null || true; exit 130' INT TERM
 

@@ -24,6 +24,9 @@ type MemberSpec struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 	// CPUs is the cluster's size; 0 means plenty.
 	CPUs int64 `json:"cpus,omitempty"`
+	// SameAs names a member before this one in the list whose API server this cluster has as well, in
+	// a real Karmada: a cluster without workloads costs no processes then.
+	SameAs string `json:"sameAs,omitempty"`
 }
 
 // MemberStatus is a member as it really is, whatever Karmada believes.

@@ -80,11 +80,16 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*ControlPlane, 
 }
 
 func (c *ControlPlane) start() error {
+	if err := c.writeStages(); err != nil {
+		return err
+	}
 	// Members take longest, and need nothing of Karmada until they join.
 	started, ctx := errgroup.WithContext(c.ctx)
 	started.SetLimit(2)
 	for _, spec := range c.o.Members {
-		started.Go(func() error { return c.startMember(ctx, spec) })
+		if spec.SameAs == "" {
+			started.Go(func() error { return c.startMember(ctx, spec) })
+		}
 	}
 	installed := c.install(c.ctx)
 	if err := errors.Join(installed, started.Wait()); err != nil {
@@ -163,8 +168,8 @@ func managerFlags(k karmada.Knobs) []string {
 	}
 	return []string{
 		"--leader-elect=true", "--leader-elect-resource-namespace=karmada-system",
-		// A controller manager that was killed is followed soon.
-		"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms",
+		// Longer than Karmada's own: a busy machine is no reason to lose the lead.
+		"--leader-elect-lease-duration=30s", "--leader-elect-renew-deadline=25s",
 		"--controllers=" + controllers,
 		fmt.Sprintf("--feature-gates=Failover=false,StatefulFailoverInjection=%t", k.StatefulFailoverInjection),
 		"--cluster-status-update-frequency=" + k.StatusPeriod.Duration.String(),

@@ -1,6 +1,7 @@
 package realkarmada
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,7 @@ func (c *ControlPlane) startMemberControllers(ctx context.Context, m *member) er
 		"scheduler": {"--secure-port=0", "--leader-elect=false", "--v=1"},
 		"kwok": {
 			"--manage-all-nodes=true", "--cidr=10.2.0.0/16", "--node-ip=10.0.0.1", "--node-lease-duration-seconds=40",
-			"--config=" + filepath.Join(c.o.Bin, "manifests", "kwok-stages.yaml"),
+			"--config=" + c.stages(),
 		},
 	}
 	binaries := map[string]string{"controllers": "kube-controller-manager", "scheduler": "kube-scheduler", "kwok": "kwok"}
@@ -186,7 +187,10 @@ func (m *member) nodeName() string { return m.spec.Name + "-node" }
 
 // register makes a member known to Karmada, as `karmadactl join` does, and returns when it is Ready.
 func (c *ControlPlane) register(ctx context.Context, spec karmada.MemberSpec) error {
-	m := c.member(spec.Name)
+	m := c.member(cmp.Or(spec.SameAs, spec.Name))
+	if m == nil {
+		return unknownMember(cmp.Or(spec.SameAs, spec.Name))
+	}
 	ca, err := os.ReadFile(c.credential("ca.crt"))
 	if err != nil {
 		return err
@@ -238,8 +242,10 @@ func unknownMember(name string) error { return fmt.Errorf("there is no member %q
 
 // Join starts a member and returns when it is Ready.
 func (c *ControlPlane) Join(spec karmada.MemberSpec) error {
-	if err := c.startMember(c.ctx, spec); err != nil {
-		return err
+	if spec.SameAs == "" {
+		if err := c.startMember(c.ctx, spec); err != nil {
+			return err
+		}
 	}
 	return c.register(c.ctx, spec)
 }

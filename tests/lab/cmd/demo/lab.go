@@ -45,11 +45,15 @@ func startLab(ctx context.Context, o options) (*lab, error) {
 	}
 	defer output.Close()
 	l := &lab{}
+	args := []string{
+		"up", "-o", "json", "--ledger", "--dir", filepath.Join(o.dir, "lab"), "--bin", o.bin, "--members", "6", "--grant", o.deploy,
+	}
+	if o.karmada != "" {
+		args = append(args, "--karmada", o.karmada)
+	}
 	l.program, err = start(launch{
 		name: "lab", binary: binary(o.bin, "lab"), env: environment(), stdout: write, log: filepath.Join(o.dir, "lab.log"),
-		args: []string{
-			"up", "-o", "json", "--ledger", "--dir", filepath.Join(o.dir, "lab"), "--bin", o.bin, "--members", "6", "--grant", o.deploy,
-		},
+		args: args,
 	})
 	write.Close()
 	if err != nil {

@@ -22,6 +22,7 @@ type options struct {
 	keep     bool
 	freeze   bool
 	sabotage string
+	karmada  string
 	colour   string
 }
 
@@ -70,6 +71,7 @@ func command() *cobra.Command {
 	flags.BoolVar(&o.keep, "keep", false, "stay up at the end, for looking around, until Ctrl-C")
 	flags.BoolVar(&o.freeze, "freeze", false, "stop telling in the midst of the first evacuation, which then goes slowly, and stay up: for pictures")
 	flags.StringVar(&o.sabotage, "sabotage", "", "drop-task or lose-binding: do harm behind Lifeboat's back; the ledger must find it")
+	flags.StringVar(&o.karmada, "karmada", "", "folder of a real Karmada's binaries; without it Karmada is simulated")
 	flags.StringVar(&o.colour, "colour", "auto", "auto, always or never")
 	return cmd
 }

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// karmadaAt makes the stories run on a real Karmada.
+var karmadaAt = flag.String("karmada", "", "folder of a real Karmada's binaries; without it Karmada is simulated")
+
+// A member of a real Karmada is four processes, so a story's clusters join when it begins and leave
+// when it has ended, and few stories are told side by side.
+const realMembersAtOnce = 4
+
+var room = semaphore.NewWeighted(realMembersAtOnce)
+
+// takeRoom waits until there is room for so many members of a real Karmada, and returns what gives it back.
+func takeRoom(members int) (giveBack func()) {
+	if *karmadaAt == "" {
+		return func() {}
+	}
+	n := min(int64(members), realMembersAtOnce)
+	if err := room.Acquire(context.Background(), n); err != nil {
+		return func() {}
+	}
+	return func() { room.Release(n) }
+}
+
+// bystanders make the fleet of a real Karmada large enough that one story's failures do not slow the
+// pace of all: many Clusters on one member, where nothing runs.
+func bystanders() []member {
+	all := []member{{Name: "bystander"}}
+	for i := range 15 {
+		all = append(all, member{Name: fmt.Sprintf("bystander%d", i+2), SameAs: "bystander"})
+	}
+	return all
+}
+
+// joinMembers has the story's clusters join a real Karmada, until the story ends.
+func (s *scene) joinMembers() {
+	s.Helper()
+	if *karmadaAt == "" || s.story.own {
+		return
+	}
+	var joining errgroup.Group
+	joining.SetLimit(2)
+	for _, m := range s.story.members() {
+		joining.Go(func() error { return s.lab.control(s.ctx, "join", "", m) })
+	}
+	s.Cleanup(s.leaveMembers)
+	require.NoError(s, joining.Wait())
+}
+
+// leaveMembers deletes the story's bindings, then its clusters.
+func (s *scene) leaveMembers() {
+	ctx := context.Background() // the story's own context has ended
+	for _, u := range s.bindings {
+		err := s.api.Resource(resourceOf(u)).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
+		if !apierrors.IsNotFound(err) {
+			require.NoError(s, err)
+		}
+	}
+	list, err := s.api.Resource(clusters).List(ctx, metav1.ListOptions{LabelSelector: "story=" + s.story.short})
+	require.NoError(s, err)
+	for _, u := range slices.Backward(list.Items) {
+		require.NoError(s, s.lab.control(ctx, "leave", u.GetName(), nil))
+	}
+}
