@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -55,6 +54,14 @@ var knobs = []string{
 	"executionRetry=1s", "statefulFailoverInjection=true",
 }
 
+// quickness are the knobs of the world that the stories run in: a real Karmada cannot be as quick.
+func quickness() []string {
+	if *karmadaAt != "" {
+		return []string{"statusPeriod=1s", "failureThreshold=2s", "successThreshold=2s", "executionRetry=1s", "statefulFailoverInjection=true"}
+	}
+	return knobs
+}
+
 func startLab(ctx context.Context, folder string, members []member, flags []string) (*laboratory, error) {
 	program, err := binary("lab")
 	if err != nil {
@@ -78,10 +85,8 @@ func startLab(ctx context.Context, folder string, members []member, flags []stri
 	if *karmadaAt != "" {
 		args = append(args, "--karmada", *karmadaAt)
 	}
-	for _, knob := range knobs {
-		if *karmadaAt == "" || !strings.HasPrefix(knob, "workloadReadyAfter=") {
-			args = append(args, "--knob", knob)
-		}
+	for _, knob := range quickness() {
+		args = append(args, "--knob", knob)
 	}
 	args = append(args, flags...)
 	return runLab(ctx, exec.Command(program, args...), filepath.Join(folder, "lab.log")) //nolint:gosec,noctx // our own program; it ends with its stdin

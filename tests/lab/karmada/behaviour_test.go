@@ -56,7 +56,7 @@ var behaviours = map[string]func(*scene){
 	"graceful eviction ends by health":                 endsByHealth,
 	"state goes along with directly":                   handsStateOn,
 	"gracefully hands no state on":                     handsNothingOn,
-	"healthy on paper":                                 healthyOnPaper,
+	"status of a dead member":                          statusOfADeadMember,
 	"leaving and joining":                              leavesAndJoins,
 	"needs: dependents leave at once":                  dependentsLeaveAtOnce,
 }
@@ -336,10 +336,10 @@ func endsByHealth(s *scene) {
 	require.True(s.t, eventually(func() bool { return len(s.copies(s.home)) == 0 }))
 }
 
-func healthyOnPaper(s *scene) {
+func statusOfADeadMember(s *scene) {
 	s.create(3, "Duplicated", map[string]string{api.FaultStuckReadyAt: s.home + "=2"})
-	s.await("healthy with two of three ready", func(b *api.Binding) bool {
-		return healthOf(b, s.home) == "Healthy" && b.Status.AggregatedStatus[0].Status["readyReplicas"] == int64(2)
+	s.await("unhealthy with two of three ready", func(b *api.Binding) bool {
+		return healthOf(b, s.home) == "Unhealthy" && b.Status.AggregatedStatus[0].Status["readyReplicas"] == int64(2)
 	})
 	before := s.get()
 	require.NoError(s.t, s.sim.Kill(s.home))
