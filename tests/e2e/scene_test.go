@@ -38,7 +38,9 @@ type scene struct {
 // machine only makes a story slower.
 var patience time.Duration
 
-func init() { flag.DurationVar(&patience, "patience", 10*time.Minute, "how long a story waits for anything") }
+func init() {
+	flag.DurationVar(&patience, "patience", 10*time.Minute, "how long a story waits for anything")
+}
 
 // await waits until look says yes, and tells what it last saw when it never does.
 func (s *scene) await(what string, look func() (ok bool, seen string)) {
