@@ -30,13 +30,14 @@ const live = "TestARealAPIServerTakesItAndTheProgramsRun"
 
 // Elsewhere are the commands that are run in another place than the story.
 var Elsewhere = map[string]Place{
-	"make build":                       target("build"),
-	"make chaos":                       target("chaos"),
-	"make outages":                     target("outages"),
-	"make crowd":                       target("crowd"),
-	"make fuzz":                        target("fuzz"),
-	"make load":                        target("load"),
-	"make demo":                        target("demo"),
+	"make build":   target("build"),
+	"make chaos":   target("chaos"),
+	"make outages": target("outages"),
+	"make crowd":   target("crowd"),
+	"make fuzz":    target("fuzz"),
+	"make load":    target("load"),
+	"make demo":    target("demo"),
+	"make test-karmada KARMADA_SRC=<a checkout of karmada-io/karmada>": target("test-karmada"),
 	"make demo KEEP=1":                 target("demo"),
 	"make demo SABOTAGE=drop-task":     target("demo"),
 	"make image":                       target("image"),
