@@ -115,7 +115,7 @@ func (s *scene) neverWrong(key string) {
 			require.False(s, seen[t.FromCluster], "at revision %d %s has two tasks for %s", v.Revision, key, t.FromCluster)
 			seen[t.FromCluster] = true
 			if t.Producer == producer {
-				require.Contains(s, []string{"Gracefully", "Directly"}, t.PurgeMode)
+				require.Contains(s, []string{"Gracefully", "Directly", "Never"}, t.PurgeMode)
 				require.NotNil(s, t.SuppressDeletion)
 				require.True(s, *t.SuppressDeletion)
 			}

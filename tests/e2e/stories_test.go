@@ -77,6 +77,7 @@ var stories = []story{
 	{name: "operator_cancels", short: "quit", size: 3, tell: cancelled},
 	{name: "cancelled_in_the_ui", short: "stop", size: 2, tell: cancelledInTheUI},
 	{name: "dependents_shared_by_two_parents", short: "need", size: 2, tell: sharedDependents},
+	{name: "purge_mode_never_over_two_failovers", short: "keep", size: 2, tell: keptTwice},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
 	// First of these: every cluster fails in one of the next, and history would tell of it.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
