@@ -78,6 +78,10 @@ var stories = []story{
 	{name: "cancelled_in_the_ui", short: "stop", size: 2, tell: cancelledInTheUI},
 	{name: "dependents_shared_by_two_parents", short: "need", size: 2, tell: sharedDependents},
 	{name: "purge_mode_never_over_two_failovers", short: "keep", size: 2, tell: keptTwice},
+	{
+		name: "components_move_together", short: "parts", size: 3, tell: componentsMove,
+		regions: []string{"east", "east", "east"}, cpus: []int64{0, 1, 0},
+	},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
 	// First of these: every cluster fails in one of the next, and history would tell of it.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
