@@ -82,6 +82,7 @@ var stories = []story{
 		name: "components_move_together", short: "parts", size: 3, tell: componentsMove,
 		regions: []string{"east", "east", "east"}, cpus: []int64{0, 1, 0},
 	},
+	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
 	// First of these: every cluster fails in one of the next, and history would tell of it.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
