@@ -102,6 +102,7 @@ var stories = []story{
 	{name: "temporal_loses_its_database", short: "lost", size: 3, tell: temporalLost, alone: true, own: true},
 	{name: "builds_change_hands_in_mid_failover", short: "build", size: 2, tell: buildsChangeHands, alone: true, own: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
+	{name: "priority_goes_first", short: "prior", size: 3, tell: byPriority, alone: true},
 	{name: "secrets_stay_secret", short: "hush", size: 2, tell: secretsStay, alone: true},
 	// It looks back on all others.
 	{name: "rights_granted_are_rights_used", short: "may", size: 2, tell: rightsUsed, alone: true},
