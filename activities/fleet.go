@@ -91,7 +91,7 @@ func (a *Activities) anythingOfOurs(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, c := range fleet {
-		if c.CarriesOurs() {
+		if c.CarriesOurs() && !c.OnlyCordoned() {
 			return true, nil
 		}
 	}

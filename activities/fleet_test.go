@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Rules: R4.1-33, R4.5-4, R4.5-5.
@@ -44,7 +45,7 @@ func TestARateThatAHumanSetReplacesTheConfiguredOne(t *testing.T) {
 	require.InDelta(t, 3, r.Pace.Rate, 0)
 }
 
-// Rules: R4.5-30, R4.5-32.
+// Rules: R4.1-47, R4.5-30, R4.5-32.
 func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench)
@@ -59,6 +60,12 @@ func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
 			activities.Recall{Lost: true, Why: failover.ReasonStateLost},
 		},
 		"no previous run, yet a taint of ours": {func(b *bench) { b.fail() }, activities.Recall{Lost: true, Why: failover.ReasonStateLost}},
+		"no previous run, and a cluster that a rule only cordoned": {func(b *bench) {
+			b.world.ChangeCluster("m1", func(x *failover.Cluster) {
+				x.Taints = append(x.Taints, corev1.Taint{Key: "full", Effect: corev1.TaintEffectNoSchedule})
+				x.Added = append(x.Added, failover.AddedTaint{Key: "full", Effect: corev1.TaintEffectNoSchedule, Rule: "full"})
+			})
+		}, activities.Recall{Why: failover.ReasonFirstStart}},
 		"no previous run, yet a record of a stop": {
 			func(b *bench) { b.world.RecordStop("m1", failover.StoppedBy{Who: "jane"}) }, activities.Recall{Lost: true, Why: failover.ReasonStateLost},
 		},

@@ -139,6 +139,18 @@ var scenarios = map[string]func(*story){
 		s.world.SetReady("m1", false)
 		s.at(3*time.Minute, func() { s.world.DeleteCluster("m1") })
 	},
+	"cordoned": func(s *story) {
+		s.bind("app", []string{"m1"}, "m1", "m2")
+		s.onlyCordonRule(2*time.Minute, time.Minute)
+		s.world.SetReady("m1", false)
+		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
+	"cordoned beyond the recovery": func(s *story) {
+		s.bind("app", []string{"m1"}, "m1", "m2")
+		s.cordonRule(10*time.Second, 10*time.Minute)
+		s.world.SetReady("m1", false)
+		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	},
 	"observed": func(s *story) {
 		s.settings.Terms.Mode = failover.ModeObserve
 		s.bind("app", []string{"m1"}, "m1", "m2")

@@ -23,6 +23,7 @@ type episode struct {
 	listDirty    bool              // the affected set wants a fresh list
 	listed       bool              // this run has listed it
 	adoptDirty   bool              // somebody saw something of ours without an owner
+	adoptNow     bool              // and said so; a run's own first look can wait while it only cordons
 	strangers    []MigrationReport // children of an earlier failover that wait for a lease of it
 	nextAssess   time.Time
 	notBefore    time.Time // no timer wakes earlier: an act was refused
@@ -167,7 +168,7 @@ func (e *episode) act() {
 		return
 	}
 	switch e.st.Phase {
-	case failover.EpisodeSuspected:
+	case failover.EpisodeSuspected, failover.EpisodeCordoned:
 		e.actSuspected()
 	case failover.EpisodeConfirmed:
 		e.actConfirmed()
@@ -179,7 +180,7 @@ func (e *episode) act() {
 		e.actSettling()
 	case failover.EpisodeStopped:
 		e.actStopped()
-	case failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
 	}
 }
 

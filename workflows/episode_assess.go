@@ -84,8 +84,8 @@ func (e *episode) counts(w failover.Window) bool {
 		return e.stands(w.Taint) || e.virtual(w.Taint) || e.ripens(w)
 	case failover.EpisodeSettling:
 		return w.Since.After(e.st.ClosedAt) || e.ripens(w)
-	case failover.EpisodeSuspected, failover.EpisodeConfirmed, failover.EpisodeStopped,
-		failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeConfirmed, failover.EpisodeStopped,
+		failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
 	}
 	return true
 }

@@ -287,10 +287,10 @@ func (e *episode) dismissStrangers() {
 // also for one that was deleted before this failover ever saw it.
 func (e *episode) adoptOrphans() {
 	e.dismissStrangers()
-	if !e.adoptDirty || e.st.UID == "" && e.st.GoneAt.IsZero() {
+	if !e.adoptDirty || e.st.UID == "" && e.st.GoneAt.IsZero() || e.looksLater() {
 		return
 	}
-	e.adoptDirty = false
+	e.adoptDirty, e.adoptNow = false, false
 	var dead []activities.Orphan
 	for page := (activities.Page{}); ; {
 		var p activities.OrphanPage
@@ -298,7 +298,7 @@ func (e *episode) adoptOrphans() {
 		request := activities.OrphanRequest{Cluster: e.cluster, Page: page, Drain: e.st.Cluster.Drain}
 		if err := workflow.ExecuteActivity(ctx, activities.NameFindOrphans, request).Get(ctx, &p); err != nil {
 			e.log.Error("could not look for orphans", "error", err)
-			e.adoptDirty = true // what stands there is still nobody's
+			e.adoptDirty, e.adoptNow = true, true // what stands there is still nobody's
 			return
 		}
 		for _, o := range p.Orphans {
@@ -336,7 +336,7 @@ func (e *episode) adopt(o activities.Orphan, orphan bool) {
 // ask tells the pacer what this cluster wants now: on change, and again at an
 // interval until it is answered.
 func (e *episode) ask() {
-	if !e.enforcing() {
+	if !e.enforcing() || e.onlyCordons() {
 		return
 	}
 	want := e.want()
@@ -394,10 +394,10 @@ func (e *episode) nextWake() (time.Time, string) {
 		} else if len(e.st.Debts) > 0 {
 			sooner(now.Add(debtPoll), "look whether purge debt is paid")
 		}
-	case failover.EpisodeSuspected, failover.EpisodeConfirmed, failover.EpisodeRecovering,
-		failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeConfirmed, failover.EpisodeRecovering,
+		failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
 	}
-	if e.enforcing() {
+	if e.enforcing() && !e.onlyCordons() {
 		sooner(e.st.AskedAt.Add(e.st.Terms.AskAgain), "tell the pacer again what is wanted")
 	}
 	sooner(e.scribe.wake(), "write the audit trail")

@@ -60,7 +60,7 @@ func (e *episode) refuseResume(o Resume) error {
 // noEnforcing says why this episode cannot be turned into one that enforces.
 func (e *episode) noEnforcing() string {
 	_, err := failover.NextEpisode(e.st.Phase, failover.EventEnforceOrdered)
-	early := e.st.Phase == failover.EpisodeSuspected || e.st.Phase == failover.EpisodeStopped
+	early := e.st.Phase == failover.EpisodeSuspected || e.st.Phase == failover.EpisodeCordoned || e.st.Phase == failover.EpisodeStopped
 	switch {
 	case err != nil && !early:
 		return "it is " + string(e.st.Phase) + ": there is nothing left to enforce"
@@ -113,7 +113,8 @@ func (e *episode) enforce(asked *enforcement) {
 // endObserving ends the round that observed: each binding that was to move gets the
 // outcome that it had come to.
 func (e *episode) endObserving(order Order) {
-	if e.st.Phase == failover.EpisodeSuspected {
+	if e.st.Phase == failover.EpisodeSuspected || e.st.Phase == failover.EpisodeCordoned {
+		e.st.Virtual = nil
 		return // nothing was listed yet
 	}
 	if e.st.Phase == failover.EpisodeStopped {

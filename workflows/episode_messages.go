@@ -181,7 +181,7 @@ func (e *episode) adoptAsked(m Adopt) {
 		m.By.Who, m.By.Reason = cut(m.By.Who), cut(m.By.Reason)
 		e.auditOrder(OrderSweep, m.By, failover.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
-	e.adoptDirty, e.clusterDirty, e.dirty = true, true, true
+	e.adoptDirty, e.adoptNow, e.clusterDirty, e.dirty = true, true, true, true
 }
 
 func (e *episode) granted(g Grant) {

@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// actSuspected waits out the windows. Nothing is written before one has run out.
+// actSuspected waits out the windows. Nothing is written before one has run out. Those of
+// NoSchedule taints make it Cordoned, where the other windows go on running.
 func (e *episode) actSuspected() {
 	switch {
 	case e.st.UID == "":
@@ -29,6 +30,10 @@ func (e *episode) actSuspected() {
 		e.followRules()
 	case len(e.asks) > 0:
 		return // somebody is about to begin a drain, or to put a taint: this is no false alarm
+	case e.onlyCordons():
+		e.cordon()
+	case e.nothingOfOurs() && e.st.Phase == failover.EpisodeCordoned:
+		e.on(failover.EventUncordoned, failover.ReasonClusterRecovered)
 	case e.nothingOfOurs():
 		e.on(failover.EventNothingWrong, failover.ReasonBlip)
 	default:
@@ -165,13 +170,19 @@ func (e *episode) followRules() {
 		return
 	}
 	add, remove := e.ripe(), e.withered()
-	if e.st.Phase == failover.EpisodeSuspected {
+	switch e.st.Phase { //nolint:exhaustive // in the other phases the taints that move bindings follow their rules, too
+	case failover.EpisodeRecovering: // those that move bindings go with the untaint
+		remove = slices.DeleteFunc(remove, func(t failover.AddedTaint) bool { return failover.Triggers(t.Effect) })
+		add = withoutTriggering(add)
+	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeSettling:
 		add = withoutTriggering(add)
 	}
 	if len(add) == 0 && len(remove) == 0 {
 		return
 	}
-	e.writeTaints("bring the taints of "+e.cluster+" to what its rules say", activities.TaintRequest{Add: add, Remove: remove})
+	was := len(e.st.Cluster.Ours)
+	r, ok := e.writeTaints("bring the taints of "+e.cluster+" to what its rules say", activities.TaintRequest{Add: add, Remove: remove})
+	e.dirty = e.dirty || ok && len(r.Ours) != was // what they asked for may have been the last thing to do
 }
 
 func withoutTriggering(in []failover.RuleObservation) []failover.RuleObservation {
@@ -228,6 +239,7 @@ func (e *episode) queueDone() bool {
 // actRecovering dispatches nothing and waits out the removal window.
 func (e *episode) actRecovering() {
 	e.returnGrants()
+	e.followRules()
 	switch {
 	case e.bad():
 		e.st.Well = time.Time{}
@@ -254,8 +266,9 @@ func (e *episode) actSettling() {
 		e.untaint()
 	case !e.movesEnded():
 		return
-	case len(e.st.Cluster.Ours) > 0:
-		e.followRules() // no run closes while a taint of ours stands
+	case len(e.st.Cluster.Ours) > 0 || e.cordonMatches():
+		e.st.Reason = failover.ReasonCordoned
+		e.followRules() // no run closes while a taint of ours stands, or while the window of one runs
 	case e.suspected():
 		e.failAgain() // another rule has begun to match: its window goes on in a round of its own
 	case !e.liftBans():

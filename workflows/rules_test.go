@@ -24,17 +24,6 @@ func (s *story) policy() {
 	})
 }
 
-const cordonKey = "failover.example.org/cordon"
-
-// cordonRule adds a rule beside the story's that only cordons, by the same conditions.
-func (s *story) cordonRule(add, remove time.Duration) {
-	s.world.AddRule(failover.Rule{
-		Name:            "cordons",
-		MatchConditions: []failover.MatchCondition{{ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
-		Taints:          []failover.RuleTaint{{Key: cordonKey, Effect: corev1.TaintEffectNoSchedule, AddOnMatch: add, RemoveOnMismatch: remove}},
-	})
-}
-
 // Rules: R4.1-10.
 func TestAPolicysTaintGoesByTheConditionsThatRemoveItAndNotBefore(t *testing.T) {
 	s := newStory(t)

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,6 +90,14 @@ const (
 	// ConditionCompleteAPIEnablements tells that the list of served kinds is complete.
 	ConditionCompleteAPIEnablements = "CompleteAPIEnablements"
 )
+
+// OnlyCordoned tells whether all that is ours on a cluster are NoSchedule taints of rules: nothing
+// was listed or moved for those.
+func (c Cluster) OnlyCordoned() bool {
+	others := slices.ContainsFunc(c.Added, func(t AddedTaint) bool { return t.Rule == "" || Triggers(t.Effect) })
+	c.Added = nil
+	return !others && !c.CarriesOurs()
+}
 
 // Writable tells whether taints of an effect can be put and taken away now.
 func (c Cluster) Writable(effect corev1.TaintEffect) bool {

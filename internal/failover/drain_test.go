@@ -95,7 +95,7 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 		"the companion alone":          {cluster("m1", tainted(noSchedule(failover.EvacuatingTaintKey))), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suspected, _ := failover.Suspected([]failover.Rule{unready()}, tc.cluster)
+			suspected, _ := failover.Suspected([]failover.Rule{unready()}, tc.cluster, failover.WitnessDown)
 			require.True(t, suspected, "it needs a failover")
 			faulty, _ := failover.Faulty([]failover.Rule{unready()}, tc.cluster)
 			require.Equal(t, tc.want, faulty)

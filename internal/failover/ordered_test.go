@@ -98,7 +98,7 @@ func TestAnOrderedTaintHasNoWindows(t *testing.T) {
 // Rules: R4.1-42.
 func TestAClusterWithAnOrderNeedsAFailover(t *testing.T) {
 	c := cluster("m1", ordersTaints("a"))
-	suspected, why := failover.Suspected(nil, c)
+	suspected, why := failover.Suspected(nil, c, failover.WitnessDown)
 	require.True(t, suspected)
 	require.Equal(t, failover.ReasonTaintOrdered, why)
 	require.True(t, c.CarriesOurs())

@@ -152,6 +152,9 @@ func (c Choices) always() []string {
 	switch c.Phase {
 	case EpisodeSuspected:
 		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
+	case EpisodeCordoned:
+		uncordon := c.verb("cancel", "remove these taints now; no rule is applied to the cluster until none has matched for its removal window")
+		return []string{"Nothing is needed of you: no workload moves, the scheduler only keeps away.", uncordon}
 	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
 		if c.DrainOnly || c.TaintedOnly {
 			return []string{halt, stop}
@@ -161,7 +164,7 @@ func (c Choices) always() []string {
 		return []string{"Nothing is needed of you.", stop}
 	case EpisodeStopped:
 		return []string{c.verb("resume", "take the failover up again, as a new round")}
-	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+	case EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
 		return nil
 	}
 	return nil

@@ -89,6 +89,7 @@ func each(n int, one, many string) string {
 // headlines say in one line what a phase means for whoever was woken by it.
 var headlines = map[EpisodePhase]string{
 	EpisodeSuspected:  "%s may be failing; nothing has been touched",
+	EpisodeCordoned:   "%s is cordoned by a rule; no workload moves",
 	EpisodeConfirmed:  "%s has failed; its workloads are about to move",
 	EpisodeEvacuating: "%s has failed; its workloads are moving away",
 	EpisodeEvacuated:  "%s has failed; what could move has moved",
@@ -96,6 +97,7 @@ var headlines = map[EpisodePhase]string{
 	EpisodeSettling:   "%s is back; moves that had begun are finishing",
 	EpisodeStopped:    "The failover of %s was cancelled and stays stopped",
 	EpisodeFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
+	EpisodeUncordoned: "%s was cordoned by a rule and no longer is; no workload moved",
 	EpisodeRecovered:  "%s has recovered; this failover is over",
 	EpisodeCancelled:  "The failover of %s was cancelled and is over",
 	EpisodeGone:       "%s was deleted; this failover is over",
@@ -103,6 +105,7 @@ var headlines = map[EpisodePhase]string{
 
 // rehearsals are the headlines that would lie in observe mode, where nothing moves.
 var rehearsals = map[EpisodePhase]string{
+	EpisodeCordoned:   "%s would be cordoned by a rule; no workload would move",
 	EpisodeConfirmed:  "%s has failed; its workloads would move now",
 	EpisodeEvacuating: "%s has failed; its workloads would be moving away",
 	EpisodeEvacuated:  "%s has failed; what could move would have moved",
@@ -197,8 +200,10 @@ func (v PageView) ends() string {
 			line += "; what is still blocked or waits for proof then stays on it"
 		}
 		return line
+	case EpisodeCordoned:
+		return "when no rule asks for these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
 	case EpisodeSuspected, EpisodeRecovering, EpisodeSettling, EpisodeStopped,
-		EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+		EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
 		return ""
 	}
 	return ""
@@ -222,6 +227,8 @@ func (v PageView) comesNext() string {
 	switch v.Phase {
 	case EpisodeSuspected:
 		return v.windowNext(true, "is confirmed as failed")
+	case EpisodeCordoned:
+		return v.windowNext(false, "is uncordoned")
 	case EpisodeConfirmed:
 		return "the cluster is tainted, then the affected bindings are listed"
 	case EpisodeEvacuating:
@@ -234,7 +241,7 @@ func (v PageView) comesNext() string {
 		return fmt.Sprintf("%s still to finish, then this closes", count(v.Counts.Moving+v.Counts.Unproven, "move"))
 	case EpisodeStopped:
 		return "its conditions stay well for the removal window, then this closes; or somebody resumes it"
-	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+	case EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
 		return ""
 	}
 	return ""

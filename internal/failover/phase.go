@@ -4,9 +4,10 @@ package failover
 // they live in histories, where a renumbered int would lie.
 type EpisodePhase string
 
-// The phases of an episode; the last four are terminal.
+// The phases of an episode; the last five are terminal.
 const (
 	EpisodeSuspected  EpisodePhase = "Suspected"  // a window runs, nothing is written
+	EpisodeCordoned   EpisodePhase = "Cordoned"   // NoSchedule taints of rules stand, and no workload moves
 	EpisodeConfirmed  EpisodePhase = "Confirmed"  // the failure is believed, the taint goes on
 	EpisodeEvacuating EpisodePhase = "Evacuating" // bindings move
 	EpisodeEvacuated  EpisodePhase = "Evacuated"  // nothing left to do but wait
@@ -14,6 +15,7 @@ const (
 	EpisodeSettling   EpisodePhase = "Settling"   // untainted, placed migrations finish
 	EpisodeStopped    EpisodePhase = "Stopped"    // a human cancelled
 	EpisodeFalseAlarm EpisodePhase = "FalseAlarm"
+	EpisodeUncordoned EpisodePhase = "Uncordoned" // it was only cordoned, and no longer is
 	EpisodeRecovered  EpisodePhase = "Recovered"
 	EpisodeCancelled  EpisodePhase = "Cancelled"
 	EpisodeGone       EpisodePhase = "Gone" // the cluster was deleted, or another uid took its name
@@ -25,6 +27,8 @@ type EpisodeEvent string
 // The events of an episode.
 const (
 	EventConfirmed         EpisodeEvent = "Confirmed"         // a window elapsed, or a foreign triggering taint stands
+	EventCordoned          EpisodeEvent = "Cordoned"          // the windows that elapsed are those of NoSchedule taints alone
+	EventUncordoned        EpisodeEvent = "Uncordoned"        // no such taint is left, and no such rule matches
 	EventTainted           EpisodeEvent = "Tainted"           // our taints stand, the affected are listed
 	EventQueueDone         EpisodeEvent = "QueueDone"         // nothing queued, nothing moving
 	EventWorkAppeared      EpisodeEvent = "WorkAppeared"      // something to move again

@@ -22,6 +22,14 @@ var episodeSteps = []episodeStep{
 	{EpisodeSuspected, EventCancelOrdered, EpisodeStopped},
 	{EpisodeSuspected, EventClusterGone, EpisodeGone},
 
+	// A rule that only cordons: nothing is listed, nothing moves, the pacer is not asked.
+	{EpisodeSuspected, EventCordoned, EpisodeCordoned},
+	{EpisodeCordoned, EventConfirmed, EpisodeConfirmed},
+	{EpisodeCordoned, EventUncordoned, EpisodeUncordoned},
+	{EpisodeCordoned, EventConditionsWell, EpisodeRecovering},
+	{EpisodeCordoned, EventCancelOrdered, EpisodeStopped},
+	{EpisodeCordoned, EventClusterGone, EpisodeGone},
+
 	{EpisodeConfirmed, EventTainted, EpisodeEvacuating},
 	// What was observed so far is listed and judged anew, under taints that stand.
 	{EpisodeConfirmed, EventEnforceOrdered, EpisodeSuspected},
@@ -75,9 +83,9 @@ func NextEpisode(p EpisodePhase, e EpisodeEvent) (EpisodePhase, error) {
 // Terminal tells whether an episode in this phase has closed.
 func (p EpisodePhase) Terminal() bool {
 	switch p {
-	case EpisodeFalseAlarm, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+	case EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
 		return true
-	case EpisodeSuspected, EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated,
+	case EpisodeSuspected, EpisodeCordoned, EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated,
 		EpisodeRecovering, EpisodeSettling, EpisodeStopped:
 		return false
 	}

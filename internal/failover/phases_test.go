@@ -9,11 +9,11 @@ import (
 
 var (
 	episodePhases = []failover.EpisodePhase{
-		failover.EpisodeSuspected, failover.EpisodeConfirmed, failover.EpisodeEvacuating, failover.EpisodeEvacuated, failover.EpisodeRecovering,
+		failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeUncordoned, failover.EpisodeConfirmed, failover.EpisodeEvacuating, failover.EpisodeEvacuated, failover.EpisodeRecovering,
 		failover.EpisodeSettling, failover.EpisodeStopped, failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone,
 	}
 	episodeEvents = []failover.EpisodeEvent{
-		failover.EventConfirmed, failover.EventTainted, failover.EventQueueDone, failover.EventWorkAppeared, failover.EventConditionsWell,
+		failover.EventConfirmed, failover.EventCordoned, failover.EventUncordoned, failover.EventTainted, failover.EventQueueDone, failover.EventWorkAppeared, failover.EventConditionsWell,
 		failover.EventConditionsBad, failover.EventNothingWrong, failover.EventRecoveryConfirmed, failover.EventFailedAgain, failover.EventAllSettled,
 		failover.EventCancelOrdered, failover.EventResumeOrdered, failover.EventEnforceOrdered, failover.EventStopSettled, failover.EventClusterGone,
 	}
@@ -42,6 +42,8 @@ func TestEpisodeStories(t *testing.T) {
 	}
 	for name, s := range map[string]story{
 		"a blip is a false alarm": {[]failover.EpisodeEvent{failover.EventNothingWrong}, failover.EpisodeFalseAlarm},
+		"cordoned and uncordoned": {[]failover.EpisodeEvent{failover.EventCordoned, failover.EventUncordoned}, failover.EpisodeUncordoned},
+		"cordoned, then failed":   {[]failover.EpisodeEvent{failover.EventCordoned, failover.EventConfirmed, failover.EventTainted}, failover.EpisodeEvacuating},
 		"a failure from first symptom to recovery": {[]failover.EpisodeEvent{
 			failover.EventConfirmed, failover.EventTainted, failover.EventQueueDone, failover.EventConditionsWell, failover.EventRecoveryConfirmed, failover.EventAllSettled,
 		}, failover.EpisodeRecovered},

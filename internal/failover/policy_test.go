@@ -131,8 +131,8 @@ func TestARuleThatRequiresTheWitnessMatchesOnlyWhileItAgrees(t *testing.T) {
 	}
 	// What counts faulty clusters must not count too few; what starts a failover asks.
 	c := cluster("m1", func(c *failover.Cluster) { c.Conditions[0].Status = corev1.ConditionFalse })
-	suspected, _ := failover.Suspected([]failover.Rule{unready(asking)}, c)
+	suspected, _ := failover.Suspected([]failover.Rule{unready(asking)}, c, failover.WitnessDown)
 	require.True(t, suspected)
-	suspected, _ = failover.SuspectedWith([]failover.Rule{unready(asking)}, c, failover.WitnessAbsent)
+	suspected, _ = failover.Suspected([]failover.Rule{unready(asking)}, c, failover.WitnessAbsent)
 	require.False(t, suspected)
 }

@@ -121,6 +121,7 @@ const (
 	ReasonStateLost         Reason = "StateLost"         // the pacer cannot know what it had granted
 	ReasonFleetHealthy      Reason = "FleetHealthy"      // fault rate within unhealthyThreshold
 	ReasonFleetUnhealthy    Reason = "FleetUnhealthy"    // fault rate above unhealthyThreshold
+	ReasonCordoned          Reason = "Cordoned"          // NoSchedule taints of rules stand, and nothing else speaks for a failure
 	ReasonAllFaulty         Reason = "AllFaulty"         // every cluster looks failed: probably us
 	ReasonHaltedByHuman     Reason = "HaltedByHuman"     // an operator halted
 	ReasonFleetUnknown      Reason = "FleetUnknown"      // the fleet could not be read

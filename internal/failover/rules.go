@@ -303,16 +303,11 @@ func Observe(rules []Rule, c Cluster, fact ClusterFact) []RuleObservation {
 	return out
 }
 
-// Suspected tells whether a cluster needs a failover workflow now: a rule whose
-// taint moves bindings matches, such a taint stands, or something of ours does.
-// It decides whom to tell and nothing else. No witness is asked: what counts faulty
-// clusters must not count too few.
-func Suspected(rules []Rule, c Cluster) (bool, Reason) {
-	return SuspectedWith(rules, c, WitnessDown)
-}
-
-// SuspectedWith is Suspected where the witness's word is known.
-func SuspectedWith(rules []Rule, c Cluster, w Witness) (bool, Reason) {
+// Suspected tells whether a cluster needs a failover workflow now: a rule matches by the
+// word of a witness, a taint that moves bindings stands, or something of ours does. A rule
+// that only cordons needs the workflow, too: its windows are durable there. It decides whom
+// to tell and nothing else.
+func Suspected(rules []Rule, c Cluster, w Witness) (bool, Reason) {
 	if c.Drain != nil {
 		return true, ReasonDrained
 	}
@@ -331,7 +326,7 @@ func SuspectedWith(rules []Rule, c Cluster, w Witness) (bool, Reason) {
 		}
 	}
 	for _, o := range Observe(rules, c, FactOf(c).Testified(w)) {
-		if o.Match == Matches && Triggers(o.Taint.Effect) {
+		if o.Match == Matches {
 			return true, o.Reason
 		}
 	}

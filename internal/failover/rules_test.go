@@ -225,7 +225,7 @@ func TestObserveDecidesNothingOfAMalformedCluster(t *testing.T) {
 	require.Equal(t, failover.ReasonMalformed, obs[0].Reason)
 }
 
-// Rules: R4.1-13, R4.1-14.
+// Rules: R4.1-13, R4.1-14, R4.1-45.
 func TestSuspected(t *testing.T) {
 	soft := unready(ruleTaints(puts("k", failover.EffectPreferNoExecute)))
 	cordons := unready(ruleTaints(puts("k", corev1.TaintEffectNoSchedule)))
@@ -234,24 +234,25 @@ func TestSuspected(t *testing.T) {
 		rules   []failover.Rule
 		want    failover.Reason
 	}{
-		"a healthy cluster is not":                      {cluster("m1"), []failover.Rule{unready()}, failover.ReasonNone},
-		"a rule that moves workloads matches":           {cluster("m1", notReady), []failover.Rule{unready()}, failover.ReasonConditionsMatch},
-		"so does one with a soft taint":                 {cluster("m1", notReady), []failover.Rule{soft}, failover.ReasonConditionsMatch},
-		"a rule that only cordons starts no failover":   {cluster("m1", notReady), []failover.Rule{cordons}, failover.ReasonNone},
-		"a rule for other clusters does not":            {cluster("m1", notReady), []failover.Rule{unready(targets(names("m2")))}, failover.ReasonNone},
-		"a human's NoExecute taint":                     {cluster("m1", tainted(noExecute("human", t0))), nil, failover.ReasonForeignTaint},
-		"a soft taint":                                  {cluster("m1", tainted(softTaint("soft", t0))), nil, failover.ReasonForeignTaint},
-		"Karmada's own NoSchedule taint is nothing":     {cluster("m1", tainted(noSchedule("cluster.karmada.io/not-ready"))), nil, failover.ReasonNone},
-		"our companion taint that outlived its episode": {cluster("m1", tainted(noSchedule(failover.EvacuatingTaintKey))), nil, failover.ReasonOursStands},
-		"a taint of ours that outlived its episode":     {cluster("m1", func(c *failover.Cluster) { c.Added = []failover.AddedTaint{{Key: "k"}} }), nil, failover.ReasonOursStands},
-		"a record of a cancelled failover":              {cluster("m1", func(c *failover.Cluster) { c.Stopped = &failover.StoppedBy{Who: "kim"} }), nil, failover.ReasonOursStands},
+		"a healthy cluster is not":                       {cluster("m1"), []failover.Rule{unready()}, failover.ReasonNone},
+		"a rule that moves workloads matches":            {cluster("m1", notReady), []failover.Rule{unready()}, failover.ReasonConditionsMatch},
+		"so does one with a soft taint":                  {cluster("m1", notReady), []failover.Rule{soft}, failover.ReasonConditionsMatch},
+		"a rule that only cordons has its windows there": {cluster("m1", notReady), []failover.Rule{cordons}, failover.ReasonConditionsMatch},
+		"a rule that only cordons and does not match":    {cluster("m1"), []failover.Rule{cordons}, failover.ReasonNone},
+		"a rule for other clusters does not":             {cluster("m1", notReady), []failover.Rule{unready(targets(names("m2")))}, failover.ReasonNone},
+		"a human's NoExecute taint":                      {cluster("m1", tainted(noExecute("human", t0))), nil, failover.ReasonForeignTaint},
+		"a soft taint":                                   {cluster("m1", tainted(softTaint("soft", t0))), nil, failover.ReasonForeignTaint},
+		"Karmada's own NoSchedule taint is nothing":      {cluster("m1", tainted(noSchedule("cluster.karmada.io/not-ready"))), nil, failover.ReasonNone},
+		"our companion taint that outlived its episode":  {cluster("m1", tainted(noSchedule(failover.EvacuatingTaintKey))), nil, failover.ReasonOursStands},
+		"a taint of ours that outlived its episode":      {cluster("m1", func(c *failover.Cluster) { c.Added = []failover.AddedTaint{{Key: "k"}} }), nil, failover.ReasonOursStands},
+		"a record of a cancelled failover":               {cluster("m1", func(c *failover.Cluster) { c.Stopped = &failover.StoppedBy{Who: "kim"} }), nil, failover.ReasonOursStands},
 		"what speaks of our own side is no reason to start": {cluster("m1", func(c *failover.Cluster) {
 			c.Conditions = []failover.Condition{{Type: "Ready", Status: corev1.ConditionFalse, Reason: "StatusCollectionFailed"}}
 		}), []failover.Rule{unready()}, failover.ReasonNone},
 		"a refused rule is no reason to start": {cluster("m1", notReady), []failover.Rule{unready(conditions(when("Ready", "Near", "True")))}, failover.ReasonNone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suspected, reason := failover.Suspected(tc.rules, tc.cluster)
+			suspected, reason := failover.Suspected(tc.rules, tc.cluster, failover.WitnessDown)
 			require.Equal(t, tc.want != failover.ReasonNone, suspected)
 			require.Equal(t, tc.want, reason)
 		})

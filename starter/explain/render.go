@@ -209,6 +209,8 @@ func (v View) standing(c *Cluster) []string {
 		return nil
 	case x.Phase == failover.EpisodeSuspected || x.Phase == failover.EpisodeConfirmed:
 		return []string{"waits for: the failure to be confirmed; until then nothing is listed"}
+	case x.Phase == failover.EpisodeCordoned:
+		return []string{"it stays: the cluster is only cordoned, no taint that moves bindings stands"}
 	default:
 		return []string{"it is not in the queue: no taint moves it, it is opted out, or it came after the last listing"}
 	}

@@ -307,9 +307,9 @@ func (v View) phase(p failover.EpisodePhase) string {
 	switch p {
 	case failover.EpisodeConfirmed, failover.EpisodeEvacuating:
 		return v.Coloured(show.Bad, string(p))
-	case failover.EpisodeSuspected, failover.EpisodeEvacuated, failover.EpisodeStopped, failover.EpisodeRecovering:
+	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeEvacuated, failover.EpisodeStopped, failover.EpisodeRecovering:
 		return v.Coloured(show.Busy, string(p))
-	case failover.EpisodeSettling, failover.EpisodeRecovered, failover.EpisodeFalseAlarm,
+	case failover.EpisodeSettling, failover.EpisodeRecovered, failover.EpisodeFalseAlarm, failover.EpisodeUncordoned,
 		failover.EpisodeCancelled, failover.EpisodeGone:
 		return v.Coloured(show.Well, string(p))
 	default:

@@ -156,7 +156,7 @@ func (d *Desk) wouldSuspect(rules []failover.Rule, c failover.Cluster) bool {
 }
 
 func (d *Desk) suspectedBy(rules []failover.Rule, c failover.Cluster) bool {
-	suspected, _ := failover.SuspectedWith(rules, c, d.witness.Says(c.Name))
+	suspected, _ := failover.Suspected(rules, c, d.witness.Says(c.Name))
 	if suspected && failover.OptedOut(c.Annotations) {
 		return c.CarriesOurs()
 	}

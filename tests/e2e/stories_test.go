@@ -66,6 +66,7 @@ var stories = []story{
 	{name: "taint_of_a_human", short: "human", size: 2, tell: humansTaint},
 	{name: "soft_taint_on_a_living_cluster", short: "soft", size: 2, tell: softTaint},
 	{name: "karmadas_own_policy", short: "theirs", size: 2, tell: karmadasPolicy},
+	{name: "cordoned_without_a_failover", short: "cordon", size: 2, tell: cordonedOnly},
 	{name: "scheduler_puts_it_back", short: "again", size: 2, tell: putBack, onlySimulated: raceOfTheScheduler},
 	{
 		name: "scheduler_puts_it_back_after_the_release", short: "returns", size: 3, tell: putBackAfterRelease,

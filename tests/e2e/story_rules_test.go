@@ -117,6 +117,53 @@ func karmadasPolicy(s *scene) {
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
 }
 
+// cordonedOnly is a rule with a NoSchedule taint alone: the taint comes and goes by its windows,
+// status and history say so, and no workload moves.
+//
+// Rules: R4.1-45, R4.1-46, R4.1-47.
+func cordonedOnly(s *scene) {
+	const (
+		key         = "example.com/silent"
+		add, remove = 3 * time.Second, 2 * time.Second
+	)
+	rule := taintRule(s.story.short, "Ready", add, remove, s.all()...)
+	rule.Object["spec"].(object)["taints"].([]any)[0].(object)["key"] = key             //nolint:errcheck,forcetypeassert // as taintRule made it
+	rule.Object["spec"].(object)["taints"].([]any)[0].(object)["effect"] = "NoSchedule" //nolint:errcheck,forcetypeassert // as taintRule made it
+	s.create(rule)
+	from := s.c(1)
+	app := s.deploy("app", from, 1, oneOf(from, s.c(2)))
+
+	s.kill(from)
+	died := s.cluster(from).readiness().LastTransitionTime.Time
+	began := s.episode(from, "its window runs", func(e *episode) bool { return e.Phase == "Suspected" && !matchingSince(e).IsZero() })
+	cordoned := s.phase(from, "Cordoned")
+	require.Equal(s, "Cordoned", cordoned.Reason)
+	require.Equal(s, matchingSince(began), matchingSince(cordoned))
+	stands := s.cluster(from)
+	require.NotNil(s, stands.taint(key, "NoSchedule"))
+	require.Nil(s, stands.taint(evacuatingTaint, "NoSchedule"))
+	require.False(s, time.Now().Before(died.Add(add)), "tainted before its window had run out")
+	require.Contains(s, s.shows("status", from), "Cordoned")
+
+	s.revive(from)
+	s.became(s.ends(from, "Uncordoned"), map[string]string{})
+	require.Nil(s, s.cluster(from).taint(key, "NoSchedule"))
+	s.catchUp()
+	require.Empty(s, s.writesTo(app), "no workload moved")
+	require.Contains(s, s.shows("history", from), "Uncordoned")
+}
+
+// shows is what lifeboat status or history prints about a cluster.
+func (s *scene) shows(verb, cluster string) string {
+	s.Helper()
+	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], cluster)
+	cmd.Stdout = nil
+	out, err := output(cmd)
+	require.NoError(s, err)
+	s.Logf("lifeboat %s %s:\n%s", verb, cluster, out)
+	return string(out)
+}
+
 // workerKilledInTheWindow loses the worker, with -9, while a rule's window runs.
 //
 // It guards invariant 8: the window is Temporal's, not the worker's; it goes on from

@@ -105,7 +105,7 @@ func ReadReport(content []byte) (Report, error) {
 
 // closed says whether nothing more is to come.
 func (r Report) closed() bool {
-	return slices.Contains([]string{"FalseAlarm", "Recovered", "Cancelled", "Gone"}, r.phase())
+	return slices.Contains([]string{"FalseAlarm", "Uncordoned", "Recovered", "Cancelled", "Gone"}, r.phase())
 }
 
 func (r Report) phase() string {
