@@ -236,7 +236,8 @@ func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluste
 	check.Dependents = b.PropagateDeps && failover.DependenciesOf(b).Any()
 	return a.judgeWhere(ctx, failover.PreCheckInput{
 		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
-		RoomUnknownOK: a.Settings.RoomUnknownOK, Reserved: ask.headroom.For(b.Key, fleet),
+		RoomUnknownOK: a.Settings.RoomUnknownOK, RoomForStaticWeights: a.Settings.RoomForStaticWeights,
+		Margin: a.Settings.RoomMargin, Karmada: a.Settings.Karmada, Reserved: ask.headroom.For(b.Key, fleet),
 	}, ask, check)
 }
 

@@ -27,6 +27,12 @@ type Settings struct {
 	Approval failover.ApprovalRules
 	// RoomUnknownOK lets a cluster of unknown capacity count as having room.
 	RoomUnknownOK bool
+	// RoomForStaticWeights demands room of clusters that grow by static weight.
+	RoomForStaticWeights bool
+	// RoomMargin is the percentage of every cluster's room that a yes must do without.
+	RoomMargin int
+	// Karmada is the release whose scheduler the pre-check follows.
+	Karmada failover.KarmadaRelease
 	// StateMissingOK lets a binding go whose state cannot go along, without it.
 	StateMissingOK bool
 }

@@ -29,6 +29,7 @@ type Config struct {
 	FencePlugins     []failover.Plugin
 	Recovery         Recovery
 	Capacity         Capacity
+	Karmada          Karmada
 	Approval         Approval
 	Drain            Drain
 	Rules            Rules
@@ -125,6 +126,23 @@ type Recovery struct {
 // Capacity says how room on a target is judged.
 type Capacity struct {
 	UnknownIsRoom bool
+	StaticWeights StaticWeights
+	Margin        int
+}
+
+// StaticWeights says what becomes of replicas that static weights give to a cluster
+// without room for them.
+type StaticWeights string
+
+// What becomes of them.
+const (
+	StaticWeightsMove  StaticWeights = "move"
+	StaticWeightsBlock StaticWeights = "block"
+)
+
+// Karmada says which release of Karmada runs.
+type Karmada struct {
+	Version string
 }
 
 // Approval says before which evictions a human is asked; what nothing asks for is automatic.
@@ -239,6 +257,8 @@ func Default() Config {
 		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
 		Approval:         Approval{ExpireAfter: time.Hour},
 		Drain:            Drain{OnDeletion: failover.DeletionIgnore},
+		Capacity:         Capacity{StaticWeights: StaticWeightsMove},
+		Karmada:          Karmada{Version: failover.NewestKarmada.String()},
 		Workflow: Workflow{
 			PollInterval:  30 * time.Second,
 			AskAgain:      20 * time.Second,

@@ -38,9 +38,10 @@ var (
 		regexp.MustCompile(`^([a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$`),
 		"nothing, or up to 40 of a-z, 0-9 and -",
 	}
-	queuePattern = pattern{regexp.MustCompile(`^[A-Za-z0-9][-._/A-Za-z0-9]{0,199}$`), "a task queue name of up to 200 characters"}
-	urlPattern   = pattern{regexp.MustCompile(`^(https?://[^\s]+)?$`), "nothing, or a URL such as http://127.0.0.1:8233"}
-	namePattern  = pattern{regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`), "a Kubernetes name (up to 63 of a-z, 0-9 and -)"}
+	queuePattern   = pattern{regexp.MustCompile(`^[A-Za-z0-9][-._/A-Za-z0-9]{0,199}$`), "a task queue name of up to 200 characters"}
+	urlPattern     = pattern{regexp.MustCompile(`^(https?://[^\s]+)?$`), "nothing, or a URL such as http://127.0.0.1:8233"}
+	karmadaPattern = pattern{regexp.MustCompile(`^1\.[1-9][0-9]$`), `a release of Karmada from "1.10", in quotes`}
+	namePattern    = pattern{regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`), "a Kubernetes name (up to 63 of a-z, 0-9 and -)"}
 )
 
 // scalar is the text of a value from a file, the environment or a flag; a list or

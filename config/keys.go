@@ -104,6 +104,12 @@ func (c *Config) migrationKeys() []key {
 			"What a deletion timestamp on a cluster means: leave it to Karmada, or drain the cluster."),
 		boolean("capacity.unknownIsRoom", &c.Capacity.UnknownIsRoom,
 			"A surviving cluster whose capacity is not known counts as having room."),
+		choice("capacity.staticWeights", &c.Capacity.StaticWeights, []StaticWeights{StaticWeightsMove, StaticWeightsBlock},
+			"Karmada divides by static weight without a look at room: move all the same, where some pods may stay Pending, or block."),
+		whole("capacity.margin", &c.Capacity.Margin, 0, 99,
+			"Percentage of every cluster's room that a migration must do without where replicas are divided by room: for a scheduler with an accurate estimator."),
+		text("karmada.version", &c.Karmada.Version, karmadaPattern,
+			"The release of Karmada whose scheduler the pre-check follows, major and minor; quote it."),
 	}
 }
 

@@ -3,6 +3,7 @@ package k8sadapter
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -47,6 +48,7 @@ func DecodeBinding(raw []byte) failover.Binding {
 	d.schedule(&binding, spec)
 	d.failover(&binding, spec.Failover)
 	binding.Status = d.bindingStatus(outline.Status)
+	binding.PlacementPending = placementPending(&binding)
 	binding.Malformed = d.malformed()
 	return binding
 }
@@ -76,8 +78,9 @@ func (d *decoding) template(b *failover.Binding, spec bindingSpecWire) {
 		d.problem("spec.replicas", "%d is negative", b.Replicas)
 	}
 	b.Request = d.request("spec.replicaRequirements", spec.ReplicaRequirements)
+	b.HasRequirements = !absent(spec.ReplicaRequirements)
 	b.Components = d.components(spec.Components)
-	b.Workload = b.Replicas > 0 || !absent(spec.ReplicaRequirements) || len(b.Components) > 0
+	b.Workload = b.Replicas > 0 || b.HasRequirements || len(b.Components) > 0
 	b.RequiredBy = d.requiredBy(spec.RequiredBy)
 	d.into("spec.propagateDeps", spec.PropagateDeps, &b.PropagateDeps)
 	d.into("spec.preserveResourcesOnDeletion", spec.PreservesCopies, &b.PreservesCopies)
@@ -237,6 +240,32 @@ func (d *decoding) placement(b *failover.Binding, raw json.RawMessage) {
 		}
 		b.UnknownFields = append(b.UnknownFields, "spec.placement."+path)
 	}
+}
+
+// annotationAppliedPlacement is the placement by which the scheduler last placed.
+const annotationAppliedPlacement = "policy.karmada.io/applied-placement"
+
+// placementPending tells whether the scheduler would place anew for the sake of the
+// placement alone. It looks at the one affinity group that it stands at; an annotation
+// that it cannot read counts for nothing.
+func placementPending(b *failover.Binding) bool {
+	text, found := b.Annotations[annotationAppliedPlacement]
+	var applied failover.Placement
+	if !found || b.Placement == nil || kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &applied) != nil {
+		return false
+	}
+	now := *b.Placement
+	observed := func(p failover.Placement) []failover.ClusterAffinityTerm {
+		return slices.DeleteFunc(slices.Clone(p.ClusterAffinities), func(t failover.ClusterAffinityTerm) bool {
+			return t.AffinityName != b.Status.ObservedAffinity
+		})
+	}
+	if reflect.DeepEqual(now, applied) {
+		return false
+	}
+	here, before := observed(now), observed(applied)
+	now.ClusterAffinities, applied.ClusterAffinities = nil, nil
+	return !reflect.DeepEqual(now, applied) || len(here) == 0 || !reflect.DeepEqual(here, before)
 }
 
 // tolerations bounds what a round would freeze of one binding's tolerations.

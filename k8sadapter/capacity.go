@@ -36,36 +36,48 @@ func capacity(summary, models json.RawMessage) *failover.Capacity {
 	return &known
 }
 
-// nodeModels joins the grades of spec.resourceModels with their counts, by position as
-// Karmada does.
+// nodeModels joins the grades of spec.resourceModels with the nodes counted of each, as
+// Karmada does: by grade, the last definition of a grade, the sum of its counts. None
+// where there is no grade or no count, or a negative one.
 func nodeModels(models, counts json.RawMessage) (joined []failover.NodeModel, unknown bool) {
 	var grades []struct {
+		Grade  uint `json:"grade"`
 		Ranges []struct {
 			Name corev1.ResourceName `json:"name"`
 			Min  json.RawMessage     `json:"min"`
 		} `json:"ranges"`
 	}
 	var counted []struct {
+		Grade uint  `json:"grade"`
 		Count int64 `json:"count"`
 	}
 	var d decoding
 	d.into("status.resourceSummary.allocatableModelings", counts, &counted)
 	d.into("spec.resourceModels", models, &grades)
+	byGrade := map[uint]failover.NodeModel{}
 	for _, grade := range grades {
 		model := failover.NodeModel{Min: corev1.ResourceList{}}
 		for _, r := range grade.Ranges {
 			model.Min[r.Name] = d.quantity("spec.resourceModels", r.Min)
 		}
-		joined = append(joined, model)
+		byGrade[grade.Grade] = model
 	}
-	if len(d.problems) > 0 || (len(counted) > 0 && len(counted) < len(grades)) {
+	negative := false
+	for _, c := range counted {
+		model, defined := byGrade[c.Grade]
+		negative = negative || c.Count < 0
+		if model.Count += c.Count; defined {
+			byGrade[c.Grade] = model
+		}
+	}
+	if len(d.problems) > 0 {
 		return nil, true
 	}
-	if len(counted) == 0 {
+	if len(counted) == 0 || negative {
 		return nil, false
 	}
-	for i := range joined {
-		joined[i].Count = counted[i].Count
+	for _, grade := range slices.Sorted(maps.Keys(byGrade)) {
+		joined = append(joined, byGrade[grade])
 	}
 	return joined, false
 }

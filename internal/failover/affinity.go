@@ -1,13 +1,13 @@
 package failover
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 )
 
 // The keys of Karmada's cluster field selector.
@@ -17,11 +17,14 @@ const (
 	FieldZone     = "zone"
 )
 
-// Selects tells whether the affinity selects a cluster, as Karmada's scheduler
+// Selects tells whether the affinity selects a cluster, as today's Karmada scheduler
 // would: exclude wins, everything else is ANDed, no names means any name, and a nil
 // affinity selects every cluster. The error says what of the affinity cannot be
 // understood; then nothing is selected.
-func (a *ClusterAffinity) Selects(c Cluster) (bool, error) {
+func (a *ClusterAffinity) Selects(c Cluster) (bool, error) { return a.selectsIn(0, c) }
+
+// selectsIn is Selects as a release of Karmada has it.
+func (a *ClusterAffinity) selectsIn(release KarmadaRelease, c Cluster) (bool, error) {
 	if a == nil {
 		return true, nil
 	}
@@ -29,7 +32,7 @@ func (a *ClusterAffinity) Selects(c Cluster) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	fielded, err := a.FieldSelector.matches(c)
+	fielded, err := a.FieldSelector.matches(release, c)
 	if err != nil {
 		return false, err
 	}
@@ -48,18 +51,14 @@ func matchesLabels(s *metav1.LabelSelector, c Cluster) (bool, error) {
 	return selector.Matches(labels.Set(c.Labels)), nil
 }
 
-// matches refuses a selector without expressions: some versions of Karmada let it
-// select every cluster and some none.
-func (s *FieldSelector) matches(c Cluster) (bool, error) {
+// matches tells whether every expression matches; without any, every cluster does.
+func (s *FieldSelector) matches(release KarmadaRelease, c Cluster) (bool, error) {
 	if s == nil {
 		return true, nil
 	}
-	if len(s.MatchExpressions) == 0 {
-		return false, errors.New("fieldSelector: has no matchExpressions")
-	}
 	all := true
 	for _, expr := range s.MatchExpressions {
-		ok, err := matchesField(expr, c)
+		ok, err := matchesField(release, expr, c)
 		if err != nil {
 			return false, err
 		}
@@ -68,34 +67,53 @@ func (s *FieldSelector) matches(c Cluster) (bool, error) {
 	return all, nil
 }
 
-func matchesField(expr corev1.NodeSelectorRequirement, c Cluster) (bool, error) {
-	values, err := fieldValues(expr.Key, c)
-	if err != nil {
-		return false, err
-	}
-	listed := func(v string) bool { return slices.Contains(expr.Values, v) }
-	switch expr.Operator { //nolint:exhaustive // every other operator is refused below, as Karmada's webhook does
-	case corev1.NodeSelectorOpIn:
-		// A cluster over several zones is in only when all of them are listed.
-		return len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { return !listed(v) }), nil
-	case corev1.NodeSelectorOpNotIn:
-		return !slices.ContainsFunc(values, listed), nil
-	default:
+func matchesField(release KarmadaRelease, expr corev1.NodeSelectorRequirement, c Cluster) (bool, error) {
+	if expr.Operator != corev1.NodeSelectorOpIn && expr.Operator != corev1.NodeSelectorOpNotIn {
+		// Karmada's webhook refuses every other operator.
 		return false, fmt.Errorf("fieldSelector: operator %q of %s is neither In nor NotIn", expr.Operator, expr.Key)
+	}
+	switch expr.Key {
+	case FieldZone:
+		return matchesZones(release, expr, c.Zones), nil
+	case FieldProvider:
+		return matchesText(expr, c.Provider), nil
+	case FieldRegion:
+		return matchesText(expr, c.Region), nil
+	default:
+		return false, fmt.Errorf("fieldSelector: key %q is none of provider, region, zone", expr.Key)
 	}
 }
 
-func fieldValues(key string, c Cluster) ([]string, error) {
-	switch key {
-	case FieldProvider:
-		return nonEmpty(c.Provider), nil
-	case FieldRegion:
-		return nonEmpty(c.Region), nil
-	case FieldZone:
-		return c.Zones, nil
+// matchesZones: any zone that is listed suffices for In, and rules NotIn out. Before
+// Karmada 1.18 In needs all of them.
+func matchesZones(release KarmadaRelease, expr corev1.NodeSelectorRequirement, zones []string) bool {
+	listed := func(zone string) bool { return slices.Contains(expr.Values, zone) }
+	switch {
+	case expr.Operator == corev1.NodeSelectorOpNotIn:
+		return !slices.ContainsFunc(zones, listed)
+	case release.before(karmadaOverlapsZones):
+		return len(zones) > 0 && !slices.ContainsFunc(zones, func(zone string) bool { return !listed(zone) })
 	default:
-		return nil, fmt.Errorf("fieldSelector: key %q is none of provider, region, zone", key)
+		return slices.ContainsFunc(zones, listed)
 	}
+}
+
+// matchesText matches as a label selector does: without values, or with one that no
+// label may have, the expression selects nothing, NotIn included.
+func matchesText(expr corev1.NodeSelectorRequirement, value string) bool {
+	operator := selection.In
+	if expr.Operator == corev1.NodeSelectorOpNotIn {
+		operator = selection.NotIn
+	}
+	requirement, err := labels.NewRequirement(expr.Key, operator, expr.Values)
+	if err != nil {
+		return false
+	}
+	set := labels.Set{}
+	if value != "" {
+		set[expr.Key] = value
+	}
+	return requirement.Matches(set)
 }
 
 func nonEmpty(v string) []string {

@@ -77,6 +77,8 @@ type Binding struct {
 	RequiredBy    []RequiredBy
 	// Request is what one replica asks for (spec.replicaRequirements.resourceRequest).
 	Request corev1.ResourceList
+	// HasRequirements tells that spec.replicaRequirements is there, also without requests.
+	HasRequirements bool
 	// Components are spec.components, the parts of a workload with several pod templates.
 	Components []Component
 	// PlacedComponents tells that an item of spec.clusters shares components out.
@@ -92,6 +94,9 @@ type Binding struct {
 	// StateRules are spec.failover.cluster.statePreservation.rules.
 	StateRules            []StateRule
 	RescheduleTriggeredAt *time.Time
+
+	// PlacementPending tells that the scheduler has yet to apply spec.placement.
+	PlacementPending bool
 
 	Status BindingStatus
 
@@ -269,6 +274,14 @@ type Work struct {
 	UID       types.UID
 	Cluster   string
 	Deleting  bool
+}
+
+// requirements are what the scheduler counts a replica by: nil where none were made.
+func (b *Binding) requirements() corev1.ResourceList {
+	if b.HasRequirements && b.Request == nil {
+		return corev1.ResourceList{}
+	}
+	return b.Request
 }
 
 // TaskFor finds the task for a cluster, whoever wrote it; index is -1 when there is none.

@@ -13,7 +13,7 @@ import (
 func (in PreCheckInput) seenByScheduler(g group) []Cluster {
 	var out []Cluster
 	for _, c := range in.Fleet {
-		selected, err := g.affinity.Selects(c)
+		selected, err := g.affinity.selectsIn(in.Karmada, c)
 		if err == nil && selected && in.filtered(c) == "" {
 			out = append(out, c)
 		}
@@ -64,19 +64,16 @@ func (b *Binding) tolerates(taint corev1.Taint) bool {
 	return slices.ContainsFunc(b.Placement.ClusterTolerations, func(t corev1.Toleration) bool { return tolerates(t, taint) })
 }
 
-// apiServed tells whether the scheduler takes the resource's API as served. A list
-// that is not known to be complete is not held against a cluster that serves the
-// binding already; where Karmada says nothing of APIs at all, nothing is known.
+// apiServed tells whether the scheduler takes the resource's API as served: a cluster
+// that serves the binding already always passes, any other only where Karmada lists the
+// API. Where Karmada lists none, it is not known to be served.
 func (b *Binding) apiServed(c Cluster, serves bool) bool {
-	at := slices.IndexFunc(c.Conditions, func(cond Condition) bool { return cond.Type == ConditionCompleteAPIEnablements })
-	if b.Resource.Kind == "" || (c.APIEnablements == nil && at < 0) {
+	if serves {
 		return true
 	}
-	api := b.Resource.api()
 	// The core group may be written with its empty name.
-	listed := slices.Contains(c.APIEnablements, api) || slices.Contains(c.APIEnablements, "/"+api)
-	complete := at >= 0 && c.Conditions[at].Status == corev1.ConditionTrue
-	return listed || (serves && !complete)
+	api := b.Resource.api()
+	return slices.Contains(c.APIEnablements, api) || slices.Contains(c.APIEnablements, "/"+api)
 }
 
 // api is "group/version/Kind".
@@ -121,7 +118,7 @@ const maxRefusals = 6
 func (in PreCheckInput) refusals(g group) string {
 	var why []string
 	for _, c := range in.Fleet {
-		if selected, err := g.affinity.Selects(c); err != nil || !selected || c.Name == in.Failing {
+		if selected, err := g.affinity.selectsIn(in.Karmada, c); err != nil || !selected || c.Name == in.Failing {
 			continue
 		}
 		reason := in.filtered(c)

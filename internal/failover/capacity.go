@@ -3,6 +3,7 @@ package failover
 import (
 	"math"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -31,8 +32,9 @@ type NodeModel struct {
 const creditNone = 0
 
 // credit is how many more replicas the scheduler believes a cluster has room for:
-// Karmada's general estimate, in which what is not known counts as nothing. Taken is
-// taken away from what is free first; nil for the scheduler's own view.
+// Karmada's general estimate, in which what is not known counts as nothing. A nil request
+// is one that was never made: only pods count then. Taken is taken away from what is free
+// first; nil for the scheduler's own view.
 //
 // As with Karmada's it fits into 32 bits: a member says what it has, and one that says too
 // much must not make the sum of all run over.
@@ -45,17 +47,17 @@ func (c *Capacity) believed(request, taken corev1.ResourceList) int64 {
 		return creditNone
 	}
 	most := c.free(corev1.ResourcePods, taken).Value()
-	asked := asked(request)
 	switch {
 	case most <= 0:
 		return creditNone
-	case len(asked) == 0:
+	case request == nil:
 		return most
 	case c.ModelsUnknown:
 		return creditNone
 	}
-	if byModels, fits := c.creditByModels(request, asked); fits {
-		most = min(most, byModels)
+	asked := asked(request)
+	if len(c.Models) > 0 {
+		most = min(most, c.creditByModels(request, asked))
 		if taken == nil {
 			return most
 		}
@@ -67,34 +69,34 @@ func (c *Capacity) believed(request, taken corev1.ResourceList) int64 {
 	return most
 }
 
+// podsPerNode is what Karmada takes for the greatest number of pods on a node.
+const podsPerNode = 110
+
 // creditByModels counts replicas node by node, each grade's nodes as if they had no
-// more than its minimum. It does not fit when a model says nothing of what is asked.
-func (c *Capacity) creditByModels(request corev1.ResourceList, asked []corev1.ResourceName) (most int64, fits bool) {
-	if len(c.Models) == 0 {
-		return 0, false
-	}
-	first := 0
-	for _, name := range asked {
-		if slices.ContainsFunc(c.Models, func(m NodeModel) bool { _, says := m.Min[name]; return !says }) {
-			return 0, false
-		}
-		want := request[name]
-		at := slices.IndexFunc(c.Models, func(m NodeModel) bool { have := m.Min[name]; return have.Cmp(want) >= 0 })
-		if at < 0 {
-			return 0, true
-		}
-		first = max(first, at)
-	}
-	for _, model := range c.Models[first:] {
-		perNode := int64(math.MaxInt32)
+// more than its minimum and room for 110 pods. They have nothing of a resource that
+// their grade does not name.
+func (c *Capacity) creditByModels(request corev1.ResourceList, asked []corev1.ResourceName) (most int64) {
+	for _, model := range c.Models {
+		perNode := int64(podsPerNode)
 		for _, name := range asked {
-			perNode = min(perNode, quotient(name, model.Min[name], request[name]))
+			if countedByNode(name) {
+				perNode = min(perNode, quotient(name, model.Min[name], request[name]))
+			}
 		}
-		// A node that is large enough takes one, whatever the rounding says.
-		nodes := max(0, min(model.Count, math.MaxInt32))
-		most = min(math.MaxInt32, most+nodes*max(1, perNode))
+		most = min(math.MaxInt32, most+max(0, min(model.Count, math.MaxInt32))*perNode)
 	}
-	return most, true
+	return most
+}
+
+// countedByNode tells a resource that Karmada counts node by node: CPU, memory,
+// ephemeral storage, huge pages and those with a domain. Pods are counted by themselves.
+func countedByNode(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return true
+	default:
+		return strings.Contains(string(name), "/") || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	}
 }
 
 // asked are the resources that one replica wants any of, sorted.

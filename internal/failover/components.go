@@ -5,20 +5,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// judgeComponents demands room for every component at once, for the scheduler sees a
-// workload of zero replicas and asks for none. Where the choice is the scheduler's,
-// each candidate needs the room. A copy that runs already needs no more.
-func (in PreCheckInput) judgeComponents(g group, sel selection, candidates []Cluster) Verdict {
+// judgeComponents demands room for every component at once on one of the clusters that
+// the scheduler uses: it sees a workload of zero replicas and asks for none. A copy that
+// runs already needs no more.
+func (in PreCheckInput) judgeComponents(g group, used []Cluster) Verdict {
 	var fit []string
 	var full Verdict
-	for _, c := range candidates {
+	for _, c := range used {
 		if v := in.roomForComponents(g, c); v.OK {
 			fit = append(fit, c.Name)
 		} else {
 			full = v
 		}
 	}
-	if len(fit) == 0 || (!sel.all && len(fit) < len(candidates)) {
+	if len(fit) == 0 {
 		return full
 	}
 	return Verdict{OK: true, Candidates: fit, Message: count(len(fit), "candidate") + " with room for its components" + g.in(fit)}

@@ -194,6 +194,7 @@ func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
 	app := func(edits ...func(*failover.Binding)) *failover.Binding {
 		b := &failover.Binding{
 			Key: failover.BindingKey{Namespace: "shop", Name: "app"}, Replicas: 2, Workload: true,
+			Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Name: "app"},
 			Clusters: []failover.TargetCluster{{Name: "m2", Replicas: 2}},
 			Tasks:    []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReason, Message: "own"}},
 			Placement: &failover.Placement{

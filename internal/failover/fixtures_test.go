@@ -55,9 +55,10 @@ func tolerate(key string, seconds ...int64) corev1.Toleration {
 // cluster is a Ready member with nothing against it.
 func cluster(name string, change ...func(*failover.Cluster)) failover.Cluster {
 	c := failover.Cluster{
-		Name:       name,
-		Conditions: []failover.Condition{{Type: failover.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady"}},
-		Capacity:   pods(100, 10),
+		Name:           name,
+		Conditions:     []failover.Condition{{Type: failover.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady"}},
+		Capacity:       pods(100, 10),
+		APIEnablements: []string{"apps/v1/Deployment", "rbac.authorization.k8s.io/v1/ClusterRole"},
 	}
 	for _, f := range change {
 		f(&c)

@@ -108,7 +108,7 @@ func TestKarmada3284UnknownCapacityIsNotAYes(t *testing.T) {
 		"aggregated":     aggregatedOver(on("m1", 1), on("m2", 1)),
 		"dynamic weight": byAvailable(on("m1", 1), on("m2", 1)),
 	} {
-		t.Run(name, preCheckCase{binding: b, fleet: fleet(cluster("m2", unknown)), reason: failover.ReasonNoCapacity}.run)
+		t.Run(name, preCheckCase{binding: b, fleet: fleet(cluster("m2", unknown)), change: demandRoom, reason: failover.ReasonNoCapacity}.run)
 	}
 }
 

@@ -21,6 +21,7 @@ func TestRoomThatIsSaidTooLargeMakesNoSumRunOver(t *testing.T) {
 // What two replicas want may be more than 64 bits say: that is no less than nothing.
 func TestAWishTooLargeToBeToldIsNoWishForNothing(t *testing.T) {
 	b := duplicated("m1")
+	b.Replicas, b.Clusters[0].Replicas = 0, 0
 	b.Components = []failover.Component{{Name: "worker", Replicas: 2, Request: quantities("memory", "8Ei")}}
 	roomy := func(c *failover.Cluster) {
 		c.Capacity = &failover.Capacity{Allocatable: quantities("pods", "100", "memory", "1Gi"), Allocated: quantities("pods", "1")}

@@ -61,7 +61,6 @@ func TestAPolicyAddsAndRemovesByConditionsOfItsOwn(t *testing.T) {
 func TestAPolicyIsRefusedByTheFieldThatIsWrong(t *testing.T) {
 	for want, rule := range map[string]failover.Rule{
 		`addOnConditions[0]: operator "Near"`:                policy(conditions(when("Ready", "Near", corev1.ConditionTrue))),
-		`removeOnConditions[1]: statusValues is empty`:       policy(func(r *failover.Rule) { r.RemoveConditions = append(r.RemoveConditions, when("Ready", "In")) }),
 		`effect "PreferNoSchedule" is none of`:               policy(ruleTaints(puts("k", corev1.TaintEffectPreferNoSchedule))),
 		`cluster.karmada.io/not-ready:NoSchedule is Karmada`: policy(ruleTaints(puts("cluster.karmada.io/not-ready", corev1.TaintEffectNoSchedule))),
 	} {

@@ -1,7 +1,6 @@
 package failover
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -22,20 +21,23 @@ func PreCheck(in PreCheckInput) Verdict {
 	if reason, message := unsupportedShape(in.Binding); reason != ReasonNone {
 		return Verdict{Reason: reason, Message: message}
 	}
+	if v := in.unsettled(); v.Reason != ReasonNone {
+		return v
+	}
 	if !in.emptied() {
 		if !in.looksAgain() {
 			return in.staying()
 		}
-		return in.search(in.groups())
+		return in.search(in.groups(), false)
 	}
 	// Only an eviction that leaves nothing may trigger a reschedule, which begins
 	// again at the first group: with survivors it would divide from scratch.
 	if in.looksAgain() {
-		if v := in.search(in.groups()); v.OK || in.observed() == 0 {
+		if v := in.search(in.groups(), false); v.OK || in.observed() == 0 {
 			return v
 		}
 	}
-	v := in.search(in.allGroups())
+	v := in.search(in.allGroups(), true)
 	v.Reschedule = v.OK
 	return v
 }
@@ -85,10 +87,36 @@ func (in PreCheckInput) surviving() []Cluster {
 	})
 }
 
+// unsettled refuses what the eviction alone does not decide: the scheduler has yet to
+// act on the binding as it stands, or would not act on it at all.
+func (in PreCheckInput) unsettled() Verdict {
+	b := in.Binding
+	switch {
+	case b.Replicas == 0 && b.HasRequirements && len(b.Components) == 0:
+		return Verdict{Reason: ReasonNoReplicas, Message: "it has no replicas: the scheduler would leave it without any cluster"}
+	case b.PlacementPending:
+		return Verdict{Reason: ReasonSchedulingPending, Message: "the scheduler has yet to apply its placement"}
+	case b.rescheduleRequired():
+		return Verdict{Reason: ReasonSchedulingPending, Message: "the scheduler has yet to answer rescheduleTriggeredAt"}
+	case !in.emptied() && !in.looksAgain() && !scheduledTrue(b):
+		return Verdict{Reason: ReasonSchedulingPending, Message: "the scheduler has not accepted its targets, and the eviction does not make it look again"}
+	}
+	return Verdict{}
+}
+
+// rescheduleRequired tells whether the scheduler divides from scratch when it next looks.
+func (b *Binding) rescheduleRequired() bool {
+	at, last := b.RescheduleTriggeredAt, b.Status.LastScheduled
+	return at != nil && last != nil && at.After(*last)
+}
+
 // staying judges an eviction that the scheduler does not answer: the cluster held no
-// replicas, and what survives is all there will be.
+// replicas, and what survives is all there will be. A survivor without replicas is none.
 func (in PreCheckInput) staying() Verdict {
-	names := clusterNames(in.trusted(in.surviving()))
+	holding := slices.DeleteFunc(in.trusted(in.surviving()), func(c Cluster) bool {
+		return in.Binding.divides() && in.had(c.Name) == 0
+	})
+	names := clusterNames(holding)
 	if len(names) == 0 {
 		return in.noTarget(group{affinity: &ClusterAffinity{ClusterNames: targetNames(in.survivors())}})
 	}
@@ -139,65 +167,85 @@ func (b *Binding) observedGroup() int {
 
 // search walks the groups as the scheduler does and judges the first that it would
 // take. When it would take none, the last group's no is the answer.
-func (in PreCheckInput) search(groups []group) Verdict {
-	var answer Verdict
-	for _, g := range groups {
-		seen := in.seenByScheduler(g)
-		sel := in.Binding.Placement.selects(seen)
-		_, never := in.enough(seen, sel)
-		switch {
-		case len(seen) == 0:
-			answer = in.noTarget(g)
-		case sel.why != "":
-			answer = in.unsatisfied(g, seen, sel.why)
-		case never:
-			answer = in.tooFull(g, seen, fmt.Sprintf("together they have no room for %d replicas", in.Binding.Replicas))
-		default:
-			return in.judge(g, seen, sel)
+func (in PreCheckInput) search(groups []group, fresh bool) Verdict {
+	left := in.afterEviction()
+	a := left.walk(groups, fresh)
+	if a.reason == ReasonNone {
+		a = left.rest(a)
+	}
+	if a.reason != ReasonNone {
+		return in.refused(a)
+	}
+	v := in.judge(a)
+	if v.OK && in.Margin > 0 && in.dividesByRoom() {
+		less := left
+		less.lessRoom = in.Margin
+		if b := less.walk(groups, fresh); b.reason != ReasonNone {
+			return in.tooFull(b.group, b.seen, fmt.Sprintf("%s, with a margin of %d %%", b.why, in.Margin))
 		}
 	}
-	return answer
+	return v
 }
 
-// judge looks at the group that the scheduler takes, through our eyes.
-func (in PreCheckInput) judge(g group, seen []Cluster, sel selection) Verdict {
-	p := in.Binding.Placement
-	candidates := in.trusted(seen)
-	// Clusters that we distrust could take every place that there is.
-	if len(candidates) == 0 || len(seen)-len(candidates) >= sel.least {
-		return in.noTarget(g)
+// afterEviction is the same question about the binding as the eviction leaves it.
+func (in PreCheckInput) afterEviction() PreCheckInput {
+	after := *in.Binding
+	after.Clusters = in.survivors()
+	in.Binding = &after
+	return in
+}
+
+// refused is the no of an attempt that fails.
+func (in PreCheckInput) refused(a attempt) Verdict {
+	switch {
+	case len(a.seen) == 0:
+		return in.noTarget(a.group)
+	case a.reason == ReasonSpreadUnsatisfied:
+		return in.unsatisfied(a.group, a.seen, a.why)
+	case a.reason == ReasonNoCapacity:
+		return in.tooFull(a.group, a.seen, a.why)
 	}
-	if what := in.Binding.crashes(seen); what != "" {
-		return in.tooFull(g, seen, "the scheduler fails where nothing in "+what+" has room for every replica")
+	return Verdict{Reason: a.reason, Message: a.why}
+}
+
+// judge looks at what the scheduler makes of it through our eyes.
+func (in PreCheckInput) judge(a attempt) Verdict {
+	used := slices.DeleteFunc(in.trusted(a.seen), func(c Cluster) bool {
+		return !slices.ContainsFunc(a.targets, func(t TargetCluster) bool { return t.Name == c.Name })
+	})
+	candidates := in.trusted(a.seen)
+	if len(used) == 0 {
+		return in.noTarget(a.group)
 	}
-	if why := cmp.Or(p.unspread(candidates), p.selects(candidates).why); why != "" && !p.ignoresSpread() {
-		return in.unsatisfied(g, candidates, why)
+	if why := in.Binding.Placement.unspread(candidates); why != "" {
+		return in.unsatisfied(a.group, candidates, why)
 	}
-	if enough, _ := in.enough(seen, sel); !enough {
-		return in.tooFull(g, seen, "the scheduler may select some that have no room")
-	}
-	v := in.judgeRoom(g, seen, sel, candidates)
+	v := in.judgeRoom(a, used)
 	if v.OK && NeedsRoom(in.Binding) {
 		v = in.pooled(v, candidates)
 	}
 	return v
 }
 
-func (in PreCheckInput) judgeRoom(g group, seen []Cluster, sel selection, candidates []Cluster) Verdict {
+func (in PreCheckInput) judgeRoom(a attempt, used []Cluster) Verdict {
 	switch {
 	case len(in.Binding.Components) > 0:
-		return in.judgeComponents(g, sel, candidates)
+		return in.judgeComponents(a.group, used)
 	case in.Binding.divides():
-		return in.judgeDivided(g, seen, sel)
+		return in.judgeDivided(a.group, used, a.targets)
 	}
 	// Duplicated, and whatever has no replicas to divide: either a candidate is new,
 	// or a copy survives on one; the spread holds in both cases.
-	names := clusterNames(candidates)
-	return Verdict{OK: true, Candidates: names, Message: count(len(names), "candidate") + g.in(names)}
+	names := clusterNames(used)
+	return Verdict{OK: true, Candidates: names, Message: count(len(names), "candidate") + a.group.in(names)}
 }
 
 // divides tells whether there are replicas to divide.
 func (b *Binding) divides() bool { return b.Workload && b.Placement.Divided() && b.Replicas > 0 }
+
+func (in PreCheckInput) dividesByRoom() bool {
+	return in.Binding.divides() && in.Binding.Placement.byRoom()
+}
 
 // NeedsRoom tells whether room decides about a binding. A duplicated workload goes
 // where its spread says, and the scheduler never asks for room.

@@ -22,6 +22,10 @@ func by(field string, least, most int) failover.SpreadConstraint {
 	return failover.SpreadConstraint{SpreadByField: field, MinGroups: least, MaxGroups: most}
 }
 
+func karmada(release failover.KarmadaRelease) func(*failover.PreCheckInput) {
+	return func(in *failover.PreCheckInput) { in.Karmada = release }
+}
+
 func byLabel(key string, least, most int) failover.SpreadConstraint {
 	return failover.SpreadConstraint{SpreadByLabel: key, MinGroups: least, MaxGroups: most}
 }
@@ -64,7 +68,11 @@ func TestPreCheckOfSpreadByRegionZoneProviderAndLabel(t *testing.T) {
 		},
 		"a region without room for every replica makes the scheduler fail": {
 			binding: with(duplicated("m1"), spreadOver(by("region", 1, 1), by("cluster", 1, 1))), fleet: fleet(cluster("m2", east), cluster("m3", west, room(1))),
-			reason: failover.ReasonNoCapacity, message: "nothing in region west has room",
+			change: karmada(16), reason: failover.ReasonNoCapacity, message: "nothing in region west has room",
+		},
+		"but not since 1.17": {
+			binding: with(duplicated("m1"), spreadOver(by("region", 1, 1), by("cluster", 1, 1))), fleet: fleet(cluster("m2", east), cluster("m3", west, room(1))),
+			change: karmada(17), candidates: []string{"m2"},
 		},
 		"what is no workload needs no room there": {
 			binding: with(nonWorkload("m1"), spreadOver(by("region", 1, 1), by("cluster", 1, 1))), fleet: fleet(cluster("m2", east, room(0))), candidates: []string{"m2"},
@@ -131,8 +139,11 @@ func TestPreCheckOfAPIsThatAreKnown(t *testing.T) {
 		"an incomplete list is not held against a target": {
 			binding: duplicated("m1", "m2"), fleet: fleet(cluster("m2", complete(corev1.ConditionFalse, "v1/Pod"))), candidates: []string{"m2"},
 		},
-		"a complete one is": {
-			binding: duplicated("m1", "m2"), fleet: fleet(cluster("m2", complete(corev1.ConditionTrue, "v1/Pod"))), reason: failover.ReasonNoTarget, message: "without API",
+		"nor is a complete one": {
+			binding: duplicated("m1", "m2"), fleet: fleet(cluster("m2", complete(corev1.ConditionTrue, "v1/Pod"))), candidates: []string{"m2"},
+		},
+		"nothing known is a no": {
+			binding: duplicated("m1"), fleet: fleet(cluster("m2", func(c *failover.Cluster) { c.APIEnablements = nil })), reason: failover.ReasonNoTarget, message: "without API",
 		},
 	} {
 		t.Run(name, tc.run)
@@ -168,7 +179,7 @@ func TestPreCheckOfDivisionsByRoom(t *testing.T) {
 	}
 	for name, tc := range map[string]preCheckCase{
 		"another cluster has the room": {
-			binding: aggregatedOver(on("m1", 3), on("m2", 1)), fleet: fleet(cluster("m2", room(0)), cluster("m3", room(3))), candidates: []string{"m3"},
+			binding: aggregatedOver(on("m1", 3), on("m2", 1)), fleet: fleet(cluster("m2", room(0)), cluster("m3", room(3))), candidates: []string{"m2", "m3"}, message: "outside the present targets (m3)",
 		},
 		"together they have it": {
 			binding: byAvailable(on("m1", 4)), fleet: fleet(cluster("m2", room(2)), cluster("m3", room(2))), candidates: []string{"m2", "m3"},
@@ -204,15 +215,20 @@ func TestPreCheckOfDivisionsByRoom(t *testing.T) {
 			})), reason: failover.ReasonNoCapacity, message: "no room",
 		},
 		"the spread leaves the largest cluster": {
-			binding: with(byAvailable(on("m1", 5)), spread(1, 1)), fleet: fleet(cluster("m2", room(2)), cluster("m3", room(5))), candidates: []string{"m2", "m3"}, message: "with room",
+			binding: with(byAvailable(on("m1", 5)), spread(1, 1)), fleet: fleet(cluster("m2", room(2)), cluster("m3", room(5))), candidates: []string{"m3"}, message: "outside",
 		},
 		"no single cluster has the room": {
-			binding: with(byAvailable(on("m1", 5)), spread(1, 1)), fleet: fleet(cluster("m2", room(4)), cluster("m3", room(4))), reason: failover.ReasonNoCapacity, message: "no room for 5",
+			binding: with(byAvailable(on("m1", 5)), spread(1, 1)), fleet: fleet(cluster("m2", room(4)), cluster("m3", room(4))), reason: failover.ReasonNoCapacity, message: "have room for 5 replicas together",
 		},
 		"by region the choice is not made by room": {
-			binding: with(byAvailable(on("m1", 5)), spreadOver(by("region", 1, 1), by("cluster", 1, 1))),
-			fleet:   fleet(cluster("m2", in("e", "", ""), room(4)), cluster("m3", in("w", "", ""), room(5))),
-			reason:  failover.ReasonNoCapacity, message: "may select some that have no room",
+			binding:    with(byAvailable(on("m1", 5)), spreadOver(by("region", 1, 1), by("cluster", 1, 1))),
+			fleet:      fleet(cluster("m2", in("e", "", ""), room(4)), cluster("m3", in("w", "", ""), room(5))),
+			candidates: []string{"m3"},
+		},
+		"one cluster of each region is taken, whatever its room": {
+			binding: with(byAvailable(on("m1", 5)), spreadOver(by("region", 2, 2), by("cluster", 1, 2))),
+			fleet:   fleet(cluster("m2", in("e", "", ""), room(2)), cluster("m3", in("w", "", ""), room(2)), cluster("m4", in("w", "", ""), room(1))),
+			reason:  failover.ReasonNoCapacity, message: "together they have no room for 5",
 		},
 		"the choice could fall on a dead target": {
 			binding: with(byAvailable(on("m1", 2), on("m2", 1)), spread(1, 1)), fleet: fleet(cluster("m2", notReady), cluster("m3"), cluster("m4")),

@@ -23,6 +23,9 @@ type preCheckCase struct {
 	reschedule bool
 }
 
+// demandRoom has static weights look at room, too.
+func demandRoom(in *failover.PreCheckInput) { in.RoomForStaticWeights = true }
+
 func (tc preCheckCase) run(t *testing.T) {
 	in := failover.PreCheckInput{
 		Binding: tc.binding, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...),
@@ -198,53 +201,60 @@ func TestPreCheckOfAffinityGroups(t *testing.T) {
 	}
 }
 
-// Rules: R4.6-14, R4.6-15, R4.6-16, R4.6-17.
+// Rules: R4.6-14, R4.6-15, R4.6-16, R4.6-17, R4.6-42.
 func TestPreCheckOfDivided(t *testing.T) {
 	oneTwo := func() *failover.Binding {
 		return with(divided([]failover.TargetCluster{on("m1", 1), on("m2", 2)}, weight(1, "m1"), weight(2, "m2")), may(names("m1", "m2")))
 	}
 	for name, tc := range map[string]preCheckCase{
 		"a cluster outside takes some": {
-			binding: divided([]failover.TargetCluster{on("m1", 2), on("m2", 2)}), fleet: fleet(cluster("m2", room(0)), cluster("m3", room(0))),
-			candidates: []string{"m3"}, message: "1 candidate outside the present targets (m3)",
+			binding: divided([]failover.TargetCluster{on("m1", 2), on("m2", 2)}), fleet: fleet(cluster("m2", room(0)), cluster("m3", room(4))),
+			candidates: []string{"m2", "m3"}, message: "1 candidate outside the present targets (m3)",
 		},
 		"the survivor has room": {binding: oneTwo(), fleet: fleet(cluster("m2", room(1))), candidates: []string{"m2"}, message: "the other targets have room (m2)"},
 		"the survivor has none": {
-			binding: oneTwo(), fleet: fleet(cluster("m2", room(0))), reason: failover.ReasonNoCapacity, message: "m2 would take 1 more and has room for 0",
+			binding: oneTwo(), fleet: fleet(cluster("m2", room(0))), change: demandRoom, reason: failover.ReasonNoCapacity, message: "m2 would take 1 more and has room for 0",
+		},
+		"the survivor has none, and its weight counts all the same": {
+			binding: oneTwo(), fleet: fleet(cluster("m2", room(0))), candidates: []string{"m2"}, message: "pods may stay Pending: m2 would take 1 more and has room for 0",
+		},
+		"a cluster outside has none": {
+			binding: divided([]failover.TargetCluster{on("m1", 2)}), fleet: fleet(cluster("m2", room(0))), change: demandRoom,
+			reason: failover.ReasonNoCapacity, message: "m2 would take 2 more and has room for 0",
 		},
 		"what is reserved is no room": {
 			binding: oneTwo(), fleet: fleet(cluster("m2", room(3))), change: func(in *failover.PreCheckInput) { in.Reserved = promised("m2", 3) },
 			reason: failover.ReasonNoCapacity, message: "room for 0",
 		},
 		"unknown room is not a yes": {
-			binding: oneTwo(), fleet: fleet(cluster("m2", func(c *failover.Cluster) { c.Capacity = nil })), reason: failover.ReasonNoCapacity, message: "not known",
+			binding: oneTwo(), fleet: fleet(cluster("m2", func(c *failover.Cluster) { c.Capacity = nil })), change: demandRoom, reason: failover.ReasonNoCapacity, message: "not known",
 		},
 		"half known is not known": {
 			binding: oneTwo(), fleet: fleet(cluster("m2", func(c *failover.Cluster) { c.Capacity = &failover.Capacity{Allocatable: quantities("pods", 9)} })),
-			reason: failover.ReasonNoCapacity, message: "not known",
+			change: demandRoom, reason: failover.ReasonNoCapacity, message: "not known",
 		},
 		"unless configured so": {
 			binding: oneTwo(), fleet: fleet(cluster("m2", func(c *failover.Cluster) { c.Capacity = nil })),
-			change: func(in *failover.PreCheckInput) { in.RoomUnknownOK = true }, candidates: []string{"m2"},
+			change: func(in *failover.PreCheckInput) { in.RoomUnknownOK, in.RoomForStaticWeights = true, true }, candidates: []string{"m2"}, message: "have room",
 		},
 		"a cluster outside without weight gets nothing": {
 			binding: divided([]failover.TargetCluster{on("m1", 1), on("m2", 2)}, weight(1, "m1"), weight(2, "m2")), fleet: fleet(cluster("m2", room(0)), cluster("m3")),
-			reason: failover.ReasonNoCapacity, message: "m2 would take 1 more",
+			change: demandRoom, reason: failover.ReasonNoCapacity, message: "m2 would take 1 more",
 		},
 		"without any weight left all weigh the same": {
 			binding: divided([]failover.TargetCluster{on("m1", 3)}, weight(1, "m1")), fleet: fleet(cluster("m2"), cluster("m3")), candidates: []string{"m2", "m3"},
 		},
 		"too light to get any of the few replicas": {
 			binding: divided([]failover.TargetCluster{on("m1", 1), on("m2", 1)}, weight(9, "m1", "m2"), weight(1, "m3")), fleet: fleet(cluster("m2", room(0)), cluster("m3")),
-			reason: failover.ReasonNoCapacity, message: "m2 would take 1 more",
+			change: demandRoom, reason: failover.ReasonNoCapacity, message: "m2 would take 1 more",
 		},
 		"the highest weight that selects a cluster counts": {
 			binding: divided([]failover.TargetCluster{on("m1", 1), on("m2", 1)}, weight(9, "m1", "m2"), weight(1, "m3"), weight(9, "m3")), fleet: fleet(cluster("m2", room(0)), cluster("m3")),
-			candidates: []string{"m3"},
+			candidates: []string{"m2", "m3"}, message: "outside the present targets (m3)",
 		},
 		"wherever it stands in the list": {
 			binding: divided([]failover.TargetCluster{on("m1", 1), on("m2", 1)}, weight(9, "m3"), weight(9, "m1", "m2"), weight(1, "m3")), fleet: fleet(cluster("m2", room(0)), cluster("m3")),
-			candidates: []string{"m3"},
+			candidates: []string{"m2", "m3"}, message: "outside the present targets (m3)",
 		},
 		"scaled in meanwhile, nobody grows": {
 			binding: with(divided([]failover.TargetCluster{on("m1", 2), on("m2", 5)}), func(b *failover.Binding) { b.Replicas = 3 }), fleet: fleet(cluster("m2", room(0))),

@@ -65,6 +65,8 @@ const (
 	ReasonNotSupportedComps     Reason = "NotSupportedYetComponents"
 	ReasonForeignScheduler      Reason = "ForeignScheduler"    // a scheduler whose rules we do not know places it
 	ReasonSchedulingSuspended   Reason = "SchedulingSuspended" // nothing would place it elsewhere
+	ReasonSchedulingPending     Reason = "SchedulingPending"   // the scheduler has yet to act on the binding as it stands
+	ReasonNoReplicas            Reason = "NoReplicas"          // nothing runs, and the scheduler would place nothing
 	ReasonComponentsUnsized     Reason = "ComponentsUnsized"   // its components do not say what they need
 	ReasonNotSupportedPlacement Reason = "NotSupportedYetPlacement"
 )

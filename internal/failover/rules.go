@@ -47,15 +47,17 @@ func (r Rule) validateTargets() string {
 
 func (r Rule) validateConditions() string {
 	if !r.Policy {
-		return validateList("matchConditions", r.MatchConditions)
+		return validateList("matchConditions", r.MatchConditions, true)
 	}
-	if p := validateList("addOnConditions", r.MatchConditions); p != "" {
+	if p := validateList("addOnConditions", r.MatchConditions, false); p != "" {
 		return p
 	}
-	return validateList("removeOnConditions", r.RemoveConditions)
+	return validateList("removeOnConditions", r.RemoveConditions, false)
 }
 
-func validateList(field string, conditions []MatchCondition) string {
+// validateList demands values of a ClusterTaintRule. Karmada accepts a policy without:
+// there In matches nothing, and NotIn every status.
+func validateList(field string, conditions []MatchCondition, values bool) string {
 	for i, m := range conditions {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		switch {
@@ -63,7 +65,7 @@ func validateList(field string, conditions []MatchCondition) string {
 			return at + ": conditionType is empty"
 		case m.Operator != OperatorIn && m.Operator != OperatorNotIn:
 			return fmt.Sprintf("%s: operator %q is neither In nor NotIn", at, m.Operator)
-		case len(m.StatusValues) == 0:
+		case values && len(m.StatusValues) == 0:
 			return at + ": statusValues is empty"
 		case slices.ContainsFunc(m.StatusValues, unknownStatus):
 			return fmt.Sprintf("%s: statusValues %v may hold True, False and Unknown only", at, m.StatusValues)

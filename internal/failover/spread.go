@@ -99,8 +99,13 @@ func wants(s SpreadConstraint, have int) string {
 }
 
 // ignoresSpread tells whether the scheduler ignores spread constraints: it does where
-// replicas are divided by static weight.
-func (p *Placement) ignoresSpread() bool { return len(p.SpreadConstraints) == 0 || p.byStaticWeight() }
+// replicas are divided by static weight, but for an empty weightPreference.
+func (p *Placement) ignoresSpread() bool {
+	if len(p.SpreadConstraints) == 0 {
+		return true
+	}
+	return p.byStaticWeight() && (p.ReplicaScheduling.WeightPreference == nil || len(p.staticWeights()) > 0)
+}
 
 // spreadBy finds the constraint for a field; the last one wins, as in the scheduler.
 func (p *Placement) spreadBy(field string) (SpreadConstraint, bool) {
@@ -121,70 +126,13 @@ func (p *Placement) maxClusters() int {
 	return clusters.MaxGroups
 }
 
-// selection is what the scheduler makes of the clusters that pass its filters. Which
-// ones it prefers depends on its version, so only what holds for every choice is kept.
-type selection struct {
-	least int    // it selects so many or more
-	most  int    // it selects so many or fewer
-	all   bool   // it selects every one
-	seeks bool   // where replicas are divided by room, it looks for a choice that has enough
-	why   string // it fails, and why; the rest then means nothing
-}
-
-// selects foresees the scheduler's selection. It knows spread by cluster and by
-// region only; zones, providers and labels beside them do not change its choice.
-func (p *Placement) selects(seen []Cluster) selection {
-	n := len(seen)
-	if p.ignoresSpread() {
-		return selection{least: n, most: n, all: true, seeks: true}
-	}
-	clusters, byCluster := p.spreadBy(SpreadByCluster)
-	if regions, byRegion := p.spreadBy(SpreadByRegion); byRegion {
-		return selectByRegion(regions, clusters, seen)
-	}
-	switch {
-	case !byCluster:
-		return selection{why: "the scheduler spreads by cluster and by region only"}
-	case n < clusters.MinGroups:
-		return selection{why: wants(clusters, n)}
-	case clusters.MaxGroups <= 0:
-		return selection{why: "without maxGroups the scheduler selects nothing"}
-	}
-	most := min(n, clusters.MaxGroups)
-	return selection{least: most, most: most, all: most == n, seeks: true}
-}
-
-// selectByRegion: the scheduler looks for a set of regions, as many as the spread
-// allows, that together have enough clusters; it takes one cluster of each, and
-// more of them while the spread by cluster allows it.
-func selectByRegion(regions, clusters SpreadConstraint, seen []Cluster) selection {
-	var sizes []int
-	for _, members := range regions.grouped(seen) {
-		sizes = append(sizes, len(members))
-	}
-	if len(sizes) < regions.MinGroups {
-		return selection{why: wants(regions, len(sizes))}
-	}
-	slices.Sort(sizes)
-	slices.Reverse(sizes)
-	most := min(len(sizes), regions.MaxGroups)
-	within := 0
-	for _, size := range sizes[:max(0, most)] {
-		within += size
-	}
-	if most < max(1, regions.MinGroups) || within < clusters.MinGroups {
-		return selection{why: fmt.Sprintf("no %d regions have %d clusters", regions.MaxGroups, clusters.MinGroups)}
-	}
-	least := max(1, regions.MinGroups, min(clusters.MinGroups, clusters.MaxGroups))
-	return selection{least: least, most: max(most, min(within, clusters.MaxGroups)), all: least >= len(seen)}
-}
-
 // crashes names a group that makes the scheduler fail for a workload that is not
-// divided: it scores the groups of a spread by their clusters with room for every
-// replica, and divides by their number.
-func (b *Binding) crashes(seen []Cluster) string {
+// divided, before Karmada 1.17: it scores the groups of a spread by their clusters with
+// room for every replica, and divides by their number.
+func (in PreCheckInput) crashes(seen []Cluster) string {
+	b := in.Binding
 	p := b.Placement
-	if p.Divided() || b.Replicas == 0 || p.ignoresSpread() {
+	if !in.Karmada.before(karmadaSkipsFullGroups) || p.Divided() || b.Replicas == 0 || p.ignoresSpread() {
 		return ""
 	}
 	for _, s := range p.SpreadConstraints {
@@ -193,19 +141,10 @@ func (b *Binding) crashes(seen []Cluster) string {
 		}
 		groups := s.grouped(seen)
 		for _, name := range slices.Sorted(maps.Keys(groups)) {
-			if !slices.ContainsFunc(groups[name], func(c Cluster) bool { return b.holds(c) >= int64(b.Replicas) }) {
+			if !slices.ContainsFunc(groups[name], func(c Cluster) bool { return in.free(c)+int64(in.had(c.Name)) >= int64(b.Replicas) }) {
 				return s.field() + " " + name
 			}
 		}
 	}
 	return ""
-}
-
-// holds is what the scheduler credits a cluster with, what it has already included.
-func (b *Binding) holds(c Cluster) int64 {
-	had := int64(0)
-	if t, at := b.Target(c.Name); at >= 0 {
-		had = int64(t.Replicas)
-	}
-	return c.Capacity.credit(b.Request, nil) + had
 }

@@ -88,6 +88,9 @@ func components(b *Binding) (Reason, string) {
 	if b.PlacedComponents {
 		return ReasonNotSupportedComps, "its components are shared out over clusters, which this version could not put back"
 	}
+	if len(b.Components) > 0 && (b.Replicas > 0 || b.HasRequirements) {
+		return ReasonNotSupportedComps, "it has components beside spec.replicas: which of them the scheduler places depends on Karmada's feature gates"
+	}
 	for _, c := range b.Components {
 		if c.Replicas < 0 || (c.Replicas > 0 && len(asked(c.Request)) == 0) {
 			return ReasonComponentsUnsized, fmt.Sprintf("its component %s does not say what a replica needs", c.Name)
@@ -130,6 +133,10 @@ func spreadFields(b *Binding) (Reason, string) {
 			return ReasonNotSupportedPlacement, fmt.Sprintf("it spreads by %q", c.SpreadByField)
 		case c.SpreadByField != "" && c.SpreadByLabel != "":
 			return ReasonNotSupportedPlacement, "one spread constraint names a field and a label"
+		case c.SpreadByField == "" && c.SpreadByLabel == "":
+			return ReasonNotSupportedPlacement, "a spread constraint names neither a field nor a label: the scheduler fails on it"
+		case c.MinGroups == 0 && c.SpreadByField != SpreadByCluster && c.SpreadByField != "":
+			return ReasonNotSupportedPlacement, fmt.Sprintf("it spreads by %s without minGroups: the scheduler fails on it", c.SpreadByField)
 		case c.MinGroups < 0 || c.MaxGroups < 0:
 			return ReasonNotSupportedPlacement, "a spread constraint has a negative number of groups"
 		}
@@ -142,6 +149,9 @@ func spreadFields(b *Binding) (Reason, string) {
 func affinityFields(b *Binding) (Reason, string) {
 	if b.Placement.ClusterAffinity != nil && len(b.Placement.ClusterAffinities) > 0 {
 		return ReasonNotSupportedPlacement, "it has both clusterAffinity and clusterAffinities"
+	}
+	if b.Placement.ClusterAffinities != nil && len(b.Placement.ClusterAffinities) == 0 {
+		return ReasonNotSupportedPlacement, "its clusterAffinities are an empty list: the scheduler selects nothing by it"
 	}
 	for _, a := range b.Placement.selectors() {
 		if _, err := a.Selects(Cluster{}); err != nil {
@@ -186,8 +196,6 @@ func divisionFields(b *Binding) (Reason, string) {
 		return ReasonNone, ""
 	case weights.DynamicWeight != "":
 		return ReasonNotSupportedPlacement, fmt.Sprintf("its replicas are divided by dynamic weight %s", weights.DynamicWeight)
-	case len(weights.StaticWeightList) == 0:
-		return ReasonNotSupportedPlacement, "its weightPreference has no weights"
 	}
 	return staticWeights(weights.StaticWeightList)
 }

@@ -36,9 +36,18 @@ func TestUnsupportedParksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		"no weights at all mean equal ones":       {divided([]failover.TargetCluster{on("m1", 2)}), "", "", ""},
 		"Karmada's own scheduler by name is fine": {set(func(b *failover.Binding) { b.SchedulerName = "default-scheduler" }), "", "", ""},
 		"spread by cluster is fine":               {with(duplicated("m1"), spread(1, 2)), "", "", ""},
-		"a spread that names no field is by cluster": {set(func(b *failover.Binding) {
+		"a spread that names no field makes the scheduler fail": {set(func(b *failover.Binding) {
 			b.Placement.SpreadConstraints = []failover.SpreadConstraint{{MinGroups: 1}}
-		}), "", "", ""},
+		}), "", failover.ReasonNotSupportedPlacement, "neither a field nor a label"},
+		"a spread by region without minGroups does, too": {set(func(b *failover.Binding) {
+			b.Placement.SpreadConstraints = []failover.SpreadConstraint{{SpreadByField: "region", MaxGroups: 1}}
+		}), "", failover.ReasonNotSupportedPlacement, "by region without minGroups"},
+		"components beside spec.replicas": {set(func(b *failover.Binding) {
+			b.Components = []failover.Component{{Name: "main", Replicas: 1, Request: quantities("cpu", 1)}}
+		}), "", failover.ReasonNotSupportedComps, "beside spec.replicas"},
+		"affinity groups that are none": {set(func(b *failover.Binding) {
+			b.Placement.ClusterAffinities = []failover.ClusterAffinityTerm{}
+		}), "", failover.ReasonNotSupportedPlacement, "an empty list"},
 		"a malformed one": {set(func(b *failover.Binding) { b.Malformed = "spec.clusters: not a list" }), "", failover.ReasonMalformed, "not a list"},
 
 		"a preserved copy must not be left for another one": {with(duplicated("m1"), preserves), failover.PurgeDirectly, failover.ReasonCopyPreserved, "preserveResourcesOnDeletion"},
@@ -62,10 +71,10 @@ func TestUnsupportedParksWhatThisVersionCannotMoveSafely(t *testing.T) {
 
 		"components that were shared out": {set(func(b *failover.Binding) { b.PlacedComponents = true }), "", failover.ReasonNotSupportedComps, "put back"},
 		"a component of unknown size": {set(func(b *failover.Binding) {
-			b.Components = []failover.Component{{Name: "job", Replicas: 1, Request: quantities("cpu", 1)}, {Name: "task", Replicas: 2}}
+			b.Replicas, b.Components = 0, []failover.Component{{Name: "job", Replicas: 1, Request: quantities("cpu", 1)}, {Name: "task", Replicas: 2}}
 		}), "", failover.ReasonComponentsUnsized, "component task"},
 		"components that say what they need are fine": {set(func(b *failover.Binding) {
-			b.Components = []failover.Component{{Name: "job", Replicas: 1, Request: quantities("cpu", 1)}, {Name: "idle"}}
+			b.Replicas, b.Components = 0, []failover.Component{{Name: "job", Replicas: 1, Request: quantities("cpu", 1)}, {Name: "idle"}}
 		}), "", "", ""},
 		"a foreign scheduler":  {set(func(b *failover.Binding) { b.SchedulerName = "volcano" }), "", failover.ReasonForeignScheduler, `"volcano"`},
 		"suspended scheduling": {set(func(b *failover.Binding) { b.SchedulingSuspended = true }), "", failover.ReasonSchedulingSuspended, "suspended"},
@@ -74,7 +83,7 @@ func TestUnsupportedParksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		"unknown fields": {set(func(b *failover.Binding) { b.UnknownFields = []string{"workloadAffinity", "x"} }), "", failover.ReasonNotSupportedPlacement, "workloadAffinity, x"},
 		"spread by several at once is fine": {set(func(b *failover.Binding) {
 			b.Placement.SpreadConstraints = []failover.SpreadConstraint{
-				{SpreadByField: "region"}, {SpreadByField: "zone"}, {SpreadByField: "provider"}, {SpreadByField: "cluster"}, {SpreadByLabel: "rack"},
+				{SpreadByField: "region", MinGroups: 1}, {SpreadByField: "zone", MinGroups: 1}, {SpreadByField: "provider", MinGroups: 1}, {SpreadByField: "cluster"}, {SpreadByLabel: "rack"},
 			}
 		}), "", "", ""},
 		"spread by something new": {set(func(b *failover.Binding) {
@@ -86,15 +95,15 @@ func TestUnsupportedParksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		"fewer than no groups": {set(func(b *failover.Binding) {
 			b.Placement.SpreadConstraints = []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: -1}}
 		}), "", failover.ReasonNotSupportedPlacement, "negative"},
-		"both affinities":              {with(duplicated("m1"), may(names("m1")), groups("a", "a: m1")), "", failover.ReasonNotSupportedPlacement, "both"},
-		"a bad selector":               {with(duplicated("m1"), may(&failover.ClusterAffinity{FieldSelector: fields("planet", "In", "x")})), "", failover.ReasonNotSupportedPlacement, "planet"},
-		"Aggregated is fine":           {dividedBy(func(r *failover.ReplicaScheduling) { r.DivisionPreference = failover.DivisionAggregated }), "", "", ""},
-		"dynamic weights are fine":     {dividedBy(func(r *failover.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "AvailableReplicas" }), "", "", ""},
-		"an unknown dynamic weight":    {dividedBy(func(r *failover.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "Price" }), "", failover.ReasonNotSupportedPlacement, "Price"},
-		"an unknown preference":        {dividedBy(func(r *failover.ReplicaScheduling) { r.DivisionPreference = "Thrown" }), "", failover.ReasonNotSupportedPlacement, "Thrown"},
-		"an unknown type":              {dividedBy(func(r *failover.ReplicaScheduling) { r.Type = "Scattered" }), "", failover.ReasonNotSupportedPlacement, "Scattered"},
-		"weights without any":          {dividedBy(func(r *failover.ReplicaScheduling) { r.WeightPreference.StaticWeightList = nil }), "", failover.ReasonNotSupportedPlacement, "no weights"},
-		"a weight that would overflow": {divided([]failover.TargetCluster{on("m1", 2)}, weight(math.MaxInt64, "m1")), "", failover.ReasonNotSupportedPlacement, "out of range"},
+		"both affinities":                    {with(duplicated("m1"), may(names("m1")), groups("a", "a: m1")), "", failover.ReasonNotSupportedPlacement, "both"},
+		"a bad selector":                     {with(duplicated("m1"), may(&failover.ClusterAffinity{FieldSelector: fields("planet", "In", "x")})), "", failover.ReasonNotSupportedPlacement, "planet"},
+		"Aggregated is fine":                 {dividedBy(func(r *failover.ReplicaScheduling) { r.DivisionPreference = failover.DivisionAggregated }), "", "", ""},
+		"dynamic weights are fine":           {dividedBy(func(r *failover.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "AvailableReplicas" }), "", "", ""},
+		"an unknown dynamic weight":          {dividedBy(func(r *failover.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "Price" }), "", failover.ReasonNotSupportedPlacement, "Price"},
+		"an unknown preference":              {dividedBy(func(r *failover.ReplicaScheduling) { r.DivisionPreference = "Thrown" }), "", failover.ReasonNotSupportedPlacement, "Thrown"},
+		"an unknown type":                    {dividedBy(func(r *failover.ReplicaScheduling) { r.Type = "Scattered" }), "", failover.ReasonNotSupportedPlacement, "Scattered"},
+		"weights without any are equal ones": {dividedBy(func(r *failover.ReplicaScheduling) { r.WeightPreference.StaticWeightList = nil }), "", "", ""},
+		"a weight that would overflow":       {divided([]failover.TargetCluster{on("m1", 2)}, weight(math.MaxInt64, "m1")), "", failover.ReasonNotSupportedPlacement, "out of range"},
 		"a bad selector of a weight": {divided([]failover.TargetCluster{on("m1", 2)}, failover.StaticWeight{
 			TargetCluster: failover.ClusterAffinity{FieldSelector: fields("planet", "In", "x")}, Weight: 1,
 		}), "", failover.ReasonNotSupportedPlacement, "planet"},

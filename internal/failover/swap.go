@@ -96,7 +96,7 @@ func (in PreCheckInput) schedulerAgrees(s Swap, c Cluster) bool {
 	if s.Reschedule {
 		group = (RestoreInput{Binding: &after, Cluster: c}).home()
 	}
-	v := check.search(check.allGroups()[group : group+1])
+	v := check.search(check.allGroups()[group:group+1], s.Reschedule)
 	return v.OK
 }
 

@@ -23,8 +23,18 @@ type PreCheckInput struct {
 	Evacuating map[string]bool
 	// RoomUnknownOK lets a cluster whose capacity is not known count as having room.
 	RoomUnknownOK bool
+	// RoomForStaticWeights demands room of clusters that grow by static weight, too: the
+	// scheduler gives them replicas without looking, and those would be Pending.
+	RoomForStaticWeights bool
+	// Margin is the percentage of every cluster's room that a yes must do without where
+	// replicas are divided by room.
+	Margin int
+	// Karmada is the release whose scheduler is followed.
+	Karmada KarmadaRelease
 	// Reserved is what others were promised and do not use yet (derived headroom).
 	Reserved Reservations
+
+	lessRoom int // percentage of every cluster's room that is taken away
 }
 
 // Baseline is what the evict activity recorded of a binding before it wrote: the

@@ -3,6 +3,7 @@ package process
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
 // Settings is what the activities get of the configuration, as plain values: those of
@@ -35,12 +36,15 @@ func Settings(c config.Config) activities.Settings {
 			Audit:            c.Audit.Sink != config.AuditNone,
 			Runbook:          c.RunbookURL,
 		},
-		ModeExceptions:     c.Modes,
-		Pace:               c.Pace,
-		DefaultTolerations: c.Defaults.Tolerations,
-		ExcludeNamespaces:  c.Selectors.ExcludeNamespaces,
-		RoomUnknownOK:      c.Capacity.UnknownIsRoom,
-		Approval:           c.Approval.ApprovalRules,
-		StateMissingOK:     c.State.WhenMissing == config.StateProceed,
+		ModeExceptions:       c.Modes,
+		Pace:                 c.Pace,
+		DefaultTolerations:   c.Defaults.Tolerations,
+		ExcludeNamespaces:    c.Selectors.ExcludeNamespaces,
+		RoomUnknownOK:        c.Capacity.UnknownIsRoom,
+		RoomForStaticWeights: c.Capacity.StaticWeights == config.StaticWeightsBlock,
+		RoomMargin:           c.Capacity.Margin,
+		Karmada:              failover.ParseKarmadaRelease(c.Karmada.Version),
+		Approval:             c.Approval.ApprovalRules,
+		StateMissingOK:       c.State.WhenMissing == config.StateProceed,
 	}
 }

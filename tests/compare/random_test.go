@@ -321,8 +321,9 @@ func (d dice) unsaid() func(*failover.PreCheckInput) {
 		return corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(int64(n), resource.DecimalSI)}
 	}
 	n, several := 1+d.IntN(4), d.names[1:]
+	strict := d.odds(25)
 	return func(in *failover.PreCheckInput) {
-		in.RoomUnknownOK = unknownOK
+		in.RoomUnknownOK, in.RoomForStaticWeights = unknownOK, strict
 		if evacuating != "" {
 			in.Evacuating[evacuating] = true
 		}

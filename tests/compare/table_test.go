@@ -101,14 +101,12 @@ var workedOut = []worked{
 		placement: static("m1=1 m2=1"), runs: "m1=2 m2=2", fleet: []string{"m2", "m3"}, want: "m2=4",
 	},
 	{
-		name:      "static, the survivor is full: the scheduler does not care, we do",
-		placement: among("m1", "m2") + "," + static("m1=1 m2=2"), runs: "m1=1 m2=2", fleet: []string{"m2 room=0"},
-		reason: failover.ReasonNoCapacity, want: "m2=3",
+		name:      "static, the survivor is full: the scheduler does not care",
+		placement: among("m1", "m2") + "," + static("m1=1 m2=2"), runs: "m1=1 m2=2", fleet: []string{"m2 room=0"}, want: "m2=3",
 	},
 	{
 		name:      "static, the survivor's room is not known",
-		placement: among("m1", "m2") + "," + static("m1=1 m2=2"), runs: "m1=1 m2=2", fleet: []string{"m2 room=unknown"},
-		reason: failover.ReasonNoCapacity, want: "m2=3",
+		placement: among("m1", "m2") + "," + static("m1=1 m2=2"), runs: "m1=1 m2=2", fleet: []string{"m2 room=unknown"}, want: "m2=3",
 	},
 	{
 		name:      "Aggregated, all go to the one with most room",
@@ -151,7 +149,7 @@ var workedOut = []worked{
 	{
 		name:      "a region where nothing has room for a whole copy is no longer in the scheduler's way",
 		placement: spread("region 1-1", "cluster 1-1") + "," + duplicated, runs: "m1=2",
-		fleet: []string{"m2 region=east", "m3 region=west room=1"}, reason: failover.ReasonNoCapacity, want: "m2=2",
+		fleet: []string{"m2 region=east", "m3 region=west room=1"}, want: "m2=2",
 	},
 	{
 		name:      "two zones wanted, one there: the scheduler does not count zones, we do",

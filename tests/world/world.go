@@ -137,13 +137,17 @@ func (w *World) Advance() {
 	w.advance()
 }
 
+// served are the APIs that every cluster serves.
+var served = []string{"apps/v1/Deployment", "apps/v1/StatefulSet", "v1/ConfigMap"}
+
 // AddCluster adds a Ready cluster.
 func (w *World) AddCluster(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clusters[name] = &failover.Cluster{
 		Name: name, UID: w.uid(name), ResourceVersion: w.bump(), Labels: map[string]string{}, Annotations: map[string]string{},
-		Conditions: []failover.Condition{{Type: failover.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady", LastTransition: w.now()}},
+		Conditions:     []failover.Condition{{Type: failover.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady", LastTransition: w.now()}},
+		APIEnablements: slices.Clone(served),
 	}
 	w.watchCluster(name)
 	w.requeue()
