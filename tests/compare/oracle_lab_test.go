@@ -96,7 +96,7 @@ func TestOracle_LabSchedulerPlacesAsKarmadaDoes(t *testing.T) {
 					}
 				}
 			})
-			t.Logf("%s: %d answers, %d differ", file, answers, len(differences))
+			t.Logf("%d answers to the questions of %s: the lab's scheduler differs in %d", answers, file, len(differences))
 			require.Empty(t, differences, strings.Join(differences[:min(len(differences), 20)], "\n"))
 		})
 	}

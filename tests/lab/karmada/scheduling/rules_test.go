@@ -110,3 +110,11 @@ func TestRegionWithoutRoomDoesNotStandInTheWay(t *testing.T) {
 	b := binding(t, `{"spreadConstraints":[{"spreadByField":"region","minGroups":1,"maxGroups":1},{"spreadByField":"cluster","minGroups":1,"maxGroups":1}]}`, 3)
 	require.Equal(t, placed(on("m2", 3)), scheduling.Decide(b, clusters))
 }
+
+func TestSpread_BindsAnEmptyWeightPreference(t *testing.T) {
+	placement := `{"spreadConstraints":[{"spreadByField":"cluster","minGroups":3,"maxGroups":3}],
+		"replicaScheduling":{"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted"%s}}`
+	clusters := fleet("m1", "m2")
+	require.Equal(t, scheduling.Placed, scheduling.Decide(binding(t, fmt.Sprintf(placement, ""), 2), clusters).Outcome)
+	require.Equal(t, scheduling.Failed, scheduling.Decide(binding(t, fmt.Sprintf(placement, `,"weightPreference":{}`), 2), clusters).Outcome)
+}
