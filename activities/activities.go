@@ -110,6 +110,8 @@ func classify(op, object string, err error) error {
 		kind, o.NextRetryDelay = ErrorThrottled, throttled.RetryAfter
 	case errors.Is(err, failover.ErrForbidden):
 		kind, o.NextRetryDelay = ErrorForbidden, forbiddenRetry
+	case errors.Is(err, failover.ErrRefused):
+		kind = ErrorForbidden // a webhook may be back soon: no long wait
 	case errors.Is(err, failover.ErrInvalid):
 		kind, o.NonRetryable = ErrorInvalid, true
 	case errors.Is(err, failover.ErrGone):

@@ -27,6 +27,17 @@ func doing(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
+// actTries bounds the attempts of an act of a migration before the migration shows why it
+// fails, and looks whether it was ordered otherwise meanwhile.
+const actTries = 3
+
+// acting are the options of an act that an order may call off: it is tried a few times.
+func acting(ctx workflow.Context, summary string) workflow.Context {
+	retry := *workflow.GetActivityOptions(doing(ctx, summary)).RetryPolicy
+	retry.MaximumAttempts = actTries
+	return workflow.WithRetryPolicy(doing(ctx, summary), retry)
+}
+
 // once are the options of an activity that must not be retried under its lease.
 func once(ctx workflow.Context, summary string, limit time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

@@ -309,10 +309,10 @@ func (m *migration) release() {
 	before := m.st.MaybeReleased
 	m.st.MaybeReleased = true
 	var out activities.ActResult
-	ctx := doing(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
+	ctx := acting(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
 	err := workflow.ExecuteActivity(ctx, activities.NameRelease, request).Get(ctx, &out)
 	if err != nil {
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(whyNot(err))
 		m.wait(m.st.Terms.Recheck, "try again to release")
 		return
 	}

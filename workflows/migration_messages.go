@@ -83,6 +83,8 @@ func (m *migration) recovered(r Recover) {
 		m.log.Warn("ignored a malformed signal", "signal", SignalRecover, "round", r.Round)
 	case r.Round < m.st.Round:
 		m.log.Info("ignored an old signal", "signal", SignalRecover, "round", r.Round)
+	case r.Cancelled != nil && m.st.Recover.same(r):
+		m.log.Info("ignored a repeated signal", "signal", SignalRecover, "round", r.Round)
 	case r.Cancelled != nil:
 		m.st.Recover = &r
 		m.cancel(*r.Cancelled, r.PutBack)
@@ -119,4 +121,11 @@ func (m *migration) adoptedBy(a MigrationAdopted) {
 	}
 	m.dirty = true
 	workflow.Go(m.ctx, func(ctx workflow.Context) { m.tellFrom(ctx, m.st.Result) })
+}
+
+// same tells that a cancelled failover repeats itself, as one does that has just taken over:
+// what was ordered of this binding since is newer.
+func (r *Recover) same(o Recover) bool {
+	return r != nil && r.Cancelled != nil && o.Cancelled != nil &&
+		r.Round == o.Round && r.PutBack == o.PutBack && *r.Cancelled == *o.Cancelled
 }

@@ -25,17 +25,16 @@ func (m *migration) serveOrders(ctx workflow.Context) error {
 	}{
 		{
 			UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held", "the former clusters are put back if the old copy can take over; see the status",
-			func(o Order) { m.st.PutBack = &o },
+			m.orderPutBack,
 		},
 		{
 			UpdateRelease, "Drop the hold now, proven healthy or not: the old copy goes", "the hold is dropped as soon as there is a target",
-			func(o Order) { m.st.Drop = &o },
+			m.orderRelease,
 		},
 	} {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o Order) (string, error) {
 			m.orderedBy(u.name, o)
 			u.take(o)
-			m.dirty = true
 			return u.answer, nil
 		}, workflow.UpdateHandlerOptions{Validator: m.refuseHeldOrder, Description: u.description})
 		if err != nil {
@@ -44,6 +43,12 @@ func (m *migration) serveOrders(ctx workflow.Context) error {
 	}
 	return nil
 }
+
+// orderPutBack and orderRelease take an order. It replaces an older one that is not carried
+// out yet.
+func (m *migration) orderPutBack(o Order) { m.st.PutBack, m.st.Drop, m.dirty = &o, nil, true }
+
+func (m *migration) orderRelease(o Order) { m.st.PutBack, m.st.Drop, m.dirty = nil, &o, true }
 
 // refuseCancel refuses a cancel that comes too late.
 func (m *migration) refuseCancel(o CancelOrder) error {
@@ -70,6 +75,8 @@ func (m *migration) refuseHeldOrder(o Order) error {
 		return refused("purge mode Directly: Karmada deletes the old copy; confirm-fenced is what lets it go on")
 	case !m.st.Wrote:
 		return refused("nothing of ours stands yet; cancel it instead")
+	case !m.st.RestoredAt.IsZero():
+		return refused("it was just put back on " + m.st.Ref.Cluster + ": no old copy is held any more")
 	}
 	return refuseOrder(o)
 }
@@ -90,9 +97,9 @@ func (m *migration) takeOrder(o MigrationOrder) {
 	case UpdateCancel:
 		m.cancel(o.Order, o.PutBack)
 	case UpdatePutBack:
-		m.st.PutBack = &o.Order
+		m.orderPutBack(o.Order)
 	case UpdateRelease:
-		m.st.Drop = &o.Order
+		m.orderRelease(o.Order)
 	case UpdatePause:
 		m.st.Paused = &o.Order
 	case UpdateResume:
@@ -102,14 +109,33 @@ func (m *migration) takeOrder(o MigrationOrder) {
 	}
 }
 
-// cancel takes an order to stop; the first one stands. What was released does not come
-// back, and is not said to have been put back either.
+// cancel takes an order to stop; the first one is named as the cause. It replaces an older
+// put-back or release. What was released does not come back, and is not said to have been
+// put back either.
 func (m *migration) cancel(o Order, putBack bool) {
 	if m.st.Cancelled == nil {
 		m.st.Cancelled, m.dirty = &o, true
 	}
-	if putBack && !m.over() {
-		m.st.PutBack, m.dirty = &o, true
+	if m.over() {
+		return
+	}
+	m.st.PutBack, m.st.Drop, m.dirty = nil, nil, true
+	if putBack {
+		m.st.PutBack = &o
+	}
+}
+
+// calledOff tells that an order came, while the old placement was being put back, that wants
+// the new one kept: a release, or a cancel without put-back of what is placed. Nothing is
+// placed yet: then a recovery takes it back all the same.
+func (m *migration) calledOff() bool {
+	switch {
+	case m.st.PutBack != nil:
+		return false
+	case m.st.Drop != nil:
+		return m.st.Recover == nil || m.st.Placed
+	default:
+		return m.st.Cancelled != nil && m.st.Placed
 	}
 }
 
@@ -140,9 +166,11 @@ func (m *migration) obeys(o activities.Observation) bool {
 	return true
 }
 
-// restoreOrdered tells that a recovery or a cancel takes an unplaced binding back.
+// restoreOrdered tells that a recovery takes an unplaced binding back, or a cancel that no
+// release has replaced.
 func (m *migration) restoreOrdered(o activities.Observation) bool {
-	return m.ordered() && !o.Placed.OK && !m.goesOn(o) && !m.justRefused()
+	cancelled := m.st.Cancelled != nil && m.st.Drop == nil
+	return (m.st.Recover != nil || cancelled) && !o.Placed.OK && !m.goesOn(o) && !m.justRefused()
 }
 
 // refuseDirect drops orders that purge mode Directly cannot follow: its old copy is

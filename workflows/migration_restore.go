@@ -1,10 +1,12 @@
 package workflows
 
 import (
+	"errors"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -19,14 +21,18 @@ func (m *migration) restore() {
 		m.restored()
 		return
 	}
+	if m.calledOff() {
+		m.on(failover.EventRestoreRefused)
+		return
+	}
 	var out activities.ActResult
-	ctx := doing(m.ctx, "put "+m.st.Ref.Key.String()+" back on "+m.st.Ref.Cluster)
+	ctx := acting(m.ctx, "put "+m.st.Ref.Key.String()+" back on "+m.st.Ref.Cluster)
 	err := workflow.ExecuteActivity(ctx, activities.NameRestore, activities.RestoreRequest{
 		MoveRef: m.held(), EvenIfPlaced: m.st.Placed, EvenIfFailing: m.st.Cancelled != nil,
 		PutBack: m.st.PutBack != nil, OursGo: m.st.Recover != nil, Stopped: m.st.Recover != nil && m.st.Recover.Cancelled != nil,
 	}).Get(ctx, &out)
 	if err != nil {
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(whyNot(err))
 		m.unanswered()
 		return
 	}
@@ -74,11 +80,19 @@ func (m *migration) restoreRefused(out activities.ActResult) {
 // wait for this one. Its hold task stays: nothing is lost.
 func (m *migration) unanswered() {
 	if workflow.Now(m.ctx).Sub(m.st.Entered) > m.st.Terms.RestoreWait {
-		m.attention(failover.ReasonRestoreUnanswered, "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "+m.st.Message)
+		m.restoreLate()
 		m.wait(m.st.Terms.Recheck, "wait for the scheduler's answer before putting back "+m.st.Ref.Key.String())
 		return
 	}
 	m.wait(restorePoll, "wait for the scheduler's answer before putting back "+m.st.Ref.Key.String())
+}
+
+// restoreLate raises the flag once. A restore that cannot be planned has raised it with a
+// reason of its own, and delays no untaint either.
+func (m *migration) restoreLate() {
+	if m.st.Attention != failover.ReasonRestoreUndone {
+		m.attention(failover.ReasonRestoreUnanswered, "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "+m.st.Message)
+	}
 }
 
 func (m *migration) endRestored(o activities.Observation) {
@@ -128,4 +142,22 @@ func (m *migration) holdAgain() {
 	m.acted(failover.AuditBindingHeld, failover.AuditRecord{Reason: failover.ReasonRestoreUndone})
 	m.attention(failover.ReasonRestoreUndone, "the scheduler took the restored cluster out again; the old copy is held")
 	m.wait(m.st.Terms.Recheck, "wait before putting "+m.st.Ref.Key.String()+" back once more")
+}
+
+// whyNot is what the API server said to an act that came to nothing, or that it did not answer.
+func whyNot(err error) (failover.Reason, string) {
+	app := (*temporal.ApplicationError)(nil)
+	if !errors.As(err, &app) {
+		return failover.ReasonUnreachable, cut(err.Error())
+	}
+	switch app.Type() {
+	case activities.ErrorForbidden:
+		return failover.ReasonForbidden, cut(app.Message())
+	case activities.ErrorInvalid:
+		return failover.ReasonInvalid, cut(app.Message())
+	case activities.ErrorConflict:
+		return failover.ReasonConflict, cut(app.Message())
+	default:
+		return failover.ReasonUnreachable, cut(app.Message())
+	}
 }

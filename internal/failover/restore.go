@@ -47,7 +47,18 @@ type RestorePlan struct {
 
 // PlanRestore plans to put the failed cluster back and to drop its hold task in one
 // write. Whether the scheduler has answered our eviction is the caller's to await.
+//
+// A put-back that no write can carry out now is refused as an order: it ends. Another
+// restore stays owed, and is planned anew.
 func PlanRestore(in RestoreInput) RestorePlan {
+	plan := in.plan()
+	if in.PutBack && (plan.Reason == ReasonRestoreUndone || plan.Reason == ReasonNotSupportedPlacement) {
+		plan.Reason = ReasonPutBackRefused
+	}
+	return plan
+}
+
+func (in RestoreInput) plan() RestorePlan {
 	if plan := in.refuse(); plan.Reason != ReasonNone {
 		return plan
 	}

@@ -104,6 +104,11 @@ func TestPlanRestore(t *testing.T) {
 			before: deeper(), now: []func(*failover.Binding){moved},
 			want: failover.RestorePlan{Reason: failover.ReasonRestoreUndone, Message: `might take an affinity group before "middle"`},
 		},
+		"a put-back by a reschedule that might end in an earlier group is refused": {
+			before: deeper(), now: []func(*failover.Binding){moved},
+			change: func(in *failover.RestoreInput) { in.PutBack = true },
+			want:   failover.RestorePlan{Reason: failover.ReasonPutBackRefused, Message: `might take an affinity group before "middle"`},
+		},
 		"not when that group has nothing": {
 			before: deeper(), now: []func(*failover.Binding){moved},
 			change: func(in *failover.RestoreInput) {
