@@ -94,6 +94,8 @@ type ReleaseRequest struct {
 	// after gracefulTimeout, where the episode's terms say so.
 	Ordered  bool `json:"ordered,omitempty"`
 	Unproven bool `json:"unproven,omitempty"`
+	// manager is whether what Karmada reports is kept up to date, judged before the binding is read.
+	manager failover.Verdict
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
@@ -101,6 +103,12 @@ type ReleaseRequest struct {
 // held for longer than detection, for a target's Ready lags its death.
 func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	tried := activity.GetInfo(ctx).Attempt > 1
+	if r.needsManager() {
+		var err error
+		if r.manager, err = a.managerFresh(ctx, a.detection(r)); err != nil {
+			return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
+		}
+	}
 	return a.act(ctx, "release binding", r.MoveRef, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
@@ -234,6 +242,9 @@ func (a *Activities) proofs(
 			return dead, err
 		}
 	}
+	if v := a.managerRefuses(r); !v.OK {
+		return v, nil
+	}
 	if r.Unproven {
 		return failover.ReleasableUnproven(b, r.Cluster, suspects(fleet, b, r.Cluster)), nil
 	}
@@ -247,9 +258,14 @@ func (a *Activities) proofs(
 func (a *Activities) mustHold(r ReleaseRequest, look Observation) time.Duration {
 	minHealthy := *cmp.Or(r.MinHealthy, &a.Settings.Terms.MinHealthy)
 	if look.SourceReady {
-		return max(*cmp.Or(r.Detection, &a.Settings.Terms.Detection), minHealthy)
+		return max(a.detection(r), minHealthy)
 	}
 	return minHealthy
+}
+
+// detection is how long Karmada takes to see a dead cluster, by the failover's own terms.
+func (a *Activities) detection(r ReleaseRequest) time.Duration {
+	return *cmp.Or(r.Detection, &a.Settings.Terms.Detection)
 }
 
 // RestoreRequest puts the cluster back with its replicas and drops our task.

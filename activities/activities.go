@@ -22,8 +22,9 @@ type Activities struct {
 	Owners   Owners
 	Moves    Moves // nil: nobody can be asked, as in a plan without Temporal
 	Pacer    Pacer
-	Prober   Prober    // nil: no probes
-	Audit    AuditSink // nil: no audit trail
+	Prober   Prober        // nil: no probes
+	Manager  ManagerReader // nil: health has to outlast detection before each release
+	Audit    AuditSink     // nil: no audit trail
 	Clock    Monotonic
 	Meter    Meter
 	Log      *slog.Logger

@@ -77,7 +77,7 @@ func newBench(t *testing.T) *bench {
 	settings := activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
 	settings.Terms.Mode = failover.ModeEnforce
 	b.acts = &activities.Activities{
-		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Moves: b.world, Pacer: b,
+		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Moves: b.world, Pacer: b, Manager: b.world,
 		Clock: world.Clock{W: b.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: settings,
 	}
 	suite := &testsuite.WorkflowTestSuite{}

@@ -27,23 +27,25 @@ type Config struct {
 	EvictPlugins     []failover.Plugin
 	EvictPluginsMode failover.PluginsMode
 	FencePlugins     []failover.Plugin
-	Recovery         Recovery
-	Capacity         Capacity
-	Karmada          Karmada
-	Approval         Approval
-	Drain            Drain
-	Rules            Rules
-	Witness          Witness
-	Selectors        Selectors
-	Workflow         Workflow
-	Starter          Starter
-	Worker           Worker
-	Listen           Listen
-	Log              Log
-	Audit            Audit
-	Temporal         Temporal
-	Encryption       Encryption
-	Codec            Codec
+	// ManagerLease is the leader Lease of karmada-controller-manager; without a name it is not read.
+	ManagerLease ManagerLease
+	Recovery     Recovery
+	Capacity     Capacity
+	Karmada      Karmada
+	Approval     Approval
+	Drain        Drain
+	Rules        Rules
+	Witness      Witness
+	Selectors    Selectors
+	Workflow     Workflow
+	Starter      Starter
+	Worker       Worker
+	Listen       Listen
+	Log          Log
+	Audit        Audit
+	Temporal     Temporal
+	Encryption   Encryption
+	Codec        Codec
 }
 
 // Acts is enforce when any cluster may be handled so, else observe: what a process
@@ -111,6 +113,12 @@ const (
 	ProbeProxy    Probe = "proxy"
 	ProbeEndpoint Probe = "endpoint"
 )
+
+// ManagerLease names the leader Lease of karmada-controller-manager.
+type ManagerLease struct {
+	Namespace string
+	Name      string
+}
 
 // Plugins are the evict plug-ins with their mode.
 func (c Config) Plugins() failover.Plugins {
@@ -254,6 +262,7 @@ func Default() Config {
 		Witness:          Witness{Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
 		EvictPlugins:     []failover.Plugin{{Name: failover.PluginResourceHealth}},
 		EvictPluginsMode: failover.PluginsAny,
+		ManagerLease:     ManagerLease{Namespace: "karmada-system", Name: "karmada-controller-manager"},
 		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
 		Approval:         Approval{ExpireAfter: time.Hour},
 		Drain:            Drain{OnDeletion: failover.DeletionIgnore},

@@ -73,3 +73,14 @@ func WorkerPermissions(mode failover.Mode) []Permission {
 	}
 	return all
 }
+
+// ManagerPermissions are what the worker needs besides in enforce, to see whether what Karmada
+// reports is kept up to date. Without the Lease's name nothing is asked.
+func ManagerPermissions(mode failover.Mode, namespace, name string) []Permission {
+	if mode != failover.ModeEnforce || name == "" {
+		return nil
+	}
+	all := grant("see whether Karmada is up to date", "coordination.k8s.io", "leases", "get")
+	all[0].Namespace, all[0].Name = namespace, name
+	return all
+}

@@ -20,6 +20,7 @@ var (
 		Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clusterpropagationpolicies",
 	}
 	policyResource    = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clustertaintpolicies"}
+	leaseResource     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	crdResource       = schema.GroupVersionResource{
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",

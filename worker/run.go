@@ -143,6 +143,7 @@ func assemble(
 			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data,
 		},
 		Prober:   prober(c, karmada),
+		Manager:  manager(c, karmada),
 		Audit:    sink,
 		Clock:    ports.Clock{},
 		Meter:    telemetry.NewWorkerMetrics(registry),
@@ -172,6 +173,14 @@ func prober(c config.Config, karmada *k8sadapter.Client) activities.Prober {
 	case config.ProbeNone:
 	}
 	return nil
+}
+
+// manager reads the Lease that the configuration names; nil where it names none.
+func manager(c config.Config, karmada *k8sadapter.Client) activities.ManagerReader {
+	if c.ManagerLease.Name == "" {
+		return nil
+	}
+	return k8sadapter.ManagerLease{Client: karmada, Namespace: c.ManagerLease.Namespace, Name: c.ManagerLease.Name}
 }
 
 // silence records no Events.

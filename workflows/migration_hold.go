@@ -240,7 +240,7 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 		m.st.HealthySince = now
 	}
 	must := m.st.Terms.MinHealthy
-	if m.st.Rewound || o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
+	if m.st.Rewound || m.st.Unseen || o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
 		must = max(must, m.st.Terms.Detection)
 	}
 	m.mustHold = must
@@ -317,6 +317,9 @@ func (m *migration) release() {
 		return
 	}
 	m.st.MaybeReleased = before || out.Tried
+	if out.Reason != failover.ReasonKarmadaStale {
+		m.st.StaleSince = time.Time{}
+	}
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		m.st.Banned = out.Banned
@@ -356,11 +359,34 @@ func (m *migration) releaseRefused(out activities.ActResult) {
 	}
 	since := m.st.HealthySince
 	m.on(failover.EventReleaseRefused)
-	if out.Reason == failover.ReasonProbeFailed {
+	switch {
+	case out.Reason == failover.ReasonProbeFailed:
 		m.st.HealthySince, m.st.Unprobed = since, true
+	case out.Reason == failover.ReasonKarmadaUnseen:
+		m.st.HealthySince, m.st.Unseen = since, true
+	case out.Reason == failover.ReasonKarmadaStale:
+		m.st.HealthySince = since
+		m.stale(out.Message)
+		return
 	}
 	// Always: where health need not hold, the next look would be content at once.
 	m.wait(m.st.Terms.HealthPoll, "wait before looking again: the release was refused")
+}
+
+// staleWait is how long releases may be refused because Karmada is stale before a human is told.
+const staleWait = time.Minute
+
+// stale holds until karmada-controller-manager is back. What Karmada reports meanwhile is no
+// news about health, in either direction.
+func (m *migration) stale(message string) {
+	now := workflow.Now(m.ctx)
+	if m.st.StaleSince.IsZero() {
+		m.st.StaleSince = now
+	}
+	if now.Sub(m.st.StaleSince) >= staleWait {
+		m.attention(failover.ReasonKarmadaStale, message)
+	}
+	m.wait(m.st.Terms.Recheck, "wait until Karmada is up to date: the release was refused")
 }
 
 // leave keeps both copies and leaves the task to a human.

@@ -46,6 +46,11 @@ type MigrationState struct {
 	On []failover.TargetCluster `json:"on,omitempty"`
 	// Unprobed: a target did not answer its probe; health has to outlast detection.
 	Unprobed bool `json:"unprobed,omitempty"`
+	// Unseen: nobody can tell whether what Karmada reports is kept up to date. Health has to
+	// outlast detection.
+	Unseen bool `json:"unseen,omitempty"`
+	// StaleSince is since when releases are refused because Karmada is stale.
+	StaleSince time.Time `json:"staleSince,omitzero"`
 	// Rewound: what stood was older than what had stood before. Health has to outlast
 	// detection, for what the API server says may be over.
 	Rewound bool `json:"rewound,omitempty"`

@@ -266,7 +266,7 @@ func (s *story) play() workflows.EpisodeReport {
 		reader = activities.DrainDeleting{Reader: s.world}
 	}
 	a := &activities.Activities{
-		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober,
+		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober, Manager: s.world,
 		Clock: world.Clock{W: s.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts = a

@@ -117,6 +117,8 @@ const (
 	ReasonPluginSilent      Reason = "PluginSilent"      // a plug-in gave no usable answer: no proof
 	ReasonPluginRefuses     Reason = "PluginRefuses"     // a plug-in says: not proven
 	ReasonProbeFailed       Reason = "ProbeFailed"       // a target did not answer the probe before the release
+	ReasonKarmadaStale      Reason = "KarmadaStale"      // karmada-controller-manager does not renew its Lease, or leads for too short
+	ReasonKarmadaUnseen     Reason = "KarmadaUnseen"     // nobody can tell whether what Karmada reports is kept up to date
 	ReasonPurgeNever        Reason = "PurgeNever"        // the old copy stays: purge mode Never
 	ReasonPurgeDebt         Reason = "PurgeDebt"         // the old Work stays on an absent cluster
 	ReasonFirstStart        Reason = "FirstStart"        // the pacer's first start

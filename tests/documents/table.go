@@ -197,6 +197,7 @@ var enforced = []Step{
 	run("kubectl get cluster member1 -o yaml", "drill"),
 	run("kubectl get clustertaintrules -o yaml", "documents"),
 	run("kubectl get works -n karmada-es-member1", "karmada-es-member1/"),
+	run("kubectl get lease karmada-controller-manager -n karmada-system -o yaml", "holderIdentity"),
 	run("karmadactl taint clusters member1 drill=yes:NoExecute-", ""),
 	look("lifeboat status member1", "Settling"),
 	run(`lifeboat put-back shop/cart-deployment --reason "the new copy is wrong"`, "member1: "),

@@ -149,7 +149,8 @@ func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
 	}{
 		"a worker that observes": {[]string{"lifeboat-worker-read"}, k8sadapter.WorkerPermissions(failover.ModeObserve)},
 		"a worker that enforces": {
-			[]string{"lifeboat-worker-read", "lifeboat-worker-act"}, k8sadapter.WorkerPermissions(failover.ModeEnforce),
+			[]string{"lifeboat-worker-read", "lifeboat-worker-act"}, slices.Concat(
+				k8sadapter.WorkerPermissions(failover.ModeEnforce), k8sadapter.ManagerPermissions(failover.ModeEnforce, "", "karmada-controller-manager")),
 		},
 		"a starter that observes": {[]string{"lifeboat-starter", "lifeboat-starter-lease"}, starter(failover.ModeObserve)},
 		"a starter that enforces": {

@@ -365,6 +365,23 @@ func (w *World) addTaint(c *failover.Cluster, t failover.RuleTaint, rule, episod
 	c.Added = append(c.Added, failover.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, Episode: episode})
 }
 
+// ManagerLease is the leader Lease of Karmada's controller manager, renewed at every read
+// unless the manager is dead.
+func (w *World) ManagerLease(context.Context) (failover.ManagerLease, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lease := failover.ManagerLease{Holder: "manager", Acquired: w.ManagerSince, Duration: 15 * time.Second}
+	if lease.Acquired.IsZero() {
+		lease.Acquired = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	lease.Renewed = lease.Acquired.Add(time.Hour) // for ever, where it is dead
+	if !w.ManagerDead {
+		w.renewals++
+		lease.Renewed = w.now().Add(time.Duration(w.renewals))
+	}
+	return lease, w.ManagerErr
+}
+
 // Clock is the world's clock as the activities see it.
 type Clock struct{ W *World }
 

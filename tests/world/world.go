@@ -41,6 +41,13 @@ type World struct {
 	runningMu sync.Mutex
 	running   map[string]bool
 
+	// ManagerDead stops Karmada's controller manager renewing its Lease, ManagerSince is when it
+	// acquired that (long ago if zero), ManagerErr what reading the Lease fails with.
+	ManagerDead  bool
+	ManagerSince time.Time
+	ManagerErr   error
+	renewals     int
+
 	// ScheduleAfter and HealthyAfter are how long the scheduler and new copies take.
 	ScheduleAfter, HealthyAfter time.Duration
 	// DeleteAfter is how long a member takes to delete a copy.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -40,7 +41,10 @@ type Plane struct {
 	log   *slog.Logger
 	probe *http.Client
 
-	scheduler, binding, bindingStatus, execution, workStatus, eviction, cluster, clusterStatus, dependencies *loop
+	scheduler, binding, bindingStatus, execution, workStatus, eviction, cluster, clusterStatus, dependencies, lease *loop
+
+	// leads is since when this plane holds the leader Lease.
+	leads time.Time
 
 	faults   *schedulerFaults
 	debounce *debouncer
@@ -74,6 +78,7 @@ func New(config Config) (*Plane, error) {
 	p.cluster = newLoop("cluster", 2, p.log, p.syncCluster)
 	p.clusterStatus = newLoop("clusterStatus", 4, p.log, p.probeCluster)
 	p.dependencies = newLoop("dependencies", 1, p.log, p.distribute)
+	p.lease = newLoop("lease", 1, p.log, p.lead)
 	return p, nil
 }
 
@@ -88,9 +93,10 @@ func (p *Plane) Run(ctx context.Context) error {
 		p.stop()
 		return err
 	}
-	for _, l := range []*loop{p.scheduler, p.binding, p.bindingStatus, p.execution, p.workStatus, p.eviction, p.cluster, p.clusterStatus, p.dependencies} {
+	for _, l := range []*loop{p.scheduler, p.binding, p.bindingStatus, p.execution, p.workStatus, p.eviction, p.cluster, p.clusterStatus, p.dependencies, p.lease} {
 		l.run(ctx, &p.running)
 	}
+	p.lease.add(leaseName)
 	return nil
 }
 

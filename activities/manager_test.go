@@ -1,0 +1,65 @@
+package activities_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// The new copy was healthy when karmada-controller-manager and its cluster died together: the
+// last status stands for ever, and proves nothing.
+//
+// Rules: R4.7-46, R4.7-47, R4.7-48.
+func TestRelease_NeedsAnUpToDateKarmada(t *testing.T) {
+	cases := []struct {
+		name       string
+		manager    func(b *bench)
+		healthyFor time.Duration
+		ordered    bool
+		reason     failover.Reason
+	}{
+		{name: "renews", manager: func(*bench) {}, healthyFor: time.Minute},
+		{name: "dead", manager: func(b *bench) { b.world.ManagerDead = true }, healthyFor: time.Hour, reason: failover.ReasonKarmadaStale},
+		{name: "restarted", manager: func(b *bench) { b.world.ManagerSince = b.now.Add(-time.Minute) }, healthyFor: time.Hour, reason: failover.ReasonKarmadaStale},
+		{name: "dead, on an order", manager: func(b *bench) { b.world.ManagerDead = true }, healthyFor: time.Hour, ordered: true},
+		{
+			name: "no right to read it", manager: func(b *bench) { b.world.ManagerErr = fmt.Errorf("get: %w", failover.ErrForbidden) },
+			healthyFor: time.Minute, reason: failover.ReasonKarmadaUnseen,
+		},
+		{name: "no Lease, and health has outlasted detection", manager: func(b *bench) { b.world.ManagerErr = failover.ErrGone }, healthyFor: 90 * time.Second},
+		{name: "not configured", manager: func(b *bench) { b.acts.Manager = nil }, healthyFor: time.Minute, reason: failover.ReasonKarmadaUnseen},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
+			b.pass(10 * time.Minute)
+			b.pass(10 * time.Minute)
+			tc.manager(b)
+			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: tc.healthyFor, Ordered: tc.ordered})
+			require.Equal(t, tc.reason == failover.ReasonNone, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
+			if tc.reason != failover.ReasonNone {
+				require.Equal(t, tc.reason, out.Reason)
+				require.Empty(t, b.world.Log("release"))
+			}
+		})
+	}
+}
+
+// Where the API server does not answer, nothing is known of the Lease: the release is tried again.
+func TestRelease_LeaseUnreachable_IsTriedAgain(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
+	b.pass(10 * time.Minute)
+	b.world.ManagerErr = errors.New("timeout")
+	_, err := b.env.ExecuteActivity(activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	require.Error(t, err)
+	require.Empty(t, b.world.Log("release"))
+}

@@ -1,0 +1,38 @@
+package failover_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// Rules: R4.7-46.
+func TestManagerFresh(t *testing.T) {
+	lease := func(holder string, acquired, renewed int) failover.ManagerLease {
+		return failover.ManagerLease{Holder: holder, Acquired: at(acquired), Renewed: at(renewed)}
+	}
+	cases := []struct {
+		name        string
+		before, now failover.ManagerLease
+		ok          bool
+		message     string
+	}{
+		{name: "the same holder renews", before: lease("a", 0, 100), now: lease("a", 0, 102), ok: true},
+		{name: "leads for exactly detection", before: lease("a", 0, 88), now: lease("a", 0, 90), ok: true},
+		{name: "does not renew", before: lease("a", 0, 100), now: lease("a", 0, 100), message: "does not renew"},
+		{name: "has just started", before: lease("a", 0, 10), now: lease("a", 0, 12), message: "leads for 12s of 1m30s"},
+		{name: "another holder", before: lease("a", 0, 100), now: lease("b", 0, 102), message: "changed hands"},
+		{name: "the same holder acquired it again", before: lease("a", 0, 100), now: lease("a", 101, 300), message: "changed hands"},
+		{name: "released", before: lease("a", 0, 100), now: lease("", 0, 102), message: "nobody holds"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			v := failover.ManagerFresh(tc.before, tc.now, 90*time.Second)
+			require.Equal(t, tc.ok, v.OK)
+			require.Contains(t, v.Message, tc.message)
+			require.Equal(t, !tc.ok, v.Reason == failover.ReasonKarmadaStale)
+		})
+	}
+}
