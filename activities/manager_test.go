@@ -14,7 +14,7 @@ import (
 // The new copy was healthy when karmada-controller-manager and its cluster died together: the
 // last status stands for ever, and proves nothing.
 //
-// Rules: R4.7-46, R4.7-47, R4.7-48.
+// Rules: R4.7-47, R4.7-48, R4.7-49.
 func TestRelease_NeedsAnUpToDateKarmada(t *testing.T) {
 	cases := []struct {
 		name       string

@@ -90,10 +90,6 @@ func (c *Config) migrationKeys() []key {
 			"Let the old copy go after gracefulTimeout although the new one was never proven healthy. Dangerous: it may have been the only one that works."),
 		choice("health.probe", &c.Health.Probe, []Probe{ProbeNone, ProbeProxy, ProbeEndpoint},
 			"How a target is asked whether it is alive right before the old copy of a Ready cluster goes; an answer saves the wait for health.detection."),
-		text("karmada.managerLease.namespace", &c.ManagerLease.Namespace, anyText,
-			"Namespace, in Karmada's API server, of the leader Lease of karmada-controller-manager."),
-		text("karmada.managerLease.name", &c.ManagerLease.Name, anyText,
-			"Its name. A release needs it held and renewed without a gap for health.detection; empty (as where karmada-controller-manager elects no leader): health must outlast health.detection instead."),
 		plugins("evictPlugins", &c.EvictPlugins, true,
 			"What proves a new copy: ResourceHealth, and activities on task queues of your own (docs/plugins.md)."),
 		choice("evictPluginsMode", &c.EvictPluginsMode, []failover.PluginsMode{failover.PluginsAny, failover.PluginsAll},
@@ -114,6 +110,10 @@ func (c *Config) migrationKeys() []key {
 			"Percentage of every cluster's room that a migration must do without where replicas are divided by room: for a scheduler with an accurate estimator."),
 		text("karmada.version", &c.Karmada.Version, karmadaPattern,
 			"The release of Karmada whose scheduler the pre-check follows, major and minor; quote it."),
+		text("karmada.managerLease.namespace", &c.ManagerLease.Namespace, anyText,
+			"Namespace, in Karmada's API server, of the leader Lease of karmada-controller-manager."),
+		text("karmada.managerLease.name", &c.ManagerLease.Name, anyText,
+			"Its name. A release needs it held and renewed without a gap for health.detection; empty (as where karmada-controller-manager elects no leader): health must outlast health.detection instead."),
 	}
 }
 

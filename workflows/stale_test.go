@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rules: R4.7-46, R4.7-47.
+// Rules: R4.7-47, R4.7-48.
 func TestMigration_KarmadaStale_HoldsUntilItIsBack(t *testing.T) {
 	const back = 20 * time.Minute
 	s := newStory(t)
@@ -26,7 +26,7 @@ func TestMigration_KarmadaStale_HoldsUntilItIsBack(t *testing.T) {
 	require.GreaterOrEqual(t, released[0].At.Sub(began), back+s.settings.Terms.Detection, "a manager that has just started proves nothing")
 }
 
-// Rules: R4.7-48.
+// Rules: R4.7-49.
 func TestMigration_LeaseCannotBeRead_HealthOutlastsDetection(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")

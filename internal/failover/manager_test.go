@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rules: R4.7-46.
+// Rules: R4.7-47.
 func TestManagerFresh(t *testing.T) {
 	lease := func(holder string, acquired, renewed int) failover.ManagerLease {
 		return failover.ManagerLease{Holder: holder, Acquired: at(acquired), Renewed: at(renewed)}
