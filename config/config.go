@@ -27,25 +27,23 @@ type Config struct {
 	EvictPlugins     []failover.Plugin
 	EvictPluginsMode failover.PluginsMode
 	FencePlugins     []failover.Plugin
-	// ManagerLease is the leader Lease of karmada-controller-manager; without a name it is not read.
-	ManagerLease ManagerLease
-	Recovery     Recovery
-	Capacity     Capacity
-	Karmada      Karmada
-	Approval     Approval
-	Drain        Drain
-	Rules        Rules
-	Witness      Witness
-	Selectors    Selectors
-	Workflow     Workflow
-	Starter      Starter
-	Worker       Worker
-	Listen       Listen
-	Log          Log
-	Audit        Audit
-	Temporal     Temporal
-	Encryption   Encryption
-	Codec        Codec
+	Recovery         Recovery
+	Capacity         Capacity
+	Karmada          Karmada
+	Approval         Approval
+	Drain            Drain
+	Rules            Rules
+	Witness          Witness
+	Selectors        Selectors
+	Workflow         Workflow
+	Starter          Starter
+	Worker           Worker
+	Listen           Listen
+	Log              Log
+	Audit            Audit
+	Temporal         Temporal
+	Encryption       Encryption
+	Codec            Codec
 }
 
 // Acts is enforce when any cluster may be handled so, else observe: what a process
@@ -148,9 +146,12 @@ const (
 	StaticWeightsBlock StaticWeights = "block"
 )
 
-// Karmada says which release of Karmada runs.
+// Karmada says what is there of Karmada.
 type Karmada struct {
+	// Version is its release, major and minor.
 	Version string
+	// ManagerLease is the leader Lease of karmada-controller-manager; without a name it is not read.
+	ManagerLease ManagerLease
 }
 
 // Approval says before which evictions a human is asked; what nothing asks for is automatic.
@@ -262,12 +263,11 @@ func Default() Config {
 		Witness:          Witness{Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
 		EvictPlugins:     []failover.Plugin{{Name: failover.PluginResourceHealth}},
 		EvictPluginsMode: failover.PluginsAny,
-		ManagerLease:     ManagerLease{Namespace: "karmada-system", Name: "karmada-controller-manager"},
 		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
 		Approval:         Approval{ExpireAfter: time.Hour},
 		Drain:            Drain{OnDeletion: failover.DeletionIgnore},
 		Capacity:         Capacity{StaticWeights: StaticWeightsMove},
-		Karmada:          Karmada{Version: failover.NewestKarmada.String()},
+		Karmada:          Karmada{Version: failover.NewestKarmada.String(), ManagerLease: ManagerLease{"karmada-system", "karmada-controller-manager"}},
 		Workflow: Workflow{
 			PollInterval:  30 * time.Second,
 			AskAgain:      20 * time.Second,

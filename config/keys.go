@@ -110,9 +110,9 @@ func (c *Config) migrationKeys() []key {
 			"Percentage of every cluster's room that a migration must do without where replicas are divided by room: for a scheduler with an accurate estimator."),
 		text("karmada.version", &c.Karmada.Version, karmadaPattern,
 			"The release of Karmada whose scheduler the pre-check follows, major and minor; quote it."),
-		text("karmada.managerLease.namespace", &c.ManagerLease.Namespace, anyText,
+		text("karmada.managerLease.namespace", &c.Karmada.ManagerLease.Namespace, anyText,
 			"Namespace, in Karmada's API server, of the leader Lease of karmada-controller-manager."),
-		text("karmada.managerLease.name", &c.ManagerLease.Name, anyText,
+		text("karmada.managerLease.name", &c.Karmada.ManagerLease.Name, anyText,
 			"Its name. A release needs it held and renewed without a gap for health.detection; empty (as where karmada-controller-manager elects no leader): health must outlast health.detection instead."),
 	}
 }

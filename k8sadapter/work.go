@@ -90,7 +90,7 @@ func (c *Client) WorkloadLabels(ctx context.Context, bindings []*failover.Bindin
 			}
 		}
 		for some := range slices.Chunk(ids, idsPerList) {
-			if err := c.workloadLabels(ctx, cluster, permanentIDLabel(kind), some, keys, out); err != nil {
+			if err := c.workloadLabels(ctx, labelSearch{cluster, permanentIDLabel(kind), some, keys}, out); err != nil {
 				return nil, err
 			}
 		}
@@ -98,12 +98,18 @@ func (c *Client) WorkloadLabels(ctx context.Context, bindings []*failover.Bindin
 	return out, nil
 }
 
-func (c *Client) workloadLabels(
-	ctx context.Context, cluster, label string, ids []string, keys map[string]failover.BindingKey, out map[failover.BindingKey]map[string]string,
-) error {
+// labelSearch asks for the Works of some bindings on a cluster.
+type labelSearch struct {
+	cluster string
+	label   string   // of a Work: its binding's permanent id
+	ids     []string // those asked for now
+	keys    map[string]failover.BindingKey
+}
+
+func (c *Client) workloadLabels(ctx context.Context, s labelSearch, out map[failover.BindingKey]map[string]string) error {
 	page, err := c.listPage(ctx, request{
-		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
-		query: url.Values{"labelSelector": {label + " in (" + strings.Join(ids, ",") + ")"}},
+		verb: "list", resource: workResource, namespace: executionNamespacePrefix + s.cluster,
+		query: url.Values{"labelSelector": {s.label + " in (" + strings.Join(s.ids, ",") + ")"}},
 	})
 	if err != nil {
 		return err
@@ -114,7 +120,7 @@ func (c *Client) workloadLabels(
 		if json.Unmarshal(item, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
 			continue // what cannot be understood has no known labels
 		}
-		key, asked := keys[work.Metadata.Labels[label]]
+		key, asked := s.keys[work.Metadata.Labels[s.label]]
 		if _, known := out[key]; !asked || known && !going[key] {
 			continue
 		}

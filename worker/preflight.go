@@ -78,7 +78,7 @@ func fit(ctx context.Context, c config.Config, k karmada) error {
 	case err != nil && !errors.Is(err, failover.ErrForbidden):
 		return err
 	}
-	if err := process.Permitted(ctx, k, slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), k8sadapter.ManagerPermissions(c.Acts(), c.ManagerLease.Namespace, c.ManagerLease.Name), process.PolicyPermissions(c, "list"))); err != nil {
+	if err := process.Permitted(ctx, k, slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name), process.PolicyPermissions(c, "list"))); err != nil {
 		return err
 	}
 	return alone(ctx, c, k)

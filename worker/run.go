@@ -177,10 +177,10 @@ func prober(c config.Config, karmada *k8sadapter.Client) activities.Prober {
 
 // manager reads the Lease that the configuration names; nil where it names none.
 func manager(c config.Config, karmada *k8sadapter.Client) activities.ManagerReader {
-	if c.ManagerLease.Name == "" {
+	if c.Karmada.ManagerLease.Name == "" {
 		return nil
 	}
-	return k8sadapter.ManagerLease{Client: karmada, Namespace: c.ManagerLease.Namespace, Name: c.ManagerLease.Name}
+	return k8sadapter.ManagerLease{Client: karmada, Namespace: c.Karmada.ManagerLease.Namespace, Name: c.Karmada.ManagerLease.Name}
 }
 
 // silence records no Events.

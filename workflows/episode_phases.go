@@ -28,6 +28,14 @@ func (e *episode) actSuspected() {
 	case e.bad():
 		e.st.Reason = failover.ReasonWindowRunning
 		e.followRules()
+	default:
+		e.actUnsuspected()
+	}
+}
+
+// actUnsuspected ends a suspicion without a failover of workloads: no window runs.
+func (e *episode) actUnsuspected() {
+	switch {
 	case len(e.asks) > 0:
 		return // somebody is about to begin a drain, or to put a taint: this is no false alarm
 	case e.onlyCordons():
@@ -264,8 +272,14 @@ func (e *episode) actSettling() {
 		return
 	case e.st.Settled.IsZero():
 		e.untaint()
-	case !e.movesEnded():
-		return
+	case e.movesEnded():
+		e.close()
+	}
+}
+
+// close ends a run whose migrations have ended, once nothing of Lifeboat's stands any more.
+func (e *episode) close() {
+	switch {
 	case len(e.st.Cluster.Ours) > 0 || e.cordonMatches():
 		e.st.Reason = failover.ReasonCordoned
 		e.followRules() // no run closes while a taint of ours stands, or while the window of one runs

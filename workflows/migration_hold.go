@@ -287,11 +287,7 @@ func (m *migration) sourceGone() {
 	m.on(failover.EventProvenHealthy)
 }
 
-// release is the point of no return: one activity looks once more and drops the task.
-func (m *migration) release() {
-	if m.calledBack() {
-		return
-	}
+func (m *migration) releaseRequest() activities.ReleaseRequest {
 	var healthyFor time.Duration
 	if !m.st.HealthySince.IsZero() {
 		healthyFor = workflow.Now(m.ctx).Sub(m.st.HealthySince)
@@ -306,6 +302,15 @@ func (m *migration) release() {
 		request.Proofs = m.freshProofs(m.st.On)
 	}
 	request.MoveRef = m.held() // not before: somebody may have vouched meanwhile
+	return request
+}
+
+// release is the point of no return: one activity looks once more and drops the task.
+func (m *migration) release() {
+	if m.calledBack() {
+		return
+	}
+	request := m.releaseRequest()
 	before := m.st.MaybeReleased
 	m.st.MaybeReleased = true
 	var out activities.ActResult
@@ -359,12 +364,12 @@ func (m *migration) releaseRefused(out activities.ActResult) {
 	}
 	since := m.st.HealthySince
 	m.on(failover.EventReleaseRefused)
-	switch {
-	case out.Reason == failover.ReasonProbeFailed:
+	switch out.Reason {
+	case failover.ReasonProbeFailed:
 		m.st.HealthySince, m.st.Unprobed = since, true
-	case out.Reason == failover.ReasonKarmadaUnseen:
+	case failover.ReasonKarmadaUnseen:
 		m.st.HealthySince, m.st.Unseen = since, true
-	case out.Reason == failover.ReasonKarmadaStale:
+	case failover.ReasonKarmadaStale:
 		m.st.HealthySince = since
 		m.stale(out.Message)
 		return

@@ -91,12 +91,9 @@ func (c *Capacity) creditByModels(request corev1.ResourceList, asked []corev1.Re
 // countedByNode tells a resource that Karmada counts node by node: CPU, memory,
 // ephemeral storage, huge pages and those with a domain. Pods are counted by themselves.
 func countedByNode(name corev1.ResourceName) bool {
-	switch name {
-	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return true
-	default:
-		return strings.Contains(string(name), "/") || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-	}
+	native := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
+	return slices.Contains(native, name) ||
+		strings.Contains(string(name), "/") || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
 // asked are the resources that one replica wants any of, sorted.

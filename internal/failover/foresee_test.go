@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
 func ofResource(uid types.UID) func(*failover.Binding) {

@@ -35,4 +35,6 @@ func ManagerFresh(before, now ManagerLease, detection time.Duration) Verdict {
 	}
 }
 
-func managerStale(message string) Verdict { return Verdict{Reason: ReasonKarmadaStale, Message: message} }
+func managerStale(message string) Verdict {
+	return Verdict{Reason: ReasonKarmadaStale, Message: message}
+}

@@ -182,7 +182,7 @@ func (s *sim) set() {
 	a := &activities.Activities{
 		Reader: ports{s.world, s}, Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Moves: s.world, Pacer: ports{s.world, s},
 		Manager: s.world,
-		Clock: clock{world.Clock{W: s.world}, s}, Meter: meter{s: s}, Log: s.log,
+		Clock:   clock{world.Clock{W: s.world}, s}, Meter: meter{s: s}, Log: s.log,
 		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, Approval: s.schedule.approvalRules()},
 	}
 	s.workers, s.activities = a, performed{}

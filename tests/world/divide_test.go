@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
 )
 
 func TestSeats_TieGoesByNameInTheOrderThatTheUIDGives(t *testing.T) {
