@@ -165,7 +165,7 @@ func (fleet) Bindings(context.Context, activities.Page) (activities.BindingPage,
 	one := func(name string) failover.Binding {
 		return failover.Binding{
 			Key:      failover.BindingKey{Namespace: "shop", Name: name + "-deployment"},
-			Resource: failover.Resource{Kind: "Deployment", Namespace: "shop", Name: name},
+			Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
 		}
 	}
 	return activities.BindingPage{Bindings: []failover.Binding{one("till"), one("cart")}}, nil

@@ -22,7 +22,7 @@ func policy(change ...func(*failover.Rule)) failover.Rule {
 	return r
 }
 
-// Rules: R4.1-10.
+// Rules: R4.1-10, R4.6-44.
 func TestAPolicyAddsAndRemovesByConditionsOfItsOwn(t *testing.T) {
 	removing := func(m ...failover.MatchCondition) func(*failover.Rule) {
 		return func(r *failover.Rule) { r.RemoveConditions = m }
@@ -43,6 +43,8 @@ func TestAPolicyAddsAndRemovesByConditionsOfItsOwn(t *testing.T) {
 		"Unknown listed for removal is a removal":    {policy(removing(when("Ready", failover.OperatorIn, corev1.ConditionTrue, corev1.ConditionUnknown))), "Unknown", failover.Mismatches},
 		"a condition that is missing is in no list":  {policy(conditions(when("Network", failover.OperatorNotIn, corev1.ConditionTrue)), removing(when("Network", failover.OperatorNotIn, corev1.ConditionFalse))), "True", failover.Neither},
 		"all of those that remove have to match":     {policy(removing(when("Ready", failover.OperatorIn, corev1.ConditionTrue), when("Network", failover.OperatorIn, corev1.ConditionTrue))), "True", failover.Neither},
+		"NotIn no values matches every status":       {policy(conditions(when("Ready", failover.OperatorNotIn)), removing(when("Network", failover.OperatorIn))), "True", failover.Matches},
+		"In no values matches none":                  {policy(conditions(when("Ready", failover.OperatorIn)), removing(when("Network", failover.OperatorIn))), "False", failover.Neither},
 		"evidence about our own side decides for us": {policy(), "StatusCollectionFailed", failover.Undecided},
 	} {
 		t.Run(name, func(t *testing.T) {

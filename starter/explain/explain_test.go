@@ -49,7 +49,7 @@ func fleet(t *testing.T) (*world.World, Source) {
 	})
 	w.AddBinding(failover.Binding{
 		Key: cart, Replicas: 2, SchedulerName: failover.DefaultSchedulerName,
-		Resource: failover.Resource{Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"},
 		Clusters: []failover.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2", Replicas: 2}},
 		Placement: &failover.Placement{
 			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{"m1", "m2", "m3"}},

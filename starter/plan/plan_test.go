@@ -49,7 +49,7 @@ func fleet(t *testing.T) (*world.World, Source) {
 func bind(w *world.World, name string, priority int32, on, may string) {
 	w.AddBinding(failover.Binding{
 		Key: failover.BindingKey{Namespace: "shop", Name: name}, Replicas: 2, Priority: priority, SchedulerName: failover.DefaultSchedulerName,
-		Resource: failover.Resource{Kind: "Deployment", Namespace: "shop", Name: name},
+		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
 		Clusters: []failover.TargetCluster{{Name: on, Replicas: 2}},
 		Placement: &failover.Placement{
 			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{on, may}},

@@ -183,7 +183,7 @@ func (s *sim) set() {
 		Reader: ports{s.world, s}, Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Moves: s.world, Pacer: ports{s.world, s},
 		Manager: s.world,
 		Clock:   clock{world.Clock{W: s.world}, s}, Meter: meter{s: s}, Log: s.log,
-		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, Approval: s.schedule.approvalRules()},
+		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, RoomForStaticWeights: true, Approval: s.schedule.approvalRules()},
 	}
 	s.workers, s.activities = a, performed{}
 	a.Register(s.activities)
