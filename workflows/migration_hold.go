@@ -373,6 +373,7 @@ func (m *migration) releaseRefused(out activities.ActResult) {
 		m.st.HealthySince = since
 		m.stale(out.Message)
 		return
+	default: // health is counted from the next proof on
 	}
 	// Always: where health need not hold, the next look would be content at once.
 	m.wait(m.st.Terms.HealthPoll, "wait before looking again: the release was refused")
