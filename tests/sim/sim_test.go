@@ -220,8 +220,6 @@ func TestSeedsOfTheTree(t *testing.T) {
 	}
 	t.Logf("seeds from %d\n%s", provenFrom+seed%proven, a)
 	a.holds(t, floors)
-	exercised.count(Verdict{Count: a.count})
-	exercised.by("tree")
 }
 
 // holds asks of a tally that every class was exercised.
@@ -347,15 +345,15 @@ func (p played) count(v Verdict) {
 func (p played) by(test string) { p.tests[test] = true }
 
 // samplers are seeds that have, among them, what is rare elsewhere.
-var samplers = []uint64{300000, 300001, 300003, 300004, 300007, 300020, 300032, 300034, 300035, 300040, 300041, 300042}
+var samplers = []uint64{300000, 300001, 300003, 300004, 300007, 300020, 300032, 300034, 300035, 300040, 300041, 300042, 300174, 300221, 300418}
 
 // The floors ask nothing of a hundred schedules where a class is rarer than one in ten. So
-// the stories of the corpus, one of each theme, the seeds of the tree and the samplers must
-// have every class that a floor names among them. Where one is gone, either the product does
-// that no more, or a sampler plays something else now, and another has to be found.
+// the stories of the corpus, one of each theme and the samplers must have every class that a
+// floor names among them, whatever the seeds of the tree play. Where one is gone, either the
+// product does that no more, or a sampler plays something else now, and another has to be found.
 func TestEveryClassIsPlayed(t *testing.T) {
-	if len(exercised.tests) < 3 || *story != "" {
-		t.Skip("only after the corpus, the themes and the seeds of the tree")
+	if len(exercised.tests) < 2 || *story != "" {
+		t.Skip("only after the corpus and the themes")
 	}
 	a := newTally()
 	for _, seed := range samplers {
@@ -363,6 +361,6 @@ func TestEveryClassIsPlayed(t *testing.T) {
 	}
 	exercised.count(Verdict{Count: a.count})
 	for _, class := range slices.Sorted(maps.Keys(floors)) {
-		require.Positive(t, exercised.classes[class], "nothing of this was played, in corpus, themes or seeds: %s", class)
+		require.Positive(t, exercised.classes[class], "nothing of this was played, in corpus, themes or samplers: %s", class)
 	}
 }
