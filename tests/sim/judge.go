@@ -27,6 +27,9 @@ type judge struct {
 	// the write at hand read them.
 	sights map[string][]sight
 	readAt time.Time
+	// assessed is when each failover read its cluster for the last answer that it has had of
+	// an assessment: what it confirms follows from that.
+	assessed map[string]time.Time
 	// affected are the bindings that an episode has evicted, by cluster.
 	affected map[string]map[string]time.Time
 	// yes are a human's approvals, by cluster, binding and uid.
@@ -99,7 +102,7 @@ func newJudge(s *sim) *judge {
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
-		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, well: map[string]map[string]time.Time{}, remade: map[aCopy]time.Time{},
+		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, well: map[string]map[string]time.Time{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]workflows.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]failover.Binding{},
 	}

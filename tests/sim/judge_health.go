@@ -125,8 +125,12 @@ func (j *judge) heldFor(w world.Write, b *failover.Binding, e *eviction, must ti
 }
 
 // looked notes, once a migration has the answer of a look, since when every look has found
-// each copy well. What it looked at is judged as it was read.
+// each copy well, and when a failover has last read its cluster. What it looked at is judged
+// as it was read.
 func (j *judge) looked(a *attempt) {
+	if a.name == activities.NameAssessCluster {
+		j.assessed[a.id] = a.read
+	}
 	if a.name != activities.NameObserve || a.own == nil {
 		return
 	}

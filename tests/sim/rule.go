@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -66,6 +67,17 @@ func (j *judge) shortest(cluster string, since time.Time) time.Duration {
 // and goes meanwhile is none of that write's.
 const underWay = time.Minute
 
+// confirmedFrom is from when on a taint that is written now may have been confirmed: as long
+// ago as its failover's last look at the cluster where answers are lost since.
+func (j *judge) confirmedFrom(cluster string) time.Time {
+	from := j.readAt.Add(-underWay)
+	look, looked := j.assessed[workflows.ClusterFailoverID("", cluster)]
+	if looked && look.Before(from) && !look.Before(j.readAt.Add(-answersIn)) {
+		return look
+	}
+	return from
+}
+
 // rash judges that a taint of the rule is put only after that has matched for its window. What
 // nobody can tell, and a time without a rule, is no mismatch.
 func (j *judge) rash(w world.Write) {
@@ -74,9 +86,9 @@ func (j *judge) rash(w world.Write) {
 		window = min(window, x.add)
 	}
 	var since time.Time
-	longest := time.Duration(0)
+	longest, confirmed := time.Duration(0), j.confirmedFrom(w.Cluster)
 	for _, x := range append(slices.Clone(j.sights[w.Cluster]), sight{from: j.s.now()}) {
-		if !since.IsZero() && !x.from.Before(j.readAt.Add(-underWay)) {
+		if !since.IsZero() && !x.from.Before(confirmed) {
 			longest = max(longest, x.from.Sub(since))
 		}
 		switch mismatch := !x.there || isReady(x.c); {
