@@ -338,8 +338,8 @@ func endsByHealth(s *scene) {
 
 func statusOfADeadMember(s *scene) {
 	s.create(3, "Duplicated", map[string]string{api.FaultStuckReadyAt: s.home + "=2"})
-	s.await("unhealthy with two of three ready", func(b *api.Binding) bool {
-		return healthOf(b, s.home) == "Unhealthy" && b.Status.AggregatedStatus[0].Status["readyReplicas"] == int64(2)
+	s.await("healthy with two of three ready", func(b *api.Binding) bool {
+		return healthOf(b, s.home) == "Healthy" && b.Status.AggregatedStatus[0].Status["readyReplicas"] == int64(2)
 	})
 	before := s.get()
 	require.NoError(s.t, s.sim.Kill(s.home))

@@ -26,7 +26,8 @@
 //	lab.lifeboat.dev/never-ready-on: member2,member3
 //	    The copy has no ready replica there, one that ran loses them; Karmada says Unhealthy.
 //	lab.lifeboat.dev/stuck-ready-at: member2=2
-//	    No more than so many replicas of the copy get ready there. Karmada says Unhealthy.
+//	    No more than so many replicas of the copy get ready there. The simulated Karmada says Healthy: it
+//	    looks at created replicas, not at ready ones. A real one says Unhealthy.
 //	lab.lifeboat.dev/ready-after: 5s
 //	    Replaces the knob workloadReadyAfter for the copies of this binding.
 //	lab.lifeboat.dev/admission-delay: 3s

@@ -152,18 +152,22 @@ func (c *workCopy) startAll() {
 	c.updated, c.ready = c.Replicas, c.goal()
 }
 
-// health is Karmada's judgement of a Deployment or StatefulSet: its controller has seen the generation,
-// every replica is updated, and all of them are available. A ReplicaSet knows no updated replicas. Kinds
-// without a rule are healthy once applied.
+// health is the judgement of a Karmada that is easily content: for Deployments and StatefulSets it looks at
+// updated replicas and at the observed generation, never at ready ones: with three pods created and two ready
+// it is Healthy. Today's Karmada wants them available as well; Lifeboat must not depend on that.
+// Kinds without a rule are healthy once applied.
 func (c *workCopy) health() string {
-	switch {
-	case !c.reportsReplicas():
+	if !c.reportsReplicas() {
 		return "Healthy"
-	case c.observed == c.generation && c.updated >= c.Replicas && c.ready >= c.updated:
-		return "Healthy"
-	default:
-		return "Unhealthy"
 	}
+	pods := c.updated
+	if c.Kind == "ReplicaSet" {
+		pods = c.ready
+	}
+	if c.observed == c.generation && pods == c.Replicas {
+		return "Healthy"
+	}
+	return "Unhealthy"
 }
 
 // status is what Karmada collects from the copy, field by field as its interpreter reflects the kind;

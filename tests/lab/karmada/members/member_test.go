@@ -72,14 +72,14 @@ func TestACopyMadeAgainHasAnotherUID(t *testing.T) {
 	require.NotEqual(t, first, m.Workloads()[0].UID)
 }
 
-func TestHealth_ReplicasNotReady_IsUnhealthy(t *testing.T) {
+func TestDeploymentsAreHealthyOnPaperWhileReplicasAreMissing(t *testing.T) {
 	m := member(t, "m1", Timing{})
 	stuck := deployment(3, map[string]any{api.FaultStuckReadyAt: "m1=2"})
 	require.NoError(t, m.Apply("ns/w", "u", stuck))
 	require.Eventually(t, func() bool { return ready(m) == 2 }, time.Minute, time.Millisecond)
 	status, health, err := m.Report(stuck)
 	require.NoError(t, err)
-	require.Equal(t, "Unhealthy", health)
+	require.Equal(t, "Healthy", health)
 	require.EqualValues(t, 2, status["readyReplicas"])
 	require.EqualValues(t, 3, status["updatedReplicas"])
 
