@@ -55,9 +55,7 @@ func (d *desk) world() {
 	spec := db.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a line above
 	spec["replicas"], spec["clusters"] = int64(1), []any{object{"name": home, "replicas": int64(1)}}
 
-	for _, name := range []string{"batch", "karmada-system"} {
-		s.exists(namespaces, "", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name}})
-	}
+	s.exists(namespaces, "", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": "batch"}})
 	labels := object{"app": "karmada-controller-manager"}
 	s.exists(deployments, "karmada-system", object{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "karmada-controller-manager"},
