@@ -108,7 +108,7 @@ func (d *desk) act(what string) {
 	case verb == "revive":
 		s.revive(about)
 	case what == "nobody is asked about cart":
-		s.patch(s.named(cart), object{"metadata": object{"labels": object{"ask": nil}}})
+		s.annotate(cart, templateLabels, `{"app":"`+s.namespace()+`"}`)
 	case what == "keep db":
 		s.annotate(s.namespace()+"/db-statefulset", prefix+"enabled", "false")
 	case what == "free db":
