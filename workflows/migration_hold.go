@@ -364,16 +364,16 @@ func (m *migration) releaseRefused(out activities.ActResult) {
 	}
 	since := m.st.HealthySince
 	m.on(failover.EventReleaseRefused)
-	switch out.Reason {
-	case failover.ReasonProbeFailed:
-		m.st.HealthySince, m.st.Unprobed = since, true
-	case failover.ReasonKarmadaUnseen:
-		m.st.HealthySince, m.st.Unseen = since, true
-	case failover.ReasonKarmadaStale:
+	if out.Reason == failover.ReasonKarmadaStale {
 		m.st.HealthySince = since
 		m.stale(out.Message)
 		return
-	default: // health is counted from the next proof on
+	}
+	if out.Reason == failover.ReasonProbeFailed {
+		m.st.HealthySince, m.st.Unprobed = since, true
+	}
+	if out.Reason == failover.ReasonKarmadaUnseen {
+		m.st.HealthySince, m.st.Unseen = since, true
 	}
 	// Always: where health need not hold, the next look would be content at once.
 	m.wait(m.st.Terms.HealthPoll, "wait before looking again: the release was refused")
