@@ -178,7 +178,13 @@ func (a *Activities) oldWork(ctx context.Context, b *failover.Binding, r MoveRef
 // letGo drops our task, or in a drain turns it into a ban where the scheduler would
 // put the binding back.
 func (a *Activities) letGo(ctx context.Context, b *failover.Binding, fleet []failover.Cluster, r ReleaseRequest, out *ActResult) error {
-	source, _ := find(fleet, r.Cluster, r.ClusterUID)
+	source, known := find(fleet, r.Cluster, r.ClusterUID)
+	if known {
+		if v, err := a.definitionFree(ctx, b, r.Cluster); err != nil || !v.OK {
+			out.refuse(v.Reason, v.Message)
+			return err
+		}
+	}
 	if source.Drain.Selective() {
 		if err := a.readLabels(ctx, r.Cluster, b); err != nil {
 			return err

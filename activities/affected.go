@@ -41,6 +41,8 @@ type Targeting struct {
 	Policy   int                 `json:"policy"` // index into Policies
 	// Malformed is set when the object cannot be understood: it is parked, not moved.
 	Malformed string `json:"malformed,omitempty"`
+	// Stays tells that the rule of its kind keeps it where it is.
+	Stays bool `json:"stays,omitempty"`
 }
 
 // ListTargeting reads one page of bindings. What surrounds a binding (namespace,
@@ -73,7 +75,8 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 			}
 		}
 		policy.NotDrained = !r.Drain.Selects(b)
-		out.add(b, policy)
+		rule, _ := a.Settings.Kinds.Judge(b, r.Cluster)
+		out.add(b, policy, rule == failover.KindKeep)
 	}
 	out.bounded()
 	return out, nil
@@ -126,14 +129,14 @@ func (w policyWords) read(ctx context.Context, a *Activities, b *failover.Bindin
 	return p.ReadSoft(word), nil
 }
 
-func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy) {
+func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy, stays bool) {
 	at := slices.IndexFunc(p.Policies, func(x failover.Policy) bool { return samePolicy(x, policy) })
 	if at < 0 {
 		at = len(p.Policies)
 		p.Policies = append(p.Policies, policy)
 	}
 	p.Items = append(p.Items, Targeting{
-		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: told(b.Malformed),
+		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: told(b.Malformed), Stays: stays,
 	})
 }
 

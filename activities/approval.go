@@ -65,7 +65,7 @@ func (a *Activities) approved(ctx context.Context, b *failover.Binding, cluster 
 		}
 	}
 	asks := a.Settings.Approval.Judge(failover.AskInput{
-		Binding: b, Purge: check.Purge, Extent: ask.extent, Standing: ask.question.standing,
+		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: a.kindAsks(b, cluster), Standing: ask.question.standing,
 	})
 	if asks.Automatic() {
 		return check, nil

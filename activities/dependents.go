@@ -62,8 +62,8 @@ func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (D
 	if err != nil {
 		return out, classify("read cluster", r.Cluster, err)
 	}
-	if reason, why := a.beginsNothing(r.Mode, c); reason != failover.ReasonNone {
-		out.refuse(reason, why)
+	if !a.enforcing(r.Mode, c) {
+		out.refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe for this cluster")
 		return out, nil
 	}
 	parent, gone, err := a.parent(ctx, r.MoveRef)
@@ -135,6 +135,10 @@ func (a *Activities) rewriteHolders(
 		}
 		if p = plan(&b); p.Done || p.Reason != failover.ReasonNone {
 			return nil
+		}
+		if p.Keep {
+			_, err = a.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: cluster, Reason: failover.TaskReasonKept})
+			return err
 		}
 		_, err = a.Writer.Holders(ctx, HoldersWrite{Binding: &b, Cluster: cluster, Holders: p.Holders, Now: a.Clock.Now()})
 		if errors.Is(err, failover.ErrGone) {
@@ -264,7 +268,7 @@ func (a *Activities) leave(ctx context.Context, key failover.BindingKey, r MoveR
 		return failover.HoldPlan{Done: true}, a.markDependent(ctx, key, r, task.Reason)
 	}
 	return a.rewriteHolders(ctx, key, r.Cluster, func(b *failover.Binding) failover.HoldPlan {
-		return failover.PlanLeave(b, r.Cluster, r.Owner, !gone && failover.NeedsOn(parent, b, r.Cluster))
+		return a.planLeave(b, r.Cluster, r.Owner, !gone && failover.NeedsOn(parent, b, r.Cluster))
 	})
 }
 

@@ -45,7 +45,7 @@ func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (Dependent
 		if task, _ := b.TaskFor(r.Cluster); task == nil || !slices.Contains(task.Others(), r.Holder) {
 			return failover.HoldPlan{Done: true}
 		}
-		return failover.PlanLeave(b, r.Cluster, r.Holder, failover.NeedsOn(&parent, b, r.Cluster))
+		return a.planLeave(b, r.Cluster, r.Holder, failover.NeedsOn(&parent, b, r.Cluster))
 	})
 	out.Reason, out.Message = plan.Reason, plan.Message
 	return out, classify("drop holder of", r.Key.String(), err)

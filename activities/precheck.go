@@ -195,10 +195,6 @@ func (a *Activities) judgeMove(ctx context.Context, b *failover.Binding, cluster
 	if err != nil || check.End != CheckPass && check.End != CheckFence {
 		return check, err
 	}
-	if reason, why := a.besideEvictor(); reason != failover.ReasonNone {
-		check.End, check.Reason, check.Message = CheckBlocked, reason, why
-		return check, nil
-	}
 	return a.approved(ctx, b, cluster, ask, check)
 }
 
@@ -220,22 +216,19 @@ func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluste
 		check.End, check.Reason = CheckNotTargeting, failover.ReasonNotTargeting
 		return check, nil
 	}
-	by, policy, err := a.surroundings(ctx, b, cluster, fleet)
+	stays, policy, err := a.surroundings(ctx, b, cluster, fleet)
 	if err != nil {
 		return check, err
 	}
-	if by != "" {
-		check.End, check.Reason, check.Message = CheckOptedOut, failover.ReasonOptedOut, by
+	if stays.Reason != failover.ReasonNone {
+		check.End, check.Reason, check.Message = CheckOptedOut, stays.Reason, stays.Message
 		return check, nil
 	}
 	check.Purge = b.EffectivePurge(failover.ResolvePurgeMode(ask.frozen, policy, ask.byDefault))
-	reason, why := failover.Unsupported(b, check.Purge)
-	if reason == failover.ReasonNone {
-		reason, why = failover.HeldForParents(b, cluster, check.Purge)
-	}
-	if reason != failover.ReasonNone {
-		check.End, check.Reason, check.Message = CheckBlocked, reason, why
-		return check, nil
+	v, err := a.mayLeave(ctx, b, cluster, check.Purge)
+	if err != nil || !v.OK {
+		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
+		return check, err
 	}
 	check.Dependents = b.PropagateDeps && failover.DependenciesOf(b).Any()
 	return a.judgeWhere(ctx, failover.PreCheckInput{
@@ -243,6 +236,18 @@ func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluste
 		RoomUnknownOK: a.Settings.RoomUnknownOK, RoomForStaticWeights: a.Settings.RoomForStaticWeights,
 		Margin: a.Settings.RoomMargin, Karmada: a.Settings.Karmada, Reserved: ask.headroom.For(b.Key, fleet),
 	}, ask, check)
+}
+
+// mayLeave says what stands against a move in that purge mode, wherever it would go.
+func (a *Activities) mayLeave(ctx context.Context, b *failover.Binding, cluster string, purge failover.PurgeMode) (failover.Verdict, error) {
+	reason, why := failover.Unsupported(b, purge)
+	if reason == failover.ReasonNone {
+		reason, why = failover.HeldForParents(b, cluster, purge)
+	}
+	if reason != failover.ReasonNone || purge != failover.PurgeDirectly {
+		return failover.Verdict{OK: reason == failover.ReasonNone, Reason: reason, Message: why}, nil
+	}
+	return a.definitionFree(ctx, b, cluster)
 }
 
 // judgeWhere looks for somewhere to go: back to a former cluster first, then anew.
@@ -299,22 +304,33 @@ func fenced(check Check, cluster string, fleet []failover.Cluster, fence *failov
 // byItself is what opts a binding out that needs nobody else for it.
 const byItself = "by its own annotation or by config"
 
-// surroundings are the opt-outs around a binding, and its policy's purge mode.
-func (a *Activities) surroundings(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster) (string, failover.PurgeMode, error) {
+// surroundings say what keeps a binding where it is (an opt-out, the rule of its kind), with a
+// reason, or else its policy's purge mode.
+func (a *Activities) surroundings(
+	ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster,
+) (stays failover.Verdict, policy failover.PurgeMode, err error) {
+	by, err := a.optedOutBy(ctx, b, cluster, fleet)
+	if err != nil || by != "" {
+		return failover.Verdict{Reason: failover.ReasonOptedOut, Message: by}, "", err
+	}
+	if rule, why := a.Settings.Kinds.Judge(b, cluster); rule == failover.KindKeep {
+		return failover.Verdict{Reason: failover.ReasonKindStays, Message: why}, "", nil
+	}
+	policy, err = a.Reader.PolicyPurgeMode(ctx, b)
+	return failover.Verdict{}, policy, err
+}
+
+// optedOutBy names what opts a binding out, empty where nothing does.
+func (a *Activities) optedOutBy(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster) (string, error) {
 	if a.optedOutItself(b) {
-		return byItself, "", nil
+		return byItself, nil
 	}
 	for _, c := range fleet {
 		if c.Name == cluster && failover.OptedOut(c.Annotations) {
-			return "by cluster " + cluster, "", nil
+			return "by cluster " + cluster, nil
 		}
 	}
-	by, err := a.Reader.OptedOut(ctx, b)
-	if err != nil || by != "" {
-		return by, "", err
-	}
-	purge, err := a.Reader.PolicyPurgeMode(ctx, b)
-	return "", purge, err
+	return a.Reader.OptedOut(ctx, b)
 }
 
 // evacuating are the clusters that have a failover of their own past Suspected,

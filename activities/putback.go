@@ -80,7 +80,22 @@ func (a *Activities) cannotTakeBack(ctx context.Context, r RestoreRequest, b *fa
 	if why := unfit(source, r.OursGo); why != "" {
 		return why, nil
 	}
+	if v, err := a.definitionFree(ctx, b, r.joined(b)...); err != nil || !v.OK {
+		return v.Message, err
+	}
 	return a.oldCopyGone(ctx, b, r.Cluster, r.OldWork)
+}
+
+// joined are the targets that came since the eviction: a put-back ends their copies.
+func (r RestoreRequest) joined(b *failover.Binding) []string {
+	var names []string
+	for _, t := range b.Clusters {
+		if !failover.Joined(r.baseline(b).Clusters, []failover.TargetCluster{t}) {
+			continue
+		}
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // unfit says what about a former cluster stands against its taking over again,

@@ -25,6 +25,8 @@ type Settings struct {
 	ExcludeNamespaces []string
 	// Approval says before which evictions a human is asked.
 	Approval failover.ApprovalRules
+	// Kinds say which kinds of workload stay, and which wait for an approval.
+	Kinds failover.KindRules
 	// RoomUnknownOK lets a cluster of unknown capacity count as having room.
 	RoomUnknownOK bool
 	// RoomForStaticWeights demands room of clusters that grow by static weight.

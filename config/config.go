@@ -31,6 +31,7 @@ type Config struct {
 	Capacity         Capacity
 	Karmada          Karmada
 	Approval         Approval
+	Kinds            failover.KindRules
 	Drain            Drain
 	Rules            Rules
 	Witness          Witness

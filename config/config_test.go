@@ -190,6 +190,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"approval.capacityDeficit=maybe":                 "want true or false",
 		"approval.namespaces=Shop_1":                     "want a list of Kubernetes names",
 		"approval.selector=tier in":                      "want nothing, or a label selector",
+		"kinds=Job.batch":                                "want a list of Kind.group=rule",
+		"kinds=Job.batch=stay":                           "the rule is move, keep or ask",
 		"audit.sink=file":                                "says where the trail is written",
 		"approval.expireAfter=5s":                        "0 is for ever",
 		"starter.leaderElection.enabled=yes":             "want true or false",
@@ -223,6 +225,22 @@ func TestApprovalRulesAreReadPrintedAndHeldAgainstTheRest(t *testing.T) {
 	require.Nil(t, c.Approval.ClustersAbove)
 	_, err = Load(Sources{File: file, Set: []string{"selectors.excludeNamespaces=bank"}})
 	require.ErrorContains(t, err, "it is never moved, so nobody is ever asked")
+}
+
+// Rules: R4.6-45.
+func TestLoad_Kinds_AreReadAndPrinted(t *testing.T) {
+	alone(t)
+	for name, from := range map[string]Sources{
+		"file": {File: write(t, "kinds: [Job.batch=move, Service=ask]\n")},
+		"set":  {Set: []string{"kinds=Job.batch=move,Service=ask"}},
+	} {
+		c, err := Load(from)
+		require.NoError(t, err, name)
+		require.Equal(t, failover.KindRules{"Job.batch": failover.KindMove, "Service": failover.KindAsk}, c.Kinds, name)
+		var out strings.Builder
+		require.NoError(t, c.PrintJSON(&out))
+		require.Contains(t, out.String(), `"Job.batch=move"`)
+	}
 }
 
 func TestAnUnlimitedRateIsAllowedAndPrinted(t *testing.T) {

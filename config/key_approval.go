@@ -1,8 +1,11 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
 // never is a limit that nothing exceeds.
@@ -26,6 +29,37 @@ func limit[T any](name, want string, target **T, parse func(string) (T, bool), d
 	return k
 }
 
+// kinds is a list of rules, each "Kind.group=rule".
+func kinds(name string, target *failover.KindRules, doc string) key {
+	var list []string
+	k := listOf(name, &list, "a list of Kind.group=rule such as Job.batch=keep (the core group has no name), where the rule is move, keep or ask", doc,
+		func(s string) bool { _, _, ok := failover.ParseKindRule(s); return ok })
+	setList := k.set
+	k.set = func(raw any) bool {
+		if !setList(raw) {
+			return false
+		}
+		*target = nil
+		for _, item := range list {
+			kind, rule, _ := failover.ParseKindRule(item)
+			if *target == nil {
+				*target = failover.KindRules{}
+			}
+			(*target)[kind] = rule
+		}
+		return true
+	}
+	k.get = func() any {
+		shown := []string{}
+		for kind, rule := range *target {
+			shown = append(shown, kind+"="+string(rule))
+		}
+		slices.Sort(shown)
+		return shown
+	}
+	return k
+}
+
 func (c *Config) approvalKeys() []key {
 	return []key{
 		limit("approval.clustersAbove", "a whole number from 0 to 1000000", &c.Approval.ClustersAbove, func(s string) (int, bool) {
@@ -45,5 +79,7 @@ func (c *Config) approvalKeys() []key {
 			"Ask before each eviction of a workload whose labels match, as the manifest in its Work has them. Reads that Work for each check and eviction."),
 		duration("approval.expireAfter", &c.Approval.ExpireAfter, 0, 30*24*time.Hour,
 			"How long a question stands open; after that the binding stays where it is until somebody approves it all the same. 0 is for ever."),
+		kinds("kinds", &c.Kinds,
+			"What becomes of the workloads of a kind, over the defaults (docs/operations.md has the table): move, keep where they are, or ask an operator first."),
 	}
 }

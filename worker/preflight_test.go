@@ -43,8 +43,7 @@ func (w world) check(t *testing.T, mode failover.Mode) error {
 	t.Helper()
 	c := config.Default()
 	c.Mode = mode
-	quiet := slog.New(slog.DiscardHandler)
-	answered, err := preflight(t.Context(), c, w, guardFor(c, w, func(bool) {}, quiet), quiet)
+	answered, err := preflight(t.Context(), c, w, w, slog.New(slog.DiscardHandler))
 	require.Equal(t, w.notReady == nil && !silent(w.rules), answered)
 	return err
 }
@@ -77,30 +76,24 @@ func (r *returning) Rules(ctx context.Context) ([]failover.Rule, error) {
 	return r.world.Rules(ctx)
 }
 
-// A worker that starts during an outage asks the same questions after it.
+// Who starts during an outage is asked the same questions after it.
 //
-// Rules: R4.15-27.
+// Rules: R4.15-21.
 func TestAKarmadaThatAnswersLaterIsAskedThen(t *testing.T) {
 	c := config.Default()
 	c.Mode = failover.ModeEnforce
-	quiet := slog.New(slog.DiscardHandler)
 	fine := &returning{}
-	guard := guardFor(c, fine, func(bool) {}, quiet)
-	_, err := preflight(t.Context(), c, fine, guard, quiet)
-	require.NoError(t, err)
-	require.NotEmpty(t, guard.secondEvictor(), "nothing begins before Karmada has answered")
-	require.NoError(t, awaitKarmada(t.Context(), time.Millisecond, c, guard))
+	require.NoError(t, awaitKarmada(t.Context(), time.Millisecond, c, fine))
 	require.Equal(t, 3, fine.asked, "once it has answered it is left alone")
-	require.Empty(t, guard.secondEvictor())
-	denied := &returning{world: world{denied: "patch"}}
-	err = awaitKarmada(t.Context(), time.Millisecond, c, guardFor(c, denied, func(bool) {}, quiet))
-	require.ErrorIs(t, err, failover.ErrForbidden)
+	beside := &returning{world: world{evidence: "ResourceBinding shop/cart carries a task of producer TaintManager"}}
+	err := awaitKarmada(t.Context(), time.Millisecond, c, beside)
+	require.ErrorIs(t, err, errSecondEvictor)
 	fatal := make(chan error, 1)
 	host{fatal: fatal}.endWith(func() error { return err })
-	require.Equal(t, process.ExitFailed, exitCode(fmt.Errorf("the worker cannot go on: %w", <-fatal)))
+	require.Equal(t, process.ExitRefused, exitCode(fmt.Errorf("the worker cannot go on: %w", <-fatal)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, awaitKarmada(ctx, time.Hour, c, guardFor(c, denied, func(bool) {}, quiet)), "a worker that stops asks nobody")
+	require.NoError(t, awaitKarmada(ctx, time.Hour, c, beside), "a worker that stops asks nobody")
 }
 
 // Rules: R4.15-23.
@@ -110,8 +103,7 @@ func TestTheWorkerWarnsOfSeveralEvictPluginsUnderAny(t *testing.T) {
 	for mode, warns := range map[failover.PluginsMode]bool{failover.PluginsAny: true, failover.PluginsAll: false} {
 		var said bytes.Buffer
 		c.EvictPluginsMode = mode
-		log := slog.New(slog.NewTextHandler(&said, nil))
-		_, err := preflight(t.Context(), c, world{}, guardFor(c, world{}, func(bool) {}, log), log)
+		_, err := preflight(t.Context(), c, world{}, world{}, slog.New(slog.NewTextHandler(&said, nil)))
 		require.NoError(t, err, "it is no reason not to start")
 		require.Equal(t, warns, strings.Contains(said.String(), failover.WarnAnyOfSeveral))
 	}
@@ -124,6 +116,17 @@ func TestMissingPermissionsAreNamedByVerbAndResource(t *testing.T) {
 	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint")
 	require.ErrorContains(t, err, "patch resourcebindings.work.karmada.io")
 	require.NoError(t, world{denied: "patch"}.check(t, failover.ModeObserve), "who observes patches nothing")
+}
+
+// Rules: R4.15-21.
+func TestEnforceRefusesToStartBesideASecondEvictor(t *testing.T) {
+	beside := world{evidence: "ResourceBinding shop/cart carries a task of producer TaintManager"}
+	err := beside.check(t, failover.ModeEnforce)
+	require.ErrorIs(t, err, errSecondEvictor)
+	require.ErrorContains(t, err, "shop/cart")
+	require.ErrorContains(t, err, "--feature-gates=Failover=false")
+	require.Equal(t, process.ExitRefused, exitCode(err))
+	require.NoError(t, beside.check(t, failover.ModeObserve))
 }
 
 func TestSettingsCarryWhatWasConfigured(t *testing.T) {

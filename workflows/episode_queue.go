@@ -184,7 +184,7 @@ func (e *episode) cameBack(t activities.Targeting) bool {
 
 // settled: this binding has its outcome in this round, though it targets the cluster still.
 func (e *episode) settled(t activities.Targeting) bool {
-	return e.calledOff(t) || e.simulated(t.Key, t.UID)
+	return e.calledOff(t) || e.staysPut(t) || e.simulated(t.Key, t.UID)
 }
 
 // calledOff: a human cancelled or skipped the move of this binding in this round, or
@@ -192,6 +192,16 @@ func (e *episode) settled(t activities.Targeting) bool {
 func (e *episode) calledOff(t activities.Targeting) bool {
 	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
 		return r.Key == t.Key && r.UID == t.UID && calledOff(r.Reason)
+	})
+}
+
+// staysPut: the rule of its kind keeps it, and it has that outcome in this round.
+func (e *episode) staysPut(t activities.Targeting) bool {
+	if !t.Stays {
+		return false
+	}
+	return e.st.Folded[string(failover.OutcomeSkipped)].Has(t.Key, t.UID) || slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
+		return r.Key == t.Key && r.UID == t.UID && r.Reason == failover.ReasonKindStays
 	})
 }
 

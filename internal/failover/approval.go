@@ -40,6 +40,7 @@ const (
 	AskDirectly  ApprovalRule = "purgeDirectly"
 	AskNamespace ApprovalRule = "namespaces"
 	AskSelector  ApprovalRule = "selector"
+	AskKind      ApprovalRule = "kinds"
 )
 
 // NeedsExtent tells whether a rule asks how far the failure goes, NeedsTally whether
@@ -86,6 +87,8 @@ type AskInput struct {
 	Purge   PurgeMode
 	// Extent is nil where it was not read: a rule that needs it asks then.
 	Extent *Extent
+	// Kind says why the rule of the binding's kind asks; empty where it does not.
+	Kind string
 	// Standing are rules that asked before in this round, and ask for the rest of it.
 	Standing []ApprovalRule
 }
@@ -114,6 +117,7 @@ func (r ApprovalRules) Judge(in AskInput) Ask {
 		{AskDirectly, r.Directly && in.Purge == PurgeDirectly, func() string { return "purge mode Directly: the old copy goes before the new one runs" }},
 		{AskNamespace, slices.Contains(r.Namespaces, in.Binding.Key.Namespace), func() string { return "its namespace asks" }},
 		{AskSelector, r.selects(in.Binding), in.selectorSays(r.Selector)},
+		{AskKind, in.Kind != "", func() string { return in.Kind }},
 	} {
 		if rule.asks {
 			ask.Rules, why = append(ask.Rules, rule.name), append(why, rule.words())

@@ -183,6 +183,9 @@ type HoldPlan struct {
 	// Done: nothing to write. Holders are those after the write; none drops the task.
 	Done    bool
 	Holders []string
+	// Keep: nobody holds it any more, and the rule of its kind keeps its copy. The task
+	// stays, marked as kept.
+	Keep    bool
 	Reason  Reason
 	Message string
 }
@@ -233,6 +236,13 @@ func PlanLeave(b *Binding, cluster, holder string, back bool) HoldPlan {
 		}
 	}
 	return HoldPlan{Holders: next}
+}
+
+// KeptBy is the plan where the rule of the dependent's kind is known: a copy that its kind
+// keeps does not end with its last holder, but is left to an operator.
+func (p HoldPlan) KeptBy(rule KindRule, b *Binding, cluster string) HoldPlan {
+	p.Keep = rule == KindKeep && !p.Done && p.Reason == ReasonNone && len(p.Holders) == 0 && !b.ServesOn(cluster)
+	return p
 }
 
 // HeldFor tells whether a dependent's Work on the cluster stays whatever becomes of

@@ -53,7 +53,6 @@ const (
 	ReasonModeObserve           Reason = "ModeObserve"        // this worker's own config says observe
 	ReasonAwaitingFence         Reason = "AwaitingFence"      // Directly, and the old copy is not proven dead
 	ReasonForeignTask           Reason = "ForeignTask"        // another producer's task for this cluster stands
-	ReasonSecondEvictor         Reason = "SecondEvictor"      // Karmada's own taint manager evicts, too
 	ReasonDependentsUnknown     Reason = "DependentsUnknown"  // Karmada has not listed its dependents yet
 	ReasonDependentsNotHeld     Reason = "DependentsNotHeld"  // a dependent would leave before the old copy does
 	ReasonTooManyHolders        Reason = "TooManyHolders"     // too many migrations hold a dependent of it
@@ -63,6 +62,7 @@ const (
 	ReasonStateUnreadable       Reason = "StateUnreadable"    // a rule of its state preservation cannot be read
 	ReasonStateNotCarried       Reason = "StateNotCarried"    // Karmada would not hand its state on to the new copy
 	ReasonCopyPreserved         Reason = "CopyPreserved"      // spec.preserveResourcesOnDeletion: the old copy outlives its Work
+	ReasonKindInUse             Reason = "KindInUse"          // a CRD whose objects stand on the cluster
 	ReasonNotSupportedComps     Reason = "NotSupportedYetComponents"
 	ReasonForeignScheduler      Reason = "ForeignScheduler"    // a scheduler whose rules we do not know places it
 	ReasonSchedulingSuspended   Reason = "SchedulingSuspended" // nothing would place it elsewhere
@@ -85,6 +85,7 @@ const (
 	ReasonNoTaint           Reason = "NoTaint"           // no triggering taint remains
 	ReasonNotTargeting      Reason = "NotTargeting"      // the binding does not use the cluster
 	ReasonOptedOut          Reason = "OptedOut"          // failover.lifeboat.dev/enabled: "false"
+	ReasonKindStays         Reason = "KindStays"         // the rule of its kind says keep
 	ReasonClusterRecovered  Reason = "ClusterRecovered"  // the cluster came back
 	ReasonCancelled         Reason = "Cancelled"         // a human cancelled
 	ReasonEnforceOrdered    Reason = "EnforceOrdered"    // a human turned observe into enforce

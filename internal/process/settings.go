@@ -45,6 +45,7 @@ func Settings(c config.Config) activities.Settings {
 		RoomMargin:           c.Capacity.Margin,
 		Karmada:              failover.ParseKarmadaRelease(c.Karmada.Version),
 		Approval:             c.Approval.ApprovalRules,
+		Kinds:                c.Kinds,
 		StateMissingOK:       c.State.WhenMissing == config.StateProceed,
 	}
 }

@@ -367,6 +367,9 @@ func (v View) stays(t tree, c *Cluster) {
 		if now.Plan.Reason == failover.ReasonOptedOut || now.Reason == failover.ReasonOptedOut {
 			t.leaf("opted out: %s", orElse(now.Plan.Message, "the cluster"))
 		}
+		if now.Plan.Reason == failover.ReasonKindStays {
+			t.leaf("stays: %s", now.Plan.Message)
+		}
 		for _, r := range now.Rules {
 			t.leaf("rule %s: %s %s", r.Rule, r.Match, because(r.Reason, ""))
 		}
@@ -398,7 +401,7 @@ func (v View) would(f *Prospect) string {
 		return "it would wait: " + because(p.Reason, p.Message)
 	case activities.ProspectStays:
 	}
-	if len(rules) == 0 && p.Reason != failover.ReasonOptedOut {
+	if len(rules) == 0 && p.Reason != failover.ReasonOptedOut && p.Reason != failover.ReasonKindStays {
 		return "it would stay: no rule puts a taint"
 	}
 	return "it would stay: " + because(p.Reason, p.Message)

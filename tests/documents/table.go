@@ -193,6 +193,7 @@ var enforced = []Step{
 	look(`temporal workflow list --query "LifeboatReason = 'NotHealthy' AND ExecutionStatus = 'Running'"`, "shop/cart-deployment"),
 	run("temporal workflow describe --workflow-id cluster-failover/member1", "cluster-failover/member1"),
 	run("kubectl get resourcebinding cart-deployment -n shop -o yaml", "gracefulEvictionTasks"),
+	run("kubectl annotate resourcebinding cart-deployment -n shop failover.lifeboat.dev/enabled=true", "annotated"),
 	run("kubectl get resourcebinding cart-deployment -n shop -o yaml --show-managed-fields", "managedFields"),
 	run("kubectl get cluster member1 -o yaml", "drill"),
 	run("kubectl get clustertaintrules -o yaml", "documents"),

@@ -1,0 +1,129 @@
+package activities_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// as makes app a resource of another kind, without replicas.
+func (b *bench) as(apiVersion, kind, name string) {
+	b.world.Change(appKey("app"), func(x *failover.Binding) {
+		x.Resource = failover.Resource{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: name}
+	})
+	for _, cluster := range []string{"m2", "m3"} {
+		b.world.ChangeCluster(cluster, func(c *failover.Cluster) {
+			c.APIEnablements = append(slices.Clone(c.APIEnablements), apiVersion+"/"+kind)
+		})
+	}
+}
+
+// Rules: R4.6-45, R4.6-46.
+func TestPreCheckAndEvict_KindThatStays_WriteNothing(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.as("v1", "PersistentVolumeClaim", "data")
+	check := b.preCheck(func(*activities.PreCheckRequest) {})
+	require.Equal(t, activities.CheckOptedOut, check.End)
+	require.Equal(t, failover.ReasonKindStays, check.Reason)
+	out := b.evict()
+	require.Equal(t, activities.EvictOptedOut, out.End)
+	require.Equal(t, failover.ReasonKindStays, out.Reason)
+	require.Empty(t, b.world.Log("evict"))
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+	require.True(t, page.Items[0].Stays)
+
+	b.acts.Settings.Kinds = failover.KindRules{"PersistentVolumeClaim": failover.KindMove}
+	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
+	require.Equal(t, activities.EvictWritten, b.evict().End)
+}
+
+// Rules: R4.6-45, R4.6-47.
+func TestPreCheckAndEvict_JobThatRuns_AwaitsApproval(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.as("batch/v1", "Job", "migrate")
+	check := b.preCheck(func(*activities.PreCheckRequest) {})
+	require.Equal(t, failover.ReasonAwaitingApproval, check.Reason)
+	require.Equal(t, []failover.ApprovalRule{failover.AskKind}, check.Asked)
+	require.Equal(t, failover.ReasonAwaitingApproval, b.evict().Reason)
+	require.Empty(t, b.world.Log("evict"))
+
+	r := b.evictRequest()
+	r.Approval, r.Round = yes, 1
+	b.world.Collect(appKey("app"), "m1", `{"succeeded":1,"completionTime":"2026-03-01T03:00:00Z"}`)
+	out := must[activities.EvictResult](b, activities.NameEvict, r)
+	require.Equal(t, failover.ReasonKindStays, out.Reason, "it has finished meanwhile: an approval replaces no other check")
+	b.world.Collect(appKey("app"), "m1", `{"active":1}`)
+	require.Equal(t, activities.EvictWritten, must[activities.EvictResult](b, activities.NameEvict, r).End)
+}
+
+// crd makes app a CustomResourceDefinition that is configured to move, and puts an object
+// of its kind on the clusters.
+func (b *bench) crd(on ...string) {
+	b.acts.Settings.Kinds = failover.KindRules{"CustomResourceDefinition.apiextensions.k8s.io": failover.KindMove}
+	b.as("apiextensions.k8s.io/v1", "CustomResourceDefinition", "crontabs.x.io")
+	b.bind("tab", func(x *failover.Binding) {
+		x.Resource = failover.Resource{APIVersion: "x.io/v1", Kind: "CronTab", Namespace: "shop", Name: "tab"}
+		x.Clusters = nil
+		for _, name := range on {
+			x.Clusters = append(x.Clusters, failover.TargetCluster{Name: name, Replicas: 2})
+		}
+	})
+}
+
+// Rules: R4.6-48.
+func TestRelease_CRDInUse_IsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*bench, *activities.ReleaseRequest)
+		reason  failover.Reason
+	}{
+		"an object stands":                    {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m1") }, failover.ReasonKindInUse},
+		"an object stands, and it is ordered": {func(b *bench, r *activities.ReleaseRequest) { b.crd("m1"); r.Ordered = true }, failover.ReasonKindInUse},
+		"an object is held": {func(b *bench, _ *activities.ReleaseRequest) {
+			b.crd("m2")
+			b.world.Change(appKey("tab"), func(x *failover.Binding) {
+				x.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonKept}}
+			})
+		}, failover.ReasonKindInUse},
+		"objects are elsewhere": {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m2") }, failover.ReasonWritten},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ref := moved(t)
+			r := activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour}
+			c.arrange(b, &r)
+			out := must[activities.ActResult](b, activities.NameRelease, r)
+			require.Equal(t, c.reason, out.Reason, "%+v", out)
+		})
+	}
+}
+
+// Rules: R4.6-48.
+func TestPreCheck_CRDInUse_DirectlyIsBlocked(t *testing.T) {
+	b := newBench(t)
+	b.purge = failover.PurgeDirectly
+	b.crd("m1")
+	require.Equal(t, failover.ReasonKindInUse, b.preCheck(func(*activities.PreCheckRequest) {}).Reason)
+	b.purge = failover.PurgeGracefully
+	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End, "the hold keeps the CRD")
+}
+
+// Rules: R4.10-10.
+func TestDropDependents_KindThatStays_IsKept(t *testing.T) {
+	b := newBench(t)
+	b.withConfig()
+	b.fail()
+	must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
+	b.world.Change(configKey, func(x *failover.Binding) { x.Resource.APIVersion, x.Resource.Kind = "v1", "PersistentVolumeClaim" })
+	b.moveApp("m2")
+	must[activities.DependentsResult](b, activities.NameDropDependents, b.dependents(func(r *activities.DependentsRequest) {
+		r.Held = []failover.BindingKey{configKey}
+	}))
+	x := b.world.Peek(configKey)
+	require.Len(t, x.Tasks, 1)
+	require.Equal(t, failover.TaskReasonKept, x.Tasks[0].Reason)
+}
