@@ -21,6 +21,8 @@ type AssessRequest struct {
 	Facts   []failover.ClusterFact `json:"facts,omitempty"`
 	// Witness is what the starter's own probe says now; a re-read cannot know it.
 	Witness failover.Witness `json:"witness,omitempty"`
+	// Virtual are the taints that would stand in observe: the rules are judged as if they did.
+	Virtual []corev1.Taint `json:"virtual,omitempty"`
 	// Turns are those of the last assessment.
 	Turns failover.Turns `json:"turns,omitempty"`
 }
@@ -98,6 +100,7 @@ func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessme
 	}
 	out.Hard, out.Soft = failover.Triggering(c.Taints)
 	out.Foreign = failover.Foreign(c)
+	c.Taints = slices.Concat(c.Taints, r.Virtual)
 	for _, fact := range sightings(c, r) {
 		sight := failover.Observe(rules, c, fact)
 		if n := len(out.Sights); n > 0 && slices.Equal(out.Sights[n-1], sight) {
@@ -347,7 +350,8 @@ func matchingNow(c failover.Cluster, rules []failover.Rule, w failover.Witness) 
 		return matching
 	}
 	for _, o := range failover.Observe(rules, c, failover.FactOf(c).Testified(w)) {
-		if o.Match == failover.Matches {
+		// A taint that stands stays while the external probe contradicts its rule.
+		if o.Match == failover.Matches || o.Match == failover.Undecided && o.Reason == failover.ReasonMemberAnswers {
 			matching[o.Key()] = true
 		}
 	}

@@ -175,7 +175,7 @@ type Rules struct {
 	RemoveOnMismatch time.Duration
 }
 
-// Witness is the starter's own probe of the members. A rule asks for it.
+// Witness is the external probe of the members. A rule may require it.
 type Witness struct {
 	Enabled          bool
 	Interval         time.Duration
@@ -261,7 +261,7 @@ func Default() Config {
 		Rules: Rules{
 			KarmadaPolicies: true, AddOnMatch: failover.DefaultAddOnMatch, RemoveOnMismatch: failover.DefaultRemoveOnMismatch,
 		},
-		Witness:          Witness{Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
+		Witness:          Witness{Enabled: true, Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
 		EvictPlugins:     []failover.Plugin{{Name: failover.PluginResourceHealth}},
 		EvictPluginsMode: failover.PluginsAny,
 		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},

@@ -126,7 +126,7 @@ func (c *Config) ruleKeys() []key {
 		duration("rules.removeOnMismatch", &c.Rules.RemoveOnMismatch, 0, 365*24*time.Hour,
 			"How long its conditions for removal must match, where its annotation does not say."),
 		boolean("witness.enabled", &c.Witness.Enabled,
-			"Let the starter probe members by itself, for rules with requireWitness: those match only while it agrees."),
+			"External probe: ask the API server of each member itself. One that answers is not failed over because Karmada cannot reach it."),
 		duration("witness.interval", &c.Witness.Interval, time.Second, time.Minute,
 			"Pause between two probes of a member."),
 		duration("witness.timeout", &c.Witness.Timeout, 100*time.Millisecond, time.Minute,

@@ -17,7 +17,7 @@ func (e *episode) assess() {
 	if !e.clusterDirty && e.now().Before(e.nextAssess) {
 		return
 	}
-	request := activities.AssessRequest{Cluster: e.cluster, UID: e.st.UID, Seen: e.st.Seen, Facts: e.st.Facts, Witness: e.witness(), Turns: e.st.Turns}
+	request := activities.AssessRequest{Cluster: e.cluster, UID: e.st.UID, Seen: e.st.Seen, Facts: e.st.Facts, Witness: e.witness(), Virtual: e.st.Virtual, Turns: e.st.Turns}
 	heard, asked := len(e.st.Facts), e.now()
 	e.clusterDirty = false
 	e.nextAssess = asked.Add(e.st.Terms.ClusterPoll)
@@ -56,7 +56,22 @@ func (e *episode) take(a activities.Assessment) {
 	case a.Malformed == "" && e.st.NeedsAttention == failover.ReasonMalformed:
 		e.st.NeedsAttention = failover.ReasonNone
 	}
+	switch answers := e.memberAnswers(); {
+	case answers && e.st.NeedsAttention == failover.ReasonNone:
+		e.st.NeedsAttention = failover.ReasonMemberAnswers
+	case !answers && e.st.NeedsAttention == failover.ReasonMemberAnswers:
+		e.st.NeedsAttention = failover.ReasonNone
+	}
 	e.armWindows()
+}
+
+// memberAnswers tells whether the external probe contradicts a rule whose taint moves
+// bindings, so that this taint is not put.
+func (e *episode) memberAnswers() bool {
+	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+		w := e.st.Windows[k]
+		return w.Last == failover.Neither && w.Reason == failover.ReasonMemberAnswers
+	})
 }
 
 func (e *episode) tainted(r activities.TaintResult) {

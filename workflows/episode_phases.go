@@ -28,6 +28,9 @@ func (e *episode) actSuspected() {
 	case e.bad():
 		e.st.Reason = failover.ReasonWindowRunning
 		e.followRules()
+	case e.memberAnswers():
+		e.st.Reason = failover.ReasonMemberAnswers
+		e.followRules()
 	default:
 		e.actUnsuspected()
 	}

@@ -23,6 +23,7 @@ func (v PageView) choices() Choices {
 	c := Choices{
 		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
 		Tainted: len(v.Tainted) > 0, TaintedOnly: v.TaintedOnly, Foreign: v.Foreign, Asked: v.Counts.Asked,
+		Answers: v.Reason == ReasonMemberAnswers,
 	}
 	for _, m := range v.Moving {
 		if m.NeedsAttention && WaitsForProof(m.Phase, m.Reason) {
@@ -41,6 +42,8 @@ type Choices struct {
 	Drained, DrainOnly bool
 	// Tainted: somebody ordered a taint; TaintedOnly: nothing else speaks against it.
 	Tainted, TaintedOnly bool
+	// Answers: Karmada cannot reach the member, and the member answers the external probe.
+	Answers bool
 	// Foreign are the taints that move its bindings and that others put, "key:effect".
 	Foreign []string
 	// Asked is how many moves await a human's approval.
@@ -109,6 +112,13 @@ func (c Choices) fence() []string {
 	return lines
 }
 
+// Overrule is the order by which an operator fails a cluster over although it answers the
+// external probe.
+func Overrule(cluster string) string {
+	return fmt.Sprintf("`lifeboat taint %s outage:NoExecute --reason \"…\"`: fail it over although it answers; "+
+		"what does not tolerate the taint moves, until `lifeboat untaint`", text(cluster))
+}
+
 func (c Choices) verb(name, effect string) string {
 	return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, c.Cluster, effect)
 }
@@ -151,6 +161,9 @@ func (c Choices) always() []string {
 		"(with `--put-back` it comes back, too), our taints go")
 	switch c.Phase {
 	case EpisodeSuspected:
+		if c.Answers {
+			return []string{"Repair Karmada's access to " + text(c.Cluster) + ": its credential, its certificate, the way to its API server.", Overrule(c.Cluster), stop}
+		}
 		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
 	case EpisodeCordoned:
 		uncordon := c.verb("cancel", "remove these taints now; no rule is applied to the cluster until none has matched for its removal window")

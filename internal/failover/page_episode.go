@@ -14,7 +14,7 @@ func WindowLines(w Windows, standing []AddedTaint) []WindowLine {
 		one := w[key]
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
-			Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
+			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
 			Stands: slices.ContainsFunc(standing, func(a AddedTaint) bool {
 				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 			}),
@@ -130,6 +130,9 @@ var suspicions = map[EpisodePhase]string{
 
 func (v PageView) headline() string {
 	format, ok := headlines[v.Phase]
+	if v.Phase == EpisodeSuspected && v.Reason == ReasonMemberAnswers {
+		format = "%s answers, but Karmada cannot reach it; nothing has been touched"
+	}
 	if tainted, is := suspicions[v.Phase]; is && (v.Reason == ReasonForeignTaint || v.Reason == ReasonTaintOrdered) {
 		format = tainted
 	}
@@ -226,6 +229,9 @@ func (v PageView) wellAgain() string {
 func (v PageView) comesNext() string {
 	switch v.Phase {
 	case EpisodeSuspected:
+		if v.Reason == ReasonMemberAnswers {
+			return "Karmada's access to " + text(v.Cluster) + " is repaired, or " + text(v.Cluster) + " answers no more and the windows begin"
+		}
 		return v.windowNext(true, "is confirmed as failed")
 	case EpisodeCordoned:
 		return v.windowNext(false, "is uncordoned")

@@ -283,6 +283,8 @@ func (w WindowLine) state() string {
 	switch {
 	case w.Matching:
 		state = "match"
+	case w.State == Neither && w.Reason == ReasonMemberAnswers:
+		state = "contradicted: the member answers"
 	case w.Idle:
 		state = "neither add nor remove"
 	}

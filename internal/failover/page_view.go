@@ -102,6 +102,7 @@ type WindowLine struct {
 	Rule     string    `json:"rule"`
 	Taint    string    `json:"taint"`
 	State    Match     `json:"state"`
+	Reason   Reason    `json:"reason,omitempty"`
 	Idle     bool      `json:"idle,omitempty"`
 	Matching bool      `json:"matching"`
 	Since    time.Time `json:"since"`

@@ -76,6 +76,7 @@ const (
 const (
 	ReasonConditionsMatch   Reason = "ConditionsMatch"   // a rule's conditions hold
 	ReasonOurSide           Reason = "OurSide"           // the evidence speaks of our side, not of the member
+	ReasonMemberAnswers     Reason = "MemberAnswers"     // Karmada cannot reach the member, and the member answers the external probe
 	ReasonForeignTaint      Reason = "ForeignTaint"      // a human or another controller put a NoExecute taint
 	ReasonOursStands        Reason = "OursStands"        // a taint or annotation of ours stands on the cluster
 	ReasonTaintUntolerated  Reason = "TaintUntolerated"  // moves at once

@@ -98,8 +98,9 @@ const (
 	// Undecided does neither: an Unknown that In does not list, or evidence about
 	// our own side. A window that runs goes on, but does not fire on it.
 	Undecided Match = "Undecided"
-	// Neither is said of a ClusterTaintPolicy of which neither the conditions that add
-	// nor those that remove match: no window runs.
+	// Neither lets no window run. It is said of a ClusterTaintPolicy of which neither the
+	// conditions that add nor those that remove match, and of a rule that the external probe
+	// contradicts.
 	Neither Match = "Neither"
 	// Lapsed is Neither where those that remove cannot be decided: a removal window that
 	// runs goes on, but does not fire on it.
@@ -145,6 +146,8 @@ type Window struct {
 	// Matching is the newest decided state; Since is when it began.
 	Matching bool      `json:"matching"`
 	Since    time.Time `json:"since"`
+	// Reason is that of the newest observation.
+	Reason Reason `json:"reason,omitempty"`
 	// Idle tells that neither window runs: the conditions of a policy that add match no
 	// more, and those that remove do not match.
 	Idle bool `json:"idle,omitempty"`
@@ -171,7 +174,7 @@ func (w Window) RemoveRipe(now time.Time) bool {
 
 // Quiet tells whether nothing has matched for removeOnMismatchSeconds.
 func (w Window) Quiet(now time.Time) bool {
-	return w.RemoveRipe(now) || w.Idle && !now.Before(w.Deadline())
+	return w.RemoveRipe(now) || w.Idle && w.Reason != ReasonMemberAnswers && !now.Before(w.Deadline())
 }
 
 // Windows are the windows of one episode by key.

@@ -18,7 +18,11 @@ var karmadaOwnTaints = []string{"cluster.karmada.io/not-ready", "cluster.karmada
 
 // ourSideReasons are reasons of condition Ready that speak of the observer: it could
 // not look, so it has nothing to say about the member.
-var ourSideReasons = sets.New("StatusCollectionFailed", "CredentialsExpired")
+var ourSideReasons = sets.New("StatusCollectionFailed")
+
+// notReachable is the reason of condition Ready for a dead member, and for one to which
+// Karmada's credential or certificate has expired: nothing in the Cluster tells them apart.
+const notReachable = "ClusterNotReachable"
 
 // Validate says what is wrong with a rule, empty when nothing is. A wrong rule is
 // refused as a whole: half a rule could taint where its author said not to.
@@ -297,16 +301,44 @@ func Observe(rules []Rule, c Cluster, fact ClusterFact) []RuleObservation {
 		if c.Malformed != "" {
 			match, reason = Undecided, ReasonMalformed
 		}
+		answers := c.Malformed == "" && r.memberAnswers(fact)
 		for _, t := range r.Taints {
-			out = append(out, RuleObservation{Rule: r.Name, Taint: t, Match: match, Reason: reason})
+			o := RuleObservation{Rule: r.Name, Taint: t, Match: match, Reason: reason}
+			if answers {
+				o = o.contradicted(c)
+			}
+			out = append(out, o)
 		}
 	}
 	slices.SortFunc(out, func(a, b RuleObservation) int { return cmp.Compare(a.Key(), b.Key()) })
 	return out
 }
 
+// memberAnswers tells whether the external probe contradicts the rule: the rule asks for the
+// Ready condition, Karmada cannot reach the member, and the member answers the probe.
+func (r Rule) memberAnswers(fact ClusterFact) bool {
+	asks := func(m MatchCondition) bool { return m.ConditionType == ConditionReady }
+	unreached := func(c FactCondition) bool { return c.Type == ConditionReady && c.Reason == notReachable }
+	return fact.Witness == WitnessUp && slices.ContainsFunc(r.MatchConditions, asks) && slices.ContainsFunc(fact.Conditions, unreached)
+}
+
+// contradicted is an observation of a rule that the external probe contradicts. A taint that
+// moves bindings is not put, and its window begins when the contradiction ends. One that
+// stands already stays: Karmada could not carry out a recovery.
+func (o RuleObservation) contradicted(c Cluster) RuleObservation {
+	if !Triggers(o.Taint.Effect) || o.Match != Matches && o.Reason != ReasonWitnessDisagrees {
+		return o
+	}
+	o.Match, o.Reason = Neither, ReasonMemberAnswers
+	if slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Key == o.Taint.Key && t.Effect == o.Taint.Effect }) {
+		o.Match = Undecided
+	}
+	return o
+}
+
 // Suspected tells whether a cluster needs a failover workflow now: a rule matches by the
-// word of a witness, a taint that moves bindings stands, or something of ours does. A rule
+// word of a witness, a taint that moves bindings stands, or something of ours does. A rule that
+// the external probe contradicts needs it as well: the workflow reports the contradiction. A rule
 // that only cordons needs the workflow, too: its windows are durable there. It decides whom
 // to tell and nothing else.
 func Suspected(rules []Rule, c Cluster, w Witness) (bool, Reason) {
@@ -328,7 +360,7 @@ func Suspected(rules []Rule, c Cluster, w Witness) (bool, Reason) {
 		}
 	}
 	for _, o := range Observe(rules, c, FactOf(c).Testified(w)) {
-		if o.Match == Matches {
+		if o.Match == Matches || o.Reason == ReasonMemberAnswers {
 			return true, o.Reason
 		}
 	}

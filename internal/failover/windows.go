@@ -59,7 +59,7 @@ func (w Window) see(o RuleObservation, known bool, now time.Time) Window {
 		w.Since = now
 	}
 	w.Matching, w.Idle = matching, idle
-	w.Rule, w.Taint, w.Last = o.Rule, o.Taint, o.Match
+	w.Rule, w.Taint, w.Last, w.Reason = o.Rule, o.Taint, o.Match, o.Reason
 	return w
 }
 

@@ -136,6 +136,8 @@ func (v View) failover(t tree, c *Cluster) {
 
 func (v View) window(r failover.WindowLine) string {
 	switch {
+	case r.State == failover.Neither && r.Reason == failover.ReasonMemberAnswers:
+		return fmt.Sprintf("the external probe contradicts it since %s: Karmada cannot reach the member, and the member answers; no taint %s", clock(r.Since), r.Taint)
 	case r.Stands:
 		return fmt.Sprintf("%s since %s, its taint %s stands", r.State, clock(r.Since), r.Taint)
 	case r.Matching:
@@ -207,6 +209,9 @@ func (v View) standing(c *Cluster) []string {
 		return v.queued(x)
 	case len(x.Results) > 0:
 		return nil
+	case x.Phase == failover.EpisodeSuspected && x.Reason == failover.ReasonMemberAnswers:
+		overrule := strings.ReplaceAll(failover.Overrule(x.Cluster), "`", "")
+		return []string{"waits for: Karmada's access to " + x.Cluster + " to be repaired; the member itself answers", "you can: " + overrule}
 	case x.Phase == failover.EpisodeSuspected || x.Phase == failover.EpisodeConfirmed:
 		return []string{"waits for: the failure to be confirmed; until then nothing is listed"}
 	case x.Phase == failover.EpisodeCordoned:

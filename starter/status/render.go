@@ -160,6 +160,7 @@ func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
 	c := failover.Choices{
 		Cluster: cluster, Phase: s.Phase, Paused: s.Paused != nil, Asked: asked(s),
 		Drained: s.Cluster.Drain != nil, DrainOnly: s.Reason == failover.ReasonDrained,
+		Answers: s.Reason == failover.ReasonMemberAnswers,
 		Tainted: len(s.Cluster.Ordered) > 0, TaintedOnly: s.Reason == failover.ReasonTaintOrdered,
 	}
 	for _, t := range s.Cluster.Foreign {

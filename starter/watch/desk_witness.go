@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -36,14 +37,27 @@ func (d *Desk) Testified(again bool) {
 	}
 }
 
-// awaited tells whether a rule that aims at a cluster requires the witness.
+// awaited tells whether a failover waits for the word of the external probe: it contradicts
+// Karmada, or a rule that aims at the cluster requires it.
 func (d *Desk) awaited(name string) bool {
+	if d.contradicted(name) {
+		return true
+	}
 	for _, r := range d.rules {
 		if selected, err := r.TargetClusters.Selects(d.clusters[name]); r.RequireWitness && err == nil && selected {
 			return true
 		}
 	}
 	return false
+}
+
+// contradicted tells whether a member answers the external probe, Karmada cannot reach it, and a
+// rule would move its bindings for that.
+func (d *Desk) contradicted(name string) bool {
+	c := d.clusters[name]
+	return !failover.OptedOut(c.Annotations) && slices.ContainsFunc(failover.Observe(d.rules, c, d.fact(c)), func(o failover.RuleObservation) bool {
+		return o.Reason == failover.ReasonMemberAnswers
+	})
 }
 
 // fact is what is told of a cluster, the witness's word included.

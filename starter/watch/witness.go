@@ -39,8 +39,8 @@ type answer int
 
 const (
 	noAnswer answer = iota // the member's API server does not answer, or says that it is not ready
-	healthy
-	unclear // it answers, but not to us: that speaks of our side
+	healthy                // it is ready, or it answers that the probe has no credentials
+	unclear                // something on the way answers, or nothing can be asked
 )
 
 // testimony is what the witness thinks of one member.
@@ -145,18 +145,20 @@ func (p *prober) probe(ctx context.Context, c failover.Cluster) answer {
 	switch {
 	case err != nil:
 		return noAnswer
-	case status == http.StatusOK:
+	case status == http.StatusOK, status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return healthy
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status/100 == 3:
+	case status/100 == 3:
 		return unclear
-	default:
+	default: // a 502, 503 or 504 comes from a load balancer before a dead API server as well
 		return noAnswer
 	}
 }
 
 // client reaches a member the way Karmada does, through its proxy if it has one. It
-// shows no credentials and believes no content, so it verifies no certificate: it
-// has no authority to verify it by.
+// shows no credentials and believes no content. It verifies no certificate, whatever
+// spec.insecureSkipTLSVerification says: the member's authority (caBundle) is in the Secret that
+// holds its token, which the controller may not read. A member whose certificate has expired
+// answers as well, and that is one of the cases that the probe is for.
 func (p *prober) client(c failover.Cluster) (*http.Client, error) {
 	if !strings.HasPrefix(c.Endpoint, "https://") && !strings.HasPrefix(c.Endpoint, "http://") {
 		return nil, fmt.Errorf("cluster %s has no endpoint to probe", c.Name)

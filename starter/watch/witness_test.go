@@ -125,20 +125,23 @@ func TestTheWitnessIsNotSentElsewhere(t *testing.T) {
 	require.Zero(t, asked.Load())
 }
 
-// Rules: R4.1-35.
+// Rules: R4.1-35, R4.1-49, R4.1-52.
 func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
 	for name, c := range map[string]struct {
 		readyz, healthz int
 		want            answer
 	}{
-		"ready":                 {200, 500, healthy},
-		"not ready":             {500, 200, noAnswer},
-		"an old member":         {404, 200, healthy},
-		"an old, sick member":   {404, 500, noAnswer},
-		"neither is known":      {404, 404, noAnswer},
-		"it does not let us in": {401, 200, unclear},
-		"nor may we":            {403, 200, unclear},
-		"something else":        {204, 200, noAnswer},
+		"ready":                {200, 500, healthy},
+		"not ready":            {500, 200, noAnswer},
+		"an old member":        {404, 200, healthy},
+		"an old, sick member":  {404, 500, noAnswer},
+		"neither is known":     {404, 404, noAnswer},
+		"without credentials":  {401, 200, healthy},
+		"forbidden":            {403, 200, healthy},
+		"a load balancer: 502": {502, 200, noAnswer},
+		"a load balancer: 503": {503, 200, noAnswer},
+		"a load balancer: 504": {504, 200, noAnswer},
+		"something else":       {204, 200, noAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int32
