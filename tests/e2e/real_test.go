@@ -19,6 +19,9 @@ var karmadaAt = flag.String("karmada", "", "folder of a real Karmada's binaries;
 // raceOfTheScheduler is why the stories about a lost update run on the simulated Karmada only.
 const raceOfTheScheduler = "needs a scheduler whose write is late by a moment of the story's choice"
 
+// alphaComponents is why the story about components runs on the simulated Karmada only.
+const alphaComponents = "Karmada's gate MultiplePodTemplatesScheduling is alpha and off, and the members run no controller for such kinds"
+
 // A member of a real Karmada is four processes, so a story's clusters join when it begins and leave
 // when it has ended, and few stories are told side by side.
 const realMembersAtOnce = 4

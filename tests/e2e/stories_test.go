@@ -80,7 +80,7 @@ var stories = []story{
 	{name: "dependents_shared_by_two_parents", short: "need", size: 2, tell: sharedDependents},
 	{name: "purge_mode_never_over_two_failovers", short: "keep", size: 2, tell: keptTwice},
 	{
-		name: "components_move_together", short: "parts", size: 3, tell: componentsMove,
+		name: "components_move_together", short: "parts", size: 3, tell: componentsMove, onlySimulated: alphaComponents,
 		regions: []string{"east", "east", "east"}, cpus: []int64{0, 1, 0},
 	},
 	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},

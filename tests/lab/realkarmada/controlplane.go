@@ -56,8 +56,8 @@ type ControlPlane struct {
 	knobs   karmada.Knobs
 	members map[string]*member
 	joined  int // members ever joined: each has an etcd prefix of its own
-	// rationed are the slots that members offer, see [slotOf].
-	rationed map[string]bool
+	// rationed are the slots that members offer, see [slotOf], and which members offer few of them.
+	rationed map[string]string
 	works    cache.GenericLister
 	webhook  *webhook.Server
 }
@@ -67,7 +67,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*ControlPlane, 
 	if err := onlyRealKnobs(karmada.DefaultKnobs(), o.Knobs); err != nil {
 		return nil, err
 	}
-	c := &ControlPlane{o: o, config: config, knobs: o.Knobs, members: map[string]*member{}, rationed: map[string]bool{}}
+	c := &ControlPlane{o: o, config: config, knobs: o.Knobs, members: map[string]*member{}, rationed: map[string]string{}}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	var err error
 	if c.client, err = dynamic.NewForConfig(config); err != nil {

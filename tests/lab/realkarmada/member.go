@@ -246,6 +246,9 @@ func (c *ControlPlane) Join(spec karmada.MemberSpec) error {
 		if err := c.startMember(c.ctx, spec); err != nil {
 			return err
 		}
+		if err := c.offerAll(c.ctx, c.member(spec.Name)); err != nil {
+			return err
+		}
 	}
 	return c.register(c.ctx, spec)
 }
@@ -271,7 +274,7 @@ func (c *ControlPlane) Revive(name string) error {
 	}
 	c.setAlive(m, true)
 	m.copies.again()
-	return nil
+	return c.offerAll(c.ctx, m)
 }
 
 func (c *ControlPlane) setAlive(m *member, alive bool) {

@@ -126,6 +126,9 @@ func (c *ControlPlane) admitBinding(ctx context.Context, request *admissionv1.Ad
 	if err := c.provide(ctx, b); err != nil {
 		c.o.Logger.Warn("template not made", "binding", b.GetNamespace()+"/"+b.GetName(), "error", err)
 	}
+	if placement, _, _ := unstructured.NestedMap(b.Object, "spec", "placement"); placement == nil {
+		return nil, nil // an attached binding: it follows its parents
+	}
 	labels := map[string]string{}
 	maps.Copy(labels, b.GetLabels())
 	labels["propagationpolicy.karmada.io/permanent-id"] = "lab"
@@ -144,11 +147,38 @@ func (c *ControlPlane) provide(ctx context.Context, b *unstructured.Unstructured
 	if template == nil {
 		return nil
 	}
-	_, err := c.client.Resource(resource).Namespace(template.GetNamespace()).Create(ctx, template, metav1.CreateOptions{})
+	for _, name := range configMapsOf(b) {
+		needed := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+		needed.SetName(name)
+		needed.SetNamespace(b.GetNamespace())
+		if err := c.create(ctx, templates["ConfigMap"], needed); err != nil {
+			return err
+		}
+	}
+	return c.create(ctx, resource, template)
+}
+
+func (c *ControlPlane) create(ctx context.Context, resource schema.GroupVersionResource, u *unstructured.Unstructured) error {
+	_, err := c.client.Resource(resource).Namespace(u.GetNamespace()).Create(ctx, u, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err
+}
+
+// configMapsOf are the ConfigMaps that a binding's workload needs, as its annotation lists them.
+func configMapsOf(b *unstructured.Unstructured) []string {
+	var listed []struct{ Kind, Name string }
+	if json.Unmarshal([]byte(b.GetAnnotations()["resourcebinding.karmada.io/dependencies"]), &listed) != nil {
+		return nil
+	}
+	var names []string
+	for _, d := range listed {
+		if d.Kind == "ConfigMap" {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 func (c *ControlPlane) deleteTemplate(o any) {
@@ -214,13 +244,17 @@ func podsOf(b *unstructured.Unstructured, slots bool) map[string]any {
 	if after, is := b.GetAnnotations()[api.FaultReadyAfter]; is {
 		annotations[api.FaultReadyAfter] = after
 	}
+	var environment []any // Karmada's interpreter reads dependencies off it
+	for _, name := range configMapsOf(b) {
+		environment = append(environment, map[string]any{"configMapRef": map[string]any{"name": name}})
+	}
 	spec := map[string]any{
 		"replicas": replicas, "selector": map[string]any{"matchLabels": labels},
 		"template": map[string]any{
 			"metadata": map[string]any{"labels": labels, "annotations": annotations},
 			"spec": map[string]any{
 				"terminationGracePeriodSeconds": int64(0),
-				"containers":                    []any{map[string]any{"name": "main", "image": "fake", "resources": resources}},
+				"containers":                    []any{map[string]any{"name": "main", "image": "fake", "resources": resources, "envFrom": environment}},
 			},
 		},
 	}
@@ -233,37 +267,51 @@ func podsOf(b *unstructured.Unstructured, slots bool) map[string]any {
 func (c *ControlPlane) isRationed(slot string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.rationed[slot]
+	_, is := c.rationed[slot]
+	return is
 }
 
-// ration has every member offer plenty of a slot, but for those that are stuck: "member2=1,member3=0".
+// ration has every member that runs offer plenty of a slot, but for those that are stuck:
+// "member2=1,member3=0". A dead member offers it when it is revived.
 func (c *ControlPlane) ration(ctx context.Context, slot, stuck string) error {
 	c.mu.Lock()
-	c.rationed[slot] = true
+	c.rationed[slot] = stuck
 	running := make([]*member, 0, len(c.members))
 	for _, m := range c.members {
-		running = append(running, m)
+		if m.alive && m.copies != nil {
+			running = append(running, m)
+		}
 	}
 	c.mu.Unlock()
-	counts := map[string]string{}
-	for item := range strings.SplitSeq(stuck, ",") {
-		if name, count, found := strings.Cut(item, "="); found {
-			counts[name] = count
-		}
-	}
 	for _, m := range running {
-		count, isStuck := counts[m.spec.Name]
-		if !isStuck {
-			count = strconv.Itoa(plenty)
-		}
-		if err := m.offer(ctx, slot, count); err != nil {
-			return fmt.Errorf("offer %s of %s on %s: %w", count, slot, m.spec.Name, err)
+		if err := m.offer(ctx, slot, stuck); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (m *member) offer(ctx context.Context, slot, count string) error {
+// offerAll has a member that was started or revived offer every slot.
+func (c *ControlPlane) offerAll(ctx context.Context, m *member) error {
+	c.mu.Lock()
+	rationed := maps.Clone(c.rationed)
+	c.mu.Unlock()
+	for slot, stuck := range rationed {
+		if err := m.offer(ctx, slot, stuck); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offer sets how much of a slot a member's node has.
+func (m *member) offer(ctx context.Context, slot, stuck string) error {
+	count := strconv.Itoa(plenty)
+	for item := range strings.SplitSeq(stuck, ",") {
+		if name, few, found := strings.Cut(item, "="); found && name == m.spec.Name {
+			count = few
+		}
+	}
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{
 		"capacity": map[string]any{slot: count}, "allocatable": map[string]any{slot: count},
 	}})
@@ -271,5 +319,8 @@ func (m *member) offer(ctx context.Context, slot, count string) error {
 		return err
 	}
 	_, err = m.client.CoreV1().Nodes().Patch(ctx, m.nodeName(), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
+	if err != nil {
+		return fmt.Errorf("offer %s of %s on %s: %w", count, slot, m.spec.Name, err)
+	}
+	return nil
 }
