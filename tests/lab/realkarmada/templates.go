@@ -155,7 +155,39 @@ func (c *ControlPlane) provide(ctx context.Context, b *unstructured.Unstructured
 			return err
 		}
 	}
-	return c.create(ctx, resource, template)
+	if err := c.create(ctx, resource, template); err != nil {
+		return err
+	}
+	return c.label(ctx, resource, template)
+}
+
+// label sets the labels of a template that was there before.
+func (c *ControlPlane) label(ctx context.Context, resource schema.GroupVersionResource, template *unstructured.Unstructured) error {
+	at := c.client.Resource(resource).Namespace(template.GetNamespace())
+	standing, err := at.Get(ctx, template.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	change := map[string]any{} // Karmada's own labels stay
+	for name, value := range template.GetLabels() {
+		if standing.GetLabels()[name] != value {
+			change[name] = value
+		}
+	}
+	for name := range standing.GetLabels() {
+		if _, wanted := template.GetLabels()[name]; !wanted && !strings.Contains(name, "karmada.io/") {
+			change[name] = nil
+		}
+	}
+	if len(change) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": change}})
+	if err != nil {
+		return err
+	}
+	_, err = at.Patch(ctx, template.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 func (c *ControlPlane) create(ctx context.Context, resource schema.GroupVersionResource, u *unstructured.Unstructured) error {
@@ -220,11 +252,20 @@ func templateOf(b *unstructured.Unstructured, slots bool) (*unstructured.Unstruc
 	t := &unstructured.Unstructured{Object: map[string]any{"apiVersion": text("apiVersion"), "kind": text("kind")}}
 	t.SetName(text("name"))
 	t.SetNamespace(text("namespace"))
-	t.SetLabels(b.GetLabels())
+	t.SetLabels(labelsOf(b))
 	if hasReplicas(text("kind")) {
 		t.Object["spec"] = podsOf(b, slots)
 	}
 	return t, resource
+}
+
+// labelsOf are those that a binding's annotation gives its workload, or the binding's own.
+func labelsOf(b *unstructured.Unstructured) map[string]string {
+	var labels map[string]string
+	if json.Unmarshal([]byte(b.GetAnnotations()[api.TemplateLabels]), &labels) == nil && labels != nil {
+		return labels
+	}
+	return b.GetLabels()
 }
 
 func podsOf(b *unstructured.Unstructured, slots bool) map[string]any {
