@@ -153,8 +153,10 @@ func watcher(
 			FailureThreshold: c.Witness.FailureThreshold, SuccessThreshold: c.Witness.SuccessThreshold,
 		})
 	}
+	pacer := status.Source{Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance}
 	return &watch.Watcher{
 		Witness: witness,
+		Recall:  pacer.Probed,
 		Fresh:   karmada,
 		Follow: func(handlers k8sadapter.Handlers) watch.Karmada {
 			return k8sadapter.NewWatch(k8sadapter.WatchConfig{Client: karmada}, handlers)

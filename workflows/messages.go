@@ -174,7 +174,9 @@ type MigrationAdopted struct {
 
 // FleetObserved starts the pacer and tells it that clusters came, went or changed.
 type FleetObserved struct {
-	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// Probed is what the external probe knows by now, nil where it has nothing to add.
+	Probed          failover.Probed `json:"probed,omitempty"`
+	ResourceVersion string          `json:"resourceVersion,omitempty"`
 }
 
 // GrantRequest is level-triggered: it says what a cluster wants now.

@@ -86,7 +86,13 @@ func (i pacerInbox) drain(p *pacer) {
 	drainChannel(i.reports, p.reported)
 }
 
-func (p *pacer) fleetObserved(FleetObserved) { p.dirty = true }
+// fleetObserved looks at the fleet again, and keeps what the external probe knows.
+func (p *pacer) fleetObserved(m FleetObserved) {
+	p.dirty = true
+	if m.Probed != nil && !m.Probed.Oversized() {
+		p.st.Probed = m.Probed
+	}
+}
 
 // requested takes what a cluster wants now; a new episode is told the pace.
 func (p *pacer) requested(r GrantRequest) {

@@ -33,6 +33,8 @@ type PacerState struct {
 	HaltedAt time.Time `json:"haltedAt,omitzero"`
 	// Moves remembers who was moved within the last hour.
 	Moves failover.MoveLog `json:"moves"`
+	// Probed is what the external probe knows, for the next leader of the controller.
+	Probed failover.Probed `json:"probed,omitempty"`
 	// Granted, Written and Spent count leases since the pacer's first start.
 	Granted int64 `json:"granted"`
 	Written int64 `json:"written"`

@@ -22,6 +22,31 @@ type ClusterFact struct {
 	Witness Witness `json:"witness,omitempty"`
 }
 
+// Probed is what the external probe knows of the members that it has reached, by cluster. The
+// pacer keeps it, so that it survives a change of leader and a restart of the controller.
+type Probed map[string]ProbedMember
+
+// ProbedMember is one of them.
+type ProbedMember struct {
+	// Endpoint is a digest of the address at which it answered: at another address it is another member.
+	Endpoint string `json:"endpoint"`
+	// Up is the word of the probe: the member answers.
+	Up bool `json:"up,omitempty"`
+}
+
+// maxProbed bounds how many members the pacer remembers, far above any fleet.
+const maxProbed = 10_000
+
+// Oversized tells a memory that is beyond those bounds: nobody keeps it.
+func (p Probed) Oversized() bool {
+	for name, m := range p {
+		if max(len(name), len(m.Endpoint)) > MaxConditionText {
+			return true
+		}
+	}
+	return len(p) > maxProbed
+}
+
 // FactCondition is a condition without its times.
 type FactCondition struct {
 	Type   string `json:"type"`

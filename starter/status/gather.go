@@ -109,6 +109,18 @@ func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why str
 	return pacer, ""
 }
 
+// Probed asks the pacer what the external probe of earlier leaders knew; a pacer that does not run
+// remembers nothing.
+func (s Source) Probed(ctx context.Context) (failover.Probed, error) {
+	var pacer workflows.PacerStatus
+	var missing *serviceerror.NotFound
+	err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer)
+	if errors.As(err, &missing) {
+		return nil, nil
+	}
+	return pacer.Probed, err
+}
+
 // Failover asks the failover of one cluster, the latest if none runs.
 func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) {
 	id := workflows.ClusterFailoverID(s.Instance, cluster)

@@ -19,8 +19,9 @@ type Post interface {
 	Owner(owner string, fact failover.BindingFact)
 	// Adopt asks a cluster's failover, starting it if need be, to take over a task.
 	Adopt(cluster string, fact failover.BindingFact)
-	// Fleet tells the pacer, starting it if need be, that the fleet changed.
-	Fleet()
+	// Fleet tells the pacer, starting it if need be, that the fleet changed, and what the
+	// external probe knows of it.
+	Fleet(probed failover.Probed)
 }
 
 // Desk knows the latest of everything and says whom to tell what. Its methods are
@@ -42,6 +43,8 @@ type Desk struct {
 	resyncs int
 	// witness testifies to what facts say.
 	witness Testifier
+	// unprobed: no failover is told anything of its cluster until the external probe has asked once.
+	unprobed bool
 	// checked is the last binding whose owner was asked about.
 	checked string
 }
@@ -75,7 +78,7 @@ func (d *Desk) ClusterChanged(old, current *failover.Cluster) {
 	defer d.mu.Unlock()
 	d.clusters[current.Name] = *current
 	if old == nil || d.suspected(*old) != d.suspected(*current) || old.Ready() != current.Ready() {
-		d.post.Fleet()
+		d.post.Fleet(d.witness.Known())
 	}
 	d.tell(current.Name)
 }
@@ -86,7 +89,7 @@ func (d *Desk) ClusterDeleted(last *failover.Cluster) {
 	defer d.mu.Unlock()
 	delete(d.clusters, last.Name)
 	delete(d.told, last.Name)
-	d.post.Fleet()
+	d.post.Fleet(d.witness.Known())
 	if d.open[last.Name] {
 		d.post.Cluster(failover.ClusterFact{
 			Cluster: last.Name, UID: last.UID, ResourceVersion: last.ResourceVersion, Deleted: true,
@@ -128,7 +131,7 @@ func (d *Desk) names() []string {
 // same before.
 func (d *Desk) tell(name string) {
 	c, known := d.clusters[name]
-	if !known {
+	if !known || d.unprobed {
 		return
 	}
 	start := d.suspected(c)

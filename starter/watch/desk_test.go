@@ -40,7 +40,7 @@ func (r *recorder) Owner(owner string, f failover.BindingFact) {
 func (r *recorder) Adopt(cluster string, f failover.BindingFact) {
 	r.say("adopt %s: %s", cluster, factText(f))
 }
-func (r *recorder) Fleet() { r.say("fleet") }
+func (r *recorder) Fleet(failover.Probed) { r.say("fleet") }
 
 func factText(f failover.BindingFact) string {
 	text := f.Key.String() + "@" + f.ResourceVersion

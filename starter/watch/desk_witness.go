@@ -2,10 +2,12 @@ package watch
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 )
 
 // witnessRefresh is how often a word that has not changed is told again where a rule
@@ -15,6 +17,8 @@ const witnessRefresh = time.Minute
 // Testifier says what it thinks of a member; a [Witness], nil included, is one.
 type Testifier interface {
 	Says(cluster string) failover.Witness
+	// Known is what the next leader is to know of the members, nil for nothing to say.
+	Known() failover.Probed
 }
 
 // Hear lets a witness testify: from now on its word goes with every fact.
@@ -24,11 +28,27 @@ func (d *Desk) Hear(w Testifier) {
 	d.witness = w
 }
 
+// AwaitProbe has the desk wait for the first probes: a fact that says nothing of the probe would
+// take back what an earlier leader said.
+func (d *Desk) AwaitProbe() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unprobed = true
+}
+
+// known is what the external probe knows.
+func (d *Desk) known() failover.Probed {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.witness.Known()
+}
+
 // Testified tells the failovers what the witness says now. Where nothing changed
 // nobody is told, unless it is time to say it again.
 func (d *Desk) Testified(again bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.unprobed = false
 	for _, name := range d.names() {
 		if again && d.open[name] && d.awaited(name) {
 			delete(d.told, name)
@@ -49,6 +69,19 @@ func (d *Desk) awaited(name string) bool {
 		}
 	}
 	return false
+}
+
+// Contradicted are the clusters of which the external probe contradicts Karmada.
+func (d *Desk) Contradicted() []failover.Cluster {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []failover.Cluster
+	for _, name := range d.names() {
+		if d.contradicted(name) {
+			out = append(out, d.clusters[name])
+		}
+	}
+	return out
 }
 
 // contradicted tells whether a member answers the external probe, Karmada cannot reach it, and a
@@ -76,21 +109,43 @@ func (d *Desk) fleet() []failover.Cluster {
 	return all
 }
 
-// testify probes the fleet until ctx ends.
+// testify probes the fleet until ctx ends, and keeps what the probe knows where the next leader
+// finds it.
 func (w *Watcher) testify(ctx context.Context, desk *Desk) {
 	ticker := time.NewTicker(w.Witness.cfg.Interval)
 	defer ticker.Stop()
 	var told time.Time
+	var kept failover.Probed
 	for ctx.Err() == nil {
+		w.recall(ctx)
 		w.Witness.Round(ctx, desk.fleet())
 		again := time.Since(told) >= witnessRefresh
 		if again {
 			told = time.Now()
 		}
 		desk.Testified(again)
+		if known := desk.known(); known != nil && !maps.Equal(known, kept) {
+			desk.post.Fleet(known)
+			kept = known
+		}
+		w.Reports.MemberAnswers(desk.Contradicted(), w.Witness.cfg.FailureThreshold)
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
 		}
 	}
+}
+
+// recall reads what earlier leaders knew, once in a term. Where it cannot be read the probe begins
+// with nothing, and the next round tries again.
+func (w *Watcher) recall(ctx context.Context) {
+	if w.Witness.hasRecalled() {
+		return
+	}
+	known, err := w.Recall(ctx)
+	if err != nil {
+		w.Log.WarnContext(ctx, "cannot read what the external probe knew, trying again", telemetry.KeyError, err)
+		return
+	}
+	w.Witness.Recall(known)
 }

@@ -206,7 +206,7 @@ func TestTenThousandBindingEventsASecondAreToldInBoundedMail(t *testing.T) {
 		require.Equal(t, perSecond*int(storm/time.Second), c.events)
 		pass(2 * longestPause)
 		require.Empty(t, c.untold(e), "the newest of everything was told")
-		o.Fleet() // whoever is told something clears away what is told
+		o.Fleet(nil) // whoever is told something clears away what is told
 		pass(2 * coalesce)
 		items, boxes := waiting(o)
 		require.Zero(t, items)

@@ -11,6 +11,7 @@ type item struct {
 	key     string
 	cluster failover.ClusterFact
 	binding failover.BindingFact
+	probed  failover.Probed
 	start   bool // start the workflow when it does not run
 }
 

@@ -156,12 +156,12 @@ func (o *Outbox) Owner(owner string, fact failover.BindingFact) {
 }
 
 // Fleet implements Post.
-func (o *Outbox) Fleet() {
+func (o *Outbox) Fleet(probed failover.Probed) {
 	o.put(&box{
 		to:     Start{Type: workflows.TypeFleetPacer, WorkflowID: workflows.FleetPacerID(o.Instance)},
 		signal: workflows.SignalFleetObserved, mail: mail{newest: true}, spacing: o.Coalesce,
-		wrap: func([]item) any { return workflows.FleetObserved{} },
-	}, item{start: true})
+		wrap: func(items []item) any { return workflows.FleetObserved{Probed: items[0].probed} },
+	}, item{probed: probed, start: true})
 }
 
 // put adds to the box at the same address, or sets up the one given.

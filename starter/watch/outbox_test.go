@@ -22,6 +22,7 @@ type line struct {
 	fail    error
 	running map[string]bool
 	sent    []string
+	args    []any
 
 	opened, closed []string
 	missing        []failover.BindingKey
@@ -53,6 +54,7 @@ func (l *line) SignalWithStart(_ context.Context, start Start, signal string, ar
 
 func (l *line) note(verb, id, signal string, arg any) {
 	about := ""
+	l.args = append(l.args, arg)
 	switch m := arg.(type) {
 	case workflows.ClusterObserved:
 		about = m.Fact.ResourceVersion
@@ -184,7 +186,7 @@ func TestAnOutageIsWaitedOutAndTheNewestIsTold(t *testing.T) {
 		l.running["m"] = true
 		l.setFail(errors.New("away"))
 		o.Owner("m", fact("1"))
-		o.Fleet()
+		o.Fleet(nil)
 		pass(10 * time.Second)
 		o.Owner("m", fact("2"))
 		require.Empty(t, l.lines())
@@ -223,7 +225,7 @@ func TestWhatIsToldLeavesNothingBehind(t *testing.T) {
 		l.running["m"] = true
 		o.Owner("m", fact("1"))
 		pass(5 * time.Second)
-		o.Fleet()
+		o.Fleet(nil)
 		pass(5 * time.Second)
 		o.mu.Lock()
 		defer o.mu.Unlock()

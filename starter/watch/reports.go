@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // RuleMatch is a rule and the clusters whose conditions match it now.
@@ -42,6 +43,10 @@ func (d *Desk) RuleMatches() []RuleMatch {
 type Reports interface {
 	MalformedCluster(c *failover.Cluster)
 	MalformedBinding(b *failover.Binding)
+	// MemberAnswers hears, after each round of the external probe, of which clusters the probe
+	// contradicts Karmada. It reports one that has been among them for more rounds than a dead
+	// member needs to be seen down.
+	MemberAnswers(clusters []failover.Cluster, rounds int)
 	// Rules writes what is new about the rules' status.
 	Rules(ctx context.Context, matches []RuleMatch)
 }
@@ -59,6 +64,7 @@ type KarmadaReports struct {
 	Log    *slog.Logger
 
 	refused map[string]string // rule -> why, as last logged
+	answers map[types.UID]int // cluster -> rounds for which its member has answered
 }
 
 // MalformedCluster implements Reports.
@@ -76,6 +82,25 @@ func (r *KarmadaReports) MalformedCluster(c *failover.Cluster) {
 func (r *KarmadaReports) MalformedBinding(b *failover.Binding) {
 	r.Log.Warn("cannot read a binding, it is left alone", telemetry.KeyBinding, b.Key.String(), telemetry.KeyReason, b.Malformed)
 	r.record(activities.Event{Binding: &b.Key, UID: b.UID, Message: b.Malformed})
+}
+
+// MemberAnswers implements Reports.
+func (r *KarmadaReports) MemberAnswers(clusters []failover.Cluster, rounds int) {
+	before := r.answers
+	r.answers = make(map[types.UID]int, len(clusters))
+	for _, c := range clusters {
+		r.answers[c.UID] = before[c.UID] + 1
+		if r.answers[c.UID] != rounds+1 {
+			continue
+		}
+		r.Log.Warn("Karmada cannot reach a member that answers the external probe, nothing is failed over", telemetry.KeyCluster, c.Name)
+		if r.Events != nil {
+			r.Events.Record(context.Background(), activities.Event{
+				Cluster: c.Name, UID: c.UID, Warning: true, Reason: string(failover.ReasonMemberAnswers),
+				Message: "Karmada cannot reach this member, and its API server answers Lifeboat: repair Karmada's credential or way to it; nothing is failed over meanwhile",
+			})
+		}
+	}
 }
 
 func (r *KarmadaReports) record(e activities.Event) {

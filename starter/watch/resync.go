@@ -30,7 +30,7 @@ func (d *Desk) Resync(ctx context.Context, owners Owners, instance string) error
 		return fmt.Errorf("resync: %w", err)
 	}
 	if !running {
-		d.post.Fleet()
+		d.post.Fleet(d.known())
 	}
 	for _, cluster := range d.toAskAbout() {
 		running, err := owners.Running(ctx, workflows.ClusterFailoverID(instance, cluster))

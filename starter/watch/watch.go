@@ -29,7 +29,9 @@ type Watcher struct {
 	Reports Reports
 	// Witness probes members besides, nil when it is off.
 	Witness *Witness
-	Outbox  *Outbox
+	// Recall reads what the external probe of earlier leaders knew.
+	Recall func(ctx context.Context) (failover.Probed, error)
+	Outbox *Outbox
 	// Fresh is asked before a failover is started, nil: nobody.
 	Fresh Fresh
 	// Survey asks the failovers of those clusters how they stand, until ctx ends; nil: nobody does.
@@ -55,6 +57,11 @@ func (w *Watcher) Run(ctx context.Context) {
 	if w.Fresh != nil {
 		w.Outbox.doubt = &doubt{now: w.Fresh, desk: desk, read: w.drained}
 	}
+	if w.Witness != nil {
+		w.Witness.Begin()
+		desk.Hear(w.Witness)
+		desk.AwaitProbe()
+	}
 	karmada := w.Follow(w.handlers(desk))
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -72,7 +79,6 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 	w.Log.InfoContext(ctx, "watching")
 	if w.Witness != nil {
-		desk.Hear(w.Witness)
 		running.Go(func() { w.testify(ctx, desk) })
 	}
 	if w.Survey != nil {

@@ -56,7 +56,8 @@ func (n *notes) MalformedCluster(c *failover.Cluster) {
 func (n *notes) MalformedBinding(b *failover.Binding) {
 	n.said = append(n.said, "binding "+b.Key.String()+": "+b.Malformed)
 }
-func (n *notes) Rules(context.Context, []RuleMatch) {}
+func (n *notes) MemberAnswers([]failover.Cluster, int) {}
+func (n *notes) Rules(context.Context, []RuleMatch)    {}
 
 // owners ask the line who runs.
 type owners struct{ l *line }
@@ -125,6 +126,33 @@ type statuses struct {
 func (s *statuses) UpdateRuleStatus(_ context.Context, status k8sadapter.RuleStatus) error {
 	s.written = append(s.written, status)
 	return s.err
+}
+
+// Rules: R4.1-54, R4.15-2.
+func TestReports_MemberAnswers_OnceItLastsLongerThanADeathTakesToShow(t *testing.T) {
+	var log strings.Builder
+	var recorded events
+	r := &KarmadaReports{Events: &recorded, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	answers := []failover.Cluster{{Name: "a", UID: "1"}}
+	round := func(times int, clusters []failover.Cluster) {
+		for range times {
+			r.MemberAnswers(clusters, 3)
+		}
+	}
+	round(3, answers)
+	round(1, nil)
+	round(3, answers)
+	require.Empty(t, recorded, "a member that has just died may still count as up")
+	round(10, answers)
+	require.Len(t, recorded, 1, "told once")
+	require.Equal(t, "MemberAnswers", recorded[0].Reason)
+	require.Equal(t, "a", recorded[0].Cluster)
+	require.True(t, recorded[0].Warning)
+
+	log.Reset()
+	r = &KarmadaReports{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	round(4, answers)
+	require.Contains(t, log.String(), "cluster=a", "in observe the log says it")
 }
 
 // Rules: R4.15-2.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +34,8 @@ type Witness struct {
 
 	mu   sync.Mutex
 	seen map[string]*testimony
+	// recalled: what earlier leaders knew has been read, so what is known now may take its place.
+	recalled bool
 }
 
 // answer is how one probe went.
@@ -45,10 +49,65 @@ const (
 
 // testimony is what the witness thinks of one member.
 type testimony struct {
-	endpoint string
-	up       bool // the newest settled opinion; only meaningful when settled
-	settled  bool // it has been seen up
-	streak   int  // probes in a row against the opinion
+	endpoint string // a digest
+	up       bool   // the newest settled opinion; only meaningful when settled
+	settled  bool   // it has been seen up
+	earlier  bool   // the opinion is an earlier leader's, and no probe of this one has agreed yet
+	streak   int    // probes in a row against the opinion
+}
+
+// digest stands for an address, so that none is sent to Temporal.
+func digest(endpoint string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(endpoint))
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// Begin begins a term of leadership: what is known from an earlier one waits for a probe that agrees.
+func (w *Witness) Begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recalled = false
+	for _, t := range w.seen {
+		t.earlier, t.streak = t.settled, 0
+	}
+}
+
+// Recall takes in what earlier leaders knew. What a probe of this term has settled already counts more.
+func (w *Witness) Recall(known failover.Probed) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recalled = true
+	for name, k := range known {
+		if t := w.seen[name]; t == nil || !t.settled || t.earlier {
+			w.seen[name] = &testimony{endpoint: k.Endpoint, up: k.Up, settled: true, earlier: true}
+		}
+	}
+}
+
+func (w *Witness) hasRecalled() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.recalled
+}
+
+// Known is what the next leader is to know, nil until [Witness.Recall].
+func (w *Witness) Known() failover.Probed {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.recalled {
+		return nil
+	}
+	known := failover.Probed{}
+	for name, t := range w.seen {
+		if t.settled {
+			known[name] = failover.ProbedMember{Endpoint: t.endpoint, Up: t.up}
+		}
+	}
+	return known
 }
 
 // NewWitness makes a witness that probes over HTTPS, without credentials.
@@ -72,9 +131,9 @@ func (w *Witness) Round(ctx context.Context, fleet []failover.Cluster) {
 	old := w.seen
 	w.seen = make(map[string]*testimony, len(fleet))
 	for i, c := range fleet {
-		t := old[c.Name]
-		if t == nil || t.endpoint != c.Endpoint {
-			t = &testimony{endpoint: c.Endpoint}
+		t, at := old[c.Name], digest(c.Endpoint)
+		if t == nil || t.endpoint != at {
+			t = &testimony{endpoint: at}
 		}
 		t.hear(answers[i], w.cfg)
 		w.seen[c.Name] = t
@@ -83,16 +142,20 @@ func (w *Witness) Round(ctx context.Context, fleet []failover.Cluster) {
 
 func (t *testimony) hear(a answer, cfg WitnessConfig) {
 	up := t.settled && t.up
-	if a == unclear || (a == healthy) == up {
+	if a == unclear {
 		t.streak = 0
+		return
+	}
+	if (a == healthy) == up {
+		t.streak, t.earlier = 0, false
 		return
 	}
 	t.streak++
 	switch {
 	case a == healthy && t.streak >= cfg.SuccessThreshold:
-		t.up, t.settled, t.streak = true, true, 0
+		t.up, t.settled, t.earlier, t.streak = true, true, false, 0
 	case a == noAnswer && up && t.streak >= cfg.FailureThreshold:
-		t.up, t.streak = false, 0
+		t.up, t.earlier, t.streak = false, false, 0
 	}
 }
 
@@ -105,7 +168,7 @@ func (w *Witness) Says(cluster string) failover.Witness {
 	defer w.mu.Unlock()
 	t := w.seen[cluster]
 	switch {
-	case t == nil || !t.settled:
+	case t == nil || !t.settled || t.earlier:
 		return failover.WitnessAbsent
 	case t.up:
 		return failover.WitnessUp
@@ -119,7 +182,7 @@ func (w *Witness) Says(cluster string) failover.Witness {
 // blind tells that no member is seen up: a witness that sees nobody is cut off.
 func (w *Witness) blind() bool {
 	for _, t := range w.seen {
-		if t.settled && t.up {
+		if t.settled && t.up && !t.earlier {
 			return false
 		}
 	}

@@ -64,7 +64,7 @@ func (p post) Owner(owner string, fact failover.BindingFact) {
 }
 
 // Fleet implements watch.Post.
-func (p post) Fleet() {
+func (p post) Fleet(failover.Probed) {
 	p.put(letter{
 		id: workflows.FleetPacerID(""), kind: workflows.TypeFleetPacer, signal: workflows.SignalFleetObserved,
 		arg: workflows.FleetObserved{}, missing: func() {},

@@ -28,6 +28,9 @@ func (w witness) Says(cluster string) failover.Witness {
 	return failover.WitnessAbsent
 }
 
+// Known implements watch.Testifier.
+func (witness) Known() failover.Probed { return nil }
+
 // silent is what a story writes for a witness that has no word.
 const silent failover.Witness = "silent"
 
