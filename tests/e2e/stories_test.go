@@ -92,6 +92,7 @@ var stories = []story{
 	{name: "all_clusters_red", short: "red", size: 12, tell: allRed, alone: true, own: true},
 	{name: "worker_killed_between_write_and_acknowledgement", short: "slain", size: 2, tell: workerKilled, alone: true},
 	{name: "worker_killed_in_the_window", short: "asleep", size: 2, tell: workerKilledInTheWindow, alone: true},
+	{name: "garbled_credential", short: "token", size: 2, tell: garbledCredential, alone: true},
 	{name: "operator_taints_sweeps_and_untaints", short: "hand", size: 2, tell: taintedByOrder, alone: true},
 	{name: "starter_down_during_the_failure", short: "deaf", size: 2, tell: starterDown, alone: true},
 	{name: "preflight_finds_what_is_missing", short: "look", size: 2, tell: preflighted, alone: true},

@@ -53,6 +53,7 @@ var settings = []string{
 	"health.minHealthy=" + minHealthy.String(), "health.detection=" + detection.String(), "health.pollInterval=5s",
 	"recovery.restoreWait=10s",
 	"workflow.pollInterval=5s", "workflow.askAgain=4s", "workflow.recheck=2s", "workflow.relist=10s", "workflow.debtWait=1m",
+	"witness.interval=1s", "witness.timeout=1s", "witness.failureThreshold=2", "witness.successThreshold=1",
 	"starter.resyncInterval=5s", "starter.coalesce=1s", "starter.leaderElection.leaseDuration=15s",
 	"starter.leaderElection.renewDeadline=10s", "starter.leaderElection.retryPeriod=500ms",
 	"kubernetes.qps=300", "kubernetes.burst=600", "log.level=debug",

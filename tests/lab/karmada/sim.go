@@ -171,6 +171,16 @@ func (s *Sim) Revive(name string) error {
 	return member.Revive()
 }
 
+// Garble makes Karmada's credential for a member worthless, or good again.
+func (s *Sim) Garble(name string, garbled bool) error {
+	member := s.fleet.Member(name)
+	if member == nil {
+		return unknownMember(name)
+	}
+	member.Garble(garbled)
+	return nil
+}
+
 func unknownMember(name string) error { return fmt.Errorf("there is no member %q", name) }
 
 // Join adds a member and returns when it is Ready.

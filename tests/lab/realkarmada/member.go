@@ -195,18 +195,8 @@ func (c *ControlPlane) register(ctx context.Context, spec karmada.MemberSpec) er
 	if err != nil {
 		return err
 	}
-	secret := &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: "karmada-cluster"},
-		Data:       map[string][]byte{"caBundle": ca, "token": []byte(m.config.BearerToken)},
-	}
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
-	if err != nil {
+	if err := c.writeCredential(ctx, spec.Name, ca, m.config.BearerToken); err != nil {
 		return err
-	}
-	secrets := c.client.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace("karmada-cluster")
-	if _, err := secrets.Apply(ctx, spec.Name, &unstructured.Unstructured{Object: object}, metav1.ApplyOptions{FieldManager: "lab", Force: true}); err != nil {
-		return fmt.Errorf("write the credential of %s: %w", spec.Name, err)
 	}
 	cluster := karmada.NewCluster(spec, m.url)
 	if err := unstructured.SetNestedStringMap(cluster.Object, map[string]string{"namespace": "karmada-cluster", "name": spec.Name}, "spec", "secretRef"); err != nil {
@@ -216,6 +206,42 @@ func (c *ControlPlane) register(ctx context.Context, spec karmada.MemberSpec) er
 		return fmt.Errorf("register cluster %s: %w", spec.Name, err)
 	}
 	return c.awaitReady(ctx, spec.Name)
+}
+
+// writeCredential writes the Secret by which Karmada reaches a member.
+func (c *ControlPlane) writeCredential(ctx context.Context, name string, ca []byte, token string) error {
+	secret := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "karmada-cluster"},
+		Data:       map[string][]byte{"caBundle": ca, "token": []byte(token)},
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
+	if err != nil {
+		return err
+	}
+	secrets := c.client.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace("karmada-cluster")
+	if _, err := secrets.Apply(ctx, name, &unstructured.Unstructured{Object: object}, metav1.ApplyOptions{FieldManager: "lab", Force: true}); err != nil {
+		return fmt.Errorf("write the credential of %s: %w", name, err)
+	}
+	return nil
+}
+
+// Garble replaces the token in a member's Secret by one that the member does not accept, or puts the
+// good one back.
+func (c *ControlPlane) Garble(name string, garbled bool) error {
+	m := c.member(name)
+	if m == nil {
+		return unknownMember(name)
+	}
+	ca, err := os.ReadFile(c.credential("ca.crt"))
+	if err != nil {
+		return err
+	}
+	token := m.config.BearerToken
+	if garbled {
+		token = "expired"
+	}
+	return c.writeCredential(c.ctx, name, ca, token)
 }
 
 func (c *ControlPlane) awaitReady(ctx context.Context, name string) error {

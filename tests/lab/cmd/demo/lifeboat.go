@@ -35,6 +35,7 @@ func configuration(o options, l *lab) map[string]any {
 		"recovery": map[string]any{"restoreWait": "10s"},
 		"workflow": map[string]any{"pollInterval": "5s", "askAgain": "2s", "recheck": "3s", "relist": "15s"},
 		"starter":  map[string]any{"resyncInterval": "5s"},
+		"witness":  map[string]any{"interval": "1s", "timeout": "1s", "failureThreshold": 2, "successThreshold": 1},
 		"worker":   map[string]any{"stopTimeout": "3s"},
 	}
 }

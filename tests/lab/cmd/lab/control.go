@@ -20,6 +20,7 @@ import (
 type controlPlane interface {
 	Kill(member string) error
 	Revive(member string) error
+	Garble(member string, garbled bool) error
 	Join(member karmada.MemberSpec) error
 	Leave(member string) error
 	Knobs() karmada.Knobs
@@ -76,6 +77,8 @@ func (c *control) routes() http.Handler {
 	mux.HandleFunc("POST /join", c.act(c.join))
 	mux.HandleFunc("POST /kill", c.act(memberAct(c.sim.Kill)))
 	mux.HandleFunc("POST /revive", c.act(memberAct(c.sim.Revive)))
+	mux.HandleFunc("POST /garble", c.act(memberAct(func(member string) error { return c.sim.Garble(member, true) })))
+	mux.HandleFunc("POST /ungarble", c.act(memberAct(func(member string) error { return c.sim.Garble(member, false) })))
 	mux.HandleFunc("POST /leave", c.act(memberAct(c.sim.Leave)))
 	mux.HandleFunc("POST /crash", c.act(func(r *http.Request) error {
 		return c.servers.Crash(r.Context(), r.URL.Query().Get("server"))

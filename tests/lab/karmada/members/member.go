@@ -100,6 +100,14 @@ func (m *Member) Revive() error {
 	return nil
 }
 
+// Garble makes the credential that Karmada has for the member worthless, or good again. The member
+// runs on and answers 401.
+func (m *Member) Garble(garbled bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ready.forbids.Store(garbled)
+}
+
 // Close stops the member for good.
 func (m *Member) Close() {
 	m.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -15,6 +16,8 @@ type readyz struct {
 	address  string
 	server   *http.Server
 	reserved int // socket that is bound but does not listen; -1 while the server is up
+	// forbids answers 401 to everybody, as an API server does to a credential that has expired.
+	forbids atomic.Bool
 }
 
 // bindAttempts bounds how often a port is tried again that somebody else holds for a moment.
@@ -38,7 +41,13 @@ func (r *readyz) up() error {
 	}
 	r.address = listener.Addr().String()
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if r.forbids.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte("ok"))
+	})
 	r.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func(server *http.Server) { _ = server.Serve(listener) }(r.server)
 	return nil
