@@ -16,19 +16,22 @@ import (
 
 // Activities look at Karmada and act on it. All dependencies are ports.
 type Activities struct {
-	Reader   Reader
-	Writer   Writer
-	Events   EventRecorder
-	Owners   Owners
-	Moves    Moves // nil: nobody can be asked, as in a plan without Temporal
-	Pacer    Pacer
-	Prober   Prober        // nil: no probes
-	Manager  ManagerReader // nil: health has to outlast detection before each release
-	Audit    AuditSink     // nil: no audit trail
-	Clock    Monotonic
-	Meter    Meter
-	Log      *slog.Logger
-	Settings Settings
+	Reader  Reader
+	Writer  Writer
+	Events  EventRecorder
+	Owners  Owners
+	Moves   Moves // nil: nobody can be asked, as in a plan without Temporal
+	Pacer   Pacer
+	Prober  Prober        // nil: no probes
+	Manager ManagerReader // nil: health has to outlast detection before each release
+	Audit   AuditSink     // nil: no audit trail
+	// SecondEvictor is what speaks for another evictor on this Karmada, empty when nothing
+	// does. While something does, nothing new begins. Nil: not looked for.
+	SecondEvictor func() string
+	Clock         Monotonic
+	Meter         Meter
+	Log           *slog.Logger
+	Settings      Settings
 }
 
 // Names under which the activities are registered. They live in histories: never rename one.

@@ -305,6 +305,12 @@ func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[failov
 	if (len(r.Add) > 0 || put) && !a.enforcing(r.Mode, w.Cluster) {
 		return failover.ReasonModeObserve, "this worker's own config says observe for this cluster"
 	}
+	if slices.ContainsFunc(r.Add, func(o failover.RuleObservation) bool { return failover.Triggers(o.Taint.Effect) }) {
+		// A taint that moves bindings makes the other evictor move them at once.
+		if reason, why := a.besideEvictor(); reason != failover.ReasonNone {
+			return reason, why
+		}
+	}
 	for _, o := range r.Add {
 		if matching[o.Key()] && w.Cluster.Writable(o.Taint.Effect) {
 			w.Add, w.AddRules = append(w.Add, o.Taint), append(w.AddRules, o.Rule)

@@ -62,8 +62,8 @@ func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (D
 	if err != nil {
 		return out, classify("read cluster", r.Cluster, err)
 	}
-	if !a.enforcing(r.Mode, c) {
-		out.refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe for this cluster")
+	if reason, why := a.beginsNothing(r.Mode, c); reason != failover.ReasonNone {
+		out.refuse(reason, why)
 		return out, nil
 	}
 	parent, gone, err := a.parent(ctx, r.MoveRef)

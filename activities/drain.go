@@ -22,10 +22,11 @@ func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (failover.Reason, 
 	if r.Drain == nil {
 		return "", ""
 	}
+	if reason, why := a.beginsNothing(r.Mode, c); reason != failover.ReasonNone {
+		return reason, why
+	}
 	wrong := r.Drain.Validate()
 	switch {
-	case !a.enforcing(r.Mode, c):
-		return failover.ReasonModeObserve, "this worker's own config says observe for this cluster"
 	case wrong != "":
 		return failover.ReasonInvalid, wrong
 	case c.Malformed != "":

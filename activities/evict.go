@@ -169,8 +169,8 @@ func (a *Activities) evictsFrom(fleet []failover.Cluster, r EvictRequest) (failo
 	if !ok {
 		return c, &EvictResult{End: EvictClusterGone, Reason: failover.ReasonClusterGone}
 	}
-	if !a.enforcing(r.Mode, c) {
-		no := refuse(failover.ReasonModeObserve, "this worker's own config says observe for this cluster")
+	if reason, why := a.beginsNothing(r.Mode, c); reason != failover.ReasonNone {
+		no := refuse(reason, why)
 		return c, &no
 	}
 	return c, nil

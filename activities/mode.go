@@ -48,6 +48,27 @@ func (a *Activities) enforcing(mode failover.Mode, c failover.Cluster) bool {
 	return mode == failover.ModeEnforce && a.Settings.modeOf(c) == failover.ModeEnforce
 }
 
+// beginsNothing says why this worker begins nothing new on a cluster, as just read, for a
+// failover of that mode; no reason where it may. Restore, release and untaint do not ask.
+func (a *Activities) beginsNothing(mode failover.Mode, c failover.Cluster) (failover.Reason, string) {
+	if !a.enforcing(mode, c) {
+		return failover.ReasonModeObserve, "this worker's own config, or the episode, says observe for this cluster"
+	}
+	return a.besideEvictor()
+}
+
+// besideEvictor says what speaks for a second evictor; no reason where nothing does.
+func (a *Activities) besideEvictor() (failover.Reason, string) {
+	if a.SecondEvictor == nil {
+		return failover.ReasonNone, ""
+	}
+	evidence := a.SecondEvictor()
+	if evidence == "" {
+		return failover.ReasonNone, ""
+	}
+	return failover.ReasonSecondEvictor, evidence + "; lifeboat preflight names the flags to set"
+}
+
 // mayEnforce tells whether an episode of that mode may do anything with this worker,
 // for any cluster.
 func (a *Activities) mayEnforce(mode failover.Mode) bool {

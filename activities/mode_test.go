@@ -74,3 +74,63 @@ func TestOneClusterMayBeEnforcedWhileTheOthersAreObserved(t *testing.T) {
 	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m2"}
 	require.Equal(t, failover.ReasonModeObserve, b.evict().Reason)
 }
+
+// Restore, release, remove again and untaint never ask for a second evictor: what has
+// begun is finished beside one.
+//
+// Rules: R4.15-11, R4.15-27.
+func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
+	b, ref := moved(t)
+	b.bind("other")
+	before := len(b.world.Log(""))
+	evidence := "ResourceBinding shop/x carries a task of producer TaintManager for cluster m3"
+	b.acts.SecondEvictor = func() string { return evidence }
+
+	r := b.evictRequest()
+	r.Key, r.UID = appKey("other"), ""
+	evicted := must[activities.EvictResult](b, activities.NameEvict, r)
+	require.Equal(t, activities.EvictRefused, evicted.End)
+	require.Equal(t, failover.ReasonSecondEvictor, evicted.Reason)
+	require.Contains(t, evicted.Message, evidence)
+	checked := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
+		Cluster: "m1", Mode: failover.ModeEnforce, Items: []activities.Checked{{Key: appKey("other")}},
+	})
+	require.Equal(t, failover.ReasonSecondEvictor, checked.Checks[0].Reason, "no permit is requested for it")
+	taint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce}
+	for what, begin := range map[string]func(*activities.TaintRequest){
+		"a taint of a rule": func(r *activities.TaintRequest) { r.Add, r.Companion = b.ripe(), activities.CompanionPut },
+		"a drain":           func(r *activities.TaintRequest) { r.Drain = &failover.Drain{Who: "kim", Why: "repair"} },
+		"an ordered taint": func(r *activities.TaintRequest) {
+			order, wrong := failover.ParseTaint("example.com/out:NoExecute")
+			require.Empty(t, wrong)
+			order.Who, order.Why = "kim", "repair"
+			r.Order = &order
+		},
+	} {
+		r := taint
+		begin(&r)
+		require.Equal(t, failover.ReasonSecondEvictor, must[activities.TaintResult](b, activities.NameWriteTaints, r).Refused, what)
+	}
+	require.Len(t, b.world.Log(""), before, "nothing new was begun")
+
+	b.world.SetReady("m1", true)
+	released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
+	require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
+	taint.RemoveAll = true
+	require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Ours)
+
+	evidence = ""
+	b.fail()
+	require.Equal(t, activities.EvictWritten, must[activities.EvictResult](b, activities.NameEvict, r).End, "when nothing speaks for one any more it goes on")
+}
+
+// Rules: R4.15-27.
+func TestHoldsOfDependentsWaitBesideASecondEvictor(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	b.acts.SecondEvictor = func() string { return "flags" }
+	out := must[activities.DependentsResult](b, activities.NameHoldDependents, activities.DependentsRequest{
+		MoveRef: activities.MoveRef{Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), Mode: failover.ModeEnforce, Owner: "o"},
+	})
+	require.Equal(t, failover.ReasonSecondEvictor, out.Reason)
+}

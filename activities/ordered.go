@@ -19,8 +19,8 @@ func (a *Activities) planOrdered(w *TaintWrite, r TaintRequest) (failover.Reason
 	if r.Order == nil {
 		return "", ""
 	}
-	if !a.enforcing(r.Mode, w.Cluster) {
-		return failover.ReasonModeObserve, "this worker's own config says observe for this cluster"
+	if reason, why := a.beginsNothing(r.Mode, w.Cluster); reason != failover.ReasonNone {
+		return reason, why
 	}
 	if wrong := r.Order.Validate(); wrong != "" {
 		return failover.ReasonInvalid, wrong

@@ -195,6 +195,10 @@ func (a *Activities) judgeMove(ctx context.Context, b *failover.Binding, cluster
 	if err != nil || check.End != CheckPass && check.End != CheckFence {
 		return check, err
 	}
+	if reason, why := a.besideEvictor(); reason != failover.ReasonNone {
+		check.End, check.Reason, check.Message = CheckBlocked, reason, why
+		return check, nil
+	}
 	return a.approved(ctx, b, cluster, ask, check)
 }
 

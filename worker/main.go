@@ -31,8 +31,6 @@ func exitCode(err error) int {
 		return process.ExitOK
 	case errors.Is(err, process.ErrUsage), errors.As(err, &wrong):
 		return process.ExitUsage
-	case errors.Is(err, errSecondEvictor):
-		return process.ExitRefused
 	default:
 		return process.ExitFailed
 	}

@@ -16,9 +16,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// errSecondEvictor is returned when somebody else evicts too.
-var errSecondEvictor = errors.New("a second evictor is at work")
-
 // karmada is what the preflight asks.
 type karmada interface {
 	process.Asker
@@ -33,14 +30,14 @@ type temporal interface {
 
 // preflight refuses to start where the work could not be done. A Karmada that does
 // not answer is no reason: the work waits for it, and awaitKarmada asks then.
-func preflight(ctx context.Context, c config.Config, t temporal, k karmada, log *slog.Logger) (answered bool, err error) {
+func preflight(ctx context.Context, c config.Config, t temporal, g *evictorGuard, log *slog.Logger) (answered bool, err error) {
 	if err := t.Ready(ctx, workflows.SearchAttributeNames()); err != nil {
 		return false, err
 	}
 	if c.Plugins().AnyOfSeveral() {
 		log.WarnContext(ctx, "one evict plug-in of several is enough", "evictPlugins", len(c.EvictPlugins), "why", failover.WarnAnyOfSeveral)
 	}
-	err = fit(ctx, c, k)
+	err = fit(ctx, c, g)
 	if silent(err) {
 		log.WarnContext(ctx, "Karmada does not answer, working as soon as it does", telemetry.KeyError, err)
 		return false, nil
@@ -54,7 +51,7 @@ func silent(err error) bool {
 
 // awaitKarmada asks a Karmada that did not answer at the start until it does, for what
 // would have been a reason not to start then. It returns nil when ctx ends first.
-func awaitKarmada(ctx context.Context, every time.Duration, c config.Config, k karmada) error {
+func awaitKarmada(ctx context.Context, every time.Duration, c config.Config, g *evictorGuard) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -63,14 +60,16 @@ func awaitKarmada(ctx context.Context, every time.Duration, c config.Config, k k
 			return nil
 		case <-tick.C:
 		}
-		if err := fit(ctx, c, k); !silent(err) && ctx.Err() == nil {
+		if err := fit(ctx, c, g); !silent(err) && ctx.Err() == nil {
 			return err
 		}
 	}
 }
 
-// fit tells why the work cannot be done on this Karmada.
-func fit(ctx context.Context, c config.Config, k karmada) error {
+// fit tells why the work cannot be done on this Karmada. A second evictor is no such
+// reason: the guard keeps the worker from beginning anything beside one.
+func fit(ctx context.Context, c config.Config, g *evictorGuard) error {
+	k := g.karmada
 	_, err := k.Rules(ctx)
 	switch {
 	case errors.Is(err, failover.ErrGone):
@@ -81,20 +80,5 @@ func fit(ctx context.Context, c config.Config, k karmada) error {
 	if err := process.Permitted(ctx, k, slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name), process.PolicyPermissions(c, "list"))); err != nil {
 		return err
 	}
-	return alone(ctx, c, k)
-}
-
-// alone refuses to act beside a second evictor.
-func alone(ctx context.Context, c config.Config, k karmada) error {
-	if c.Acts() != failover.ModeEnforce {
-		return nil
-	}
-	evidence, err := k.SecondEvictor(ctx)
-	if err != nil {
-		return err
-	}
-	if evidence != "" {
-		return fmt.Errorf("%w: %s; %s", errSecondEvictor, evidence, process.TurnOff)
-	}
-	return nil
+	return g.look(ctx)
 }

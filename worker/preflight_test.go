@@ -43,7 +43,8 @@ func (w world) check(t *testing.T, mode failover.Mode) error {
 	t.Helper()
 	c := config.Default()
 	c.Mode = mode
-	answered, err := preflight(t.Context(), c, w, w, slog.New(slog.DiscardHandler))
+	quiet := slog.New(slog.DiscardHandler)
+	answered, err := preflight(t.Context(), c, w, guardFor(c, w, func(bool) {}, quiet), quiet)
 	require.Equal(t, w.notReady == nil && !silent(w.rules), answered)
 	return err
 }
@@ -76,24 +77,30 @@ func (r *returning) Rules(ctx context.Context) ([]failover.Rule, error) {
 	return r.world.Rules(ctx)
 }
 
-// Who starts during an outage is asked the same questions after it.
+// A worker that starts during an outage asks the same questions after it.
 //
-// Rules: R4.15-21.
+// Rules: R4.15-27.
 func TestAKarmadaThatAnswersLaterIsAskedThen(t *testing.T) {
 	c := config.Default()
 	c.Mode = failover.ModeEnforce
+	quiet := slog.New(slog.DiscardHandler)
 	fine := &returning{}
-	require.NoError(t, awaitKarmada(t.Context(), time.Millisecond, c, fine))
+	guard := guardFor(c, fine, func(bool) {}, quiet)
+	_, err := preflight(t.Context(), c, fine, guard, quiet)
+	require.NoError(t, err)
+	require.NotEmpty(t, guard.secondEvictor(), "nothing begins before Karmada has answered")
+	require.NoError(t, awaitKarmada(t.Context(), time.Millisecond, c, guard))
 	require.Equal(t, 3, fine.asked, "once it has answered it is left alone")
-	beside := &returning{world: world{evidence: "ResourceBinding shop/cart carries a task of producer TaintManager"}}
-	err := awaitKarmada(t.Context(), time.Millisecond, c, beside)
-	require.ErrorIs(t, err, errSecondEvictor)
+	require.Empty(t, guard.secondEvictor())
+	denied := &returning{world: world{denied: "patch"}}
+	err = awaitKarmada(t.Context(), time.Millisecond, c, guardFor(c, denied, func(bool) {}, quiet))
+	require.ErrorIs(t, err, failover.ErrForbidden)
 	fatal := make(chan error, 1)
 	host{fatal: fatal}.endWith(func() error { return err })
-	require.Equal(t, process.ExitRefused, exitCode(fmt.Errorf("the worker cannot go on: %w", <-fatal)))
+	require.Equal(t, process.ExitFailed, exitCode(fmt.Errorf("the worker cannot go on: %w", <-fatal)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, awaitKarmada(ctx, time.Hour, c, beside), "a worker that stops asks nobody")
+	require.NoError(t, awaitKarmada(ctx, time.Hour, c, guardFor(c, denied, func(bool) {}, quiet)), "a worker that stops asks nobody")
 }
 
 // Rules: R4.15-23.
@@ -103,7 +110,8 @@ func TestTheWorkerWarnsOfSeveralEvictPluginsUnderAny(t *testing.T) {
 	for mode, warns := range map[failover.PluginsMode]bool{failover.PluginsAny: true, failover.PluginsAll: false} {
 		var said bytes.Buffer
 		c.EvictPluginsMode = mode
-		_, err := preflight(t.Context(), c, world{}, world{}, slog.New(slog.NewTextHandler(&said, nil)))
+		log := slog.New(slog.NewTextHandler(&said, nil))
+		_, err := preflight(t.Context(), c, world{}, guardFor(c, world{}, func(bool) {}, log), log)
 		require.NoError(t, err, "it is no reason not to start")
 		require.Equal(t, warns, strings.Contains(said.String(), failover.WarnAnyOfSeveral))
 	}
@@ -116,17 +124,6 @@ func TestMissingPermissionsAreNamedByVerbAndResource(t *testing.T) {
 	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint")
 	require.ErrorContains(t, err, "patch resourcebindings.work.karmada.io")
 	require.NoError(t, world{denied: "patch"}.check(t, failover.ModeObserve), "who observes patches nothing")
-}
-
-// Rules: R4.15-21.
-func TestEnforceRefusesToStartBesideASecondEvictor(t *testing.T) {
-	beside := world{evidence: "ResourceBinding shop/cart carries a task of producer TaintManager"}
-	err := beside.check(t, failover.ModeEnforce)
-	require.ErrorIs(t, err, errSecondEvictor)
-	require.ErrorContains(t, err, "shop/cart")
-	require.ErrorContains(t, err, "--feature-gates=Failover=false")
-	require.Equal(t, process.ExitRefused, exitCode(err))
-	require.NoError(t, beside.check(t, failover.ModeObserve))
 }
 
 func TestSettingsCarryWhatWasConfigured(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/worker/ports"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
@@ -59,7 +58,9 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	answered, err := preflight(ctx, c, temporal, karmada, log)
+	meter := telemetry.NewWorkerMetrics(registry)
+	guard := guardFor(c, karmada, meter.SecondEvictor, log)
+	answered, err := preflight(ctx, c, temporal, guard, log)
 	if err != nil {
 		return err
 	}
@@ -80,11 +81,12 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err := server.Start(ctx); err != nil {
 		return err
 	}
-	host := assemble(c, temporal, karmada, registry, log)
+	host := assemble(c, temporal, karmada, parts{meter, guard, log})
 	defer host.closeTrail()
 	if !answered {
-		go host.endWith(func() error { return awaitKarmada(ctx, askAgain, c, karmada) })
+		go host.endWith(func() error { return awaitKarmada(ctx, askAgain, c, guard) })
 	}
+	go guard.watch(ctx, lookAgain)
 	return errors.Join(work(ctx, host, c, log), stop(ctx, server))
 }
 
@@ -98,6 +100,17 @@ type host struct {
 // askAgain is how long a Karmada that did not answer is left alone.
 const askAgain = 2 * time.Second
 
+// lookAgain is how often a worker beside a second evictor looks whether it is gone. Each
+// look lists all bindings.
+const lookAgain = 30 * time.Second
+
+// parts are what a worker has of its own.
+type parts struct {
+	meter *telemetry.WorkerMetrics
+	guard *evictorGuard
+	log   *slog.Logger
+}
+
 // endWith ends the worker with the error of what, if it has one.
 func (h host) endWith(what func() error) {
 	err := what()
@@ -110,9 +123,7 @@ func (h host) endWith(what func() error) {
 	}
 }
 
-func assemble(
-	c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, registry prometheus.Registerer, log *slog.Logger,
-) host {
+func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, p parts) host {
 	fatal := make(chan error, 1)
 	w := worker.New(temporal.Client, c.TaskQueue, worker.Options{
 		WorkerStopTimeout:           c.Worker.StopTimeout,
@@ -132,7 +143,7 @@ func assemble(
 	if data == nil {
 		data = converter.GetDefaultDataConverter()
 	}
-	sink, closeTrail := trail(c, log)
+	sink, closeTrail := trail(c, p.log)
 	acts := &activities.Activities{
 		Reader: reader(c, karmada),
 		Writer: karmada,
@@ -146,9 +157,11 @@ func assemble(
 		Manager:  manager(c, karmada),
 		Audit:    sink,
 		Clock:    ports.Clock{},
-		Meter:    telemetry.NewWorkerMetrics(registry),
-		Log:      log,
+		Meter:    p.meter,
+		Log:      p.log,
 		Settings: process.Settings(c),
+
+		SecondEvictor: p.guard.secondEvictor,
 	}
 	workflows.Register(w)
 	acts.Register(w)

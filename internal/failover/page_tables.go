@@ -147,6 +147,7 @@ var remedies = map[Reason]string{
 	ReasonForbidden:             "grant what is missing, or see to the webhook that says no",
 	ReasonInvalid:               "see to the webhook that says no",
 	ReasonUnreachable:           "see to Karmada's API server and the way there",
+	ReasonSecondEvictor:         "turn Karmada's own failover off: `lifeboat preflight` names the flags and their order",
 	ReasonForeignTask:           "end the task of the other producer, or release or put back what was left to a human",
 	ReasonSchedulerReturnsIt:    "find out why the scheduler prefers the failed cluster: a toleration, or no other that fits",
 	ReasonStateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",

@@ -53,6 +53,7 @@ const (
 	ReasonModeObserve           Reason = "ModeObserve"        // this worker's own config says observe
 	ReasonAwaitingFence         Reason = "AwaitingFence"      // Directly, and the old copy is not proven dead
 	ReasonForeignTask           Reason = "ForeignTask"        // another producer's task for this cluster stands
+	ReasonSecondEvictor         Reason = "SecondEvictor"      // Karmada's own taint manager evicts, too
 	ReasonDependentsUnknown     Reason = "DependentsUnknown"  // Karmada has not listed its dependents yet
 	ReasonDependentsNotHeld     Reason = "DependentsNotHeld"  // a dependent would leave before the old copy does
 	ReasonTooManyHolders        Reason = "TooManyHolders"     // too many migrations hold a dependent of it

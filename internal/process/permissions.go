@@ -11,13 +11,14 @@ import (
 )
 
 // TurnOff are the flags of Karmada's controller manager that leave evictions to
-// Lifeboat.
-const TurnOff = `set these flags of karmada-controller-manager:
-  --feature-gates=Failover=false
-  --enable-taint-manager=false
-  --enable-no-execute-taint-eviction=false
-  --controllers=*,-gracefulEviction,-applicationFailover,-clustertaintpolicy
-and start again when its tasks are gone`
+// Lifeboat, in the order in which they are set: gracefulEviction is what ends the tasks
+// of the taint manager, so it is turned off when none is left.
+const TurnOff = `set these flags of karmada-controller-manager, in this order:
+  1. --feature-gates=Failover=false
+     --enable-taint-manager=false
+     --enable-no-execute-taint-eviction=false
+  2. when no task of producer TaintManager is left (lifeboat preflight looks for them):
+     --controllers=*,-gracefulEviction,-applicationFailover,-clustertaintpolicy`
 
 // Asker asks Karmada's API server what it would allow.
 type Asker interface {

@@ -33,6 +33,7 @@ type WorkerMetrics struct {
 	conflicts *prometheus.CounterVec
 	malformed *prometheus.CounterVec
 	blocked   *prometheus.CounterVec
+	beside    prometheus.Gauge
 }
 
 // NewWorkerMetrics registers a worker's metrics.
@@ -47,6 +48,10 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 		conflicts: counter("write_conflicts_total", "Writes that lost a race and were decided anew, by kind.", "kind"),
 		malformed: counter("malformed_total", "Objects that could not be understood, by kind.", "kind"),
 		blocked:   counter("blocked_total", "Checks and writes that said no, by reason.", "reason"),
+		beside: auto.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "second_evictor",
+			Help: "1 while this worker begins nothing new, because a second evictor acts on Karmada or Karmada has not answered whether one does.",
+		}),
 		latency: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "evict_processing_latency_seconds",
 			Help:    "Time from when a binding was due to the end of its eviction.",
@@ -79,6 +84,14 @@ func (m *WorkerMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kin
 // Blocked counts a check or write that said no.
 func (m *WorkerMetrics) Blocked(reason failover.Reason) {
 	m.blocked.WithLabelValues(string(reason)).Inc()
+}
+
+// SecondEvictor tells whether the worker stands beside a second evictor.
+func (m *WorkerMetrics) SecondEvictor(beside bool) {
+	m.beside.Set(0)
+	if beside {
+		m.beside.Set(1)
+	}
 }
 
 // The results of a starter's signal.

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+)
+
+// evictorGuard keeps a worker that enforces from beginning anything new beside a second
+// evictor. Until Karmada has answered, the guard assumes one. A worker that starts when
+// nothing speaks for one is not held back again: from then on each failover looks for itself.
+type evictorGuard struct {
+	karmada karmada
+	gauge   func(beside bool)
+	log     *slog.Logger
+	off     bool // this worker enforces nowhere
+
+	mu       sync.Mutex
+	evidence string
+}
+
+// notAsked is the evidence until Karmada has answered.
+const notAsked = "Karmada has not answered yet whether tasks of its taint manager stand"
+
+func guardFor(c config.Config, k karmada, gauge func(bool), log *slog.Logger) *evictorGuard {
+	g := &evictorGuard{karmada: k, gauge: gauge, log: log, off: c.Acts() != failover.ModeEnforce}
+	if !g.off {
+		g.evidence = notAsked
+		gauge(true)
+	}
+	return g
+}
+
+// secondEvictor is what speaks for one, empty when nothing does.
+func (g *evictorGuard) secondEvictor() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.evidence
+}
+
+// look asks Karmada.
+func (g *evictorGuard) look(ctx context.Context) error {
+	if g.off {
+		return nil
+	}
+	evidence, err := g.karmada.SecondEvictor(ctx)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	before := g.evidence
+	g.evidence = evidence
+	g.mu.Unlock()
+	g.gauge(evidence != "")
+	switch {
+	case evidence == before:
+	case evidence != "":
+		g.log.WarnContext(ctx, "second evictor: this worker begins no new eviction, and finishes what has begun", "evidence", evidence, "do", process.TurnOff)
+	case before != notAsked:
+		g.log.InfoContext(ctx, "no sign of a second evictor any more: this worker evicts again")
+	}
+	return nil
+}
+
+// watch looks again for as long as something speaks for a second evictor.
+func (g *evictorGuard) watch(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for g.secondEvictor() != "" {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := g.look(ctx); err != nil && ctx.Err() == nil {
+			g.log.WarnContext(ctx, "cannot look for a second evictor", "error", err)
+		}
+	}
+}
