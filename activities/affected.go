@@ -31,6 +31,8 @@ type TargetingPage struct {
 	Policies []failover.Policy `json:"policies,omitempty"`
 	Items    []Targeting       `json:"items,omitempty"`
 	Next     *Page             `json:"next,omitempty"`
+	// Evicted are those for which a task of Karmada's own taint manager for the cluster stands.
+	Evicted []failover.BindingFact `json:"evicted,omitempty"`
 }
 
 // Targeting is one binding that targets the cluster.
@@ -61,6 +63,7 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 		if b.Malformed != "" {
 			a.Meter.Malformed(string(b.Key.Kind()))
 		}
+		out.Evicted = appendEvicted(out.Evicted, b, r.Cluster)
 		if _, at := b.Target(r.Cluster); at < 0 || b.Deleting || a.optedOutItself(b) {
 			continue
 		}

@@ -25,6 +25,8 @@ type OrphanPage struct {
 	// Banned tells that bans of a drain stand.
 	Banned bool  `json:"banned,omitempty"`
 	Next   *Page `json:"next,omitempty"`
+	// Evicted are those for which a task of Karmada's own taint manager for the cluster stands.
+	Evicted []failover.BindingFact `json:"evicted,omitempty"`
 }
 
 // Orphan is one binding with a hold task of ours for the cluster.
@@ -48,6 +50,7 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 	out, said := OrphanPage{Next: page.Next}, policyWords{}
 	for i := range page.Bindings {
 		b := &page.Bindings[i]
+		out.Evicted = appendEvicted(out.Evicted, b, r.Cluster)
 		task, _ := b.TaskFor(r.Cluster)
 		if task == nil || !task.Ours() {
 			continue

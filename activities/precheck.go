@@ -207,7 +207,8 @@ func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluste
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
 		check.Held = task.OnItsWay()
-	} else if task != nil {
+	}
+	if task := b.ForeignTask(cluster); task != nil {
 		check.End, check.Reason = CheckBlocked, failover.ReasonForeignTask
 		check.Message = fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)
 		return check, nil

@@ -20,11 +20,13 @@ type packedPage struct {
 	Items    []Targeting       `json:"items,omitempty"`
 	Packed   []byte            `json:"packed,omitempty"` // Items, compressed
 	Next     *Page             `json:"next,omitempty"`
+
+	Evicted []failover.BindingFact `json:"evicted,omitempty"`
 }
 
 // MarshalJSON compresses a long page.
 func (p TargetingPage) MarshalJSON() ([]byte, error) {
-	out := packedPage{Policies: p.Policies, Items: p.Items, Next: p.Next}
+	out := packedPage{Policies: p.Policies, Items: p.Items, Next: p.Next, Evicted: p.Evicted}
 	if len(p.Items) > packAbove {
 		raw, err := json.Marshal(p.Items)
 		if err != nil {
@@ -61,6 +63,6 @@ func (p *TargetingPage) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("read a page of bindings: %w", err)
 		}
 	}
-	*p = TargetingPage{Policies: in.Policies, Items: in.Items, Next: in.Next}
+	*p = TargetingPage{Policies: in.Policies, Items: in.Items, Next: in.Next, Evicted: in.Evicted}
 	return nil
 }

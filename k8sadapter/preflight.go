@@ -79,9 +79,6 @@ var reviewResource = schema.GroupVersionResource{
 	Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews",
 }
 
-// secondEvictor is the producer of Karmada's own taint manager.
-const secondEvictor = "TaintManager"
-
 // SecondEvictor looks through all bindings for tasks that Karmada's own taint
 // manager wrote. The evidence names the first and counts the rest; it is empty
 // when there is none.
@@ -94,7 +91,7 @@ func (c *Client) SecondEvictor(ctx context.Context) (evidence string, err error)
 		}
 		for _, binding := range all {
 			for _, task := range binding.tasks {
-				if task.Producer != secondEvictor {
+				if task.Producer != failover.TaintManager {
 					continue
 				}
 				if found++; found == 1 {

@@ -31,7 +31,6 @@ func guardFor(c config.Config, k karmada, gauge func(bool), log *slog.Logger) *e
 	g := &evictorGuard{karmada: k, gauge: gauge, log: log, off: c.Acts() != failover.ModeEnforce}
 	if !g.off {
 		g.evidence = notAsked
-		gauge(true)
 	}
 	return g
 }

@@ -41,7 +41,7 @@ func (e *episode) readyReason() failover.Reason {
 	full := waiting >= e.st.Terms.Waiting
 	switch {
 	case full:
-		e.st.NeedsAttention = failover.ReasonWaitingFull
+		e.attend(failover.ReasonWaitingFull)
 	case e.st.NeedsAttention == failover.ReasonWaitingFull:
 		e.st.NeedsAttention = failover.ReasonNone
 	}
@@ -301,6 +301,7 @@ func (e *episode) adoptOrphans() {
 			e.adoptDirty, e.adoptNow = true, true // what stands there is still nobody's
 			return
 		}
+		e.evictedByOthers(p.Evicted...)
 		for _, o := range p.Orphans {
 			e.adopt(o, true)
 		}
@@ -351,7 +352,7 @@ func (e *episode) ask() {
 	err := workflow.SignalExternalWorkflow(e.ctx, FleetPacerID(e.instance), "", SignalGrantRequest, want).Get(e.ctx, nil)
 	if err != nil {
 		e.log.Warn("could not reach the pacer: nothing is evicted until it answers", "error", err)
-		e.st.NeedsAttention = failover.ReasonFleetUnknown
+		e.attend(failover.ReasonFleetUnknown)
 	} else if e.st.NeedsAttention == failover.ReasonFleetUnknown {
 		e.st.NeedsAttention = ""
 	}

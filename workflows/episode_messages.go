@@ -166,6 +166,9 @@ func (e *episode) bindingsChanged(m BindingsChanged) {
 		if known {
 			e.lookAgain(at)
 		}
+		if b.SecondEvictor {
+			e.evictedByOthers(b)
+		}
 		if b.Deleted || (moving && move.Placed) || (!queued && !moving) {
 			e.listDirty, e.dirty = true, true
 		}

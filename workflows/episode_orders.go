@@ -44,7 +44,7 @@ func (e *episode) resume(o ScopedOrder) string {
 		e.orders.resume = &o.Order
 		return "re-opened as a new round: the windows run again before anything moves" + e.stillPaused()
 	}
-	e.st.Paused = nil
+	e.resumed()
 	return "resumed" + e.stillPaused()
 }
 

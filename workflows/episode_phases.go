@@ -86,7 +86,7 @@ func (e *episode) actConfirmed() {
 		e.on(failover.EventConditionsWell, failover.ReasonClusterRecovered)
 		return
 	}
-	if e.enforcing() && e.st.Pace.Tier == "" {
+	if e.enforcing() && e.st.Pace.Tier == "" || e.besideEvictor() {
 		return
 	}
 	if !e.taint() {
@@ -103,7 +103,7 @@ func (e *episode) taint() bool {
 		e.taintVirtually()
 		return true
 	}
-	add := e.ripe()
+	add := e.mayAdd(e.ripe())
 	if len(add) == 0 && e.companionStands() {
 		return true
 	}
@@ -148,7 +148,7 @@ func (e *episode) writeTaints(what string, r activities.TaintRequest) (activitie
 	ctx := doing(e.ctx, what)
 	if err := workflow.ExecuteActivity(ctx, activities.NameWriteTaints, r).Get(ctx, &out); err != nil {
 		e.log.Error("could not write the cluster's taints", "error", err)
-		e.st.NeedsAttention = failover.ReasonInvalid
+		e.attend(failover.ReasonInvalid)
 		e.backOff()
 		return out, false
 	}
@@ -180,7 +180,7 @@ func (e *episode) followRules() {
 	if !e.enforcing() {
 		return
 	}
-	add, remove := e.ripe(), e.withered()
+	add, remove := e.mayAdd(e.ripe()), e.withered()
 	switch e.st.Phase { //nolint:exhaustive // in the other phases the taints that move bindings follow their rules, too
 	case failover.EpisodeRecovering: // those that move bindings go with the untaint
 		remove = slices.DeleteFunc(remove, func(t failover.AddedTaint) bool { return failover.Triggers(t.Effect) })

@@ -74,6 +74,7 @@ func (e *episode) list(soft bool) {
 			e.backOff()
 			return
 		}
+		e.evictedByOthers(p.Evicted...)
 		e.indexItems()
 		for _, t := range p.Items {
 			found[t.Key.String()] = true

@@ -284,14 +284,27 @@ func (b *Binding) requirements() corev1.ResourceList {
 	return b.Request
 }
 
-// TaskFor finds the task for a cluster, whoever wrote it; index is -1 when there is none.
+// TaskFor finds the task for a cluster, whoever wrote it, Lifeboat's where there are
+// several; index is -1 when there is none.
 func (b *Binding) TaskFor(cluster string) (task *Task, index int) {
+	index = -1
 	for i := range b.Tasks {
-		if b.Tasks[i].FromCluster == cluster {
-			return &b.Tasks[i], i
+		t := &b.Tasks[i]
+		if t.FromCluster == cluster && (index < 0 || t.Ours() && !task.Ours()) {
+			task, index = t, i
 		}
 	}
-	return nil, -1
+	return task, index
+}
+
+// ForeignTask is a task of another producer for a cluster, nil without one.
+func (b *Binding) ForeignTask(cluster string) *Task {
+	for i := range b.Tasks {
+		if t := &b.Tasks[i]; t.FromCluster == cluster && !t.Ours() {
+			return t
+		}
+	}
+	return nil
 }
 
 // Target finds a cluster in spec.clusters; index is -1 when it is no target.

@@ -5,6 +5,35 @@ import (
 	"strings"
 )
 
+// TaintManager is the producer of the tasks of Karmada's own taint manager.
+const TaintManager = "TaintManager"
+
+// TurnOff are the flags of Karmada's controller manager that leave evictions to
+// Lifeboat, in the order in which they are set: gracefulEviction is what ends the tasks
+// of the taint manager, so it is turned off when none is left.
+const TurnOff = `set these flags of karmada-controller-manager, in this order:
+  1. --feature-gates=Failover=false
+     --enable-taint-manager=false
+     --enable-no-execute-taint-eviction=false
+  2. when no task of producer TaintManager is left (lifeboat preflight looks for them):
+     --controllers=*,-gracefulEviction,-applicationFailover,-clustertaintpolicy`
+
+// EvictedByKarmada is the task of Karmada's own taint manager for a cluster, nil without one.
+func (b *Binding) EvictedByKarmada(cluster string) *Task {
+	for i := range b.Tasks {
+		if t := &b.Tasks[i]; t.FromCluster == cluster && t.Producer == TaintManager {
+			return t
+		}
+	}
+	return nil
+}
+
+// SecondEvictorAt says what is halted, why, and what to do, in one line.
+func SecondEvictorAt(b BindingKey, cluster string) string {
+	return fmt.Sprintf("%s: a task of producer %s for %s stands on %s; %s; then resume",
+		ReasonSecondEvictor, TaintManager, cluster, b, strings.Join(strings.Fields(TurnOff), " "))
+}
+
 // ControllerManager is what the flags of karmada-controller-manager say about moving
 // workloads without us.
 type ControllerManager struct {

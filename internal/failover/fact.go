@@ -146,6 +146,9 @@ type BindingFact struct {
 	UID             types.UID  `json:"uid"`
 	ResourceVersion string     `json:"resourceVersion"`
 	Deleted         bool       `json:"deleted,omitempty"`
+	// SecondEvictor: a task of Karmada's own taint manager stands, for the cluster whose
+	// failover is told.
+	SecondEvictor bool `json:"secondEvictor,omitempty"`
 }
 
 // Result is what a migration hands in when it ends, and what the report keeps.

@@ -10,15 +10,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
-// TurnOff are the flags of Karmada's controller manager that leave evictions to
-// Lifeboat, in the order in which they are set: gracefulEviction is what ends the tasks
-// of the taint manager, so it is turned off when none is left.
-const TurnOff = `set these flags of karmada-controller-manager, in this order:
-  1. --feature-gates=Failover=false
-     --enable-taint-manager=false
-     --enable-no-execute-taint-eviction=false
-  2. when no task of producer TaintManager is left (lifeboat preflight looks for them):
-     --controllers=*,-gracefulEviction,-applicationFailover,-clustertaintpolicy`
+// TurnOff is [failover.TurnOff].
+const TurnOff = failover.TurnOff
 
 // Asker asks Karmada's API server what it would allow.
 type Asker interface {

@@ -50,7 +50,7 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 		blocked:   counter("blocked_total", "Checks and writes that said no, by reason.", "reason"),
 		beside: auto.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "second_evictor",
-			Help: "1 while this worker begins nothing new, because a second evictor acts on Karmada or Karmada has not answered whether one does.",
+			Help: "1 while this worker begins nothing new, because a second evictor acts on Karmada.",
 		}),
 		latency: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "evict_processing_latency_seconds",

@@ -53,13 +53,16 @@ func (d *Desk) tellOwners(s sight) {
 }
 
 // tellQueues tells the failovers of the clusters that the binding is or was on,
-// but not one that has just taken it off itself: its migration is told.
+// but not one that has just taken it off itself: its migration is told. It also tells
+// those beside which Karmada's own taint manager evicts it.
 func (d *Desk) tellQueues(before, now sight) {
-	clusters := slices.Concat(before.targets, now.targets)
+	clusters := slices.Concat(before.targets, now.targets, now.evicted)
 	slices.Sort(clusters)
 	for _, cluster := range slices.Compact(clusters) {
-		if d.open[cluster] && (!now.workedFor(cluster) || now.fact.Deleted) {
-			d.post.Changed(cluster, now.fact)
+		fact := now.fact
+		fact.SecondEvictor = slices.Contains(now.evicted, cluster)
+		if d.open[cluster] && (!now.workedFor(cluster) || fact.Deleted || fact.SecondEvictor) {
+			d.post.Changed(cluster, fact)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -46,6 +47,9 @@ func factText(f failover.BindingFact) string {
 	text := f.Key.String() + "@" + f.ResourceVersion
 	if f.Deleted {
 		text += " deleted"
+	}
+	if f.SecondEvictor {
+		text += " second evictor"
 	}
 	return text
 }
@@ -299,4 +303,36 @@ func TestRuleMatchesNameTheClustersThatMatchNow(t *testing.T) {
 	matches := desk.RuleMatches()
 	require.Len(t, matches, 1)
 	require.Equal(t, []string{"a", "b"}, matches[0].Clusters)
+}
+
+// The failover of a cluster hears at once that Karmada's own taint manager evicts from it,
+// also of a binding that is seen for the first time or that Lifeboat holds there.
+//
+// Rules: R4.15-28.
+func TestATaskOfTheTaintManagerIsToldToTheFailoverOfItsCluster(t *testing.T) {
+	theirs := failover.Task{FromCluster: "a", Producer: failover.TaintManager}
+	other := failover.Task{FromCluster: "a", Producer: "resource-binding-application-failover-controller"}
+	for name, c := range map[string]struct {
+		old, now *failover.Binding
+		want     string
+	}{
+		"evicted just now":         {old: binding("1", []string{"a"}), now: binding("2", []string{"b"}, theirs), want: "changed a: shop/cart@2 second evictor"},
+		"seen for the first time":  {now: binding("2", []string{"b"}, theirs), want: "changed a: shop/cart@2 second evictor"},
+		"held by Lifeboat as well": {now: binding("2", []string{"b"}, theirs, task("a", "m", failover.TaskReason)), want: "changed a: shop/cart@2 second evictor"},
+		"by another producer":      {old: binding("1", []string{"a"}), now: binding("2", []string{"b"}, other), want: "changed a: shop/cart@2"},
+		"elsewhere":                {now: binding("2", []string{"b"}, failover.Task{FromCluster: "c", Producer: failover.TaintManager})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			post, desk := newScene()
+			desk.Opened("a")
+			desk.BindingChanged(c.old, c.now)
+			var changed []string
+			for _, said := range post.heard() {
+				if strings.HasPrefix(said, "changed") {
+					changed = append(changed, said)
+				}
+			}
+			require.Equal(t, c.want, strings.Join(changed, ", "))
+		})
+	}
 }

@@ -71,6 +71,8 @@ type sight struct {
 	print   string
 	targets []string
 	holds   []hold
+	// evicted are the clusters for which a task of Karmada's own taint manager stands.
+	evicted []string
 }
 
 // worked are the holds that somebody should be at work on.
@@ -92,6 +94,9 @@ func sightOf(b *failover.Binding) sight {
 		s.targets = append(s.targets, target.Name)
 	}
 	for _, task := range b.Tasks {
+		if task.Producer == failover.TaintManager {
+			s.evicted = append(s.evicted, task.FromCluster)
+		}
 		if task.Ours() {
 			free := task.Reason == failover.TaskReasonKept || task.Reason == failover.TaskReasonLeftToHuman
 			if owner := task.Owner(); owner != "" || !task.ForDependent() {

@@ -8,8 +8,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// theirs is who else evicts in some stories: Karmada's own taint manager.
-const theirs = "TaintManager"
+// theirs is who else evicts in some stories: a producer that blocks its bindings alone. A task
+// of Karmada's own taint manager would halt the failover until a human resumes it.
+const theirs = "resource-binding-application-failover-controller"
 
 // theirTask is the place of another producer's task for a cluster, -1 for none.
 func theirTask(b *failover.Binding, cluster string) int {
