@@ -151,6 +151,8 @@ const (
 type Karmada struct {
 	// Version is its release, major and minor.
 	Version string
+	// HostKubeconfig reaches the cluster that runs Karmada's own controllers; empty where it cannot be seen.
+	HostKubeconfig string
 	// ManagerLease is the leader Lease of karmada-controller-manager; without a name it is not read.
 	ManagerLease ManagerLease
 }

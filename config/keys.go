@@ -110,6 +110,8 @@ func (c *Config) migrationKeys() []key {
 			"Percentage of every cluster's room that a migration must do without where replicas are divided by room: for a scheduler with an accurate estimator."),
 		text("karmada.version", &c.Karmada.Version, karmadaPattern,
 			"The release of Karmada whose scheduler the pre-check follows, major and minor; quote it."),
+		text("karmada.hostKubeconfig", &c.Karmada.HostKubeconfig, anyText,
+			"kubeconfig of the cluster that runs Karmada's own controllers: a worker that starts, and lifeboat preflight, read the flags of Deployment karmada-system/karmada-controller-manager there. Empty: they could not be checked."),
 		text("karmada.managerLease.namespace", &c.Karmada.ManagerLease.Namespace, anyText,
 			"Namespace, in Karmada's API server, of the leader Lease of karmada-controller-manager."),
 		text("karmada.managerLease.name", &c.Karmada.ManagerLease.Name, anyText,

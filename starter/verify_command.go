@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -116,10 +117,11 @@ func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (pref
 	if s.temporal != nil {
 		p.Temporal, p.Namespace = s.temporal, s.temporal.Options.Namespace
 	}
-	if o.hostKubeconfig == "" && o.hostContext == "" {
+	kubeconfig := cmp.Or(o.hostKubeconfig, s.config.Karmada.HostKubeconfig)
+	if kubeconfig == "" && o.hostContext == "" {
 		return p, nil
 	}
-	host, err := k8sadapter.NewClient(o.hostKubeconfig, o.hostContext, k8sadapter.Options{
+	host, err := k8sadapter.NewClient(kubeconfig, o.hostContext, k8sadapter.Options{
 		UserAgent: "lifeboat-preflight", Logger: s.log, ReadOnly: true,
 	})
 	if err != nil {

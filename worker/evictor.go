@@ -16,6 +16,7 @@ import (
 // nothing speaks for one is not held back again: from then on each failover looks for itself.
 type evictorGuard struct {
 	karmada karmada
+	flags   flagReader // nil: the flags of Karmada's controllers cannot be seen
 	gauge   func(beside bool)
 	log     *slog.Logger
 	off     bool // this worker enforces nowhere
@@ -23,6 +24,17 @@ type evictorGuard struct {
 	mu       sync.Mutex
 	evidence string
 }
+
+// flagReader reads how Karmada's own controllers run, where they run.
+type flagReader interface {
+	ControllerManagerFlags(ctx context.Context, namespace, name string) ([]string, error)
+}
+
+// The Deployment of karmada-controller-manager.
+const (
+	managerNamespace = "karmada-system"
+	managerName      = "karmada-controller-manager"
+)
 
 // notAsked is the evidence until Karmada has answered.
 const notAsked = "Karmada has not answered yet whether tasks of its taint manager stand"
@@ -51,6 +63,9 @@ func (g *evictorGuard) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if evidence == "" {
+		evidence = g.byFlags(ctx)
+	}
 	g.mu.Lock()
 	before := g.evidence
 	g.evidence = evidence
@@ -64,6 +79,21 @@ func (g *evictorGuard) look(ctx context.Context) error {
 		g.log.InfoContext(ctx, "no sign of a second evictor any more: this worker evicts again")
 	}
 	return nil
+}
+
+// byFlags is why Karmada's taint manager would evict, empty when it would not or when its
+// flags cannot be seen.
+func (g *evictorGuard) byFlags(ctx context.Context) string {
+	if g.flags == nil {
+		g.log.WarnContext(ctx, "the flags of karmada-controller-manager could not be checked: set karmada.hostKubeconfig", "do", process.TurnOff)
+		return ""
+	}
+	flags, err := g.flags.ControllerManagerFlags(ctx, managerNamespace, managerName)
+	if err != nil {
+		g.log.WarnContext(ctx, "the flags of karmada-controller-manager could not be checked", "error", err, "do", process.TurnOff)
+		return ""
+	}
+	return failover.ReadControllerManager(flags).Evicts
 }
 
 // watch looks again for as long as something speaks for a second evictor.

@@ -85,3 +85,42 @@ func TestAnObservingWorkerLooksForNoSecondEvictor(t *testing.T) {
 	require.Zero(t, beside.looks)
 	require.Empty(t, guard.secondEvictor())
 }
+
+// hostCluster is where Karmada's controller manager runs with its flags.
+type hostCluster struct {
+	flags []string
+	err   error
+}
+
+func (m hostCluster) ControllerManagerFlags(context.Context, string, string) ([]string, error) {
+	return m.flags, m.err
+}
+
+// Rules: R4.15-20, R4.15-30.
+func TestAWorkerReadsTheFlagsWhereItSeesThem(t *testing.T) {
+	evicts := []string{"--feature-gates=Failover=true", "--enable-no-execute-taint-eviction=true"}
+	for name, c := range map[string]struct {
+		flags  flagReader
+		beside bool
+		said   string
+	}{
+		"no flags to be seen": {said: "could not be checked"},
+		"no right to read":    {flags: hostCluster{err: failover.ErrForbidden}, said: "could not be checked"},
+		"Karmada evicts":      {flags: hostCluster{flags: evicts}, beside: true, said: "begins no new eviction"},
+		"Karmada does not":    {flags: hostCluster{flags: []string{"--feature-gates=Failover=false"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conf := config.Default()
+			conf.Mode = failover.ModeEnforce
+			var said bytes.Buffer
+			guard := guardFor(conf, world{}, func(bool) {}, slog.New(slog.NewTextHandler(&said, nil)))
+			guard.flags = c.flags
+			require.NoError(t, guard.look(t.Context()))
+			require.Equal(t, c.beside, guard.secondEvictor() != "")
+			if c.said == "" {
+				require.Empty(t, said.String())
+			}
+			require.Contains(t, said.String(), c.said)
+		})
+	}
+}

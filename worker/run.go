@@ -60,6 +60,9 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	meter := telemetry.NewWorkerMetrics(registry)
 	guard := guardFor(c, karmada, meter.SecondEvictor, log)
+	if guard.flags, err = hostOf(c, log); err != nil {
+		return err
+	}
 	answered, err := preflight(ctx, c, temporal, guard, log)
 	if err != nil {
 		return err
@@ -103,6 +106,14 @@ const askAgain = 2 * time.Second
 // lookAgain is how often a worker beside a second evictor looks whether it is gone. Each
 // look lists all bindings.
 const lookAgain = 30 * time.Second
+
+// hostOf reaches the cluster that Karmada's own controllers run in; nil where it cannot be seen.
+func hostOf(c config.Config, log *slog.Logger) (flagReader, error) {
+	if c.Karmada.HostKubeconfig == "" {
+		return nil, nil
+	}
+	return k8sadapter.NewClient(c.Karmada.HostKubeconfig, "", k8sadapter.Options{UserAgent: program + "/" + telemetry.Version, Logger: log, ReadOnly: true})
+}
 
 // parts are what a worker has of its own.
 type parts struct {

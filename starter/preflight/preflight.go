@@ -190,8 +190,8 @@ func (p Preflight) permissions(ctx context.Context) []Check {
 func (p Preflight) manager(ctx context.Context) (*failover.ControllerManager, Check) {
 	c := Check{Name: "Karmada controllers", Result: OK}
 	if p.Host == nil {
-		c.Result, c.Found = Warning, "not visible: they run in another cluster"
-		c.Do = "name it with --host-kubeconfig, or make sure of this by yourself: " + process.TurnOff
+		c.Result, c.Found = Warning, "could not be checked: they run in another cluster"
+		c.Do = "name it with --host-kubeconfig or karmada.hostKubeconfig, or make sure of this by yourself: " + process.TurnOff
 		return nil, c
 	}
 	flags, err := p.Host.ControllerManagerFlags(ctx, p.ControllerNamespace, p.ControllerManager)
@@ -217,7 +217,12 @@ func (p Preflight) evictor(ctx context.Context, m *failover.ControllerManager) C
 	if m != nil && m.Evicts != "" {
 		signs = append(signs, m.Evicts)
 	}
-	if len(signs) == 0 {
+	switch {
+	case len(signs) == 0 && m == nil:
+		// Without a failure the taint manager writes no task: only its flags tell whether it will.
+		c.Result, c.Found, c.Do = Warning, "no task of producer "+failover.TaintManager+" stands; the flags could not be checked", process.TurnOff
+		return c
+	case len(signs) == 0:
 		return c
 	}
 	c.Result, c.Found, c.Do = Failed, strings.Join(signs, "; "), process.TurnOff

@@ -31,6 +31,7 @@ type place struct {
 	denied    string
 	away      error
 	flags     []string
+	flagsErr  error
 	asked     int
 }
 
@@ -67,7 +68,7 @@ func (p *place) ClusterTaintPolicies(context.Context) ([]string, error) {
 }
 func (p *place) SecondEvictor(context.Context) (string, error) { return p.evidence, p.away }
 func (p *place) ControllerManagerFlags(context.Context, string, string) ([]string, error) {
-	return p.flags, nil
+	return p.flags, p.flagsErr
 }
 
 func (p *place) look(t *testing.T, mode failover.Mode, change ...func(*Preflight)) (map[string]Check, []Check) {
@@ -195,6 +196,16 @@ func TestASecondEvictorFailsEnforceAndIsOnlyWarnedOfInObserve(t *testing.T) {
 	by, _ := fine().look(t, failover.ModeEnforce, func(p *Preflight) { p.Host = nil })
 	require.Equal(t, Warning, by["Karmada controllers"].Result, "what cannot be seen is said")
 	require.Contains(t, by["Karmada controllers"].Do, "--enable-no-execute-taint-eviction=false")
+	require.Equal(t, Warning, by["Second evictor"].Result, "without a task its flags alone would tell")
+	require.Contains(t, by["Second evictor"].Found, "could not be checked")
+	require.Equal(t, process.TurnOff, by["Second evictor"].Do)
+	away := fine()
+	away.flagsErr = failover.ErrForbidden
+	by, _ = away.look(t, failover.ModeEnforce)
+	require.Equal(t, Unknown, by["Karmada controllers"].Result)
+	require.Contains(t, by["Second evictor"].Found, "could not be checked")
+	by, _ = fine().look(t, failover.ModeEnforce)
+	require.Equal(t, OK, by["Second evictor"].Result, "flags read, and no task")
 }
 
 // Rules: R4.15-22.

@@ -28,7 +28,8 @@ func preflighted(s *scene) {
 		require.Equal(s, "ok", checks["Karmada version"].Result, "%+v", checks)
 		require.Contains(s, checks["Karmada version"].Found, "Gracefully")
 		require.Equal(s, "ok", checks["Temporal search attributes"].Result)
-		require.Equal(s, "ok", checks["Second evictor"].Result)
+		require.Equal(s, "warning", checks["Second evictor"].Result)
+		require.Contains(s, checks["Second evictor"].Found, "could not be checked", "no task stands, and nobody has named the host cluster")
 	}
 	checks, code := s.preflight("operator", "--role", "worker", "--set", "mode=enforce")
 	require.Equal(s, 4, code, "who may only look cannot enforce: %+v", checks)
