@@ -85,6 +85,7 @@ var stories = []story{
 	},
 	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
+	{name: "second_evictor_in_mid_failover", short: "rival", size: 2, tell: secondEvictor},
 	// First of these: every cluster fails in one of the next, and history would tell of it.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
 	{name: "documents", short: "doc", size: 2, space: "store", tell: documentsStory, alone: true},
