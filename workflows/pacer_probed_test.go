@@ -22,8 +22,10 @@ func TestPacer_KeepsWhatTheExternalProbeKnows(t *testing.T) {
 	known := failover.Probed{"m1": {Endpoint: "1", Up: true}, "m2": {Endpoint: "2"}}
 	p := newPacing(t)
 	for i, probed := range []failover.Probed{
-		{"m3": {Endpoint: "3"}}, known, nil, many,
-		{strings.Repeat("a", 2000): {}}, {"a": {Endpoint: strings.Repeat("a", 2000)}},
+		{"m3": {Endpoint: "3"}},
+		known, nil, many,
+		{strings.Repeat("a", 2000): {}},
+		{"a": {Endpoint: strings.Repeat("a", 2000)}},
 	} {
 		p.at(time.Duration(i+1)*time.Second, func() {
 			p.env.SignalWorkflow(workflows.SignalFleetObserved, workflows.FleetObserved{Probed: probed})
