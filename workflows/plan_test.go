@@ -87,7 +87,7 @@ func (s *story) variety() {
 	s.preserving(stateful)
 	s.world.Collect(stateful, "m1", `{"jobStatus":{"checkpoint":17}}`)
 	edit("contested", func(b *failover.Binding) {
-		b.Tasks = []failover.Task{{FromCluster: "m1", Producer: "TaintManager", Reason: "TaintUntolerated"}}
+		b.Tasks = []failover.Task{{FromCluster: "m1", Producer: "resource-binding-application-failover-controller", Reason: "ApplicationFailure"}}
 	})
 	edit("broken", func(b *failover.Binding) { b.Malformed = "spec.placement: no" })
 	s.purging(edit("lonely", nil), failover.PurgeDirectly)
