@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
@@ -70,6 +71,8 @@ func (d *desk) answer(step documents.Step, until *regexp.Regexp) (string, int) {
 		return d.temporalCLI(rest)
 	case strings.HasPrefix(line, "kubectl get "):
 		return d.kubectlGet(strings.TrimPrefix(rest, "get "))
+	case strings.HasPrefix(line, "kubectl annotate "):
+		return d.kubectlAnnotate(strings.Fields(line)[2:])
 	case strings.HasPrefix(line, "kubectl apply -f "), strings.HasPrefix(line, "kubectl delete "):
 		return d.kubectlDry(strings.Fields(line)[1:])
 	case step.Serves:
@@ -240,6 +243,22 @@ func (d *desk) kubectlGet(rest string) (string, int) {
 		}
 	}
 	return listed(d.ctx, in, name, only, options)
+}
+
+// kubectlAnnotate sets an annotation as kubectl does.
+func (d *desk) kubectlAnnotate(words []string) (string, int) {
+	d.Helper()
+	require.Len(d, words, 5, "kubectl annotate <resource> <name> -n <namespace> <key>=<value>")
+	resource, err := d.mapper().ResourceFor(schema.GroupVersionResource{Resource: words[0]})
+	require.NoError(d, err)
+	key, value, _ := strings.Cut(words[4], "=")
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}})
+	require.NoError(d, err)
+	_, err = d.api.Resource(resource).Namespace(words[3]).Patch(d.ctx, words[1], types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return err.Error(), 1
+	}
+	return words[1] + " annotated", 0
 }
 
 // kubectlDry asks the API server whether it would apply or delete what a folder of this
