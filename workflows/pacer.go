@@ -20,6 +20,7 @@ type pacer struct {
 	alarm    alarm
 	waited   bool // this run has waited at least once
 	claims   int  // since this run began: updates are bounded per run
+	unjudged bool // the newest attempt to judge the fleet failed
 	inbox    pacerInbox
 	scribe   scribe
 }
@@ -27,8 +28,17 @@ type pacer struct {
 // MemoOrders is the memo field in which the pacer mirrors its orders.
 const MemoOrders = "lifeboatOrders"
 
-// reassess is how often an idle or halted pacer that somebody waits for looks at the fleet.
-const reassess = 5 * time.Second
+// How old a judgement of the fleet gets while the controller reports no change: while a
+// failover waits for permits, while failovers only follow the pace, and while none runs. The
+// last two are for a controller that is away.
+const (
+	reassess = 5 * time.Second
+	followed = time.Minute
+	unasked  = 24 * time.Hour
+)
+
+// lookAgain is how long the pacer waits after it could not judge the fleet.
+const lookAgain = 10 * time.Second
 
 // forget is after how many silent asking intervals a request is void.
 const forget = 4
@@ -118,12 +128,13 @@ func (p *pacer) mirror() {
 	}
 }
 
-// look judges the fleet when somebody waits for an answer, and tells every open
-// episode what changed.
+// look judges the fleet when it changed or somebody waits for an answer, and tells every
+// open episode what changed.
 func (p *pacer) look() error {
 	if !p.lookIsDue() {
 		return nil
 	}
+	p.st.Changed = false // what changes from here on needs another look
 	r, err := p.judge()
 	if err != nil {
 		return err
@@ -146,6 +157,7 @@ func (p *pacer) look() error {
 // judge asks how the fleet is, and at what pace that lets things go. A rate that a human
 // set meanwhile takes effect at once: the judgement is made anew for it.
 func (p *pacer) judge() (activities.FleetResult, error) {
+	p.unjudged = false
 	for {
 		var r activities.FleetResult
 		rate := p.st.Orders.Rate
@@ -155,6 +167,7 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 				return r, p.ctx.Err()
 			}
 			r.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonFleetUnknown}
+			p.unjudged = true
 			p.log.Error("could not judge the fleet", "error", err)
 		}
 		if rate == p.st.Orders.Rate {
@@ -163,17 +176,28 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 	}
 }
 
-// lookIsDue: a grant is only ever issued under a fresh judgement, an order shows at
-// once, and while somebody waits the fleet is looked at now and then.
+// lookIsDue: a grant is only ever issued under a fresh judgement; a change of the fleet and
+// an order show at once, whether or not a failover waits for permits.
 func (p *pacer) lookIsDue() bool {
-	if p.st.Assessed.IsZero() || p.dirtyOrders() {
+	if p.st.Assessed.IsZero() || p.st.Changed || p.dirtyOrders() {
 		return true
 	}
-	if len(p.st.Requests) == 0 {
-		return false
-	}
 	issuing := p.st.Chunk == nil && p.wanted() && !p.now().Before(p.issueAt())
-	return issuing && !p.fresh() || !p.now().Before(p.st.Assessed.Add(reassess))
+	return issuing && !p.fresh() || !p.now().Before(p.st.Assessed.Add(p.lasts()))
+}
+
+// lasts is for how long a judgement holds while the controller reports no change.
+func (p *pacer) lasts() time.Duration {
+	switch {
+	case p.unjudged:
+		return lookAgain
+	case p.wanted():
+		return reassess
+	case len(p.st.Requests) > 0:
+		return followed
+	default:
+		return unasked
+	}
 }
 
 // dirtyOrders: an order came that the published pace does not show yet.
@@ -241,9 +265,7 @@ func (p *pacer) nextLook() (time.Time, string) {
 		return p.st.Chunk.Expires, "the outstanding lease expires"
 	case p.wanted() && !p.halted():
 		return p.issueAt(), "the next eviction may begin"
-	case len(p.st.Requests) > 0:
-		return p.st.Assessed.Add(reassess), "look at the fleet again: " + string(p.st.Pace.Reason)
 	default:
-		return p.st.Assessed.Add(24 * time.Hour), "nothing fails over"
+		return p.st.Assessed.Add(p.lasts()), "look at the fleet again: " + string(p.st.Pace.Reason)
 	}
 }

@@ -117,9 +117,9 @@ func (p *pacer) issue() {
 }
 
 // fresh: the judgement in hand is good for a grant. It may be a second old, so that
-// a quick pace does not mean as many looks at the fleet.
+// a quick pace does not mean as many looks at the fleet, but it knows of every change.
 func (p *pacer) fresh() bool {
-	return !p.st.Assessed.IsZero() && p.now().Sub(p.st.Assessed) <= time.Second
+	return !p.st.Assessed.IsZero() && !p.st.Changed && p.now().Sub(p.st.Assessed) <= time.Second
 }
 
 // forgetSilent drops requests that were not repeated: their episode is gone.

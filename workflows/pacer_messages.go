@@ -88,7 +88,7 @@ func (i pacerInbox) drain(p *pacer) {
 
 // fleetObserved looks at the fleet again, and keeps what the external probe knows.
 func (p *pacer) fleetObserved(m FleetObserved) {
-	p.dirty = true
+	p.st.Changed, p.dirty = true, true
 	if m.Probed != nil && !m.Probed.Oversized() {
 		p.st.Probed = m.Probed
 	}
@@ -108,9 +108,7 @@ func (p *pacer) requested(r GrantRequest) {
 	}
 	// A newcomer is told the pace with the next judgement, which is due now.
 	told := known && old.Episode == r.Episode && old.Told
-	if !told {
-		p.st.Assessed = p.st.Assessed.Add(-reassess)
-	}
+	p.st.Changed = p.st.Changed || !told
 	p.st.Requests[r.Cluster] = Request{GrantRequest: r, Heard: p.now(), Told: told}
 	p.dirty = true
 }
@@ -168,6 +166,5 @@ func (p *pacer) refuseRate(r SetRate) error {
 
 func (p *pacer) ordersChanged() {
 	p.mirror()
-	p.st.Assessed = p.st.Assessed.Add(-reassess) // no grant under a judgement that does not know of it
-	p.dirty = true
+	p.st.Changed, p.dirty = true, true // no grant under a judgement that does not know of it
 }

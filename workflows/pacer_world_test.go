@@ -32,6 +32,7 @@ type pacing struct {
 	memo   any // the newest mirror of the orders
 	state  *workflows.PacerState
 	slow   map[string]time.Duration // how long an activity takes, by its name
+	unread error                    // why the clusters cannot be read, nil when they can
 	// onGrant plays the episode of a cluster.
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
@@ -63,6 +64,19 @@ func (p *pacing) Claim(context.Context, activities.LeaseClaim) (activities.Lease
 
 func (p *pacing) Remember(context.Context, string) (activities.PacerMemory, error) {
 	return p.memory, nil
+}
+
+// fleetReader reads the world, unless the test says that its clusters cannot be read.
+type fleetReader struct {
+	*world.World
+	p *pacing
+}
+
+func (r fleetReader) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+	if r.p.unread != nil {
+		return nil, r.p.unread
+	}
+	return r.World.Clusters(ctx)
 }
 
 func newPacing(t *testing.T) *pacing {
@@ -169,7 +183,7 @@ func (p *pacing) run(d time.Duration) workflows.PacerStatus {
 func (p *pacing) start() {
 	p.t.Helper()
 	a := &activities.Activities{
-		Reader: p.world, Writer: p.world, Events: p.world, Owners: p.world, Pacer: p,
+		Reader: fleetReader{p.world, p}, Writer: p.world, Events: p.world, Owners: p.world, Pacer: p,
 		Clock: world.Clock{W: p.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler),
 		Settings: activities.Settings{Terms: activities.DefaultTerms(), Pace: p.pace},
 	}

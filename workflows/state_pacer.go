@@ -12,6 +12,8 @@ type PacerState struct {
 	Pace failover.Pace `json:"pace"`
 	// Assessed is when Pace was judged.
 	Assessed time.Time `json:"assessed,omitzero"`
+	// Changed: the fleet, an order or who is told changed since then.
+	Changed bool `json:"changed,omitempty"`
 	// Config is the pace section of the worker that judged last.
 	Config failover.PaceConfig `json:"config"`
 	// Runbook is where that worker says that the page of all reasons is published.

@@ -66,10 +66,20 @@ func NewDesk(post Post) *Desk {
 func (d *Desk) RulesChanged(rules []failover.Rule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	was := d.rules
 	d.rules = rules
+	if slices.ContainsFunc(d.names(), func(name string) bool { return faulty(was, d.clusters[name]) != faulty(rules, d.clusters[name]) }) {
+		d.post.Fleet(d.witness.Known())
+	}
 	for _, name := range d.names() {
 		d.tell(name)
 	}
+}
+
+// faulty tells whether the pacer counts a cluster as failed.
+func faulty(rules []failover.Rule, c failover.Cluster) bool {
+	faulty, _ := failover.Faulty(rules, c)
+	return faulty
 }
 
 // ClusterChanged takes in a cluster as it is now; old is nil when it is new.
@@ -77,7 +87,7 @@ func (d *Desk) ClusterChanged(old, current *failover.Cluster) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clusters[current.Name] = *current
-	if old == nil || d.suspected(*old) != d.suspected(*current) || old.Ready() != current.Ready() {
+	if old == nil || faulty(d.rules, *old) != faulty(d.rules, *current) {
 		d.post.Fleet(d.witness.Known())
 	}
 	d.tell(current.Name)

@@ -135,7 +135,7 @@ func TestANewRuleMayMakeAClusterSuspect(t *testing.T) {
 	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
 	require.Equal(t, []string{"fleet"}, post.heard())
 	desk.RulesChanged([]failover.Rule{notReady()})
-	require.Equal(t, []string{"start a@1"}, post.heard())
+	require.Equal(t, []string{"fleet", "start a@1"}, post.heard())
 }
 
 // Rules: R4.3-2.
@@ -335,4 +335,32 @@ func TestATaskOfTheTaintManagerIsToldToTheFailoverOfItsCluster(t *testing.T) {
 			require.Equal(t, c.want, strings.Join(changed, ", "))
 		})
 	}
+}
+
+// The pacer counts a cluster as faulty while a rule's taint that moves bindings stands, also
+// beside other taints of Lifeboat's, and by the rules as they are now.
+//
+// Rules: R4.5-35.
+func TestThePacerHearsWhateverChangesHowManyClustersAreFaulty(t *testing.T) {
+	post, desk := newScene()
+	with := func(version string, ready corev1.ConditionStatus, taints ...failover.AddedTaint) *failover.Cluster {
+		c := cluster("a", version, ready)
+		c.Added = taints
+		return c
+	}
+	cordon := failover.AddedTaint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule, Rule: "cordon"}
+	moves := failover.AddedTaint{Key: "not-ready", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}
+	failing, recovering, well := with("1", corev1.ConditionFalse, cordon, moves), with("2", corev1.ConditionTrue, cordon, moves), with("3", corev1.ConditionTrue, cordon)
+	desk.ClusterChanged(nil, failing)
+	post.heard()
+	desk.ClusterChanged(failing, recovering)
+	require.NotContains(t, post.heard(), "fleet", "its taint stands: it counts as before")
+	desk.ClusterChanged(recovering, well)
+	require.Contains(t, post.heard(), "fleet", "the last taint that moves bindings went")
+	desk.ClusterChanged(well, with("4", corev1.ConditionUnknown, cordon))
+	require.Contains(t, post.heard(), "fleet")
+	desk.RulesChanged(nil)
+	require.Contains(t, post.heard(), "fleet", "no rule matches any more")
+	desk.RulesChanged(nil)
+	require.NotContains(t, post.heard(), "fleet")
 }
