@@ -21,6 +21,9 @@ type FleetResult struct {
 	Audit bool `json:"audit,omitempty"`
 	// Runbook is where the page of all reasons is published.
 	Runbook string `json:"runbook,omitempty"`
+	// InForce is the configuration of the worker that judged: the mode and what is not the
+	// default, as texts by key.
+	InForce map[string]string `json:"inForce,omitempty"`
 }
 
 // AssessFleet counts the clusters that look failed and judges the pace.
@@ -45,7 +48,9 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	}
 	sort.Strings(health.Faulty)
 	pace := failover.JudgePace(health, config)
-	return FleetResult{Pace: pace, Config: config, Audit: a.Settings.Terms.Audit, Runbook: a.Settings.Terms.Runbook}, nil
+	return FleetResult{
+		Pace: pace, Config: config, Audit: a.Settings.Terms.Audit, Runbook: a.Settings.Terms.Runbook, InForce: a.Settings.InForce,
+	}, nil
 }
 
 // RecallRequest asks what the pacer's run before this one left.

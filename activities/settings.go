@@ -13,6 +13,8 @@ import (
 type Settings struct {
 	// Instance prefixes every workflow id, empty for none.
 	Instance string
+	// InForce is the configuration that this worker decides and acts by, as it publishes it.
+	InForce map[string]string
 	// Terms are handed to episodes when they begin.
 	Terms Terms
 	// ModeExceptions are the clusters whose mode is not that of Terms.

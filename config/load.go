@@ -21,12 +21,14 @@ const envPrefix = "LIFEBOAT_"
 const commandLine = "the command line"
 
 // Sources says where values come from, strongest first: Set, the environment
-// (LIFEBOAT_…), File, the defaults.
+// (LIFEBOAT_…), File, Workers, the defaults.
 type Sources struct {
 	// File is a YAML file; empty means $LIFEBOAT_CONFIG, and without that none.
 	File string
 	// Set are key=value pairs from the command line.
 	Set []string
+	// Workers is what the workers publish, see [Config.InForce]; nil without.
+	Workers map[string]string
 }
 
 // Load reads and validates. The error is a [Problems] where the configuration is
@@ -34,6 +36,7 @@ type Sources struct {
 func Load(from Sources) (Config, error) {
 	l := &loader{viper: viper.New(), config: Default(), origin: map[string]string{}}
 	l.keys = l.config.keys()
+	l.readWorkers(from.Workers)
 	if err := l.readFile(from.File); err != nil {
 		return Config{}, err
 	}

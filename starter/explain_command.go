@@ -55,11 +55,12 @@ func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) 
 	if err != nil {
 		return err
 	}
+	away := s.reach(cmd.Context(), "lifeboat-cli")
 	karmada, err := s.reader()
 	if err != nil {
 		return err
 	}
-	source, closing := s.planOver(cmd.Context(), karmada)
+	source, closing := s.planOver(karmada, away)
 	defer closing()
 	asked := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
 	key, known := ref.Key()

@@ -35,6 +35,7 @@ type office struct {
 	started bool
 	refuse  error
 	running map[string]workflows.EpisodeStatus // by cluster
+	pacer   *workflows.PacerStatus             // nil: none runs
 }
 
 func (o *office) Close() {}
@@ -80,6 +81,9 @@ func (o *office) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (co
 		if id == workflows.ClusterFailoverID("", cluster) {
 			return answer{s}, nil
 		}
+	}
+	if o.pacer != nil && id == workflows.FleetPacerID("") {
+		return answer{*o.pacer}, nil
 	}
 	return nil, serviceerror.NewNotFound("no pacer either")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -28,8 +27,9 @@ the failover itself, over Karmada as it is now; room that is promised to one is 
 next. Where the copy of a former cluster that is well again is held, whoever holds it is asked which one, as
 the write asks. Where the cluster fails over already, it is what is left. Nothing is written.
 
-The settings are those of whoever runs it: give it the workers' --config. The cluster is taken to be
-not Ready from now on, and the fleet's pace to be its own.
+The settings are those that the workers publish; what --config, --set or the environment says goes
+before them, to see what it would change. The cluster is taken to be not Ready from now on, and the
+fleet's pace to be its own.
 
 --all plans for each cluster as if it alone failed. First comes where most could not move, counted
 from the highest priority on; then what takes longest.`,
@@ -81,25 +81,27 @@ func (a *app) planning(cmd *cobra.Command) (source plan.Source, closing func(), 
 	if err != nil {
 		return plan.Source{}, nil, err
 	}
+	away := s.reach(cmd.Context(), "lifeboat-cli")
 	karmada, err := s.reader()
 	if err != nil {
 		return plan.Source{}, nil, err
 	}
-	source, closing = s.planOver(cmd.Context(), karmada)
+	source, closing = s.planOver(karmada, away)
 	return source, closing, nil
 }
 
-// planOver is a plan over one Karmada.
-func (s *session) planOver(ctx context.Context, karmada activities.Reader) (source plan.Source, closing func()) {
+// planOver is a plan over one Karmada, after reach.
+func (s *session) planOver(karmada activities.Reader, away error) (source plan.Source, closing func()) {
 	source = plan.Source{
-		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL,
+		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL, Away: away,
 	}
-	source.Away = s.dial(ctx, "lifeboat-cli")
-	if source.Away == nil {
-		asked := s.source()
-		source.Status, source.Owners, source.Moves, closing = &asked, process.Owners{Client: s.temporal.Client}, asked, s.close
-	} else {
-		closing = func() {}
+	if s.callers != "" {
+		source.Unread = []string{"the workers' configuration, the caller's is used: " + s.callers}
 	}
-	return source, closing
+	if away != nil {
+		return source, func() {}
+	}
+	asked := s.source()
+	source.Status, source.Owners, source.Moves = &asked, process.Owners{Client: s.temporal.Client}, asked
+	return source, s.close
 }

@@ -51,7 +51,8 @@ func (a *app) preflightCommand() *cobra.Command {
 		Short: "Look whether Lifeboat can do its work here",
 		Long: `Look whether Lifeboat can do its work here: permissions, definitions, Karmada's version, the Temporal
 namespace, and whether somebody else evicts, too. It changes nothing. Permissions are those of
-whoever runs it: use the kubeconfig of the worker, or of the starter, with --role.
+whoever runs it: use the kubeconfig of the worker, or of the starter, with --role. The mode and the
+other settings are those that the workers publish, once there are some; --config and --set go before.
 
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
 		Example: `  lifeboat preflight
@@ -71,8 +72,11 @@ const (
 )
 
 func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
-	s, err := a.open(cmd, "lifeboat-preflight")
+	s, err := a.look(cmd)
 	if err != nil {
+		return err
+	}
+	if err := s.reach(cmd.Context(), "lifeboat-preflight"); err != nil {
 		return err
 	}
 	defer s.close()

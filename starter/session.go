@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
@@ -38,6 +39,9 @@ type session struct {
 	log      *slog.Logger
 	temporal *process.Temporal
 	progress *show.Progress
+	// callers is why the configuration is the caller's alone, empty where it is the workers'
+	// with what the caller says over it. It is set by reach.
+	callers string
 }
 
 // look reads the configuration; Temporal is not dialled.
@@ -74,10 +78,44 @@ func (s *session) dial(ctx context.Context, as string) error {
 	})
 }
 
+// reach dials Temporal, and goes by the configuration that the workers publish there, with what
+// the caller says over it. A Temporal that is away leaves the caller's.
+func (s *session) reach(ctx context.Context, as string) (away error) {
+	if away = s.dial(ctx, as); away != nil {
+		s.callers = "Temporal does not answer"
+		return away
+	}
+	s.callers = s.follow(ctx)
+	return nil
+}
+
+// follow takes over the workers' configuration, or says why it could not.
+func (s *session) follow(ctx context.Context) string {
+	pacer, why := s.source().Pacer(ctx)
+	switch {
+	case why != "":
+		return "pacer: " + why
+	case len(pacer.InForce) == 0:
+		return "no worker has published it yet"
+	}
+	c, err := s.app.flags.LoadOver(pacer.InForce)
+	if err != nil { // each fits alone, and they contradict each other
+		return "it does not go with the caller's: " + err.Error()
+	}
+	s.config = quiet(c)
+	return ""
+}
+
 func (s *session) close() { s.temporal.Close() }
 
-// reader reads from Karmada.
-func (s *session) reader() (activities.Reader, error) { return s.app.karmada(s.config, s.log) }
+// reader reads from Karmada, a deletion timestamp on a cluster as the configuration says.
+func (s *session) reader() (activities.Reader, error) {
+	karmada, err := s.app.karmada(s.config, s.log)
+	if err == nil && s.config.Drain.OnDeletion == failover.DeletionDrain {
+		return activities.DrainDeleting{Reader: karmada}, nil
+	}
+	return karmada, err
+}
 
 // source asks workflows; Karmada is asked for nothing.
 func (s *session) source() status.Source {

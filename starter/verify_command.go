@@ -48,6 +48,7 @@ func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
 	if err != nil {
 		return err
 	}
+	away := s.reach(cmd.Context(), "lifeboat-cli")
 	karmada, err := k8sadapter.NewClient(s.config.Kubernetes.Kubeconfig, s.config.Kubernetes.Context, k8sadapter.Options{
 		QPS: float32(s.config.Kubernetes.QPS), Burst: s.config.Kubernetes.Burst, ReadOnly: true,
 		UserAgent: "lifeboat-verify/" + telemetry.Version, Logger: s.log, Policies: process.PolicyWindows(s.config),
@@ -55,7 +56,7 @@ func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
 	if err != nil {
 		return err
 	}
-	source, closing := s.planOver(cmd.Context(), karmada)
+	source, closing := s.planOver(karmada, away)
 	defer closing()
 	p, err := s.preflight(o, karmada)
 	if err != nil {
@@ -109,8 +110,8 @@ func (s *session) withoutTemporal(source plan.Source) []preflight.Check {
 // it was dialled.
 func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (preflight.Preflight, error) {
 	p := preflight.Preflight{
-		Attributes: workflows.SearchAttributeNames(),
-		Karmada:    karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
+		Attributes: workflows.SearchAttributeNames(), Callers: s.callers,
+		Karmada: karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
 		Mode: s.config.Acts(), Permissions: permissionsOf(s.config, o.role),
 		KarmadaPolicies: s.config.Rules.KarmadaPolicies, Plugins: s.config.Plugins(),
 	}

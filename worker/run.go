@@ -16,6 +16,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/worker/ports"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
@@ -90,7 +91,23 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		go host.endWith(func() error { return awaitKarmada(ctx, askAgain, c, guard) })
 	}
 	go guard.watch(ctx, lookAgain)
+	host.started = func() { go publish(ctx, temporal.Client, c.Instance, log) }
 	return errors.Join(work(ctx, host, c, log), stop(ctx, server))
+}
+
+// signaller is what publish asks of Temporal.
+type signaller interface {
+	SignalWorkflow(ctx context.Context, workflowID, runID, signal string, arg any) error
+}
+
+// publish has the pacer look at the fleet again, and so publish this worker's configuration.
+// A pacer that does not run yet looks when it begins.
+func publish(ctx context.Context, temporal signaller, instance string, log *slog.Logger) {
+	err := temporal.SignalWorkflow(ctx, workflows.FleetPacerID(instance), "", workflows.SignalFleetObserved, workflows.FleetObserved{})
+	var missing *serviceerror.NotFound
+	if err != nil && !errors.As(err, &missing) && ctx.Err() == nil {
+		log.WarnContext(ctx, "could not publish the configuration; the pacer learns of it at the next change of the fleet", telemetry.KeyError, err)
+	}
 }
 
 // host is a worker and what makes it stop by itself.
@@ -98,6 +115,8 @@ type host struct {
 	worker.Worker
 	fatal      chan error
 	closeTrail func()
+	// started is called once the worker polls.
+	started func()
 }
 
 // askAgain is how long a Karmada that did not answer is left alone.
@@ -225,6 +244,7 @@ func work(ctx context.Context, h host, c config.Config, log *slog.Logger) error 
 	if err := h.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}
+	h.started()
 	log.InfoContext(ctx, "working", telemetry.KeyMode, c.Mode, "taskQueue", c.TaskQueue, telemetry.KeyVersion, telemetry.Version)
 	var err error
 	select {

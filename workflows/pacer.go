@@ -140,7 +140,7 @@ func (p *pacer) look() error {
 		return err
 	}
 	if r.Config.LeaseDuration > 0 {
-		p.st.Config, p.st.Audited, p.st.Runbook = r.Config, r.Audit, r.Runbook
+		p.st.Config, p.st.Audited, p.st.Runbook, p.st.InForce = r.Config, r.Audit, r.Runbook, r.InForce
 	}
 	pace := p.ordered(r.Pace)
 	changed := pace.Tier != p.st.Pace.Tier || pace.Rate != p.st.Pace.Rate || pace.Reason != p.st.Pace.Reason ||

@@ -87,3 +87,14 @@ func TestAFleetThatCouldNotBeJudgedIsLookedAtAgain(t *testing.T) {
 	require.Equal(t, failover.ReasonFleetUnknown, before.Reason)
 	require.Equal(t, failover.TierNormal, status.Pace.Tier)
 }
+
+// A worker publishes its configuration with each judgement, and has the pacer look when it starts.
+//
+// Rules: R4.15-31.
+func TestThePacerKnowsTheConfigurationInForce(t *testing.T) {
+	p := newPacing(t)
+	p.inForce = map[string]string{"mode": "observe"}
+	p.at(time.Minute, func() { p.inForce["mode"] = "enforce"; p.observed() })
+	status := p.run(2 * time.Minute)
+	require.Equal(t, map[string]string{"mode": "enforce"}, status.InForce)
+}

@@ -24,15 +24,16 @@ import (
 
 // pacing runs the real FleetPacer in virtual time; episodes are played by the test.
 type pacing struct {
-	t      *testing.T
-	env    *testsuite.TestWorkflowEnvironment
-	world  *world.World
-	pace   failover.PaceConfig
-	memory activities.PacerMemory
-	memo   any // the newest mirror of the orders
-	state  *workflows.PacerState
-	slow   map[string]time.Duration // how long an activity takes, by its name
-	unread error                    // why the clusters cannot be read, nil when they can
+	t       *testing.T
+	env     *testsuite.TestWorkflowEnvironment
+	world   *world.World
+	pace    failover.PaceConfig
+	memory  activities.PacerMemory
+	memo    any // the newest mirror of the orders
+	state   *workflows.PacerState
+	slow    map[string]time.Duration // how long an activity takes, by its name
+	inForce map[string]string        // what the worker publishes
+	unread  error                    // why the clusters cannot be read, nil when they can
 	// onGrant plays the episode of a cluster.
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
@@ -185,7 +186,7 @@ func (p *pacing) start() {
 	a := &activities.Activities{
 		Reader: fleetReader{p.world, p}, Writer: p.world, Events: p.world, Owners: p.world, Pacer: p,
 		Clock: world.Clock{W: p.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler),
-		Settings: activities.Settings{Terms: activities.DefaultTerms(), Pace: p.pace},
+		Settings: activities.Settings{Terms: activities.DefaultTerms(), Pace: p.pace, InForce: p.inForce},
 	}
 	a.Register(p.env)
 	workflows.Register(p.env)

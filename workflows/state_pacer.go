@@ -18,6 +18,9 @@ type PacerState struct {
 	Config failover.PaceConfig `json:"config"`
 	// Runbook is where that worker says that the page of all reasons is published.
 	Runbook string `json:"runbook,omitempty"`
+	// InForce is the configuration of that worker, as texts by key: the mode, and what is not
+	// the default. Whoever plans or explains goes by it.
+	InForce map[string]string `json:"inForce,omitempty"`
 	// Number is that of the newest chunk.
 	Number int64 `json:"number"`
 	// Chunk is the outstanding one, nil when none is.

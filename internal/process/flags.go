@@ -41,14 +41,17 @@ func (f *Flags) Shortcut(to *pflag.FlagSet, flag, key, usage string) {
 }
 
 // Load reads the configuration, the flags being its strongest source.
-func (f *Flags) Load() (config.Config, error) {
+func (f *Flags) Load() (config.Config, error) { return f.LoadOver(nil) }
+
+// LoadOver is Load over what the workers publish: it stands where the caller says nothing.
+func (f *Flags) LoadOver(workers map[string]string) (config.Config, error) {
 	set := slices.Clone(f.set)
 	for _, key := range slices.Sorted(maps.Keys(f.shortcuts)) {
 		if flag := f.shortcuts[key]; flag.Changed {
 			set = append(set, key+"="+flag.Value.String())
 		}
 	}
-	return config.Load(config.Sources{File: f.file, Set: set})
+	return config.Load(config.Sources{File: f.file, Set: set, Workers: workers})
 }
 
 // Logger opens the log that a configuration asks for.

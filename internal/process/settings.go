@@ -11,6 +11,7 @@ import (
 func Settings(c config.Config) activities.Settings {
 	return activities.Settings{
 		Instance: c.Instance,
+		InForce:  c.InForce(),
 		Terms: activities.Terms{
 			Mode:             c.Mode,
 			InFlight:         c.Windows.InFlight,

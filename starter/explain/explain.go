@@ -89,6 +89,7 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 		return s.gone(ctx, ref, only, err)
 	}
 	out := Explained{Binding: b.Key.String(), Resource: subject.Workload(&b), Targets: b.Clusters, Clusters: []Cluster{}}
+	out.Unread = append(out.Unread, s.Unread...)
 	if s.Status == nil {
 		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())
 	}

@@ -98,6 +98,8 @@ type Source struct {
 	Progress *show.Progress
 	// Runbook is a page with a heading for every reason, empty without.
 	Runbook string
+	// Unread says what could not be read before.
+	Unread []string
 }
 
 // nobody stands in for the owners of tasks where Temporal does not answer.
@@ -195,7 +197,7 @@ func (p Plan) stuck(priority int32) int {
 
 // of plans for one cluster by what was read, and by its failover where one runs.
 func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pacerWord, cluster string) (Plan, error) {
-	p := Plan{Cluster: cluster}
+	p := Plan{Cluster: cluster, Unread: slices.Clone(s.Unread)}
 	request := activities.ForeseeRequest{Cluster: cluster, At: s.Now()}
 	pacer.heard(&p, &request)
 	s.running(ctx, &p, &request)

@@ -64,6 +64,8 @@ type Preflight struct {
 	// Host is nil where nobody said how to reach it.
 	Host                                   Host
 	ControllerNamespace, ControllerManager string
+	// Callers is why the settings are the caller's alone; empty where they are the workers'.
+	Callers string
 	// Mode is enforce when any cluster may be handled so.
 	Mode        failover.Mode
 	Permissions []k8sadapter.Permission
@@ -79,7 +81,7 @@ func (p Preflight) Run(ctx context.Context) []Check {
 	if p.Temporal != nil {
 		checks = append(checks, p.namespace(ctx), p.attributes(ctx))
 	}
-	checks = append(checks, p.definitions(ctx), p.version(ctx))
+	checks = append(checks, p.settings(), p.definitions(ctx), p.version(ctx))
 	checks = append(checks, p.permissions(ctx)...)
 	manager, seen := p.manager(ctx)
 	return append(checks, seen, p.evictor(ctx, manager), p.rules(ctx, manager), p.plugins())
@@ -99,6 +101,15 @@ func Verdict(checks []Check) Result {
 
 func unknown(name string, err error) Check {
 	return Check{Name: name, Result: Unknown, Found: err.Error()}
+}
+
+// settings says whose configuration is looked at.
+func (p Preflight) settings() Check {
+	c := Check{Name: "Configuration", Result: OK, Found: "mode " + string(p.Mode) + ": what the workers publish, and over it what this command says"}
+	if p.Callers != "" {
+		c.Found = "mode " + string(p.Mode) + ": what this command says; of the workers' none: " + p.Callers
+	}
+	return c
 }
 
 // shortRetention is what a report should at least survive for.

@@ -29,7 +29,7 @@ func (v View) Overview(all Overview) {
 	if len(all.Failovers) == 0 {
 		v.Line("No cluster is failing over.")
 	} else {
-		t := v.Table("Cluster", "Phase", "Round", "For", "Done", "Moving", "Queued", "Blocked", "Attention", "Why")
+		t := v.Table("Cluster", "Mode", "Phase", "Round", "For", "Done", "Moving", "Queued", "Blocked", "Attention", "Why")
 		for _, f := range all.Failovers {
 			t.AppendRow(v.summary(f))
 		}
@@ -67,15 +67,33 @@ func (v View) pacer(p *workflows.PacerStatus) {
 	if v.Now.Sub(p.Assessed) > stale {
 		asOf = ", as of " + v.Age(p.Assessed) + " ago"
 	}
-	v.Line("Fleet: %s, %s, %s: %s%s", v.tier(pace.Tier), allowed, faulty, pace.Reason, asOf)
+	mode := ""
+	if m := p.InForce["mode"]; m != "" {
+		mode = m + " mode, "
+	}
+	v.Line("Fleet: %s%s, %s, %s: %s%s", mode, v.tier(pace.Tier), allowed, faulty, pace.Reason, asOf)
+	v.exceptions(p.InForce)
 	if halt := p.Orders.Halted; halt != nil {
 		v.Line("Halted by %s: %s. To go on: lifeboat resume fleet --reason ...", halt.Who, halt.Reason)
 	}
 }
 
+// exceptions are the clusters that the workers handle in another mode, as they are configured.
+func (v View) exceptions(inForce map[string]string) {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(inForce)) {
+		if strings.HasPrefix(key, "modes.") {
+			parts = append(parts, key+": "+inForce[key])
+		}
+	}
+	if len(parts) > 0 {
+		v.Wrapped("", "Modes: "+strings.Join(parts, "; "))
+	}
+}
+
 func (v View) summary(f Failover) table.Row {
 	if f.EpisodeStatus == nil {
-		return table.Row{f.Cluster, "?", "", "", "", "", "", "", "", f.Unanswered}
+		return table.Row{f.Cluster, "", "?", "", "", "", "", "", "", "", f.Unanswered}
 	}
 	s := f.EpisodeStatus
 	n := count(s)
@@ -84,7 +102,7 @@ func (v View) summary(f Failover) table.Row {
 		why = "paused by " + s.Paused.Who + ": " + s.Paused.Reason
 	}
 	return table.Row{
-		f.Cluster, v.phase(s.Phase), s.Round, v.Age(s.Entered), n.done, n.moving, n.queued, n.blocked, n.attention, show.Short(why, 40),
+		f.Cluster, string(s.Terms.Mode), v.phase(s.Phase), s.Round, v.Age(s.Entered), n.done, n.moving, n.queued, n.blocked, n.attention, show.Short(why, 40),
 	}
 }
 

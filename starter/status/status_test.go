@@ -80,7 +80,7 @@ func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 		})
 	})
 	require.Contains(t, text, "Fleet: normal, 0.5 evictions/s, 1 of 6 clusters faulty (member1): FleetHealthy, as of 1m0s ago")
-	require.Regexp(t, `(?m)^member1 +Evacuating +2 +1m30s +1 +2 +1 +1 +1 +ConditionsMatch$`, text)
+	require.Regexp(t, `(?m)^member1 +enforce +Evacuating +2 +1m30s +1 +2 +1 +1 +1 +ConditionsMatch$`, text)
 	require.Regexp(t, `(?m)^member2 +\?.*no answer$`, text)
 	require.Regexp(t, `(?m)^shop/cart +member3 +LifeboatKept +m$`, text)
 	require.Contains(t, text, "Not read: something")
@@ -249,4 +249,19 @@ func TestAClusterWithoutAFailoverIsNotFoundAndOneWithoutAnAnswerIsShown(t *testi
 	f, err := Source{Client: c}.Failover(t.Context(), "mute")
 	require.NoError(t, err)
 	require.Contains(t, f.Unanswered, "is a lifeboat-worker running?")
+}
+
+// Rules: R4.15-31.
+func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
+	pacer := &workflows.PacerStatus{}
+	pacer.Pace = failover.Pace{Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy, FleetHealth: failover.FleetHealth{Total: 3}}
+	pacer.InForce = map[string]string{"mode": "enforce", "pace.evictionRate": "0.5"}
+	head := func() string { return draw(t, func(v View) { v.Overview(Overview{Pacer: pacer}) }) }
+	require.Contains(t, head(), "Fleet: enforce mode, normal, 0.5 evictions/s, 0 of 3 clusters faulty: FleetHealthy")
+	require.NotContains(t, head(), "Modes:")
+	pacer.InForce = map[string]string{"mode": "observe", "modes.enforce": "member1", "modes.observeSelector": "tier=gold"}
+	require.Contains(t, head(), "Fleet: observe mode, normal")
+	require.Contains(t, head(), "Modes: modes.enforce: member1; modes.observeSelector: tier=gold")
+	pacer.InForce = nil
+	require.Contains(t, head(), "Fleet: normal", "a pacer that no worker of this release has told its configuration")
 }

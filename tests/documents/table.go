@@ -97,9 +97,9 @@ var calm = []Step{
 	no("lifeboat explain", usage, "binding"),
 	{Run: "lifeboat history"},
 	{Run: "lifeboat history fleet"},
-	look("lifeboat status", "Fleet: normal"),
+	look("lifeboat status", "Fleet: enforce mode, normal"),
 	run("lifeboat status -o json", `"failovers"`),
-	serve("lifeboat status --watch", "Fleet: normal"),
+	serve("lifeboat status --watch", "Fleet: enforce mode, normal"),
 }
 
 // servers are started beside those that work already.
