@@ -198,6 +198,9 @@ type TaintResult struct {
 	Ours    []failover.AddedTaint `json:"ours,omitempty"`
 	// Standing are all taints as "key:effect".
 	Standing []string `json:"standing,omitempty"`
+	// PutBack are taints of rules that this write put back: they were taken away from the cluster
+	// while their rule matched.
+	PutBack []failover.AddedTaint `json:"putBack,omitempty"`
 }
 
 // companion is the NoSchedule taint that keeps the scheduler away.
@@ -245,10 +248,35 @@ func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (Taint
 		a.recordTaint(ctx, c, w, err)
 		return TaintResult{}, err
 	}
+	back := putBack(c, w)
 	a.recordTaint(ctx, after, w, nil)
+	a.recordPutBack(ctx, after, back)
 	a.recordDrain(ctx, after, w, r)
 	a.recordOrdered(ctx, after, w, r)
-	return taintsNow(after, TaintResult{}), nil
+	return taintsNow(after, TaintResult{PutBack: back}), nil
+}
+
+// putBack are the taints of a write that are recorded on the cluster, as just read, and do not
+// stand there any more.
+func putBack(c failover.Cluster, w TaintWrite) []failover.AddedTaint {
+	var out []failover.AddedTaint
+	for n, t := range w.Add {
+		for _, recorded := range c.Added {
+			if w.AddRules[n] != "" && recorded.Rule == w.AddRules[n] && recorded.Key == t.Key && recorded.Effect == t.Effect && !standing(c.Taints, t.Key, t.Effect) {
+				out = append(out, recorded)
+			}
+		}
+	}
+	return out
+}
+
+func (a *Activities) recordPutBack(ctx context.Context, c failover.Cluster, back []failover.AddedTaint) {
+	for _, t := range back {
+		a.Events.Record(ctx, Event{
+			Cluster: c.Name, UID: c.UID, Warning: true, Reason: "TaintPutBack",
+			Message: failover.TaintPutBack(t, c.Name) + "; by workflow " + workflowID(ctx),
+		})
+	}
 }
 
 func taintsNow(c failover.Cluster, out TaintResult) TaintResult {

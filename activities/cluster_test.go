@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -347,5 +348,38 @@ func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
 			require.Equal(t, c.wait, app.NextRetryDelay())
 			require.Contains(t, app.Error(), "m1", "the object is named")
 		})
+	}
+}
+
+// A taint that is recorded and does not stand was taken away: the Event says that it was put
+// back, and how to end that.
+//
+// Rules: R4.9-59.
+func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
+	b := newBench(t)
+	b.fail()
+	var raised events
+	b.acts.Events = &raised
+	b.world.SetReady("m1", false)
+	r := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut}
+	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Taints = nil })
+	out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
+	require.Len(t, out.PutBack, 1, "the evacuating taint follows from no rule")
+	require.Len(t, raised, 2)
+	said := raised[1]
+	require.Equal(t, "TaintPutBack", said.Reason)
+	require.True(t, said.Warning)
+	require.Contains(t, said.Message, `was taken away and put back, because its rule still matches; to end this: lifeboat cancel m1 --reason`)
+
+	raised = nil
+	again := must[activities.TaintResult](b, activities.NameWriteTaints, r)
+	require.Empty(t, again.PutBack, "it stands")
+	require.NotContains(t, fmt.Sprint(raised), "TaintPutBack")
+}
+
+// Rules: R4.9-59.
+func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
+	for rule, verb := range map[string]string{"not-ready": "cancel", failover.DrainRule: "undrain", failover.TaintRule: "untaint"} {
+		require.Equal(t, "lifeboat "+verb+` m1 --reason "…"`, failover.EndsTaint(rule, "m1"))
 	}
 }

@@ -130,24 +130,26 @@ func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // auditTaints tells what a write changed about our taints.
 func (e *episode) auditTaints(was []failover.AddedTaint) {
-	said := func(kind failover.AuditKind, t failover.AddedTaint) {
-		e.scribe.tell(failover.AuditRecord{Kind: kind, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason, Evidence: map[string]string{
-			"taint": t.Key + ":" + string(t.Effect), "rule": t.Rule,
-		}})
-	}
 	same := func(t failover.AddedTaint) func(failover.AddedTaint) bool {
 		return func(x failover.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
 	}
 	for _, t := range e.st.Cluster.Ours {
 		if !slices.ContainsFunc(was, same(t)) {
-			said(failover.AuditTaintAdded, t)
+			e.auditTaint(failover.AuditTaintAdded, t, "")
 		}
 	}
 	for _, t := range was {
 		if !slices.ContainsFunc(e.st.Cluster.Ours, same(t)) {
-			said(failover.AuditTaintRemoved, t)
+			e.auditTaint(failover.AuditTaintRemoved, t, "")
 		}
 	}
+}
+
+func (e *episode) auditTaint(kind failover.AuditKind, t failover.AddedTaint, message string) {
+	e.scribe.tell(failover.AuditRecord{
+		Kind: kind, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason, Message: message,
+		Evidence: map[string]string{"taint": t.Key + ":" + string(t.Effect), "rule": t.Rule},
+	})
 }
 
 // auditVirtual is auditTaints for observe, where the taint would stand.

@@ -1,10 +1,14 @@
 package workflows
 
 import (
+	"fmt"
+	"slices"
+	"time"
+
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
-// pausedByLifeboat is who pauses a failover beside a second evictor.
+// pausedByLifeboat is who pauses a failover beside a second evictor, or beside whoever takes its taint away.
 const pausedByLifeboat = "lifeboat"
 
 // evictedByOthers takes bindings that Karmada's own taint manager evicts from this
@@ -40,18 +44,72 @@ func (e *episode) attend(why failover.Reason) {
 }
 
 // mayAdd leaves out taints that move bindings while Karmada evicts, too: it would move
-// them at once.
+// them at once. It leaves them out as well while they are taken away again and again.
 func (e *episode) mayAdd(add []failover.RuleObservation) []failover.RuleObservation {
-	if e.besideEvictor() {
+	e.noticeTaken(add)
+	if e.besideEvictor() || e.taintDisputed() {
 		return withoutTriggering(add)
 	}
 	return add
 }
 
+// disputeWithin is how soon after it was put back a taint must be gone again for the failover
+// to be paused.
+const disputeWithin = time.Minute
+
+// noticeTaken pauses the failover where a taint that was put back is gone again at once: a
+// human wants it gone, or another controller does. A controller that lost it by accident loses
+// it once.
+func (e *episode) noticeTaken(add []failover.RuleObservation) {
+	last := e.st.TakenAway
+	if last == nil || last.Twice || e.now().Sub(last.At) >= disputeWithin {
+		return
+	}
+	for _, o := range add {
+		at := slices.IndexFunc(e.st.Cluster.Ours, func(t failover.AddedTaint) bool {
+			return t.Rule == o.Rule && t.Key == o.Taint.Key && t.Effect == o.Taint.Effect
+		})
+		if at < 0 || !failover.Triggers(o.Taint.Effect) {
+			continue
+		}
+		t := e.st.Cluster.Ours[at]
+		e.st.TakenAway = &TakenAway{AddedTaint: t, At: e.now(), Twice: true}
+		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
+			t.Key, t.Effect, failover.RuleTitle(t.Rule), failover.EndsTaint(t.Rule, e.cluster))
+		e.log.Warn("paused: a taint is taken away again and again", "taint", t.Key+":"+string(t.Effect))
+		e.attend(failover.ReasonConflict)
+		if e.st.Paused == nil {
+			e.st.Paused = &Order{Who: pausedByLifeboat, Reason: cut(why)}
+		}
+		e.auditTaint(failover.AuditTaintRemoved, t, why)
+		e.dirty = true
+		return
+	}
+}
+
+// putBack takes note of taints that a write put back.
+func (e *episode) putBack(taints []failover.AddedTaint) {
+	for _, t := range taints {
+		if failover.Triggers(t.Effect) {
+			e.st.TakenAway = &TakenAway{AddedTaint: t, At: e.now()}
+		}
+		e.auditTaint(failover.AuditTaintAdded, t, failover.TaintPutBack(t, e.cluster))
+	}
+}
+
+// taintDisputed tells whether this failover is paused because a taint was taken away twice.
+func (e *episode) taintDisputed() bool { return e.st.TakenAway != nil && e.st.TakenAway.Twice }
+
 // resumed ends the halt. Every way in which a second evictor is found looks again before
 // anything is dispatched.
 func (e *episode) resumed() {
 	e.st.Paused = nil
+	if e.taintDisputed() {
+		e.st.TakenAway, e.clusterDirty = nil, true
+		if e.st.NeedsAttention == failover.ReasonConflict {
+			e.st.NeedsAttention = failover.ReasonNone
+		}
+	}
 	if e.besideEvictor() {
 		e.st.NeedsAttention = failover.ReasonNone
 		e.adoptDirty, e.adoptNow, e.listDirty = true, true, true

@@ -104,7 +104,7 @@ func (e *episode) taint() bool {
 		return true
 	}
 	add := e.mayAdd(e.ripe())
-	if len(add) == 0 && e.companionStands() {
+	if len(add) == 0 && (e.companionStands() || e.taintDisputed()) {
 		return true
 	}
 	r, ok := e.writeTaints("taint "+e.cluster, activities.TaintRequest{Add: add, Companion: activities.CompanionPut})

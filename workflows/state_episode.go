@@ -75,6 +75,9 @@ type EpisodeState struct {
 	Fenced *failover.Fence `json:"fenced,omitempty"`
 	// NeedsAttention is why the episode itself needs a human's eyes.
 	NeedsAttention failover.Reason `json:"needsAttention,omitempty"`
+	// TakenAway is the taint of a rule that was last taken away from the cluster while the rule
+	// matched, nil where none was.
+	TakenAway *TakenAway `json:"takenAway,omitempty"`
 	// Bans: tasks of ours keep the drained cluster from the scheduler.
 	Bans bool `json:"bans,omitempty"`
 	// NextDrain is when a drain's own rate lets the next move begin.
@@ -87,6 +90,15 @@ type EpisodeState struct {
 	Judged string `json:"judged,omitempty"`
 	// Audit is what the audit trail lacks so far, between two runs.
 	Audit *Trail `json:"audit,omitempty"`
+}
+
+// TakenAway is a taint that was taken away although its rule matched.
+type TakenAway struct {
+	failover.AddedTaint
+	// At is when it was put back or, Twice, found gone again.
+	At time.Time `json:"at"`
+	// Twice: within a minute. The failover is paused, and puts no taint that moves bindings.
+	Twice bool `json:"twice,omitempty"`
 }
 
 // ClusterView is what of the cluster an episode shows and compares.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -70,4 +71,85 @@ func TestWhatCannotBeReadIsNoHumanWhoTookTheTaintAway(t *testing.T) {
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
+}
+
+// Controllers lose a taint by a lost update: it is put back while its rule matches. Whoever
+// takes it away twice within a minute means it: the failover is paused, as by an operator.
+//
+// Rules: R4.9-59, R4.9-60.
+func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 0.01
+	for _, name := range []string{"a", "b", "c", "d"} {
+		s.bind(name, []string{"m1"}, "m1", "m2")
+	}
+	s.world.SetReady("m1", false)
+	stands := func() int {
+		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		return len(hard)
+	}
+	take := func() { s.world.DropTaint("m1", taintKey) }
+	s.at(3*time.Minute, take)
+	s.at(3*time.Minute+40*time.Second, func() {
+		st := s.status()
+		require.Equal(t, 1, stands())
+		require.Nil(t, st.Paused)
+		require.Equal(t, "not-ready", st.TakenAway.Rule)
+	})
+	s.at(5*time.Minute, take) // by accident again
+	s.at(5*time.Minute+40*time.Second, func() {
+		require.Equal(t, 1, stands())
+		require.Nil(t, s.status().Paused)
+		take()
+	})
+	var moved int
+	s.at(6*time.Minute+20*time.Second, func() {
+		st := s.status()
+		require.Zero(t, stands(), "it is not put back a second time")
+		require.Equal(t, "lifeboat", st.Paused.Who)
+		require.Contains(t, st.Paused.Reason, "lifeboat cancel m1")
+		require.Equal(t, failover.ReasonConflict, st.NeedsAttention)
+		moved = len(s.world.Log("evict"))
+	})
+	s.at(9*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), moved, "nothing new moves")
+		s.order(workflows.UpdateResume, "it was the pipeline")
+	})
+	s.at(15*time.Minute, func() {
+		require.Equal(t, 1, stands())
+		require.Empty(t, s.status().NeedsAttention)
+		require.Greater(t, len(s.world.Log("evict")), moved)
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Empty(t, s.world.Leftovers())
+}
+
+// Also where the evacuating taint was taken along, the pause holds and the recovery cleans up.
+//
+// Rules: R4.9-60.
+func TestAFailoverWhoseTaintsAreAllTakenAwayTwiceStillRecovers(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 0.01
+	s.bind("a", []string{"m1"}, "m1", "m2")
+	s.bind("b", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	take := func() {
+		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Taints = nil })
+		s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: failover.FactOf(s.world.PeekCluster("m1"))})
+	}
+	s.at(3*time.Minute, take)
+	s.at(3*time.Minute+5*time.Second, take)
+	s.at(5*time.Minute, func() {
+		st := s.status()
+		require.True(t, st.TakenAway.Twice)
+		require.Equal(t, "lifeboat", st.Paused.Who)
+		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		require.Empty(t, hard)
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Empty(t, s.world.Leftovers())
 }

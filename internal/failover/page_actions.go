@@ -119,6 +119,24 @@ func Overrule(cluster string) string {
 		"what does not tolerate the taint moves, until `lifeboat untaint`", text(cluster))
 }
 
+// EndsTaint is the order that ends what a taint of a rule follows from.
+func EndsTaint(rule, cluster string) string {
+	verb := "cancel"
+	switch rule {
+	case DrainRule:
+		verb = "undrain"
+	case TaintRule:
+		verb = "untaint"
+	}
+	return fmt.Sprintf("lifeboat %s %s --reason \"…\"", verb, cluster)
+}
+
+// TaintPutBack says that a taint which was taken away was put back, why, and what ends it.
+func TaintPutBack(t AddedTaint, cluster string) string {
+	return fmt.Sprintf("%s:%s %s was taken away and put back, because its rule still matches; to end this: %s",
+		t.Key, t.Effect, RuleTitle(t.Rule), EndsTaint(t.Rule, cluster))
+}
+
 func (c Choices) verb(name, effect string) string {
 	return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, c.Cluster, effect)
 }

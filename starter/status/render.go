@@ -147,6 +147,9 @@ func (v View) Failover(f Failover) {
 	n := count(s)
 	v.Line("Cluster   %s: Ready %s %s", f.Cluster, s.Cluster.Ready, s.Cluster.ReadyReason)
 	v.taints(s)
+	if t := s.TakenAway; t != nil && !t.Twice {
+		v.Wrapped("", "Note: "+v.Age(t.At)+" ago "+failover.TaintPutBack(t.AddedTaint, f.Cluster))
+	}
 	v.Line("Phase     %s for %s, round %d, %s mode: %s", v.phase(s.Phase), v.Age(s.Entered), s.Round, s.Terms.Mode, s.Reason)
 	v.Line("Bindings  %d done, %d moving, %d queued, %d blocked", n.done, n.moving, n.queued, n.blocked)
 	if s.Paused != nil {

@@ -265,3 +265,16 @@ func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
 	pacer.InForce = nil
 	require.Contains(t, head(), "Fleet: normal", "a pacer that no worker of this release has told its configuration")
 }
+
+// Rules: R4.9-59.
+func TestStatus_TaintThatWasPutBack_NamesTheOrderThatEndsTheFailover(t *testing.T) {
+	s := evacuating()
+	s.TakenAway = &workflows.TakenAway{AddedTaint: failover.AddedTaint{Key: "down", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}, At: now.Add(-12 * time.Second)}
+	show := func() string {
+		return draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) })
+	}
+	require.Contains(t, show(), "Note: 12s ago down:NoExecute of ClusterTaintRule not-ready was taken away and put back")
+	require.Contains(t, show(), "lifeboat cancel member1")
+	s.TakenAway.Twice = true
+	require.NotContains(t, show(), "Note:", "the pause says it")
+}
