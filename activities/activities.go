@@ -69,6 +69,7 @@ func (a *Activities) Register(r worker.ActivityRegistry) {
 		NameObserve:        a.Observe,
 		NameRelease:        a.Release,
 		NameObserveWork:    a.ObserveWork,
+		NameEndOldCopies:   a.EndOldCopies,
 		NameRestore:        a.Restore,
 		NameHoldAgain:      a.HoldAgain,
 		NameMarkTask:       a.MarkTask,

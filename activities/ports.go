@@ -184,6 +184,9 @@ type Writer interface {
 	Hold(ctx context.Context, w HoldWrite) (failover.Binding, error)
 	Release(ctx context.Context, w ReleaseWrite) (failover.Binding, error)
 	Mark(ctx context.Context, w MarkWrite) (failover.Binding, error)
+	// EndWork has Karmada try the deletion of a Work again that is being deleted, by a patch
+	// that means nothing else; any other Work is an ErrConflict.
+	EndWork(ctx context.Context, w failover.Work) error
 	// Holders sets who holds a dependent's task.
 	Holders(ctx context.Context, w HoldersWrite) (failover.Binding, error)
 }

@@ -108,7 +108,7 @@ func DefaultTerms() Terms {
 		AskAgain:         20 * time.Second,
 		Recheck:          15 * time.Second,
 		Relist:           60 * time.Second,
-		DebtWait:         2 * time.Minute,
+		DebtWait:         20 * time.Minute,
 		AskFor:           time.Hour,
 		FreezeWhenHalted: true,
 	}

@@ -276,7 +276,7 @@ func Default() Config {
 			AskAgain:      20 * time.Second,
 			Recheck:       15 * time.Second,
 			Relist:        time.Minute,
-			DebtWait:      2 * time.Minute,
+			DebtWait:      20 * time.Minute,
 			HistoryEvents: 3500,
 		},
 		Starter: Starter{

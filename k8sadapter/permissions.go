@@ -68,6 +68,7 @@ func WorkerPermissions(mode failover.Mode) []Permission {
 			grant("taint and untaint", groupCluster, "clusters", "patch"),
 			grant("evict, restore and release", groupWork, "resourcebindings", "patch"),
 			grant("evict, restore and release", groupWork, "clusterresourcebindings", "patch"),
+			grant("end old copies on a cluster that is back", groupWork, "works", "patch"),
 			grant("say what was done", "", "events", "create", "get", "patch"),
 		)
 	}

@@ -185,7 +185,8 @@ func TestPreflightAnswersEveryPermission(t *testing.T) {
 		failover.ModeObserve: nil,
 		failover.ModeEnforce: {
 			"patch clusters.cluster.karmada.io", "patch resourcebindings.work.karmada.io",
-			"patch clusterresourcebindings.work.karmada.io", "patch events",
+			"patch clusterresourcebindings.work.karmada.io",
+			"patch works.work.karmada.io", "patch events",
 		},
 	} {
 		permissions := WorkerPermissions(mode)

@@ -144,3 +144,39 @@ type manifestWire struct {
 		} `json:"workload"`
 	} `json:"spec"`
 }
+
+// EndWork bumps the generation of a Work that is being deleted: its change makes Karmada's
+// execution controller try the deletion at once, which has failed while the cluster was away
+// and is tried again after up to 1000 s. The field is spec.suspendDispatching: the controller
+// does not read it of a Work that is being deleted, and false means what unset means. Where
+// it is false already it becomes true.
+func (c *Client) EndWork(ctx context.Context, w failover.Work) error {
+	r := request{verb: "get", resource: workResource, namespace: w.Namespace, name: w.Name, accept: acceptMetadata}
+	raw, err := c.do(ctx, r)
+	if err != nil {
+		return fmt.Errorf("read work %s/%s: %w", w.Namespace, w.Name, err)
+	}
+	var d decoding
+	_, before := d.object(raw)
+	for _, suspend := range []bool{false, true} {
+		_, meta := d.object(raw)
+		if meta.UID != w.UID || meta.DeletionTimestamp == nil {
+			return fmt.Errorf("end work %s/%s: %w: it is another one, or is not being deleted", w.Namespace, w.Name, failover.ErrConflict)
+		}
+		if meta.Generation != before.Generation {
+			return nil
+		}
+		r.verb = "patch"
+		r.body, err = json.Marshal(map[string]any{
+			"metadata": map[string]any{"uid": meta.UID, "resourceVersion": meta.ResourceVersion},
+			"spec":     map[string]any{"suspendDispatching": suspend},
+		})
+		if err != nil {
+			return fmt.Errorf("end work %s/%s: %w", w.Namespace, w.Name, err)
+		}
+		if raw, err = c.do(ctx, r); err != nil {
+			return fmt.Errorf("end work %s/%s: %w", w.Namespace, w.Name, err)
+		}
+	}
+	return nil
+}

@@ -3,7 +3,6 @@ package workflows
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -15,17 +14,17 @@ import (
 // What comes to be owed while old debts are looked at is not forgotten.
 func TestDebtThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 	env := patientEnv()
-	env.RegisterActivityWithOptions(func(context.Context, activities.WorkRequest) (activities.WorkState, error) {
-		return activities.WorkState{Gone: true}, nil
-	}, activity.RegisterOptions{Name: activities.NameObserveWork})
+	env.RegisterActivityWithOptions(func(_ context.Context, r activities.EndRequest) (activities.EndResult, error) {
+		return activities.EndResult{Ended: r.Debts}, nil
+	}, activity.RegisterOptions{Name: activities.NameEndOldCopies})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		e := bare()
 		e.ctx = ctx
 		e.owe(&failover.Debt{Work: "first"})
-		e.st.Settled, e.st.Terms.DebtWait = workflow.Now(ctx), time.Hour
 		workflow.Go(ctx, func(workflow.Context) { e.owe(&failover.Debt{Work: "second"}) })
-		require.False(t, e.debtsSettled())
+		e.endOnce(ctx)
 		require.Equal(t, []failover.Debt{{Work: "second"}}, e.st.Debts)
+		require.True(t, e.dirty)
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())

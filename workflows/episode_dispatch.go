@@ -377,7 +377,6 @@ func (e *episode) want() GrantRequest {
 
 // nextWake is when to wake up without being told, and what for.
 func (e *episode) nextWake() (time.Time, string) {
-	now := e.now()
 	at, why := e.nextAssess, "safety look at "+e.cluster
 	sooner := func(t time.Time, what string) {
 		if !t.IsZero() && t.Before(at) {
@@ -393,7 +392,8 @@ func (e *episode) nextWake() (time.Time, string) {
 		if e.st.Settled.IsZero() {
 			sooner(e.st.ClosedAt.Add(e.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
 		} else if len(e.st.Debts) > 0 {
-			sooner(now.Add(debtPoll), "look whether purge debt is paid")
+			sooner(e.st.Settled.Add(debtLate), "old copies are late")
+			sooner(e.st.Settled.Add(e.st.Terms.DebtWait+time.Second), "old copies have had their time")
 		}
 	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeConfirmed, failover.EpisodeRecovering,
 		failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:

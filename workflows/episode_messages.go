@@ -64,6 +64,7 @@ func (e *episode) serve(ctx workflow.Context) error {
 		recovered: workflow.GetSignalChannel(ctx, SignalClusterRecovered),
 	}
 	workflow.Go(e.ctx, e.listen)
+	workflow.Go(e.ctx, e.endOldCopies)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
 			e.orders.cancel = &Order{Who: "cancellation request", Reason: "requested in Temporal"}

@@ -382,26 +382,18 @@ func ofThisFailure(t failover.AddedTaint) bool {
 	return t.Rule == "" || failover.Triggers(t.Effect)
 }
 
-// debtPoll is how often purge debt is looked at once the cluster is back.
-const debtPoll = 10 * time.Second
-
-// debtsSettled looks whether old Works are gone now that the cluster is back; what
-// is not within debtWait is handed over in the report.
+// debtsSettled tells whether old Works are gone, which endOldCopies sees to beside the run,
+// or have had their time. Those that are late need attention: two copies serve.
 func (e *episode) debtsSettled() bool {
-	var left []failover.Debt
-	owed := e.st.Debts
-	for _, d := range owed {
-		var w activities.WorkState
-		ctx := doing(e.ctx, "see whether the old copy of "+d.Key.String()+" is gone")
-		err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
-			Cluster: e.cluster, Key: d.Key, Work: failover.Work{Namespace: d.Namespace, Name: d.Work, UID: d.UID},
-		}).Get(ctx, &w)
-		if err != nil || (!w.Gone && !w.Superseded) {
-			left = append(left, d)
-		}
+	since := e.now().Sub(e.st.Settled)
+	late := len(e.st.Debts) > 0 && since >= debtLate
+	switch {
+	case late && e.st.NeedsAttention == failover.ReasonNone:
+		e.st.NeedsAttention = failover.ReasonPurgeDebt
+	case !late && e.st.NeedsAttention == failover.ReasonPurgeDebt:
+		e.st.NeedsAttention = failover.ReasonNone
 	}
-	e.st.Debts = append(left, e.st.Debts[len(owed):]...) // what came to be owed while these were looked at
-	return len(e.st.Debts) == 0 || e.now().Sub(e.st.Settled) > e.st.Terms.DebtWait
+	return len(e.st.Debts) == 0 || since > e.st.Terms.DebtWait
 }
 
 // actStopped applies no rule and dispatches nothing. Our taints are gone; when

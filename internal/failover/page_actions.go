@@ -23,7 +23,7 @@ func (v PageView) choices() Choices {
 	c := Choices{
 		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
 		Tainted: len(v.Tainted) > 0, TaintedOnly: v.TaintedOnly, Foreign: v.Foreign, Asked: v.Counts.Asked,
-		Answers: v.Reason == ReasonMemberAnswers,
+		Answers: v.Reason == ReasonMemberAnswers, OldCopies: len(v.Debt),
 	}
 	for _, m := range v.Moving {
 		if m.NeedsAttention && WaitsForProof(m.Phase, m.Reason) {
@@ -48,6 +48,8 @@ type Choices struct {
 	Foreign []string
 	// Asked is how many moves await a human's approval.
 	Asked int
+	// OldCopies is how many released old copies are not gone yet.
+	OldCopies int
 	// Unproven are the moves that wait until their old copies are proven dead.
 	Unproven []Unproven
 }
@@ -169,6 +171,12 @@ func EpisodeActions(c Choices) []string {
 	return append(actions, c.always()...)
 }
 
+// oldCopies says what to do about old copies that run beside the new ones.
+func (c Choices) oldCopies() string {
+	return fmt.Sprintf("%s on %s beside the new: Lifeboat has Karmada delete what is left. If it stays, see why: "+
+		"`kubectl get works -n karmada-es-%s`.", each(c.OldCopies, "old copy runs", "old copies run"), text(c.Cluster), text(c.Cluster))
+}
+
 // always are the moves that a phase allows whatever else there is.
 func (c Choices) always() []string {
 	halt := c.verb("pause", fmt.Sprintf("evict nothing more for now; what is moving goes on. `lifeboat resume %s --reason \"…\"` goes on with the rest", c.Cluster))
@@ -192,6 +200,9 @@ func (c Choices) always() []string {
 		}
 		return []string{halt, stop, c.repair()}
 	case EpisodeRecovering, EpisodeSettling:
+		if c.OldCopies > 0 {
+			return []string{c.oldCopies(), stop}
+		}
 		return []string{"Nothing is needed of you.", stop}
 	case EpisodeStopped:
 		return []string{c.verb("resume", "take the failover up again, as a new round")}

@@ -315,7 +315,7 @@ func (v PageView) debt(p *page, rows int) {
 		return
 	}
 	p.heading("Old copies still on %s: %d", text(v.Cluster), len(v.Debt))
-	p.line("They moved and run elsewhere; the old ones are deleted when the cluster answers again.\n")
+	p.line("They moved and run elsewhere; the old ones are deleted once the cluster is Ready again, and run beside the new ones until then.\n")
 	p.table(grid{
 		columns: []string{"Binding", "Work"},
 		n:       len(v.Debt),

@@ -160,7 +160,7 @@ func TestEachMissingPermissionIsNamedOnceAndAnOutageOnceForAll(t *testing.T) {
 			failed[c.Found]++
 		}
 	}
-	require.Len(t, failed, 4, "clusters, both kinds of bindings, Events")
+	require.Len(t, failed, 5, "clusters, both kinds of bindings, Works, Events")
 	p = fine()
 	p.away = errors.New("connection refused")
 	_, checks = p.look(t, failover.ModeEnforce)

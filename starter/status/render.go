@@ -179,7 +179,7 @@ func (v View) Failover(f Failover) {
 // choices are what one can do about a failover.
 func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
 	c := failover.Choices{
-		Cluster: cluster, Phase: s.Phase, Paused: s.Paused != nil, Asked: asked(s),
+		Cluster: cluster, Phase: s.Phase, Paused: s.Paused != nil, Asked: asked(s), OldCopies: len(s.Debts),
 		Drained: s.Cluster.Drain != nil, DrainOnly: s.Reason == failover.ReasonDrained,
 		Answers: s.Reason == failover.ReasonMemberAnswers,
 		Tainted: len(s.Cluster.Ordered) > 0, TaintedOnly: s.Reason == failover.ReasonTaintOrdered,
@@ -322,7 +322,22 @@ func (v View) debts(s *workflows.EpisodeStatus) {
 	if n := len(s.Debts); n > 1 {
 		copies = fmt.Sprintf("%d old copies stay", n)
 	}
-	v.Line("\nPurge debt: %s on the cluster until it is back", copies)
+	switch {
+	case s.Phase.Terminal():
+		v.Line("\nPurge debt: %s there when this failover closed. Now: kubectl get works -n karmada-es-%s", stayed(len(s.Debts)), s.Cluster)
+	case s.Phase == failover.EpisodeRecovering || s.Phase == failover.EpisodeSettling:
+		v.Line("\nPurge debt: %s on the cluster, which is back: Karmada is made to delete what is left", copies)
+	default:
+		v.Line("\nPurge debt: %s on the cluster until it is back", copies)
+	}
+}
+
+// stayed counts old copies that stood at some moment.
+func stayed(n int) string {
+	if n == 1 {
+		return "1 old copy stood"
+	}
+	return fmt.Sprintf("%d old copies stood", n)
 }
 
 func (v View) phase(p failover.EpisodePhase) string {

@@ -37,7 +37,7 @@ func (v View) History(episodes []Episode, bindings bool) {
 			v.round(e, r)
 		}
 		if owed := len(e.Debts) + e.DebtsBeyond; owed > 0 {
-			v.Line("Purge debt handed over: %d old copies stayed on %s", owed, e.Cluster)
+			v.Line("Purge debt handed over: %s on %s when it closed. Now: kubectl get works -n karmada-es-%s", stayed(owed), e.Cluster, e.Cluster)
 		}
 		v.trail(e)
 	}

@@ -290,6 +290,29 @@ func (w *World) Release(_ context.Context, r activities.ReleaseWrite) (failover.
 	return w.write("release", r.Cluster, r.Binding, func(b *failover.Binding) { letGo(b, r.Cluster) })
 }
 
+// EndWork has Karmada end a Work that is being deleted, where its cluster answers.
+func (w *World) EndWork(_ context.Context, old failover.Work) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	work, ok := w.works[old.Namespace+"/"+old.Name]
+	switch {
+	case !ok:
+		return failover.ErrGone
+	case work.UID != old.UID || !work.Deleting:
+		return failover.ErrConflict
+	}
+	if w.Fail != nil {
+		if err := w.Fail("end", old.Name); err != nil {
+			return err
+		}
+	}
+	w.Writes = append(w.Writes, Write{At: w.now(), Op: "end", Cluster: work.Cluster, Detail: old.Name})
+	if w.runs(work.Cluster) {
+		delete(w.works, old.Namespace+"/"+old.Name)
+	}
+	return nil
+}
+
 // Mark changes the reason of our task.
 func (w *World) Mark(_ context.Context, r activities.MarkWrite) (failover.Binding, error) {
 	return w.write("mark", r.Cluster, r.Binding, func(b *failover.Binding) {

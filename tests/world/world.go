@@ -52,6 +52,9 @@ type World struct {
 	ScheduleAfter, HealthyAfter time.Duration
 	// DeleteAfter is how long a member takes to delete a copy.
 	DeleteAfter time.Duration
+	// BacksOff has Karmada leave the deleted Works of a cluster that is back until it is made
+	// to try again: it backs off.
+	BacksOff bool
 	// ScheduleTakes is how long a decision of the scheduler is on its way: its patch
 	// carries no resourceVersion, and overwrites what was written meanwhile.
 	ScheduleTakes time.Duration
@@ -176,7 +179,9 @@ func (w *World) SetReady(name string, ready bool) {
 	w.notReadyTaint(c, !ready)
 	w.clusterChanged(c)
 	if ready {
-		w.purge(name)
+		if !w.BacksOff {
+			w.purge(name)
+		}
 		w.healCopies(name)
 	}
 }

@@ -1,0 +1,96 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// NameEndOldCopies is the name of the activity. It lives in histories: never rename it.
+const NameEndOldCopies = "EndOldCopies"
+
+// endPause keeps Lifeboat to 20 patches of Works per second and failover.
+const endPause = 50 * time.Millisecond
+
+// EndRequest asks about the purge debts of a failover.
+type EndRequest struct {
+	Cluster string          `json:"cluster"`
+	Mode    failover.Mode   `json:"mode"`
+	Debts   []failover.Debt `json:"debts"`
+}
+
+// EndResult is what became of them.
+type EndResult struct {
+	// Ended are those of which no old copy is left, or wanted away.
+	Ended []failover.Debt `json:"ended,omitempty"`
+	// Asked is of how many Karmada was made to try the deletion again.
+	Asked int `json:"asked,omitempty"`
+	// Reason and Message say why that could not be done; the others were looked at all the same.
+	Reason  failover.Reason `json:"reason,omitempty"`
+	Message string          `json:"message,omitempty"`
+}
+
+// EndOldCopies looks which old copies are gone. On a cluster that is Ready it has Karmada
+// try the deletion of the others again: its execution controller has failed to delete them
+// during the outage and waits up to 1000 s before it tries the next time, while two
+// copies serve. It touches only Works that a release of Lifeboat has had deleted.
+func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, error) {
+	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	if err != nil && !errors.Is(err, failover.ErrGone) {
+		return EndResult{}, classify("end old copies on cluster", r.Cluster, err)
+	}
+	try := err == nil && isReady(c) && r.Mode == failover.ModeEnforce
+	var out EndResult
+	since := a.Clock.Start()
+	for _, d := range r.Debts {
+		going, err := a.oldCopyGoing(ctx, r.Cluster, d)
+		switch {
+		case err != nil:
+			out.failed(err)
+			continue
+		case going == nil:
+			out.Ended = append(out.Ended, d)
+			continue
+		case !try || !going.Deleting:
+			continue
+		}
+		if err := a.Clock.Wait(ctx, time.Duration(out.Asked)*endPause-since()); err != nil {
+			return EndResult{}, classify("end old copies on cluster", r.Cluster, err)
+		}
+		out.Asked++
+		out.failed(a.Writer.EndWork(ctx, *going))
+	}
+	return out, nil
+}
+
+// failed notes why a Work could not be touched. One that is gone or has changed meanwhile is
+// looked at again.
+func (out *EndResult) failed(err error) {
+	if err != nil && !errors.Is(err, failover.ErrGone) && !errors.Is(err, failover.ErrConflict) {
+		out.Reason, out.Message = reasonOf(err), err.Error()
+	}
+}
+
+// oldCopyGoing is the Work of a debt, nil where nothing is owed any more: it is gone, or
+// its cluster is a target again. Of a binding that is gone the Work is not on Lifeboat's
+// account: it is followed, not touched.
+func (a *Activities) oldCopyGoing(ctx context.Context, cluster string, d failover.Debt) (*failover.Work, error) {
+	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
+	if errors.Is(err, failover.ErrGone) || err == nil && w.UID != d.UID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, gone, err := a.parent(ctx, MoveRef{Key: d.Key})
+	if err != nil {
+		return nil, err
+	}
+	if _, at := b.Target(cluster); !gone && at >= 0 && !w.Deleting {
+		return nil, nil
+	}
+	w.Deleting = w.Deleting && !gone
+	return &w, nil
+}

@@ -1,0 +1,74 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+)
+
+// Rules: R4.8-17.
+func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange      func(*bench, *activities.EndRequest)
+		asked, ended int
+	}{
+		"the cluster is back":   {func(*bench, *activities.EndRequest) {}, 1, 0},
+		"the cluster is away":   {func(b *bench, _ *activities.EndRequest) { b.world.SetReady("m1", false) }, 0, 0},
+		"the failover observes": {func(_ *bench, r *activities.EndRequest) { r.Mode = failover.ModeObserve }, 0, 0},
+		"the Work is not being deleted": {func(b *bench, _ *activities.EndRequest) {
+			b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
+		}, 0, 0},
+		"the Work is wanted again": {func(b *bench, _ *activities.EndRequest) {
+			b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
+			b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+		}, 0, 1},
+		"another Work has its name": {func(_ *bench, r *activities.EndRequest) { r.Debts[0].UID = "w0" }, 0, 1},
+		"the Work is gone":          {func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, 0, 1},
+		"its binding was deleted":   {func(_ *bench, r *activities.EndRequest) { r.Debts[0].Key = appKey("nobody") }, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.moveApp("m2")
+			b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1", Deleting: true})
+			r := activities.EndRequest{Cluster: "m1", Mode: failover.ModeEnforce, Debts: []failover.Debt{
+				{Key: appKey("app"), Namespace: "karmada-es-m1", Work: "old", UID: "w1"},
+			}}
+			c.arrange(b, &r)
+			out := must[activities.EndResult](b, activities.NameEndOldCopies, r)
+			require.Equal(t, c.asked, out.Asked)
+			require.Len(t, b.world.Log("end"), c.asked)
+			require.Len(t, out.Ended, c.ended)
+		})
+	}
+}
+
+// Rules: R4.8-17.
+func TestEndOldCopies_KeepsToItsRateAndReadsOnWhereItMayNotWrite(t *testing.T) {
+	b := newBench(t)
+	b.moveApp("m2")
+	r := activities.EndRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: name, Cluster: "m1", UID: "w", Deleting: true})
+		r.Debts = append(r.Debts, failover.Debt{Key: appKey("app"), Namespace: "karmada-es-m1", Work: name, UID: "w"})
+	}
+	b.world.DropWork("karmada-es-m1", "e")
+	b.world.Fail = func(op, _ string) error {
+		if op == "end" {
+			return failover.ErrForbidden
+		}
+		return nil
+	}
+	out := must[activities.EndResult](b, activities.NameEndOldCopies, r)
+	require.Equal(t, failover.ReasonForbidden, out.Reason)
+	require.Len(t, out.Ended, 1, "what is gone is seen all the same")
+	b.world.Fail = nil
+	began := b.now
+	b.world.OnWait = func(d time.Duration) { b.now = b.now.Add(d) }
+	out = must[activities.EndResult](b, activities.NameEndOldCopies, r)
+	require.Equal(t, 4, out.Asked)
+	require.Equal(t, failover.ReasonNone, out.Reason)
+	require.Equal(t, 3*time.Second/20, b.now.Sub(began), "20 per second")
+}

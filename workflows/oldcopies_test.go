@@ -1,0 +1,62 @@
+package workflows_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+// Rules: R4.8-17, R4.9-7.
+func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
+	s := newStory(t)
+	s.world.BacksOff = true
+	for i := range 5 {
+		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
+	}
+	const back = 10 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(back, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+
+	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Empty(t, r.Debts)
+	ended := s.world.Log("end")
+	require.Len(t, ended, 5)
+	for _, w := range ended {
+		require.Less(t, w.At.Sub(storyBegins.Add(back)), 5*time.Second, "long before the untaint")
+	}
+	require.Less(t, r.Until.Sub(storyBegins.Add(back)), wellFor+10*time.Second, "nothing waits for them")
+}
+
+// Rules: R4.8-18.
+func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
+	s := newStory(t)
+	s.world.BacksOff = true
+	s.world.Fail = func(op, _ string) error {
+		if op == "end" {
+			return failover.ErrForbidden
+		}
+		return nil
+	}
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	const back = 10 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(back, func() { s.world.SetReady("m1", true) })
+	late := failover.ReasonNone
+	s.at(back+wellFor+2*time.Minute, func() {
+		value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
+		require.NoError(t, err)
+		var status workflows.EpisodeStatus
+		require.NoError(t, value.Get(&status))
+		late = status.NeedsAttention
+	})
+	r := s.play()
+
+	require.Equal(t, failover.ReasonPurgeDebt, late)
+	require.Len(t, r.Debts, 1, "handed over")
+	require.InDelta(t, (wellFor + s.settings.Terms.DebtWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
+}
