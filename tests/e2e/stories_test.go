@@ -83,6 +83,8 @@ var stories = []story{
 		name: "components_move_together", short: "parts", size: 3, tell: componentsMove, onlySimulated: alphaComponents,
 		regions: []string{"east", "east", "east"}, cpus: []int64{0, 1, 0},
 	},
+	{name: "old_copies_end_at_once", short: "late", size: 2, tell: oldCopiesEnd},
+	{name: "kinds_that_stay", short: "kind", size: 2, tell: kindsThatStay},
 	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
 	{name: "second_evictor_in_mid_failover", short: "rival", size: 2, tell: secondEvictor},

@@ -170,10 +170,21 @@ func (c *workCopy) health() string {
 	return "Unhealthy"
 }
 
+const jobTime = "2026-01-01T00:00:00Z"
+
 // status is what Karmada collects from the copy, field by field as its interpreter reflects the kind;
-// zero fields are left out, as in Kubernetes. Nil for kinds without replicas.
+// zero fields are left out, as in Kubernetes. Nil for kinds without replicas. A Job
+// completes at once, but one that is said to be ready after some time runs for ever.
 func (c *workCopy) status() map[string]any {
-	if !c.reportsReplicas() {
+	switch {
+	case c.Kind == "Job" && !c.faults.slowed:
+		return map[string]any{
+			"startTime": jobTime, "completionTime": jobTime,
+			"conditions": []any{map[string]any{"type": "Complete", "status": "True", "lastTransitionTime": jobTime, "lastProbeTime": jobTime}},
+		}
+	case c.Kind == "Job":
+		return map[string]any{"startTime": jobTime, "active": int64(1)}
+	case !c.reportsReplicas():
 		return nil
 	}
 	counts := map[string]int64{
