@@ -259,19 +259,8 @@ func templateOf(b *unstructured.Unstructured, slots bool) (*unstructured.Unstruc
 	t.SetName(text("name"))
 	t.SetNamespace(text("namespace"))
 	t.SetLabels(labelsOf(b))
-	switch kind := text("kind"); {
-	case hasReplicas(kind):
-		t.Object["spec"] = podsOf(b, slots)
-	case kind == "Job":
-		t.Object["spec"] = jobOf(b)
-	case kind == "CustomResourceDefinition":
-		t.Object["spec"] = definitionOf(text("name"))
-	case kind == "PersistentVolumeClaim":
-		t.Object["spec"] = map[string]any{
-			"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
-		}
-	case kind == "Service":
-		t.Object["spec"] = map[string]any{"selector": map[string]any{"app": text("name")}, "ports": []any{map[string]any{"port": int64(80)}}}
+	if spec := specOf(b, text("kind"), text("name"), slots); spec != nil {
+		t.Object["spec"] = spec
 	}
 	return t, resource
 }
@@ -283,34 +272,6 @@ func labelsOf(b *unstructured.Unstructured) map[string]string {
 		return labels
 	}
 	return b.GetLabels()
-}
-
-// jobOf is a Job that has nothing to do and completes at once. One that is said to be ready after
-// some time has a pod for which there is no node: it runs for ever.
-func jobOf(b *unstructured.Unstructured) map[string]any {
-	pods, node := int64(0), map[string]any{}
-	if _, runs := b.GetAnnotations()[api.FaultReadyAfter]; runs {
-		pods, node = 1, map[string]any{"lab.lifeboat.dev/no-such-node": ""}
-	}
-	return map[string]any{
-		"parallelism": pods, "completions": pods,
-		"template": map[string]any{"spec": map[string]any{
-			"restartPolicy": "Never", "nodeSelector": node,
-			"containers": []any{map[string]any{"name": "main", "image": "fake"}},
-		}},
-	}
-}
-
-// definitionOf is a CustomResourceDefinition of that name, "<plural>.<group>".
-func definitionOf(name string) map[string]any {
-	plural, group, _ := strings.Cut(name, ".")
-	return map[string]any{
-		"group": group, "scope": "Namespaced",
-		"names": map[string]any{"plural": plural, "kind": strings.ToUpper(plural[:1]) + plural[1:]},
-		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{
-			"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-		}}},
-	}
 }
 
 func podsOf(b *unstructured.Unstructured, slots bool) map[string]any {
