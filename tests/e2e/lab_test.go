@@ -135,6 +135,20 @@ func (l *laboratory) close() error {
 	return errors.Join(err, l.end)
 }
 
+// ask reads what the lab says of itself.
+func (l *laboratory) ask(ctx context.Context, what string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, l.At.ControlURL+"/"+what, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the lab for %s: %w", what, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // read only
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
 // control changes the lab over HTTP, as `lab kill` and its siblings do.
 func (l *laboratory) control(ctx context.Context, verb, name string, body any) error {
 	path := l.At.ControlURL + "/" + verb

@@ -83,6 +83,7 @@ var stories = []story{
 		name: "components_move_together", short: "parts", size: 3, tell: componentsMove, onlySimulated: alphaComponents,
 		regions: []string{"east", "east", "east"}, cpus: []int64{0, 1, 0},
 	},
+	{name: "preserved_copies_stay", short: "spare", size: 2, tell: preservedCopies},
 	{name: "kinds_that_stay", short: "kind", size: 2, tell: kindsThatStay},
 	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},

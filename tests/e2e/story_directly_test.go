@@ -149,9 +149,11 @@ func (s *scene) elsewhere(key, left string) string {
 // checkRequest and checkAnswer are what a user's plug-in needs of the contract in
 // docs/plugins.md: they stand here anew, as they would in somebody's own program.
 type checkRequest struct {
-	Version int    `json:"version"`
-	Name    string `json:"name"`
-	Targets []struct {
+	Version  int    `json:"version"`
+	Question string `json:"question"`
+	Cluster  string `json:"cluster"`
+	Name     string `json:"name"`
+	Targets  []struct {
 		Cluster string `json:"cluster"`
 	} `json:"targets"`
 }
@@ -162,40 +164,65 @@ type checkAnswer struct {
 	Message string `json:"message"`
 }
 
-// usersPlugin has the release wait for an activity on a task queue of the user's own:
-// first nobody works there, then somebody does.
+// usersPlugin has two bindings wait for activities on a task queue of the user's own: the release of one for a
+// health plug-in, the eviction of the other, whose purge mode is Directly, for a fence plug-in. First no worker
+// polls that queue, then one does.
 //
-// It guards §4.7: a plug-in that is absent proves nothing and is seen; invariant 1.
+// It guards §4.7 and §4.8: a plug-in that is absent proves nothing and is seen; a fence plug-in opens the fence of
+// a cluster that does not answer without an operator, and nothing is written before; invariants 1 and 11.
 //
-// Rules: R4.7-30, R4.7-31, R4.7-32.
+// Rules: R4.7-30, R4.7-31, R4.7-32, R4.8-4, R4.8-6.
 func usersPlugin(s *scene) {
 	const queue = "ops-checks"
-	s.with("evictPlugins=[ResourceHealth, {name: dns, taskQueue: "+queue+", activity: CheckDNS, timeout: 2s}]", "evictPluginsMode=all")
+	s.with("evictPlugins=[ResourceHealth, {name: dns, taskQueue: "+queue+", activity: CheckDNS, timeout: 2s}]", "evictPluginsMode=all",
+		"fencePlugins=[{name: bmc, taskQueue: "+queue+", activity: PoweredOff, timeout: 2s}]")
 	s.rule(time.Second, time.Second)
 	from, to := s.c(1), s.c(2)
-	app := s.deploy("app", from, 1, oneOf(from, to))
+	app, single := s.deploy("app", from, 1, oneOf(from, to)), s.deploy("single", from, 1, oneOf(from, to), directly)
 
 	s.kill(from)
-	s.episode(from, "the plug-in is silent", func(e *episode) bool {
-		return e.Moves[app].Phase == "AwaitingHealth" && e.Moves[app].Reason == "PluginSilent"
+	s.episode(from, "the plug-ins are silent", func(e *episode) bool {
+		m, f := e.Moves[app], e.Moves[single]
+		return m.Phase == "AwaitingHealth" && m.Reason == "PluginSilent" && f.Phase == "AwaitingFence" && f.NeedsAttention
 	})
-	s.remains(2*minHealthy, "held without its word", func() bool { return len(s.find(app).held(from)) == 1 })
+	s.remains(2*minHealthy, "held, and not evicted, without their word", func() bool {
+		return len(s.find(app).held(from)) == 1 && len(s.evictions(single, from)) == 0 && s.work(single, to) == nil
+	})
 
-	asked := make(chan checkRequest, 100)
+	health, fence := make(chan checkRequest, 100), make(chan checkRequest, 100)
 	w := worker.New(s.temporal.Client, queue, worker.Options{})
 	w.RegisterActivityWithOptions(func(_ context.Context, r checkRequest) (checkAnswer, error) {
-		asked <- r
+		health <- r
 		return checkAnswer{Version: 1, Proven: len(r.Targets) == 1, Message: "resolves"}, nil
 	}, activity.RegisterOptions{Name: "CheckDNS"})
+	w.RegisterActivityWithOptions(func(_ context.Context, r checkRequest) (checkAnswer, error) {
+		fence <- r
+		return checkAnswer{Version: 1, Proven: r.Question == "fence" && r.Cluster == from, Message: "powered off"}, nil
+	}, activity.RegisterOptions{Name: "PoweredOff"})
 	require.NoError(s, w.Start())
 	defer w.Stop()
 
-	s.phase(from, "Evacuated")
+	s.episode(from, "both have moved", func(e *episode) bool {
+		a, b := e.outcome(app), e.outcome(single)
+		return a != nil && b != nil && a.Outcome == "Migrated" && b.Outcome == "Migrated" && len(e.Debts) == 2
+	})
 	s.releasedWhenItRan(app, from)
-	require.GreaterOrEqual(s, len(asked), 2, "while it waited, and afresh before the release")
-	require.Equal(s, to, (<-asked).Targets[0].Cluster)
+	require.GreaterOrEqual(s, len(health), 2, "while it waited, and afresh before the release")
+	for len(health) > 0 {
+		r := <-health
+		require.Equal(s, "health", r.Question)
+		require.Equal(s, to, r.Targets[0].Cluster)
+	}
+	require.Equal(s, "single", (<-fence).Name)
+	s.evicted(single, from)
+	s.await("the new copy runs", func() (bool, string) { return s.find(single).settled(), fmt.Sprintf("%+v", s.find(single)) })
+	require.NotNil(s, s.work(single, from), "Karmada cannot delete on a silent cluster")
+
 	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	r := s.ends(from, "Recovered")
+	require.Empty(s, r.Debts, "paid")
+	s.purged(single, from)
+	s.became(r, map[string]string{app: "Migrated", single: "Migrated"})
 }
 
 // with runs the product with other settings until the story ends.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // keptTwice fails the same cluster twice with a binding whose purge mode is Never: the first failover keeps
@@ -50,4 +51,78 @@ func keptTwice(s *scene) {
 		return len(s.find(app).Spec.Tasks) == 0, fmt.Sprintf("%+v", s.find(app).Spec.Tasks)
 	})
 	s.purged(app, from)
+}
+
+// preservedCopies fails a cluster with two bindings whose copies Karmada leaves on a member when their Works end: one
+// moves Gracefully, one Directly. The operator releases the first after the cluster has returned.
+//
+// It guards that the old copy of the first is kept and listed, and that its release ends the Work and leaves the
+// copy; that nothing is written to the second, also after an operator has confirmed the fence.
+//
+// Rules: R4.8-15, R4.8-16.
+func preservedCopies(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, to := s.c(1), s.c(2)
+	graceful, direct := s.preserved("graceful"), s.preserved("direct")
+	direct.SetAnnotations(map[string]string{purgeMode: "Directly"})
+	s.run(graceful, direct)
+	kept, stays := keyOf(graceful), keyOf(direct)
+	copyBefore, workBefore := s.copyOn(from, graceful.GetName()), s.work(kept, from)
+	require.NotEmpty(s, copyBefore)
+
+	s.kill(from)
+	s.blocked(from, stays, "CopyPreserved")
+	s.order("confirm-fenced", from, "--binding", stays)
+	o := s.phase(from, "Evacuated").outcome(kept)
+	require.NotNil(s, o)
+	require.Equal(s, []string{"Kept", "CopyPreserved"}, []string{o.Outcome, o.Reason})
+	s.remains(5*time.Second, "nothing is written to the one that moves Directly", func() bool {
+		return len(s.evictions(stays, from)) == 0 && s.work(stays, to) == nil
+	})
+	s.blocked(from, stays, "CopyPreserved")
+
+	s.revive(from)
+	s.became(s.ends(from, "Recovered"), map[string]string{kept: "Kept", stays: "Abandoned"})
+	s.catchUp()
+	require.Empty(s, s.writesTo(stays))
+	require.Equal(s, []string{from}, s.find(stays).targets())
+	require.Equal(s, []string{to}, s.find(kept).targets())
+	require.Equal(s, workBefore.UID, s.work(kept, from).UID)
+	require.Contains(s, s.shows("status"), kept)
+
+	s.order("release", kept, "--cluster", from)
+	s.purged(kept, from)
+	s.remains(2*time.Second, "its copy runs on", func() bool { return s.copyOn(from, graceful.GetName()) == copyBefore })
+}
+
+// preserved is a Deployment's binding on the first cluster, with preserveResourcesOnDeletion.
+func (s *scene) preserved(name string) *unstructured.Unstructured {
+	u := deployment(s.namespace(), name, s.c(1), 1, oneOf(s.c(1), s.c(2)))
+	u.Object["spec"].(object)["preserveResourcesOnDeletion"] = true //nolint:errcheck,forcetypeassert // made a line above
+	return u
+}
+
+// copyOn is the uid of a Deployment of the story on a member itself, empty when there is none.
+func (s *scene) copyOn(cluster, name string) string {
+	s.Helper()
+	var status struct {
+		Members []struct {
+			Name      string `json:"name"`
+			Workloads []struct {
+				Kind      string `json:"kind"`
+				Namespace string `json:"namespace"`
+				Name      string `json:"name"`
+				UID       string `json:"uid"`
+			} `json:"workloads"`
+		} `json:"members"`
+	}
+	require.NoError(s, s.lab.ask(s.ctx, "status", &status))
+	for _, m := range status.Members {
+		for _, w := range m.Workloads {
+			if m.Name == cluster && w.Kind == "Deployment" && w.Namespace == s.namespace() && w.Name == name {
+				return w.UID
+			}
+		}
+	}
+	return ""
 }

@@ -153,14 +153,14 @@ func cordonedOnly(s *scene) {
 	require.Contains(s, s.shows("history", from), "Uncordoned")
 }
 
-// shows is what lifeboat status or history prints about a cluster.
-func (s *scene) shows(verb, cluster string) string {
+// shows is what lifeboat status or history prints, about a cluster or about the fleet.
+func (s *scene) shows(verb string, cluster ...string) string {
 	s.Helper()
-	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], cluster)
+	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], cluster...)
 	cmd.Stdout = nil
 	out, err := output(cmd)
 	require.NoError(s, err)
-	s.Logf("lifeboat %s %s:\n%s", verb, cluster, out)
+	s.Logf("lifeboat %s %v:\n%s", verb, cluster, out)
 	return string(out)
 }
 

@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,18 +25,24 @@ import (
 var copiedResources = []schema.GroupVersionResource{
 	{Group: "apps", Version: "v1", Resource: "deployments"},
 	{Group: "apps", Version: "v1", Resource: "statefulsets"},
-	{Version: "v1", Resource: "configmaps"},
-	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	configMaps,
+	clusterRoles,
 }
 
-// copies are the workloads of one member that Karmada brought there, as last seen.
+// Of these a member has some of its own.
+var (
+	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	clusterRoles = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+)
+
+// copies are the workloads of one member that Karmada brought there, as last seen, preserved ones included.
 type copies struct {
 	ctx    context.Context //nolint:containedctx // the life of its watches
 	client dynamic.Interface
 
-	mu      sync.Mutex
-	factory dynamicinformer.DynamicSharedInformerFactory
-	cancel  context.CancelFunc
+	mu        sync.Mutex
+	informers []informers.GenericInformer
+	cancel    context.CancelFunc
 }
 
 func watchCopies(ctx context.Context, config *rest.Config) (*copies, error) {
@@ -51,20 +59,30 @@ func watchCopies(ctx context.Context, config *rest.Config) (*copies, error) {
 // wait up to half a minute before they try it again.
 func (c *copies) again() {
 	ctx, cancel := context.WithCancel(c.ctx)
-	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(c.client, 0, "", func(o *metav1.ListOptions) {
-		o.LabelSelector = "karmada.io/managed=true"
-	})
+	var all []informers.GenericInformer
+	var synced []cache.InformerSynced
 	for _, resource := range copiedResources {
-		factory.ForResource(resource).Informer()
+		one := dynamicinformer.NewFilteredDynamicInformer(c.client, resource, "", 0, cache.Indexers{}, broughtByKarmada(resource))
+		go one.Informer().Run(ctx.Done())
+		all, synced = append(all, one), append(synced, one.Informer().HasSynced)
 	}
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
+	cache.WaitForCacheSync(ctx.Done(), synced...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cancel != nil {
 		c.cancel()
 	}
-	c.factory, c.cancel = factory, cancel
+	c.informers, c.cancel = all, cancel
+}
+
+// broughtByKarmada selects what a member does not have of its own. Karmada takes its label off a copy that it
+// preserves.
+func broughtByKarmada(resource schema.GroupVersionResource) func(*metav1.ListOptions) {
+	return func(o *metav1.ListOptions) {
+		if resource == configMaps || resource == clusterRoles {
+			o.LabelSelector = "karmada.io/managed=true"
+		}
+	}
 }
 
 func (c *copies) stop() {
@@ -76,11 +94,11 @@ func (c *copies) stop() {
 // list returns the copies by kind, namespace and name.
 func (c *copies) list(workUID func(ref string) string) []members.Workload {
 	c.mu.Lock()
-	factory := c.factory
+	watched := c.informers
 	c.mu.Unlock()
 	var all []members.Workload
-	for _, resource := range copiedResources {
-		found, err := factory.ForResource(resource).Lister().List(labels.Everything())
+	for _, informer := range watched {
+		found, err := informer.Lister().List(labels.Everything())
 		if err != nil {
 			continue // a lister of a cache does not fail
 		}
