@@ -45,6 +45,8 @@ type Targeting struct {
 	Malformed string `json:"malformed,omitempty"`
 	// Stays tells that the rule of its kind keeps it where it is.
 	Stays bool `json:"stays,omitempty"`
+	// Alone tells that it targets no other cluster.
+	Alone bool `json:"alone,omitempty"`
 }
 
 // ListTargeting reads one page of bindings. What surrounds a binding (namespace,
@@ -139,7 +141,7 @@ func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy, stays b
 		p.Policies = append(p.Policies, policy)
 	}
 	p.Items = append(p.Items, Targeting{
-		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: told(b.Malformed), Stays: stays,
+		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: told(b.Malformed), Stays: stays, Alone: len(b.Clusters) == 1,
 	})
 }
 

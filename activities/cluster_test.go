@@ -351,6 +351,24 @@ func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
 	}
 }
 
+// Rules: R4.2-7.
+func TestTheListTellsWhatTargetsNoOtherCluster(t *testing.T) {
+	b := newBench(t)
+	alone, both := appKey("alone"), appKey("both")
+	b.bind("alone")
+	b.bind("both", func(x *failover.Binding) {
+		x.Clusters = append(x.Clusters, failover.TargetCluster{Name: "m2", Replicas: 2})
+	})
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+	told := map[failover.BindingKey]bool{}
+	for _, i := range page.Items {
+		told[i.Key] = i.Alone
+	}
+	require.True(t, told[alone])
+	require.Contains(t, told, both)
+	require.False(t, told[both])
+}
+
 // A taint that is recorded and does not stand was taken away: the Event says that it was put
 // back, and how to end that.
 //

@@ -99,7 +99,7 @@ func (e *episode) folded() int {
 
 func (e *episode) owe(d *failover.Debt) {
 	switch {
-	case d == nil:
+	case d == nil || slices.Contains(e.st.Debts, *d): // one that came back and moved once more owes the same Work
 	case len(e.st.Debts) < maxDebts:
 		e.st.Debts = append(e.st.Debts, *d)
 	default:

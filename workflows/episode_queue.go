@@ -110,7 +110,7 @@ func policyKey(p failover.Policy) string {
 
 // join adds a binding that targets the cluster. One that is moving is queued
 // behind its move; one that was moved and released in this round, and came back,
-// is not evicted again.
+// is not evicted again while anything of it may live.
 func (e *episode) join(t activities.Targeting, policy failover.Policy, policies map[string]int) {
 	key := t.Key.String()
 	if m, moving := e.st.Moves[key]; moving {
@@ -122,8 +122,9 @@ func (e *episode) join(t activities.Targeting, policy failover.Policy, policies 
 		return
 	}
 	at := e.itemAt(t.Key)
-	mended := at >= 0 && e.st.Items[at].Reason == failover.ReasonMalformed && t.Malformed == ""
-	if at >= 0 && e.st.Items[at].UID == t.UID && !mended {
+	anew := at >= 0 && (e.st.Items[at].Reason == failover.ReasonMalformed && t.Malformed == "" ||
+		e.st.Items[at].Reason == failover.ReasonSchedulerReturnsIt && e.diedHere(t))
+	if at >= 0 && e.st.Items[at].UID == t.UID && !anew {
 		e.selectAnew(&e.st.Items[at], policy.NotDrained, policies)
 		e.learnSoft(&e.st.Items[at], policy, policies)
 		return
@@ -163,7 +164,10 @@ func (e *episode) newItem(t activities.Targeting, left leftItem) Item {
 		item.State, item.Reason, item.Message, item.Parked, item.Was = ItemBlocked, failover.ReasonMalformed, cut(t.Malformed), true, true
 	case e.cameBack(t) && e.st.Cluster.Drain != nil:
 		item.Returned = true // moved once more, and then kept away until undrain
+	case e.cameBack(t) && e.diedHere(t):
+		e.notThere(t) // an ordinary move, and the first that can help it
 	case e.cameBack(t):
+		e.notThere(t)
 		item.State, item.Reason, item.Parked = ItemBlocked, failover.ReasonSchedulerReturnsIt, true
 		item.Message = "the scheduler put it back after a release; it is not evicted again in this round"
 	}
@@ -171,16 +175,6 @@ func (e *episode) newItem(t activities.Targeting, left leftItem) Item {
 		e.auditBlocked(&item)
 	}
 	return item
-}
-
-// cameBack: this binding was moved and released in this round.
-func (e *episode) cameBack(t activities.Targeting) bool {
-	if e.st.Folded[string(failover.OutcomeMigrated)].Has(t.Key, t.UID) {
-		return true
-	}
-	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
-		return r.Key == t.Key && r.UID == t.UID && r.Outcome == failover.OutcomeMigrated
-	})
 }
 
 // settled: this binding has its outcome in this round, though it targets the cluster still.

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,7 +76,10 @@ func karmadaRestored(s *scene) {
 	s.releasedWhenItRan(held, from)
 	require.Empty(s, s.evictions(held, from)[1:], "it was evicted once")
 	s.annotate(late, prefix+"enabled", "")
-	s.blocked(from, late, "SchedulerReturnsIt")
+	s.await("moved once more: where the backup has it, nothing of it lives", func() (bool, string) {
+		on := s.find(late).targets()
+		return slices.Equal(on, []string{other}), strings.Join(on, ",")
+	})
 	s.revive(from)
 	s.ends(from, "Recovered")
 }
