@@ -25,6 +25,7 @@ func (e *episode) dispatch() {
 	e.startHolds()
 	for len(e.st.Grants) > 0 && e.dispatchOne() {
 	}
+	e.awaitStarts()
 	e.returnGrants()
 	reason := e.readyReason()
 	for at := range e.st.Items {
@@ -100,10 +101,10 @@ func (e *episode) returnLease(number int64, size int) {
 	}
 }
 
-// startMove starts the child that evicts under one lease.
+// startMove begins the child that evicts under one lease.
 func (e *episode) startMove(i Item, lease Grant) {
 	due, why := e.dueAt(i)
-	e.start(i, MigrationState{DueAt: due, Why: why, Lease: lease, To: i.To, Returned: i.Returned}, func() { e.returnLease(lease.Number, 1) })
+	e.startChild(i, MigrationState{DueAt: due, Why: why, Lease: lease, To: i.To, Returned: i.Returned}, func() { e.returnLease(lease.Number, 1) })
 }
 
 // adoptMove starts a child that takes over a hold task without a running owner. It goes
@@ -123,9 +124,25 @@ func (e *episode) adoptMove(o activities.Orphan) {
 	e.start(i, MigrationState{Adopt: true}, func() {})
 }
 
-// start starts a child that outlives this run. A child that runs already is
-// adopted; the lease meant for it goes back.
+// starting is a child whose start is not known to have succeeded.
+type starting struct {
+	item   Item
+	move   Move
+	adopts bool
+	named  bool
+	child  workflow.ChildWorkflowFuture
+	unused func() // returns what was meant for it
+}
+
+// start starts a child and waits until it runs.
 func (e *episode) start(i Item, st MigrationState, unused func()) {
+	e.startChild(i, st, unused)
+	e.awaitStarts()
+}
+
+// startChild starts a child that outlives this run, without waiting for the server: many are
+// started in one workflow task. The child counts as running until the server refuses it.
+func (e *episode) startChild(i Item, st MigrationState, unused func()) {
 	id := BindingMigrationID(e.instance, e.cluster, i.Key)
 	st.Ref = activities.MoveRef{
 		Cluster: e.cluster, ClusterUID: e.st.UID, Key: i.Key, UID: i.UID, Mode: e.st.Terms.Mode, Purge: i.Purge,
@@ -157,24 +174,44 @@ func (e *episode) start(i Item, st MigrationState, unused func()) {
 	if st.AwaitFence {
 		move.Phase = failover.MigrationAwaitingFence
 	}
-	err := child.GetChildWorkflowExecution().Get(e.ctx, nil)
+	e.st.Moves[i.Key.String()] = move
+	e.starting = append(e.starting, starting{item: i, move: move, adopts: st.Adopt, named: st.Ref.Named, child: child, unused: unused})
+}
+
+// awaitStarts waits until the server has started, or refused, every child that was begun.
+func (e *episode) awaitStarts() {
+	for len(e.starting) > 0 {
+		s := e.starting[0]
+		err := s.child.GetChildWorkflowExecution().Get(e.ctx, nil)
+		e.starting = e.starting[1:]
+		e.started(s, err)
+	}
+}
+
+// started takes the server's answer. A child that runs already is adopted; the lease meant
+// for it goes back.
+func (e *episode) started(s starting, err error) {
+	key := s.item.Key.String()
 	switch {
 	case err == nil:
-		move.Named = st.Ref.Named
-		e.own(move)
+		if move, still := e.st.Moves[key]; still {
+			move.Named = s.named
+			e.own(move)
+		}
 	case alreadyRuns(err):
-		unused()
-		move.Again = !st.Adopt
-		e.ownRunning(move)
+		s.unused()
+		s.move.Again = !s.adopts
+		e.ownRunning(s.move)
 	default:
-		unused()
-		e.log.Error("could not start a migration", "binding", i.Key.String(), "error", err)
-		if st.Adopt {
+		s.unused()
+		delete(e.st.Moves, key)
+		e.log.Error("could not start a migration", "binding", key, "error", err)
+		if s.adopts {
 			e.adoptDirty = true // its task stands, and nobody works on it
 			e.backOff()
 		} else {
-			e.block(&i, failover.ReasonUnreachable, err.Error())
-			e.st.Items = append(e.st.Items, i)
+			e.block(&s.item, failover.ReasonUnreachable, err.Error())
+			e.st.Items = append(e.st.Items, s.item)
 		}
 	}
 }

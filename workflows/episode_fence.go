@@ -48,6 +48,7 @@ func (e *episode) startFences() {
 	for {
 		at := slices.IndexFunc(e.st.Items, func(i Item) bool { return i.State == ItemFence })
 		if at < 0 {
+			e.awaitStarts()
 			return
 		}
 		if _, waiting := e.windows(); waiting >= e.st.Terms.Waiting {
@@ -57,7 +58,7 @@ func (e *episode) startFences() {
 		i := e.st.Items[at]
 		e.st.Items = slices.Delete(e.st.Items, at, at+1)
 		_, why := e.dueAt(i)
-		e.start(i, MigrationState{AwaitFence: true, Why: why, To: i.To}, func() {})
+		e.startChild(i, MigrationState{AwaitFence: true, Why: why, To: i.To}, func() {})
 	}
 }
 

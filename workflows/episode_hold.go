@@ -31,7 +31,7 @@ func (e *episode) startHolds() {
 		i := e.st.Items[at[0]]
 		e.st.Items = slices.Delete(e.st.Items, at[0], at[0]+1)
 		due, why := e.dueAt(i)
-		e.start(i, MigrationState{DueAt: due, Why: why, To: i.To, HasDependents: true, Returned: i.Returned}, func() {})
+		e.startChild(i, MigrationState{DueAt: due, Why: why, To: i.To, HasDependents: true, Returned: i.Returned}, func() {})
 	}
 }
 

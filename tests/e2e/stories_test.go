@@ -123,6 +123,9 @@ func allMembers() []member {
 	if *loaded {
 		return loadStory.members()
 	}
+	if *benched > 0 {
+		return benchStory.members()
+	}
 	if *karmadaAt != "" {
 		return bystanders()
 	}

@@ -1,0 +1,308 @@
+package e2e
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var (
+	benched   = flag.Int("measure", 0, "fail over so many `bindings` and measure it, as make bench does")
+	benchedTo = flag.String("measure-to", "", "write the figures of the benchmark into this `file`, as JSON")
+)
+
+var benchStory = story{name: "bench", short: "bench", size: 4, alone: true, space: "bench"}
+
+// figures are what one failover cost. Times are seconds since the NoExecute taint, processor
+// time is in milliseconds.
+type figures struct {
+	Bindings          int     `json:"bindings"`
+	PatchesPerSecond  float64 `json:"patchesPerSecond"` // raw: of one object, by one client
+	FirstEvicted      float64 `json:"firstEvicted"`
+	LastEvicted       float64 `json:"lastEvicted"`
+	EvictedPerSecond  float64 `json:"evictedPerSecond"`
+	LongestPause      float64 `json:"longestPause"`
+	LastPlaced        float64 `json:"lastPlaced"`
+	ReleasedP50       float64 `json:"releasedP50"`
+	LastReleased      float64 `json:"lastReleased"`
+	ProcessorTemporal float64 `json:"processorTemporal"` // per migration
+	ProcessorWorker   float64 `json:"processorWorker"`
+	ProcessorStarter  float64 `json:"processorStarter"`
+	RequestsWorker    float64 `json:"requestsWorker"`
+	EventsMigration   float64 `json:"eventsMigration"`
+	TasksMigration    float64 `json:"tasksMigration"`
+	EventsFailover    float64 `json:"eventsFailover"` // per migration
+	EventsPacer       float64 `json:"eventsPacer"`
+	Migrations        int     `json:"migrations"` // started
+	MegabytesWorker   int     `json:"megabytesWorker"`
+	MegabytesStarter  int     `json:"megabytesStarter"`
+}
+
+// TestBench measures one failover, from the taint to the last release. It asserts only that
+// every binding moved.
+func TestBench(t *testing.T) {
+	if *benched == 0 {
+		t.Skip("make bench runs it")
+	}
+	s := &scene{T: t, world: shared, story: benchStory, ctx: t.Context(), asked: map[string]bool{}}
+	require.NoError(t, shared.inMode(t.Context(), "enforce"))
+	s.begin()
+	s.rule(time.Second, time.Second)
+	from := s.c(1)
+	keys := s.deployAtOnce(from, s.c(2), *benched)
+	f := figures{Bindings: len(keys), PatchesPerSecond: s.patchesPerSecond(keys[0])}
+	before, requests, pacer := s.processorTimes(), s.requests("lifeboat-worker"), s.events(pacerID)
+
+	s.kill(from)
+	s.phase(from, "Evacuated")
+	s.awaitQuietly("all released", func() (bool, string) {
+		left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+			b := s.find(key)
+			return b != nil && !b.on(from) && len(b.Spec.Tasks) == 0
+		})
+		return len(left) == 0, fmt.Sprintf("%d are not", len(left))
+	})
+	s.catchUp()
+	f.timed(s, from, keys)
+	f.counted(s, from, before, requests, pacer)
+	s.revive(from)
+	s.ends(from, "Recovered")
+	f.print()
+	if *benchedTo != "" {
+		raw, err := json.MarshalIndent(f, "", "  ")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(*benchedTo, append(raw, '\n'), 0o600))
+	}
+}
+
+// deployAtOnce is deployMany with many clients.
+func (s *scene) deployAtOnce(home, to string, n int) []string {
+	s.Helper()
+	keys, at := make([]string, n), s.api.Resource(resourceBindings).Namespace(s.namespace())
+	errs := make([]error, n)
+	var clients sync.WaitGroup
+	slots := make(chan struct{}, 16)
+	for i := range n {
+		u := deployment(s.namespace(), "app-"+strconv.Itoa(i), home, 1, oneOf(home, to))
+		keys[i] = keyOf(u)
+		slots <- struct{}{}
+		clients.Go(func() {
+			_, errs[i] = at.Create(s.ctx, u, metav1.CreateOptions{})
+			<-slots
+		})
+	}
+	clients.Wait()
+	for _, err := range errs {
+		require.NoError(s, err)
+	}
+	for _, key := range keys {
+		s.awaitQuietly("runs: "+key, func() (bool, string) {
+			b := s.find(key)
+			return b != nil && b.settled(), fmt.Sprintf("%+v", b)
+		})
+	}
+	return keys
+}
+
+// patchesPerSecond is how many merge patches of one binding the API server takes from one client.
+func (s *scene) patchesPerSecond(key string) float64 {
+	s.Helper()
+	const patches = 200
+	namespace, name, _ := strings.Cut(key, "/")
+	at, begun := s.api.Resource(resourceBindings).Namespace(namespace), time.Now()
+	for i := range patches {
+		change := fmt.Sprintf(`{"metadata":{"annotations":{"bench":"%d"}}}`, i)
+		_, err := at.Patch(s.ctx, name, types.MergePatchType, []byte(change), metav1.PatchOptions{})
+		require.NoError(s, err)
+	}
+	return patches / time.Since(begun).Seconds()
+}
+
+// timed reads the times off the versions that stood.
+func (f *figures) timed(s *scene, from string, keys []string) {
+	tainted := s.noExecuteSince(from)
+	var evicted, placed, released []float64
+	for _, key := range keys {
+		versions, err := s.chronicle.of(resourceBindings, key)
+		require.NoError(s, err)
+		var out, on, gone time.Time
+		for _, v := range versions {
+			b, err := decode[binding](v.Object)
+			require.NoError(s, err)
+			switch {
+			case v.Seen.Before(tainted) || b.on(from):
+				continue
+			case out.IsZero():
+				out = v.Seen
+			}
+			if on.IsZero() && len(b.Spec.Clusters) > 0 {
+				on = v.Seen
+			}
+			if gone.IsZero() && len(b.Spec.Tasks) == 0 {
+				gone = v.Seen
+			}
+		}
+		for _, x := range []struct {
+			all *[]float64
+			at  time.Time
+		}{{&evicted, out}, {&placed, on}, {&released, gone}} {
+			require.False(s, x.at.IsZero(), "%s has not moved to its end", key)
+			*x.all = append(*x.all, x.at.Sub(tainted).Seconds())
+		}
+	}
+	for _, all := range [][]float64{evicted, placed, released} {
+		slices.Sort(all)
+	}
+	last := len(keys) - 1
+	f.FirstEvicted, f.LastEvicted, f.LastPlaced = evicted[0], evicted[last], placed[last]
+	f.ReleasedP50, f.LastReleased = released[last/2], released[last]
+	f.EvictedPerSecond = float64(last) / max(evicted[last]-evicted[0], 1e-9)
+	for i := range last {
+		f.LongestPause = max(f.LongestPause, evicted[i+1]-evicted[i])
+	}
+}
+
+// noExecuteSince is when a cluster was first seen with a NoExecute taint.
+func (s *scene) noExecuteSince(name string) time.Time {
+	s.Helper()
+	versions, err := s.chronicle.of(clusters, "-/"+name)
+	require.NoError(s, err)
+	for _, v := range versions {
+		if strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
+			return v.Seen
+		}
+	}
+	require.Fail(s, "never tainted", name)
+	return time.Time{}
+}
+
+// counted is what it took, per migration.
+func (f *figures) counted(s *scene, from string, before map[string]float64, requests int, pacer int64) {
+	n := float64(f.Bindings)
+	after := s.processorTimes()
+	used := func(name string) float64 { return (after[name] - before[name]) * 1000 / n }
+	f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorStarter = used("temporal-dev"), used("lifeboat-worker"), used("lifeboat")
+	f.RequestsWorker = float64(s.requests("lifeboat-worker")-requests) / n
+	f.EventsFailover = float64(s.events(failoverID(from))) / n
+	f.EventsPacer = float64(s.events(pacerID)-pacer) / n
+	events, tasks := s.eventsOfMigrations(from, &f.Migrations)
+	f.EventsMigration, f.TasksMigration = float64(events)/float64(f.Migrations), float64(tasks)/float64(f.Migrations)
+	now := s.cost()
+	f.MegabytesWorker, f.MegabytesStarter = now["worker"].megabytes, now["starter"].megabytes
+}
+
+// requests is how many the audit log has of one user.
+func (s *scene) requests(user string) int {
+	s.Helper()
+	raw, err := os.ReadFile(s.lab.At.AuditLog)
+	require.NoError(s, err)
+	return strings.Count(string(raw), `"username":"`+user+`"`)
+}
+
+// events counts the events of every run of a workflow.
+func (s *scene) events(id string) int64 {
+	s.Helper()
+	total := int64(0)
+	for _, run := range s.runsOf("WorkflowId = '" + id + "'") {
+		total += run.events
+	}
+	return total
+}
+
+type ran struct {
+	id, run string
+	events  int64
+}
+
+// runsOf lists workflow runs, with the length of each one's history.
+func (s *scene) runsOf(query string) []ran {
+	s.Helper()
+	var out []ran
+	var next []byte
+	for {
+		page, err := s.temporal.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: s.lab.At.TemporalNamespace, Query: query, PageSize: 1000, NextPageToken: next,
+		})
+		require.NoError(s, err)
+		for _, x := range page.Executions {
+			length := x.HistoryLength
+			if x.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING { // visibility has no length yet
+				d, err := s.temporal.DescribeWorkflowExecution(s.ctx, x.Execution.WorkflowId, x.Execution.RunId)
+				require.NoError(s, err)
+				length = d.WorkflowExecutionInfo.HistoryLength
+			}
+			out = append(out, ran{x.Execution.WorkflowId, x.Execution.RunId, length})
+		}
+		if next = page.NextPageToken; len(next) == 0 {
+			return out
+		}
+	}
+}
+
+// eventsOfMigrations counts the events and workflow tasks of a cluster's migrations, and the migrations.
+func (s *scene) eventsOfMigrations(from string, migrations *int) (events, tasks int64) {
+	s.Helper()
+	all := s.runsOf("WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + from + "'")
+	*migrations = len(all)
+	for _, m := range all {
+		events += m.events
+		history := s.temporal.GetWorkflowHistory(s.ctx, m.id, m.run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for history.HasNext() {
+			e, err := history.Next()
+			require.NoError(s, err)
+			if e.EventType == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+				tasks++
+			}
+		}
+	}
+	return events, tasks
+}
+
+// processorTimes are the seconds that each process of this machine with a name of ours has
+// used.
+func (s *scene) processorTimes() map[string]float64 {
+	s.Helper()
+	const ticks = 100 // a second, on Linux
+	all := map[string]float64{}
+	entries, err := os.ReadDir("/proc")
+	require.NoError(s, err)
+	for _, e := range entries {
+		raw, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue // no process, or over
+		}
+		_, rest, _ := strings.Cut(string(raw), "(")
+		name, rest, _ := strings.Cut(rest, ")")
+		fields := strings.Fields(rest)
+		user, errUser := strconv.ParseFloat(fields[11], 64)
+		system, errSystem := strconv.ParseFloat(fields[12], 64)
+		require.NoError(s, errUser)
+		require.NoError(s, errSystem)
+		all[name] += (user + system) / ticks
+	}
+	return all
+}
+
+func (f *figures) print() {
+	say("bench: %d bindings, %d migrations; this API server takes %.0f merge patches a second of one client", f.Bindings, f.Migrations, f.PatchesPerSecond)
+	say("bench: evicted    first %.2f s, last %.1f s, %.1f a second, longest pause %.2f s", f.FirstEvicted, f.LastEvicted, f.EvictedPerSecond, f.LongestPause)
+	say("bench: placed     last %.1f s", f.LastPlaced)
+	say("bench: released   p50 %.1f s, last %.1f s", f.ReleasedP50, f.LastReleased)
+	say("bench: processor  Temporal %.0f ms, worker %.0f ms, starter %.0f ms per migration", f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorStarter)
+	say("bench: events     migration %.1f in %.1f workflow tasks, failover %.1f, pacer %.1f; %.1f requests of the worker",
+		f.EventsMigration, f.TasksMigration, f.EventsFailover, f.EventsPacer, f.RequestsWorker)
+	say("bench: memory     worker %d MB, starter %d MB", f.MegabytesWorker, f.MegabytesStarter)
+}
