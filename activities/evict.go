@@ -68,6 +68,8 @@ type EvictResult struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Claimed tells that the lease was taken; Written that it was used.
 	Claimed bool `json:"claimed,omitempty"`
+	// Reported tells that the pacer knows that the lease was used.
+	Reported bool `json:"reported,omitempty"`
 	// Swapped is the former cluster that took over in the same write, SwapOwner the
 	// workflow that held its copy and has to see that through.
 	Swapped   string `json:"swapped,omitempty"`
@@ -92,7 +94,8 @@ func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, er
 	if !a.mayEnforce(r.Mode) {
 		return a.evicted(r, refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe")), nil
 	}
-	lease, err := a.Pacer.Claim(ctx, LeaseClaim{Number: r.Lease, Cluster: r.Cluster, Binding: r.Key.String()})
+	claim := LeaseClaim{Number: r.Lease, Cluster: r.Cluster, Binding: r.Key.String()}
+	lease, err := a.Pacer.Claim(ctx, claim)
 	switch {
 	case errors.Is(err, failover.ErrPingPong):
 		return a.evicted(r, refuse(failover.ReasonPingPong, err.Error())), nil
@@ -103,6 +106,7 @@ func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, er
 	if left <= lease.NotBefore {
 		return a.evicted(r, refuse(failover.ReasonLeaseLost, "the lease ran out before the write")), nil
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	// Everything is read after the pause, so that it is as fresh as ever.
@@ -119,7 +123,22 @@ func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, er
 		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
 	}
 	out.Claimed = true
+	if out.End == EvictWritten {
+		out.Reported = a.used(whole, claim)
+	}
 	return a.evicted(r, out), nil
+}
+
+// reportWithin bounds the report of a used lease: without an answer the migration reports it.
+const reportWithin = 2 * time.Second
+
+func (a *Activities) used(ctx context.Context, claim LeaseClaim) bool {
+	if claim.Number <= 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportWithin)
+	defer cancel()
+	return a.Pacer.Used(ctx, claim) == nil
 }
 
 func refuse(reason failover.Reason, message string) EvictResult {

@@ -229,6 +229,8 @@ type PacerMemory struct {
 type Pacer interface {
 	// Claim asks whether one lease of the grant may be used.
 	Claim(ctx context.Context, c LeaseClaim) (Lease, error)
+	// Used reports that the eviction of a claimed lease stands.
+	Used(ctx context.Context, c LeaseClaim) error
 	// Remember reads the memo of the pacer's run before the one given.
 	Remember(ctx context.Context, currentRunID string) (PacerMemory, error)
 }

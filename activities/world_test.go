@@ -27,6 +27,8 @@ type bench struct {
 	claim    func() (time.Duration, error)
 	early    time.Duration // how long a claimed lease may not be used yet
 	claims   []activities.LeaseClaim
+	used     []activities.LeaseClaim
+	deaf     error // of the pacer, to reports
 	memory   activities.PacerMemory
 	lost     error
 	optedOut string
@@ -37,6 +39,11 @@ func (b *bench) Claim(_ context.Context, c activities.LeaseClaim) (activities.Le
 	b.claims = append(b.claims, c)
 	left, err := b.claim()
 	return activities.Lease{Remaining: left, NotBefore: b.early}, err
+}
+
+func (b *bench) Used(_ context.Context, c activities.LeaseClaim) error {
+	b.used = append(b.used, c)
+	return b.deaf
 }
 
 func (b *bench) Remember(context.Context, string) (activities.PacerMemory, error) {

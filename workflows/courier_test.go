@@ -76,7 +76,24 @@ func (c *courier) InterceptWorkflow(_ workflow.Context, next interceptor.Workflo
 
 type courierInbound struct {
 	interceptor.WorkflowInboundInterceptorBase
-	s *story
+	s    *story
+	over bool
+}
+
+// ExecuteWorkflow implements interceptor.WorkflowInboundInterceptor.
+func (i *courierInbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	defer func() { i.over = true }()
+	return i.Next.ExecuteWorkflow(ctx, in)
+}
+
+// HandleSignal implements interceptor.WorkflowInboundInterceptor. The environment takes an
+// ended run's coroutines down beside its loop: a signal in that moment would find its channel
+// half gone.
+func (i *courierInbound) HandleSignal(ctx workflow.Context, in *interceptor.HandleSignalInput) error {
+	if i.over {
+		return nil
+	}
+	return i.Next.HandleSignal(ctx, in)
 }
 
 func (i *courierInbound) Init(out interceptor.WorkflowOutboundInterceptor) error {

@@ -150,6 +150,7 @@ func (e *episode) startChild(i Item, st MigrationState, unused func()) {
 	}
 	st.Parent = ClusterFailoverID(e.instance, e.cluster)
 	st.Approval, st.Standing = e.approvalOf(i.Key, i.UID), e.st.Asking
+	st.TellWritten = e.drainRate() > 0
 	st.Episode, st.Round, st.Terms, st.Resource = e.st.Episode, e.st.Round, e.st.Terms, i.Resource
 	if i.Policy >= 0 && i.Policy < len(e.st.Policy) {
 		st.Policy = e.st.Policy[i.Policy]

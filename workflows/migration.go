@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -24,8 +25,20 @@ type migration struct {
 	answers map[string]pluginMemo
 	// builtInDecides: a built-in plug-in passed the last look, and that is enough.
 	builtInDecides bool
-	// mustHold is for how long the last look wants health to hold, for the page alone.
+	// mustHold is for how long the last look wants health to hold, zero before it.
 	mustHold time.Duration
+	// unreported is since when the failover does not know what the page shows; zero when it does.
+	unreported time.Time
+	// away tells that the source did not answer at the release.
+	away bool
+	// justReleased tells that the old Work cannot be gone yet.
+	justReleased bool
+	// reported tells that the pacer knows that the lease was used.
+	reported bool
+	// carried is the look that found the binding placed, nil once it is used.
+	carried *activities.Observation
+	// awaitsNews tells that nothing can have changed before the next signal.
+	awaitsNews bool
 }
 
 // BindingMigration moves one binding off one cluster: check and evict in one
@@ -64,6 +77,8 @@ func newMigration(ctx workflow.Context, p BindingMigrationParams) *migration {
 		m.st.Began = workflow.Now(ctx)
 		m.st.Phase = failover.MigrationChecking
 		m.st.Ref.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
+	} else {
+		m.unreported = workflow.Now(ctx) // what the run before has not reported
 	}
 	return m
 }
@@ -119,8 +134,22 @@ func (m *migration) enter(phase failover.MigrationPhase) {
 	if m.st.Result != nil {
 		shown = string(m.st.Result.Outcome)
 	}
-	_ = workflow.UpsertTypedSearchAttributes(m.ctx, SearchPhase.ValueSet(shown), SearchReason.ValueSet(string(m.st.Reason)))
 	m.page()
+	if m.st.Result == nil && passes(phase) {
+		m.reportLater()
+		return
+	}
+	m.publish(shown)
+}
+
+func (m *migration) publish(shown string) {
+	_ = workflow.UpsertTypedSearchAttributes(m.ctx, SearchPhase.ValueSet(shown), SearchReason.ValueSet(string(m.st.Reason)))
+}
+
+// passes tells the phases that last as long as one activity: they are published where they
+// last for longer.
+func passes(phase failover.MigrationPhase) bool {
+	return phase == failover.MigrationChecking || phase == failover.MigrationReleasing || phase == failover.MigrationPurging
 }
 
 // end records the outcome and closes.
@@ -167,12 +196,43 @@ func (m *migration) note(reason failover.Reason, message string) {
 	another, news := reason != m.st.Reason, message != m.st.Message
 	m.st.Reason, m.st.Message = reason, message
 	m.page()
-	if another {
-		_ = workflow.UpsertTypedSearchAttributes(m.ctx, SearchReason.ValueSet(string(reason)))
-	}
-	if another || news {
+	switch {
+	case !another && !news:
+	case m.progresses():
+		m.reportLater()
+	default:
+		if another {
+			m.publish(string(m.st.Phase))
+		}
 		m.tell(nil)
 	}
+}
+
+// progresses tells the phases that soon end by themselves, and on whose reason nothing in the
+// failover depends.
+func (m *migration) progresses() bool {
+	switch m.st.Phase {
+	case failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationPurging:
+		return true
+	case failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationAwaitingFence, failover.MigrationRestoring,
+		failover.MigrationDone:
+	}
+	return false
+}
+
+// reportAfter is how long a state lasts before the failover is told of it, where nothing there
+// depends on it: each report costs the migration five events.
+const reportAfter = 5 * time.Second
+
+func (m *migration) reportLater() {
+	if m.unreported.IsZero() {
+		m.unreported = workflow.Now(m.ctx)
+	}
+}
+
+// reportIn is how long the migration may wait before it reports, false without anything to report.
+func (m *migration) reportIn() (time.Duration, bool) {
+	return reportAfter - workflow.Now(m.ctx).Sub(m.unreported), !m.unreported.IsZero()
 }
 
 // attention raises the flag; it changes no behaviour.
@@ -186,6 +246,10 @@ func (m *migration) attention(reason failover.Reason, message string) {
 	m.log.Warn("needs attention", "reason", reason, "message", message)
 	m.acted(failover.AuditBindingAttention, failover.AuditRecord{Reason: reason, Message: cut(message)})
 	m.note(reason, message)
+	if !m.unreported.IsZero() {
+		m.publish(string(m.st.Phase))
+		m.tell(nil)
+	}
 }
 
 // tell reports to the ClusterFailover. A parent that is not running is told
@@ -201,18 +265,35 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (hea
 		Late:   m.st.Attention == failover.ReasonRestoreUnanswered,
 		GoesOn: m.st.Wrote && m.direct(), WantsLease: result == nil && m.wantsLease(), Acts: slices.Clone(m.st.Acts),
 	}
+	asOf := m.unreported
 	err := workflow.SignalExternalWorkflow(ctx, m.st.Parent, "", SignalMigrationReport, report).Get(ctx, nil)
 	if err != nil {
 		m.log.Warn("could not report", "parent", m.st.Parent, "error", err)
 		return false
 	}
+	if asOf == m.unreported {
+		m.unreported = time.Time{}
+	}
 	m.told(report.Acts)
 	return true
 }
 
-// wait sleeps until something is heard or d has passed.
+// wait sleeps until something is heard or d has passed. What lasts is reported meanwhile.
 func (m *migration) wait(d time.Duration, summary string) {
-	_ = awaitFor(m.ctx, d, summary, func() bool { return m.dirty })
+	heard := func() bool { return m.dirty }
+	if in, due := m.reportIn(); due && in < d {
+		if in > 0 {
+			_ = awaitFor(m.ctx, in, summary, heard)
+			d -= max(in, minTimer)
+		}
+		if !m.dirty {
+			m.publish(string(m.st.Phase))
+			m.tell(nil)
+		}
+	}
+	if d > 0 {
+		_ = awaitFor(m.ctx, d, summary, heard)
+	}
 	m.dirty, m.waited = false, true
 }
 

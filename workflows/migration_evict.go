@@ -73,6 +73,7 @@ func (m *migration) evicted(out activities.EvictResult) {
 	switch out.End {
 	case activities.EvictWritten:
 		m.wakeSwapped(out)
+		m.awaitsNews, m.reported = true, out.Reported
 		m.stands()
 	case activities.EvictUnknown:
 		m.st.Said = saidOf(out.Message)
@@ -91,14 +92,18 @@ func (m *migration) evicted(out activities.EvictResult) {
 // stands goes on from our task, whoever saw it written. An eviction that is seen to stand
 // only after its lease has expired is reported as well: it counts as a move.
 func (m *migration) stands() {
-	if m.st.Lease.Number > 0 && !m.st.Adopt {
+	if m.st.Lease.Number > 0 && !m.st.Adopt && !m.reported {
 		m.reportLease(LeaseReport{Number: m.st.Lease.Number, Written: 1, Binding: m.st.Ref.Key.String()})
 	}
 	m.st.Wrote = true
 	m.st.Ref.Written = workflow.Now(m.ctx)
 	m.auditEvicted()
 	m.on(failover.EventWriteStands)
-	m.tell(nil)
+	if m.st.TellWritten || m.st.Adopt || m.direct() {
+		m.tell(nil)
+	} else {
+		m.reportLater()
+	}
 }
 
 func (m *migration) refused(outcome failover.Outcome, out activities.EvictResult) {

@@ -104,6 +104,10 @@ func (m *migration) endBanned(o activities.Observation) {
 
 // place waits for the scheduler.
 func (m *migration) place() {
+	if m.nothingNew() {
+		m.wait(m.st.Terms.HealthPoll, "wait for the scheduler to place "+m.st.Ref.Key.String())
+		return
+	}
 	o, ok := m.lookHeld("see where the scheduler places " + m.st.Ref.Key.String())
 	if !ok {
 		return
@@ -114,6 +118,7 @@ func (m *migration) place() {
 		m.sourceGone()
 	case m.obeys(o):
 	case o.Placed.OK:
+		m.carried = &o
 		m.placed(o)
 	case o.Targeted && m.st.Paused != nil:
 		m.note(failover.ReasonPaused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+said(m.st.Paused))
@@ -168,7 +173,11 @@ func (m *migration) removeAgain() {
 // awaitHealth waits until the new copies are proven, for as long as it takes:
 // there is no timeout into deletion.
 func (m *migration) awaitHealth() {
-	o, ok := m.lookHeld("see whether the new copies of " + m.st.Ref.Key.String() + " are healthy")
+	if m.ripe() {
+		m.on(failover.EventProvenHealthy)
+		return
+	}
+	o, ok := m.lookPlaced()
 	if !ok {
 		return
 	}
@@ -206,6 +215,37 @@ func (m *migration) awaitHealth() {
 		return
 	}
 	m.on(failover.EventProvenHealthy)
+}
+
+// lookPlaced is the look that found the binding placed, as long as nothing has changed since,
+// or a look of its own.
+func (m *migration) lookPlaced() (activities.Observation, bool) {
+	carried := m.carried
+	m.carried = nil
+	if carried != nil && !m.dirty {
+		return *carried, true
+	}
+	return m.lookHeld("see whether the new copies of " + m.st.Ref.Key.String() + " are healthy")
+}
+
+// nothingNew tells, once, that the eviction was written a moment ago and that the binding has
+// not changed since: a look could only see what was written.
+func (m *migration) nothingNew() bool {
+	fresh := m.awaitsNews && !m.dirty
+	m.awaitsNews = false
+	return fresh
+}
+
+// ripe tells that health has held for long enough since the last look, that no change was
+// signalled meanwhile, and that nothing was ordered: the release looks once more itself, so
+// that a look of its own before it would decide nothing.
+func (m *migration) ripe() bool {
+	since := m.st.HealthySince
+	if m.dirty || since.IsZero() || m.mustHold <= 0 || workflow.Now(m.ctx).Sub(since) < m.mustHold {
+		return false
+	}
+	free := m.st.Recover == nil && m.st.Cancelled == nil && m.st.PutBack == nil && m.st.Drop == nil
+	return free && m.st.Ref.Purge == failover.PurgeGracefully && !m.carries()
 }
 
 // keptBy is why the old copy stays for good.
@@ -330,6 +370,8 @@ func (m *migration) release() {
 		m.st.Banned = out.Banned
 		m.st.Reason, m.st.Message = m.released()
 		m.auditReleased(request)
+		m.away = !out.Look.SourceReady && !out.Look.SourceGone && !m.direct()
+		m.justReleased = true
 		m.on(failover.EventReleased)
 	case activities.ActGone:
 		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
@@ -363,6 +405,7 @@ func (m *migration) releaseRefused(out activities.ActResult) {
 		return
 	}
 	since := m.st.HealthySince
+	m.mustHold = 0 // it looks itself before it asks again
 	m.on(failover.EventReleaseRefused)
 	if out.Reason == failover.ReasonKarmadaStale {
 		m.st.HealthySince = since
@@ -427,6 +470,9 @@ func (m *migration) mark(summary, reason string, e failover.MigrationEvent, r fa
 // purgePoll is how often a Work that is being deleted on a reachable cluster is looked at.
 const purgePoll = 5 * time.Second
 
+// purgeFirst is when it is looked at first: Karmada and the member need a moment.
+const purgeFirst = 2 * time.Second
+
 // purge follows the old Work by uid. On a cluster that is away it becomes debt,
 // which the episode keeps; the migration ends.
 func (m *migration) purge() {
@@ -435,12 +481,20 @@ func (m *migration) purge() {
 		m.end(failover.EventPurgeSettled, m.preserved(done))
 		return
 	}
+	debt := &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
+	if m.away {
+		m.owes(done, debt)
+		return
+	}
+	if m.justReleased && !m.dirty {
+		m.justReleased = false
+		m.wait(purgeFirst, "let the old copy of "+m.st.Ref.Key.String()+" go")
+	}
 	var w activities.WorkState
 	ctx := doing(m.ctx, "see whether the old copy of "+m.st.Ref.Key.String()+" is gone")
 	err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
 		Cluster: m.st.Ref.Cluster, Key: m.st.Ref.Key, UID: m.st.Ref.UID, Work: *m.st.OldWork,
 	}).Get(ctx, &w)
-	debt := &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
 	switch {
 	case err != nil:
 		m.note(failover.ReasonUnreachable, err.Error())
@@ -457,11 +511,15 @@ func (m *migration) purge() {
 		done.Reason = failover.ReasonSuperseded
 		m.end(failover.EventPurgeSettled, done)
 	case w.Away:
-		done = m.preserved(done)
-		done.Reason = failover.ReasonPurgeDebt
-		done.Debt = debt
-		m.end(failover.EventPurgeSettled, done)
+		m.owes(done, debt)
 	default:
 		m.wait(purgePoll, "wait for the old copy of "+m.st.Ref.Key.String()+" to go")
 	}
+}
+
+// owes ends with an old copy that nobody can delete while its cluster is away.
+func (m *migration) owes(r failover.Result, debt *failover.Debt) {
+	r = m.preserved(r)
+	r.Reason, r.Debt = failover.ReasonPurgeDebt, debt
+	m.end(failover.EventPurgeSettled, r)
 }

@@ -63,6 +63,9 @@ func (p *pacing) Claim(context.Context, activities.LeaseClaim) (activities.Lease
 	return activities.Lease{}, nil
 }
 
+// Used is not told either.
+func (p *pacing) Used(context.Context, activities.LeaseClaim) error { return nil }
+
 func (p *pacing) Remember(context.Context, string) (activities.PacerMemory, error) {
 	return p.memory, nil
 }

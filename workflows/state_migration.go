@@ -87,6 +87,8 @@ type MigrationState struct {
 	// RestoredAt is when our restore was known to stand.
 	RestoredAt time.Time `json:"restoredAt,omitzero"`
 	Wrote      bool      `json:"wrote,omitempty"`
+	// TellWritten: its drain has a rate, which counts from the write.
+	TellWritten bool `json:"tellWritten,omitempty"`
 	// HasDependents: others go where it goes, and are held first. Dependents are those
 	// that it entered itself on.
 	HasDependents bool                  `json:"hasDependents,omitempty"`

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -117,6 +118,10 @@ func (p *fakePacer) Claim(context.Context, activities.LeaseClaim) (activities.Le
 	}
 	p.claims++
 	return activities.Lease{Remaining: 10 * time.Second}, nil
+}
+
+func (p *fakePacer) Used(context.Context, activities.LeaseClaim) error {
+	return errors.New("it takes no signals: the migration reports")
 }
 
 func (p *fakePacer) Remember(context.Context, string) (activities.PacerMemory, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -50,6 +51,8 @@ type inbound struct {
 	s   *sim
 	out interceptor.WorkflowOutboundInterceptor
 	run *history
+	// over: its workflow has returned; again: it continues as new.
+	over, again bool
 }
 
 // Init implements interceptor.WorkflowInboundInterceptor.
@@ -76,7 +79,7 @@ func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteW
 	done := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		out, err = i.Next.ExecuteWorkflow(ctx, in)
-		done = true
+		done, i.over, i.again = true, true, workflow.IsContinueAsNewError(err)
 	})
 	_ = workflow.Await(ctx, func() bool { return done || s.kill[id] })
 	if !done {
@@ -125,8 +128,20 @@ func widen(env *testsuite.TestWorkflowEnvironment) {
 	wide.Set(reflect.MakeChan(channel.Type(), room))
 }
 
-// HandleSignal implements interceptor.WorkflowInboundInterceptor.
+// HandleSignal implements interceptor.WorkflowInboundInterceptor. A server does not let a run
+// close past a signal that it has taken: one that comes while its run continues as new is
+// for the next run.
 func (i *inbound) HandleSignal(ctx workflow.Context, in *interceptor.HandleSignalInput) error {
+	if i.over {
+		if i.again {
+			i.s.count["signals for the next run"]++
+			i.s.mail = append(i.s.mail, letter{
+				id: workflow.GetInfo(ctx).WorkflowExecution.ID, signal: in.SignalName,
+				arg: converter.NewRawValue(in.Arg.GetPayloads()[0]), missing: func() {},
+			})
+		}
+		return nil
+	}
 	i.run.add(1)
 	return i.Next.HandleSignal(ctx, in)
 }

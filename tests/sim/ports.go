@@ -197,6 +197,19 @@ func (p ports) Remember(context.Context, string) (activities.PacerMemory, error)
 	return p.s.memory, nil
 }
 
+// Used implements activities.Pacer: the signal arrives, though not at once.
+func (p ports) Used(ctx context.Context, c activities.LeaseClaim) error {
+	attemptOf(ctx).sleep(tick)
+	if p.s.dice.chance("report-lost", c.Cluster) {
+		return errNotRunning
+	}
+	p.s.mail = append(p.s.mail, letter{
+		id: workflows.FleetPacerID(""), signal: workflows.SignalLeaseReport,
+		arg: workflows.LeaseReport{Number: c.Number, Written: 1, Binding: c.Binding}, missing: func() {},
+	})
+	return nil
+}
+
 // claimTries is how often a claim is sent anew that reached a run which just closed.
 const claimTries = 4
 

@@ -54,6 +54,15 @@ func (p Pacer) Claim(ctx context.Context, c activities.LeaseClaim) (activities.L
 	return activities.Lease{Remaining: claimed.Remaining, NotBefore: claimed.NotBefore}, nil
 }
 
+// Used sends the signal that ends the claim.
+func (p Pacer) Used(ctx context.Context, c activities.LeaseClaim) error {
+	report := workflows.LeaseReport{Number: c.Number, Written: 1, Binding: c.Binding}
+	if err := p.Client.SignalWorkflow(ctx, p.id(), "", workflows.SignalLeaseReport, report); err != nil {
+		return fmt.Errorf("report lease %d of %s: %w", c.Number, c.Binding, err)
+	}
+	return nil
+}
+
 func (p Pacer) id() string { return workflows.FleetPacerID(p.Instance) }
 
 // Remember finds the run that came before the chain of currentRunID and reads what
