@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
@@ -159,6 +160,44 @@ func Healthy(in HealthInput) Verdict {
 	return Verdict{OK: true, Reason: ReasonHealthy, Message: "proven healthy on " + list(names), Candidates: names}
 }
 
+// MigrationNews is what of a binding decides how its migration off a cluster goes on. Two
+// versions with equal news need no look: other fields of the status change all the time.
+type MigrationNews struct {
+	UID       types.UID
+	Deleting  bool
+	Malformed string
+	Tasks     []Task
+	Clusters  []TargetCluster
+	Replicas  int32
+	Preserves bool
+	Placed    Verdict
+	Observed  bool
+	Scheduled string
+	// Proven are the targets whose copy is proven by itself.
+	Proven []string
+}
+
+// NewsOf reads it off a binding that is held for a cluster.
+func NewsOf(b *Binding, failed string) MigrationNews {
+	n := MigrationNews{
+		UID: b.UID, Deleting: b.Deleting, Malformed: b.Malformed, Tasks: b.Tasks, Clusters: b.Clusters, Replicas: b.Replicas,
+		Preserves: b.PreservesCopies, Placed: Placed(b, failed), Observed: b.Generation == b.Status.ObservedGeneration,
+	}
+	if n.Placed.Reason == ReasonNotPlaced {
+		n.Placed.Message = "" // generations count up
+	}
+	if s := b.Status.Scheduled; s != nil {
+		n.Scheduled = string(s.Status) + " " + s.Reason
+	}
+	in := HealthInput{Binding: b, Failed: failed}
+	for _, t := range b.Clusters {
+		if in.prove(t).OK {
+			n.Proven = append(n.Proven, t.Name)
+		}
+	}
+	return n
+}
+
 // split tells the targets that were added or grew since the baseline from the others.
 func (in HealthInput) split() (fresh, kept []TargetCluster) {
 	for _, t := range in.Binding.Clusters {
@@ -190,13 +229,15 @@ func (in HealthInput) prove(t TargetCluster) Verdict {
 		return notHealthy("%s reports no status of it yet", t.Name)
 	case item.Malformed != "":
 		return notHealthy("its status on %s cannot be understood: %s", t.Name, item.Malformed)
-	case !saysHealthy(in.Binding, item):
-		return notHealthy("its copy on %s is %s", t.Name, describe(item))
 	case stale(in.Binding, item):
 		return notHealthy("%s reports on an older generation of it than %d", t.Name, *item.Generation)
 	}
-	if ready := readyCount(in.Binding, item); ready >= 0 && ready < int64(t.Replicas) {
+	// The count says more than Karmada's word: a Deployment with one of two ready is Unhealthy.
+	if ready := readyCount(in.Binding, item); item.Applied && ready >= 0 && ready < int64(t.Replicas) {
 		return notHealthy("%d of %d replicas ready on %s", ready, t.Replicas, t.Name)
+	}
+	if !saysHealthy(in.Binding, item) {
+		return notHealthy("its copy on %s is %s", t.Name, describe(item))
 	}
 	return Verdict{OK: true, Reason: ReasonHealthy}
 }

@@ -87,7 +87,7 @@ func TestHealthy(t *testing.T) {
 		"a survivor that was dead may stay dead": {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", well, 2, 2))), was("m2").Doubting(map[string]bool{"m2": true}), []string{"m2"}, failover.ReasonHealthy, "m3"},
 
 		"with survivors alone they must prove themselves": {with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), was("m2"), nil, failover.ReasonHealthy, "proven healthy on m2"},
-		"also where they were ill before":                 {with(duplicated("m2"), reports(copyOn("m2", ill, 0, 2))), was("m2").Doubting(map[string]bool{"m2": true}), nil, failover.ReasonNotHealthy, "its copy on m2 is Unhealthy"},
+		"also where they were ill before":                 {with(duplicated("m2"), reports(copyOn("m2", ill, 0, 2))), was("m2").Doubting(map[string]bool{"m2": true}), nil, failover.ReasonNotHealthy, "0 of 2 replicas ready on m2"},
 		"and every one of them":                           {with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", ill, 2, 2))), was("m2", "m3"), nil, failover.ReasonNotHealthy, "its copy on m3 is Unhealthy"},
 
 		"nothing is never healthy":               {duplicated(), was(), nil, failover.ReasonNotPlaced, "no target"},

@@ -18,10 +18,14 @@ func (d *Desk) BindingChanged(old, current *failover.Binding) {
 	} else {
 		d.letGo(current.Key)
 	}
-	d.tellOwners(now)
 	var before sight
 	if old != nil {
 		before = sightOf(old)
+	}
+	for _, h := range now.worked() {
+		if old == nil || before.isNews(h) {
+			d.tellOwner(h, now.fact)
+		}
 	}
 	if old == nil || before.print != now.print {
 		d.tellQueues(before, now)
@@ -35,7 +39,9 @@ func (d *Desk) BindingDeleted(last *failover.Binding) {
 	d.letGo(last.Key)
 	gone := sightOf(last)
 	gone.fact.Deleted = true
-	d.tellOwners(gone)
+	for _, h := range gone.worked() {
+		d.tellOwner(h, gone.fact)
+	}
 	d.tellQueues(gone, gone)
 }
 
@@ -44,11 +50,9 @@ func (d *Desk) letGo(key failover.BindingKey) {
 	delete(d.missing, key)
 }
 
-func (d *Desk) tellOwners(s sight) {
-	for _, h := range s.worked() {
-		if h.owner != "" && !h.parent { // a resync finds the others
-			d.post.Owner(h.owner, s.fact)
-		}
+func (d *Desk) tellOwner(h hold, fact failover.BindingFact) {
+	if h.owner != "" && !h.parent { // a resync finds the others
+		d.post.Owner(h.owner, fact)
 	}
 }
 

@@ -46,7 +46,7 @@ func crowdCluster(n int) string { return fmt.Sprintf("m%02d", n) }
 func (c *crowd) binding(n, version int) *failover.Binding {
 	b := &failover.Binding{
 		Key: failover.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app-%05d", n)}, UID: "uid",
-		ResourceVersion: fmt.Sprint(version), Generation: int64(version),
+		ResourceVersion: fmt.Sprint(version), Generation: int64(version), Replicas: int32(version),
 		Clusters: []failover.TargetCluster{{Name: crowdCluster(n % c.clusters)}},
 	}
 	if n%4 == 0 {

@@ -63,6 +63,8 @@ type hold struct {
 	free bool
 	// parent: it holds a dependent, or bans its cluster; its changes are nothing to it.
 	parent bool
+	// news is what its owner reacts to, as a text to compare.
+	news string
 }
 
 // sight is what the desk reads of a binding.
@@ -85,6 +87,13 @@ func (s sight) workedFor(cluster string) bool {
 	return slices.ContainsFunc(s.holds, func(h hold) bool { return h.cluster == cluster && !h.free && !h.parent })
 }
 
+// isNews tells whether the owner of a hold reacts to how it stands now. A version that is the
+// first one with the hold was written by the owner itself.
+func (s sight) isNews(h hold) bool {
+	at := slices.IndexFunc(s.holds, func(was hold) bool { return was.owner == h.owner && was.cluster == h.cluster })
+	return at >= 0 && s.holds[at].news != h.news
+}
+
 func sightOf(b *failover.Binding) sight {
 	s := sight{
 		fact:  failover.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion},
@@ -100,7 +109,9 @@ func sightOf(b *failover.Binding) sight {
 		if task.Ours() {
 			free := task.Reason == failover.TaskReasonKept || task.Reason == failover.TaskReasonLeftToHuman
 			if owner := task.Owner(); owner != "" || !task.ForDependent() {
-				s.holds = append(s.holds, hold{cluster: task.FromCluster, owner: owner, free: free, parent: task.Bans()})
+				s.holds = append(s.holds, hold{
+					cluster: task.FromCluster, owner: owner, free: free, parent: task.Bans(), news: encode(failover.NewsOf(b, task.FromCluster)),
+				})
 			}
 			for _, holder := range task.Others() {
 				s.holds = append(s.holds, hold{cluster: task.FromCluster, owner: holder, free: free, parent: true})

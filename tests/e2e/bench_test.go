@@ -257,7 +257,7 @@ func (s *scene) eventsOfMigrations(from string, migrations *int) (events, tasks 
 	s.Helper()
 	all := s.runsOf("WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + from + "'")
 	*migrations = len(all)
-	for _, m := range all {
+	for i, m := range all {
 		events += m.events
 		history := s.temporal.GetWorkflowHistory(s.ctx, m.id, m.run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for history.HasNext() {
@@ -265,6 +265,12 @@ func (s *scene) eventsOfMigrations(from string, migrations *int) (events, tasks 
 			require.NoError(s, err)
 			if e.EventType == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
 				tasks++
+			}
+			if i == len(all)/2 { // one as a sample
+				s.Logf("%3d %s %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), strings.TrimPrefix(e.EventType.String(), "EVENT_TYPE_"),
+					strings.TrimSpace(e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()+" "+
+						e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName()+" "+
+						e.GetSignalExternalWorkflowExecutionInitiatedEventAttributes().GetSignalName()))
 			}
 		}
 	}
