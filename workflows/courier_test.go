@@ -106,6 +106,9 @@ type courierOutbound struct {
 }
 
 func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
+	if report, ok := arg.(workflows.MigrationReport); ok {
+		o.s.reports = append(o.s.reports, report)
+	}
 	if report, ok := arg.(workflows.LeaseReport); ok {
 		o.s.leases = append(o.s.leases, report)
 	}

@@ -222,7 +222,7 @@ func (m *migration) progresses() bool {
 
 // reportAfter is how long a state lasts before the failover is told of it, where nothing there
 // depends on it: each report costs the migration five events.
-const reportAfter = 5 * time.Second
+const reportAfter = 15 * time.Second
 
 func (m *migration) reportLater() {
 	if m.unreported.IsZero() {

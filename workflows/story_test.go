@@ -53,8 +53,9 @@ type story struct {
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
 	again   time.Duration
 	refused *refusals
-	trail   world.Trail             // what was recorded
-	leases  []workflows.LeaseReport // how those ended that workflows were given
+	trail   world.Trail                 // what was recorded
+	reports []workflows.MigrationReport // in their order
+	leases  []workflows.LeaseReport     // how those ended that workflows were given
 }
 
 // refusals are the transitions that the tables of phases refused: each is a bug.

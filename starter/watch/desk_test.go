@@ -176,6 +176,7 @@ func task(from, owner, reason string) failover.Task {
 	return failover.Task{FromCluster: from, Producer: failover.Producer, Message: owner, Reason: reason}
 }
 
+// Rules: R4.7-50.
 func TestOwnerOfAHoldTask_IsToldWhenAVerdictChanges(t *testing.T) {
 	post, desk := newScene()
 	held := task("a", "migration", failover.TaskReason)
@@ -230,6 +231,7 @@ func TestAStatusChangeIsNoNewsForTheQueue(t *testing.T) {
 	require.Empty(t, post.heard())
 }
 
+// Rules: R4.7-50.
 func TestOwnEviction_IsToldToNobody(t *testing.T) {
 	post, desk := newScene()
 	desk.Opened("a")

@@ -1,0 +1,53 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+)
+
+// A plain migration off a dead cluster reports twice, and its release is the look that proves it.
+//
+// Rules: R4.7-51, R4.7-52, R4.7-53.
+func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	looks := 0
+	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == activities.NameObserve {
+			looks++
+		}
+	})
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Len(t, s.reports, 2)
+	require.True(t, s.reports[0].Placed)
+	require.Nil(t, s.reports[0].Result)
+	require.Equal(t, failover.MigrationAwaitingHealth, s.reports[0].Phase)
+	require.Equal(t, failover.ReasonPurgeDebt, s.reports[1].Result.Reason)
+	require.Equal(t, 3, looks, "the eviction, which the stories signal, placed, and healthy")
+}
+
+// A state that lasts is reported without an end.
+//
+// Rules: R4.7-51.
+func TestMigrationThatWaits_IsReportedOnceItHasWaited(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.HealthyAfter = 2 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Len(t, s.reports, 3)
+	require.Equal(t, failover.ReasonPlaced, s.reports[0].Reason)
+	require.Equal(t, failover.ReasonNotHealthy, s.reports[1].Reason, "it has waited for 15 s")
+	require.NotNil(t, s.reports[2].Result)
+}
