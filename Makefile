@@ -120,6 +120,12 @@ load-servers: toolchain lab-bin build
 	@go test -count=1 -timeout 30m -v ./tests/e2e -run 'TestLoadOnTheAPIServer|TestSignalsBeyondTheCap' -load >.test/load.log 2>&1; status=$$?; \
 	grep '^stories: ' .test/load.log || tail -40 .test/load.log; exit $$status
 
+.PHONY: bench
+bench: toolchain lab-bin build ## Measure one failover of N=300 bindings on real servers, at unlimited pace (figures in .test/bench.json)
+	@mkdir -p .test
+	@go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestBench$$' -measure $(if $(filter-out file default undefined,$(origin N)),$(N),300) -measure-to "$(CURDIR)/.test/bench.json" >.test/bench.log 2>&1; status=$$?; \
+	grep -a '^stories: bench: ' .test/bench.log || tail -40 .test/bench.log; exit $$status
+
 .PHONY: mutants
 mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail, and the simulator must find it where it can (ONLY=04-chunk takes some; SIM=no asks the tests alone)
 	@go run ./tests/mutants $(if $(filter no,$(SIM)),-nosim) $(ONLY)

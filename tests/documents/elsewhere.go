@@ -31,6 +31,7 @@ const live = "TestARealAPIServerTakesItAndTheProgramsRun"
 // Elsewhere are the commands that are run in another place than the story.
 var Elsewhere = map[string]Place{
 	"make build":   target("build"),
+	"make bench":   target("bench"),
 	"make chaos":   target("chaos"),
 	"make outages": target("outages"),
 	"make crowd":   target("crowd"),

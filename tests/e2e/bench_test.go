@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -42,13 +45,15 @@ type figures struct {
 	ProcessorWorker   float64 `json:"processorWorker"`
 	ProcessorStarter  float64 `json:"processorStarter"`
 	RequestsWorker    float64 `json:"requestsWorker"`
-	EventsMigration   float64 `json:"eventsMigration"`
-	TasksMigration    float64 `json:"tasksMigration"`
-	EventsFailover    float64 `json:"eventsFailover"` // per migration
-	EventsPacer       float64 `json:"eventsPacer"`
-	Migrations        int     `json:"migrations"` // started
-	MegabytesWorker   int     `json:"megabytesWorker"`
-	MegabytesStarter  int     `json:"megabytesStarter"`
+	// Requests are those of the worker, by verb and resource.
+	Requests         map[string]float64 `json:"requests"`
+	EventsMigration  float64            `json:"eventsMigration"`
+	TasksMigration   float64            `json:"tasksMigration"`
+	EventsFailover   float64            `json:"eventsFailover"` // per migration
+	EventsPacer      float64            `json:"eventsPacer"`
+	Migrations       int                `json:"migrations"` // started
+	MegabytesWorker  int                `json:"megabytesWorker"`
+	MegabytesStarter int                `json:"megabytesStarter"`
 }
 
 // TestBench measures one failover, from the taint to the last release. It asserts only that
@@ -190,12 +195,16 @@ func (s *scene) noExecuteSince(name string) time.Time {
 }
 
 // counted is what it took, per migration.
-func (f *figures) counted(s *scene, from string, before map[string]float64, requests int, pacer int64) {
+func (f *figures) counted(s *scene, from string, before map[string]float64, requests map[string]int, pacer int64) {
 	n := float64(f.Bindings)
 	after := s.processorTimes()
 	used := func(name string) float64 { return (after[name] - before[name]) * 1000 / n }
 	f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorStarter = used("temporal-dev"), used("lifeboat-worker"), used("lifeboat")
-	f.RequestsWorker = float64(s.requests("lifeboat-worker")-requests) / n
+	f.Requests = map[string]float64{}
+	for what, count := range s.requests("lifeboat-worker") {
+		f.Requests[what] = math.Round(float64(count-requests[what])/n*100) / 100
+		f.RequestsWorker += float64(count-requests[what]) / n
+	}
 	f.EventsFailover = float64(s.events(failoverID(from))) / n
 	f.EventsPacer = float64(s.events(pacerID)-pacer) / n
 	events, tasks := s.eventsOfMigrations(from, &f.Migrations)
@@ -204,12 +213,23 @@ func (f *figures) counted(s *scene, from string, before map[string]float64, requ
 	f.MegabytesWorker, f.MegabytesStarter = now["worker"].megabytes, now["starter"].megabytes
 }
 
-// requests is how many the audit log has of one user.
-func (s *scene) requests(user string) int {
+// requests are those that the audit log has of one user, by verb and resource.
+func (s *scene) requests(user string) map[string]int {
 	s.Helper()
 	raw, err := os.ReadFile(s.lab.At.AuditLog)
 	require.NoError(s, err)
-	return strings.Count(string(raw), `"username":"`+user+`"`)
+	all := map[string]int{}
+	for line := range bytes.Lines(raw) {
+		var e struct {
+			Verb      string
+			User      struct{ Username string }
+			ObjectRef struct{ Resource string }
+		}
+		if json.Unmarshal(line, &e) == nil && e.User.Username == user {
+			all[e.Verb+" "+e.ObjectRef.Resource]++
+		}
+	}
+	return all
 }
 
 // events counts the events of every run of a workflow.
@@ -310,5 +330,10 @@ func (f *figures) print() {
 	say("bench: processor  Temporal %.0f ms, worker %.0f ms, starter %.0f ms per migration", f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorStarter)
 	say("bench: events     migration %.1f in %.1f workflow tasks, failover %.1f, pacer %.1f; %.1f requests of the worker",
 		f.EventsMigration, f.TasksMigration, f.EventsFailover, f.EventsPacer, f.RequestsWorker)
+	for _, what := range slices.Sorted(maps.Keys(f.Requests)) {
+		if f.Requests[what] >= 0.1 {
+			say("bench: requests   %5.1f %s", f.Requests[what], what)
+		}
+	}
 	say("bench: memory     worker %d MB, starter %d MB", f.MegabytesWorker, f.MegabytesStarter)
 }
