@@ -11,6 +11,7 @@ stories="$stories|operator_pauses_and_resumes|operator_cancels|operator_drains_a
 stories="$stories|scheduler_puts_it_back_after_the_release|recovery_that_the_scheduler_would_undo"
 stories="$stories|purge_directly_on_a_silent_cluster|purge_directly_on_a_cluster_that_answers"
 
+make build
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 go test -count=1 -timeout 20m ./tests/e2e -run "TestStories/^($stories)\$" -args -record "$fresh"
