@@ -44,7 +44,7 @@ func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*f
 	}
 	err := a.retryConflict(ctx, string(r.Key.Kind()), func() error {
 		out = ActResult{}
-		b, fleet, gone, err := a.read(ctx, r)
+		b, fleet, gone, err := a.read(ctx, r, true)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 // Activities look at Karmada and act on it. All dependencies are ports.
 type Activities struct {
 	Reader  Reader
+	Recent  FleetReader // shared lists of clusters and rules; nil: Reader's
 	Writer  Writer
 	Events  EventRecorder
 	Owners  Owners

@@ -34,7 +34,7 @@ func (a *Activities) measure(ctx context.Context, cluster string, q question, on
 	if on.tally == nil && a.Settings.Approval.NeedsTally() {
 		return nil // it was not read: then the rules ask
 	}
-	rules, err := a.Reader.Rules(ctx)
+	rules, err := a.recent().Rules(ctx)
 	if err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 // stillMoves re-reads this binding's own reason to move: under the taints that
 // stand now it is due, and if a rule of ours put the taint, that rule still matches.
 func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c failover.Cluster, out *EvictResult) (stop bool, err error) {
-	rules, err := a.Reader.Rules(ctx)
+	rules, err := a.recent().Rules(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -57,7 +57,7 @@ func (a *Activities) readAround(ctx context.Context, r EvictRequest) (reading, e
 		return on, err
 	}
 	var err error
-	if on.fleet, err = a.Reader.Clusters(ctx); err != nil {
+	if on.fleet, err = a.fleetWith(ctx, r.Cluster); err != nil {
 		return on, err
 	}
 	return on, a.measure(ctx, r.Cluster, r.question(), &on)

@@ -27,7 +27,10 @@ func (a *Activities) managerFresh(ctx context.Context, detection time.Duration) 
 		return managerUnseen("no Lease of karmada-controller-manager is configured"), nil
 	}
 	before, err := a.Manager.ManagerLease(ctx)
-	for waited := time.Duration(0); err == nil; waited += leasePoll {
+	for waited := leasePoll; err == nil; waited += leasePoll {
+		if err = a.Clock.Wait(ctx, leasePoll); err != nil {
+			break
+		}
 		var now failover.ManagerLease
 		if now, err = a.Manager.ManagerLease(ctx); err != nil {
 			break
@@ -37,7 +40,6 @@ func (a *Activities) managerFresh(ctx context.Context, detection time.Duration) 
 		if v.OK || renews || now.Holder != before.Holder || waited >= min(before.Duration, longestLease) {
 			return v, nil
 		}
-		err = a.Clock.Wait(ctx, leasePoll)
 	}
 	if errors.Is(err, failover.ErrGone) || errors.Is(err, failover.ErrForbidden) {
 		return managerUnseen("the Lease of karmada-controller-manager cannot be read: " + err.Error()), nil

@@ -90,7 +90,7 @@ type Observation struct {
 
 // Observe re-reads a binding and its clusters and judges where its move stands.
 func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error) {
-	b, fleet, gone, err := a.read(ctx, r)
+	b, fleet, gone, err := a.read(ctx, r, false)
 	if err != nil {
 		return Observation{}, classify("observe binding", r.Key.String(), err)
 	}
@@ -109,9 +109,9 @@ func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error
 	return o, nil
 }
 
-// read fetches a binding and the fleet; gone tells that the binding is not there
-// under its uid.
-func (a *Activities) read(ctx context.Context, r MoveRef) (b failover.Binding, fleet []failover.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
+// read fetches a binding and the fleet, in which the source was read just now, and for a write
+// the targets as well; gone tells that the binding is not there under its uid.
+func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b failover.Binding, fleet []failover.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
 	b, err = a.Reader.Binding(ctx, r.Key)
 	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
 		return b, nil, true, nil
@@ -119,7 +119,13 @@ func (a *Activities) read(ctx context.Context, r MoveRef) (b failover.Binding, f
 	if err != nil {
 		return b, nil, false, err
 	}
-	fleet, err = a.Reader.Clusters(ctx)
+	names := []string{r.Cluster}
+	for _, t := range b.Clusters {
+		if write && t.Name != r.Cluster {
+			names = append(names, t.Name)
+		}
+	}
+	fleet, err = a.fleetWith(ctx, names...)
 	return b, fleet, false, err
 }
 

@@ -11,7 +11,7 @@ import (
 
 // All ports return the sentinels of package failover (ErrConflict, ErrGone, …).
 
-// ClusterReader reads member clusters, always from the API server, never a cache.
+// ClusterReader reads member clusters from the API server.
 type ClusterReader interface {
 	Cluster(ctx context.Context, name string) (failover.Cluster, error)
 	Clusters(ctx context.Context) ([]failover.Cluster, error)

@@ -118,7 +118,7 @@ type PreCheckResult struct {
 
 // PreCheck judges a batch against one reading of the fleet.
 func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckResult, error) {
-	fleet, err := a.Reader.Clusters(ctx)
+	fleet, err := a.recent().Clusters(ctx)
 	if err != nil {
 		return PreCheckResult{}, classify("pre-check bindings of cluster", r.Cluster, err)
 	}

@@ -174,8 +174,10 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		data = converter.GetDefaultDataConverter()
 	}
 	sink, closeTrail := trail(c, p.log)
+	clock := ports.Clock{}
 	acts := &activities.Activities{
 		Reader: reader(c, karmada),
+		Recent: activities.NewRecent(reader(c, karmada), clock),
 		Writer: karmada,
 		Events: events(c, karmada),
 		Owners: process.Owners{Client: temporal.Client},
@@ -186,7 +188,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		Prober:   prober(c, karmada),
 		Manager:  manager(c, karmada),
 		Audit:    sink,
-		Clock:    ports.Clock{},
+		Clock:    clock,
 		Meter:    p.meter,
 		Log:      p.log,
 		Settings: process.Settings(c),

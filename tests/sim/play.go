@@ -179,10 +179,11 @@ func (s *sim) set() {
 	}
 	pace := activities.DefaultPace()
 	pace.EvictionRate = s.schedule.Rate
+	on := clock{world.Clock{W: s.world}, s}
 	a := &activities.Activities{
-		Reader: ports{s.world, s}, Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Moves: s.world, Pacer: ports{s.world, s},
+		Reader: ports{s.world, s}, Recent: activities.NewRecent(ports{s.world, s}, on), Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Moves: s.world, Pacer: ports{s.world, s},
 		Manager: s.world,
-		Clock:   clock{world.Clock{W: s.world}, s}, Meter: meter{s: s}, Log: s.log,
+		Clock:   on, Meter: meter{s: s}, Log: s.log,
 		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, RoomForStaticWeights: true, Approval: s.schedule.approvalRules()},
 	}
 	s.workers, s.activities = a, performed{}

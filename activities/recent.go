@@ -1,0 +1,106 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// FleetReader reads every cluster and every rule.
+type FleetReader interface {
+	Clusters(ctx context.Context) ([]failover.Cluster, error)
+	Rules(ctx context.Context) ([]failover.Rule, error)
+}
+
+// recentFor is how old an answer of Recent may be. Karmada itself takes seconds to see that a
+// cluster has failed.
+const recentFor = 500 * time.Millisecond
+
+// Recent shares the lists of clusters and rules among the activities that ask for them at about
+// the same time: an answer was read from Karmada at most half a second ago.
+type Recent struct {
+	from  FleetReader
+	clock Monotonic
+
+	mu       sync.Mutex
+	clusters answer[failover.Cluster]
+	rules    answer[failover.Rule]
+}
+
+// answer is a list and its age; no age: there is none.
+type answer[T any] struct {
+	all []T
+	age func() time.Duration
+}
+
+// NewRecent shares what from reads.
+func NewRecent(from FleetReader, clock Monotonic) *Recent {
+	return &Recent{from: from, clock: clock}
+}
+
+// Clusters are those of at most half a second ago.
+func (r *Recent) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+	return share(ctx, r, &r.clusters, r.from.Clusters)
+}
+
+// Rules are those of at most half a second ago.
+func (r *Recent) Rules(ctx context.Context) ([]failover.Rule, error) {
+	return share(ctx, r, &r.rules, r.from.Rules)
+}
+
+// share reads anew where the last answer is too old. Nobody waits for another one's read.
+func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(context.Context) ([]T, error)) ([]T, error) {
+	r.mu.Lock()
+	known := *last
+	r.mu.Unlock()
+	if known.age != nil && known.age() <= recentFor {
+		return slices.Clone(known.all), nil
+	}
+	age := r.clock.Start()
+	all, err := read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last.age == nil || age() < last.age() {
+		*last = answer[T]{all, age}
+	}
+	return slices.Clone(all), nil
+}
+
+// recent is where lists come from that a write does not hang on alone.
+func (a *Activities) recent() FleetReader {
+	if a.Recent == nil {
+		return a.Reader
+	}
+	return a.Recent
+}
+
+// fleetWith is the recent fleet, in which the named clusters were read just now.
+func (a *Activities) fleetWith(ctx context.Context, names ...string) ([]failover.Cluster, error) {
+	fleet, err := a.recent().Clusters(ctx)
+	if err != nil || a.Recent == nil {
+		return fleet, err
+	}
+	for _, name := range names {
+		c, err := a.Reader.Cluster(ctx, name)
+		if err != nil && !errors.Is(err, failover.ErrGone) {
+			return nil, err
+		}
+		at := slices.IndexFunc(fleet, func(known failover.Cluster) bool { return known.Name == name })
+		switch {
+		case at >= 0 && err == nil:
+			fleet[at] = c
+		case at >= 0:
+			fleet = slices.Delete(fleet, at, at+1)
+		case err == nil:
+			fleet = append(fleet, c)
+		}
+	}
+	return fleet, nil
+}

@@ -1,0 +1,86 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/stretchr/testify/require"
+)
+
+// lister counts the lists that it reads.
+type lister struct {
+	*world.World
+	lists int
+	err   error
+}
+
+func (c *lister) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+	c.lists++
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.World.Clusters(ctx)
+}
+
+func TestRecent_SharesAListForHalfASecond(t *testing.T) {
+	b := newBench(t)
+	from := &lister{World: b.world}
+	recent := activities.NewRecent(from, world.Clock{W: b.world})
+	ask := func() []failover.Cluster {
+		fleet, err := recent.Clusters(t.Context())
+		require.NoError(t, err)
+		require.Len(t, fleet, 3)
+		return fleet
+	}
+	ask()[0].Name = "somebody changes what it was given"
+	b.now = b.now.Add(500 * time.Millisecond)
+	require.Equal(t, "m1", ask()[0].Name)
+	require.Equal(t, 1, from.lists)
+
+	b.now = b.now.Add(time.Millisecond)
+	ask()
+	require.Equal(t, 2, from.lists)
+
+	b.now, from.err = b.now.Add(time.Second), errors.New("timeout")
+	_, err := recent.Clusters(t.Context())
+	require.Error(t, err, "an old answer is not given for a new one")
+	from.err = nil
+	ask()
+	require.Equal(t, 4, from.lists)
+}
+
+// Rules: R4.6-28.
+func TestRelease_ReadsItsTargetsAnew(t *testing.T) {
+	b := newBench(t)
+	recent := activities.NewRecent(b.world, world.Clock{W: b.world})
+	b.acts.Recent = recent
+	b.fail()
+	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
+	b.pass(10 * time.Minute)
+	b.pass(10 * time.Minute)
+	_, err := recent.Clusters(t.Context())
+	require.NoError(t, err)
+	b.world.SetReady("m2", false)
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	require.Equal(t, activities.ActRefused, out.End)
+	require.Empty(t, b.world.Log("release"))
+}
+
+// Rules: R4.6-28.
+func TestEvict_ReadsItsSourceAnew(t *testing.T) {
+	b := newBench(t)
+	recent := activities.NewRecent(b.world, world.Clock{W: b.world})
+	b.acts.Recent = recent
+	b.fail()
+	_, err := recent.Clusters(t.Context())
+	require.NoError(t, err)
+	b.world.SetReady("m1", true)
+	out := must[activities.EvictResult](b, activities.NameEvict, b.evictRequest())
+	require.NotEqual(t, activities.EvictWritten, out.End)
+	require.Empty(t, b.world.Log("evict"))
+}
