@@ -143,8 +143,11 @@ func (a *app) sendDrain(
 	to := desk.Target(name)
 	var answer string
 	err = s.progress.While(cmd.Context(), "asking "+to.WorkflowID, func(ctx context.Context) error {
+		if err := s.exists(ctx, name); err != nil { // the failover of a name that is none would end as Gone
+			return err
+		}
 		answer, err = send(ctx, desk, to)
-		return err
+		return s.noFailover(ctx, name, err)
 	})
 	if err != nil {
 		return err

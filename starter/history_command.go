@@ -75,6 +75,9 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 		return answered(cmd, &o.form, pacer, func(p show.Page) { status.View{Page: p}.Pacer(pacer, o.Most) })
 	}
 	episodes, err := s.history(cmd, o, trail)
+	if err == nil && len(episodes) == 0 && o.Cluster != "" {
+		err = s.exists(cmd.Context(), o.Cluster)
+	}
 	if err != nil {
 		return err
 	}

@@ -86,8 +86,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 		Version:       telemetry.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          process.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			cmd.SuggestionsMinimumDistance = 2
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return process.Usage(cmd, "unexpected argument %q; did you mean %s?", args[0], strings.Join(near, " or "))
+			}
+			return process.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	if strings.TrimSuffix(filepath.Base(binary), ".exe") == pluginName {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lifeboat"}

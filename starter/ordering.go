@@ -109,7 +109,7 @@ func (a *app) give(
 			out.Whom = scope.String()
 		}
 		out.Answer, err = verb.send(s.desk(), ctx, to, workflows.ScopedOrder{Order: g.by, Scope: scope})
-		return err
+		return s.noFailover(ctx, to.Name, err)
 	})
 	if err != nil {
 		return err

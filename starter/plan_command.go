@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -68,6 +69,11 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 		return answered(cmd, &o.form, plans, func(p show.Page) { plan.View{Page: p}.All(plans) })
 	}
 	one, err := source.Cluster(cmd.Context(), args[0])
+	if errors.Is(err, plan.ErrNotFound) {
+		if _, unknown := clusterNamed(cmd.Context(), source.Karmada, args[0]); unknown != nil {
+			return unknown
+		}
+	}
 	if err != nil {
 		return err
 	}

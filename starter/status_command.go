@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
@@ -55,14 +56,14 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 	}
 	if !o.watch {
 		return s.progress.While(cmd.Context(), "asking the failovers", func(ctx context.Context) error {
-			return showStatus(ctx, cmd, source, o, args)
+			return s.noFailover(ctx, strings.Join(args, ""), showStatus(ctx, cmd, source, o, args))
 		})
 	}
 	screen := show.NewScreen(cmd.OutOrStdout())
 	return show.Again(cmd.Context(), func(ctx context.Context) error {
 		answer, draw, err := lookStatus(ctx, source, args)
 		if err != nil {
-			return err
+			return s.noFailover(ctx, strings.Join(args, ""), err)
 		}
 		if !o.form.ForPeople() {
 			return o.form.Encode(cmd.OutOrStdout(), answer)

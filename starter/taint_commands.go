@@ -84,8 +84,8 @@ func (a *app) taintOrder(
 		verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			return send(d, ctx, to, workflows.TaintOrder{Order: o.Order, Taint: taint})
 		}
-		return a.give(cmd, verb, g, cluster, func(_ context.Context, s *session) (orders.Target, failover.Scope, error) {
-			return s.desk().Target(cluster), failover.Scope{}, nil
+		return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (orders.Target, failover.Scope, error) {
+			return s.desk().Target(cluster), failover.Scope{}, s.exists(ctx, cluster)
 		})
 	}
 	cmd.ValidArgsFunction = a.completeClusters()

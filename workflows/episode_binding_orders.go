@@ -65,6 +65,8 @@ func (e *episode) senseless(verb string, key failover.BindingKey) string {
 	switch {
 	case !moving && !queued && early:
 		return "it neither waits nor moves: nothing to " + verb
+	case !moving && !queued && !early && e.released(key):
+		return "released already: what was released does not come back"
 	case !moving && queued && !early:
 		return "it still waits and nothing of ours stands; skip or cancel it instead"
 	case !moving || queued:
@@ -75,6 +77,17 @@ func (e *episode) senseless(verb string, key failover.BindingKey) string {
 		return "its move has begun; cancel it instead"
 	}
 	return ""
+}
+
+// released: the newest outcome of a binding in this round is that its old copy was let go. One that
+// a drain keeps off has a task still, and its own answer.
+func (e *episode) released(key failover.BindingKey) bool {
+	for _, r := range slices.Backward(e.st.Results) {
+		if r.Key == key {
+			return r.Outcome == failover.OutcomeMigrated && !r.Banned
+		}
+	}
+	return false
 }
 
 func (e *episode) queuedAt(key failover.BindingKey) int {

@@ -250,8 +250,14 @@ func (e *episode) tally(scope failover.Scope, until time.Time) scopedTally {
 		}
 	}
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if m := e.st.Moves[key]; scope.Covers(m.Key) && m.Phase != failover.MigrationAwaitingFence && !m.Holds {
+		switch m := e.st.Moves[key]; {
+		case !scope.Covers(m.Key):
+		case m.Phase != failover.MigrationAwaitingFence && !m.Holds:
 			n.moving++
+		case until.IsZero():
+			n.later++
+		default: // due, and nothing of it is written yet: it holds its dependents, or waits for proof
+			n.sooner++
 		}
 	}
 	return n

@@ -175,7 +175,7 @@ func TestAParentThatWaitsForItsLeaseObeysAPauseAndASnooze(t *testing.T) {
 
 		snooze := SnoozeOrder{ScopedOrder: one, For: "10m"}
 		require.NoError(t, e.refuseSnooze(snooze))
-		e.snooze(snooze)
+		require.Contains(t, e.snooze(snooze), "1 due times moved later", "it is due, and held off its write")
 		require.False(t, e.next().ok)
 	})
 }

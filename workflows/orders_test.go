@@ -323,3 +323,24 @@ func TestTheMigrationItselfTakesTheSameOrders(t *testing.T) {
 	require.ErrorContains(t, late.err, `"who"`)
 	require.Equal(t, failover.ReasonPutBackOrdered, resultOf(t, r).Reason)
 }
+
+// Seen: a put-back of a binding whose old copy was released was accepted, and did nothing.
+//
+// Rules: R4.9-36.
+func TestWhatWasReleasedIsNotOrderedBackAndTheOrderSaysSo(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.SetReady("m1", false)
+	var back, release *answer
+	s.at(5*time.Minute, func() {
+		require.Len(t, s.world.Log("release"), 1)
+		back = s.orderOne(workflows.UpdatePutBack, key, false)
+		release = s.orderOne(workflows.UpdateRelease, key, false)
+	})
+	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	for _, a := range []*answer{back, release} {
+		require.True(t, a.done)
+		require.ErrorContains(t, a.err, "released already: what was released does not come back")
+	}
+}

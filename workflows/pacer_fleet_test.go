@@ -98,3 +98,29 @@ func TestThePacerKnowsTheConfigurationInForce(t *testing.T) {
 	status := p.run(2 * time.Minute)
 	require.Equal(t, map[string]string{"mode": "enforce"}, status.InForce)
 }
+
+// Seen: a rate that was set during a halt was said to take effect at once.
+//
+// Rules: R4.5-6, R4.5-25.
+func TestARateThatIsSetWhileNothingMovesSaysSo(t *testing.T) {
+	p := newPacing(t)
+	var running, halted, unwell *answer
+	rate := func(r float64) *answer {
+		return p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: r})
+	}
+	p.at(10*time.Second, func() { running = rate(2) })
+	p.at(20*time.Second, func() { p.update(workflows.UpdateHalt, jane) })
+	p.at(30*time.Second, func() { halted = rate(3) })
+	p.at(40*time.Second, func() { p.update(workflows.UpdateResume, jane) })
+	p.at(50*time.Second, func() {
+		for _, m := range []string{"m1", "m2", "m3", "m4"} {
+			p.world.SetReady(m, false)
+		}
+		p.observed()
+	})
+	p.at(time.Minute, func() { unwell = rate(4) })
+	p.run(2 * time.Minute)
+	require.Contains(t, running.value, "takes effect at once")
+	require.Contains(t, halted.value, "nothing moves before a resume: the fleet was halted by jane")
+	require.Contains(t, unwell.value, "once the fleet is well enough again: the tier is halted (FleetUnhealthy)")
+}

@@ -148,6 +148,12 @@ func (p *pacer) setRate(r SetRate) string {
 	p.auditOrder(UpdateSetRate, r.Order, rateOf(r.Rate))
 	p.st.Orders.Rate, p.st.Orders.RateBy = &r.Rate, &r.Order
 	p.ordersChanged()
+	if halt := p.st.Orders.Halted; halt != nil {
+		return "the rate is set; nothing moves before a resume: the fleet was halted by " + halt.Who
+	}
+	if tier := p.st.Pace.Tier; tier == failover.TierHalted || tier == failover.TierSlow && r.Rate > p.st.Pace.Rate {
+		return "the rate is set; it counts once the fleet is well enough again: the tier is " + string(p.st.Pace.Tier) + " (" + string(p.st.Pace.Reason) + ")"
+	}
 	return "the rate is set; it takes effect at once"
 }
 

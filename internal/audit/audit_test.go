@@ -45,6 +45,30 @@ func TestWhatWasAppendedIsReadBack(t *testing.T) {
 	require.Equal(t, []failover.AuditRecord{record(2)}, trail.Records)
 }
 
+// Seen: a blank line wherever a worker had started.
+func TestAWorkerThatStartsEndsATornLineAndWritesNoBlankOne(t *testing.T) {
+	whole := `{"apiVersion":"audit.lifeboat.dev/v1","id":"e/0","time":"2026-03-01T02:00:00Z"}` + "\n"
+	for _, c := range []struct{ name, before, want string }{
+		{name: "no file", before: "", want: ""},
+		{name: "whole lines", before: whole, want: whole},
+		{name: "half a line", before: whole + `{"apiVer`, want: whole + `{"apiVer` + "\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			if c.before != "" {
+				require.NoError(t, os.WriteFile(path, []byte(c.before), 0o600))
+			}
+			lines, out, err := audit.File{Path: path, MaxSizeMB: 1}.Open("one")
+			require.NoError(t, err)
+			require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+			require.NoError(t, out.Close())
+			now, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.True(t, strings.HasPrefix(string(now), c.want+"{"), string(now))
+		})
+	}
+}
+
 func TestRotatedFilesAreReadWithTheNewest(t *testing.T) {
 	file := audit.File{Path: filepath.Join(t.TempDir(), "audit.jsonl"), MaxSizeMB: 1}
 	lines, out, err := file.Open("one")

@@ -92,23 +92,28 @@ func (f File) Open(host string) (*Lines, io.Closer, error) {
 	path := strings.ReplaceAll(f.Path, hostMark, host)
 	out := &lumberjack.Logger{Filename: path, MaxSize: f.MaxSizeMB, MaxBackups: f.MaxBackups}
 	lines := NewLines(out)
-	size, err := probe(path)
-	lines.torn = err != nil || size > 0 // a worker that was killed may have left half a line
+	torn, err := probe(path)
+	lines.torn = err != nil || torn // a worker that was killed may have left half a line
 	return lines, out, err
 }
 
-// probe makes sure that a file can be written, and tells its size.
-func probe(path string) (int64, error) {
+// probe makes sure that a file can be written, and tells whether its last line is half a line.
+func probe(path string) (torn bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return 0, fmt.Errorf("open the audit trail: %w", err)
+		return false, fmt.Errorf("open the audit trail: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
-		return 0, fmt.Errorf("open the audit trail: %w", err)
+		return false, fmt.Errorf("open the audit trail: %w", err)
 	}
 	info, err := file.Stat()
-	if err = errors.Join(err, file.Close()); err != nil {
-		return 0, fmt.Errorf("open the audit trail: %w", err)
+	if err == nil && info.Size() > 0 {
+		last := make([]byte, 1)
+		_, err = file.ReadAt(last, info.Size()-1)
+		torn = last[0] != '\n'
 	}
-	return info.Size(), nil
+	if err = errors.Join(err, file.Close()); err != nil {
+		return false, fmt.Errorf("open the audit trail: %w", err)
+	}
+	return torn, nil
 }

@@ -150,7 +150,7 @@ func (s Source) told(cluster string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing):
-		return fmt.Errorf("%w of cluster %s; lifeboat status lists those that run", ErrNotFound, cluster)
+		return fmt.Errorf("%w of cluster %s runs or is kept; lifeboat status lists those that run", ErrNotFound, cluster)
 	default:
 		return errors.New(reason(err))
 	}
