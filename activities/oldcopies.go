@@ -11,8 +11,12 @@ import (
 // NameEndOldCopies is the name of the activity. It lives in histories: never rename it.
 const NameEndOldCopies = "EndOldCopies"
 
-// endPause keeps Lifeboat to 20 patches of Works per second and failover.
-const endPause = 50 * time.Millisecond
+// EndShares is how many of these activities a failover runs at a time, so that the latency of the API server does not
+// add up. Together they keep to 20 patches of Works per second.
+const (
+	EndShares = 4
+	endPause  = EndShares * time.Second / 20
+)
 
 // EndRequest asks about the purge debts of a failover.
 type EndRequest struct {

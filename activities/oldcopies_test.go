@@ -70,5 +70,5 @@ func TestEndOldCopies_KeepsToItsRateAndReadsOnWhereItMayNotWrite(t *testing.T) {
 	out = must[activities.EndResult](b, activities.NameEndOldCopies, r)
 	require.Equal(t, 4, out.Asked)
 	require.Equal(t, failover.ReasonNone, out.Reason)
-	require.Equal(t, 3*time.Second/20, b.now.Sub(began), "20 per second")
+	require.Equal(t, activities.EndShares*3*time.Second/20, b.now.Sub(began), "all shares together: 20 per second")
 }

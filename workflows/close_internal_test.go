@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -11,16 +12,21 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// What comes to be owed while old debts are looked at is not forgotten.
+// What comes to be owed while old debts are looked at is not forgotten. The others are looked at in as many shares as
+// the limit of patches is divided by.
 func TestDebtThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 	env := patientEnv()
+	shares := make(chan int, 100)
 	env.RegisterActivityWithOptions(func(_ context.Context, r activities.EndRequest) (activities.EndResult, error) {
+		shares <- len(r.Debts)
 		return activities.EndResult{Ended: r.Debts}, nil
 	}, activity.RegisterOptions{Name: activities.NameEndOldCopies})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		e := bare()
 		e.ctx = ctx
-		e.owe(&failover.Debt{Work: "first"})
+		for i := range 50 {
+			e.owe(&failover.Debt{Work: fmt.Sprint("first", i)})
+		}
 		workflow.Go(ctx, func(workflow.Context) { e.owe(&failover.Debt{Work: "second"}) })
 		e.endOnce(ctx)
 		require.Equal(t, []failover.Debt{{Work: "second"}}, e.st.Debts)
@@ -28,6 +34,7 @@ func TestDebtThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())
+	require.Len(t, shares, activities.EndShares)
 }
 
 // An order that was taken, and answered, while the last act of a failover was on its way is

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	debtBatch = 100 // debts in one activity
+	debtBatch = 100 // debts looked at together
 	// debtAgain is the pause before old copies that are still there are looked at again; it
 	// doubles up to debtPoll.
 	debtAgain = 2 * time.Second
@@ -41,20 +41,31 @@ func (e *episode) copiesCanEnd() bool {
 	return len(e.st.Debts) > 0 && (e.st.Cluster.Ready == "True" || !e.st.Settled.IsZero())
 }
 
-// endOnce goes through the debts once.
+// endOnce goes through the debts once, in shares at a time.
 func (e *episode) endOnce(ctx workflow.Context) {
 	for debts := range slices.Chunk(slices.Clone(e.st.Debts), debtBatch) {
-		var r activities.EndResult
-		doing := doing(ctx, fmt.Sprintf("end %d old copies on %s", len(debts), e.cluster))
-		request := activities.EndRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Debts: debts}
-		if err := workflow.ExecuteActivity(doing, activities.NameEndOldCopies, request).Get(doing, &r); err != nil {
-			e.log.Error("could not end old copies", "error", err)
-			return
+		var shares []workflow.Future
+		for share := range slices.Chunk(debts, (len(debts)+activities.EndShares-1)/activities.EndShares) {
+			doing := doing(ctx, fmt.Sprintf("end %d old copies on %s", len(share), e.cluster))
+			request := activities.EndRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Debts: share}
+			shares = append(shares, workflow.ExecuteActivity(doing, activities.NameEndOldCopies, request))
 		}
-		if r.Reason != failover.ReasonNone {
-			e.log.Warn("could not end old copies", "reason", r.Reason, "message", r.Message)
+		for _, share := range shares {
+			e.ended(ctx, share)
 		}
-		e.st.Debts = slices.DeleteFunc(e.st.Debts, func(d failover.Debt) bool { return slices.Contains(r.Ended, d) })
-		e.dirty = e.dirty || len(r.Ended) > 0
 	}
+}
+
+// ended notes what became of one share.
+func (e *episode) ended(ctx workflow.Context, share workflow.Future) {
+	var r activities.EndResult
+	if err := share.Get(ctx, &r); err != nil {
+		e.log.Error("could not end old copies", "error", err)
+		return
+	}
+	if r.Reason != failover.ReasonNone {
+		e.log.Warn("could not end old copies", "reason", r.Reason, "message", r.Message)
+	}
+	e.st.Debts = slices.DeleteFunc(e.st.Debts, func(d failover.Debt) bool { return slices.Contains(r.Ended, d) })
+	e.dirty = e.dirty || len(r.Ended) > 0
 }

@@ -14,7 +14,8 @@ import (
 func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 	s := newStory(t)
 	s.world.BacksOff = true
-	for i := range 5 {
+	const copies = 45
+	for i := range copies {
 		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
 	}
 	const back = 10 * time.Minute
@@ -25,7 +26,7 @@ func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 	require.Equal(t, failover.EpisodeRecovered, r.Ended)
 	require.Empty(t, r.Debts)
 	ended := s.world.Log("end")
-	require.Len(t, ended, 5)
+	require.Len(t, ended, copies)
 	for _, w := range ended {
 		require.Less(t, w.At.Sub(storyBegins.Add(back)), 5*time.Second, "long before the untaint")
 	}
