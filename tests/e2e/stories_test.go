@@ -87,11 +87,11 @@ var stories = []story{
 	{name: "kinds_that_stay", short: "kind", size: 2, tell: kindsThatStay},
 	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
-	{name: "second_evictor_in_mid_failover", short: "rival", size: 2, tell: secondEvictor},
 	// First of these: every cluster fails in one of the next, and history would tell of it.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
 	{name: "documents", short: "doc", size: 2, space: "store", tell: documentsStory, alone: true},
 	{name: "plugin_on_a_users_task_queue", short: "plug", size: 2, tell: usersPlugin, alone: true},
+	{name: "second_evictor_in_mid_failover", short: "rival", size: 2, tell: secondEvictor, alone: true},
 	{name: "old_copies_end_at_once", short: "late", size: 2, tell: oldCopiesEnd, alone: true},
 	{name: "all_clusters_red", short: "red", size: 12, tell: allRed, alone: true, own: true},
 	{name: "worker_killed_between_write_and_acknowledgement", short: "slain", size: 2, tell: workerKilled, alone: true},

@@ -17,7 +17,8 @@ import (
 //
 // Rules: R4.8-17, R4.8-18.
 func oldCopiesEnd(s *scene) {
-	s.executionRetry("1000s")
+	s.Cleanup(func() { s.knobs(context.Background(), object{"executionRetry": "1s"}) })
+	s.knobs(s.ctx, object{"executionRetry": "1000s"})
 	s.rule(time.Second, 5*time.Second)
 	from, to := s.c(1), s.c(2)
 	copies, outage, bound := 6, 5*time.Second, 20*time.Second
@@ -46,13 +47,4 @@ func oldCopiesEnd(s *scene) {
 	for _, app := range apps {
 		require.Equal(s, []string{to}, s.find(app).targets())
 	}
-}
-
-// executionRetry is the longest that Karmada backs off after a failed write to a member, until the story ends.
-func (s *scene) executionRetry(longest string) {
-	s.Helper()
-	s.Cleanup(func() {
-		require.NoError(s, s.lab.control(context.Background(), "knobs", "", object{"executionRetry": "1s"}))
-	})
-	require.NoError(s, s.lab.control(s.ctx, "knobs", "", object{"executionRetry": longest}))
 }

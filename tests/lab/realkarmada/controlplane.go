@@ -160,7 +160,7 @@ func (c *ControlPlane) endpoints(ports []int) []string {
 	}
 }
 
-// managerFlags are those of a Karmada whose failover Lifeboat owns.
+// managerFlags are those of a Karmada whose failover Lifeboat owns, unless the taint manager is on.
 func managerFlags(k karmada.Knobs) []string {
 	controllers := "*,-applicationFailover,-clustertaintpolicy"
 	if !k.GracefulEvictionEnabled {
@@ -171,7 +171,8 @@ func managerFlags(k karmada.Knobs) []string {
 		// Longer than Karmada's own: a busy machine is no reason to lose the lead.
 		"--leader-elect-lease-duration=30s", "--leader-elect-renew-deadline=25s",
 		"--controllers=" + controllers,
-		fmt.Sprintf("--feature-gates=Failover=false,StatefulFailoverInjection=%t", k.StatefulFailoverInjection),
+		fmt.Sprintf("--feature-gates=Failover=%t,StatefulFailoverInjection=%t", k.TaintManager, k.StatefulFailoverInjection),
+		fmt.Sprintf("--enable-no-execute-taint-eviction=%t", k.TaintManager),
 		"--cluster-status-update-frequency=" + k.StatusPeriod.Duration.String(),
 		"--cluster-failure-threshold=" + k.FailureThreshold.Duration.String(),
 		"--cluster-success-threshold=" + k.SuccessThreshold.Duration.String(),
@@ -187,9 +188,10 @@ func onlyRealKnobs(from, to karmada.Knobs) error {
 	to.StatusPeriod, to.FailureThreshold, to.SuccessThreshold = from.StatusPeriod, from.FailureThreshold, from.SuccessThreshold
 	to.ExecutionRetry, to.GracefulEvictionTimeout = from.ExecutionRetry, from.GracefulEvictionTimeout
 	to.GracefulEvictionEnabled, to.StatefulFailoverInjection = from.GracefulEvictionEnabled, from.StatefulFailoverInjection
+	to.TaintManager = from.TaintManager
 	if to != from {
 		return errors.New("a real Karmada has the knobs statusPeriod, failureThreshold, successThreshold, executionRetry, " +
-			"gracefulEvictionTimeout, gracefulEvictionEnabled and statefulFailoverInjection only; leave the others as they are")
+			"gracefulEvictionTimeout, gracefulEvictionEnabled, taintManager and statefulFailoverInjection only; leave the others as they are")
 	}
 	return nil
 }

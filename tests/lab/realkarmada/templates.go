@@ -259,6 +259,10 @@ func templateOf(b *unstructured.Unstructured, slots bool) (*unstructured.Unstruc
 	t.SetName(text("name"))
 	t.SetNamespace(text("namespace"))
 	t.SetLabels(labelsOf(b))
+	if text("kind") == "Namespace" {
+		// Karmada carries every other Namespace to all clusters, by a Work of its own.
+		t.SetLabels(map[string]string{"namespace.karmada.io/skip-auto-propagation": "true"})
+	}
 	if spec := specOf(b, text("kind"), text("name"), slots); spec != nil {
 		t.Object["spec"] = spec
 	}

@@ -26,6 +26,7 @@ func (p *Plane) clusterEvents() cache.ResourceEventHandler {
 			return
 		}
 		p.cluster.add(current.Name)
+		p.taintManager.add(current.Name)
 		if old == nil {
 			p.clusterStatus.add(current.Name)
 		}

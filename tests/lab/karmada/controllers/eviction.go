@@ -8,13 +8,19 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
+// gracefulEvictionRetry is the pace at which tasks are looked at while the controller is off: it may be turned on.
+const gracefulEvictionRetry = 500 * time.Millisecond
+
 // evictGracefully is Karmada's graceful eviction controller: it stamps tasks and drops those that are
 // done, timed out or told to go. It never reads purgeMode.
 func (p *Plane) evictGracefully(ctx context.Context, ref string) (time.Duration, error) {
 	knobs := p.knobs()
 	b := p.store.binding(ref)
-	if b == nil || b.DeletionTimestamp != nil || !knobs.GracefulEvictionEnabled || len(b.Spec.GracefulEvictionTasks) == 0 {
+	if b == nil || b.DeletionTimestamp != nil || len(b.Spec.GracefulEvictionTasks) == 0 {
 		return 0, nil
+	}
+	if !knobs.GracefulEvictionEnabled {
+		return gracefulEvictionRetry, nil
 	}
 	now := time.Now()
 	var kept []any

@@ -31,6 +31,9 @@ type Knobs struct {
 	GracefulEvictionTimeout metav1.Duration `json:"gracefulEvictionTimeout"`
 	// GracefulEvictionEnabled turns Karmada's graceful eviction controller on.
 	GracefulEvictionEnabled bool `json:"gracefulEvictionEnabled"`
+	// TaintManager turns Karmada's own eviction by NoExecute taints on: its gate Failover and the flag
+	// --enable-no-execute-taint-eviction.
+	TaintManager bool `json:"taintManager"`
 	// StatefulFailoverInjection turns Karmada's feature gate of that name on: preserved labels reach the new copy.
 	StatefulFailoverInjection bool `json:"statefulFailoverInjection"`
 }

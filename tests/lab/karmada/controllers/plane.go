@@ -41,7 +41,7 @@ type Plane struct {
 	log   *slog.Logger
 	probe *http.Client
 
-	scheduler, binding, bindingStatus, execution, workStatus, eviction, cluster, clusterStatus, dependencies, lease *loop
+	scheduler, binding, bindingStatus, execution, workStatus, eviction, cluster, clusterStatus, taintManager, dependencies, lease *loop
 
 	// leads is since when this plane holds the leader Lease.
 	leads time.Time
@@ -77,6 +77,7 @@ func New(config Config) (*Plane, error) {
 	p.eviction = newLoop("gracefulEviction", 2, p.log, p.evictGracefully)
 	p.cluster = newLoop("cluster", 2, p.log, p.syncCluster)
 	p.clusterStatus = newLoop("clusterStatus", 4, p.log, p.probeCluster)
+	p.taintManager = newLoop("taintManager", 1, p.log, p.evictUntolerated)
 	p.dependencies = newLoop("dependencies", 1, p.log, p.distribute)
 	p.lease = newLoop("lease", 1, p.log, p.lead)
 	return p, nil
@@ -93,7 +94,10 @@ func (p *Plane) Run(ctx context.Context) error {
 		p.stop()
 		return err
 	}
-	for _, l := range []*loop{p.scheduler, p.binding, p.bindingStatus, p.execution, p.workStatus, p.eviction, p.cluster, p.clusterStatus, p.dependencies, p.lease} {
+	for _, l := range []*loop{
+		p.scheduler, p.binding, p.bindingStatus, p.execution, p.workStatus, p.eviction, p.cluster, p.clusterStatus, p.taintManager,
+		p.dependencies, p.lease,
+	} {
 		l.run(ctx, &p.running)
 	}
 	p.lease.add(leaseName)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -110,4 +111,30 @@ func tolerates(toleration corev1.Toleration, taint corev1.Taint) bool {
 	default:
 		return false
 	}
+}
+
+// ToleratedUntil is when a binding's tolerations of NoExecute taints run out: at once, the zero time, where one of
+// the taints is not tolerated. Forever: each is, without an end.
+func ToleratedUntil(tolerations []corev1.Toleration, taints []corev1.Taint) (until time.Time, forever bool) {
+	forever = true
+	for _, taint := range taints {
+		tolerated := false
+		for _, t := range tolerations {
+			if !tolerates(t, taint) {
+				continue
+			}
+			tolerated = true
+			if t.TolerationSeconds == nil || taint.TimeAdded == nil {
+				continue
+			}
+			end := taint.TimeAdded.Add(time.Duration(*t.TolerationSeconds) * time.Second)
+			if forever || end.Before(until) {
+				until, forever = end, false
+			}
+		}
+		if !tolerated {
+			return time.Time{}, false
+		}
+	}
+	return until, forever
 }
