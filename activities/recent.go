@@ -16,12 +16,14 @@ type FleetReader interface {
 	Rules(ctx context.Context) ([]failover.Rule, error)
 }
 
-// recentFor is how old an answer of Recent may be. Karmada itself takes seconds to see that a
-// cluster has failed.
-const recentFor = 500 * time.Millisecond
+// Karmada itself takes seconds to see that a cluster has failed.
+const (
+	recentFor = time.Second   // how old an answer of Recent may be
+	renewedAt = recentFor / 2 // from when on the first who asks reads anew, and the others do not wait for it
+)
 
 // Recent shares the lists of clusters and rules among the activities that ask for them at about
-// the same time: an answer was read from Karmada at most half a second ago.
+// the same time: an answer was read from Karmada at most a second ago.
 type Recent struct {
 	from  FleetReader
 	clock Monotonic
@@ -33,8 +35,9 @@ type Recent struct {
 
 // answer is a list and its age; no age: there is none.
 type answer[T any] struct {
-	all []T
-	age func() time.Duration
+	all     []T
+	age     func() time.Duration
+	renewed bool // somebody reads it anew
 }
 
 // NewRecent shares what from reads.
@@ -42,33 +45,42 @@ func NewRecent(from FleetReader, clock Monotonic) *Recent {
 	return &Recent{from: from, clock: clock}
 }
 
-// Clusters are those of at most half a second ago.
+// Clusters are those of at most a second ago.
 func (r *Recent) Clusters(ctx context.Context) ([]failover.Cluster, error) {
 	return share(ctx, r, &r.clusters, r.from.Clusters)
 }
 
-// Rules are those of at most half a second ago.
+// Rules are those of at most a second ago.
 func (r *Recent) Rules(ctx context.Context) ([]failover.Rule, error) {
 	return share(ctx, r, &r.rules, r.from.Rules)
 }
 
+// known is the last answer, unless it is too old, or is to be renewed and nobody is at it.
+func known[T any](r *Recent, last *answer[T]) ([]T, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last.age == nil || last.age() > recentFor || last.age() > renewedAt && !last.renewed {
+		last.renewed = true
+		return nil, false
+	}
+	return slices.Clone(last.all), true
+}
+
 // share reads anew where the last answer is too old. Nobody waits for another one's read.
 func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(context.Context) ([]T, error)) ([]T, error) {
-	r.mu.Lock()
-	known := *last
-	r.mu.Unlock()
-	if known.age != nil && known.age() <= recentFor {
-		return slices.Clone(known.all), nil
+	if all, ok := known(r, last); ok {
+		return all, nil
 	}
 	age := r.clock.Start()
 	all, err := read(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last.renewed = false
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if last.age == nil || age() < last.age() {
-		*last = answer[T]{all, age}
+		last.all, last.age = all, age
 	}
 	return slices.Clone(all), nil
 }
