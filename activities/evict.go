@@ -66,6 +66,8 @@ type EvictResult struct {
 	To       []string          `json:"to,omitempty"` // candidates
 	// Generation is the binding's after the write.
 	Generation int64 `json:"generation,omitempty"`
+	// Seen is its version after the write, empty where that is not known.
+	Seen string `json:"seen,omitempty"`
 	// Claimed tells that the lease was taken; Written that it was used.
 	Claimed bool `json:"claimed,omitempty"`
 	// Reported tells that the pacer knows that the lease was used.
@@ -309,6 +311,7 @@ func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *failo
 	switch {
 	case err == nil:
 		out.End, out.Reason, out.Message, out.Generation = EvictWritten, failover.ReasonWritten, out.going, after.Generation
+		out.Seen = after.ResourceVersion
 		if out.swap != nil {
 			out.Swapped, out.SwapOwner, out.Message = out.swap.Cluster, out.swap.Owner, "back on "+out.swap.String()
 		}

@@ -33,7 +33,7 @@ func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
 	require.Nil(t, s.reports[0].Result)
 	require.Equal(t, failover.MigrationAwaitingHealth, s.reports[0].Phase)
 	require.Equal(t, failover.ReasonPurgeDebt, s.reports[1].Result.Reason)
-	require.Equal(t, 3, looks, "the eviction, which the stories signal, placed, and healthy")
+	require.Equal(t, 2, looks, "placed, and healthy: the signal of its own eviction is no news")
 }
 
 // A state that lasts is reported without an end.

@@ -37,6 +37,8 @@ type migration struct {
 	reported bool
 	// carried is the look that found the binding placed, nil once it is used.
 	carried *activities.Observation
+	// news is the version of the binding that the newest signal told of.
+	news string
 	// awaitsNews tells that nothing can have changed before the next signal.
 	awaitsNews bool
 }
@@ -149,7 +151,7 @@ func (m *migration) publish(shown string) {
 // passes tells the phases that last as long as one activity: they are published where they
 // last for longer.
 func passes(phase failover.MigrationPhase) bool {
-	return phase == failover.MigrationChecking || phase == failover.MigrationReleasing || phase == failover.MigrationPurging
+	return phase == failover.MigrationChecking || phase == failover.MigrationPlacing || phase == failover.MigrationReleasing || phase == failover.MigrationPurging
 }
 
 // end records the outcome and closes.
@@ -280,22 +282,30 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (hea
 
 // wait sleeps until something is heard or d has passed. What lasts is reported meanwhile.
 func (m *migration) wait(d time.Duration, summary string) {
-	heard := func() bool { return m.dirty }
 	if in, due := m.reportIn(); due && in < d {
 		if in > 0 {
-			_ = awaitFor(m.ctx, in, summary, heard)
+			_ = awaitFor(m.ctx, in, summary, m.stirred)
 			d -= max(in, minTimer)
 		}
-		if !m.dirty {
+		if !m.stirred() {
 			m.publish(string(m.st.Phase))
 			m.tell(nil)
 		}
 	}
 	if d > 0 {
-		_ = awaitFor(m.ctx, d, summary, heard)
+		_ = awaitFor(m.ctx, d, summary, m.stirred)
 	}
-	m.dirty, m.waited = false, true
+	m.calm()
+	m.waited = true
 }
+
+// stirred tells that something was heard that nobody has looked at: of a version of the binding
+// other than the one that was read or written last, or of anything else.
+func (m *migration) stirred() bool {
+	return m.dirty || m.news != "" && m.news != m.st.Ref.Seen
+}
+
+func (m *migration) calm() { m.dirty, m.news = false, "" }
 
 // ordered tells that a recovery or a cancel stands.
 func (m *migration) ordered() bool { return m.st.Recover != nil || m.st.Cancelled != nil }

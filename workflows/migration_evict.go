@@ -74,6 +74,7 @@ func (m *migration) evicted(out activities.EvictResult) {
 	case activities.EvictWritten:
 		m.wakeSwapped(out)
 		m.awaitsNews, m.reported = true, out.Reported
+		m.seen(out.Seen)
 		m.stands()
 	case activities.EvictUnknown:
 		m.st.Said = saidOf(out.Message)

@@ -22,7 +22,7 @@ func (m *migration) held() activities.MoveRef {
 // the note says why.
 func (m *migration) look(summary string) (activities.Observation, bool) {
 	var o activities.Observation
-	m.dirty = false
+	m.calm()
 	ctx := doing(m.ctx, summary)
 	if err := workflow.ExecuteActivity(ctx, activities.NameObserve, m.held()).Get(ctx, &o); err != nil {
 		m.note(failover.ReasonUnreachable, err.Error())
@@ -222,7 +222,7 @@ func (m *migration) awaitHealth() {
 func (m *migration) lookPlaced() (activities.Observation, bool) {
 	carried := m.carried
 	m.carried = nil
-	if carried != nil && !m.dirty {
+	if carried != nil && !m.stirred() {
 		return *carried, true
 	}
 	return m.lookHeld("see whether the new copies of " + m.st.Ref.Key.String() + " are healthy")
@@ -231,7 +231,7 @@ func (m *migration) lookPlaced() (activities.Observation, bool) {
 // nothingNew tells, once, that the eviction was written a moment ago and that the binding has
 // not changed since: a look could only see what was written.
 func (m *migration) nothingNew() bool {
-	fresh := m.awaitsNews && !m.dirty
+	fresh := m.awaitsNews && !m.stirred()
 	m.awaitsNews = false
 	return fresh
 }
@@ -241,7 +241,7 @@ func (m *migration) nothingNew() bool {
 // that a look of its own before it would decide nothing.
 func (m *migration) ripe() bool {
 	since := m.st.HealthySince
-	if m.dirty || since.IsZero() || m.mustHold <= 0 || workflow.Now(m.ctx).Sub(since) < m.mustHold {
+	if m.stirred() || since.IsZero() || m.mustHold <= 0 || workflow.Now(m.ctx).Sub(since) < m.mustHold {
 		return false
 	}
 	free := m.st.Recover == nil && m.st.Cancelled == nil && m.st.PutBack == nil && m.st.Drop == nil
@@ -486,7 +486,7 @@ func (m *migration) purge() {
 		m.owes(done, debt)
 		return
 	}
-	if m.justReleased && !m.dirty {
+	if m.justReleased && !m.stirred() {
 		m.justReleased = false
 		m.wait(purgeFirst, "let the old copy of "+m.st.Ref.Key.String()+" go")
 	}

@@ -73,7 +73,8 @@ func (m *migration) heard(f failover.BindingFact) {
 		m.log.Warn("ignored a malformed signal", "signal", SignalBindingObserved, "key", f.Key.String())
 		return
 	}
-	m.dirty = true
+	m.news = f.ResourceVersion
+	m.dirty = m.dirty || f.Deleted || f.ResourceVersion == ""
 }
 
 // recovered takes the word of its ClusterFailover. One about an older round came late.

@@ -183,11 +183,12 @@ func NewsOf(b *Binding, failed string) MigrationNews {
 		UID: b.UID, Deleting: b.Deleting, Malformed: b.Malformed, Tasks: b.Tasks, Clusters: b.Clusters, Replicas: b.Replicas,
 		Preserves: b.PreservesCopies, Placed: Placed(b, failed), Observed: b.Generation == b.Status.ObservedGeneration,
 	}
-	if n.Placed.Reason == ReasonNotPlaced {
-		n.Placed.Message = "" // generations count up
-	}
 	if s := b.Status.Scheduled; s != nil {
 		n.Scheduled = string(s.Status) + " " + s.Reason
+	}
+	if n.Placed.Reason == ReasonNotPlaced { // how far the scheduler has got decides nothing
+		n.Placed.Message, n.Clusters, n.Observed = "", nil, false
+		return n
 	}
 	in := HealthInput{Binding: b, Failed: failed}
 	for _, t := range b.Clusters {

@@ -181,23 +181,23 @@ func TestOwnerOfAHoldTask_IsToldWhenAVerdictChanges(t *testing.T) {
 	post, desk := newScene()
 	held := task("a", "migration", failover.TaskReason)
 	versions := []*failover.Binding{
-		binding("1", []string{"b"}, held), binding("2", []string{"b"}, held), binding("3", []string{"b"}, held),
+		binding("0", nil, held), binding("1", []string{"b"}, held), binding("2", []string{"b"}, held), binding("3", []string{"b"}, held),
 		binding("4", []string{"b"}, held), binding("5", []string{"b", "c"}, held),
 	}
-	for _, b := range versions[1:] {
+	for _, b := range versions[2:] {
 		b.Status.ObservedGeneration = b.Generation // placed
 		b.Status.Scheduled = &failover.Condition{Status: corev1.ConditionTrue}
 	}
-	versions[2].Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthUnhealthy}}
-	versions[3].Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthHealthy}}
-	versions[4].Status.Aggregated = versions[3].Status.Aggregated
+	versions[3].Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthUnhealthy}}
+	versions[4].Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthHealthy}}
+	versions[5].Status.Aggregated = versions[4].Status.Aggregated
 	desk.BindingChanged(nil, versions[0])
 	for n := range versions[1:] {
 		desk.BindingChanged(versions[n], versions[n+1])
 	}
-	desk.BindingDeleted(versions[4])
+	desk.BindingDeleted(versions[5])
 	require.Equal(t, []string{
-		"owner migration: shop/cart@1", "owner migration: shop/cart@2", // not 3: unproven before and after
+		"owner migration: shop/cart@0", "owner migration: shop/cart@2", // not 1 and 3: not placed, and not proven, before and after
 		"owner migration: shop/cart@4", "owner migration: shop/cart@5", "owner migration: shop/cart@5 deleted",
 	}, post.heard())
 }
