@@ -278,7 +278,7 @@ func (j *judge) evicts(w world.Write, b, after *failover.Binding, first bool) {
 	c, _ := j.s.world.Standing(w.Cluster)
 	work, _ := j.s.world.StandingWork(b.Key, w.Cluster)
 	last := j.evicted[id(w.Cluster, b)]
-	if last == nil || c.Drain != nil || last.source != c.UID {
+	if last == nil || c.Drain != nil || last.source != c.UID || j.diedThere(w.Cluster, b, last) {
 		last = &eviction{}
 	}
 	purge := j.purgedAs(w, b, after)

@@ -27,7 +27,7 @@ func (j *judge) againStopped(w world.Write) {
 }
 
 // returnedOnce judges, once a failover has closed, that what the scheduler put back after a
-// release stayed there for the rest of that round: the one that it was evicted in, for a move
+// release stayed there for the rest of that round, unless it had died there: the one that it was evicted in, for a move
 // of an older round goes on into the next and is none of it.
 func (j *judge) returnedOnce(r workflows.EpisodeReport) {
 	if j.s.count["terminated"] > 0 {
@@ -43,6 +43,12 @@ func (j *judge) returnedOnce(r workflows.EpisodeReport) {
 				of, e.returned.Sub(begins), e.at.Sub(begins))
 		}
 	}
+}
+
+// diedThere: since its release the scheduler has it on that cluster alone, and the cluster was
+// not Ready. Nothing of it is known to live, so it moves once more.
+func (j *judge) diedThere(cluster string, b *failover.Binding, e *eviction) bool {
+	return len(b.Clusters) == 1 && slices.ContainsFunc(j.between(cluster, e.released), func(x sight) bool { return x.there && !isReady(x.c) })
 }
 
 // leftovers judges what a write leaves on a cluster: the companion keeps the scheduler away
