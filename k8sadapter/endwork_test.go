@@ -50,11 +50,11 @@ func TestEndWork_BumpsTheGenerationOfTheVeryWorkThatIsBeingDeleted(t *testing.T)
 		patches int
 		err     error
 	}{
-		"unset":             {workServer{uid: "w1", deleting: true}, 1, nil},
-		"false already":     {workServer{uid: "w1", deleting: true, suspend: &no}, 2, nil},
-		"true already":      {workServer{uid: "w1", deleting: true, suspend: &yes}, 1, nil},
-		"another Work":      {workServer{uid: "w2", deleting: true}, 0, failover.ErrConflict},
-		"not being deleted": {workServer{uid: "w1"}, 0, failover.ErrConflict},
+		"unset":              {workServer{uid: "w1", deleting: true}, 1, nil},
+		"as Karmada sets it": {workServer{uid: "w1", deleting: true, suspend: &no}, 1, nil},
+		"true already":       {workServer{uid: "w1", deleting: true, suspend: &yes}, 2, nil},
+		"another Work":       {workServer{uid: "w2", deleting: true}, 0, failover.ErrConflict},
+		"not being deleted":  {workServer{uid: "w1"}, 0, failover.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := c.server

@@ -148,8 +148,8 @@ type manifestWire struct {
 // EndWork bumps the generation of a Work that is being deleted: its change makes Karmada's
 // execution controller try the deletion at once, which has failed while the cluster was away
 // and is tried again after up to 1000 s. The field is spec.suspendDispatching: the controller
-// does not read it of a Work that is being deleted, and false means what unset means. Where
-// it is false already it becomes true.
+// does not read it of a Work that is being deleted. Karmada sets it to false, so it becomes
+// true; where it is true already, false.
 func (c *Client) EndWork(ctx context.Context, w failover.Work) error {
 	r := request{verb: "get", resource: workResource, namespace: w.Namespace, name: w.Name, accept: acceptMetadata}
 	raw, err := c.do(ctx, r)
@@ -158,7 +158,7 @@ func (c *Client) EndWork(ctx context.Context, w failover.Work) error {
 	}
 	var d decoding
 	_, before := d.object(raw)
-	for _, suspend := range []bool{false, true} {
+	for _, suspend := range []bool{true, false} {
 		_, meta := d.object(raw)
 		if meta.UID != w.UID || meta.DeletionTimestamp == nil {
 			return fmt.Errorf("end work %s/%s: %w: it is another one, or is not being deleted", w.Namespace, w.Name, failover.ErrConflict)
