@@ -21,6 +21,7 @@ func oldCopiesEnd(s *scene) {
 	s.knobs(s.ctx, object{"executionRetry": "1000s"})
 	s.rule(time.Second, 5*time.Second)
 	from, to := s.c(1), s.c(2)
+	// The bound leaves room for a machine that all servers share.
 	copies, outage, bound := 6, 5*time.Second, 20*time.Second
 	if *karmadaAt != "" {
 		copies, outage = 50, 5*time.Minute
