@@ -128,7 +128,8 @@ func (w *Watcher) testify(ctx context.Context, desk *Desk) {
 			desk.post.Fleet(known)
 			kept = known
 		}
-		w.Reports.MemberAnswers(desk.Contradicted(), w.Witness.cfg.FailureThreshold)
+		broken := slices.DeleteFunc(desk.Contradicted(), func(c failover.Cluster) bool { return w.Witness.justBack(c.Name) })
+		w.Reports.MemberAnswers(broken, w.Witness.cfg.FailureThreshold)
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:

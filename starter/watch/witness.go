@@ -54,7 +54,12 @@ type testimony struct {
 	settled  bool   // it has been seen up
 	earlier  bool   // the opinion is an earlier leader's, and no probe of this one has agreed yet
 	streak   int    // probes in a row against the opinion
+	back     int    // rounds in which Karmada may not have noticed yet that it is up again
 }
+
+// noticed is how long Karmada may need to report a member Ready that is up again: by default its
+// cluster-success-threshold of 30 s, and 10 s between two looks.
+const noticed = 40 * time.Second
 
 // digest stands for an address, so that none is sent to Temporal.
 func digest(endpoint string) string {
@@ -135,7 +140,12 @@ func (w *Witness) Round(ctx context.Context, fleet []failover.Cluster) {
 		if t == nil || t.endpoint != at {
 			t = &testimony{endpoint: at}
 		}
+		down := t.settled && !t.up
 		t.hear(answers[i], w.cfg)
+		t.back = max(0, t.back-1)
+		if down && t.up {
+			t.back = int(noticed / w.cfg.Interval)
+		}
 		w.seen[c.Name] = t
 	}
 }
@@ -177,6 +187,15 @@ func (w *Witness) Says(cluster string) failover.Witness {
 	default:
 		return failover.WitnessDown
 	}
+}
+
+// justBack tells that a member was seen down and is up again for so short that Karmada may not
+// know.
+func (w *Witness) justBack(cluster string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.seen[cluster]
+	return t != nil && t.back > 0
 }
 
 // blind tells that no member is seen up: a witness that sees nobody is cut off.

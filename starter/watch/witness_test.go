@@ -30,6 +30,33 @@ func members(names ...string) []failover.Cluster {
 	return fleet
 }
 
+// Seen: a member that came back was reported as one that Karmada cannot reach, until Karmada had
+// noticed.
+//
+// Rules: R4.1-54.
+func TestWitness_MemberThatIsBack_GivesKarmadaTimeToNotice(t *testing.T) {
+	answers := map[string]answer{"a": healthy, "other": healthy}
+	w := told(answers)
+	rounds := func(n int, a answer) {
+		answers["a"] = a
+		for range n {
+			w.Round(t.Context(), members("a", "other"))
+		}
+	}
+	rounds(60, healthy)
+	require.False(t, w.justBack("a"), "it was never down")
+	rounds(3, noAnswer)
+	require.Equal(t, failover.WitnessDown, w.Says("a"))
+	rounds(2, healthy)
+	require.Equal(t, failover.WitnessUp, w.Says("a"))
+	require.True(t, w.justBack("a"))
+	rounds(39, healthy)
+	require.True(t, w.justBack("a"))
+	rounds(1, healthy)
+	require.False(t, w.justBack("a"), "after 40 s")
+	require.False(t, w.justBack("stranger"))
+}
+
 // Rules: R4.1-36, R4.1-37.
 func TestTheWitnessChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 	answers := map[string]answer{"other": healthy}
