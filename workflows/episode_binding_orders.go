@@ -50,6 +50,9 @@ func (e *episode) refuseOne(verb string, o BindingOrder) error {
 	if e.st.Episode != "" && !e.enforcing() && verb != UpdateSkip {
 		return refused("this failover observes: it has written nothing that could be taken back")
 	}
+	if (verb == UpdatePutBack || verb == UpdateRelease) && e.released(o.Binding) {
+		return refused("released already: what was released does not come back")
+	}
 	if why := e.senseless(verb, o.Binding); why != "" {
 		return refused(why)
 	}
@@ -65,8 +68,6 @@ func (e *episode) senseless(verb string, key failover.BindingKey) string {
 	switch {
 	case !moving && !queued && early:
 		return "it neither waits nor moves: nothing to " + verb
-	case !moving && !queued && !early && e.released(key):
-		return "released already: what was released does not come back"
 	case !moving && queued && !early:
 		return "it still waits and nothing of ours stands; skip or cancel it instead"
 	case !moving || queued:
@@ -82,6 +83,9 @@ func (e *episode) senseless(verb string, key failover.BindingKey) string {
 // released: the newest outcome of a binding in this round is that its old copy was let go. One that
 // a drain keeps off has a task still, and its own answer.
 func (e *episode) released(key failover.BindingKey) bool {
+	if _, moving := e.st.Moves[key.String()]; moving || e.queuedAt(key) >= 0 {
+		return false
+	}
 	for _, r := range slices.Backward(e.st.Results) {
 		if r.Key == key {
 			return r.Outcome == failover.OutcomeMigrated && !r.Banned

@@ -122,9 +122,7 @@ func (e *episode) join(t activities.Targeting, policy failover.Policy, policies 
 		return
 	}
 	at := e.itemAt(t.Key)
-	anew := at >= 0 && (e.st.Items[at].Reason == failover.ReasonMalformed && t.Malformed == "" ||
-		e.st.Items[at].Reason == failover.ReasonSchedulerReturnsIt && e.diedHere(t))
-	if at >= 0 && e.st.Items[at].UID == t.UID && !anew {
+	if at >= 0 && e.st.Items[at].UID == t.UID && !e.freed(e.st.Items[at], t) {
 		e.selectAnew(&e.st.Items[at], policy.NotDrained, policies)
 		e.learnSoft(&e.st.Items[at], policy, policies)
 		return
@@ -143,6 +141,11 @@ func (e *episode) join(t activities.Targeting, policy failover.Policy, policies 
 	} else {
 		e.appendItem(item)
 	}
+}
+
+// freed: what parked an item holds no more.
+func (e *episode) freed(i Item, t activities.Targeting) bool {
+	return i.Reason == failover.ReasonMalformed && t.Malformed == "" || i.Reason == failover.ReasonSchedulerReturnsIt && e.diedHere(t)
 }
 
 // freezePolicy is the index of a policy, frozen now if it is new.
