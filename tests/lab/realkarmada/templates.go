@@ -116,7 +116,17 @@ func (c *ControlPlane) playTemplate(ctx context.Context, ref bindingRef) error {
 	if err != nil {
 		return err
 	}
-	return c.provide(ctx, b)
+	template, err := c.provide(ctx, b)
+	if err != nil || template == "" {
+		return err
+	}
+	// As Karmada's detector does after a change of a template: the binding controller follows that.
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"resource": map[string]any{"resourceVersion": template}}})
+	if err != nil {
+		return err
+	}
+	_, err = c.client.Resource(ref.resource).Namespace(ref.namespace).Patch(ctx, ref.name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 // admitBinding makes a new binding's template, and gives it the label without which Karmada's
@@ -129,7 +139,7 @@ func (c *ControlPlane) admitBinding(ctx context.Context, request *admissionv1.Ad
 	if err := json.Unmarshal(request.Object.Raw, &b.Object); err != nil {
 		return nil, fmt.Errorf("decode binding: %w", err)
 	}
-	if err := c.provide(ctx, b); err != nil {
+	if _, err := c.provide(ctx, b); err != nil {
 		c.o.Logger.Warn("template not made", "binding", b.GetNamespace()+"/"+b.GetName(), "error", err)
 	}
 	if placement, _, _ := unstructured.NestedMap(b.Object, "spec", "placement"); placement == nil {
@@ -141,38 +151,39 @@ func (c *ControlPlane) admitBinding(ctx context.Context, request *admissionv1.Ad
 	return []webhook.Patch{{Op: "add", Path: "/metadata/labels", Value: labels}}, nil
 }
 
-// provide makes a binding's template, and has members hold back what it says.
-func (c *ControlPlane) provide(ctx context.Context, b *unstructured.Unstructured) error {
+// provide makes a binding's template, and has members hold back what it says. It returns the
+// version of a template that it changed.
+func (c *ControlPlane) provide(ctx context.Context, b *unstructured.Unstructured) (changed string, err error) {
 	stuck, isStuck := b.GetAnnotations()[api.FaultStuckReadyAt]
 	if isStuck || c.isRationed(slotOf(b)) {
 		if err := c.ration(ctx, slotOf(b), stuck); err != nil {
-			return err
+			return "", err
 		}
 	}
 	template, resource := templateOf(b, isStuck)
 	if template == nil {
-		return nil
+		return "", nil
 	}
 	for _, name := range configMapsOf(b) {
 		needed := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 		needed.SetName(name)
 		needed.SetNamespace(b.GetNamespace())
 		if err := c.create(ctx, templates["ConfigMap"], needed); err != nil {
-			return err
+			return "", err
 		}
 	}
 	if err := c.create(ctx, resource, template); err != nil {
-		return err
+		return "", err
 	}
 	return c.label(ctx, resource, template)
 }
 
-// label sets the labels of a template that was there before.
-func (c *ControlPlane) label(ctx context.Context, resource schema.GroupVersionResource, template *unstructured.Unstructured) error {
+// label sets the labels of a template that was there before, and returns its version if it did.
+func (c *ControlPlane) label(ctx context.Context, resource schema.GroupVersionResource, template *unstructured.Unstructured) (changed string, err error) {
 	at := c.client.Resource(resource).Namespace(template.GetNamespace())
 	standing, err := at.Get(ctx, template.GetName(), metav1.GetOptions{})
 	if err != nil {
-		return err
+		return "", err
 	}
 	change := map[string]any{} // Karmada's own labels stay
 	for name, value := range template.GetLabels() {
@@ -186,14 +197,17 @@ func (c *ControlPlane) label(ctx context.Context, resource schema.GroupVersionRe
 		}
 	}
 	if len(change) == 0 {
-		return nil
+		return "", nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": change}})
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = at.Patch(ctx, template.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
+	after, err := at.Patch(ctx, template.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return "", err
+	}
+	return after.GetResourceVersion(), nil
 }
 
 func (c *ControlPlane) create(ctx context.Context, resource schema.GroupVersionResource, u *unstructured.Unstructured) error {
