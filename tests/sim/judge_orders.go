@@ -81,10 +81,12 @@ func (j *judge) fenced(cluster string) bool {
 }
 
 // since are the sights that the writer of the write at hand may have had.
-func (j *judge) since(cluster string) []sight {
+func (j *judge) since(cluster string) []sight { return j.sightsFrom(cluster, j.readAt) }
+
+func (j *judge) sightsFrom(cluster string, at time.Time) []sight {
 	list := j.sights[cluster]
 	for n := len(list) - 1; n >= 0; n-- {
-		if !list[n].from.After(j.readAt) {
+		if !list[n].from.After(at) {
 			return list[n:]
 		}
 	}
@@ -94,6 +96,14 @@ func (j *judge) since(cluster string) []sight {
 // everSeen tells whether the writer may have seen the cluster so.
 func (j *judge) everSeen(cluster string, so func(failover.Cluster) bool) bool {
 	return slices.ContainsFunc(j.since(cluster), func(x sight) bool { return x.there && so(x.c) })
+}
+
+// listed is how old the list of clusters may be that a pre-check goes by.
+const listed = time.Second
+
+// everListed tells whether the writer may have listed the cluster so.
+func (j *judge) everListed(cluster string, so func(failover.Cluster) bool) bool {
+	return slices.ContainsFunc(j.sightsFrom(cluster, j.readAt.Add(-listed)), func(x sight) bool { return x.there && so(x.c) })
 }
 
 // directly: where the new copy must not run beside the old, the source answers or
@@ -123,7 +133,7 @@ func (j *judge) proofOfDeath(w world.Write, b *failover.Binding, e *eviction) {
 func (j *judge) takesOver(w world.Write, b *failover.Binding, cluster string, e *eviction, ours bool) {
 	work, stands := j.s.world.StandingWork(b.Key, cluster)
 	switch {
-	case !j.everSeen(cluster, func(c failover.Cluster) bool { return fit(c, ours) }):
+	case !j.everListed(cluster, func(c failover.Cluster) bool { return fit(c, ours) }):
 		j.violates("1: %s of %s gives it to %s again, which cannot take over", w.Op, w.Binding, cluster)
 	case !stands || work.Deleting:
 		j.violates("1: %s of %s gives it to %s again, whose old copy is gone", w.Op, w.Binding, cluster)

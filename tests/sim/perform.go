@@ -34,7 +34,8 @@ type attempt struct {
 	claimed time.Time
 	// until is when the claimed lease runs out.
 	until time.Time
-	// read is when the clusters were read last: what is written follows from that.
+	// read is when the first cluster was read after the migration's own binding, where that came
+	// first, or the last one: what is written follows from that.
 	read time.Time
 	// own is the migration's own binding as it was read last, and ownRead when that was.
 	own     *failover.Binding
@@ -56,7 +57,7 @@ func (a *attempt) sleep(d time.Duration) {
 }
 
 func (a *attempt) reads(now time.Time) {
-	if a != nil {
+	if a != nil && (a.ownRead.IsZero() || !a.read.After(a.ownRead)) {
 		a.read = now
 	}
 }
