@@ -273,7 +273,7 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (hea
 		m.log.Warn("could not report", "parent", m.st.Parent, "error", err)
 		return false
 	}
-	if asOf == m.unreported {
+	if asOf.Equal(m.unreported) {
 		m.unreported = time.Time{}
 	}
 	m.told(report.Acts)

@@ -204,6 +204,11 @@ func (m *migration) awaitHealth() {
 			return
 		}
 	}
+	m.proceed(o)
+}
+
+// proceed goes on with copies that are proven, or go unproven by the terms.
+func (m *migration) proceed(o activities.Observation) {
 	if m.st.Ref.Purge == failover.PurgeNever {
 		m.mark("keep the old copy of "+m.st.Ref.Key.String()+" for good", failover.TaskReasonKept, failover.EventKept, failover.Result{
 			Outcome: failover.OutcomeKept, Reason: m.keptBy(), To: m.st.To,
@@ -465,61 +470,4 @@ func (m *migration) mark(summary, reason string, e failover.MigrationEvent, r fa
 		m.acted(failover.AuditBindingMarked, failover.AuditRecord{Reason: r.Reason, Message: reason, To: r.To})
 		m.end(e, r)
 	}
-}
-
-// purgePoll is how often a Work that is being deleted on a reachable cluster is looked at.
-const purgePoll = 5 * time.Second
-
-// purgeFirst is when it is looked at first: Karmada and the member need a moment.
-const purgeFirst = 2 * time.Second
-
-// purge follows the old Work by uid. On a cluster that is away it becomes debt,
-// which the episode keeps; the migration ends.
-func (m *migration) purge() {
-	done := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurged}
-	if m.st.OldWork == nil {
-		m.end(failover.EventPurgeSettled, m.preserved(done))
-		return
-	}
-	debt := &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
-	if m.away {
-		m.owes(done, debt)
-		return
-	}
-	if m.justReleased && !m.stirred() {
-		m.justReleased = false
-		m.wait(purgeFirst, "let the old copy of "+m.st.Ref.Key.String()+" go")
-	}
-	var w activities.WorkState
-	ctx := doing(m.ctx, "see whether the old copy of "+m.st.Ref.Key.String()+" is gone")
-	err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
-		Cluster: m.st.Ref.Cluster, Key: m.st.Ref.Key, UID: m.st.Ref.UID, Work: *m.st.OldWork,
-	}).Get(ctx, &w)
-	switch {
-	case err != nil:
-		m.note(failover.ReasonUnreachable, err.Error())
-		m.wait(m.st.Terms.Recheck, "try again to read the old Work")
-	case w.Orphaned:
-		gone := failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone}
-		if w.Away {
-			gone.Debt = debt
-		}
-		m.end(failover.EventBindingGone, gone)
-	case w.Gone:
-		m.end(failover.EventPurgeSettled, m.preserved(done))
-	case w.Superseded:
-		done.Reason = failover.ReasonSuperseded
-		m.end(failover.EventPurgeSettled, done)
-	case w.Away:
-		m.owes(done, debt)
-	default:
-		m.wait(purgePoll, "wait for the old copy of "+m.st.Ref.Key.String()+" to go")
-	}
-}
-
-// owes ends with an old copy that nobody can delete while its cluster is away.
-func (m *migration) owes(r failover.Result, debt *failover.Debt) {
-	r = m.preserved(r)
-	r.Reason, r.Debt = failover.ReasonPurgeDebt, debt
-	m.end(failover.EventPurgeSettled, r)
 }

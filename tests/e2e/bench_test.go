@@ -143,23 +143,7 @@ func (f *figures) timed(s *scene, from string, keys []string) {
 	for _, key := range keys {
 		versions, err := s.chronicle.of(resourceBindings, key)
 		require.NoError(s, err)
-		var out, on, gone time.Time
-		for _, v := range versions {
-			b, err := decode[binding](v.Object)
-			require.NoError(s, err)
-			switch {
-			case v.Seen.Before(tainted) || b.on(from):
-				continue
-			case out.IsZero():
-				out = v.Seen
-			}
-			if on.IsZero() && len(b.Spec.Clusters) > 0 {
-				on = v.Seen
-			}
-			if gone.IsZero() && len(b.Spec.Tasks) == 0 {
-				gone = v.Seen
-			}
-		}
+		out, on, gone := s.moments(versions, from, tainted)
 		for _, x := range []struct {
 			all *[]float64
 			at  time.Time
@@ -178,6 +162,27 @@ func (f *figures) timed(s *scene, from string, keys []string) {
 	for i := range last {
 		f.LongestPause = max(f.LongestPause, evicted[i+1]-evicted[i])
 	}
+}
+
+// moments are when a binding was first seen off a cluster, with targets, and without a task.
+func (s *scene) moments(versions []version, from string, since time.Time) (out, on, gone time.Time) {
+	s.Helper()
+	note := func(at *time.Time, is bool, seen time.Time) {
+		if is && at.IsZero() {
+			*at = seen
+		}
+	}
+	for _, v := range versions {
+		b, err := decode[binding](v.Object)
+		require.NoError(s, err)
+		if v.Seen.Before(since) || b.on(from) {
+			continue
+		}
+		note(&out, true, v.Seen)
+		note(&on, len(b.Spec.Clusters) > 0, v.Seen)
+		note(&gone, len(b.Spec.Tasks) == 0, v.Seen)
+	}
+	return out, on, gone
 }
 
 // noExecuteSince is when a cluster was first seen with a NoExecute taint.
