@@ -140,10 +140,9 @@ func (w *Witness) Round(ctx context.Context, fleet []failover.Cluster) {
 		if t == nil || t.endpoint != at {
 			t = &testimony{endpoint: at}
 		}
-		down := t.settled && !t.up
 		t.hear(answers[i], w.cfg)
 		t.back = max(0, t.back-1)
-		if down && t.up {
+		if answers[i] == noAnswer {
 			t.back = int(noticed / w.cfg.Interval)
 		}
 		w.seen[c.Name] = t
@@ -189,8 +188,8 @@ func (w *Witness) Says(cluster string) failover.Witness {
 	}
 }
 
-// justBack tells that a member was seen down and is up again for so short that Karmada may not
-// know.
+// justBack tells that a probe got no answer so lately that Karmada may not know that there are
+// answers again.
 func (w *Witness) justBack(cluster string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
