@@ -56,7 +56,7 @@ other settings are those that the workers publish, once there are some; --config
 
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
 		Example: `  lifeboat preflight
-  lifeboat preflight --role worker --kubeconfig worker.kubeconfig --host-kubeconfig host.kubeconfig`,
+  lifeboat preflight --role worker --kubeconfig worker/kubeconfig --host-kubeconfig host.kubeconfig`,
 		Args: o.check,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPreflight(cmd, o) },
 	}

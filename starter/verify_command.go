@@ -35,7 +35,7 @@ question what one may do. Without a Temporal its part is left out.
 
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
 		Example: `  lifeboat verify
-  lifeboat verify --role worker --kubeconfig worker.kubeconfig -o json`,
+  lifeboat verify --role worker --kubeconfig worker/kubeconfig -o json`,
 		Args: o.check,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runVerify(cmd, o) },
 	}

@@ -18,7 +18,7 @@ func target(name string) Place {
 
 // Why a command is no business of the story.
 const (
-	ofTheHost = "wants the cluster that the pods run in; a real kube-apiserver takes the same objects there"
+	ofTheHost = "wants the cluster that the pods run in; there a second kube-apiserver plays it"
 	anEngine  = "wants a container engine or a registry; what it is given is read as one would"
 	itself    = "runs tests, of which the story is one"
 	aMember   = "asks a member's own API server, which those of the lab do not have"
@@ -26,7 +26,7 @@ const (
 	aBuild    = "wants workers that have versions; the test asks Temporal for the same by the SDK"
 )
 
-const live = "TestARealAPIServerTakesItAndTheProgramsRun"
+const guide = "TestARealAPIServerTakesItAndTheProgramsRun"
 
 // Elsewhere are the commands that are run in another place than the story.
 var Elsewhere = map[string]Place{
@@ -57,7 +57,6 @@ var Elsewhere = map[string]Place{
 	"make test-e2e":                    target("test-e2e"),
 	"make upgrade":                     target("upgrade"),
 	"make upgrade UPGRADE_FROM=v0.1.0": target("upgrade"),
-	"make verify KUBECONFIG=karmada.kubeconfig": target("verify"),
 
 	"temporal worker deployment describe --name lifeboat":                                         by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
 	"temporal worker deployment set-current-version --deployment-name lifeboat --build-id v0.2.0": by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
@@ -86,17 +85,24 @@ var Elsewhere = map[string]Place{
 	"lab down":                by("tests/lab/cmd/lab", "TestALabSaysWhereEverythingIsAndIsGoneAfterDown", ofTheLab),
 	"lab ledger --report status.json --rate 2": {Target: "demo", Why: ofTheLab},
 
-	"kubectl apply -k deploy/kustomize/base":                                                  by("tests/deploy", live, ofTheHost),
-	"kubectl apply -k deploy/kustomize/karmada/observe":                                       by("tests/deploy", live, ofTheHost),
-	"kubectl apply -k deploy/kustomize/karmada/fields":                                        by("tests/deploy", live, ofTheHost),
-	"kubectl delete -k deploy/kustomize/base":                                                 by("tests/deploy", live, ofTheHost),
-	"kubectl create namespace lifeboat-system":                                                by("tests/deploy", live, ofTheHost),
-	"kubectl label namespace lifeboat-system namespace.karmada.io/skip-auto-propagation=true": by("tests/deploy", live, ofTheHost),
-	"helm install lifeboat deploy/helm/lifeboat -n lifeboat-system":                           by("tests/deploy", "TestTheChartIsTheBase", ofTheHost),
-	"helm install lifeboat deploy/helm/lifeboat -n lifeboat-system --set image.repository=registry.example.com/lifeboat,image.tag=v0.1.0,temporal.address=temporal-frontend.temporal.svc:7233":                                                                              by("tests/deploy", "TestTheChartIsTheBase", ofTheHost),
-	"helm install lifeboat-roles deploy/helm/lifeboat -n lifeboat-system --create-namespace --set install.pods=false,install.karmadaRoles=true":                                                                                                                             by("tests/deploy", "TestTheRolesAreThoseOfTheFolder", ofTheHost),
-	`for program in starter worker; do kubectl create secret generic lifeboat-$program-karmada -n lifeboat-system --from-file=$program done`:                                                                                                                                by("tests/deploy", live, ofTheHost),
-	`for program in starter worker; do mkdir -p $program kubectl create token lifeboat-$program -n lifeboat-system --duration=720h > $program/token kubectl config view --minify --flatten -o json | jq '.users[0].user = {tokenFile: "token"}' > $program/kubeconfig done`: by("tests/deploy", live, ofTheHost),
+	"kubectl apply -f deploy/kustomize/base/namespace.yaml --kubeconfig host.kubeconfig": by("tests/deploy", guide, ofTheHost),
+	"kubectl apply -f - <<EOF": by("tests/deploy", guide, ofTheHost),
+	"kubectl apply -k deploy/kustomize/base --kubeconfig host.kubeconfig":                               by("tests/deploy", guide, ofTheHost),
+	"kubectl apply -k deploy/kustomize/karmada/enforce":                                                 by("tests/deploy", guide, ofTheHost),
+	"kubectl apply -k deploy/kustomize/karmada/fields":                                                  by("tests/deploy", guide, ofTheHost),
+	"kubectl apply -k deploy/kustomize/karmada/namespace":                                               by("tests/deploy", guide, ofTheHost),
+	"kubectl apply -k deploy/kustomize/karmada/observe":                                                 by("tests/deploy", guide, ofTheHost),
+	"kubectl delete -k deploy/kustomize/base --kubeconfig host.kubeconfig":                              by("tests/deploy", guide, ofTheHost),
+	"kubectl delete -k deploy/kustomize/karmada/enforce":                                                by("tests/deploy", guide, ofTheHost),
+	"kubectl delete -k deploy/kustomize/karmada/fields":                                                 by("tests/deploy", guide, ofTheHost),
+	"kubectl delete crd clustertaintrules.failover.lifeboat.dev":                                        by("tests/deploy", guide, ofTheHost),
+	"kubectl edit deployment karmada-controller-manager -n karmada-system --kubeconfig host.kubeconfig": by("tests/deploy", guide, ofTheHost),
+	`for program in starter worker; do mkdir -p $program kubectl create token lifeboat-$program -n lifeboat-system --duration=720h > $program/token kubectl config view --minify --flatten > $program/kubeconfig kubectl config unset users --kubeconfig $program/kubeconfig kubectl config set users.lifeboat.tokenFile token --kubeconfig $program/kubeconfig kubectl config set-context --current --user=lifeboat --kubeconfig $program/kubeconfig kubectl create secret generic lifeboat-$program-karmada -n lifeboat-system --from-file=$program --kubeconfig host.kubeconfig done`: by("tests/deploy", guide, ofTheHost),
+	"sed -i 's/^mode: observe/mode: enforce/' deploy/kustomize/base/lifeboat.yaml": by("tests/deploy", guide, ofTheHost),
+	"sed -i 's/^mode: enforce/mode: observe/' deploy/kustomize/base/lifeboat.yaml": by("tests/deploy", guide, ofTheHost),
+
+	"helm install lifeboat deploy/helm/lifeboat -n lifeboat-system --kubeconfig host.kubeconfig --set image.repository=registry.example.com/lifeboat,image.tag=v0.1.0,temporal.address=temporal-frontend.temporal.svc:7233": by("tests/deploy", "TestTheChartIsTheBase", ofTheHost),
+	"helm install lifeboat-roles deploy/helm/lifeboat -n lifeboat-system --kubeconfig karmada.kubeconfig --set install.pods=false,install.karmadaRoles=true":                                                                by("tests/deploy", "TestTheRolesAreThoseOfTheFolder", ofTheHost),
 
 	`jq -r 'select(.kind == "BindingOutcome") | [.time, .cluster, .outcome, .reason, .bindings[]] | @tsv' audit.jsonl`: by("internal/audit", "TestTheSchemaIsTheOneThatIsDocumented",
 		"wants jq, which need not be here; the fields that it names are those of the schema"),

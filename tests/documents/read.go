@@ -26,7 +26,7 @@ func (c Command) String() string { return fmt.Sprintf("%s:%d: %s", c.Document, c
 // programs are what a command begins with.
 var programs = []string{
 	"bin/demo", "ctr", "exec", "export", "for", "go", "helm", "jq", "karmadactl", "kubectl", "lab", "lifeboat", "lifeboat-worker", "make", "podman",
-	"skopeo", "temporal",
+	"sed", "skopeo", "temporal",
 }
 
 // Read finds every command of every document below root.

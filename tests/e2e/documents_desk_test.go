@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,14 +22,12 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/yaml"
 )
 
 // run types one command of a document and holds how it ends against the table.
@@ -62,19 +59,12 @@ func (d *desk) answer(step documents.Step, until *regexp.Regexp) (string, int) {
 	case program == "export":
 		d.env = append(d.env, strings.Fields(strings.ReplaceAll(rest, "temporal-frontend:7233", d.lab.At.TemporalAddress))...)
 		return "", 0
-	case program == "karmadactl":
-		taint := regexp.MustCompile(`^taint clusters (\S+) ([^=:]+)(?:=\w+)?:(\w+)(-?)$`).FindStringSubmatch(rest)
-		require.NotNil(d, taint, line)
-		d.taintByHand(taint[1], taint[2], taint[3], taint[4] == "")
-		return "", 0
 	case program == "temporal":
 		return d.temporalCLI(rest)
 	case strings.HasPrefix(line, "kubectl get "):
 		return d.kubectlGet(strings.TrimPrefix(rest, "get "))
 	case strings.HasPrefix(line, "kubectl annotate "):
 		return d.kubectlAnnotate(strings.Fields(line)[2:])
-	case strings.HasPrefix(line, "kubectl apply -f "), strings.HasPrefix(line, "kubectl delete "):
-		return d.kubectlDry(strings.Fields(line)[1:])
 	case step.Serves:
 		return d.served(line, step, until)
 	case strings.Contains(line, "--reason "):
@@ -115,9 +105,9 @@ func (d *desk) served(line string, step documents.Step, until *regexp.Regexp) (s
 	cmd := d.shell("exec " + line)
 	cmd.Env = append(slices.Clone(cmd.Env), "LIFEBOAT_LISTEN_ADDRESS="+address, "LIFEBOAT_CODEC_ADDRESS="+address)
 	if strings.HasPrefix(line, "lifeboat-worker") {
-		cmd.Env = append(cmd.Env, "KUBECONFIG=worker.kubeconfig")
+		cmd.Env = append(cmd.Env, "KUBECONFIG=worker/kubeconfig")
 	} else if strings.HasPrefix(line, "lifeboat watch") {
-		cmd.Env = append(cmd.Env, "KUBECONFIG=starter.kubeconfig")
+		cmd.Env = append(cmd.Env, "KUBECONFIG=starter/kubeconfig")
 	}
 	var out safeBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -259,57 +249,6 @@ func (d *desk) kubectlAnnotate(words []string) (string, int) {
 		return err.Error(), 1
 	}
 	return words[1] + " annotated", 0
-}
-
-// kubectlDry asks the API server whether it would apply or delete what a folder of this
-// repository has, or what is named; it does neither.
-func (d *desk) kubectlDry(words []string) (string, int) {
-	d.Helper()
-	all := []*unstructured.Unstructured{}
-	if words[1] == "-f" {
-		files, err := filepath.Glob(filepath.Join("../..", words[2], "*.yaml"))
-		require.NoError(d, err)
-		for _, file := range files {
-			all = append(all, d.manifests(file)...)
-		}
-	} else {
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-		u.SetName(words[2])
-		all = append(all, u)
-	}
-	require.NotEmpty(d, all)
-	mapper := d.mapper()
-	var names []string
-	for _, u := range all {
-		mapping, err := mapper.RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version)
-		require.NoError(d, err)
-		in := d.api.Resource(mapping.Resource).Namespace(u.GetNamespace())
-		if words[0] == "apply" {
-			_, err = in.Apply(d.ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: "kubectl", Force: true, DryRun: []string{metav1.DryRunAll}})
-		} else {
-			err = in.Delete(d.ctx, u.GetName(), metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
-		}
-		if err != nil {
-			return err.Error(), 1
-		}
-		names = append(names, u.GetName())
-	}
-	return strings.Join(names, "\n"), 0
-}
-
-// manifests are the objects of a file.
-func (d *desk) manifests(file string) []*unstructured.Unstructured {
-	d.Helper()
-	raw, err := os.ReadFile(file)
-	require.NoError(d, err)
-	var all []*unstructured.Unstructured
-	for _, document := range strings.Split(string(raw), "\n---\n") {
-		u := &unstructured.Unstructured{}
-		require.NoError(d, yaml.Unmarshal([]byte(document), &u.Object), file)
-		all = append(all, u)
-	}
-	return all
 }
 
 // mapper knows the resources by what the API server says that it serves.

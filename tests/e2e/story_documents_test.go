@@ -103,6 +103,8 @@ func (d *desk) act(what string) {
 		require.NoError(s, s.startWorker(s.ctx))
 	case what == "resume cart":
 		s.order("resume", s.c(1), "--binding", cart)
+	case verb == "taint", verb == "untaint":
+		s.taintByHand(about, "drill", "NoExecute", verb == "taint")
 	case verb == "kill":
 		s.kill(about)
 	case verb == "revive":
@@ -132,12 +134,15 @@ func newDesk(s *scene) *desk {
 	d.trail = filepath.Join(d.folder, "trail")
 	require.NoError(s, os.MkdirAll(d.trail, 0o750))
 	for name, kubeconfig := range map[string]string{
-		"karmada": s.lab.At.Kubeconfigs["operator"], "worker": s.lab.At.Kubeconfigs["worker"], "starter": s.lab.At.Kubeconfigs["starter"],
-		"setup": s.lab.At.Kubeconfigs["setup"], "host": s.lab.At.Kubeconfig,
+		"karmada.kubeconfig": s.lab.At.Kubeconfigs["operator"], "worker/kubeconfig": s.lab.At.Kubeconfigs["worker"],
+		"starter/kubeconfig": s.lab.At.Kubeconfigs["starter"], "setup.kubeconfig": s.lab.At.Kubeconfigs["setup"],
+		"host.kubeconfig": s.lab.At.Kubeconfig,
 	} {
 		raw, err := os.ReadFile(kubeconfig)
 		require.NoError(s, err)
-		require.NoError(s, os.WriteFile(filepath.Join(d.folder, name+".kubeconfig"), raw, 0o600))
+		file := filepath.Join(d.folder, name)
+		require.NoError(s, os.MkdirAll(filepath.Dir(file), 0o750))
+		require.NoError(s, os.WriteFile(file, raw, 0o600))
 	}
 	require.NoError(s, os.WriteFile(filepath.Join(d.folder, "lifeboat.yaml"), []byte("mode: enforce\n"), 0o600))
 	key := "first " + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\n"
