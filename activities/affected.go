@@ -40,7 +40,8 @@ type Targeting struct {
 	Key      failover.BindingKey `json:"key"`
 	UID      types.UID           `json:"uid"`
 	Resource string              `json:"resource"`
-	Policy   int                 `json:"policy"` // index into Policies
+	Kind     string              `json:"kind,omitempty"` // as in "apps/v1, Deployment"
+	Policy   int                 `json:"policy"`         // index into Policies
 	// Malformed is set when the object cannot be understood: it is parked, not moved.
 	Malformed string `json:"malformed,omitempty"`
 	// Stays tells that the rule of its kind keeps it where it is.
@@ -141,7 +142,7 @@ func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy, stays b
 		p.Policies = append(p.Policies, policy)
 	}
 	p.Items = append(p.Items, Targeting{
-		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Malformed: told(b.Malformed), Stays: stays, Alone: len(b.Clusters) == 1,
+		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Kind: b.Resource.APIVersion + ", " + b.Resource.Kind, Malformed: told(b.Malformed), Stays: stays, Alone: len(b.Clusters) == 1,
 	})
 }
 

@@ -35,8 +35,9 @@ type EvictRequest struct {
 	Lease int64 `json:"lease"`
 	// Owner goes into the task's message: the migration's own workflow id.
 	Owner string `json:"owner"`
-	// DueAt is when it became due, for the latency metric alone.
-	DueAt time.Time `json:"dueAt,omitzero"`
+	// QueuedAt is when it entered the queue and DueAt when it became due, for the metrics alone.
+	QueuedAt time.Time `json:"queuedAt,omitzero"`
+	DueAt    time.Time `json:"dueAt,omitzero"`
 }
 
 // EvictEnd is how an attempt ended.
@@ -148,12 +149,20 @@ func refuse(reason failover.Reason, message string) EvictResult {
 }
 
 func (a *Activities) evicted(r EvictRequest, out EvictResult) EvictResult {
-	var took time.Duration
-	if !r.DueAt.IsZero() {
-		took = a.Clock.Now().Sub(r.DueAt)
+	a.Meter.Evicted(r.Cluster, string(out.End))
+	if out.End != EvictRefused { // a refused one goes back into the queue
+		now := a.Clock.Now()
+		a.Meter.LeftQueue(r.Cluster, since(now, r.QueuedAt), since(now, r.DueAt))
 	}
-	a.Meter.Evicted(r.Cluster, string(r.Key.Kind()), string(out.End), took)
 	return out
+}
+
+// since is the time from a moment until now, negative where the moment is not known.
+func since(now, moment time.Time) time.Duration {
+	if moment.IsZero() {
+		return -1
+	}
+	return max(0, now.Sub(moment))
 }
 
 // evictOnce reads, decides and writes once. It returns an error only for what a

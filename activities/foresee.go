@@ -113,10 +113,11 @@ func NewPlanner(of *Snapshot, owners Owners, moves Moves, settings Settings) *Ac
 // deaf counts nothing: a plan is no event.
 type deaf struct{}
 
-func (deaf) Evicted(string, string, string, time.Duration) {}
-func (deaf) Conflict(string)                               {}
-func (deaf) Malformed(string)                              {}
-func (deaf) Blocked(failover.Reason)                       {}
+func (deaf) Evicted(string, string)                         {}
+func (deaf) LeftQueue(string, time.Duration, time.Duration) {}
+func (deaf) Conflict(string)                                {}
+func (deaf) Malformed(string)                               {}
+func (deaf) Blocked(failover.Reason)                        {}
 
 // standstill is a clock that stands at one moment.
 type standstill struct{ at time.Time }

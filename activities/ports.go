@@ -264,8 +264,11 @@ type Monotonic interface {
 
 // Meter counts what happened, after it happened.
 type Meter interface {
-	// Evicted counts one evict activity by its end; took is from due to end, 0 when not known.
-	Evicted(cluster, kind, result string, took time.Duration)
+	// Evicted counts one evict activity by its end.
+	Evicted(cluster, result string)
+	// LeftQueue measures an eviction that was processed and left the queue, from when its
+	// binding entered the queue and from when it was due; negative: not known.
+	LeftQueue(cluster string, sinceQueued, sinceDue time.Duration)
 	// Conflict counts a write that lost a race.
 	Conflict(kind string)
 	// Malformed counts an object that could not be understood.

@@ -151,7 +151,7 @@ func (e *episode) startChild(i Item, st MigrationState, unused func()) {
 	st.Parent = ClusterFailoverID(e.instance, e.cluster)
 	st.Approval, st.Standing = e.approvalOf(i.Key, i.UID), e.st.Asking
 	st.TellWritten = e.drainRate() > 0
-	st.Episode, st.Round, st.Terms, st.Resource = e.st.Episode, e.st.Round, e.st.Terms, i.Resource
+	st.Episode, st.Round, st.Terms, st.Resource, st.QueuedAt = e.st.Episode, e.st.Round, e.st.Terms, i.Resource, i.Queued
 	if i.Policy >= 0 && i.Policy < len(e.st.Policy) {
 		st.Policy = e.st.Policy[i.Policy]
 	}
@@ -169,7 +169,7 @@ func (e *episode) startChild(i Item, st MigrationState, unused func()) {
 	e.auditMove(i, st)
 	child := workflow.ExecuteChildWorkflow(ctx, TypeBindingMigration, BindingMigrationParams{Instance: e.instance, State: st})
 	move := Move{
-		Key: i.Key, UID: i.UID, Resource: i.Resource, Round: e.st.Round, Policy: i.Policy, Tries: i.Tries, Purge: i.Purge, Fence: i.Fence,
+		Key: i.Key, UID: i.UID, Resource: i.Resource, Round: e.st.Round, Policy: i.Policy, Tries: i.Tries, Queued: i.Queued, Purge: i.Purge, Fence: i.Fence,
 		Phase: failover.MigrationChecking, Since: e.now(), Heard: e.now(), Holds: st.HasDependents,
 	}
 	if st.AwaitFence {

@@ -337,7 +337,7 @@ func (e *episode) recordIn(round int, r failover.Result) {
 
 // requeue puts a binding back that was refused at the write.
 func (e *episode) requeue(r failover.Result, m Move) {
-	i := Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, To: r.To, Purge: m.Purge, Fence: m.Fence}
+	i := Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
 	if m.Policy < 0 || m.Policy >= len(e.st.Policy) {
 		e.listDirty = true // adopted without a policy: the list freezes one
 		return

@@ -159,9 +159,19 @@ func (e *episode) freezePolicy(policy failover.Policy, policies map[string]int) 
 	return index
 }
 
+// internKind is the index of a kind, which thousands of items share.
+func (e *episode) internKind(kind string) int {
+	at := slices.Index(e.st.Kinds, kind)
+	if at < 0 {
+		at = len(e.st.Kinds)
+		e.st.Kinds = append(e.st.Kinds, kind)
+	}
+	return at
+}
+
 // newItem parks at once what no taint may move in this round.
 func (e *episode) newItem(t activities.Targeting, left leftItem) Item {
-	item := Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.policy, State: ItemIdle, Was: left.owes}
+	item := Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.policy, Kind: e.internKind(t.Kind), State: ItemIdle, Was: left.owes}
 	switch {
 	case t.Malformed != "":
 		item.State, item.Reason, item.Message, item.Parked, item.Was = ItemBlocked, failover.ReasonMalformed, cut(t.Malformed), true, true
@@ -241,8 +251,21 @@ func (e *episode) sortOne(i *Item) {
 	due, d := e.due(i)
 	e.sortBy(i, due, d)
 	if i.Was && !was {
+		e.countQueued(i)
 		e.auditQueued(i, due, d)
 	}
+}
+
+// countQueued counts a binding that entered the queue, as Karmada's proposal wants it counted.
+func (e *episode) countQueued(i *Item) {
+	i.Queued = e.now()
+	kind := ""
+	if i.Kind < len(e.st.Kinds) {
+		kind = e.st.Kinds[i.Kind]
+	}
+	metrics := workflow.GetMetricsHandler(e.ctx).WithTags(map[string]string{"cluster": e.cluster})
+	metrics.Counter("lifeboat_evict").Inc(1)
+	metrics.WithTags(map[string]string{"kind": kind}).Counter("lifeboat_evict_kind").Inc(1)
 }
 
 // sortBy is sortOne by when the item is due.

@@ -51,7 +51,7 @@ func (m *migration) check() {
 	request := activities.EvictRequest{
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Approval: m.st.Approval, Round: m.st.Round, Standing: m.st.Standing,
-		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Lease: m.st.Lease.Number, Owner: m.st.Ref.Owner, DueAt: m.st.DueAt,
+		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Lease: m.st.Lease.Number, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
 	}
 	m.on(failover.EventWriteSent)
 	ctx := once(m.ctx, "look once more, then evict "+m.st.Ref.Key.String()+" from "+m.st.Ref.Cluster, m.st.Lease.Expires+evictSlack)

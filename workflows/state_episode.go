@@ -31,6 +31,7 @@ type EpisodeState struct {
 	Cluster ClusterView           `json:"clusterView"`        // as last judged
 	Virtual []corev1.Taint        `json:"virtual,omitempty"`  // observe: the taints that would stand
 	Policy  []failover.Policy     `json:"policies,omitempty"` // frozen, deduplicated
+	Kinds   []string              `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
 	Dues    []failover.Due        `json:"dues,omitempty"`     // of each policy under the taints that stand
 	Items   []Item                `json:"items,omitempty"`    // the queue
 	Moves   map[string]Move       `json:"moves,omitempty"`    // running children by binding
@@ -143,6 +144,7 @@ type Item struct {
 	UID      types.UID           `json:"u,omitempty"`
 	Resource string              `json:"o,omitempty"`
 	Policy   int                 `json:"p"`
+	Kind     int                 `json:"v,omitempty"` // index into Kinds
 	State    ItemState           `json:"s"`
 	Reason   failover.Reason     `json:"r,omitempty"`
 	Message  string              `json:"m,omitempty"`
@@ -155,6 +157,8 @@ type Item struct {
 	Fence *failover.Fence `json:"f,omitempty"`
 	// Was tells that a taint has made it move in this round, so that it owes an outcome.
 	Was bool `json:"w,omitempty"`
+	// Queued is since when it does; zero where an earlier run left it behind.
+	Queued time.Time `json:"e,omitzero"`
 	// Returned: the scheduler put it back after a release of this drain.
 	Returned bool `json:"b,omitempty"`
 	// Deps: others go where it goes, as the pre-check saw.
@@ -185,6 +189,8 @@ type Move struct {
 	Excused bool `json:"excused,omitempty"`
 	Policy  int  `json:"policy"`
 	Tries   int  `json:"tries,omitempty"`
+	// Queued is since when it has been in the queue.
+	Queued time.Time `json:"queued,omitzero"`
 	// Purge is how its old copy goes, as the first check froze it.
 	Purge failover.PurgeMode `json:"purge,omitempty"`
 	Fence *failover.Fence    `json:"fence,omitempty"`

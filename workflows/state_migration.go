@@ -23,6 +23,7 @@ type MigrationState struct {
 	Terms    activities.Terms   `json:"terms"`
 	Policy   failover.Policy    `json:"policy"`
 	Resource string             `json:"resource,omitempty"`
+	QueuedAt time.Time          `json:"queuedAt,omitzero"`
 	DueAt    time.Time          `json:"dueAt,omitzero"`
 	// Approval is a human's yes in this round; Standing are approval rules that asked
 	// before in it.

@@ -33,6 +33,8 @@ type story struct {
 	world    *world.World
 	settings activities.Settings
 	pacer    *fakePacer
+	meter    activities.Meter
+	counts   *counted          // by workflows
 	prober   activities.Prober // nil: nobody can be probed
 	report   workflows.EpisodeReport
 	accepted []*answer
@@ -151,7 +153,9 @@ func newStory(t *testing.T) *story {
 	}
 	refused := &refusals{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(watchful{handler, refused})))
-	s := &story{t: t, env: suite.NewTestWorkflowEnvironment(), pacer: &fakePacer{}, refused: refused}
+	counts := &counted{}
+	suite.SetMetricsHandler(counts)
+	s := &story{t: t, env: suite.NewTestWorkflowEnvironment(), pacer: &fakePacer{}, refused: refused, counts: counts, meter: world.Meter{}}
 	s.env.SetTestTimeout(2 * time.Minute)
 	s.intercept()
 	s.env.SetDetachedChildWait(false)
@@ -273,7 +277,7 @@ func (s *story) play() workflows.EpisodeReport {
 	}
 	a := &activities.Activities{
 		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober, Manager: s.world,
-		Clock: world.Clock{W: s.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
+		Clock: world.Clock{W: s.world}, Meter: s.meter, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts = a
 	a.Register(s.env)

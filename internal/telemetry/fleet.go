@@ -77,7 +77,7 @@ func (f *Fleet) Set(state *FleetState) { f.state.Store(state) }
 
 // Names of the gauges.
 const (
-	gaugeRate       = "evict_rate"
+	gaugeRate       = "evict_rate_limit"
 	gaugeUnlimited  = "evict_unlimited"
 	gaugeTier       = "pace_tier"
 	gaugePaceReason = "pace_reason"

@@ -24,12 +24,12 @@ func NewRegistry(program string) *prometheus.Registry {
 
 // WorkerMetrics count what a worker's activities did, after they did it. The names
 // are those of Karmada's cluster-failover proposal, with the prefix lifeboat_.
-// What only workflows know happened (grants, what came to need attention) they count
-// themselves, through [TemporalMetrics]; how things stand the starter asks, see [Fleet].
+// What only workflows know happened (what entered the queue, grants, what came to need
+// attention) they count themselves, through [TemporalMetrics]; how things stand the starter asks, see [Fleet].
 type WorkerMetrics struct {
-	evicted   *prometheus.CounterVec
-	kinds     *prometheus.CounterVec
-	latency   *prometheus.HistogramVec
+	processed *prometheus.CounterVec
+	queued    *prometheus.HistogramVec
+	due       *prometheus.HistogramVec
 	conflicts *prometheus.CounterVec
 	malformed *prometheus.CounterVec
 	blocked   *prometheus.CounterVec
@@ -42,9 +42,14 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return auto.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 	}
+	latency := func(name, help string) *prometheus.HistogramVec {
+		return auto.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Name: name, Help: help,
+			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
+		}, []string{"cluster"})
+	}
 	m := &WorkerMetrics{
-		evicted:   counter("evict_total", "Attempts to evict a binding from a cluster, by result.", "cluster", "result"),
-		kinds:     counter("evict_kind_total", "Attempts to evict a binding, by kind of its resource.", "cluster", "kind"),
+		processed: counter("evict_processed_total", "Evictions that were processed, by result; a refused one is queued again.", "cluster", "result"),
 		conflicts: counter("write_conflicts_total", "Writes that lost a race and were decided anew, by kind.", "kind"),
 		malformed: counter("malformed_total", "Objects that could not be understood, by kind.", "kind"),
 		blocked:   counter("blocked_total", "Checks and writes that said no, by reason.", "reason"),
@@ -52,11 +57,8 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 			Namespace: namespace, Name: "second_evictor",
 			Help: "1 while this worker begins nothing new, because a second evictor acts on Karmada.",
 		}),
-		latency: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "evict_processing_latency_seconds",
-			Help:    "Time from when a binding was due to the end of its eviction.",
-			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
-		}, []string{"cluster"}),
+		queued: latency("evict_processing_latency_seconds", "Time from when a binding entered the queue to the end of its eviction."),
+		due:    latency("evict_due_latency_seconds", "Time from when a binding was due to the end of its eviction."),
 	}
 	for _, kind := range []string{"Cluster", "ResourceBinding", "ClusterResourceBinding"} {
 		m.conflicts.WithLabelValues(kind)
@@ -66,12 +68,18 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 	return m
 }
 
-// Evicted counts one attempt to evict by its result; took is from due to the end, 0 when not known.
-func (m *WorkerMetrics) Evicted(cluster, kind, result string, took time.Duration) {
-	m.evicted.WithLabelValues(cluster, result).Inc()
-	m.kinds.WithLabelValues(cluster, kind).Inc()
-	if took > 0 {
-		m.latency.WithLabelValues(cluster).Observe(took.Seconds())
+// Evicted counts one eviction that was processed, by its result.
+func (m *WorkerMetrics) Evicted(cluster, result string) {
+	m.processed.WithLabelValues(cluster, result).Inc()
+}
+
+// LeftQueue measures how long an eviction took that left the queue; negative: not known.
+func (m *WorkerMetrics) LeftQueue(cluster string, sinceQueued, sinceDue time.Duration) {
+	if sinceQueued >= 0 {
+		m.queued.WithLabelValues(cluster).Observe(sinceQueued.Seconds())
+	}
+	if sinceDue >= 0 {
+		m.due.WithLabelValues(cluster).Observe(sinceDue.Seconds())
 	}
 }
 

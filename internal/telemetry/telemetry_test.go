@@ -18,20 +18,32 @@ import (
 
 func TestMetricsHaveTheNamesAndFormsThatPrometheusWants(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	NewWorkerMetrics(registry).Evicted("member1", "Deployment", "written", time.Second)
+	worker := NewWorkerMetrics(registry)
+	worker.Evicted("member1", "written")
+	worker.LeftQueue("member1", time.Second, time.Second)
 	NewStarterMetrics(registry).Signal("cluster-observed", ResultSent)
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	require.Empty(t, problems)
 }
 
-func TestAnEvictionIsCountedByClusterKindAndResult(t *testing.T) {
-	m := NewWorkerMetrics(prometheus.NewRegistry())
-	m.Evicted("member1", "Deployment", "written", 3*time.Second)
-	m.Evicted("member1", "Deployment", "refused", 0)
-	require.InDelta(t, 1, testutil.ToFloat64(m.evicted.WithLabelValues("member1", "written")), 0)
-	require.InDelta(t, 2, testutil.ToFloat64(m.kinds.WithLabelValues("member1", "Deployment")), 0)
-	require.Equal(t, 1, testutil.CollectAndCount(m.latency))
+func TestLeftQueue_KnownTimes_AreTwoHistograms(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := NewWorkerMetrics(registry)
+	m.LeftQueue("member1", 3*time.Second, 0)
+	m.LeftQueue("member1", -1, -1)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	counts, sums := map[string]uint64{}, map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if h := metric.GetHistogram(); h != nil {
+				counts[family.GetName()], sums[family.GetName()] = h.GetSampleCount(), h.GetSampleSum()
+			}
+		}
+	}
+	require.Equal(t, map[string]uint64{"lifeboat_evict_processing_latency_seconds": 1, "lifeboat_evict_due_latency_seconds": 1}, counts)
+	require.Equal(t, map[string]float64{"lifeboat_evict_processing_latency_seconds": 3, "lifeboat_evict_due_latency_seconds": 0}, sums)
 }
 
 func TestTemporalsMetricsStandBesideOurs(t *testing.T) {

@@ -57,7 +57,7 @@ var outages = []outageOf{
 	{name: "admission webhook down", when: "when it is tainted", lay: onAPI(refuse(refusal{
 		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, only: isBindingWrite,
 		message: `Internal error occurred: failed calling webhook "resourcebinding.karmada.io": connection refused`,
-	})), says: map[string]string{"worker": "BindingBlocked.*WriteUnverified"}, counts: map[string]string{"worker": "lifeboat_evict_total"}},
+	})), says: map[string]string{"worker": "BindingBlocked.*WriteUnverified"}, counts: map[string]string{"worker": "lifeboat_evict_processed_total"}},
 	{
 		// Longer than a request may take.
 		name: "network cut to the API server", when: "when it is tainted", lasts: 40 * time.Second,

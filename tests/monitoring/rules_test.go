@@ -79,7 +79,7 @@ func readAlerts(t *testing.T) []rulefmt.Rule {
 	for _, group := range groups.Groups {
 		all = append(all, group.Rules...)
 	}
-	return all
+	return slices.DeleteFunc(all, func(r rulefmt.Rule) bool { return r.Alert == "" })
 }
 
 func TestAlertsFireAfterTheirTimeAndNotWhileAllIsWell(t *testing.T) {
@@ -174,6 +174,49 @@ func (a expectation) check(t *testing.T, groups []*rules.Group) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s at %s (-want +got):\n%s", a.Alertname, a.EvalTime, diff)
+	}
+}
+
+// The rates of Karmada's proposal: what left the queue per second and cluster, and the
+// share of it that was written.
+func TestRecordingRules_SomeEvictionsRefused_RateLeavesThemOut(t *testing.T) {
+	const load = `load 30s
+  lifeboat_evict_processed_total{cluster="m1",job="worker",result="written"} 0+6x20
+  lifeboat_evict_processed_total{cluster="m1",job="worker",result="gone"} 0+3x20
+  lifeboat_evict_processed_total{cluster="m1",job="worker",result="refused"} 0+2x20
+  lifeboat_evict_processed_total{cluster="m2",job="worker",result="gone"} 0+3x20
+`
+	suite, err := promqltest.NewLazyLoader(load, promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer suite.Close() //nolint:errcheck // a temporary folder
+	groups, now := loadGroups(t, suite, 30*time.Second), time.Unix(600, 0).UTC()
+	suite.WithSamplesTill(now, func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups {
+			g.Eval(suite.Context(), now)
+		}
+	})
+	got := map[string]string{}
+	for _, name := range []string{"lifeboat_evict_rate", "lifeboat_evict_success_rate"} {
+		query, err := suite.QueryEngine().NewInstantQuery(suite.Context(), suite.Queryable(), nil, name, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vector, err := query.Exec(suite.Context()).Vector()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sample := range vector {
+			got[name+" "+sample.Metric.Get("cluster")] = fmt.Sprintf("%.2f", sample.F)
+		}
+	}
+	want := map[string]string{"lifeboat_evict_rate m1": "0.30", "lifeboat_evict_rate m2": "0.10", "lifeboat_evict_success_rate m1": "0.75"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -70,6 +70,9 @@ func exported(t *testing.T) map[string]bool {
 		}
 		require.Empty(t, found(`(?:Gauge|Timer)\("(lifeboat_\w+)"\)`, text), "a gauge of a worker is stale: see telemetry.Fleet")
 	}
+	for _, name := range found(`- record: (lifeboat_\w+)`, read(t, alerts)) {
+		names[name] = true
+	}
 	ofTheSDK(t, names)
 	return names
 }

@@ -429,7 +429,10 @@ func (c Clock) Wait(ctx context.Context, d time.Duration) error {
 type Meter struct{}
 
 // Evicted implements activities.Meter.
-func (Meter) Evicted(string, string, string, time.Duration) {}
+func (Meter) Evicted(string, string) {}
+
+// LeftQueue implements activities.Meter.
+func (Meter) LeftQueue(string, time.Duration, time.Duration) {}
 
 // Conflict implements activities.Meter.
 func (Meter) Conflict(string) {}
