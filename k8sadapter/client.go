@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -121,6 +122,24 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)
 	}
 	return client, nil
+}
+
+// Credentials read the client certificate and the token that the API server is shown. What
+// an exec plug-in hands out is not among them.
+func (c *Client) Credentials() []func() ([]byte, error) {
+	var all []func() ([]byte, error)
+	for _, kept := range []struct {
+		file  string
+		value []byte
+	}{{c.config.CertFile, c.config.CertData}, {c.config.BearerTokenFile, []byte(c.config.BearerToken)}} {
+		switch {
+		case kept.file != "":
+			all = append(all, func() ([]byte, error) { return os.ReadFile(kept.file) }) //nolint:gosec // the kubeconfig names it
+		case len(kept.value) > 0:
+			all = append(all, func() ([]byte, error) { return kept.value, nil })
+		}
+	}
+	return all
 }
 
 // connect makes the clients that share the config, its rate limiter included.

@@ -58,7 +58,7 @@ is waited out: a resync tells again what was missed.`,
 
 // runWatch watches until ctx ends.
 func runWatch(ctx context.Context, c config.Config, log *slog.Logger) error {
-	registry := telemetry.NewRegistry(program)
+	registry := telemetry.NewRegistry(program, c.Instance)
 	metrics, err := telemetry.TemporalMetrics(registry, func(err error) {
 		log.WarnContext(ctx, "could not record a metric", telemetry.KeyError, err)
 	})
@@ -89,6 +89,7 @@ func runWatch(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	telemetry.PublishCredentials(registry, slices.Concat(process.Shown("karmada", karmada.Credentials()), process.Shown("temporal", temporal.Credentials)))
 	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
 		{Name: "temporal", Run: temporal.Healthy},
 		{Name: "karmada", Run: karmada.Healthy},

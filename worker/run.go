@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -40,7 +41,7 @@ const program = "lifeboat-worker"
 
 // run works until ctx ends or the worker cannot go on.
 func run(ctx context.Context, c config.Config, log *slog.Logger) error {
-	registry := telemetry.NewRegistry(program)
+	registry := telemetry.NewRegistry(program, c.Instance)
 	metrics, err := telemetry.TemporalMetrics(registry, func(err error) {
 		log.WarnContext(ctx, "could not record a metric", telemetry.KeyError, err)
 	})
@@ -78,6 +79,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	telemetry.PublishCredentials(registry, slices.Concat(process.Shown("karmada", karmada.Credentials()), process.Shown("temporal", temporal.Credentials)))
 	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
 		{Name: "temporal", Run: temporal.Healthy},
 		{Name: "karmada", Run: karmada.Healthy},

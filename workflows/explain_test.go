@@ -44,7 +44,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 		require.Zero(t, x.Ahead)
 		require.Equal(t, 1, s.explain(later).Ahead)
 		x = s.explain(stuck)
-		require.Equal(t, failover.ReasonNoTarget, x.Item.Reason)
+		require.Equal(t, failover.ReasonPinned, x.Item.Reason)
 		require.Equal(t, failover.ReasonTaintUntolerated, x.Taints[0].Reason)
 		require.Nil(t, x.Taints[0].Toleration)
 		x = s.explain(moved)

@@ -109,7 +109,7 @@ func TestKarmada3623And3194And744ATaintMovesAtOnceOrSaysWhyNot(t *testing.T) {
 			why[i.Key.Name] = i.Reason
 		}
 		require.Equal(t, map[string]failover.Reason{
-			"pinned": failover.ReasonNoTarget, "spread": failover.ReasonSpreadUnsatisfied, "suspended": failover.ReasonSchedulingSuspended,
+			"pinned": failover.ReasonPinned, "spread": failover.ReasonSpreadUnsatisfied, "suspended": failover.ReasonSchedulingSuspended,
 		}, why)
 		s.world.DropTaint("m1", "maintenance")
 	})

@@ -17,7 +17,7 @@ func TestKarmada5803NothingIsEvictedWithoutAPlaceToGo(t *testing.T) {
 	for name, tc := range map[string]preCheckCase{
 		"by name": {
 			binding: with(duplicated("m1"), may(names("m1"))), fleet: fleet(cluster("m2"), cluster("m3")),
-			reason: failover.ReasonNoTarget, message: "the placement allows no cluster but m1",
+			reason: failover.ReasonPinned, message: "the placement allows no cluster but m1",
 		},
 		"by label": {
 			binding: with(duplicated("m1"), may(&failover.ClusterAffinity{LabelSelector: matchLabels(map[string]string{"tier": "gold"})})),
@@ -34,12 +34,16 @@ func TestKarmada5803NothingIsEvictedWithoutAPlaceToGo(t *testing.T) {
 
 // A cluster was away for hours; when it was back, the configs pinned to it were deleted.
 //
-// Rules: R4.6-1, R4.6-13.
+// Rules: R4.6-1, R4.6-13, R4.6-49.
 func TestKarmada5150AConfigPinnedToTheClusterStays(t *testing.T) {
 	config := with(nonWorkload("m1"), may(names("m1")), func(b *failover.Binding) {
 		b.Resource = failover.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
 	})
-	preCheckCase{binding: config, fleet: fleet(cluster("m2")), reason: failover.ReasonNoTarget}.run(t)
+	preCheckCase{binding: config, fleet: fleet(cluster("m2")), reason: failover.ReasonPinned}.run(t)
+	// Somebody may expect more clusters of a label, and of two names one may be mistyped.
+	for _, affinity := range []*failover.ClusterAffinity{{LabelSelector: matchLabels(map[string]string{"tier": "gold"})}, names("m1", "m7")} {
+		preCheckCase{binding: with(config, may(affinity)), fleet: fleet(cluster("m2")), reason: failover.ReasonNoTarget}.run(t)
+	}
 }
 
 // spec.replicas of a workload of several components is 0, so that a check of capacity

@@ -256,6 +256,9 @@ func (in PreCheckInput) noTarget(g group) Verdict {
 	if g.name != "" {
 		message = fmt.Sprintf("group %q has ", g.name) + message
 	}
+	if in.pinned() {
+		return Verdict{Reason: ReasonPinned, Message: message}
+	}
 	return Verdict{Reason: ReasonNoTarget, Message: message}
 }
 
@@ -279,4 +282,12 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// pinned tells whether every affinity of the placement names the failing cluster and no
+// other: somebody wants it there and nowhere else.
+func (in PreCheckInput) pinned() bool {
+	return !slices.ContainsFunc(in.allGroups(), func(g group) bool {
+		return g.affinity == nil || !slices.Equal(g.affinity.ClusterNames, []string{in.Failing})
+	})
 }

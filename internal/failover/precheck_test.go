@@ -61,7 +61,7 @@ func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 		},
 		"the placement allows nothing else": {
 			binding: with(duplicated("m1"), may(names("m1"))), fleet: fleet(cluster("m2")),
-			reason: failover.ReasonNoTarget, message: "the placement allows no cluster but m1",
+			reason: failover.ReasonPinned, message: "the placement allows no cluster but m1",
 		},
 		"a copy survives elsewhere": {
 			binding: with(duplicated("m1", "m2"), may(names("m1", "m2"))), fleet: fleet(cluster("m2")), candidates: []string{"m2"},

@@ -35,6 +35,7 @@ func (r Reason) In(page string) string {
 const (
 	ReasonNone                  Reason = ""
 	ReasonNoTarget              Reason = "NoTarget"           // no candidate cluster fits the placement
+	ReasonPinned                Reason = "Pinned"             // its placement names the failing cluster alone
 	ReasonSpreadUnsatisfied     Reason = "SpreadUnsatisfied"  // a spread constraint's minGroups cannot be met
 	ReasonNoCapacity            Reason = "NoCapacity"         // candidates exist, none has proven room
 	ReasonSchedulerReturnsIt    Reason = "SchedulerReturnsIt" // the scheduler put the binding back after a release

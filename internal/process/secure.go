@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
@@ -16,20 +18,50 @@ import (
 
 // connection is Temporal's own configuration, with what changes at run time: a client
 // certificate in files is read with every handshake, an API key in a file again when it
-// changes; and what is sent is encrypted where the configuration says so.
-func connection(c config.Config, log *slog.Logger) (client.Options, error) {
+// changes; and what is sent is encrypted where the configuration says so. Beside it stand
+// the credentials that it shows the server.
+func connection(c config.Config, log *slog.Logger) (client.Options, []func() ([]byte, error), error) {
 	var options client.Options
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	if err == nil {
 		options, err = profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	}
 	if err != nil {
-		return client.Options{}, fmt.Errorf("read Temporal's configuration (temporal.toml and TEMPORAL_… variables): %w", err)
+		return client.Options{}, nil, fmt.Errorf("read Temporal's configuration (temporal.toml and TEMPORAL_… variables): %w", err)
 	}
 	if err := identify(&options, profile, c, log); err != nil {
-		return client.Options{}, err
+		return client.Options{}, nil, err
 	}
-	return options, encrypt(&options, c, log)
+	return options, shown(profile, c), encrypt(&options, c, log)
+}
+
+// shown are the credentials in a profile and in the configuration; a file wins over a value.
+func shown(profile envconfig.ClientConfigProfile, c config.Config) []func() ([]byte, error) {
+	var all []func() ([]byte, error)
+	if t := profile.TLS; t != nil {
+		all = append(all, kept(t.ClientCertPath, t.ClientCertData)...)
+	}
+	return append(all, kept(c.Temporal.APIKeyFile, []byte(profile.APIKey))...)
+}
+
+// kept reads a credential from its file, or gives the value; none where both are empty.
+func kept(file string, value []byte) []func() ([]byte, error) {
+	switch {
+	case file != "":
+		return []func() ([]byte, error){func() ([]byte, error) { return os.ReadFile(file) }} //nolint:gosec // the operator names it
+	case len(value) > 0:
+		return []func() ([]byte, error){func() ([]byte, error) { return value, nil }}
+	}
+	return nil
+}
+
+// Shown are the credentials for a server, for their metrics.
+func Shown(server string, read []func() ([]byte, error)) []telemetry.Credential {
+	var all []telemetry.Credential
+	for _, r := range read {
+		all = append(all, telemetry.Credential{Server: server, Read: r})
+	}
+	return all
 }
 
 // errBare: an API key is a password, and is not sent where anybody on the way reads it.

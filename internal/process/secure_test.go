@@ -20,7 +20,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy/testca"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
@@ -133,14 +132,18 @@ func TestAnAPIKeyIsNotSentInTheClear(t *testing.T) {
 	t.Setenv("TEMPORAL_TLS", "false")
 	c := config.Default()
 	c.Temporal.APIKeyFile = file
-	_, err := connection(c, slog.New(slog.DiscardHandler))
+	_, _, err := connection(c, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, errBare)
 	t.Setenv("TEMPORAL_TLS", "true")
-	options, err := connection(c, slog.New(slog.DiscardHandler))
+	options, shown, err := connection(c, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.NotNil(t, options.ConnectionOptions.TLS)
+	require.Len(t, shown, 1)
+	key, err := shown[0]()
+	require.NoError(t, err)
+	require.Equal(t, "secret-of-mine", string(key))
 	require.NoError(t, os.WriteFile(file, []byte("secret of mine"), 0o600))
-	_, err = connection(c, slog.New(slog.DiscardHandler))
+	_, _, err = connection(c, slog.New(slog.DiscardHandler))
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "mine")
 }
@@ -148,11 +151,11 @@ func TestAnAPIKeyIsNotSentInTheClear(t *testing.T) {
 // Nor is one that Temporal's own configuration names.
 func TestAnAPIKeyOfTemporalsOwnIsNotSentInTheClear(t *testing.T) {
 	t.Setenv("TEMPORAL_API_KEY", "secret-of-mine")
-	options, err := connection(config.Default(), slog.New(slog.DiscardHandler))
+	options, _, err := connection(config.Default(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.NotNil(t, options.ConnectionOptions.TLS)
 	t.Setenv("TEMPORAL_TLS", "false")
-	_, err = connection(config.Default(), slog.New(slog.DiscardHandler))
+	_, _, err = connection(config.Default(), slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, errBare)
 	require.NotContains(t, err.Error(), "mine")
 }
@@ -163,7 +166,7 @@ func serving(t *testing.T, c config.Config) *telemetry.Server {
 	log := slog.New(slog.DiscardHandler)
 	secure, err := ServerTLS(c, log)
 	require.NoError(t, err)
-	server := &telemetry.Server{Address: "127.0.0.1:0", Registry: prometheus.NewRegistry(), Log: log, TLS: secure}
+	server := &telemetry.Server{Address: "127.0.0.1:0", Registry: telemetry.NewRegistry("test", ""), Log: log, TLS: secure}
 	require.NoError(t, server.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	return server
@@ -265,7 +268,7 @@ func TestWhatIsNotEncryptedIsRefusedAsTheConfigurationSays(t *testing.T) {
 	require.NoError(t, err)
 	for _, refuses := range []bool{false, true} {
 		c.Encryption.RefuseClear = refuses
-		options, err := connection(c, slog.New(slog.DiscardHandler))
+		options, _, err := connection(c, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		var text string
 		err = options.DataConverter.FromPayload(forged, &text)

@@ -22,6 +22,8 @@ import (
 type Temporal struct {
 	client.Client
 	Options client.Options
+	// Credentials read the client certificate and the API key that it shows the server.
+	Credentials []func() ([]byte, error)
 }
 
 // TemporalOptions say how a program presents itself.
@@ -43,7 +45,7 @@ const SetupHint = "run: lifeboat setup"
 // Dial connects to the server that the temporal CLI would: the same file
 // (temporal.toml) and environment (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
 func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
-	options, err := connection(o.Config, o.Log)
+	options, shown, err := connection(o.Config, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	options.MetricsHandler = o.Metrics
 	if o.Lazy {
 		c, err := client.NewLazyClient(options)
-		return &Temporal{Client: c, Options: options}, err
+		return &Temporal{Client: c, Options: options, Credentials: shown}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -67,7 +69,7 @@ func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 		return nil, fmt.Errorf("%s does not answer as a Temporal server; start one there, or set TEMPORAL_ADDRESS: %w",
 			options.HostPort, err)
 	}
-	return &Temporal{Client: c, Options: options}, nil
+	return &Temporal{Client: c, Options: options, Credentials: shown}, nil
 }
 
 // Ready tells whether the namespace exists and knows the search attributes. The

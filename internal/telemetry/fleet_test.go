@@ -68,11 +68,11 @@ lifeboat_waiting_bindings{cluster="a",mode="enforce",reason="WindowFull"} 7
 }
 
 func TestAProgramIsKnownByItsBuildInfo(t *testing.T) {
-	families, err := NewRegistry("lifeboat-worker").Gather()
+	families, err := NewRegistry("lifeboat-worker", "").Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() == "lifeboat_build_info" {
-			require.Equal(t, "lifeboat-worker", family.GetMetric()[0].GetLabel()[0].GetValue())
+			require.Equal(t, "lifeboat-worker", family.GetMetric()[0].GetLabel()[1].GetValue())
 			return
 		}
 	}

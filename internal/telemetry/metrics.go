@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -11,10 +12,27 @@ import (
 
 const namespace = "lifeboat"
 
+// LabelInstance names the Lifeboat whose metric it is, on every metric, those of Temporal's
+// SDK and of Go included: another application may export the same names. Prometheus has
+// a label "instance" of its own, for the address that it scrapes.
+const LabelInstance = "lifeboat_instance"
+
+// DefaultInstance is the name of a Lifeboat without a configured instance: Prometheus
+// cannot tell an empty label from none.
+const DefaultInstance = "default"
+
+// Registry takes metrics and has each carry [LabelInstance].
+type Registry struct {
+	prometheus.Registerer
+	prometheus.Gatherer
+}
+
 // NewRegistry is a registry with the metrics of the Go runtime and the process, and
 // lifeboat_build_info, by which a program is missed when none of its kind is scraped.
-func NewRegistry(program string) *prometheus.Registry {
-	registry := prometheus.NewRegistry()
+func NewRegistry(program, instance string) Registry {
+	all := prometheus.NewRegistry()
+	label := prometheus.Labels{LabelInstance: cmp.Or(instance, DefaultInstance)}
+	registry := Registry{prometheus.WrapRegistererWith(label, all), all}
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	promauto.With(registry).NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, with the program and its version.",

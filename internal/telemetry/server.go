@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -32,7 +31,7 @@ type Check struct {
 // check is well).
 type Server struct {
 	Address  string // host:port, port 0 for a free one, NoAddress for none
-	Registry *prometheus.Registry
+	Registry Registry
 	Ready    []Check
 	Log      *slog.Logger
 	// TLS serves with it, nil without. Where it asks for certificates, /metrics needs

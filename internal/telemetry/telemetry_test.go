@@ -64,6 +64,34 @@ func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
 	}, types)
 }
 
+// Two Lifeboats, and other applications on Temporal, may be scraped by one Prometheus.
+func TestNewRegistry_EveryMetric_CarriesTheInstance(t *testing.T) {
+	for instance, want := range map[string]string{"": DefaultInstance, "eu": "eu"} {
+		registry := NewRegistry("lifeboat-worker", instance)
+		handler, err := TemporalMetrics(registry, func(err error) { t.Error(err) })
+		require.NoError(t, err)
+		handler.Counter("temporal_workflow_task_execution_failed").Inc(1)
+		NewWorkerMetrics(registry).Evicted("member1", "written")
+		NewFleet(registry, time.Now).Set(&FleetState{Failovers: []FailoverState{{Cluster: "member1"}}})
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		names := map[string]bool{}
+		for _, family := range families {
+			names[family.GetName()] = true
+			for _, metric := range family.GetMetric() {
+				got := map[string]string{}
+				for _, label := range metric.GetLabel() {
+					got[label.GetName()] = label.GetValue()
+				}
+				require.Equal(t, want, got[LabelInstance], family.GetName())
+			}
+		}
+		for _, name := range []string{"temporal_workflow_task_execution_failed_total", "lifeboat_evict_processed_total", "lifeboat_failover_phase", "lifeboat_build_info", "go_goroutines"} {
+			require.True(t, names[name], name)
+		}
+	}
+}
+
 func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	t.Helper()
 	recorder := httptest.NewRecorder()
@@ -73,7 +101,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 
 func TestReadyNamesEveryCheckThatFails(t *testing.T) {
 	wrong := errors.New("not there")
-	server := &Server{Registry: NewRegistry("lifeboat"), Ready: []Check{
+	server := &Server{Registry: NewRegistry("lifeboat", ""), Ready: []Check{
 		{Name: "temporal", Run: func(context.Context) error { return wrong }},
 		{Name: "karmada", Run: func(context.Context) error { return wrong }},
 		{Name: "fine", Run: func(context.Context) error { return nil }},
@@ -92,7 +120,7 @@ func TestReadyNamesEveryCheckThatFails(t *testing.T) {
 }
 
 func TestTheServerListensOnAFreePortAndStops(t *testing.T) {
-	server := &Server{Address: "127.0.0.1:0", Registry: NewRegistry("lifeboat"), Log: slog.New(slog.DiscardHandler)}
+	server := &Server{Address: "127.0.0.1:0", Registry: NewRegistry("lifeboat", ""), Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, server.Start(t.Context()))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Address+"/readyz", http.NoBody)
 	require.NoError(t, err)
@@ -108,10 +136,10 @@ func TestTheServerListensOnAFreePortAndStops(t *testing.T) {
 }
 
 func TestAnAddressInUseIsNamed(t *testing.T) {
-	first := &Server{Address: "127.0.0.1:0", Registry: NewRegistry("lifeboat"), Log: slog.New(slog.DiscardHandler)}
+	first := &Server{Address: "127.0.0.1:0", Registry: NewRegistry("lifeboat", ""), Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, first.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, first.Stop(context.WithoutCancel(t.Context()))) })
-	second := &Server{Address: first.Address, Registry: NewRegistry("lifeboat"), Log: slog.New(slog.DiscardHandler)}
+	second := &Server{Address: first.Address, Registry: NewRegistry("lifeboat", ""), Log: slog.New(slog.DiscardHandler)}
 	require.ErrorContains(t, second.Start(t.Context()), first.Address)
 }
 
@@ -139,7 +167,7 @@ func TestTheLoggerHoldsBackWhatIsBelowItsLevel(t *testing.T) {
 // with. Whoever reaches the endpoint must not use them up.
 func TestManyWhoAskAtOnceAreAnsweredByOneLook(t *testing.T) {
 	looks := 0
-	server := &Server{Registry: NewRegistry("lifeboat"), Ready: []Check{{Name: "karmada", Run: func(ctx context.Context) error {
+	server := &Server{Registry: NewRegistry("lifeboat", ""), Ready: []Check{{Name: "karmada", Run: func(ctx context.Context) error {
 		looks++
 		return ctx.Err()
 	}}}}

@@ -171,7 +171,7 @@ var workedOut = []worked{
 	},
 	{
 		name:      "pinned to one cluster: nowhere to go",
-		placement: among("m1"), runs: "m1=0", fleet: []string{"m2"}, reason: failover.ReasonNoTarget,
+		placement: among("m1"), runs: "m1=0", fleet: []string{"m2"}, reason: failover.ReasonPinned,
 	},
 	{
 		name:      "the other cluster does not serve the kind",

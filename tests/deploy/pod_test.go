@@ -142,7 +142,7 @@ func probes(t *testing.T, c corev1.Container) map[string]*corev1.Probe {
 // A program whose world is away is alive and not ready: it must not be killed for it.
 func TestProbesAskWhatTheProgramsServe(t *testing.T) {
 	away := telemetry.Check{Name: "temporal", Run: func(context.Context) error { return http.ErrServerClosed }}
-	server := (&telemetry.Server{Registry: telemetry.NewRegistry("lifeboat-worker"), Ready: []telemetry.Check{away}}).Handler()
+	server := (&telemetry.Server{Registry: telemetry.NewRegistry("lifeboat-worker", ""), Ready: []telemetry.Check{away}}).Handler()
 	eachPod(t, func(t *testing.T, _ rendering, p pod) {
 		_, port, _ := strings.Cut(p.configuration(t).Listen.Address, ":")
 		require.Len(t, p.container.Ports, 1)

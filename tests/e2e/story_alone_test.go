@@ -180,7 +180,7 @@ func observed(s *scene) {
 	s.kill(from)
 	s.episode(from, "it would move one and block the other", func(e *episode) bool {
 		o, q := e.outcome(app), e.queued(stuck)
-		return o != nil && o.Outcome == "WouldMove" && q != nil && q.State == "blocked" && q.Reason == "NoTarget"
+		return o != nil && o.Outcome == "WouldMove" && q != nil && q.State == "blocked" && q.Reason == "Pinned"
 	})
 	s.revive(from)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "WouldMove", stuck: "WouldBlock"})

@@ -56,7 +56,7 @@ func readDashboard(file string) (dashboard, error) {
 // query is what Grafana would send: its variables filled in.
 func (t target) query(rateInterval time.Duration) string {
 	interval := model.Duration(rateInterval).String()
-	return strings.NewReplacer("$__rate_interval", interval, "$__interval", interval).Replace(t.Expr)
+	return strings.NewReplacer("$__rate_interval", interval, "$__interval", interval, "$instance", "default").Replace(t.Expr)
 }
 
 var placeholder = regexp.MustCompile(`{{\s*(\w+)\s*}}`)

@@ -66,6 +66,8 @@ func (p panel) check(t *testing.T) {
 		refs[q.RefID] = true
 		if names, err := metrics(q.query(time.Minute)); err != nil || len(names) == 0 {
 			t.Errorf("%q: %q selects %v: %v", p.Title, q.Expr, names, err)
+		} else if scoped := strings.Count(q.Expr, `lifeboat_instance="$instance"`); scoped != len(names) {
+			t.Errorf("%q: %q selects %d metrics, %d of one Lifeboat alone", p.Title, q.Expr, len(names), scoped)
 		}
 		if q.LegendFormat == "" {
 			t.Errorf("%q: a query without a legend", p.Title)

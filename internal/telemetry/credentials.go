@@ -1,0 +1,108 @@
+package telemetry
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Credential is a client certificate (PEM) or a token that the program shows a server.
+type Credential struct {
+	Server string // karmada or temporal
+	// Read gives it as it is now: files are rotated.
+	Read func() ([]byte, error)
+}
+
+// The kinds of credentials.
+const (
+	kindCertificate = "certificate"
+	kindToken       = "token"
+)
+
+// lifetime is from when until when a credential is valid; issued may be unknown (zero).
+type lifetime struct {
+	kind            string
+	issued, expires time.Time
+}
+
+type credentials struct {
+	all             []Credential
+	expires, issued *prometheus.Desc
+}
+
+// PublishCredentials registers when credentials end. What does not say so (an opaque token,
+// one that a plug-in hands out) has no series.
+func PublishCredentials(registry prometheus.Registerer, all []Credential) {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "credential", name), help, []string{"server", "kind"}, nil)
+	}
+	registry.MustRegister(&credentials{
+		all:     all,
+		expires: desc("expires_timestamp_seconds", "When the credential for this server ends, in Unix time."),
+		issued:  desc("issued_timestamp_seconds", "When the credential for this server was issued, in Unix time."),
+	})
+}
+
+// Describe implements [prometheus.Collector].
+func (c *credentials) Describe(to chan<- *prometheus.Desc) {
+	to <- c.expires
+	to <- c.issued
+}
+
+// Collect implements [prometheus.Collector]. Of two of one kind for one server the first counts.
+func (c *credentials) Collect(to chan<- prometheus.Metric) {
+	seen := map[[2]string]bool{}
+	for _, credential := range c.all {
+		raw, err := credential.Read()
+		if err != nil {
+			continue
+		}
+		life, ok := lifetimeOf(raw)
+		id := [2]string{credential.Server, life.kind}
+		if !ok || seen[id] {
+			continue
+		}
+		seen[id] = true
+		at := func(moment time.Time) float64 { return float64(moment.Unix()) }
+		to <- prometheus.MustNewConstMetric(c.expires, prometheus.GaugeValue, at(life.expires), id[0], id[1])
+		if !life.issued.IsZero() {
+			to <- prometheus.MustNewConstMetric(c.issued, prometheus.GaugeValue, at(life.issued), id[0], id[1])
+		}
+	}
+}
+
+// lifetimeOf reads a PEM certificate or a JSON Web Token. Nothing is verified: the server does that.
+func lifetimeOf(raw []byte) (lifetime, bool) {
+	for block, rest := pem.Decode(raw); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return lifetime{}, false
+		}
+		return lifetime{kindCertificate, certificate.NotBefore, certificate.NotAfter}, true
+	}
+	parts := strings.Split(strings.TrimSpace(string(raw)), ".")
+	if len(parts) != 3 {
+		return lifetime{}, false
+	}
+	var claims struct {
+		Expires float64 `json:"exp"`
+		Issued  float64 `json:"iat"`
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(payload, &claims) != nil || claims.Expires == 0 {
+		return lifetime{}, false
+	}
+	life := lifetime{kind: kindToken, expires: time.Unix(int64(claims.Expires), 0)}
+	if claims.Issued != 0 {
+		life.issued = time.Unix(int64(claims.Issued), 0)
+	}
+	return life, true
+}
