@@ -44,8 +44,8 @@ func secretsStay(s *scene) {
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)
-	s.order("pause", from, "--reason", confided)
 	s.phase(from, "Evacuating")
+	s.order("pause", from, "--reason", confided)
 	v.exchange(s)
 	s.order("resume", from, "--reason", confided)
 	s.phase(from, "Evacuated")
