@@ -342,7 +342,7 @@ func (a *Activities) writeRestore(ctx context.Context, b *failover.Binding, clus
 	}
 	out.done(after)
 	a.Events.Record(ctx, Event{
-		Binding: &b.Key, UID: b.UID, Reason: "RestoreWorkloadSucceed",
+		Binding: &b.Key, UID: b.UID, Workload: &b.Resource, Reason: "RestoreWorkloadSucceed",
 		Message: fmt.Sprintf("put back on %s by workflow %s", cluster, workflowID(ctx)),
 	})
 	return nil

@@ -71,7 +71,7 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 			continue
 		}
 		if b.Malformed != "" {
-			check := Check{Key: b.Key, Reason: failover.ReasonMalformed, Message: b.Malformed}
+			check := Check{Key: b.Key, Reason: failover.ReasonMalformed, Message: b.Malformed, workload: &b.Resource}
 			a.blocked(ctx, PreCheckRequest{Cluster: r.Cluster, Mode: r.Mode}, Checked{Key: b.Key, UID: b.UID}, check)
 		}
 		policy := failover.PolicyOf(b, a.Settings.DefaultTolerations)

@@ -359,7 +359,7 @@ func stateGoing(rules []failover.StateRule, check Check) string {
 }
 
 func (a *Activities) recordEviction(ctx context.Context, b *failover.Binding, r EvictRequest, out EvictResult, err error) {
-	e := Event{Binding: &b.Key, UID: b.UID, Reason: "EvictWorkloadFromClusterSucceed"}
+	e := Event{Binding: &b.Key, UID: b.UID, Workload: &b.Resource, Reason: "EvictWorkloadFromClusterSucceed"}
 	e.Message = fmt.Sprintf("evicted from %s, the old copy is held, by workflow %s", r.Cluster, r.Owner)
 	if r.Purge == failover.PurgeDirectly {
 		e.Message = fmt.Sprintf("evicted from %s, the old copy goes first (Directly), by workflow %s", r.Cluster, r.Owner)

@@ -196,9 +196,11 @@ type Event struct {
 	Cluster string               // set for an Event on a Cluster
 	Binding *failover.BindingKey // set for an Event on a binding
 	UID     types.UID            // of the object
-	Warning bool
-	Reason  string // as Karmada's: EvictWorkloadFromClusterSucceed, TaintClusterSucceed, …
-	Message string // names the workflow
+	// Workload is the resource template of the binding, on which the same Event is put.
+	Workload *failover.Resource
+	Warning  bool
+	Reason   string // as Karmada's: EvictWorkloadFromClusterSucceed, TaintClusterSucceed, …
+	Message  string // names the workflow
 }
 
 // EventRecorder records Events. Best effort: a lost Event changes nothing.

@@ -93,6 +93,8 @@ type Check struct {
 	// without what it was to preserve.
 	state     map[string]string
 	stateless string
+	// workload is the resource template of the binding, for Events.
+	workload *failover.Resource
 }
 
 // Bounds of what is told of one check: a tenant's policy says part of it, a fleet has any
@@ -166,7 +168,9 @@ func (a *Activities) checkOne(ctx context.Context, r PreCheckRequest, item Check
 		return Check{}, err
 	}
 	ask.headroom, ask.extent = on.room, on.extent
-	return a.judgeMove(ctx, &b, r.Cluster, on.fleet, ask)
+	check, err := a.judgeMove(ctx, &b, r.Cluster, on.fleet, ask)
+	check.workload = &b.Resource
+	return check, err
 }
 
 // blocked counts a no, and in enforce tells whoever looks at the binding.
@@ -176,7 +180,7 @@ func (a *Activities) blocked(ctx context.Context, r PreCheckRequest, item Checke
 		return
 	}
 	e := Event{
-		Binding: &item.Key, UID: item.UID, Warning: true, Reason: "EvictWorkloadFromClusterBlocked",
+		Binding: &item.Key, UID: item.UID, Workload: check.workload, Warning: true, Reason: "EvictWorkloadFromClusterBlocked",
 		Message: fmt.Sprintf("stays on %s: %s: %s (workflow %s)", r.Cluster, check.Reason, check.Message, workflowID(ctx)),
 	}
 	if check.Reason == failover.ReasonAwaitingApproval {

@@ -26,7 +26,7 @@ const (
 	maxEventMessage = 1024
 )
 
-// Recorder writes Kubernetes Events on clusters and bindings. It implements
+// Recorder writes Kubernetes Events on clusters, bindings and their workloads. It implements
 // activities.EventRecorder.
 //
 // What is said again about the same object, by a retried activity or by another
@@ -43,18 +43,26 @@ func NewRecorder(c *Client, component string) *Recorder {
 	return &Recorder{client: c, component: component, recent: expiring.NewExpiring()}
 }
 
-// Record writes one Event, also when the caller's own deadline has just passed.
-// What cannot be written is lost, with a line in the debug log.
+// Record writes an Event, on the workload of a binding as well, also when the caller's
+// own deadline has just passed. What cannot be written is lost, with a line in the debug log.
 func (r *Recorder) Record(ctx context.Context, e activities.Event) {
-	event := r.event(e)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
+	defer cancel()
+	r.record(ctx, r.event(e, involved(e)))
+	if w := e.Workload; w != nil && w.Kind != "" && w.Name != "" {
+		r.record(ctx, r.event(e, corev1.ObjectReference{
+			APIVersion: w.APIVersion, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, UID: w.UID,
+		}))
+	}
+}
+
+func (r *Recorder) record(ctx context.Context, event *corev1.Event) {
 	object := event.InvolvedObject
 	key := strings.Join([]string{object.Kind, object.Namespace, object.Name, string(object.UID), event.Reason, event.Message}, "\x00")
 	if _, repeated := r.recent.Get(key); repeated {
 		return
 	}
 	r.recent.Set(key, true, sameEventPause)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
-	defer cancel()
 	if verb, err := r.write(ctx, event); err != nil {
 		r.recent.Delete(key)
 		r.client.log.DebugContext(ctx, "lost an event", "kind", object.Kind, "name", object.Name,
@@ -87,8 +95,7 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) (verb string,
 }
 
 // event is the Event object. Those on cluster-scoped objects live in namespace default.
-func (r *Recorder) event(e activities.Event) *corev1.Event {
-	object := involved(e)
+func (r *Recorder) event(e activities.Event, object corev1.ObjectReference) *corev1.Event {
 	now := metav1.NewTime(r.client.now())
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: orDefault(object.Namespace, metav1.NamespaceDefault)},

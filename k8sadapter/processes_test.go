@@ -75,6 +75,31 @@ func TestKarmada2835AnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 	assert.Equal(t, "ClusterResourceBinding", part(third, "involvedObject")["kind"])
 }
 
+// Karmada, too, tells of an eviction on the resource template.
+//
+// Rules: R4.16-10.
+func TestRecord_EventOfABinding_IsOnItsWorkloadAsWell(t *testing.T) {
+	var server posted
+	recorder := NewRecorder(connect(t, &server, Options{}), "lifeboat-worker")
+	for _, workload := range []failover.Resource{
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart", UID: "u2"},
+		{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "reader"},
+		{}, // a binding that cannot be read
+	} {
+		recorder.Record(t.Context(), activities.Event{
+			Binding: &failover.BindingKey{Namespace: workload.Namespace, Name: "b-" + workload.Name}, UID: "u1", Workload: &workload,
+			Reason: "EvictWorkloadFromClusterSucceed", Message: "evicted",
+		})
+	}
+	require.Len(t, server.bodies, 5)
+	assert.Equal(t, "ResourceBinding", part(server.bodies[0], "involvedObject")["kind"])
+	assert.Equal(t, "/api/v1/namespaces/shop/events", server.bodies[1]["path"])
+	assert.Equal(t, object{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "cart", "uid": "u2"}, server.bodies[1]["involvedObject"])
+	assert.Equal(t, "EvictWorkloadFromClusterSucceed", server.bodies[1]["reason"])
+	assert.Equal(t, "/api/v1/namespaces/default/events", server.bodies[3]["path"])
+	assert.Equal(t, "reader", part(server.bodies[3], "involvedObject")["name"])
+}
+
 // shelf keeps Events as an API server does: a name is taken once.
 type shelf struct {
 	mutex   sync.Mutex
