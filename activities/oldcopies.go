@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // NameEndOldCopies is the name of the activity. It lives in histories: never rename it.
@@ -20,9 +21,11 @@ const (
 
 // EndRequest asks about the purge debts of a failover.
 type EndRequest struct {
-	Cluster string          `json:"cluster"`
-	Mode    failover.Mode   `json:"mode"`
-	Debts   []failover.Debt `json:"debts"`
+	Cluster string `json:"cluster"`
+	// ClusterUID is of the cluster that the old copies are on; empty is not compared.
+	ClusterUID types.UID       `json:"clusterUID,omitempty"`
+	Mode       failover.Mode   `json:"mode"`
+	Debts      []failover.Debt `json:"debts"`
 }
 
 // EndResult is what became of them.
@@ -41,11 +44,11 @@ type EndResult struct {
 // during the outage and waits up to 1000 s before it tries the next time, while two
 // copies serve. It touches only Works that a release of Lifeboat has had deleted.
 func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, error) {
-	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if err != nil && !errors.Is(err, failover.ErrGone) {
-		return EndResult{}, classify("end old copies on cluster", r.Cluster, err)
+	c, gone, err := a.sameCluster(ctx, r.Cluster, r.ClusterUID)
+	if err != nil || gone {
+		return EndResult{}, err // its Works went with the Cluster object: that is no proof
 	}
-	try := err == nil && isReady(c) && r.Mode == failover.ModeEnforce
+	try := isReady(c) && r.Mode == failover.ModeEnforce
 	var out EndResult
 	since := a.Clock.Start()
 	for _, d := range r.Debts {
@@ -67,6 +70,18 @@ func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult,
 		out.failed(a.Writer.EndWork(ctx, *going))
 	}
 	return out, nil
+}
+
+// sameCluster reads a cluster; gone is one that was deleted, or has another uid since.
+func (a *Activities) sameCluster(ctx context.Context, name string, uid types.UID) (c failover.Cluster, gone bool, err error) {
+	c, err = a.Reader.Cluster(ctx, name)
+	if errors.Is(err, failover.ErrGone) {
+		return c, true, nil
+	}
+	if err != nil {
+		return c, false, classify("end old copies on cluster", name, err)
+	}
+	return c, uid != "" && c.UID != uid, nil
 }
 
 // failed notes why a Work could not be touched. One that is gone or has changed meanwhile is

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rules: R4.8-17.
+// Rules: R4.8-17, R4.9-61.
 func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange      func(*bench, *activities.EndRequest)
@@ -25,9 +25,14 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 			b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
 			b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
 		}, 0, 1},
-		"another Work has its name": {func(_ *bench, r *activities.EndRequest) { r.Debts[0].UID = "w0" }, 0, 1},
-		"the Work is gone":          {func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, 0, 1},
-		"its binding was deleted":   {func(_ *bench, r *activities.EndRequest) { r.Debts[0].Key = appKey("nobody") }, 0, 0},
+		"another Work has its name":                      {func(_ *bench, r *activities.EndRequest) { r.Debts[0].UID = "w0" }, 0, 1},
+		"the Work is gone":                               {func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, 0, 1},
+		"the cluster was deleted, and its Works with it": {func(b *bench, _ *activities.EndRequest) { b.world.DeleteCluster("m1") }, 0, 0},
+		"another cluster has its name": {func(b *bench, r *activities.EndRequest) {
+			b.world.DropWork("karmada-es-m1", "old")
+			r.ClusterUID = "older"
+		}, 0, 0},
+		"its binding was deleted": {func(_ *bench, r *activities.EndRequest) { r.Debts[0].Key = appKey("nobody") }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

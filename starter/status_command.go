@@ -91,6 +91,9 @@ func showStatus(ctx context.Context, cmd *cobra.Command, source status.Source, o
 func lookStatus(ctx context.Context, source status.Source, args []string) (any, func(show.Page), error) {
 	if len(args) == 1 {
 		f, err := source.Failover(ctx, args[0])
+		if err == nil {
+			f = source.WithUnknown(ctx, f)
+		}
 		return f, func(p show.Page) { status.View{Page: p}.Failover(f) }, err
 	}
 	all, err := source.Overview(ctx)

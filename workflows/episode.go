@@ -8,6 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // episode runs one ClusterFailover.
@@ -46,7 +47,9 @@ type episode struct {
 
 // EpisodeReport is what a ClusterFailover closes with.
 type EpisodeReport struct {
-	Cluster string                `json:"cluster"`
+	Cluster string `json:"cluster"`
+	// UID is the cluster's: another one under its name knows nothing of the old copies.
+	UID     types.UID             `json:"uid,omitempty"`
 	Episode string                `json:"episode"`
 	Ended   failover.EpisodePhase `json:"ended"`
 	Began   time.Time             `json:"began"`
@@ -223,7 +226,7 @@ func (e *episode) wait() {
 func (e *episode) report() EpisodeReport {
 	rounds := append(e.st.Past, e.roundReport())
 	return EpisodeReport{
-		Cluster: e.cluster, Episode: e.st.Episode, Ended: e.st.Phase, Began: e.st.Began, Until: e.now(),
+		Cluster: e.cluster, UID: e.st.UID, Episode: e.st.Episode, Ended: e.st.Phase, Began: e.st.Began, Until: e.now(),
 		Rounds: rounds, Debts: e.st.Debts, DebtsBeyond: e.st.DebtsBeyond,
 	}
 }

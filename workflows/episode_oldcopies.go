@@ -47,7 +47,7 @@ func (e *episode) endOnce(ctx workflow.Context) {
 		var shares []workflow.Future
 		for share := range slices.Chunk(debts, (len(debts)+activities.EndShares-1)/activities.EndShares) {
 			doing := doing(ctx, fmt.Sprintf("end %d old copies on %s", len(share), e.cluster))
-			request := activities.EndRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Debts: share}
+			request := activities.EndRequest{Cluster: e.cluster, ClusterUID: e.st.UID, Mode: e.st.Terms.Mode, Debts: share}
 			shares = append(shares, workflow.ExecuteActivity(doing, activities.NameEndOldCopies, request))
 		}
 		for _, share := range shares {

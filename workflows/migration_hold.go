@@ -375,7 +375,8 @@ func (m *migration) release() {
 		m.st.Banned = out.Banned
 		m.st.Reason, m.st.Message = m.released()
 		m.auditReleased(request)
-		m.away = !out.Look.SourceReady && !out.Look.SourceGone && !m.direct()
+		m.st.SourceGone = m.st.SourceGone || out.Look.SourceGone
+		m.away = !out.Look.SourceReady && !m.direct()
 		m.justReleased = true
 		m.on(failover.EventReleased)
 	case activities.ActGone:

@@ -23,7 +23,7 @@ func (m *migration) purge() {
 		return
 	}
 	debt := &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
-	if m.away {
+	if m.unseen() {
 		m.owes(done, debt)
 		return
 	}
@@ -58,9 +58,19 @@ func (m *migration) purge() {
 	}
 }
 
-// owes ends with an old copy that nobody can delete while its cluster is away.
+// unseen tells that nobody can see the old copy go. Where a fence says that it is dead, its
+// Work alone is looked at.
+func (m *migration) unseen() bool {
+	return m.away || m.st.SourceGone && m.st.Ref.Fence == nil
+}
+
+// owes ends with an old copy that nobody can delete while its cluster is away, or of which
+// nobody knows anything any more: a deleted Cluster takes its Works with it, not what runs.
 func (m *migration) owes(r failover.Result, debt *failover.Debt) {
 	r = m.preserved(r)
 	r.Reason, r.Debt = failover.ReasonPurgeDebt, debt
+	if m.st.SourceGone {
+		r.Reason = failover.ReasonClusterGone
+	}
 	m.end(failover.EventPurgeSettled, r)
 }

@@ -302,6 +302,44 @@ func TestTheDeletedClustersTaskIsTheLastThingToGo(t *testing.T) {
 	require.Empty(t, s.world.Leftovers())
 }
 
+// Whoever deletes a Cluster object stops nothing that runs there: its Works go without the
+// member. What was moved away is owed, whether its hold stood or was released before.
+//
+// Rules: R4.9-51, R4.9-61.
+func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
+	for name, deleted := range map[string]func(*story){
+		"deleted": func(s *story) { s.world.DeleteCluster("m1") },
+		"joined again under its name": func(s *story) {
+			s.world.DeleteCluster("m1")
+			s.world.AddCluster("m1")
+			s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.UID = "another" })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			released := s.bind("released", []string{"m1"}, "m1", "m3")
+			held := unplaceable(s)
+			s.bind("stays", []string{"m1"}, "m1")
+			s.world.HealthyAfter = 5 * time.Second
+			s.world.SetReady("m1", false)
+			s.at(12*time.Minute, func() {
+				require.Empty(t, s.world.Peek(released).Tasks)
+				require.NotEmpty(t, s.world.Peek(held).Tasks)
+				deleted(s)
+			})
+			r := s.play()
+			require.Equal(t, failover.EpisodeGone, r.Ended)
+			require.NotEmpty(t, r.UID)
+			var owed []failover.BindingKey
+			for _, d := range r.Debts {
+				owed = append(owed, d.Key)
+			}
+			require.ElementsMatch(t, []failover.BindingKey{released, held}, owed)
+			require.Empty(t, s.world.Leftovers())
+		})
+	}
+}
+
 // Rules: R4.9-42.
 func TestAVoidRecordOfAStopIsRemoved(t *testing.T) {
 	s := newStory(t)

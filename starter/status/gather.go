@@ -32,6 +32,10 @@ type Failover struct {
 	Unanswered string `json:"unanswered,omitempty"`
 	// Runbook says where to look up the reasons of what waits or needs attention.
 	Runbook map[failover.Reason]string `json:"runbook,omitempty"`
+	// UnknownCopies may run on a member whose Cluster object was deleted.
+	UnknownCopies []UnknownCopy `json:"unknownCopies,omitempty"`
+	// Unread says what could not be read beside it.
+	Unread string `json:"unread,omitempty"`
 	*workflows.EpisodeStatus
 }
 

@@ -172,6 +172,10 @@ func (v View) Failover(f Failover) {
 	v.moves(s)
 	v.queue(s)
 	v.debts(s)
+	v.unknown(f.Cluster, f.UnknownCopies, 0)
+	if f.Unread != "" {
+		v.Line("Not read: %s", f.Unread)
+	}
 	v.actions(failover.EpisodeActions(choices(f.Cluster, s)))
 	show.LookUp(v.Page, f.Runbook)
 }
@@ -315,7 +319,7 @@ func (v View) queue(s *workflows.EpisodeStatus) {
 }
 
 func (v View) debts(s *workflows.EpisodeStatus) {
-	if len(s.Debts) == 0 {
+	if len(s.Debts) == 0 || s.Phase == failover.EpisodeGone {
 		return
 	}
 	copies := "1 old copy stays"

@@ -36,7 +36,9 @@ func (v View) History(episodes []Episode, bindings bool) {
 		for _, r := range e.Rounds {
 			v.round(e, r)
 		}
-		if owed := len(e.Debts) + e.DebtsBeyond; owed > 0 {
+		if owed := len(e.Debts) + e.DebtsBeyond; e.Ended == failover.EpisodeGone {
+			v.unknown(e.Cluster, unknownCopies([]Episode{e}, e.UID), e.DebtsBeyond)
+		} else if owed > 0 {
 			v.Line("Purge debt handed over: %s on %s when it closed. Now: kubectl get works -n karmada-es-%s", stayed(owed), e.Cluster, e.Cluster)
 		}
 		v.trail(e)

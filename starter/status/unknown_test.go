@@ -1,0 +1,89 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/mocks"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func owing(uid types.UID, ended failover.EpisodePhase, names ...string) workflows.EpisodeReport {
+	r := workflows.EpisodeReport{Cluster: "member1", UID: uid, Ended: ended, Until: now.Add(-time.Hour)}
+	for _, name := range names {
+		r.Debts = append(r.Debts, failover.Debt{Key: key(name)})
+	}
+	return r
+}
+
+// Rules: R4.9-62.
+func TestUnknownCopies_AreThoseOfADeletedCluster(t *testing.T) {
+	for name, c := range map[string]struct {
+		closed []workflows.EpisodeReport // the newest first
+		uid    types.UID
+		want   []string
+	}{
+		"deleted, and nothing has its name": {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeGone, "cart")}, want: []string{"shop/cart"}},
+		"joined again":                      {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeGone, "cart")}, uid: "new", want: []string{"shop/cart"}},
+		"recovered, then deleted":           {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeRecovered, "cart")}, uid: "new", want: []string{"shop/cart"}},
+		"the same cluster still":            {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeRecovered, "cart")}, uid: "old"},
+		"recovered, as far as is known":     {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeRecovered, "cart")}},
+		"deleted between two failovers": {
+			closed: []workflows.EpisodeReport{owing("new", failover.EpisodeRecovered, "till"), owing("old", failover.EpisodeRecovered, "cart")}, want: []string{"shop/cart"},
+		},
+		"a report of no known cluster": {closed: []workflows.EpisodeReport{owing("", failover.EpisodeRecovered, "cart")}, uid: "new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var episodes []Episode
+			for _, r := range c.closed {
+				episodes = append(episodes, Episode{EpisodeReport: r})
+			}
+			var got []string
+			for _, u := range unknownCopies(episodes, c.uid) {
+				got = append(got, u.Binding)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// Rules: R4.9-62.
+func TestStatus_ShowsCopiesOfUnknownStateOfAnEarlierCluster(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{
+		closedRun("cluster-failover/member1", "old", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+	}}, nil).Once()
+	run := mocks.NewWorkflowRun(t)
+	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+		if into, ok := args.Get(1).(*workflows.EpisodeReport); ok {
+			*into = owing("old", failover.EpisodeGone, "cart", "till")
+		}
+	})
+	c.On("GetWorkflow", mock.Anything, "cluster-failover/member1", "old").Return(run)
+	f := Failover{Cluster: "member1", EpisodeStatus: evacuating()}
+	f = Source{Client: c}.WithUnknown(t.Context(), f)
+	require.Len(t, f.UnknownCopies, 2)
+	text := draw(t, func(v View) { v.Failover(f) })
+	require.Contains(t, text, "Copies of unknown state: 2")
+	require.Contains(t, text, "shop/cart, shop/till")
+
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(nil, serviceerror.NewUnavailable("away"))
+	require.Contains(t, draw(t, func(v View) {
+		v.Failover(Source{Client: c}.WithUnknown(t.Context(), Failover{Cluster: "member1", EpisodeStatus: evacuating()}))
+	}),
+		"Not read: copies of unknown state")
+	report := Episode{EpisodeReport: owing("old", failover.EpisodeGone, "cart")}
+	report.DebtsBeyond = 3
+	text = draw(t, func(v View) { v.History([]Episode{report}, true) })
+	require.Contains(t, text, "Copies of unknown state: 4")
+	require.Contains(t, text, "and 3 more")
+	require.NotContains(t, text, "Purge debt")
+}
