@@ -85,7 +85,7 @@ test-oracle: toolchain ## Hold the pre-check and the lab's scheduler against eve
 		|| { tail -60 ../../.test/oracle.log; exit 1; }
 	@grep -A60 'questions of' .test/oracle.log | sed '/^--- /d'
 
-test-deploy: toolchain lab-bin build ## Build the image twice, render the manifests, apply them to a real kube-apiserver, and run what they say
+test-deploy: toolchain lab-bin bin/kubectl build ## Build the image twice, render the manifests, apply them to a real kube-apiserver, run what they say, and play the quickstart
 	@cd deploy/image && go test -count=1 -timeout 30m .
 	@cd tests/deploy && go test -count=1 -timeout 30m .
 

@@ -33,8 +33,14 @@ type running struct {
 // here, and the port is a free one.
 func (l *lab) run(t *testing.T, p pod) *running {
 	t.Helper()
+	return start(t, p, l.mounted(t, p))
+}
+
+// start is run, with the files that are mounted.
+func start(t *testing.T, p pod, files map[string]string) *running {
+	t.Helper()
 	root := t.TempDir()
-	for name, content := range l.mounted(t, p) {
+	for name, content := range files {
 		file := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))

@@ -74,11 +74,11 @@ func (w *warnings) texts() []string {
 	return slices.Clone(w.said)
 }
 
-func startLab(t *testing.T) *lab {
+func startLab(t *testing.T, flags ...string) *lab {
 	t.Helper()
 	l := &lab{warnings: &warnings{}}
-	cmd := exec.Command(binary(t, "lab"), "up", "-o", "json", "--dir", filepath.Join(t.TempDir(), "lab"),
-		"--bin", filepath.Dir(binary(t, "kube-apiserver")), "--members", "1", "--no-ui", "--watch-stdin")
+	cmd := exec.Command(binary(t, "lab"), append([]string{"up", "-o", "json", "--dir", filepath.Join(t.TempDir(), "lab"),
+		"--bin", filepath.Dir(binary(t, "kube-apiserver")), "--members", "1", "--no-ui", "--watch-stdin"}, flags...)...)
 	cmd.Stderr = t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	stdin, err := cmd.StdinPipe()

@@ -26,7 +26,7 @@ const (
 	aBuild    = "wants workers that have versions; the test asks Temporal for the same by the SDK"
 )
 
-const guide = "TestARealAPIServerTakesItAndTheProgramsRun"
+const guide = "TestQuickstart_BlockByBlock"
 
 // Elsewhere are the commands that are run in another place than the story.
 var Elsewhere = map[string]Place{
