@@ -155,7 +155,7 @@ func (e *episode) viewMoves(v *failover.PageView) {
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		if m := e.st.Moves[key]; len(v.Moving) < pageLines {
 			v.Moving = append(v.Moving, failover.MovingLine{
-				Binding: key, Phase: m.Phase, To: m.To, Reason: m.Reason, Message: m.Message,
+				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message,
 				NeedsAttention: m.NeedsAttention, Placed: m.Placed, Since: m.Since,
 			})
 		}

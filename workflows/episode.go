@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -60,6 +61,22 @@ type EpisodeReport struct {
 	DebtsBeyond int `json:"debtsBeyond,omitempty"`
 	// Unaudited counts audit records that its trail lacks, the sink having been away.
 	Unaudited int `json:"unaudited,omitempty"`
+}
+
+// Paid has outcomes tell that their old copy is purged where it has gone since: the
+// report hands over what is still owed.
+func (r *EpisodeReport) Paid() {
+	if r.DebtsBeyond > 0 {
+		return // nobody knows of which
+	}
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Results {
+			x := &r.Rounds[n].Results[i]
+			if x.Reason == failover.ReasonPurgeDebt && x.Debt != nil && !slices.Contains(r.Debts, *x.Debt) {
+				x.Reason, x.Debt = failover.ReasonPurged, nil
+			}
+		}
+	}
 }
 
 // ClusterFailover is the failover of one cluster, from first suspicion to last

@@ -20,8 +20,7 @@ const (
 	statusItems = 2000 // queued bindings in the answer to a query
 )
 
-// causeRecovery is the cause of an end that the cluster's recovery brought.
-const causeRecovery = "recovery"
+const causeRecovery = failover.CauseRecovery
 
 // fold moves old results into the counts. Those that a human must look after go last.
 func (e *episode) fold() {
@@ -155,7 +154,12 @@ func (e *episode) status() EpisodeStatus {
 	for _, set := range e.st.Later {
 		s.Left += set.Len()
 	}
-	s.Items = e.mostTelling(statusItems)
+	s.Items = slices.Clone(e.mostTelling(statusItems))
+	for n := range s.Items {
+		if i := &s.Items[n]; i.State == ItemTolerating {
+			i.RetryAt, _ = e.due(i)
+		}
+	}
 	s.Folded, s.Later, s.LaterIdle = nil, nil, nil
 	s.Approvals = slices.Clone(s.Approvals)
 	for n := range s.Approvals {

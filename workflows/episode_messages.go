@@ -264,6 +264,9 @@ func (e *episode) reported(r MigrationReport) {
 // progressed takes a child's word of how far it is.
 func (e *episode) progressed(r MigrationReport, m Move) {
 	e.drainWrote(m, r)
+	if m.Phase != r.Phase {
+		m.Entered = e.now()
+	}
 	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, e.now()
 	m.NeedsAttention, m.GoesOn = r.NeedsAttention, r.GoesOn
 	m.WantsLease = r.WantsLease

@@ -282,3 +282,27 @@ func TestOneTimerStandsForTheNextDueItem(t *testing.T) {
 		require.GreaterOrEqual(t, w.At.Sub(tainted), time.Duration(300+n)*time.Second-time.Second)
 	}
 }
+
+func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	seconds := int64(600)
+	s.world.Change(s.bind("patient", []string{"m1"}, "m1", "m2"), func(b *failover.Binding) {
+		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
+	})
+	s.world.HealthyAfter = 6 * time.Minute
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() {
+		status := s.status()
+		m := status.Moves["shop/app"]
+		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase)
+		require.True(t, m.Entered.After(m.Since), "the phase began after the move")
+		require.Len(t, status.Items, 1)
+		require.Equal(t, workflows.ItemTolerating, status.Items[0].State)
+		left := status.Items[0].RetryAt.Sub(status.Now)
+		require.Greater(t, left, 5*time.Minute)
+		require.Less(t, left, 10*time.Minute)
+	})
+	s.at(25*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+}

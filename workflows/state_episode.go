@@ -149,7 +149,7 @@ type Item struct {
 	Reason   failover.Reason     `json:"r,omitempty"`
 	Message  string              `json:"m,omitempty"`
 	To       []string            `json:"c,omitempty"`
-	RetryAt  time.Time           `json:"t,omitzero"`
+	RetryAt  time.Time           `json:"t,omitzero"` // in an answer to a query, of one that tolerates, when it is due
 	Tries    int                 `json:"n,omitempty"`
 	// Purge is how its old copy goes, frozen by the first check.
 	Purge failover.PurgeMode `json:"g,omitempty"`
@@ -171,6 +171,22 @@ type Item struct {
 	Parked bool `json:"x,omitempty"`
 }
 
+// PhaseSince is when the phase that it is in began, as far as is known.
+func (m Move) PhaseSince() time.Time {
+	if m.Entered.IsZero() {
+		return m.Since
+	}
+	return m.Entered
+}
+
+// Targets are where it is, or could go; none once the scheduler said that nothing fits.
+func (m Move) Targets() []string {
+	if m.Reason == failover.ReasonNoClusterFit {
+		return nil
+	}
+	return m.To
+}
+
 // Move is a running child.
 type Move struct {
 	Key            failover.BindingKey     `json:"key"`
@@ -184,6 +200,7 @@ type Move struct {
 	NeedsAttention bool                    `json:"needsAttention,omitempty"`
 	To             []string                `json:"to,omitempty"`
 	Since          time.Time               `json:"since"`
+	Entered        time.Time               `json:"entered,omitzero"` // when it said that this phase began
 	Heard          time.Time               `json:"heard,omitzero"`
 	// Excused from delaying the untaint: it answered the recovery, or its time for that is up.
 	Excused bool `json:"excused,omitempty"`

@@ -178,3 +178,14 @@ type Debt struct {
 	Work      string     `json:"work"`
 	UID       types.UID  `json:"uid"`
 }
+
+// CauseRecovery is the cause of an end that the cluster's recovery brought.
+const CauseRecovery = "recovery"
+
+// SaidCause is the cause as it is shown: outcome and reason tell a recovery by themselves.
+func (r Result) SaidCause() string {
+	if r.Cause == CauseRecovery {
+		return ""
+	}
+	return r.Cause
+}

@@ -150,7 +150,7 @@ func (v MigrationView) headline() string {
 	case MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingHealth, MigrationReleasing, MigrationDone:
 	}
 	line := fmt.Sprintf("Moving %s off %s", name, from)
-	if len(v.To) > 0 {
+	if len(v.To) > 0 && v.Reason != ReasonNoClusterFit {
 		line += " to " + both(v.To)
 	}
 	return line
@@ -358,6 +358,9 @@ func (v MigrationView) actions() []string {
 			cancel + "keep both copies and leave the old one to you",
 		}
 	case MigrationReleasing, MigrationPurging, MigrationRestoring:
+		if v.Phase == MigrationRestoring && v.Attention != ReasonNone {
+			return []string{"See why karmada-scheduler does not answer: its pods and its log. The old copy on " + text(v.From) + " stays held; it is put back as soon as the scheduler answers."}
+		}
 		return []string{"Nothing is needed of you."}
 	case MigrationDone:
 		return nil

@@ -144,7 +144,7 @@ func migrationPages() map[string]failover.MigrationView {
 			v.Reason, v.Message, v.HealthySince = failover.ReasonHealthy, "proven healthy on member2", at(595)
 		}),
 		"no-fit": changed(plain, func(v *failover.MigrationView) {
-			v.Phase, v.To, v.Reason, v.Message, v.Attention = failover.MigrationPlacing, nil, failover.ReasonNoClusterFit, "the scheduler found no cluster", failover.ReasonGracefulTimeout
+			v.Phase, v.Reason, v.Message, v.Attention = failover.MigrationPlacing, failover.ReasonNoClusterFit, "the scheduler found no cluster", failover.ReasonGracefulTimeout
 		}),
 		"awaiting-fence": changed(plain, func(v *failover.MigrationView) {
 			v.Phase, v.Purge, v.Written, v.Attention = failover.MigrationAwaitingFence, failover.PurgeDirectly, time.Time{}, failover.ReasonAwaitingFence
@@ -156,6 +156,10 @@ func migrationPages() map[string]failover.MigrationView {
 		}),
 		"restoring": changed(plain, func(v *failover.MigrationView) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationRestoring, nil, failover.ReasonWritten, "put back", "recovery of member1"
+		}),
+		"restore-unanswered": changed(plain, func(v *failover.MigrationView) {
+			v.Phase, v.To, v.Reason, v.Message = failover.MigrationRestoring, nil, failover.ReasonRestoreUnanswered, "the scheduler has seen generation 2, our eviction made 3"
+			v.Attention, v.Ordered = failover.ReasonRestoreUnanswered, "recovery of member1"
 		}),
 		"migrated": changed(plain, func(v *failover.MigrationView) {
 			v.Phase, v.Reason, v.Message = failover.MigrationDone, failover.ReasonPurgeDebt, ""
@@ -385,4 +389,11 @@ func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
 	page := failover.EpisodePage(v)
 	require.NotContains(t, strings.SplitN(page, "\n", 2)[0], "has failed")
 	require.Contains(t, page, "when the taint is taken off")
+}
+
+func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
+	page := failover.MigrationPage(migrationPages()["restore-unanswered"])
+	require.NotContains(t, page, "Nothing is needed of you")
+	require.Contains(t, page, "karmada-scheduler")
+	require.Contains(t, failover.MigrationPage(migrationPages()["restoring"]), "Nothing is needed of you")
 }

@@ -24,16 +24,28 @@ func Placed(b *Binding, failed string) Verdict {
 		return Verdict{Reason: ReasonNoClusterFit, Message: "the scheduler found no cluster: " + b.Status.Scheduled.Message}
 	}
 	if len(b.Clusters) == 0 {
-		return Verdict{Reason: ReasonNotPlaced, Message: "it has no target cluster"}
+		return Verdict{Reason: ReasonNotPlaced, Message: "it has no target cluster" + refusal(b)}
 	}
 	if b.Generation != b.Status.ObservedGeneration {
 		return Verdict{Reason: ReasonNotPlaced, Message: fmt.Sprintf("the scheduler has seen generation %d of %d",
-			b.Status.ObservedGeneration, b.Generation)}
+			b.Status.ObservedGeneration, b.Generation) + refusal(b)}
 	}
 	if !scheduledTrue(b) && !addsUp(b) {
-		return Verdict{Reason: ReasonNotPlaced, Message: "the scheduler has not accepted its targets " + list(names)}
+		return Verdict{Reason: ReasonNotPlaced, Message: "the scheduler has not accepted its targets " + list(names) + refusal(b)}
 	}
 	return Verdict{OK: true, Reason: ReasonPlaced, Message: "placed on " + list(names), Candidates: names}
+}
+
+// refusal is what the scheduler says against a binding that it did not place, empty without.
+func refusal(b *Binding) string {
+	if !scheduledFalse(b) {
+		return ""
+	}
+	said := "; Scheduled=False, " + b.Status.Scheduled.Reason
+	if b.Status.Scheduled.Message != "" {
+		said += ": " + b.Status.Scheduled.Message
+	}
+	return said
 }
 
 func scheduledTrue(b *Binding) bool {

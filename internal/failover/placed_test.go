@@ -28,7 +28,11 @@ func TestPlaced(t *testing.T) {
 		"the scheduler has yet to look":                            {with(duplicated("m2"), generation(3, 2)), failover.ReasonNotPlaced, "seen generation 2 of 3"},
 		"it never looked":                                          {with(duplicated("m2"), unset), failover.ReasonNotPlaced, "has not accepted its targets m2"},
 		"it could not place all replicas":                          {with(duplicated("m2"), unaccepted), failover.ReasonNotPlaced, "has not accepted"},
-		"divided replicas that add up need no True":                {with(divided([]failover.TargetCluster{on("m2", 3)}), unset), failover.ReasonPlaced, "placed on m2"},
+		"the scheduler says why not": {
+			with(duplicated(), scheduled(corev1.ConditionFalse, "SchedulerError", t0), func(b *failover.Binding) { b.Status.Scheduled.Message = "estimator: refused" }),
+			failover.ReasonNotPlaced, "no target cluster; Scheduled=False, SchedulerError: estimator: refused",
+		},
+		"divided replicas that add up need no True": {with(divided([]failover.TargetCluster{on("m2", 3)}), unset), failover.ReasonPlaced, "placed on m2"},
 		"divided replicas that do not, do": {
 			with(divided([]failover.TargetCluster{on("m2", 3)}), unset, func(b *failover.Binding) { b.Replicas = 4 }), failover.ReasonNotPlaced, "has not accepted",
 		},

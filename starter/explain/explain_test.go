@@ -159,6 +159,14 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 	require.Equal(t, "http://runbook#optedout", x.Runbook[failover.ReasonOptedOut])
 	require.Contains(t, text, "http://runbook#optedout")
 	w.Change(cart, func(b *failover.Binding) { b.Annotations = nil })
+	suppress := true
+	w.Change(cart, func(b *failover.Binding) {
+		b.Tasks = []failover.Task{{FromCluster: "m3", Producer: failover.Producer, Reason: failover.TaskReasonKept, SuppressDeletion: &suppress}}
+	})
+	_, text = explained(t, s, "m3")
+	require.Contains(t, text, "m3: no failover; it is no target, and a task holds its old copy there")
+	require.NotContains(t, text, "it is not there")
+	w.Change(cart, func(b *failover.Binding) { b.Tasks = nil })
 	w.ClearRules()
 	_, text = explained(t, s, "m1")
 	require.Contains(t, text, "it would stay: no rule puts a taint")
@@ -259,7 +267,7 @@ func TestAfterTheFactTheReportTells(t *testing.T) {
 	x, text := explained(t, s, "")
 	require.Contains(t, text, "m4: no failover, and it is not there")
 	require.Contains(t, text, "before: round 2: Migrated, now on m1 (12:00:00 UTC)")
-	require.Contains(t, text, "before: round 1: Abandoned, ClusterRecovered, recovery")
+	require.Contains(t, text, "before: round 1: Abandoned, ClusterRecovered, by")
 	require.NotContains(t, text, "Gone", "another binding of that name")
 	require.Len(t, x.Clusters, 3)
 }

@@ -85,6 +85,8 @@ func (v View) cluster(t tree, binding string, c *Cluster) {
 	case c.Target:
 		t.leaf("%s: no failover, nothing moves it", c.Cluster)
 		t.under(func() { v.stays(t, c) })
+	case c.Task != nil:
+		t.leaf("%s: no failover; it is no target, and a task holds its old copy there", c.Cluster)
 	default:
 		t.leaf("%s: no failover, and it is not there", c.Cluster)
 	}
@@ -325,7 +327,7 @@ func vouch(binding, cluster string, waits failover.Reason) string {
 
 func (v View) result(round int, r failover.Result) string {
 	line := fmt.Sprintf("round %d: %s", round, orElse(string(r.Outcome), "no outcome on record"))
-	for _, more := range []string{because(r.Reason, r.Message), r.Cause} {
+	for _, more := range []string{because(r.Reason, r.Message), r.SaidCause()} {
 		if more != "" {
 			line += ", " + more
 		}

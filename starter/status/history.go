@@ -130,6 +130,7 @@ func (s Source) episode(ctx context.Context, run *workflowpb.WorkflowExecutionIn
 	var away serviceerror.ServiceError
 	switch {
 	case err == nil:
+		report.Paid()
 		e.EpisodeReport = report
 	case errors.As(err, &away) || ctx.Err() != nil:
 		return e, fmt.Errorf("read the report of %s: %w", id, err)

@@ -33,7 +33,10 @@ func reported() workflows.EpisodeReport {
 			Round: 1, Since: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour), Ended: failover.EpisodeRecovered, Folded: 7,
 			Counts: map[string]int{"Migrated": 8, "Abandoned": 1},
 			Results: []failover.Result{
-				{Key: key("cart"), Outcome: failover.OutcomeMigrated, To: []string{"member2"}, At: now.Add(-90 * time.Minute)},
+				{
+					Key: key("cart"), Outcome: failover.OutcomeMigrated, To: []string{"member2"}, At: now.Add(-90 * time.Minute),
+					Reason: failover.ReasonPurgeDebt, Debt: &failover.Debt{Key: key("cart"), Work: "gone since"},
+				},
 				{Key: key("till"), Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered, Message: "it was blocked: NoTarget", Cause: "recovery"},
 			},
 		}},
@@ -71,7 +74,25 @@ func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
 	for _, want := range []string{"8 Migrated, 1 Abandoned", "1h0m", "terminated", "shop/cart", "member2", "7 more", "Purge debt handed over: 1"} {
 		require.Contains(t, text, want)
 	}
+	require.NotContains(t, text, ": recovery")
+	require.NotContains(t, text, "PurgeDebt", "it was paid")
 	require.NotContains(t, draw(t, func(v View) { v.History(episodes, false) }), "shop/cart")
+
+	owed := failover.Debt{Key: key("owes"), Work: "w1"}
+	debts := workflows.EpisodeReport{Debts: []failover.Debt{owed}, Rounds: []workflows.RoundReport{{Results: []failover.Result{
+		{Key: key("owes"), Reason: failover.ReasonPurgeDebt, Debt: &owed},
+		{Key: key("paid"), Reason: failover.ReasonPurgeDebt, Debt: &failover.Debt{Key: key("paid"), Work: "w2"}},
+	}}}}
+	debts.Paid()
+	require.Equal(t, failover.ReasonPurgeDebt, debts.Rounds[0].Results[0].Reason)
+	require.Equal(t, failover.ReasonPurged, debts.Rounds[0].Results[1].Reason)
+
+	again := reported()
+	again.Rounds = append(again.Rounds, workflows.RoundReport{Round: 2, Ended: failover.EpisodeRecovered})
+	again.Rounds[0].Ended = failover.EpisodeSuspected
+	text = draw(t, func(v View) { v.History([]Episode{{EpisodeReport: again}}, true) })
+	require.NotContains(t, text, "Suspected")
+	require.Contains(t, text, "round 1, 2026-11-20 10:00:00 to 11:00:00 UTC: the cluster failed again")
 	require.Contains(t, draw(t, func(v View) { v.History(nil, false) }), "No failover is over")
 }
 

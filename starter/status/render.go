@@ -255,7 +255,7 @@ func (v View) moves(s *workflows.EpisodeStatus) {
 	v.Wrap(t, "Because", 46)
 	for _, m := range moving[:min(rows, len(moving))] {
 		t.AppendRow(table.Row{
-			show.Short(m.Key.String(), 34), string(m.Phase), v.Age(m.Since), show.Short(strings.Join(m.To, ","), 14), v.because(m),
+			show.Short(m.Key.String(), 34), string(m.Phase), v.Age(m.PhaseSince()), show.Short(strings.Join(m.Targets(), ","), 14), v.because(m),
 		})
 	}
 	t.Render()
@@ -300,7 +300,7 @@ func (v View) queue(s *workflows.EpisodeStatus) {
 		t := v.Table("Binding", "State", "Waits for", "Could go to")
 		for _, i := range next[:min(rows, len(next))] {
 			t.AppendRow(table.Row{
-				show.Short(i.Key.String(), 48), string(i.State), string(i.Reason), show.Short(strings.Join(i.To, ","), 30),
+				show.Short(i.Key.String(), 48), string(i.State), v.waits(i), show.Short(strings.Join(i.To, ","), 30),
 			})
 		}
 		t.Render()
@@ -316,6 +316,14 @@ func (v View) queue(s *workflows.EpisodeStatus) {
 		t.Render()
 		v.More(rows, len(blocked))
 	}
+}
+
+// waits is what an item waits for, and for how long where that is known.
+func (v View) waits(i workflows.Item) string {
+	if i.State != workflows.ItemTolerating || i.RetryAt.IsZero() {
+		return string(i.Reason)
+	}
+	return fmt.Sprintf("%s, in %s (%s)", i.Reason, show.Span(max(0, i.RetryAt.Sub(v.Now))), i.RetryAt.UTC().Format("15:04:05 UTC"))
 }
 
 func (v View) debts(s *workflows.EpisodeStatus) {

@@ -48,7 +48,11 @@ func (v View) History(episodes []Episode, bindings bool) {
 func day(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") }
 
 func (v View) round(e Episode, r workflows.RoundReport) {
-	v.Line("\n%s, round %d, %s to %s: %s", e.Cluster, r.Round, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), r.Ended)
+	ended := string(r.Ended)
+	if !r.Ended.Terminal() && r.Round < len(e.Rounds) {
+		ended = "the cluster failed again" // the phase is where the next round began
+	}
+	v.Line("\n%s, round %d, %s to %s: %s", e.Cluster, r.Round, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), ended)
 	results := slices.Clone(r.Results)
 	slices.SortFunc(results, func(a, b failover.Result) int {
 		return strings.Compare(string(a.Outcome)+" "+a.Key.String(), string(b.Outcome)+" "+b.Key.String())
@@ -58,7 +62,7 @@ func (v View) round(e Episode, r workflows.RoundReport) {
 		v.Wrap(t, "Because", 36)
 		for _, x := range results {
 			why := string(x.Reason)
-			for _, more := range []string{x.Message, x.Cause} {
+			for _, more := range []string{x.Message, x.SaidCause()} {
 				if more != "" {
 					why += ": " + more
 				}

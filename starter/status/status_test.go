@@ -109,6 +109,24 @@ func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing
 	require.Less(t, strings.Index(text, "shop/late"), strings.Index(text, "shop/fine"), "what needs attention comes first")
 }
 
+func TestFailover_Move_ShowsTheTimeInItsPhaseAndNoTargetThatKarmadaRefused(t *testing.T) {
+	s := evacuating()
+	s.Moves = map[string]workflows.Move{"shop/back": {
+		Key: key("back"), Phase: failover.MigrationRestoring, Since: now.Add(-59 * time.Second), Entered: now.Add(-4 * time.Second),
+		To: []string{"member7"}, Reason: failover.ReasonNoClusterFit,
+	}}
+	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) })
+	require.Regexp(t, `shop/back +Restoring +4s `, text)
+	require.NotContains(t, text, "member7")
+}
+
+func TestFailover_Tolerating_ShowsWhenItIsDue(t *testing.T) {
+	s := evacuating()
+	s.Items = []workflows.Item{{Key: key("patient"), State: workflows.ItemTolerating, Reason: failover.ReasonAwaitingDue, RetryAt: now.Add(5 * time.Minute)}}
+	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) })
+	require.Contains(t, text, "AwaitingDue, in 5m0s (12:05:00 UTC)")
+}
+
 func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 	s := evacuating()
 	jane := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "month end"}, Scope: failover.Scope{Namespace: "shop"}}
