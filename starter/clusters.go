@@ -29,8 +29,15 @@ func (s *session) exists(ctx context.Context, name string) error {
 // not have it says which one may have been meant.
 func clusterNamed(ctx context.Context, karmada activities.Reader, name string) (*failover.Cluster, error) {
 	fleet, err := karmada.Clusters(ctx)
-	if err != nil {
-		return nil, nil //nolint:nilerr // nothing is known of its clusters
+	if err != nil { // who may not list them may still read one by its name
+		c, err := karmada.Cluster(ctx, name)
+		switch {
+		case errors.Is(err, failover.ErrGone):
+			return nil, fmt.Errorf("%w: %s", plan.ErrNotFound, name)
+		case err != nil:
+			return nil, nil //nolint:nilerr // nothing is known of its clusters
+		}
+		return &c, nil
 	}
 	names := make([]string, len(fleet))
 	for n := range fleet {

@@ -48,8 +48,46 @@ func TestAClusterWithoutAFailoverIsNotTakenForNone(t *testing.T) {
 // unreadFleet is a Karmada whose clusters the caller may not list.
 type unreadFleet struct{ held }
 
+func (unreadFleet) Cluster(context.Context, string) (failover.Cluster, error) {
+	return failover.Cluster{}, failover.ErrForbidden
+}
+
 func (unreadFleet) Clusters(context.Context) ([]failover.Cluster, error) {
 	return nil, failover.ErrForbidden
+}
+
+// oneCluster is a Karmada of which the caller may read clusters by name, and not list them.
+type oneCluster struct{ unreadFleet }
+
+func (oneCluster) Cluster(_ context.Context, name string) (failover.Cluster, error) {
+	if name != "member1" {
+		return failover.Cluster{}, failover.ErrGone
+	}
+	return failover.Cluster{Name: name, UID: "u"}, nil
+}
+
+func TestExists_WhoMayOnlyReadByName_BeginsNoFailoverOnATypo(t *testing.T) {
+	for name, want := range map[string]bool{"member1": true, "member9": false} {
+		o := &office{t: t}
+		a := newApp()
+		a.dial = func(context.Context, process.TemporalOptions) (*process.Temporal, error) {
+			return &process.Temporal{Client: o, Options: client.Options{}}, nil
+		}
+		a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return oneCluster{}, nil }
+		cmd := a.command("lifeboat")
+		cmd.SetOut(&strings.Builder{})
+		cmd.SetErr(&strings.Builder{})
+		cmd.SetArgs(strings.Fields("drain " + name + " --yes --reason x"))
+		err := cmd.ExecuteContext(t.Context())
+		if want {
+			require.NoError(t, err)
+			require.Equal(t, workflows.UpdateDrain, o.update)
+			continue
+		}
+		require.ErrorContains(t, err, "no such cluster: member9")
+		require.Empty(t, o.update)
+		require.Empty(t, o.started)
+	}
 }
 
 func TestWhoMayNotReadKarmadaOrdersAllTheSame(t *testing.T) {
