@@ -390,14 +390,15 @@ func clustersOf(base failover.Baseline) []string {
 
 // RemoveAgain takes the failed cluster out once more where the scheduler's blind
 // patch put it back while our task stands. It is no new eviction and needs no
-// lease, but it obeys halt and pause, and re-reads that the cluster still fails.
+// permit, but it obeys halt and pause, and re-reads that the cluster still fails.
 func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	ref := MoveRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
-	since, lease := a.Clock.Start(), a.Settings.Pace.LeaseDuration
-	if refused := a.refusedByPacer(ctx, r); refused != "" {
-		return ActResult{End: ActRefused, Reason: failover.ReasonHalted, Message: refused}, nil
+	since := a.Clock.Start()
+	if err := a.Pacer.MayRemove(ctx, r.Cluster, r.Key.String()); err != nil {
+		return ActResult{End: ActRefused, Reason: failover.ReasonHalted, Message: err.Error()}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lease-leaseMargin)
+	const within = failover.PermitsEnd - permitMargin
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return a.act(ctx, "remove again from binding", ref, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
 		if !out.Look.Held || !out.Look.Targeted || out.Look.TaskNote != "" {
@@ -414,8 +415,8 @@ func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult
 			out.refuse(judged.Reason, judged.Message)
 			return err
 		}
-		if since() >= lease-leaseMargin { // somebody may have halted since the pacer was asked
-			out.refuse(failover.ReasonLeaseLost, "the pacer's word is too old for the write")
+		if since() >= within { // somebody may have halted since the pacer was asked
+			out.refuse(failover.ReasonPermitPassed, "the pacer's word is too old for the write")
 			return nil
 		}
 		after, err := a.Writer.Evict(ctx, EvictWrite{
@@ -427,15 +428,6 @@ func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult
 		out.done(after)
 		return nil
 	})
-}
-
-// refusedByPacer says why the pacer lets nothing be written for the cluster now,
-// empty when it does.
-func (a *Activities) refusedByPacer(ctx context.Context, r EvictRequest) string {
-	if _, err := a.Pacer.Claim(ctx, LeaseClaim{Cluster: r.Cluster, Binding: r.Key.String()}); err != nil {
-		return err.Error()
-	}
-	return ""
 }
 
 // MarkRequest leaves our task to a human.

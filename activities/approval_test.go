@@ -136,7 +136,7 @@ func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
 		"recovered":         {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, failover.ReasonNoTaint},
 		"opted out":         {func(b *bench) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, failover.ReasonOptedOut},
 		"moved by others":   {func(b *bench) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters[0].Name = "m2" }) }, activities.EvictElsewhere, failover.ReasonNotTargeting},
-		"the lease is gone": {func(b *bench) { b.claim = func() (time.Duration, error) { return 0, nil } }, activities.EvictRefused, failover.ReasonLeaseLost},
+		"the permit passed": {func(b *bench) { b.early = -failover.PermitsEnd }, activities.EvictRefused, failover.ReasonPermitPassed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// EvictRequest is one attempt to move a binding off its cluster, under one lease.
+// EvictRequest is one attempt to move a binding off its cluster, under one permit.
 type EvictRequest struct {
 	Cluster    string              `json:"cluster"`
 	ClusterUID types.UID           `json:"clusterUID"`
@@ -31,8 +31,8 @@ type EvictRequest struct {
 	Approval *failover.Approval      `json:"approval,omitempty"`
 	Round    int                     `json:"round,omitempty"`
 	Standing []failover.ApprovalRule `json:"standing,omitempty"`
-	// Lease is the number of the grant that this attempt uses.
-	Lease int64 `json:"lease"`
+	// Permit is what this attempt uses.
+	Permit failover.Permit `json:"permit"`
 	// Owner goes into the task's message: the migration's own workflow id.
 	Owner string `json:"owner"`
 	// QueuedAt is when it entered the queue and DueAt when it became due, for the metrics alone.
@@ -69,9 +69,7 @@ type EvictResult struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Seen is its version after the write, empty where that is not known.
 	Seen string `json:"seen,omitempty"`
-	// Claimed tells that the lease was taken; Written that it was used.
-	Claimed bool `json:"claimed,omitempty"`
-	// Reported tells that the pacer knows that the lease was used.
+	// Reported tells that the pacer knows of the eviction.
 	Reported bool `json:"reported,omitempty"`
 	// Swapped is the former cluster that took over in the same write, SwapOwner the
 	// workflow that held its copy and has to see that through.
@@ -85,63 +83,87 @@ type EvictResult struct {
 	going string
 }
 
-// leaseMargin is kept free at the end of a lease, so that the request's own
-// deadline lies inside it.
-const leaseMargin = 250 * time.Millisecond
+const (
+	// permitMargin is kept free at the end of a permit, so that the request's own deadline
+	// lies inside it.
+	permitMargin = 100 * time.Millisecond
+	// maxSkew bounds by how much the clock of this machine and that of the Temporal server may
+	// differ, the time included that an attempt takes to get here.
+	maxSkew = 2 * time.Second
+)
 
-// Evict claims the lease, re-reads cluster and binding, re-decides everything that
-// made this binding due, and then makes one write. It sends nothing after the
-// lease has run out, and it is never retried under the same lease.
+// attempt measures one attempt against the times of its permit, which are the server's. How much
+// of the difference of two clocks is skew and how much is delay nobody can say: an attempt is
+// never early by the one reading, and never late by the other.
+type attempt struct {
+	began time.Time // when the server handed it out
+	lag   time.Duration
+	since func() time.Duration
+}
+
+func (a *Activities) attempt(ctx context.Context) attempt {
+	since, began := a.Clock.Start(), a.Clock.Began(ctx)
+	return attempt{began: began, lag: a.Clock.Now().Sub(began), since: since}
+}
+
+// soonest and latest are what the server's clock shows now, at least and at most.
+func (m attempt) soonest() time.Time { return m.began.Add(m.since()) }
+func (m attempt) latest() time.Time  { return m.began.Add(max(0, m.lag) + m.since()) }
+
+// refuses says why an attempt may send nothing under a permit, empty when it may.
+func (m attempt) refuses(p failover.Permit) (failover.Reason, string) {
+	switch {
+	case !p.Believable():
+		return failover.ReasonPermitPassed, "it has no permit"
+	case m.lag > maxSkew || m.lag < -maxSkew:
+		return failover.ReasonClockSkew, fmt.Sprintf("this worker's clock and the Temporal server's differ by %s, at most %s", m.lag.Round(time.Millisecond), maxSkew)
+	case !m.latest().Before(p.Latest.Add(-permitMargin)):
+		return failover.ReasonPermitPassed, "the moment of its permit had passed by " + m.latest().Sub(p.Latest).Round(time.Millisecond).String()
+	default:
+		return failover.ReasonNone, ""
+	}
+}
+
+// Evict waits for the moment of its permit, re-reads cluster and binding, re-decides everything
+// that made this binding due, and then makes one write. It sends nothing after the permit has
+// passed, and it is never retried under the same one.
 func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
-	since := a.Clock.Start()
+	now := a.attempt(ctx)
 	if !a.mayEnforce(r.Mode) {
 		return a.evicted(r, refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe")), nil
 	}
-	claim := LeaseClaim{Number: r.Lease, Cluster: r.Cluster, Binding: r.Key.String()}
-	lease, err := a.Pacer.Claim(ctx, claim)
-	switch {
-	case errors.Is(err, failover.ErrPingPong):
-		return a.evicted(r, refuse(failover.ReasonPingPong, err.Error())), nil
-	case err != nil:
-		return a.evicted(r, refuse(failover.ReasonLeaseLost, err.Error())), nil
-	}
-	left := lease.Remaining - since() - leaseMargin
-	if left <= lease.NotBefore {
-		return a.evicted(r, refuse(failover.ReasonLeaseLost, "the lease ran out before the write")), nil
+	if reason, why := now.refuses(r.Permit); reason != failover.ReasonNone {
+		return a.evicted(r, refuse(reason, why)), nil
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, left)
+	ctx, cancel := context.WithTimeout(ctx, r.Permit.Latest.Add(-permitMargin).Sub(now.latest()))
 	defer cancel()
 	// Everything is read after the pause, so that it is as fresh as ever.
-	if err := a.Clock.Wait(ctx, lease.NotBefore); err != nil {
-		return a.evicted(r, refuse(failover.ReasonLeaseLost, "interrupted before the lease could be used: "+err.Error())), nil
+	if err := a.Clock.Wait(ctx, r.Permit.Earliest.Sub(now.soonest())); err != nil {
+		return a.evicted(r, refuse(failover.ReasonPermitPassed, "interrupted before the moment of its permit: "+err.Error())), nil
 	}
 	var out EvictResult
-	err = a.retryConflict(ctx, string(r.Key.Kind()), func() error {
+	err := a.retryConflict(ctx, string(r.Key.Kind()), func() error {
 		var err error
-		out, err = a.evictOnce(ctx, r, func() bool { return since() < lease.Remaining-leaseMargin })
+		out, err = a.evictOnce(ctx, r, func() bool { return now.latest().Before(r.Permit.Latest.Add(-permitMargin)) })
 		return err
 	})
 	if err != nil {
 		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
 	}
-	out.Claimed = true
 	if out.End == EvictWritten {
-		out.Reported = a.used(whole, claim)
+		out.Reported = a.used(whole, r)
 	}
 	return a.evicted(r, out), nil
 }
 
-// reportWithin bounds the report of a used lease: without an answer the migration reports it.
+// reportWithin bounds the report of an eviction: without an answer the migration reports it.
 const reportWithin = 2 * time.Second
 
-func (a *Activities) used(ctx context.Context, claim LeaseClaim) bool {
-	if claim.Number <= 0 {
-		return false
-	}
+func (a *Activities) used(ctx context.Context, r EvictRequest) bool {
 	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
-	return a.Pacer.Used(ctx, claim) == nil
+	return a.Pacer.Used(ctx, r.Permit.Number, r.Key.String()) == nil
 }
 
 func refuse(reason failover.Reason, message string) EvictResult {
@@ -310,7 +332,7 @@ func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *failo
 		return EvictResult{}, err
 	}
 	if !inside() {
-		out.End, out.Reason, out.Message = EvictRefused, failover.ReasonLeaseLost, "the lease ran out before the write"
+		out.End, out.Reason, out.Message = EvictRefused, failover.ReasonPermitPassed, "the moment of its permit has passed before the write"
 		return out, nil
 	}
 	after, err := a.Writer.Evict(ctx, EvictWrite{

@@ -19,7 +19,7 @@ func TestAnEvictionIsOneWriteThatHoldsTheOldCopy(t *testing.T) {
 	require.Equal(t, activities.EvictWritten, out.End)
 	require.NotNil(t, out.OldWork)
 	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, out.Baseline.Clusters)
-	require.Equal(t, []activities.LeaseClaim{{Number: 7, Cluster: "m1", Binding: "shop/app"}}, b.claims)
+	require.Equal(t, []use{{7, "shop/app"}}, b.used)
 	after := b.world.Peek(appKey("app"))
 	require.Empty(t, after.Clusters)
 	require.Len(t, after.Tasks, 1)
@@ -40,7 +40,7 @@ func TestARepeatedEvictionIsContentWithWhatStands(t *testing.T) {
 
 // Every end but written leaves no write behind.
 //
-// Rules: R4.3-3, R4.3-18, R4.3-21, R4.4-2, R4.5-7, R4.5-10, R4.6-28, R4.7-2, R4.7-3, R4.7-4, R4.7-5, R4.7-6, R4.7-14,
+// Rules: R4.3-3, R4.3-18, R4.3-21, R4.4-2, R4.5-7, R4.5-10, R4.5-14, R4.6-28, R4.7-2, R4.7-3, R4.7-4, R4.7-5, R4.7-6, R4.7-14,
 // R4.7-15, R4.8-2, R4.15-10.
 func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -55,15 +55,29 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve },
 			activities.EvictRefused, failover.ReasonModeObserve,
 		},
-		"the lease is refused": {
-			func(b *bench, _ *activities.EvictRequest) {
-				b.claim = func() (time.Duration, error) { return 0, errors.New("halted") }
-			}, activities.EvictRefused, failover.ReasonLeaseLost,
+		"without a permit": {
+			func(_ *bench, r *activities.EvictRequest) { r.Permit = failover.Permit{} }, activities.EvictRefused, failover.ReasonPermitPassed,
 		},
-		"the lease ran out while it was claimed": {
-			func(b *bench, _ *activities.EvictRequest) {
-				b.claim = func() (time.Duration, error) { b.now = b.now.Add(11 * time.Second); return 10 * time.Second, nil }
-			}, activities.EvictRefused, failover.ReasonLeaseLost,
+		"a permit that lasts for ever": {
+			func(_ *bench, r *activities.EvictRequest) { r.Permit.Latest = r.Permit.Earliest.AddDate(1, 0, 0) },
+			activities.EvictRefused, failover.ReasonPermitPassed,
+		},
+		"its permit has passed": {
+			func(b *bench, _ *activities.EvictRequest) { b.now = b.now.Add(failover.PermitsEnd) }, activities.EvictRefused, failover.ReasonPermitPassed,
+		},
+		"its permit has passed on the way to this worker": {
+			func(b *bench, r *activities.EvictRequest) {
+				b.lag = 1500 * time.Millisecond
+				r.Permit.Earliest = b.now.Add(-b.lag)
+				r.Permit.Latest = r.Permit.Earliest.Add(time.Second)
+			},
+			activities.EvictRefused, failover.ReasonPermitPassed,
+		},
+		"this worker's clock is ahead of the server's": {
+			func(b *bench, _ *activities.EvictRequest) { b.lag = 3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
+		},
+		"this worker's clock is behind the server's": {
+			func(b *bench, _ *activities.EvictRequest) { b.lag = -3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
 		},
 		"the cluster is another one now": {
 			func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, activities.EvictClusterGone, failover.ReasonClusterGone,
@@ -199,13 +213,13 @@ func TestKarmada7483AnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
 }
 
 // Rules: R4.5-10, R4.5-14.
-func TestNothingIsSentAfterTheLeaseHasRunOut(t *testing.T) {
+func TestNothingIsSentAfterThePermitHasPassed(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.acts.Reader = slowWork{around{b.world, b}, b}
 	out := b.evict()
 	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, failover.ReasonLeaseLost, out.Reason)
+	require.Equal(t, failover.ReasonPermitPassed, out.Reason)
 	require.Empty(t, b.world.Log("evict"))
 }
 
@@ -221,7 +235,7 @@ func TestALostAnswerIsUnknownAndNotTriedAgain(t *testing.T) {
 }
 
 // Rules: R4.5-19, R4.5-20, R4.7-13, R4.7-18.
-func TestRemovingAgainNeedsNoLeaseButObeysEveryStop(t *testing.T) {
+func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench)
 		end     activities.ActEnd
@@ -229,17 +243,17 @@ func TestRemovingAgainNeedsNoLeaseButObeysEveryStop(t *testing.T) {
 	}{
 		"put back": {func(*bench) {}, activities.ActDone, failover.ReasonWritten},
 		"halted": {
-			func(b *bench) { b.claim = func() (time.Duration, error) { return 0, errors.New("halted") } },
+			func(b *bench) { b.mayRemove = func() error { return errors.New("halted") } },
 			activities.ActRefused, failover.ReasonHalted,
 		},
-		"asked a lease ago": {
+		"asked too long ago": {
 			func(b *bench) {
-				b.claim = func() (time.Duration, error) {
-					b.pass(10 * time.Second)
+				b.mayRemove = func() error {
+					b.pass(failover.PermitsEnd)
 					b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
-					return 0, nil
+					return nil
 				}
-			}, activities.ActRefused, failover.ReasonLeaseLost,
+			}, activities.ActRefused, failover.ReasonPermitPassed,
 		},
 		"recovered":    {func(b *bench) { b.world.SetReady("m1", true) }, activities.ActRefused, failover.ReasonNoTaint},
 		"cluster gone": {func(b *bench) { b.world.DeleteCluster("m1") }, activities.ActRefused, failover.ReasonClusterGone},
@@ -259,21 +273,20 @@ func TestRemovingAgainNeedsNoLeaseButObeysEveryStop(t *testing.T) {
 			b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
 			c.arrange(b)
 			r := b.evictRequest()
-			r.Lease = 0
+			r.Permit = failover.Permit{}
 			out := must[activities.ActResult](b, activities.NameRemoveAgain, r)
 			require.Equal(t, c.end, out.End, "%+v", out)
 			require.Equal(t, c.reason, out.Reason)
 			after := b.world.Peek(appKey("app"))
 			require.Len(t, after.Tasks, 1, "one task per cluster and binding")
-			require.EqualValues(t, 0, b.claims[1].Number)
+			require.Equal(t, 1, b.removals)
 		})
 	}
 }
 
-// A lease may be granted ahead of its time, so that a pace of several a second needs
-// no timer: whoever writes waits it out, and reads only then.
+// A permit is granted ahead of its moment: whoever writes waits for that, and reads only then.
 // Rules: R4.5-15.
-func TestALeaseGrantedAheadIsUsedNoSooner(t *testing.T) {
+func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 	for name, c := range map[string]struct {
 		early  time.Duration
 		waits  []time.Duration
@@ -285,7 +298,6 @@ func TestALeaseGrantedAheadIsUsedNoSooner(t *testing.T) {
 		"what it read is newer than its wait": {
 			time.Second, []time.Duration{time.Second}, func(b *bench) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, failover.ReasonNoTaint,
 		},
-		"a wait beyond the lease is not begun": {10 * time.Second, nil, func(*bench) {}, activities.EvictRefused, failover.ReasonLeaseLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -335,12 +347,11 @@ func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
 		"only an earlier group fits, and a survivor came": {func(b *bench) {
 			b.world.Change(appKey("app"), earlier)
 			b.world.SetReady("m3", false)
-			b.claim = func() (time.Duration, error) {
+			b.meanwhile(func() {
 				b.world.Change(appKey("app"), func(x *failover.Binding) {
 					x.Clusters = append(x.Clusters, failover.TargetCluster{Name: "m3", Replicas: 2})
 				})
-				return 10 * time.Second, nil
-			}
+			})
 		}, activities.EvictRefused, false},
 	} {
 		t.Run(name, func(t *testing.T) {

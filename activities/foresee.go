@@ -123,6 +123,7 @@ func (deaf) Blocked(failover.Reason)                        {}
 type standstill struct{ at time.Time }
 
 func (s standstill) Now() time.Time                                { return s.at }
+func (s standstill) Began(context.Context) time.Time               { return s.at }
 func (standstill) Start() func() time.Duration                     { return func() time.Duration { return 0 } }
 func (standstill) Wait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 

@@ -24,13 +24,13 @@ func (m *meanwhile) Conflict(string) {
 	}
 }
 
-// slowWork takes longer than any lease to find the old Work.
+// slowWork takes longer than any permit lasts to find the old Work.
 type slowWork struct {
 	around
 	clock *bench
 }
 
-// WorkOf lets the lease run out.
+// WorkOf lets the permit pass.
 func (s slowWork) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
 	s.clock.now = s.clock.now.Add(time.Minute)
 	return s.around.WorkOf(ctx, b, cluster)

@@ -229,33 +229,22 @@ type PacerMemory struct {
 
 // Pacer speaks to the fleet's pacer workflow.
 type Pacer interface {
-	// Claim asks whether one lease of the grant may be used.
-	Claim(ctx context.Context, c LeaseClaim) (Lease, error)
-	// Used reports that the eviction of a claimed lease stands.
-	Used(ctx context.Context, c LeaseClaim) error
+	// MayRemove asks whether a cluster that came back into a binding may be removed again; nil is yes.
+	MayRemove(ctx context.Context, cluster, binding string) error
+	// Used reports that the eviction that was sent under a permit stands.
+	Used(ctx context.Context, permit int64, binding string) error
+	// MovedTooOften names those of some bindings that were moved as often as may be within an
+	// hour, and when each may move again.
+	MovedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error)
 	// Remember reads the memo of the pacer's run before the one given.
 	Remember(ctx context.Context, currentRunID string) (PacerMemory, error)
-}
-
-// LeaseClaim names the lease and who uses it.
-type LeaseClaim struct {
-	Number  int64
-	Cluster string
-	Binding string
-}
-
-// Lease is a claimed lease.
-type Lease struct {
-	// Remaining runs from a moment after Claim was called.
-	Remaining time.Duration
-	// NotBefore is how long the lease may not be used yet, counted from Claim's return:
-	// a pause that is too short for the pacer's timers is kept by whoever writes.
-	NotBefore time.Duration
 }
 
 // Monotonic measures how long something took on this worker, immune to changes of
 // the wall clock, frozen processes included.
 type Monotonic interface {
+	// Began is when this attempt of an activity was handed out, by the Temporal server's clock.
+	Began(ctx context.Context) time.Time
 	// Start begins a measurement; the returned function gives the time since.
 	Start() (since func() time.Duration)
 	// Wait lets time pass on the monotonic clock, never less than d, unless ctx ends first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	corev1 "k8s.io/api/core/v1"
@@ -126,12 +127,13 @@ func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckR
 	}
 	var out PreCheckResult
 	on := reading{fleet: fleet}
+	moved := a.movedTooOften(ctx, r)
 	for _, item := range r.Items {
 		check, err := a.checkOne(ctx, r, item, &on)
 		if err != nil {
 			return PreCheckResult{}, classify("pre-check binding", item.Key.String(), err)
 		}
-		check = check.bounded()
+		check = moved.judge(item.Key, check).bounded()
 		check.Key = item.Key
 		if check.End == CheckBlocked {
 			a.blocked(ctx, r, item, check)
@@ -139,6 +141,44 @@ func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckR
 		out.Checks = append(out.Checks, check)
 	}
 	return out, nil
+}
+
+// movesOf is what the pacer says of the moves of a batch: who may not move before when.
+type movesOf struct {
+	until map[string]time.Time
+	err   error
+}
+
+// pacerAnswers bounds the question to the pacer.
+const pacerAnswers = 5 * time.Second
+
+// movedTooOften asks the pacer, which knows the moves of every cluster.
+func (a *Activities) movedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {
+	if !a.mayEnforce(r.Mode) {
+		return m
+	}
+	var bindings []string
+	for _, item := range r.Items {
+		bindings = append(bindings, item.Key.String())
+	}
+	ctx, cancel := context.WithTimeout(ctx, pacerAnswers)
+	defer cancel()
+	m.until, m.err = a.Pacer.MovedTooOften(ctx, bindings)
+	return m
+}
+
+// judge keeps a binding that could move from being driven round the fleet.
+func (m movesOf) judge(key failover.BindingKey, check Check) Check {
+	until, tooOften := m.until[key.String()]
+	switch {
+	case check.End != CheckPass && check.End != CheckFence:
+	case m.err != nil:
+		check.End, check.Reason, check.Message = CheckBlocked, failover.ReasonFleetUnknown, "the pacer does not answer: "+m.err.Error()
+	case tooOften:
+		check.End, check.Reason = CheckBlocked, failover.ReasonPingPong
+		check.Message = "it was moved as often as pace.movesPerHour lets it; not again before " + until.Format("15:04:05 MST")
+	}
+	return check
 }
 
 // reading is what a batch is judged against. The bindings of the fleet are listed

@@ -122,7 +122,6 @@ func DefaultPace() failover.PaceConfig {
 		SecondaryRate:      0.1,
 		LargeFleet:         10,
 		MovesPerHour:       3,
-		LeaseDuration:      10 * time.Second,
 		UnlimitedChunk:     50,
 	}
 }

@@ -101,6 +101,7 @@ func TestWhatCannotTakeItsStateAlongStaysAndNothingIsWritten(t *testing.T) {
 			b := stateful(t)
 			r := b.withState(nil)
 			tc.change(b, &r)
+			r.Permit = b.permit()
 			out := must[activities.EvictResult](b, activities.NameEvict, r)
 			require.Equal(t, activities.EvictRefused, out.End)
 			require.Equal(t, tc.want, out.Reason, out.Message)

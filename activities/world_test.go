@@ -23,31 +23,47 @@ type bench struct {
 	now   time.Time
 	acts  *activities.Activities
 	env   *testsuite.TestActivityEnvironment
-	// claim answers every claim; claims counts them.
-	claim    func() (time.Duration, error)
-	early    time.Duration // how long a claimed lease may not be used yet
-	claims   []activities.LeaseClaim
-	used     []activities.LeaseClaim
-	deaf     error // of the pacer, to reports
-	memory   activities.PacerMemory
-	lost     error
-	optedOut string
-	purge    failover.PurgeMode
+	// early is how long the permit of an eviction may not be used yet, lag how long its attempt
+	// took from the server to this worker, as their clocks say.
+	early, lag time.Duration
+	// mayRemove is the pacer's answer about a repeated removal; nil is yes.
+	mayRemove func() error
+	removals  int // questions about them
+	moved     map[string]time.Time
+	unmoved   error // of the pacer, to questions about moves
+	used      []use
+	deaf      error // of the pacer, to reports
+	memory    activities.PacerMemory
+	lost      error
+	optedOut  string
+	purge     failover.PurgeMode
 }
 
-func (b *bench) Claim(_ context.Context, c activities.LeaseClaim) (activities.Lease, error) {
-	b.claims = append(b.claims, c)
-	left, err := b.claim()
-	return activities.Lease{Remaining: left, NotBefore: b.early}, err
+func (b *bench) MayRemove(context.Context, string, string) error {
+	b.removals++
+	if b.mayRemove == nil {
+		return nil
+	}
+	return b.mayRemove()
 }
 
-func (b *bench) Used(_ context.Context, c activities.LeaseClaim) error {
-	b.used = append(b.used, c)
+func (b *bench) Used(_ context.Context, permit int64, binding string) error {
+	b.used = append(b.used, use{permit, binding})
 	return b.deaf
+}
+
+func (b *bench) MovedTooOften(context.Context, []string) (map[string]time.Time, error) {
+	return b.moved, b.unmoved
 }
 
 func (b *bench) Remember(context.Context, string) (activities.PacerMemory, error) {
 	return b.memory, b.lost
+}
+
+// use is an eviction that the pacer was told of.
+type use struct {
+	permit  int64
+	binding string
 }
 
 // around is the world, with what surrounds bindings said by the bench.
@@ -68,7 +84,6 @@ func (a around) PolicyPurgeMode(context.Context, *failover.Binding) (failover.Pu
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, now: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)}
-	b.claim = func() (time.Duration, error) { return 10 * time.Second, nil }
 	b.world = world.New(func() time.Time { return b.now })
 	for _, name := range []string{"m1", "m2", "m3"} {
 		b.world.AddCluster(name)
@@ -85,7 +100,7 @@ func newBench(t *testing.T) *bench {
 	settings.Terms.Mode = failover.ModeEnforce
 	b.acts = &activities.Activities{
 		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Moves: b.world, Pacer: b, Manager: b.world,
-		Clock: world.Clock{W: b.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: settings,
+		Clock: serverClock{world.Clock{W: b.world}, b}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: settings,
 	}
 	suite := &testsuite.WorkflowTestSuite{}
 	b.env = suite.NewTestActivityEnvironment()
@@ -149,9 +164,29 @@ func (b *bench) ripe() []failover.RuleObservation {
 	}}
 }
 
+// permit may be used from early on, for four seconds.
+func (b *bench) permit() failover.Permit {
+	at := b.now.Add(b.early)
+	return failover.Permit{Number: 7, Earliest: at, Latest: at.Add(failover.PermitsEnd)}
+}
+
+// meanwhile has something happen while an eviction waits for its moment.
+func (b *bench) meanwhile(do func()) {
+	b.early = time.Millisecond
+	b.world.OnWait = func(time.Duration) { do() }
+}
+
+// serverClock is the bench's, with what the server's clock says.
+type serverClock struct {
+	world.Clock
+	b *bench
+}
+
+func (c serverClock) Began(context.Context) time.Time { return c.b.now.Add(-c.b.lag) }
+
 func (b *bench) evictRequest() activities.EvictRequest {
 	return activities.EvictRequest{
-		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: failover.ModeEnforce, Lease: 7, Owner: "owner-1",
+		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: failover.ModeEnforce, Permit: b.permit(), Owner: "owner-1",
 	}
 }
 

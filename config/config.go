@@ -247,7 +247,6 @@ func Default() Config {
 			SecondaryRate:      0.1,
 			LargeFleet:         10,
 			MovesPerHour:       3,
-			LeaseDuration:      10 * time.Second,
 			UnlimitedChunk:     50,
 		},
 		Windows:  Windows{InFlight: 300, Waiting: 1500},

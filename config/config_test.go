@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
@@ -78,11 +77,11 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	t.Setenv("LIFEBOAT_PACE_EVICTION_RATE", "2")
 	t.Setenv("LIFEBOAT_WINDOWS_IN_FLIGHT", "20")
 	c, err := Load(Sources{
-		File: write(t, "pace: {evictionRate: 1, leaseDuration: 5s}\nwindows: {inFlight: 10}\n"),
+		File: write(t, "pace: {evictionRate: 1, movesPerHour: 5}\nwindows: {inFlight: 10}\n"),
 		Set:  []string{"windows.inFlight=30"},
 	})
 	require.NoError(t, err)
-	require.Equal(t, 5*time.Second, c.Pace.LeaseDuration)
+	require.Equal(t, 5, c.Pace.MovesPerHour)
 	require.InDelta(t, 2, c.Pace.EvictionRate, 0)
 	require.Equal(t, 30, c.Windows.InFlight)
 }
@@ -133,7 +132,7 @@ func TestEveryProblemIsNamedAtOnce(t *testing.T) {
 	_, err := Load(Sources{
 		File: write(t, `
 mode: dry-run
-pace: {evictonRate: 1, unhealthyThreshold: 1.5, leaseDuration: 10}
+pace: {evictonRate: 1, unhealthyThreshold: 1.5, movesPerHour: 0}
 windows: 5
 rules: {karmadaPolicies: perhaps, addOnMatch: -1s}
 starter: {leaderElection: {leaseDuration: 5s}}
@@ -148,7 +147,7 @@ starter: {leaderElection: {leaseDuration: 5s}}
 		`pace.evictonRate (from `,
 		`pace.evictionRate = "fast" (from LIFEBOAT_PACE_EVICTION_RATE): want a number from 0 to 1000, or unlimited`,
 		`pace.unhealthyThreshold = 1.5`, `want a number from 0.01 to 1`,
-		`pace.leaseDuration = 10 (from `, `want a duration from 1s to 1m`,
+		`pace.movesPerHour = 0 (from `, `want a whole number from 1 to 1000`,
 		`windows = 5`, `want a section`,
 		`rules.karmadaPolicies = "perhaps" (from `, `rules.addOnMatch = "-1s" (from `,
 		`starter.leaderElection.renewDeadline = 10s: must be shorter than starter.leaderElection.leaseDuration = 5s`,

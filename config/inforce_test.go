@@ -36,7 +36,7 @@ func TestWhatAWorkerPublishesReadsBackAsItsConfiguration(t *testing.T) {
 	for _, private := range []string{"instance", "kubernetes.kubeconfig", "log.level"} {
 		require.NotContains(t, told, private)
 	}
-	require.NotContains(t, told, "pace.leaseDuration", "the default is not told")
+	require.NotContains(t, told, "pace.movesPerHour", "the default is not told")
 	caller, err := Load(Sources{Workers: told})
 	require.NoError(t, err)
 	for _, of := range []*Config{&worker, &caller} {

@@ -61,7 +61,7 @@ func (a *app) haltCommand() *cobra.Command {
 	verb := order{
 		use:   "halt",
 		short: "Stop every eviction of the fleet, as pause fleet does",
-		long: `Stop every eviction of the fleet within one lease (pace.leaseDuration), as lifeboat pause fleet does. Toleration
+		long: `Stop every eviction of the fleet within four seconds, as lifeboat pause fleet does. Toleration
 clocks stand still meanwhile. lifeboat resume fleet ends it.`,
 		example:   `  lifeboat halt --reason "what is going on?"`,
 		confirm:   "stop every eviction of %s",

@@ -15,7 +15,7 @@ func (a *app) pauseCommand() *cobra.Command {
 		use:   "pause <cluster>|fleet",
 		short: "Begin no new move for a cluster, or for some of its bindings, or halt the whole fleet",
 		long: `Begin no new move for a cluster, for one of its bindings (--binding) or for a namespace (-n), or halt the
-whole fleet. It takes full effect within one lease (pace.leaseDuration). Tolerations run on meanwhile.`,
+whole fleet. It takes full effect within four seconds. Tolerations run on meanwhile.`,
 		example: `  lifeboat pause member1 --reason "network work"
   lifeboat pause member1 -n shop --reason "month end"
   lifeboat pause member1 --binding deployment/cart -n shop --reason "it moves by hand"

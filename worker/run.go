@@ -185,7 +185,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		Owners: process.Owners{Client: temporal.Client},
 		Moves:  ports.Moves{Client: temporal.Client},
 		Pacer: ports.Pacer{
-			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data,
+			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data, Uses: new(ports.Uses),
 		},
 		Prober:   prober(c, karmada),
 		Manager:  manager(c, karmada),

@@ -127,7 +127,7 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 	evicted := s.recorded(failover.AuditBindingEvicted, moves)[0]
 	require.Equal(t, "binding-migration/m1/shop/moves", evicted.Workflow)
 	require.Equal(t, "m1 (2 replicas)", evicted.Evidence["from"])
-	require.NotEmpty(t, evicted.Evidence["lease"])
+	require.NotEmpty(t, evicted.Evidence["permit"])
 	require.Equal(t, []string{"m2"}, s.recorded(failover.AuditBindingPlaced, moves)[0].To)
 	require.NotEmpty(t, s.recorded(failover.AuditBindingReleased, moves)[0].Evidence["healthyFor"])
 	require.Equal(t, []failover.AuditKind{failover.AuditBindingQueued, failover.AuditOrderGiven, failover.AuditBindingOutcome}, s.kinds(skipped))

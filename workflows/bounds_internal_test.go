@@ -100,22 +100,25 @@ func TestAnOrderTooLongToBeCarriedIsRefused(t *testing.T) {
 	require.Empty(t, failover.Scope{Namespace: strings.Repeat("x", 253)}.Check())
 }
 
-// What bounds the activity of a lease is reckoned from the lease: one that runs over
-// would be refused by the server for ever.
-func TestALeaseOfAHundredYearsIsNone(t *testing.T) {
+// What bounds the activity that uses a permit is reckoned from the permit: one that lasts for
+// ever would be refused by the server for ever.
+func TestAPermitOfAHundredYearsIsNone(t *testing.T) {
 	e := bare()
-	e.granted(Grant{Number: 1, Size: 1, Expires: math.MaxInt64})
-	e.granted(Grant{Number: 2, Size: 1, Expires: maxLease + 1})
+	e.granted(Grant{Permits: failover.Permits{Number: 1, Size: 1, Window: math.MaxInt64}})
+	e.granted(Grant{Permits: failover.Permits{Number: 2, Size: 1, Window: failover.PermitsEnd + 1}})
+	e.granted(Grant{Permits: failover.Permits{Number: 2, Size: math.MaxInt, Window: time.Second}})
 	require.Empty(t, e.st.Grants)
-	e.granted(Grant{Number: 3, Size: 1, Expires: time.Minute}) // the longest that can be configured
+	e.granted(Grant{Permits: failover.Permits{Number: 3, Size: 1, Window: failover.PermitsEnd}})
 	require.Len(t, e.st.Grants, 1)
 
 	m := &migration{log: e.log}
 	m.st.Phase, m.st.Held = failover.MigrationChecking, true
-	m.takeLease(Grant{Number: 1, Size: 1, Expires: math.MaxInt64})
-	require.Zero(t, m.st.Lease)
-	m.takeLease(Grant{Number: 3, Size: 1, Expires: time.Minute})
-	require.EqualValues(t, 3, m.st.Lease.Number)
+	now := time.Now()
+	m.takePermit(failover.Permit{Number: 1, Earliest: now, Latest: now.AddDate(100, 0, 0)})
+	m.takePermit(failover.Permit{Number: 2, Earliest: now, Latest: now})
+	require.Zero(t, m.st.Permit)
+	m.takePermit(failover.Permit{Number: 3, Earliest: now, Latest: now.Add(time.Second)})
+	require.EqualValues(t, 3, m.st.Permit.Number)
 }
 
 // A fact too large to be handed on wakes, and is not kept.
@@ -202,7 +205,7 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 	require.Empty(t, e.st.Facts)
 	require.Zero(t, e.st.Witness)
 
-	e.granted(Grant{Number: 1, Size: 1, Expires: time.Second, Episode: long})
+	e.granted(Grant{Permits: failover.Permits{Number: 1, Size: 1, Window: time.Second}, Episode: long})
 	require.Empty(t, e.st.Grants)
 	e.paced(PaceChanged{Pace: failover.Pace{Tier: failover.TierNormal, Reason: failover.Reason(long)}})
 	require.Zero(t, e.st.Pace)

@@ -38,7 +38,7 @@ func acting(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithRetryPolicy(doing(ctx, summary), retry)
 }
 
-// once are the options of an activity that must not be retried under its lease.
+// once are the options of an activity that must not be retried under its permit.
 func once(ctx workflow.Context, summary string, limit time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    limit,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
@@ -63,7 +64,7 @@ func (s *story) intercept(with ...interceptor.WorkerInterceptor) {
 }
 
 // courier keeps what workflows tell each other until whom they tell it listens, and has
-// the story take note of the ends of leases.
+// the story take note of the permits that were used.
 type courier struct {
 	interceptor.WorkerInterceptorBase
 	s *story
@@ -109,8 +110,8 @@ func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, 
 	if report, ok := arg.(workflows.MigrationReport); ok {
 		o.s.reports = append(o.s.reports, report)
 	}
-	if report, ok := arg.(workflows.LeaseReport); ok {
-		o.s.leases = append(o.s.leases, report)
+	if report, ok := arg.(workflows.PermitsUsed); ok {
+		o.s.used = append(o.s.used, report.Used...)
 	}
 	if !beginning(o.s.env, id) {
 		return o.Next.SignalExternalWorkflow(ctx, id, run, name, arg)
@@ -123,6 +124,26 @@ func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, 
 		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, run, name, arg).Get(ctx, nil))
 	})
 	return sent
+}
+
+// ExecuteActivity lets the time until a permit's moment pass before its activity begins: within
+// an activity of this environment no time passes.
+func (o *courierOutbound) ExecuteActivity(ctx workflow.Context, kind string, args ...any) workflow.Future {
+	var wait time.Duration
+	if kind == activities.NameEvict {
+		if r, ok := args[0].(activities.EvictRequest); ok {
+			wait = r.Permit.Earliest.Sub(workflow.Now(ctx))
+		}
+	}
+	if wait <= 0 {
+		return o.Next.ExecuteActivity(ctx, kind, args...)
+	}
+	done, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = workflow.Sleep(ctx, wait)
+		settle.Chain(o.Next.ExecuteActivity(ctx, kind, args...))
+	})
+	return done
 }
 
 // What is sent to a workflow in the same breath as it is started waits for its run.

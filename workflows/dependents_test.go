@@ -70,7 +70,7 @@ func TestKarmada7324DependentsMoveAlongAndStayUntilTheOldCopyGoes(t *testing.T) 
 	require.Equal(t, 3, most, "each parent is a holder")
 	require.Empty(t, s.holdersOf(configKey))
 	require.True(t, s.world.HasWork(configKey, "m2"))
-	require.Equal(t, 3, s.pacer.claims, "dependents cost no lease")
+	require.Equal(t, 3, s.pacer.used, "dependents cost no permit")
 	require.Empty(t, s.world.Leftovers())
 	first := s.world.Log("holders")[0]
 	require.False(t, first.At.After(s.world.Log("evict")[0].At))

@@ -34,13 +34,9 @@ func (m *migration) page() {
 func (p *pacer) page() {
 	v := failover.PacerView{
 		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: said(p.st.Orders.Halted), RateBy: said(p.st.Orders.RateBy),
-		NextIssue: p.nextIssue(), Granted: p.st.Granted, Written: p.st.Written, Spent: p.st.Spent, Assessed: p.st.Assessed,
+		Next: p.st.Schedule.Next(p.st.Pace, p.now()), Out: p.st.Schedule.Out,
+		Granted: p.st.Granted, Written: p.st.Written, Unused: p.st.Unused, Assessed: p.st.Assessed,
 		HaltedAt: p.st.HaltedAt, Runbook: p.st.Runbook,
-	}
-	if c := p.st.Chunk; c != nil {
-		v.Chunk = &failover.ChunkLine{
-			Number: c.Number, Cluster: c.Cluster, Size: c.Size, Written: c.Written, Returned: c.Returned, Expires: c.Expires,
-		}
 	}
 	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
 		r := p.st.Requests[cluster]

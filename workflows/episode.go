@@ -27,7 +27,7 @@ type episode struct {
 	adoptDirty   bool              // somebody saw something of ours without an owner
 	adoptNow     bool              // and said so; a run's own first look can wait while it only cordons
 	starting     []starting        // children that the server has not answered for
-	strangers    []MigrationReport // children of an earlier failover that wait for a lease of it
+	strangers    []MigrationReport // children of an earlier failover that wait for a permit of it
 	nextAssess   time.Time
 	notBefore    time.Time // no timer wakes earlier: an act was refused
 	// judged is when the last judgement that was answered was asked for: of what came

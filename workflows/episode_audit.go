@@ -185,7 +185,7 @@ func (e *episode) auditBlocked(i *Item) {
 func (e *episode) auditMove(i Item, st MigrationState) {
 	r := failover.AuditRecord{
 		Kind: failover.AuditBindingBegun, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, To: i.To,
-		Message: moveSummary(i, e.cluster, st), Evidence: map[string]string{"lease": strconv.FormatInt(st.Lease.Number, 10)},
+		Message: moveSummary(i, e.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
 	}
 	if !st.DueAt.IsZero() {
 		r.Evidence["due"] = moment(st.DueAt)

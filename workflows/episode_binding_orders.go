@@ -185,7 +185,7 @@ func (e *episode) takeNamed(v bindingVerb) {
 	} else {
 		st.Drop = &v.Order
 	}
-	e.start(Item{Key: v.Binding, Policy: -1}, st, func() {})
+	e.start(Item{Key: v.Binding, Policy: -1}, st)
 	move, moving := e.st.Moves[v.Binding.String()]
 	if !moving {
 		return

@@ -15,18 +15,17 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// dispatch gives every lease in hand to the most urgent ready binding. Leases that
-// nobody may use now go back at once.
+// dispatch gives every permit in hand to the most urgent ready binding. Those that nobody may
+// use now are kept until they have passed.
 func (e *episode) dispatch() {
 	if !e.enforcing() {
 		e.simulate()
 		return
 	}
 	e.startHolds()
-	for len(e.st.Grants) > 0 && e.dispatchOne() {
+	for e.hasPermit() && e.dispatchOne() {
 	}
 	e.awaitStarts()
-	e.returnGrants()
 	reason := e.readyReason()
 	for at := range e.st.Items {
 		if i := &e.st.Items[at]; i.State == ItemReady || i.State == ItemHold {
@@ -60,7 +59,7 @@ func (e *episode) readyReason() failover.Reason {
 	}
 }
 
-// mayBegin: nobody paused, and the windows have room. An order about one binding
+// mayBegin: nobody paused, and the windows have room, also should all that is in flight come to wait. An order about one binding
 // that came since this turn began is obeyed first: a skip that was accepted must not
 // find its binding on the way.
 func (e *episode) mayBegin() bool {
@@ -68,7 +67,7 @@ func (e *episode) mayBegin() bool {
 		return false
 	}
 	inFlight, waiting := e.windows()
-	return e.st.Paused == nil && inFlight < e.st.Terms.InFlight && waiting < e.st.Terms.Waiting
+	return e.st.Paused == nil && inFlight < e.st.Terms.InFlight && inFlight+waiting < e.st.Terms.Waiting
 }
 
 // windows count the children from Checking to Placing, and those that wait.
@@ -83,28 +82,42 @@ func (e *episode) windows() (inFlight, waiting int) {
 	return inFlight, waiting
 }
 
-// returnGrants gives unused leases back, so that nobody waits for their expiry.
-func (e *episode) returnGrants() {
-	unused := e.st.Grants
-	e.st.Grants = nil // one that comes while these go back is not among them
-	for _, g := range unused {
-		if g.Size > 0 {
-			e.returnLease(g.Number, g.Size)
+// hasPermit tells whether a permit is in hand. Those that have passed are dropped.
+func (e *episode) hasPermit() bool {
+	for len(e.st.Grants) > 0 {
+		if first, _ := e.st.Grants[0].Take(); e.now().Before(first.Latest) {
+			return true
 		}
+		e.takePermit()
 	}
+	return false
 }
 
-func (e *episode) returnLease(number int64, size int) {
-	r := LeaseReport{Number: number, Returned: size}
-	if err := workflow.SignalExternalWorkflow(e.ctx, FleetPacerID(e.instance), "", SignalLeaseReport, r).Get(e.ctx, nil); err != nil {
-		e.log.Warn("could not return a lease: it counts as spent", "lease", number, "error", err)
+// takePermit takes the next permit in hand.
+func (e *episode) takePermit() failover.Permit {
+	permit, rest := e.st.Grants[0].Take()
+	e.st.Grants[0].Permits = rest
+	if rest.Size <= 0 {
+		e.st.Grants = e.st.Grants[1:]
 	}
+	return permit
 }
 
-// startMove begins the child that evicts under one lease.
-func (e *episode) startMove(i Item, lease Grant) {
+// permits counts those in hand that have not passed.
+func (e *episode) permits() (n int) {
+	if !e.hasPermit() {
+		return 0
+	}
+	for _, g := range e.st.Grants {
+		n += g.Size
+	}
+	return n
+}
+
+// startMove begins the child that evicts under one permit.
+func (e *episode) startMove(i Item, permit failover.Permit) {
 	due, why := e.dueAt(i)
-	e.startChild(i, MigrationState{DueAt: due, Why: why, Lease: lease, To: i.To, Returned: i.Returned}, func() { e.returnLease(lease.Number, 1) })
+	e.startChild(i, MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
 }
 
 // adoptMove starts a child that takes over a hold task without a running owner. It goes
@@ -121,7 +134,7 @@ func (e *episode) adoptMove(o activities.Orphan) {
 	case o.Policy != nil:
 		i.Policy = e.freezePolicy(*o.Policy, e.policyIndex())
 	}
-	e.start(i, MigrationState{Adopt: true}, func() {})
+	e.start(i, MigrationState{Adopt: true})
 }
 
 // starting is a child whose start is not known to have succeeded.
@@ -131,18 +144,17 @@ type starting struct {
 	adopts bool
 	named  bool
 	child  workflow.ChildWorkflowFuture
-	unused func() // returns what was meant for it
 }
 
 // start starts a child and waits until it runs.
-func (e *episode) start(i Item, st MigrationState, unused func()) {
-	e.startChild(i, st, unused)
+func (e *episode) start(i Item, st MigrationState) {
+	e.startChild(i, st)
 	e.awaitStarts()
 }
 
 // startChild starts a child that outlives this run, without waiting for the server: many are
 // started in one workflow task. The child counts as running until the server refuses it.
-func (e *episode) startChild(i Item, st MigrationState, unused func()) {
+func (e *episode) startChild(i Item, st MigrationState) {
 	id := BindingMigrationID(e.instance, e.cluster, i.Key)
 	st.Ref = activities.MoveRef{
 		Cluster: e.cluster, ClusterUID: e.st.UID, Key: i.Key, UID: i.UID, Mode: e.st.Terms.Mode, Purge: i.Purge,
@@ -176,7 +188,7 @@ func (e *episode) startChild(i Item, st MigrationState, unused func()) {
 		move.Phase = failover.MigrationAwaitingFence
 	}
 	e.st.Moves[i.Key.String()] = move
-	e.starting = append(e.starting, starting{item: i, move: move, adopts: st.Adopt, named: st.Ref.Named, child: child, unused: unused})
+	e.starting = append(e.starting, starting{item: i, move: move, adopts: st.Adopt, named: st.Ref.Named, child: child})
 }
 
 // awaitStarts waits until the server has started, or refused, every child that was begun.
@@ -189,8 +201,7 @@ func (e *episode) awaitStarts() {
 	}
 }
 
-// started takes the server's answer. A child that runs already is adopted; the lease meant
-// for it goes back.
+// started takes the server's answer. A child that runs already is adopted.
 func (e *episode) started(s starting, err error) {
 	key := s.item.Key.String()
 	switch {
@@ -200,11 +211,9 @@ func (e *episode) started(s starting, err error) {
 			e.own(move)
 		}
 	case alreadyRuns(err):
-		s.unused()
 		s.move.Again = !s.adopts
 		e.ownRunning(s.move)
 	default:
-		s.unused()
 		delete(e.st.Moves, key)
 		e.log.Error("could not start a migration", "binding", key, "error", err)
 		if s.adopts {
@@ -308,7 +317,7 @@ func (e *episode) pokeSilent() {
 	}
 }
 
-// dismissStrangers ends children of an earlier failover that wait for a lease, which
+// dismissStrangers ends children of an earlier failover that wait for a permit, which
 // nobody will give them: nothing of theirs is written, and the list starts them anew.
 func (e *episode) dismissStrangers() {
 	strangers := e.strangers
@@ -399,15 +408,15 @@ func (e *episode) ask() {
 
 func (e *episode) want() GrantRequest {
 	r := GrantRequest{
-		Cluster: e.cluster, Episode: e.st.Episode, Open: !e.st.Phase.Terminal(), Paused: e.st.Paused != nil, Every: e.st.Terms.AskAgain,
+		Cluster: e.cluster, Episode: e.st.Episode, Seen: e.st.Newest, Open: !e.st.Phase.Terminal(), Paused: e.st.Paused != nil, Every: e.st.Terms.AskAgain,
 	}
 	evacuating := e.st.Phase == failover.EpisodeEvacuating || e.st.Phase == failover.EpisodeEvacuated
 	if !evacuating || e.st.Paused != nil {
 		return r
 	}
 	inFlight, waiting := e.windows()
-	r.Want = max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-waiting))
-	if r.Want = e.drainWant(r.Want + len(e.waitForLease())); r.Want > 0 {
+	r.Want = max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-inFlight-waiting))
+	if r.Want = e.drainWant(r.Want + len(e.waitForPermit()) - e.permits()); r.Want > 0 {
 		r.Priority = e.next().priority
 	}
 	return r

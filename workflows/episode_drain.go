@@ -119,8 +119,9 @@ func (e *episode) drainMay() bool {
 	return !e.now().Before(e.st.NextDrain)
 }
 
-// drainWant is how many leases to ask for: never one that could not be used now.
+// drainWant is how many permits to ask for: never one that could not be used now.
 func (e *episode) drainWant(want int) int {
+	want = max(0, want)
 	switch {
 	case e.drainRate() == 0:
 		return want

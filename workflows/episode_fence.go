@@ -42,7 +42,7 @@ func (e *episode) mustFence(i *Item, c activities.Check) {
 }
 
 // startFences gives each item that waits for a fence a migration of its own, where
-// humans and plug-ins can answer. It holds no lease; once fenced it comes back to the
+// humans and plug-ins can answer. It has no permit; once fenced it comes back to the
 // queue and moves in its turn.
 func (e *episode) startFences() {
 	for {
@@ -58,7 +58,7 @@ func (e *episode) startFences() {
 		i := e.st.Items[at]
 		e.st.Items = slices.Delete(e.st.Items, at, at+1)
 		_, why := e.dueAt(i)
-		e.startChild(i, MigrationState{AwaitFence: true, Why: why, To: i.To}, func() {})
+		e.startChild(i, MigrationState{AwaitFence: true, Why: why, To: i.To})
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// holdAhead bounds how many migrations hold their dependents ahead of their lease.
+// holdAhead bounds how many migrations hold their dependents ahead of their permit.
 const holdAhead = 50
 
 // startHolds gives the most urgent bindings that others go with a migration of their own,
 // which holds those others: it takes as long as it takes, so it must be done before a
-// lease is asked for.
+// permit is asked for.
 func (e *episode) startHolds() {
 	ahead := 0
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
@@ -31,11 +31,11 @@ func (e *episode) startHolds() {
 		i := e.st.Items[at[0]]
 		e.st.Items = slices.Delete(e.st.Items, at[0], at[0]+1)
 		due, why := e.dueAt(i)
-		e.startChild(i, MigrationState{DueAt: due, Why: why, To: i.To, HasDependents: true, Returned: i.Returned}, func() {})
+		e.startChild(i, MigrationState{DueAt: due, Why: why, To: i.To, HasDependents: true, Returned: i.Returned})
 	}
 }
 
-// turn is who gets the next lease: a queued binding, or a migration that waits for it.
+// turn is who gets the next permit: a queued binding, or a migration that waits for it.
 type turn struct {
 	item     int // its place in the queue, -1 for none
 	move     string
@@ -43,10 +43,10 @@ type turn struct {
 	ok       bool
 }
 
-// next is the most urgent of all that could use a lease now.
+// next is the most urgent of all that could use a permit now.
 func (e *episode) next() turn {
 	top := failover.Top{Most: 1}
-	keys := e.waitForLease()
+	keys := e.waitForPermit()
 	for n, key := range keys {
 		as := e.st.Moves[key].asItem()
 		due, _ := e.due(&as)
@@ -73,13 +73,13 @@ func (e *episode) next() turn {
 // asItem is a move as it stood in the queue, as far as order and due time go.
 func (m Move) asItem() Item { return Item{Key: m.Key, Policy: m.Policy} }
 
-// waitForLease are the moves that hold their dependents and may have a lease now: nobody
+// waitForPermit are the moves that hold their dependents and may have a permit now: nobody
 // has paused or snoozed them since.
-func (e *episode) waitForLease() (keys []string) {
+func (e *episode) waitForPermit() (keys []string) {
 	e.tick()
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		m := e.st.Moves[key]
-		if !m.WantsLease || e.pausedOne(m.Key) {
+		if !m.WantsPermit || e.pausedOne(m.Key) {
 			continue
 		}
 		as := m.asItem()
@@ -90,7 +90,7 @@ func (e *episode) waitForLease() (keys []string) {
 	return keys
 }
 
-// dispatchOne gives one lease to whose turn it is; false means to nobody.
+// dispatchOne gives one permit to whose turn it is; false means to nobody.
 func (e *episode) dispatchOne() bool {
 	if len(e.orders.bindings) > 0 || e.st.Paused != nil || !e.drainMay() {
 		return false
@@ -102,22 +102,16 @@ func (e *episode) dispatchOne() bool {
 	if turn.item >= 0 && e.heldBack(&e.st.Items[turn.item]) {
 		return true // an order has reached it since it passed its check: the next one's turn
 	}
-	lease := e.st.Grants[0]
-	lease.Size = 1
-	if e.st.Grants[0].Size--; e.st.Grants[0].Size <= 0 {
-		e.st.Grants = e.st.Grants[1:]
-	}
+	permit := e.takePermit()
 	if turn.item >= 0 {
 		item := e.st.Items[turn.item]
 		e.st.Items = slices.Delete(e.st.Items, turn.item, turn.item+1)
-		e.startMove(item, lease)
+		e.startMove(item, permit)
 		return true
 	}
 	m := e.st.Moves[turn.move]
-	m.Holds, m.WantsLease = false, false
+	m.Holds, m.WantsPermit = false, false
 	e.st.Moves[turn.move] = m
-	if !e.signalMove(m, SignalLease, lease) {
-		e.returnLease(lease.Number, 1)
-	}
+	e.signalMove(m, SignalPermit, permit)
 	return true
 }

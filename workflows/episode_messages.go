@@ -190,12 +190,13 @@ func (e *episode) adoptAsked(m Adopt) {
 
 func (e *episode) granted(g Grant) {
 	switch {
-	case g.Size <= 0 || !g.believed():
+	case !g.Believable() || len(g.Episode) > maxText:
 		e.log.Warn("ignored a malformed signal", "signal", SignalGrant, "number", g.Number)
 	case slices.ContainsFunc(e.st.Grants, func(x Grant) bool { return x.Number == g.Number }):
 	default:
 		e.st.Grants = append(e.st.Grants, g)
-		e.st.Asked.Want = max(0, e.st.Asked.Want-g.Size) // as the pacer counts it
+		e.st.Newest = g.Number + int64(g.Size) - 1
+		e.st.Asked.Want = 0 // a request is good for one grant
 		e.dirty = true
 	}
 }
@@ -256,7 +257,7 @@ func (e *episode) reported(r MigrationReport) {
 		e.finished(r, m, known)
 	case known:
 		e.progressed(r, m)
-	case r.WantsLease && r.Episode != e.st.Episode:
+	case r.WantsPermit && r.Episode != e.st.Episode:
 		e.strangers = append(e.strangers, r)
 	}
 }
@@ -269,8 +270,8 @@ func (e *episode) progressed(r MigrationReport, m Move) {
 	}
 	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, e.now()
 	m.NeedsAttention, m.GoesOn = r.NeedsAttention, r.GoesOn
-	m.WantsLease = r.WantsLease
-	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsLease
+	m.WantsPermit = r.WantsPermit
+	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
 	// An answer that is not there yet excuses nobody: restoreWait is its time.
 	m.Excused = m.Excused || r.Late || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack
 	e.st.Moves[r.Key.String()] = m
@@ -352,12 +353,9 @@ func (e *episode) requeue(r failover.Result, m Move) {
 	if r.Reason == failover.ReasonFenced {
 		i.State, i.Reason, i.RetryAt, i.Tries = ItemDue, failover.ReasonWaiting, time.Time{}, m.Tries
 	}
-	if r.Reason == failover.ReasonLeaseLost || r.Reason == failover.ReasonHalted {
+	if r.Reason == failover.ReasonPermitPassed || r.Reason == failover.ReasonHalted {
 		// It passed every check: ask anew soon, though never hot.
 		i.RetryAt, i.Tries = e.now().Add(minTimer), m.Tries
-	}
-	if r.Reason == failover.ReasonPingPong {
-		i.RetryAt = e.now().Add(pingPongRetry)
 	}
 	e.asked(&i, nil)
 	if !slices.ContainsFunc(e.st.Items, func(x Item) bool { return x.Key == i.Key }) {

@@ -210,7 +210,7 @@ func (e *episode) nextInQueue(sooner func(time.Time, string)) {
 	if !e.enforcing() && e.st.Paused == nil && e.countReady() > 0 {
 		sooner(e.st.NextSim, "the next move would begin")
 	}
-	if e.now().Before(e.st.NextDrain) && (e.countReady() > 0 || len(e.waitForLease()) > 0) {
+	if e.now().Before(e.st.NextDrain) && (e.countReady() > 0 || len(e.waitForPermit()) > 0) {
 		sooner(e.st.NextDrain, "the drain's own rate lets the next move begin")
 	}
 	of, at := e.nextItem()

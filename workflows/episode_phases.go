@@ -249,7 +249,7 @@ func (e *episode) queueDone() bool {
 
 // actRecovering dispatches nothing and waits out the removal window.
 func (e *episode) actRecovering() {
-	e.returnGrants()
+	e.st.Grants = nil
 	e.followRules()
 	switch {
 	case e.bad():
@@ -320,7 +320,7 @@ func (e *episode) closeQueue(cancelled *Order) {
 	}
 	e.listLate()
 	e.st.ClosedAt = e.now()
-	e.returnGrants()
+	e.st.Grants = nil
 	for _, i := range e.st.Items {
 		e.abandon(i, cancelled)
 	}
@@ -462,7 +462,7 @@ func (e *episode) quietForLong() bool {
 func (e *episode) actGone() {
 	if e.st.ClosedAt.IsZero() {
 		e.st.ClosedAt = e.now()
-		e.returnGrants()
+		e.st.Grants = nil
 		for _, i := range e.st.Items {
 			if i.Was {
 				e.record(failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterGone, At: e.now()})

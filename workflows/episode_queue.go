@@ -404,6 +404,9 @@ func (e *episode) block(i *Item, reason failover.Reason, message string) {
 	i.Tries++
 	i.State, i.Reason, i.Message = ItemBlocked, reason, cut(message)
 	i.RetryAt = e.now().Add(min(wait, maxBackOff*e.st.Terms.Recheck))
+	if reason == failover.ReasonPingPong {
+		i.RetryAt = e.now().Add(pingPongRetry)
+	}
 	e.auditBlocked(i)
 }
 

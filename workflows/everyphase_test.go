@@ -53,7 +53,7 @@ func TestADeletedBindingEndsItsMigrationAtEveryPhase(t *testing.T) {
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
-	seen[failover.MigrationChecking] = true // TestAParentThatWaitsForItsLeaseLetsGoAtEveryEnd
+	seen[failover.MigrationChecking] = true // TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd
 	for _, phase := range []failover.MigrationPhase{
 		failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationAwaitingFence, failover.MigrationPlacing,
 		failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationRestoring, failover.MigrationDone,

@@ -148,8 +148,8 @@ signal fenced {"fence":{"by":"Human","who":"jane","at":"2026-01-01T00:00:00Z"}}`
 signal migration-order {"verb":"pause"}
 signal migration-order {"who":"jane","reason":"x","verb":"pause"}
 signal migration-order {"who":"jane","reason":"x","verb":"resume"}`,
-		`signal lease {"number":7,"size":1,"expires":10000000000,"episode":"e"}
-signal lease {"number":7,"size":1,"expires":9223372036854775807}`,
+		`signal permit {"number":7,"earliest":"2026-03-01T03:00:00Z","latest":"2026-03-01T03:00:01Z"}
+signal permit {"number":7,"earliest":"2026-03-01T03:00:00Z","latest":"2126-03-01T03:00:01Z"}`,
 		`update cancel {"who":"jane","reason":"x","putBack":true}
 update put-back {"who":"jane","reason":"x"}
 update release {"who":"jane"}
@@ -197,7 +197,7 @@ func (m *migration) sane(now time.Time) error {
 	return errors.Join(
 		unless(m.st.Round > 0 && m.st.Episode != "", "it reports to round %d of episode %q, which nobody hears", m.st.Round, m.st.Episode),
 		unless(m.st.Ref.Key == about && m.st.Ref.Cluster == "m1", "it is about %s on %s", m.st.Ref.Key, m.st.Ref.Cluster),
-		unless(m.st.Lease == Grant{} || m.st.Lease.believed(), "it goes by lease %+v", m.st.Lease),
+		unless(m.st.Permit == failover.Permit{} || m.st.Permit.Believable(), "it goes by permit %+v", m.st.Permit),
 		unless(fence == nil || fence.By != "" && !fence.At.After(now), "it goes by fence %+v at %s", fence, now),
 		unless(m.st.Recover == nil || m.st.Recover.Round > 0, "it recovers in round %+v", m.st.Recover),
 		unless(!m.over() || m.st.PutBack == nil, "it is over, and says that it was put back"),
@@ -218,18 +218,17 @@ func (m *migration) given() error {
 }
 
 // FuzzPacerMessages: whatever signals and updates the FleetPacer gets, its books are
-// right, nothing is granted while it is halted, and no lease can be used for longer than
+// right, nothing is granted while it is halted, and no permit can be used for longer than
 // it was given.
 func FuzzPacerMessages(f *testing.F) {
 	for _, script := range []string{
 		`signal grant-request {"cluster":"m1","episode":"e","want":5,"priority":3,"open":true,"every":10000000000}
-update claim {"number":7,"cluster":"m1","binding":"shop/cart"}
-signal lease-report {"number":7,"written":1,"binding":"shop/cart"}
-signal lease-report {"number":7,"returned":9}
+signal permits-used {"used":[{"number":7,"binding":"shop/cart"},{"number":-7,"binding":"shop/cart"}]}
+signal permits-used {"used":[{"number":9223372036854775807,"binding":"shop/cart"},{"number":7}]}
 signal grant-request {"cluster":"m2","episode":"e2","want":2,"open":true,"every":-1}`,
 		`update halt {"who":"jane","reason":"x"}
 signal grant-request {"cluster":"m1","episode":"e","want":9223372036854775807,"open":true,"every":9223372036854775807}
-update claim {"number":7,"cluster":"m1","binding":"shop/cart"}
+update claim {"cluster":"m1","binding":"shop/cart"}
 update resume {"who":"jane","reason":"x"}
 update claim {"cluster":"m1","binding":"shop/cart"}`,
 		`update set-rate {"who":"jane","reason":"x","rate":1000}
@@ -237,12 +236,11 @@ update set-rate {"who":"jane","reason":"x","rate":0}
 update set-rate {"who":"jane","reason":"x","rate":-1}
 update set-rate {"who":"jane","reason":"x","configured":true}
 signal fleet-observed {"resourceVersion":"7"}`,
-		`signal lease-report {"number":7,"written":9223372036854775807,"returned":9223372036854775807}
-signal lease-report {"number":7,"written":-1,"returned":1,"binding":"shop/cart"}
+		`signal permits-used {"used":null}
 signal grant-request {"cluster":"m1","episode":"e","want":-1,"open":true}
 signal grant-request {"cluster":"m1","episode":"e","want":1,"open":true,"paused":true}
-update claim {"number":7,"cluster":"m1","binding":"shop/cart"}`,
-		"signal grant-request {\nsignal lease-report 7\nupdate claim []\nupdate halt {}\nupdate set-rate \"x\"",
+update claim {"cluster":"m1","binding":"shop/cart"}`,
+		"signal grant-request {\nsignal permits-used 7\nupdate claim []\nupdate halt {}\nupdate set-rate \"x\"",
 	} {
 		f.Add(uint8(3), script)
 		f.Add(uint8(0), script)
@@ -250,14 +248,14 @@ update claim {"number":7,"cluster":"m1","binding":"shop/cart"}`,
 	f.Fuzz(func(t *testing.T, size uint8, script string) {
 		played(t, script, func(ctx workflow.Context) (func() error, error) {
 			p := pacing(ctx, int(size%8))
-			granted := p.st.Number
+			granted := p.st.Schedule.Number
 			return func() error {
-				p.settleChunk()
+				p.expire()
 				p.forgetSilent()
 				p.st.Pace, p.st.Assessed = p.ordered(failover.Pace{Tier: failover.TierNormal, Rate: 0.5}), p.now()
-				p.issue()
-				halted := p.st.Orders.Halted != nil && p.st.Number != granted
-				if granted = p.st.Number; halted {
+				p.grant()
+				halted := p.st.Orders.Halted != nil && p.st.Schedule.Number != granted
+				if granted = p.st.Schedule.Number; halted {
 					return errors.New("it granted while a human's halt stands")
 				}
 				return errors.Join(p.sane(), carriedWhole(&p.st))
@@ -266,18 +264,19 @@ update claim {"number":7,"cluster":"m1","binding":"shop/cart"}`,
 	})
 }
 
-// pacing is a pacer that was asked by m1, and has a chunk of leases out for it unless it
+// pacing is a pacer that was asked by m1, and has permits out for it unless it
 // is of size 0.
 func pacing(ctx workflow.Context, size int) *pacer {
 	now := workflow.Now(ctx)
 	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx)}
 	p.st = PacerState{
-		Pace: failover.Pace{Tier: failover.TierNormal, Rate: 0.5}, Assessed: now, Number: 7, Audited: true,
-		Config:   failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, LeaseDuration: 10 * time.Second, MovesPerHour: 3},
+		Pace: failover.Pace{Tier: failover.TierNormal, Rate: 0.5}, Assessed: now, Schedule: failover.Schedule{Number: 7}, Audited: true,
+		Config:   failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, MovesPerHour: 3},
 		Requests: map[string]Request{"m1": {GrantRequest: GrantRequest{Cluster: "m1", Episode: "e", Want: 2, Open: true, Every: time.Minute}, Heard: now, Told: true}},
 	}
 	if size > 0 {
-		p.st.Chunk = &Chunk{Number: 7, Cluster: "m1", Size: size, Issued: now, Expires: now.Add(10 * time.Second)}
+		p.st.Schedule.Number = 6
+		p.st.Schedule.Grant(p.st.Pace, now, "m1", min(size, p.st.Schedule.Room(p.st.Pace, p.st.Config, now)))
 	}
 	p.audit()
 	return p
@@ -292,22 +291,21 @@ func (p *pacer) sane() error {
 	}
 	rate := p.st.Orders.Rate
 	return errors.Join(
-		p.saneChunk(),
+		p.saneSchedule(),
 		unless(rate == nil || *rate > 0 && *rate <= MaxRate, "a rate was ordered: %+v", p.st.Orders),
-		unless(min(p.st.Granted, p.st.Written, p.st.Spent) >= 0, "granted %d, written %d, spent %d", p.st.Granted, p.st.Written, p.st.Spent),
+		unless(min(p.st.Granted, p.st.Written, p.st.Unused) >= 0, "granted %d, written %d, unused %d", p.st.Granted, p.st.Written, p.st.Unused),
 		given(p.st.Orders.Halted, p.st.Orders.RateBy),
 	)
 }
 
-// saneChunk tells whether the leases that are out add up.
-func (p *pacer) saneChunk() error {
-	c := p.st.Chunk
-	if c == nil {
-		return nil
+// saneSchedule tells whether the permits that are out add up.
+func (p *pacer) saneSchedule() error {
+	now := p.now()
+	var bad []error
+	for _, g := range p.st.Schedule.Out {
+		bad = append(bad,
+			unless(g.Believable() && g.Used >= 0 && g.Used <= g.Size, "the books of a grant are wrong: %+v", g),
+			unless(g.Ends().Sub(now) <= failover.PermitsEnd, "a permit outlasts its time: %+v", g))
 	}
-	most := max(c.Written+c.Returned, c.Claimed+c.Idle)
-	return errors.Join(
-		unless(min(c.Written, c.Returned, c.Idle) >= 0 && most <= c.Size && len(c.Claims) <= c.Claimed, "the books of a chunk are wrong: %+v", *c),
-		unless(c.Expires.Sub(c.Issued) <= p.st.Config.LeaseDuration, "a lease outlasts its time: %+v", *c),
-	)
+	return errors.Join(bad...)
 }

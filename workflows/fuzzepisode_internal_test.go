@@ -36,7 +36,7 @@ signal pace-changed {}`,
 	`signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"uid":"u","phase":"Placing","placed":true}
 signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"phase":"Done","result":{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated","wrote":true}}
 signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"web"},"phase":"Done","result":{"key":{"namespace":"shop","name":"web"},"outcome":"Blocked","reason":"LeaseLost"}}
-signal migration-report {"episode":"old","round":9,"key":{"name":"x"},"wantsLease":true,"acts":[{"id":"x","kind":"?"}]}`,
+signal migration-report {"episode":"old","round":9,"key":{"name":"x"},"wantsPermit":true,"acts":[{"id":"x","kind":"?"}]}`,
 	`signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"result":{"key":{"namespace":"shop","name":"mail"},"outcome":"Migrated"}}
 signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"result":{}}`,
 	`signal pause {}
@@ -145,7 +145,7 @@ func (e *episode) sane() error {
 	}
 	numbers := map[int64]bool{}
 	for _, g := range e.st.Grants {
-		if g.Size <= 0 || !g.believed() || numbers[g.Number] {
+		if g.Size <= 0 || !g.Believable() || numbers[g.Number] {
 			return fmt.Errorf("it holds grants %+v", e.st.Grants)
 		}
 		numbers[g.Number] = true

@@ -19,32 +19,32 @@ func (s *story) pacerStatus() workflows.PacerStatus {
 	return status
 }
 
-// Holding many dependents takes longer than a lease runs: none is out meanwhile.
+// Holding many dependents takes longer than a permit lasts: none is out meanwhile.
 //
 // Rules: R4.10-1, R4.10-8.
-func TestNoLeaseRunsWhileDependentsAreHeld(t *testing.T) {
+func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
-	s.holds = 3 * s.settings.Pace.LeaseDuration
+	s.holds = 30 * time.Second
 	s.world.SetReady("m1", false)
 	s.at(addAfter+20*time.Second, func() {
 		status := s.pacerStatus()
 		require.Zero(t, status.Granted)
-		require.Nil(t, status.Chunk)
+		require.Empty(t, status.Schedule.Out)
 		require.Equal(t, failover.MigrationChecking, s.status().Moves["shop/app"].Phase)
 	})
 	s.at(4*time.Minute, func() {
 		require.EqualValues(t, 1, s.pacerStatus().Granted)
-		require.Zero(t, s.pacerStatus().Spent)
+		require.Len(t, s.used, 1)
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
-	require.Equal(t, 1, s.pacer.claims)
+	require.Equal(t, 1, s.pacer.used)
 	require.Empty(t, s.world.Leftovers())
 }
 
-// heldAhead is a story of two parents of which one waits for its lease, its dependents
+// heldAhead is a story of two parents of which one waits for its permit, its dependents
 // held, until after the story's end. Which of them does is known from minute three on.
 func heldAhead(t *testing.T) (s *story, waits *failover.BindingKey) {
 	s, waits = newStory(t), &failover.BindingKey{Namespace: "shop"}
@@ -53,20 +53,20 @@ func heldAhead(t *testing.T) (s *story, waits *failover.BindingKey) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() {
 		waits.Name = "a"
-		if s.status().Moves["shop/b"].WantsLease {
+		if s.status().Moves["shop/b"].WantsPermit {
 			waits.Name = "b"
 		}
-		require.True(t, s.status().Moves[waits.String()].WantsLease)
+		require.True(t, s.status().Moves[waits.String()].WantsPermit)
 		require.Equal(t, failover.ReasonAwaitingGrant, s.status().Moves[waits.String()].Reason)
 		require.Contains(t, s.holdersOf(configKey), s.migration(*waits))
 	})
 	return s, waits
 }
 
-// Whatever comes while a parent waits for its lease, it lets go of its dependents.
+// Whatever comes while a parent waits for its permit, it lets go of its dependents.
 //
 // Rules: R4.7-39, R4.9-10, R4.9-32, R4.10-3.
-func TestAParentThatWaitsForItsLeaseLetsGoAtEveryEnd(t *testing.T) {
+func TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		happens func(*story, failover.BindingKey)
 		want    failover.Outcome

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
-	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 )
@@ -46,40 +46,31 @@ func TestWhatObserveJudgedAndWhatIsParkedIsCarriedInBounds(t *testing.T) {
 	})
 }
 
-// Leases that nobody may use any more go back at once, with all that is left of them; a
-// grant that was used up has nothing to give back.
+// Permits that nobody may use now are kept until they have passed, for whoever may use them
+// then; where nothing is evicted any more they are dropped.
 //
 // Rules: R4.5-11, R4.6-23.
-func TestLeasesThatNobodyMayUseGoBackAtOnce(t *testing.T) {
-	for name, end := range map[string]func(*episode){
-		"paused":         func(e *episode) { e.st.Paused = &Order{Who: "jane", Reason: "look first"}; e.dispatch() },
-		"nobody waits":   func(e *episode) { e.st.Items = nil; e.dispatch() },
-		"recovering":     func(e *episode) { e.st.Phase = failover.EpisodeRecovering; e.actRecovering() },
-		"the queue ends": func(e *episode) { e.closeQueue(nil) },
-		"cluster gone":   func(e *episode) { e.actGone() },
+func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*episode)
+		kept int
+	}{
+		"paused":         {func(e *episode) { e.st.Paused = &Order{Who: "jane", Reason: "look first"}; e.dispatch() }, 2},
+		"nobody waits":   {func(e *episode) { e.st.Items = nil; e.dispatch() }, 2},
+		"recovering":     {func(e *episode) { e.st.Phase = failover.EpisodeRecovering; e.actRecovering() }, 0},
+		"the queue ends": {func(e *episode) { e.closeQueue(nil) }, 0},
+		"cluster gone":   {func(e *episode) { e.actGone() }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var ended []LeaseReport
-			env := patientEnv()
-			env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(
-				func(_, id, _, _ string, arg any) error {
-					require.Equal(t, FleetPacerID(""), id)
-					report, ok := arg.(LeaseReport)
-					require.True(t, ok, "%T", arg)
-					ended = append(ended, report)
-					return nil
-				})
-			env.ExecuteWorkflow(func(ctx workflow.Context) error {
+			inWorkflow(t, func(ctx workflow.Context) {
 				e := crowded(ctx, 10)
 				e.st.Moves, e.st.Terms.Mode = map[string]Move{}, failover.ModeEnforce
 				e.st.Terms.InFlight, e.st.Terms.Waiting = 300, 1500
-				e.st.Grants = []Grant{{Number: 7, Size: 2}, {Number: 8, Size: 1}, {Number: 9}}
-				end(e)
-				require.Empty(t, e.st.Grants)
-				return nil
+				passed := failover.Permits{Number: 7, Size: 3, First: e.now().Add(-time.Hour), Window: time.Second}
+				e.st.Grants = []Grant{{Permits: passed}, {Permits: failover.Permits{Number: 10, Size: 2, First: e.now().Add(time.Second), Window: time.Second}}}
+				c.end(e)
+				require.Equal(t, c.kept, e.permits())
 			})
-			require.NoError(t, env.GetWorkflowError())
-			require.Equal(t, []LeaseReport{{Number: 7, Returned: 2}, {Number: 8, Returned: 1}}, ended)
 		})
 	}
 }
@@ -153,17 +144,17 @@ func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) 
 	})
 }
 
-// A parent that holds its dependents waits for its lease as one in the queue does: whoever
+// A parent that holds its dependents waits for its permit as one in the queue does: whoever
 // pauses or snoozes it meanwhile is obeyed.
 //
 // Rules: R4.4-11, R4.10-8.
-func TestAParentThatWaitsForItsLeaseObeysAPauseAndASnooze(t *testing.T) {
+func TestAParentThatWaitsForItsPermitObeysAPauseAndASnooze(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
 		e := crowded(ctx, 10)
 		e.st.Terms.InFlight, e.st.Terms.Waiting = 300, 1500
 		e.st.Items = nil
 		key := failover.BindingKey{Namespace: "shop", Name: "app"}
-		e.st.Moves = map[string]Move{key.String(): {Key: key, Phase: failover.MigrationChecking, Policy: 3, Holds: true, WantsLease: true}}
+		e.st.Moves = map[string]Move{key.String(): {Key: key, Phase: failover.MigrationChecking, Policy: 3, Holds: true, WantsPermit: true}}
 		require.Equal(t, turn{item: -1, move: key.String(), priority: 3, ok: true}, e.next())
 
 		one := ScopedOrder{Order: Order{Who: "jane", Reason: "wait"}, Scope: failover.Scope{Binding: key}}

@@ -20,7 +20,7 @@ func TestMalformedSignalsToAFailoverChangeNothing(t *testing.T) {
 		send(workflows.SignalClusterObserved, workflows.ClusterObserved{})
 		send(workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: failover.ClusterFact{Cluster: "m2", UID: "uid-m2", Deleted: true}})
 		send(workflows.SignalAdopt, workflows.Adopt{Cluster: "m2"})
-		send(workflows.SignalGrant, workflows.Grant{Number: 99})
+		send(workflows.SignalGrant, workflows.Grant{Permits: failover.Permits{Number: 99}})
 		send(workflows.SignalMigrationReport, workflows.MigrationReport{Key: key, Result: &failover.Result{Key: key, Outcome: failover.OutcomeMigrated}})
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })

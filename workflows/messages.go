@@ -78,13 +78,10 @@ type Adopt struct {
 	By Order `json:"by,omitzero"`
 }
 
-// Grant is a chunk of leases for one cluster. The migration that uses one claims
-// it from the pacer, which is where its remaining time is measured.
+// Grant are permits for the evictions of one cluster.
 type Grant struct {
-	Number  int64         `json:"number"`
-	Size    int           `json:"size"`
-	Expires time.Duration `json:"expires"` // from when the pacer issued it
-	Episode string        `json:"episode"`
+	failover.Permits
+	Episode string `json:"episode"`
 }
 
 // PaceChanged tells every episode the tier and rate, and whether clocks are frozen.
@@ -105,8 +102,8 @@ type MigrationReport struct {
 	Placed bool `json:"placed,omitempty"`
 	// GoesOn tells that recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
-	// WantsLease tells that its dependents are held, and that it waits for a lease.
-	WantsLease bool `json:"wantsLease,omitempty"`
+	// WantsPermit tells that its dependents are held, and that it waits for a permit.
+	WantsPermit bool `json:"wantsPermit,omitempty"`
 	// NeedsAttention raises the flag; it changes no behaviour.
 	NeedsAttention bool     `json:"needsAttention,omitempty"`
 	To             []string `json:"to,omitempty"`
@@ -185,6 +182,8 @@ type GrantRequest struct {
 	Episode  string `json:"episode"`
 	Want     int    `json:"want"`
 	Priority int32  `json:"priority"` // of its most urgent binding that has passed the pre-check
+	// Seen is the newest permit that it has heard of: a request that crossed a grant is stale.
+	Seen int64 `json:"seen,omitempty"`
 	// Open keeps the episode informed of the pace even while it wants nothing; not open withdraws it.
 	Open bool `json:"open"`
 	// Paused makes the pacer refuse every claim of this cluster.
@@ -193,13 +192,24 @@ type GrantRequest struct {
 	Every time.Duration `json:"every"`
 }
 
-// LeaseReport ends leases: written ones count against the pace, returned ones do not.
-type LeaseReport struct {
-	Number   int64 `json:"number"`
-	Written  int   `json:"written"`
-	Returned int   `json:"returned"`
-	// Binding is who had claimed one, empty for leases that nobody claimed. A claim ends once.
-	Binding string `json:"binding,omitempty"`
+// PermitsUsed tells of evictions that stand.
+type PermitsUsed struct {
+	Used []PermitUse `json:"used"`
+}
+
+// PermitUse is one eviction that stands, and the permit that it was sent under.
+type PermitUse struct {
+	Number  int64  `json:"number"`
+	Binding string `json:"binding"`
+}
+
+// maxUsed bounds the evictions that one message tells of.
+const maxUsed = 1000
+
+// MovedTooOften asks which of some bindings were moved as often as may be within an hour. The
+// answer is when each of those may move again.
+type MovedTooOften struct {
+	Bindings []string `json:"bindings"`
 }
 
 // SetRate orders another eviction rate, in evictions per second. 0 halts.
@@ -210,16 +220,8 @@ type SetRate struct {
 	Configured bool `json:"configured,omitempty"`
 }
 
-// Claim asks the pacer whether one lease of a grant may be used now.
+// Claim asks the pacer whether a cluster that came back into a binding may be removed again now.
 type Claim struct {
-	Number  int64  `json:"number"`
 	Cluster string `json:"cluster"`
 	Binding string `json:"binding"`
-}
-
-// Claimed is how long the lease still runs, from a moment after the claim was sent,
-// and how long it may not yet be used, from a moment before the answer came.
-type Claimed struct {
-	Remaining time.Duration `json:"remaining"`
-	NotBefore time.Duration `json:"notBefore,omitempty"`
 }

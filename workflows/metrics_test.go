@@ -105,9 +105,14 @@ func TestMetrics_EvictionTriedTwice_CountsOneThatEnteredTheQueue(t *testing.T) {
 		b.Resource.APIVersion, b.Resource.Kind = "v1", "ConfigMap"
 	})
 	// The first eviction is refused: it stays in the queue.
-	s.pacer.refuse = fmt.Errorf("%w: three times", failover.ErrPingPong)
+	s.world.Fail = func(op, _ string) error {
+		if op == "evict" {
+			return failover.ErrForbidden
+		}
+		return nil
+	}
 	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.pacer.refuse = nil })
+	s.at(5*time.Minute, func() { s.world.Fail = nil })
 	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "patient": "Migrated"}, outcomes(r))

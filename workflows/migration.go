@@ -33,7 +33,7 @@ type migration struct {
 	away bool
 	// justReleased tells that the old Work cannot be gone yet.
 	justReleased bool
-	// reported tells that the pacer knows that the lease was used.
+	// reported tells that the pacer knows of the eviction.
 	reported bool
 	// carried is the look that found the binding placed, nil once it is used.
 	carried *activities.Observation
@@ -44,7 +44,7 @@ type migration struct {
 }
 
 // BindingMigration moves one binding off one cluster: check and evict in one
-// activity under one lease, wait for the scheduler, wait for health, look once
+// activity under one permit, wait for the scheduler, wait for health, look once
 // more and release, see the old copy go. It ends in exactly one outcome.
 func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (failover.Result, error) {
 	m := newMigration(ctx, p)
@@ -265,7 +265,7 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (hea
 		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.st.Message), Placed: m.st.Placed,
 		NeedsAttention: m.st.Attention != "", To: m.st.To, Result: result,
 		Late:   m.st.Attention == failover.ReasonRestoreUnanswered,
-		GoesOn: m.st.Wrote && m.direct(), WantsLease: result == nil && m.wantsLease(), Acts: slices.Clone(m.st.Acts),
+		GoesOn: m.st.Wrote && m.direct(), WantsPermit: result == nil && m.wantsPermit(), Acts: slices.Clone(m.st.Acts),
 	}
 	asOf := m.unreported
 	err := workflow.SignalExternalWorkflow(ctx, m.st.Parent, "", SignalMigrationReport, report).Get(ctx, nil)

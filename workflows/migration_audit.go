@@ -104,15 +104,15 @@ func (m *migration) auditEvicted() {
 	if w := m.st.OldWork; w != nil {
 		old = w.Namespace + "/" + w.Name + " " + string(w.UID)
 	}
-	lease := ""
-	if m.st.Lease.Number > 0 {
-		lease = strconv.FormatInt(m.st.Lease.Number, 10)
+	permit := ""
+	if m.st.Permit.Number > 0 {
+		permit = strconv.FormatInt(m.st.Permit.Number, 10)
 	}
 	r := failover.AuditRecord{Reason: m.st.Reason, Message: m.st.Message}
 	if m.st.Adopt {
 		r.Message = "found standing, and taken over"
 	}
-	m.acted(failover.AuditBindingEvicted, r, "lease", lease, "from", places(m.st.Ref.Baseline.Clusters), "oldWork", old, "taint", taintOf(m.st.Why))
+	m.acted(failover.AuditBindingEvicted, r, "permit", permit, "from", places(m.st.Ref.Baseline.Clusters), "oldWork", old, "taint", taintOf(m.st.Why))
 }
 
 func taintOf(d failover.Due) string {

@@ -13,7 +13,7 @@ const holdTime = 2 * time.Minute
 
 // holdDependents holds what goes where this binding goes, before its eviction is
 // sent: Karmada would take it from the old cluster at once. It is done before there is
-// a lease, which would run out over it; false means that it cannot be done and that
+// a permit, which would pass over it; false means that it cannot be done and that
 // nothing was evicted.
 func (m *migration) holdDependents() bool {
 	if m.st.Held {
@@ -34,7 +34,6 @@ func (m *migration) holdDependents() bool {
 		m.auditHeld()
 		return !m.ordered() // somebody ordered otherwise meanwhile: the next look obeys
 	}
-	m.returnLease()
 	if out.Reason == failover.ReasonUnreachable {
 		m.letSettle("let the write of a dependent's hold without an answer run out before it is taken back")
 	}
@@ -43,15 +42,15 @@ func (m *migration) holdDependents() bool {
 	return false
 }
 
-// leased tells whether there is a lease for the eviction. Without one it says that it
+// permitted tells whether there is a permit for the eviction. Without one it says that it
 // wants one, and waits; its binding and its cluster may go meanwhile.
-func (m *migration) leased() bool {
-	if m.st.Lease.Number > 0 {
+func (m *migration) permitted() bool {
+	if m.st.Permit.Number > 0 {
 		return true
 	}
 	m.note(failover.ReasonAwaitingGrant, "its dependents are held")
-	m.wait(m.st.Terms.HealthPoll, "its dependents are held: wait for the lease to move "+m.st.Ref.Key.String())
-	if m.ordered() || m.st.Lease.Number > 0 {
+	m.wait(m.st.Terms.HealthPoll, "its dependents are held: wait for the permit to move "+m.st.Ref.Key.String())
+	if m.ordered() || m.st.Permit.Number > 0 {
 		return false // the next look obeys, or goes on
 	}
 	switch look, ok := m.look("see whether " + m.st.Ref.Key.String() + " is still to move"); {
@@ -63,27 +62,23 @@ func (m *migration) leased() bool {
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonClusterGone})
 	case !m.tell(nil): // no failover runs that could give it one: whatever comes after lists the binding anew
 		m.on(failover.EventWriteSent)
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonLeaseLost})
+		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonPermitPassed})
 	}
 	return false
 }
 
-// wantsLease tells whether only a lease is missing for the eviction.
-func (m *migration) wantsLease() bool {
-	return m.st.Phase == failover.MigrationChecking && m.st.Held && m.st.Lease.Number == 0
+// wantsPermit tells whether only a permit is missing for the eviction.
+func (m *migration) wantsPermit() bool {
+	return m.st.Phase == failover.MigrationChecking && m.st.Held && m.st.Permit.Number == 0
 }
 
-// takeLease takes the lease that its failover gives it; one that is of no use goes back.
-func (m *migration) takeLease(g Grant) {
+// takePermit takes the permit that its failover gives it, where it has use for one.
+func (m *migration) takePermit(p failover.Permit) {
 	switch {
-	case !g.believed():
-		m.log.Warn("ignored a malformed signal", "signal", SignalLease, "number", g.Number)
-	case m.wantsLease():
-		m.st.Lease, m.dirty = g, true
-	default:
-		workflow.Go(m.ctx, func(ctx workflow.Context) {
-			m.reportLeaseFrom(ctx, LeaseReport{Number: g.Number, Returned: 1, Binding: m.st.Ref.Key.String()})
-		})
+	case !p.Believable():
+		m.log.Warn("ignored a malformed signal", "signal", SignalPermit, "number", p.Number)
+	case m.wantsPermit():
+		m.st.Permit, m.dirty = p, true
 	}
 }
 

@@ -10,24 +10,15 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// evictSlack is how long the evict activity may outlive its lease: its own
-// deadline lies inside the lease, this only bounds a worker that died.
+// evictSlack is how long the evict activity may outlive its permit: its own deadline lies
+// inside it, this only bounds a worker that died.
 const evictSlack = 3 * time.Second
-
-// maxLease bounds a lease that is believed: what bounds its activity is reckoned from it,
-// and must not run over.
-const maxLease = time.Hour
-
-// believed tells whether a grant can be gone by, as its failover and its migration do.
-func (g Grant) believed() bool {
-	return g.Number > 0 && g.Expires > 0 && g.Expires <= maxLease && len(g.Episode) <= maxText
-}
 
 // settle is how long after a lost answer the binding is read again: by then no
 // request of that attempt can still be on its way.
 const settle = 5 * time.Second
 
-// check makes the one attempt that the lease allows. From here on "nothing was
+// check makes the one attempt that the permit allows. From here on "nothing was
 // written" must be known, not assumed.
 func (m *migration) check() {
 	switch {
@@ -39,22 +30,21 @@ func (m *migration) check() {
 		return
 	}
 	if m.ordered() {
-		m.returnLease()
 		m.on(failover.EventWriteSent)
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
 		return
 	}
-	if m.st.HasDependents && (!m.holdDependents() || !m.leased()) {
+	if m.st.HasDependents && (!m.holdDependents() || !m.permitted()) {
 		return
 	}
 	var out activities.EvictResult
 	request := activities.EvictRequest{
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Approval: m.st.Approval, Round: m.st.Round, Standing: m.st.Standing,
-		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Lease: m.st.Lease.Number, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
+		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Permit: m.st.Permit, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
 	}
 	m.on(failover.EventWriteSent)
-	ctx := once(m.ctx, "look once more, then evict "+m.st.Ref.Key.String()+" from "+m.st.Ref.Cluster, m.st.Lease.Expires+evictSlack)
+	ctx := once(m.ctx, "look once more, then evict "+m.st.Ref.Key.String()+" from "+m.st.Ref.Cluster, m.permitLasts())
 	if err := workflow.ExecuteActivity(ctx, activities.NameEvict, request).Get(ctx, &out); err != nil {
 		m.log.Warn("lost the answer of an eviction", "error", err)
 		out = activities.EvictResult{End: activities.EvictUnknown, Reason: failover.ReasonUnverified, Message: err.Error()}
@@ -78,7 +68,7 @@ func (m *migration) evicted(out activities.EvictResult) {
 		m.stands()
 	case activities.EvictUnknown:
 		m.st.Said = saidOf(out.Message)
-		m.page() // the lease is not reported: it counts as spent when it expires
+		m.page()
 	case activities.EvictRefused, activities.EvictNotAffected, activities.EvictClusterGone:
 		m.refused(failover.OutcomeBlocked, out)
 	case activities.EvictElsewhere:
@@ -90,11 +80,17 @@ func (m *migration) evicted(out activities.EvictResult) {
 	}
 }
 
-// stands goes on from our task, whoever saw it written. An eviction that is seen to stand
-// only after its lease has expired is reported as well: it counts as a move.
+// permitLasts bounds the activity that uses the permit, from now on.
+func (m *migration) permitLasts() time.Duration {
+	left := m.st.Permit.Latest.Sub(workflow.Now(m.ctx))
+	return min(max(0, left), failover.PermitsEnd) + evictSlack
+}
+
+// stands goes on from our task, whoever saw it written. Each eviction that is seen to stand
+// is reported, however late: it counts as a move.
 func (m *migration) stands() {
-	if m.st.Lease.Number > 0 && !m.st.Adopt && !m.reported {
-		m.reportLease(LeaseReport{Number: m.st.Lease.Number, Written: 1, Binding: m.st.Ref.Key.String()})
+	if m.st.Permit.Number > 0 && !m.st.Adopt && !m.reported {
+		m.reportUsed()
 	}
 	m.st.Wrote = true
 	m.st.Ref.Written = workflow.Now(m.ctx)
@@ -108,7 +104,6 @@ func (m *migration) stands() {
 }
 
 func (m *migration) refused(outcome failover.Outcome, out activities.EvictResult) {
-	m.returnLease()
 	m.end(failover.EventWriteRefused, failover.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
 }
 
@@ -190,18 +185,10 @@ func notStood(said string) string {
 	return "the write did not stand: " + said
 }
 
-func (m *migration) returnLease() {
-	if m.st.Lease.Number > 0 {
-		m.reportLease(LeaseReport{Number: m.st.Lease.Number, Returned: 1, Binding: m.st.Ref.Key.String()})
-	}
-}
-
-func (m *migration) reportLease(r LeaseReport) { m.reportLeaseFrom(m.ctx, r) }
-
-// reportLeaseFrom is reportLease for a coroutine of its own.
-func (m *migration) reportLeaseFrom(ctx workflow.Context, r LeaseReport) {
-	err := workflow.SignalExternalWorkflow(ctx, FleetPacerID(m.instance), "", SignalLeaseReport, r).Get(ctx, nil)
-	if err != nil {
-		m.log.Warn("could not report a lease: it counts as spent", "lease", r.Number, "error", err)
+// reportUsed tells the pacer that the eviction stands, where the activity could not.
+func (m *migration) reportUsed() {
+	used := PermitsUsed{Used: []PermitUse{{Number: m.st.Permit.Number, Binding: m.st.Ref.Key.String()}}}
+	if err := workflow.SignalExternalWorkflow(m.ctx, FleetPacerID(m.instance), "", SignalPermitsUsed, used).Get(m.ctx, nil); err != nil {
+		m.log.Warn("could not report an eviction: it does not count as a move", "permit", m.st.Permit.Number, "error", err)
 	}
 }

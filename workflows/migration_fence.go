@@ -21,7 +21,7 @@ func (m *migration) goesOn(o activities.Observation) bool {
 }
 
 // awaitFence waits until the old copy is dead: before the write it then goes back to
-// the queue, for the lease; after it the hold may go.
+// the queue, for a permit; after it the hold may go.
 func (m *migration) awaitFence() {
 	if m.st.Wrote {
 		m.awaitOldCopy()

@@ -7,7 +7,7 @@ import (
 
 // migrationInbox are the channels of a BindingMigration.
 type migrationInbox struct {
-	observed, recover, adopted, fenced, orders, leases workflow.ReceiveChannel
+	observed, recover, adopted, fenced, orders, permits workflow.ReceiveChannel
 }
 
 // serve registers query, update and signals, and turns cancellation into an order.
@@ -30,7 +30,7 @@ func (m *migration) serve(ctx workflow.Context) error {
 		adopted:  workflow.GetSignalChannel(ctx, SignalMigrationAdopted),
 		fenced:   workflow.GetSignalChannel(ctx, SignalFenced),
 		orders:   workflow.GetSignalChannel(ctx, SignalMigrationOrder),
-		leases:   workflow.GetSignalChannel(ctx, SignalLease),
+		permits:  workflow.GetSignalChannel(ctx, SignalPermit),
 	}
 	workflow.Go(m.ctx, m.listen)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -51,7 +51,7 @@ func (m *migration) listen(ctx workflow.Context) {
 	receive(s, m.inbox.adopted, m.adoptedBy)
 	receive(s, m.inbox.fenced, m.fencedByAll)
 	receive(s, m.inbox.orders, m.takeOrder)
-	receive(s, m.inbox.leases, m.takeLease)
+	receive(s, m.inbox.permits, m.takePermit)
 	for {
 		s.Select(ctx)
 	}
@@ -64,7 +64,7 @@ func (i migrationInbox) drain(m *migration) {
 	drainChannel(i.adopted, m.adoptedBy)
 	drainChannel(i.fenced, m.fencedByAll)
 	drainChannel(i.orders, m.takeOrder)
-	drainChannel(i.leases, m.takeLease)
+	drainChannel(i.permits, m.takePermit)
 }
 
 // heard wakes the next look. A fact about another uid is about another binding.

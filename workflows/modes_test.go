@@ -59,7 +59,8 @@ func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 	require.GreaterOrEqual(t, at["b"].Sub(at["a"]), 2*time.Second, "0.5 a second")
 	require.GreaterOrEqual(t, at["c"].Sub(at["b"]), 2*time.Second)
 	require.False(t, at["patient"].Before(confirmed.Add(100*time.Second)))
-	require.Zero(t, s.pacer.claims, "nobody asks for a lease")
+	require.Zero(t, s.pacerStatus().Granted, "nobody asks for a permit")
+	require.Zero(t, s.pacer.asked)
 	require.Empty(t, s.world.Log(""))
 }
 

@@ -34,12 +34,12 @@ const (
 	SignalMigrationAdopted = "migration-adopted" // MigrationAdopted, from a new run of its ClusterFailover
 	SignalFenced           = "fenced"            // Fenced, from its ClusterFailover
 	SignalMigrationOrder   = "migration-order"   // MigrationOrder, from its ClusterFailover
-	SignalLease            = "lease"             // Grant of one, from its ClusterFailover, when its dependents are held
+	SignalPermit           = "permit"            // failover.Permit, from its ClusterFailover, when its dependents are held
 
 	// Signals of a FleetPacer.
 	SignalFleetObserved = "fleet-observed" // FleetObserved, from the starter
 	SignalGrantRequest  = "grant-request"  // GrantRequest, from a ClusterFailover
-	SignalLeaseReport   = "lease-report"   // LeaseReport, from a BindingMigration or ClusterFailover
+	SignalPermitsUsed   = "permits-used"   // PermitsUsed, from the evict activity or a BindingMigration
 
 	// Updates of a ClusterFailover, a BindingMigration (cancel) or the FleetPacer (halt, resume, set-rate).
 	UpdatePause   = "pause"
@@ -62,7 +62,7 @@ const (
 	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: a human vouches
 	// that the old copies are dead (FenceOrder).
 	UpdateConfirmFenced = "confirm-fenced"
-	// UpdateClaim is the evict activity's last question to the pacer before it writes.
+	// UpdateClaim asks the pacer whether a repeated removal may be written.
 	UpdateClaim = "claim"
 
 	// OrderSweep is the verb of a [SignalAdopt] that a human sent, as the audit trail has it.
@@ -70,6 +70,8 @@ const (
 
 	// QueryStatus answers with EpisodeStatus, MigrationStatus or PacerStatus.
 	QueryStatus = "status"
+	// QueryMovedTooOften, of the FleetPacer, answers a MovedTooOften with a time by binding.
+	QueryMovedTooOften = "moved-too-often"
 	// QueryExplain, of a ClusterFailover, answers an ExplainRequest with an Explanation.
 	QueryExplain = "explain"
 )

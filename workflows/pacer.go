@@ -46,10 +46,9 @@ const forget = 4
 // maxClaims keeps a run below the server's bound on updates.
 const maxClaims = 1000
 
-// FleetPacer paces all failovers of a fleet: at most one chunk of leases is
-// outstanding, each is issued under a judgement of the whole fleet made for it,
-// and the next comes no earlier than the rate allows after the last acknowledged
-// write. It never closes by itself.
+// FleetPacer paces all failovers of a fleet: it gives each eviction its moment, a few seconds
+// ahead and 1/rate after the one before, under a judgement of the whole fleet made for it.
+// It never closes by itself.
 func FleetPacer(ctx workflow.Context, params FleetPacerParams) error {
 	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx), instance: params.Instance}
 	if params.State != nil {
@@ -66,12 +65,12 @@ func FleetPacer(ctx workflow.Context, params FleetPacerParams) error {
 		p.recall()
 	}
 	for ctx.Err() == nil {
-		p.settleChunk()
+		p.expire()
 		p.forgetSilent()
 		if err := p.look(); err != nil {
 			return err
 		}
-		p.issue()
+		p.grant()
 		p.page()
 		p.flushTrail()
 		if p.full() {
@@ -118,6 +117,9 @@ func (p *pacer) recall() {
 		}
 		p.st.HaltedAt = p.now()
 	}
+	if r.Why != failover.ReasonFirstStart {
+		p.st.Schedule.NotBefore = p.now().Add(failover.PermitsEnd) // what an earlier pacer granted has passed by then
+	}
 	p.mirror()
 }
 
@@ -139,7 +141,7 @@ func (p *pacer) look() error {
 	if err != nil {
 		return err
 	}
-	if r.Config.LeaseDuration > 0 {
+	if r.Config.UnlimitedChunk > 0 {
 		p.st.Config, p.st.Audited, p.st.Runbook, p.st.InForce = r.Config, r.Audit, r.Runbook, r.InForce
 	}
 	pace := p.ordered(r.Pace)
@@ -182,8 +184,8 @@ func (p *pacer) lookIsDue() bool {
 	if p.st.Assessed.IsZero() || p.st.Changed || p.dirtyOrders() {
 		return true
 	}
-	issuing := p.st.Chunk == nil && p.wanted() && !p.now().Before(p.issueAt())
-	return issuing && !p.fresh() || !p.now().Before(p.st.Assessed.Add(p.lasts()))
+	granting := p.wanted() && !p.now().Before(p.grantAt())
+	return granting && !p.fresh() || !p.now().Before(p.st.Assessed.Add(p.lasts()))
 }
 
 // lasts is for how long a judgement holds while the controller reports no change.
@@ -258,13 +260,26 @@ func (p *pacer) arrived(cluster, name string, sent workflow.Future) bool {
 	return err == nil
 }
 
+// nextGrant is when permits can be granted again: where too many are out, when they have passed.
+func (p *pacer) nextGrant() time.Time {
+	at := p.grantAt()
+	if at.After(p.now()) || p.st.Schedule.Room(p.st.Pace, p.st.Config, p.now()) > 0 {
+		return at
+	}
+	for _, g := range p.st.Schedule.Out {
+		at = g.Ends()
+		break
+	}
+	return at
+}
+
 // nextLook is when to wake up without being told, and what for.
 func (p *pacer) nextLook() (time.Time, string) {
 	switch {
-	case p.st.Chunk != nil:
-		return p.st.Chunk.Expires, "the outstanding lease expires"
 	case p.wanted() && !p.halted():
-		return p.issueAt(), "the next eviction may begin"
+		return p.nextGrant(), "give the evictions of the next seconds their moments"
+	case len(p.st.Schedule.Out) > 0:
+		return p.st.Schedule.Out[len(p.st.Schedule.Out)-1].Ends(), "the last permits have passed"
 	default:
 		return p.st.Assessed.Add(p.lasts()), "look at the fleet again: " + string(p.st.Pace.Reason)
 	}

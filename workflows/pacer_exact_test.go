@@ -13,9 +13,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// crowd plays the evict activities of several failovers at once: quick and slow ones,
-// some that give their lease back, some that write and are never heard of again, and
-// some that die between claim and write.
+// crowd plays the evict activities of several failovers at once: quick and slow ones, some that
+// write and are never heard of again, and some that die before they write.
 type crowd struct {
 	*pacing
 	chance *rand.Rand
@@ -26,21 +25,18 @@ func (c *crowd) some(most time.Duration) time.Duration {
 	return time.Millisecond + time.Duration(c.chance.Int64N(int64(most)))
 }
 
-func (c *crowd) use(cluster string, g workflows.Grant) {
-	for range g.Size {
-		claim, write, report := c.some(40*time.Millisecond), c.some(300*time.Millisecond), c.some(150*time.Millisecond)
-		fate := c.chance.IntN(40)
-		switch {
-		case c.mute || fate > 3:
+func (c *crowd) use(_ string, g workflows.Grant) {
+	for _, permit := range permitsOf(g) {
+		late, report := c.some(900*time.Millisecond), c.some(150*time.Millisecond)
+		switch fate := c.chance.IntN(40); {
+		case c.mute:
+			late = time.Millisecond
 		case fate == 0:
 			report = -1
 		case fate == 1:
-			write = -1
-		default:
-			c.at(claim, func() { c.report(g.Number, "", 0, 1) })
-			continue
+			late = -1
 		}
-		c.write(g.Number, cluster, claim, write, report)
+		c.evict(permit, late, report)
 	}
 }
 
@@ -70,21 +66,13 @@ func newCrowd(t *testing.T, seed uint64, n int, rate float64) *crowd {
 	return c
 }
 
-// chunkOf is one chunk of the law: one up to 5/s, above that one second's worth.
-func chunkOf(rate float64) int {
-	if rate > 5 {
-		return int(rate)
-	}
-	return 1
-}
-
 // Karmada#7495 measured 1.2 bindings a second where 82 were possible:
 // the pace is a number that holds, above it never, below it by little.
 // Karmada#7483, #7493, #7494: several failovers at once share one pace.
 // Rules: R4.5-9, R4.5-15, R4.5-17, R4.5-28.
 func TestKarmada7495ThePaceHoldsOverEveryInterval(t *testing.T) {
 	for _, failovers := range []int{1, 2, 5} {
-		for _, rate := range []float64{0.5, 2, 5, 40} {
+		for _, rate := range []float64{0.5, 2, 5, 20, 40} {
 			for _, mute := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%d failovers at %g, quiet %t", failovers, rate, mute), func(t *testing.T) {
 					c := newCrowd(t, 7, failovers, rate)
@@ -92,34 +80,38 @@ func TestKarmada7495ThePaceHoldsOverEveryInterval(t *testing.T) {
 					const d = 90 * time.Second
 					c.run(d)
 					require.GreaterOrEqual(t, len(c.writes), 5)
-					neverAbove(t, c.writes, rate, chunkOf(rate))
+					neverAbove(t, c.writes, rate)
 					last := c.writes[len(c.writes)-1].Sub(c.writes[0])
 					t.Logf("%d evictions, %.2f/s of %g/s allowed; %d looks at the fleet", len(c.writes), float64(len(c.writes)-1)/last.Seconds(), rate, c.looks)
+					if !mute {
+						return
+					}
+					require.GreaterOrEqual(t, float64(len(c.writes)-1), 0.95*rate*last.Seconds(), "at most 5 % below")
 					served := map[string]bool{}
 					for _, g := range c.grants {
 						served[g.cluster] = true
 					}
-					if mute {
-						require.Len(t, served, failovers, "each in its turn")
-					}
+					require.Len(t, served, failovers, "each in its turn")
 				})
 			}
 		}
 	}
 }
 
-// A rate between 1/s and 5/s needs pauses that Temporal has no timers for.
+// A rate above 1/s needs pauses that Temporal has no timers for: permits are given ahead.
 // Rules: R4.5-15.
-func TestAPauseBelowASecondIsKeptByTheWriter(t *testing.T) {
+func TestPermitsAreGivenAheadOfTheirMoments(t *testing.T) {
 	c := newCrowd(t, 3, 2, 4)
 	c.mute = true
 	c.run(time.Minute)
-	require.Positive(t, c.ahead, "granted ahead of its time")
-	neverAbove(t, c.writes, 4, 1)
-	require.Greater(t, len(c.writes), 90, "well above one a second")
+	neverAbove(t, c.writes, 4)
 	require.Less(t, c.looks, len(c.writes), "fewer looks than writes")
 	for i, w := range c.writes[1:] {
-		require.GreaterOrEqual(t, w.Sub(c.writes[i]), 250*time.Millisecond)
+		require.InDelta(t, 0.25, w.Sub(c.writes[i]).Seconds(), 0.002)
+	}
+	for _, g := range c.grants[1:] {
+		require.LessOrEqual(t, g.Last().Sub(g.at), 3*time.Second)
+		require.GreaterOrEqual(t, g.First.Sub(g.at), 750*time.Millisecond, "enough of a lead to travel")
 	}
 }
 
@@ -137,19 +129,19 @@ func TestThePaceHoldsOverAContinuedPacer(t *testing.T) {
 				second := newCrowd(t, seed+100, 2, rate)
 				second.env.SetStartTime(first.env.Now())
 				second.state = &state
-				second.writes = first.writes
+				second.writes, second.wants = first.writes, first.wants
 				for _, late := range first.underWay {
 					wait := late.at.Sub(first.env.Now())
 					second.at(max(0, wait), func() {
 						second.writes = append(second.writes, second.env.Now())
-						second.at(time.Millisecond, func() { second.report(late.number, late.binding, 1, 0) })
+						second.at(time.Millisecond, func() { second.used(late.number, second.mover()) })
 					})
 				}
 				before := len(second.writes)
 				second.run(time.Minute)
 				require.Greater(t, before, 5)
 				require.Greater(t, len(second.writes), before+5)
-				neverAbove(t, second.writes, rate, chunkOf(rate))
+				neverAbove(t, second.writes, rate)
 			})
 		}
 	}
@@ -201,13 +193,13 @@ func TestKubernetes111385TheTierFollowsTheFleetAndSaysSo(t *testing.T) {
 	var slow []time.Time
 	for _, w := range c.writes {
 		at := w.Sub(began)
-		// Within one look and one lease of the change the new tier holds.
+		// Within one look, and the end of what was granted, the new tier holds.
 		require.False(t, at > 106*time.Second && at < 120*time.Second, "written at %s, while halted", at)
 		if at > 46*time.Second && at < 90*time.Second {
 			slow = append(slow, w)
 		}
 	}
 	require.GreaterOrEqual(t, len(slow), 3)
-	neverAbove(t, slow, 0.1, 1)
+	neverAbove(t, slow, 0.1)
 	require.True(t, c.writes[len(c.writes)-1].After(began.Add(2*time.Minute)), "it goes on by itself")
 }

@@ -12,14 +12,19 @@ const MaxRate = 1000
 
 // pacerInbox are the channels of the FleetPacer.
 type pacerInbox struct {
-	fleet, requests, reports workflow.ReceiveChannel
+	fleet, requests, used workflow.ReceiveChannel
 }
 
 func (p *pacer) serve() error {
 	ctx := p.ctx
 	err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func() (PacerStatus, error) {
 		return PacerStatus{PacerState: p.st, Now: workflow.Now(ctx)}, nil
-	}, workflow.QueryHandlerOptions{Description: "Tier, rate, outstanding lease and who waits"})
+	}, workflow.QueryHandlerOptions{Description: "Tier, rate, permits that are out, and who waits"})
+	if err != nil {
+		return err
+	}
+	err = workflow.SetQueryHandlerWithOptions(ctx, QueryMovedTooOften, p.movedTooOften,
+		workflow.QueryHandlerOptions{Description: "Which of some bindings were moved as often as may be within an hour"})
 	if err != nil {
 		return err
 	}
@@ -29,7 +34,7 @@ func (p *pacer) serve() error {
 	p.inbox = pacerInbox{
 		fleet:    workflow.GetSignalChannel(ctx, SignalFleetObserved),
 		requests: workflow.GetSignalChannel(ctx, SignalGrantRequest),
-		reports:  workflow.GetSignalChannel(ctx, SignalLeaseReport),
+		used:     workflow.GetSignalChannel(ctx, SignalPermitsUsed),
 	}
 	workflow.Go(ctx, p.listen)
 	return nil
@@ -43,11 +48,11 @@ func (p *pacer) serveUpdates() error {
 	}
 	for _, h := range []handler{
 		{
-			UpdateClaim, "An evict activity's last question before it writes",
-			func(_ workflow.Context, c Claim) (Claimed, error) { return p.claim(c) }, p.refuseClaim,
+			UpdateClaim, "Whether a cluster that the scheduler put back may be removed again",
+			func(_ workflow.Context, _ Claim) error { p.claims++; return nil }, p.refuseClaim,
 		},
 		{
-			UpdateHalt, "Stop every eviction of the fleet, within one lease",
+			UpdateHalt, "Stop every eviction of the fleet, within four seconds",
 			func(_ workflow.Context, o Order) (string, error) { return p.halt(o), nil }, refuseOrder,
 		},
 		{
@@ -73,7 +78,7 @@ func (p *pacer) listen(ctx workflow.Context) {
 	s := workflow.NewSelector(ctx)
 	receive(s, p.inbox.fleet, p.fleetObserved)
 	receive(s, p.inbox.requests, p.requested)
-	receive(s, p.inbox.reports, p.reported)
+	receive(s, p.inbox.used, p.used)
 	for ctx.Err() == nil {
 		s.Select(ctx)
 	}
@@ -83,7 +88,7 @@ func (p *pacer) listen(ctx workflow.Context) {
 func (i pacerInbox) drain(p *pacer) {
 	drainChannel(i.fleet, p.fleetObserved)
 	drainChannel(i.requests, p.requested)
-	drainChannel(i.reports, p.reported)
+	drainChannel(i.used, p.used)
 }
 
 // fleetObserved looks at the fleet again, and keeps what the external probe knows.
@@ -109,7 +114,14 @@ func (p *pacer) requested(r GrantRequest) {
 	// A newcomer is told the pace with the next judgement, which is due now.
 	told := known && old.Episode == r.Episode && old.Told
 	p.st.Changed = p.st.Changed || !told
-	p.st.Requests[r.Cluster] = Request{GrantRequest: r, Heard: p.now(), Told: told}
+	next := Request{GrantRequest: r, Heard: p.now(), Told: told}
+	if known && old.Episode == r.Episode {
+		next.Newest = old.Newest
+	}
+	if r.Seen < next.Newest {
+		next.Want = 0 // it crossed a grant
+	}
+	p.st.Requests[r.Cluster] = next
 	p.dirty = true
 }
 
@@ -117,7 +129,7 @@ func (p *pacer) halt(o Order) string {
 	p.auditOrder(UpdateHalt, o, "")
 	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, failover.ReasonHaltedByHuman, p.now()
 	p.ordersChanged()
-	return "halted: no eviction begins any more; leases that are out end within one lease"
+	return "halted: no eviction begins any more; permits that are out pass within four seconds"
 }
 
 func (p *pacer) resume(o Order) string {

@@ -14,12 +14,12 @@ import (
 
 var jane = workflows.Order{Who: "jane", Reason: "look first"}
 
-// neverAbove checks every interval: at most rate·T and one chunk, counted at the write.
-func neverAbove(t *testing.T, writes []time.Time, rate float64, chunk int) {
+// neverAbove checks every interval: at most rate·T, one, and one second's worth, counted at the write.
+func neverAbove(t *testing.T, writes []time.Time, rate float64) {
 	t.Helper()
 	for i := range writes {
 		for j := i; j < len(writes); j++ {
-			allowed := rate*writes[j].Sub(writes[i]).Seconds() + float64(chunk) + 1e-9
+			allowed := rate*(writes[j].Sub(writes[i])+time.Second).Seconds() + 1 + 1e-6
 			if float64(j-i+1) > allowed {
 				t.Fatalf("%d evictions from %s to %s at %g/s", j-i+1, writes[i], writes[j], rate)
 			}
@@ -27,63 +27,98 @@ func neverAbove(t *testing.T, writes []time.Time, rate float64, chunk int) {
 	}
 }
 
-// Rules: R4.5-8, R4.5-9, R4.5-15, R4.5-17.
-func TestNeverMoreThanThePaceAndOneChunk(t *testing.T) {
-	for _, c := range []struct {
-		rate  float64
-		chunk int
-	}{{0.5, 1}, {2, 1}, {5, 1}, {10, 10}} {
-		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
+// Nothing that anybody reports makes the pace quicker: slow and quick writers, reports that
+// never come, and reports that are made up.
+//
+// Rules: R4.5-15, R4.5-17, R4.5-33.
+func TestNeverMoreThanThePace(t *testing.T) {
+	for _, rate := range []float64{0.5, 2, 5, 10} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			p := newPacing(t)
-			p.pace.EvictionRate = c.rate
-			p.onGrant = func(cluster string, g workflows.Grant) {
-				for n := range g.Size {
-					// Slow and quick writers, and one report in seven that never comes.
-					late := time.Duration((int(g.Number)*37+n*13)%40) * 50 * time.Millisecond
-					ack := time.Duration((int(g.Number)*11)%5) * 100 * time.Millisecond
-					if g.Number%7 == 3 {
-						ack = time.Hour
+			p.pace.EvictionRate = rate
+			p.onGrant = func(_ string, g workflows.Grant) {
+				for _, permit := range permitsOf(g) {
+					report := time.Duration(permit.Number*11%5) * 100 * time.Millisecond
+					if permit.Number%7 == 3 {
+						report = -1
 					}
-					p.write(g.Number, cluster, 10*time.Millisecond, late+time.Millisecond, ack+time.Millisecond)
+					p.evict(permit, time.Duration(permit.Number*37%20)*50*time.Millisecond, report)
+					for range 3 {
+						p.used(permit.Number, "shop/nobody")
+						p.used(permit.Number+5, "shop/nobody")
+					}
 				}
 			}
 			p.at(time.Second, func() { p.ask("m1", 5000) })
-			p.at(90*time.Second, func() { p.ask("m1", 5000) })
 			p.run(3 * time.Minute)
 			require.Greater(t, len(p.writes), 10)
-			neverAbove(t, p.writes, c.rate, c.chunk)
+			neverAbove(t, p.writes, rate)
 		})
 	}
 }
 
-// Rules: R4.5-13, R4.5-16, R4.5-8.
-func TestALeaseThatIsNeverReportedCountsAsSpent(t *testing.T) {
+// Rules: R4.5-12, R4.5-13.
+func TestAPermitThatNobodyUsesCountsAsUsed(t *testing.T) {
 	p := newPacing(t)
 	p.at(time.Second, func() { p.ask("m1", 100) })
 	status := p.run(55 * time.Second)
-	require.GreaterOrEqual(t, len(p.grants), 3)
-	for i, g := range p.grants[1:] {
-		require.GreaterOrEqual(t, g.at.Sub(p.grants[i].at), p.pace.LeaseDuration+2*time.Second)
+	var moments []time.Time
+	for _, g := range p.grants {
+		for _, permit := range permitsOf(g.Grant) {
+			moments = append(moments, permit.Earliest)
+		}
 	}
-	require.EqualValues(t, len(p.grants)-1, status.Spent, "all but the outstanding one")
+	require.Len(t, moments, 28)
+	for i, at := range moments[1:] {
+		require.Equal(t, 2*time.Second, at.Sub(moments[i]))
+	}
+	require.EqualValues(t, len(moments), status.Granted)
+	require.InDelta(t, len(moments), status.Unused, 3, "all but those that are out")
 }
 
+// A failover that hears nothing any more, and cannot say so, wastes one grant: the others
+// have the rest of the pace.
+//
 // Rules: R4.5-12.
-func TestAReturnedLeaseCostsNoTime(t *testing.T) {
+func TestARequestIsGoodForOneGrant(t *testing.T) {
 	p := newPacing(t)
+	p.pace.EvictionRate = 5
 	p.onGrant = func(cluster string, g workflows.Grant) {
-		if g.Number <= 5 {
-			p.at(50*time.Millisecond, func() { p.report(g.Number, "", 0, 1) })
+		if cluster == "m1" {
+			delete(p.wants, "m1") // it says nothing any more
 			return
 		}
-		p.write(g.Number, cluster, time.Millisecond, time.Millisecond, time.Millisecond)
+		p.evictAll()(cluster, g)
 	}
-	p.at(time.Second, func() { p.ask("m1", 10) })
-	status := p.run(20 * time.Second)
-	require.GreaterOrEqual(t, len(p.grants), 7)
-	require.Less(t, p.grants[5].at.Sub(p.grants[0].at), 2*time.Second, "five returned leases, not one pause of the pace")
-	require.Zero(t, status.Spent)
-	neverAbove(t, p.writes, 0.5, 1)
+	p.at(time.Second, func() { p.ask("m1", 5000); p.ask("m2", 5000) })
+	p.run(time.Minute)
+	given := 0
+	for _, g := range p.grants {
+		if g.cluster == "m1" {
+			given += g.Size
+		}
+	}
+	require.Positive(t, given)
+	require.LessOrEqual(t, given, 15, "three seconds of the pace")
+	require.Greater(t, len(p.writes), 250, "all that m1 leaves is m2's")
+}
+
+// A request that was sent before its failover heard of a grant asks for what it has by now.
+//
+// Rules: R4.5-12.
+func TestARequestThatCrossedAGrantIsStale(t *testing.T) {
+	p := newPacing(t)
+	p.pace.EvictionRate = 5
+	p.onGrant = func(string, workflows.Grant) {
+		for range 3 {
+			p.ask("m1", 4) // Seen is that of before the grant
+		}
+		delete(p.wants, "m1")
+	}
+	p.at(time.Second, func() { p.ask("m1", 4) })
+	p.run(30 * time.Second)
+	require.Len(t, p.grants, 1)
+	require.Equal(t, 4, p.grants[0].Size)
 }
 
 // Rules: R4.1-33, R4.5-4, R4.5-5, R4.5-20.
@@ -99,7 +134,7 @@ func TestClusterAPI4128NothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
 			}
 			p.at(time.Second, func() { p.ask("m1", 3) })
 			var removal *answer
-			p.at(50*time.Second, func() { removal = p.claim(0, "m1") })
+			p.at(50*time.Second, func() { removal = p.claim("m1") })
 			p.at(time.Minute, func() {
 				require.Empty(t, p.grants)
 				require.Equal(t, failover.TierHalted, p.told["m1"][0].Tier)
@@ -119,9 +154,7 @@ func TestClusterAPI4128NothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
 func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
 	p := newPacing(t)
 	var halt, resume, rate *answer
-	p.onGrant = func(cluster string, g workflows.Grant) {
-		p.write(g.Number, cluster, time.Millisecond, time.Millisecond, time.Millisecond)
-	}
+	p.onGrant = p.evictAll()
 	p.at(time.Second, func() { p.ask("m1", 1000) })
 	p.at(20*time.Second, func() { halt = p.update(workflows.UpdateHalt, jane) })
 	p.at(time.Minute, func() { resume = p.update(workflows.UpdateResume, jane) })
@@ -135,7 +168,7 @@ func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
 	slow, quick := 0, 0
 	for _, w := range p.writes {
 		at := w.Sub(began)
-		require.False(t, at > 20*time.Second && at < time.Minute, "a write at %s, while halted", at)
+		require.False(t, at > 24*time.Second && at < time.Minute, "a write at %s, while halted", at)
 		if at > time.Minute && at < 2*time.Minute {
 			slow++
 		}
@@ -145,7 +178,7 @@ func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
 	}
 	require.Greater(t, quick, slow+slow/2, "a rate takes effect at once")
 	require.Equal(t, failover.ReasonRateSetByHuman, status.Pace.Reason)
-	neverAbove(t, p.writes, 2, 1)
+	neverAbove(t, p.writes, 2)
 }
 
 // Rules: R4.5-25, R4.5-34.
@@ -207,41 +240,25 @@ func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 	require.Equal(t, workflows.Orders{}, status.Orders)
 }
 
-// Rules: R4.5-7, R4.5-18, R4.5-20.
-func TestClaimsThatHaveNoLeaseAreRefused(t *testing.T) {
+// Rules: R4.5-20.
+func TestARepeatedRemovalObeysThePause(t *testing.T) {
 	p := newPacing(t)
 	answers := map[string]*answer{}
-	pause := func(r *workflows.GrantRequest) { r.Paused = true }
-	p.onGrant = func(_ string, g workflows.Grant) {
-		if g.Number != 1 {
-			return
-		}
-		for d, do := range map[time.Duration]func(){
-			1000: func() { answers["not outstanding, by number"] = p.claim(2, "m1") },
-			1100: func() { answers["not outstanding, by cluster"] = p.claim(1, "m2") },
-			1200: func() {
-				answers[`"binding"`] = p.update(workflows.UpdateClaim, workflows.Claim{Number: 1, Cluster: "m1"})
-			},
-			2000: func() { p.ask("m1", 1, pause) },
-			2100: func() { answers["paused"] = p.claim(1, "m1") },
-			2200: func() { answers["paused, for a repeated removal"] = p.claim(0, "m1") },
-			3000: func() { p.ask("m1", 1) },
-			3100: func() { answers["claimed"] = p.claim(1, "m1") },
-			3200: func() { answers["claimed already"] = p.claim(1, "m1") },
-			3300: func() { answers["claimed, for a repeated removal"] = p.claim(0, "m1") },
-			9999: func() { answers["claimed already, at its end"] = p.claim(1, "m1") },
-		} {
-			p.at(d*time.Millisecond, do)
-		}
-		p.at(p.pace.LeaseDuration, func() { answers["lease"] = p.claim(1, "m1") })
-	}
-	p.at(time.Second, func() { p.ask("m1", 1) })
-	p.run(30 * time.Second)
-	require.Len(t, answers, 10)
+	p.at(time.Second, func() { p.ask("m1", 0) })
+	p.at(1500*time.Millisecond, func() {
+		answers[`"binding"`] = p.update(workflows.UpdateClaim, workflows.Claim{Cluster: "m1"})
+		answers["yes"] = p.claim("m1")
+		answers["yet to hear"] = p.claim("m2")
+	})
+	p.at(2*time.Second, func() { p.ask("m1", 0, func(r *workflows.GrantRequest) { r.Paused = true }) })
+	p.at(3*time.Second, func() { answers["paused"] = p.claim("m1") })
+	p.at(4*time.Second, func() { p.ask("m1", 0) })
+	p.at(5*time.Second, func() { answers["yes, again"] = p.claim("m1") })
+	p.run(10 * time.Second)
+	require.Len(t, answers, 5)
 	for says, a := range answers {
 		require.True(t, a.done, says)
-		says, _, _ = strings.Cut(says, ", ")
-		if says == "claimed" {
+		if strings.HasPrefix(says, "yes") {
 			require.NoError(t, a.err)
 			continue
 		}
@@ -256,11 +273,11 @@ func TestClaimsThatHaveNoLeaseAreRefused(t *testing.T) {
 func TestAPacerThatHasJustBegunRefusesARepeatedRemoval(t *testing.T) {
 	p := newPacing(t)
 	var unknown, paused, resumed *answer
-	p.at(500*time.Millisecond, func() { unknown = p.claim(0, "m1") })
+	p.at(500*time.Millisecond, func() { unknown = p.claim("m1") })
 	p.at(time.Second, func() { p.ask("m1", 0, func(r *workflows.GrantRequest) { r.Paused = true }) })
-	p.at(1100*time.Millisecond, func() { paused = p.claim(0, "m1") })
+	p.at(1100*time.Millisecond, func() { paused = p.claim("m1") })
 	p.at(2*time.Second, func() { p.ask("m1", 0) })
-	p.at(2100*time.Millisecond, func() { resumed = p.claim(0, "m1") })
+	p.at(2100*time.Millisecond, func() { resumed = p.claim("m1") })
 	p.run(5 * time.Second)
 	require.ErrorContains(t, unknown.err, "yet to hear from the failover of m1")
 	require.ErrorContains(t, paused.err, "paused")
@@ -271,9 +288,7 @@ func TestAPacerThatHasJustBegunRefusesARepeatedRemoval(t *testing.T) {
 // Rules: R4.5-23, R4.5-24.
 func TestTheMostUrgentClusterIsServedFirstAndEqualsInTurn(t *testing.T) {
 	p := newPacing(t)
-	p.onGrant = func(cluster string, g workflows.Grant) {
-		p.write(g.Number, cluster, time.Millisecond, time.Millisecond, time.Millisecond)
-	}
+	p.onGrant = p.evictAll()
 	p.at(time.Second, func() {
 		p.ask("m1", 3)
 		p.ask("m2", 3)
@@ -284,7 +299,8 @@ func TestTheMostUrgentClusterIsServedFirstAndEqualsInTurn(t *testing.T) {
 	for _, g := range p.grants {
 		order = append(order, g.cluster)
 	}
-	require.Equal(t, []string{"m3", "m3", "m1", "m2", "m1", "m2", "m1", "m2"}, order)
+	require.Equal(t, []string{"m3", "m1", "m2", "m1", "m2", "m1", "m2"}, order)
+	require.Equal(t, 2, p.grants[0].Size)
 }
 
 // Rules: R4.5-30, R4.5-31.
@@ -312,8 +328,8 @@ func TestAPacerThatHasNotLookedYetLetsNothingBeRemovedAgain(t *testing.T) {
 			p.slow = map[string]time.Duration{slow: 10 * time.Second}
 			var before, after *answer
 			p.at(time.Second, func() { p.ask("m1", 0) })
-			p.at(5*time.Second, func() { before = p.claim(0, "m1") })
-			p.at(15*time.Second, func() { after = p.claim(0, "m1") })
+			p.at(5*time.Second, func() { before = p.claim("m1") })
+			p.at(15*time.Second, func() { after = p.claim("m1") })
 			p.run(20 * time.Second)
 			require.True(t, before.done)
 			require.ErrorContains(t, before.err, "yet to look")
@@ -332,7 +348,7 @@ func TestARateThatIsSetWhileTheFleetIsJudgedHoldsForTheVeryNextGrant(t *testing.
 	p.at(2200*time.Millisecond, func() { p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 1}) })
 	p.run(5 * time.Second)
 	require.NotEmpty(t, p.grants)
-	require.Equal(t, 1, p.grants[0].Size)
+	require.Equal(t, time.Second, p.grants[0].Apart)
 }
 
 // Rules: R4.5-29.
@@ -345,21 +361,38 @@ func TestOrdersOfThePreviousPacerStillHold(t *testing.T) {
 	require.Equal(t, "jane", status.Orders.Halted.Who)
 }
 
-// Rules: R4.5-8, R4.5-27.
-func TestUnlimitedGrantsOneWholeChunkAtATime(t *testing.T) {
+// Rules: R4.5-25.
+func TestAQuickerRateDoesNotWaitForTheSlowOne(t *testing.T) {
 	p := newPacing(t)
-	p.pace.Unlimited = true
-	p.onGrant = func(cluster string, g workflows.Grant) {
-		for range g.Size {
-			p.write(g.Number, cluster, time.Millisecond, time.Second, time.Millisecond)
-		}
+	p.pace.EvictionRate = 0.01
+	p.onGrant = p.evictAll()
+	p.at(time.Second, func() { p.ask("m1", 100) })
+	p.at(10*time.Second, func() { p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 2}) })
+	p.run(20 * time.Second)
+	require.GreaterOrEqual(t, len(p.writes), 18)
+}
+
+// An earlier run's permits may be out: the first of this one comes when they have passed.
+//
+// Rules: R4.5-16.
+func TestAPacerWithoutStateWaitsUntilEarlierPermitsHavePassed(t *testing.T) {
+	for name, c := range map[string]struct {
+		memory activities.PacerMemory
+		after  time.Duration
+	}{
+		"an earlier run": {activities.PacerMemory{Known: true, Memo: []byte(`{}`)}, 4 * time.Second},
+		"a first start":  {activities.PacerMemory{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPacing(t)
+			p.memory = c.memory
+			began := p.env.Now()
+			p.at(100*time.Millisecond, func() { p.ask("m1", 1) })
+			p.run(30 * time.Second)
+			require.Len(t, p.grants, 1)
+			require.InDelta(t, c.after.Seconds(), p.grants[0].First.Sub(began).Seconds(), 0.5)
+		})
 	}
-	p.at(time.Second, func() { p.ask("m1", 120) })
-	p.run(time.Minute)
-	require.Len(t, p.grants, 3)
-	require.Equal(t, []int{50, 50, 20}, []int{p.grants[0].Size, p.grants[1].Size, p.grants[2].Size})
-	require.Len(t, p.writes, 120)
-	require.GreaterOrEqual(t, p.grants[1].at.Sub(p.grants[0].at), time.Second, "the next only when the last has ended")
 }
 
 // Rules: R4.5-21.
@@ -380,50 +413,26 @@ func TestAContinuedPacerStillKnowsWhatItHadGranted(t *testing.T) {
 	p := newPacing(t)
 	began := p.env.Now()
 	p.state = &workflows.PacerState{
-		Config: p.pace, Number: 41,
-		Chunk:    &workflows.Chunk{Number: 41, Cluster: "m1", Size: 1, Issued: began, Expires: began.Add(8 * time.Second)},
+		Config: p.pace, Schedule: failover.Schedule{Number: 41, Last: began.Add(8 * time.Second)},
 		Requests: map[string]workflows.Request{"m1": {GrantRequest: workflows.GrantRequest{Cluster: "m1", Episode: "e-m1", Want: 1, Open: true, Every: time.Hour}, Heard: began}},
 	}
 	p.run(30 * time.Second)
 	require.Len(t, p.grants, 1)
 	require.EqualValues(t, 42, p.grants[0].Number)
-	require.GreaterOrEqual(t, p.grants[0].at.Sub(began), 10*time.Second, "after the old lease's expiry, and then the pace")
-}
-
-// Somebody reports leases that others have claimed: they stay out until whoever claimed
-// them says how they ended, or they expire. What nobody claimed goes back once.
-//
-// Rules: R4.5-17, R4.5-33.
-func TestAMadeUpReportFreesNoLeaseInUse(t *testing.T) {
-	p := newPacing(t)
-	p.pace.EvictionRate = 10
-	p.onGrant = func(cluster string, g workflows.Grant) {
-		if g.Number > 1 {
-			return
-		}
-		_, first := p.claimed(g.Number, cluster)
-		p.claimed(g.Number, cluster)
-		for _, binding := range []string{"", "shop/nobody"} {
-			p.at(10*time.Millisecond, func() { p.report(g.Number, binding, 0, 50); p.report(g.Number, binding, 50, 50) })
-		}
-		p.at(20*time.Millisecond, func() { p.report(g.Number, first, 50, 50); p.report(g.Number, first, 50, 50) })
-	}
-	p.at(time.Second, func() { p.ask("m1", 20) })
-	status := p.run(9 * time.Second)
-	require.Len(t, p.grants, 1, "one lease is in use, and nobody knows how it ends")
-	require.Greater(t, p.grants[0].Size, 2)
-	require.Equal(t, 1, status.Chunk.Written)
-	require.Equal(t, p.grants[0].Size-2, status.Chunk.Returned)
+	require.Equal(t, 10*time.Second, p.grants[0].First.Sub(began), "the pace after its last permit")
 }
 
 // Rules: R4.5-33.
 func TestMalformedSignalsToThePacerHarmNothing(t *testing.T) {
 	p := newPacing(t)
 	p.onGrant = func(cluster string, g workflows.Grant) {
-		p.report(g.Number, "", -1, 0)
-		p.report(0, "", 1, 0)
-		p.report(g.Number+1, "", 1, 0)
-		p.write(g.Number, cluster, time.Second, time.Second, time.Second)
+		p.used(-1, "shop/app")
+		p.used(0, "shop/app")
+		p.used(g.Number, "")
+		p.used(g.Number, strings.Repeat("x", 10_000))
+		p.used(g.Number+1, "shop/app")
+		p.env.SignalWorkflow(workflows.SignalPermitsUsed, workflows.PermitsUsed{Used: make([]workflows.PermitUse, 5000)})
+		p.evictAll()(cluster, g)
 	}
 	p.at(time.Second, func() {
 		p.ask("", 1)

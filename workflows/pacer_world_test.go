@@ -38,18 +38,17 @@ type pacing struct {
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
 	told    map[string][]failover.Pace
+	wants   map[string]workflows.GrantRequest // what each cluster wants now
 	writes  []time.Time
-	ahead   time.Duration // by how much leases were granted ahead of their time, in all
-	looks   int           // at the fleet
-	claims  int
-	// underWay are claimed and not yet written.
+	looks   int // at the fleet
+	moves   int
+	// underWay are evictions that have begun and are not yet written.
 	underWay []underWay
 }
 
 type underWay struct {
-	number  int64
-	binding string
-	at      time.Time
+	number int64
+	at     time.Time
 }
 
 type granted struct {
@@ -58,13 +57,16 @@ type granted struct {
 	cluster string
 }
 
-// Claim is not asked: the test claims over the real update.
-func (p *pacing) Claim(context.Context, activities.LeaseClaim) (activities.Lease, error) {
-	return activities.Lease{}, nil
-}
+// MayRemove is not asked: the test asks over the real update.
+func (p *pacing) MayRemove(context.Context, string, string) error { return nil }
 
 // Used is not told either.
-func (p *pacing) Used(context.Context, activities.LeaseClaim) error { return nil }
+func (p *pacing) Used(context.Context, int64, string) error { return nil }
+
+// MovedTooOften is not asked: the test asks over the real query.
+func (p *pacing) MovedTooOften(context.Context, []string) (map[string]time.Time, error) {
+	return nil, nil //nolint:nilnil // nobody was
+}
 
 func (p *pacing) Remember(context.Context, string) (activities.PacerMemory, error) {
 	return p.memory, nil
@@ -87,7 +89,7 @@ func newPacing(t *testing.T) *pacing {
 	t.Helper()
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: activities.DefaultPace(), told: map[string][]failover.Pace{}}
+	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: activities.DefaultPace(), told: map[string][]failover.Pace{}, wants: map[string]workflows.GrantRequest{}}
 	p.env.SetTestTimeout(2 * time.Minute)
 	p.env.SetWorkerOptions(patient)
 	p.env.SetStartTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC))
@@ -108,19 +110,20 @@ func newPacing(t *testing.T) *pacing {
 
 func (p *pacing) at(d time.Duration, do func()) { p.env.RegisterDelayedCallback(do, d) }
 
-// ask sends a request, as the episode of a cluster would.
+// ask sends a request, as the episode of a cluster would, and again after each grant for what
+// is left of it.
 func (p *pacing) ask(cluster string, want int, more ...func(*workflows.GrantRequest)) {
-	r := workflows.GrantRequest{Cluster: cluster, Episode: "e-" + cluster, Want: want, Open: true, Every: time.Hour}
+	r := workflows.GrantRequest{Cluster: cluster, Episode: "e-" + cluster, Want: want, Open: true, Every: time.Hour, Seen: p.wants[cluster].Seen}
 	for _, m := range more {
 		m(&r)
 	}
+	p.wants[cluster] = r
 	p.env.SignalWorkflow(workflows.SignalGrantRequest, r)
 }
 
-// report says how leases ended: that of the binding which claimed it, or without one those
-// that nobody claimed.
-func (p *pacing) report(number int64, binding string, written, returned int) {
-	p.env.SignalWorkflow(workflows.SignalLeaseReport, workflows.LeaseReport{Number: number, Written: written, Returned: returned, Binding: binding})
+// used tells of evictions that stand.
+func (p *pacing) used(number int64, binding string) {
+	p.env.SignalWorkflow(workflows.SignalPermitsUsed, workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: number, Binding: binding}}})
 }
 
 // update sends an update; its answer comes later.
@@ -130,46 +133,55 @@ func (p *pacing) update(name string, arg any) *answer {
 	return a
 }
 
-func (p *pacing) claim(number int64, cluster string) *answer {
-	a, _ := p.claimed(number, cluster)
-	return a
+// claim asks whether the cluster may be removed again.
+func (p *pacing) claim(cluster string) *answer {
+	return p.update(workflows.UpdateClaim, workflows.Claim{Cluster: cluster, Binding: "shop/app"})
 }
 
-// claimed is claim, and says for which binding: one of its own each time, for one alone
-// may not move so often.
-func (p *pacing) claimed(number int64, cluster string) (*answer, string) {
-	p.claims++
-	binding := fmt.Sprintf("shop/app%d", p.claims)
-	return p.update(workflows.UpdateClaim, workflows.Claim{Number: number, Cluster: cluster, Binding: binding}), binding
+// mover is a binding of its own each time, for one alone may not move so often.
+func (p *pacing) mover() string {
+	p.moves++
+	return fmt.Sprintf("shop/app%d", p.moves)
 }
 
-// write plays an evict activity: it claims, writes after a while but not before it
-// may, and reports later still; a negative time means never.
-func (p *pacing) write(number int64, cluster string, claimAfter, writeAfter, reportAfter time.Duration) {
-	p.at(claimAfter, func() {
-		a, binding := p.claimed(number, cluster)
-		p.at(time.Microsecond, func() {
-			if !a.done || a.err != nil {
-				return
-			}
-			claimed, ok := a.value.(workflows.Claimed)
-			require.True(p.t, ok, "%T", a.value)
-			p.ahead += claimed.NotBefore
-			wait := max(writeAfter, claimed.NotBefore)
-			if writeAfter < 0 || wait >= claimed.Remaining {
-				return
-			}
-			mine := underWay{number, binding, p.env.Now().Add(wait)}
-			p.underWay = append(p.underWay, mine)
-			p.at(wait, func() {
-				p.underWay = slices.DeleteFunc(p.underWay, func(u underWay) bool { return u == mine })
-				p.writes = append(p.writes, p.env.Now())
-				if reportAfter >= 0 {
-					p.at(reportAfter, func() { p.report(number, binding, 1, 0) })
-				}
-			})
-		})
+// evict plays an evict activity: it writes late after its permit's moment, unless that has
+// passed, and reports later still; negative means never.
+func (p *pacing) evict(permit failover.Permit, late, report time.Duration) {
+	at := permit.Earliest
+	if now := p.env.Now(); now.After(at) {
+		at = now
+	}
+	at = at.Add(late)
+	if late < 0 || at.After(permit.Latest) {
+		return
+	}
+	mine := underWay{permit.Number, at}
+	p.underWay = append(p.underWay, mine)
+	p.at(at.Sub(p.env.Now()), func() {
+		p.underWay = slices.DeleteFunc(p.underWay, func(u underWay) bool { return u == mine })
+		p.writes = append(p.writes, p.env.Now())
+		if report >= 0 {
+			p.at(report, func() { p.used(permit.Number, p.mover()) })
+		}
 	})
+}
+
+// evictAll plays a quick evict activity of each permit.
+func (p *pacing) evictAll() func(string, workflows.Grant) {
+	return func(_ string, g workflows.Grant) {
+		for _, permit := range permitsOf(g) {
+			p.evict(permit, time.Millisecond, time.Millisecond)
+		}
+	}
+}
+
+func permitsOf(g workflows.Grant) (permits []failover.Permit) {
+	for rest := g.Permits; rest.Size > 0; {
+		var one failover.Permit
+		one, rest = rest.Take()
+		permits = append(permits, one)
+	}
+	return permits
 }
 
 // run plays the pacer for a while.
@@ -225,6 +237,11 @@ func (p *pacing) heard(cluster, name string, arg any) {
 	case workflows.Grant:
 		p.grants = append(p.grants, granted{Grant: m, at: p.env.Now(), cluster: cluster})
 		p.onGrant(cluster, m)
+		if r := p.wants[cluster]; r.Cluster != "" {
+			r.Want, r.Seen = max(0, r.Want-m.Size), m.Number+int64(m.Size)-1
+			p.wants[cluster] = r
+			p.env.SignalWorkflow(workflows.SignalGrantRequest, r)
+		}
 	case workflows.PaceChanged:
 		p.told[cluster] = append(p.told[cluster], m.Pace)
 	default:

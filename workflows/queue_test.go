@@ -21,114 +21,45 @@ func (s *story) status() workflows.EpisodeStatus {
 	return status
 }
 
-// Karmada#4480, #7479: a binding that every cluster drives away is not chased round
-// the fleet for ever, whichever failovers drive it.
-// Rules: R4.4-10.
-func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
-	p := newPacing(t)
-	answers := map[int]*answer{}
-	p.onGrant = func(cluster string, g workflows.Grant) {
-		n := int(g.Number)
-		p.at(10*time.Millisecond, func() {
-			answers[n] = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/app"})
-			p.at(10*time.Millisecond, func() {
-				report := workflows.LeaseReport{Number: g.Number, Written: 1, Binding: "shop/app"}
-				switch {
-				case answers[n].err != nil:
-					report.Written, report.Returned = 0, 1
-				case n == 2:
-					report.Written, report.Returned = 0, 1 // refused at the write: no move
-				case n == 3:
-					return // never seen to stand: no move
-				}
-				p.env.SignalWorkflow(workflows.SignalLeaseReport, report)
-			})
-		})
-	}
-	for i, cluster := range []string{"m1", "m2", "m3", "m4", "m5", "m1", "m2"} {
-		p.at(time.Duration(i+1)*time.Minute, func() { p.ask(cluster, 1) })
-	}
-	var other *answer
-	p.at(8*time.Minute, func() {
-		p.onGrant = func(cluster string, g workflows.Grant) {
-			other = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/other"})
-			p.report(g.Number, "shop/other", 0, 1)
-		}
-		p.ask("m2", 1)
-	})
-	var later *answer
-	p.at(62*time.Minute, func() {
-		p.onGrant = func(cluster string, g workflows.Grant) {
-			later = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/app"})
-			p.report(g.Number, "shop/app", 0, 1)
-		}
-		p.ask("m3", 1)
-	})
-	p.run(63 * time.Minute)
-	require.Len(t, answers, 7)
-	for n := 1; n <= 5; n++ {
-		require.NoError(t, answers[n].err, "the first, a returned one, one that was not seen to stand, the second and third")
-	}
-	for n := 6; n <= 7; n++ {
-		require.ErrorContains(t, answers[n].err, "moved 3 times within an hour")
-	}
-	require.True(t, other.done)
-	require.NoError(t, other.err, "nobody else is held back")
-	require.True(t, later.done)
-	require.NoError(t, later.err, "the first of its moves is more than an hour ago")
+// tooOften asks the pacer whether shop/app, and another, were moved too often.
+func (p *pacing) tooOften() map[string]time.Time {
+	p.t.Helper()
+	value, err := p.env.QueryWorkflow(workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: []string{"shop/app", "shop/other"}})
+	require.NoError(p.t, err)
+	var until map[string]time.Time
+	require.NoError(p.t, value.Get(&until))
+	return until
 }
 
-// An eviction without an answer may be seen to stand after its lease has expired: it counts
-// as a move then. A report with the number of a grant that never was counts nothing.
+// Karmada#4480, #7479: a binding that every cluster drives away is not chased round
+// the fleet for ever, whichever failovers drive it. Only evictions that are seen to stand
+// are moves, and only under a permit that was granted.
 //
 // Rules: R4.4-10, R4.4-17.
-func TestMovesPerHour_CountsEvictionsThatAreSeenToStand(t *testing.T) {
-	for name, c := range map[string]struct {
-		report  func(number int64) workflows.LeaseReport
-		refused bool
-	}{
-		"never reported": {func(int64) workflows.LeaseReport { return workflows.LeaseReport{} }, false},
-		"returned late": {func(n int64) workflows.LeaseReport {
-			return workflows.LeaseReport{Number: n, Returned: 1, Binding: "shop/app"}
-		}, false},
-		"seen to stand": {func(n int64) workflows.LeaseReport {
-			return workflows.LeaseReport{Number: n, Written: 1, Binding: "shop/app"}
-		}, true},
-		"no such grant": {func(int64) workflows.LeaseReport {
-			return workflows.LeaseReport{Number: 99, Written: 1, Binding: "shop/app"}
-		}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newPacing(t)
-			var last *answer
-			p.onGrant = func(cluster string, g workflows.Grant) {
-				p.at(10*time.Millisecond, func() {
-					last = p.update(workflows.UpdateClaim, workflows.Claim{Number: g.Number, Cluster: cluster, Binding: "shop/app"})
-				})
-				if r := c.report(g.Number); r.Number > 0 {
-					p.at(30*time.Second, func() { p.env.SignalWorkflow(workflows.SignalLeaseReport, r) })
-				}
-			}
-			for i := range 4 {
-				p.at(time.Duration(i+1)*time.Minute, func() { p.ask("m1", 1) })
-			}
-			p.run(6 * time.Minute)
-			require.NotNil(t, last)
-			require.Len(t, p.grants, 4)
-			if c.refused {
-				require.ErrorContains(t, last.err, "moved 3 times within an hour")
-			} else {
-				require.NoError(t, last.err)
-			}
+func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
+	p := newPacing(t)
+	began := p.env.Now()
+	p.at(time.Second, func() { p.ask("m1", 1); p.ask("m2", 1); p.ask("m3", 1) })
+	for i, number := range []int64{1, 99, 2, 3} {
+		p.at(time.Duration(i+1)*time.Minute, func() {
+			require.Empty(t, p.tooOften())
+			p.used(number, "shop/app")
 		})
 	}
+	p.at(5*time.Minute, func() {
+		until := p.tooOften()
+		require.Len(t, until, 1, "nobody else is held back")
+		require.WithinDuration(t, began.Add(61*time.Minute), until["shop/app"], 2*time.Second)
+	})
+	p.at(62*time.Minute, func() { require.Empty(t, p.tooOften(), "the first of its moves is more than an hour ago") })
+	p.run(63 * time.Minute)
 }
 
 // Rules: R4.4-10.
 func TestABindingThatMovedTooOftenIsParkedWithThatReason(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.pacer.refuse = fmt.Errorf("%w: three times", failover.ErrPingPong)
+	s.pacer.tooOften = true
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() {
 		items := s.status().Items
@@ -139,13 +70,13 @@ func TestABindingThatMovedTooOftenIsParkedWithThatReason(t *testing.T) {
 		s.world.SetReady("m6", false) // the fleet changes: that does not make it younger
 	})
 	s.at(4*time.Minute, func() {
-		require.Equal(t, 1, s.pacer.refused)
+		require.Equal(t, 1, s.pacer.asked)
 		s.world.SetReady("m6", true)
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
-	require.Greater(t, s.pacer.refused, 1, "it asks again in time")
+	require.Greater(t, s.pacer.asked, 1, "it asks again in time")
 	require.Empty(t, s.world.Log("evict"))
 }
 

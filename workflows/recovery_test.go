@@ -103,12 +103,9 @@ func TestKarmada4952TheSchedulersLatePatchIsTakenBack(t *testing.T) {
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 2)
-	require.Equal(t, 1, s.pacer.claims-repeatedClaims(s), "the repeated removal needs no lease")
+	require.Equal(t, 1, s.pacer.used, "the repeated removal needs no permit")
 	require.Empty(t, s.world.Leftovers())
 }
-
-// repeatedClaims are the claims without a lease that repeated removals made.
-func repeatedClaims(s *story) int { return len(s.world.Log("evict")) - 1 }
 
 // Rules: R4.4-17, R4.7-11.
 func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
@@ -120,12 +117,11 @@ func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1, "what stands is not written again")
-	require.Len(t, s.leases, 1)
-	require.Equal(t, []any{1, "shop/app"}, []any{s.leases[0].Written, s.leases[0].Binding}, "seen to stand: the cap counts it")
+	require.Len(t, s.used, 1, "seen to stand: the cap counts it")
+	require.Equal(t, "shop/app", s.used[0].Binding)
 }
 
-// Each refusal gives the lease back at once, so that nobody waits for its expiry; the write
-// that stands is reported as one.
+// Each attempt has a permit of its own; the write that stands is reported as a move, and no other.
 //
 // Rules: R4.5-11, R4.6-23.
 func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
@@ -156,13 +152,7 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 	require.GreaterOrEqual(t, refusals[1].Sub(refusals[0]), s.settings.Terms.Recheck, "its back-off")
 	require.Equal(t, map[failover.Reason]bool{failover.ReasonForbidden: true}, reasons)
 
-	numbers, ends := map[int64]bool{}, workflows.LeaseReport{}
-	for _, l := range s.leases {
-		require.Equal(t, "shop/app", l.Binding)
-		numbers[l.Number], ends.Returned, ends.Written = true, ends.Returned+l.Returned, ends.Written+l.Written
-	}
-	require.Equal(t, workflows.LeaseReport{Returned: 2, Written: 1}, ends)
-	require.Len(t, numbers, 3, "each attempt had a lease of its own, and ended that one")
+	require.Equal(t, []workflows.PermitUse{{Number: 3, Binding: "shop/app"}}, s.used, "each attempt had a permit of its own; one was used")
 }
 
 // Rules: R4.1-13, R4.7-29, R4.9-5.
@@ -193,8 +183,8 @@ func TestObserveWritesNothingAndSaysWhatItWould(t *testing.T) {
 	require.Empty(t, s.world.Log(""))
 }
 
-// Rules: R4.5-7.
-func TestWithoutALeaseNothingIsEvicted(t *testing.T) {
+// Rules: R4.4-10.
+func TestWhereThePacerDoesNotAnswerNothingIsEvicted(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)

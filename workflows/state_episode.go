@@ -51,7 +51,8 @@ type EpisodeState struct {
 	Listed      time.Time         `json:"listed,omitzero"`    // when the affected set was last listed
 	Asked       GrantRequest      `json:"asked"`              // what the pacer was last told
 	AskedAt     time.Time         `json:"askedAt,omitzero"`   // and when
-	Grants      []Grant           `json:"grants,omitempty"`   // leases not yet given to a binding
+	Newest      int64             `json:"newest,omitempty"`   // the newest permit that was heard of
+	Grants      []Grant           `json:"grants,omitempty"`   // permits not yet given to a binding
 	NextSim     time.Time         `json:"nextSim,omitzero"`   // observe: when the next eviction would come
 	Runs        int               `json:"runs"`               // of this workflow, continue-as-new counted
 	// Facts were heard and not yet judged.
@@ -213,9 +214,9 @@ type Move struct {
 	Fence *failover.Fence    `json:"fence,omitempty"`
 	// GoesOn: a recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
-	// Holds: it has no lease so far, for its dependents are held first; WantsLease: they are.
-	Holds      bool `json:"holds,omitempty"`
-	WantsLease bool `json:"wantsLease,omitempty"`
+	// Holds: it has no permit so far, for its dependents are held first; WantsPermit: they are.
+	Holds       bool `json:"holds,omitempty"`
+	WantsPermit bool `json:"wantsPermit,omitempty"`
 	// Named: a human named it; its task was kept, or left to a human, before.
 	Named bool `json:"named,omitempty"`
 	// Ordered is what a human ordered of it last. One that ends with nothing written has

@@ -29,7 +29,7 @@ type MigrationState struct {
 	// before in it.
 	Approval *failover.Approval      `json:"approval,omitempty"`
 	Standing []failover.ApprovalRule `json:"standing,omitempty"`
-	Lease    Grant                   `json:"lease"`
+	Permit   failover.Permit         `json:"permit"`
 	Why      failover.Due            `json:"why"` // what made it due
 	Phase    failover.MigrationPhase `json:"phase"`
 	Reason   failover.Reason         `json:"reason,omitempty"`
@@ -57,7 +57,7 @@ type MigrationState struct {
 	Rewound bool `json:"rewound,omitempty"`
 	// Attention is why it needs a human's eyes; it changes no behaviour.
 	Attention failover.Reason `json:"attention,omitempty"`
-	// AwaitFence begins by waiting until the old copy is proven dead, without a lease.
+	// AwaitFence begins by waiting until the old copy is proven dead, without a permit.
 	AwaitFence bool `json:"awaitFence,omitempty"`
 	// Adopt takes over what stands instead of writing an eviction.
 	Adopt     bool     `json:"adopt,omitempty"`
@@ -98,7 +98,7 @@ type MigrationState struct {
 	// kept from doing so again.
 	Returned bool `json:"returned,omitempty"`
 	Banned   bool `json:"banned,omitempty"`
-	// Held: all of them are, so that a lease may be asked for.
+	// Held: all of them are, so that a permit may be asked for.
 	Held bool `json:"held,omitempty"`
 	// Holding until it has let go of them; LetGo when an adopted one has looked. SearchDependents:
 	// an answer was lost, so that the list may be short.

@@ -21,14 +21,8 @@ type PacerState struct {
 	// InForce is the configuration of that worker, as texts by key: the mode, and what is not
 	// the default. Whoever plans or explains goes by it.
 	InForce map[string]string `json:"inForce,omitempty"`
-	// Number is that of the newest chunk.
-	Number int64 `json:"number"`
-	// Chunk is the outstanding one, nil when none is.
-	Chunk *Chunk `json:"chunk,omitempty"`
-	// LastSize and LastEnd are the previous chunk's: the next is issued no earlier
-	// than LastEnd + LastSize/rate.
-	LastSize int       `json:"lastSize"`
-	LastEnd  time.Time `json:"lastEnd,omitzero"`
+	// Schedule are the moments of the evictions, and the permits that are out.
+	Schedule failover.Schedule `json:"schedule"`
 	// Requests are the open ones by cluster.
 	Requests map[string]Request `json:"requests,omitempty"`
 	// Served is the cluster of the newest grant: ties go round from it.
@@ -40,10 +34,11 @@ type PacerState struct {
 	Moves failover.MoveLog `json:"moves"`
 	// Probed is what the external probe knows, for the next leader of the controller.
 	Probed failover.Probed `json:"probed,omitempty"`
-	// Granted, Written and Spent count leases since the pacer's first start.
+	// Granted, Written and Unused count permits since the pacer's first start: those that were
+	// granted, whose eviction stands, and that passed without one that this pacer knows of.
 	Granted int64 `json:"granted"`
 	Written int64 `json:"written"`
-	Spent   int64 `json:"spent"`
+	Unused  int64 `json:"unused"`
 	// Audited: there is an audit trail. Audit is what it lacks so far, between two runs;
 	// First is the run id that the ids of its records begin with.
 	Audited bool   `json:"audited,omitempty"`
@@ -61,30 +56,13 @@ type Orders struct {
 	RateBy *Order   `json:"rateBy,omitempty"`
 }
 
-// Chunk is an outstanding grant.
-type Chunk struct {
-	Number  int64     `json:"number"`
-	Cluster string    `json:"cluster"`
-	Size    int       `json:"size"`
-	Issued  time.Time `json:"issued"`
-	// NotBefore is when its leases may first be used, where it was granted ahead of that.
-	NotBefore time.Time `json:"notBefore,omitzero"`
-	Expires   time.Time `json:"expires"`
-	Claimed   int       `json:"claimed"`
-	Written   int       `json:"written"`
-	Returned  int       `json:"returned"`
-	// Idle are those that ended and that nobody had claimed.
-	Idle int `json:"idle,omitempty"`
-	// Claims are the bindings whose claims have not been reported.
-	Claims []string `json:"claims,omitempty"`
-	// LastAck is when the newest written report came.
-	LastAck time.Time `json:"lastAck,omitzero"`
-}
-
 // Request is an open GrantRequest and when it was last heard.
 type Request struct {
 	GrantRequest
 	Heard time.Time `json:"heard"`
+	// Newest is the newest permit that was granted to it. A request of before that says
+	// nothing about how many more it wants.
+	Newest int64 `json:"newest,omitempty"`
 	// Told: its episode has been told the pace at least once.
 	Told bool `json:"told,omitempty"`
 }

@@ -57,7 +57,7 @@ type story struct {
 	refused *refusals
 	trail   world.Trail                 // what was recorded
 	reports []workflows.MigrationReport // in their order
-	leases  []workflows.LeaseReport     // how those ended that workflows were given
+	used    []workflows.PermitUse       // the evictions that migrations told the pacer of
 }
 
 // refusals are the transitions that the tables of phases refused: each is a bug.
@@ -105,25 +105,31 @@ func (w watchful) WithGroup(name string) slog.Handler {
 	return watchful{w.Handler.WithGroup(name), w.refused}
 }
 
-// fakePacer answers claims as the pacer of the same environment would: the grant's
-// own bounds are tested in pacer_test.go, over the real update.
+// fakePacer answers activities as the pacer of the same environment would: what that says by
+// itself is tested in pacer_test.go, over the real update and query.
 type fakePacer struct {
-	refuse error
-	claims int
-	// refused counts the claims that were.
-	refused int
+	// refuse makes it answer nothing, tooOften that everybody was moved too often.
+	refuse   error
+	tooOften bool
+	// asked counts the questions about moves, used the evictions that it was told of.
+	asked, used int
 }
 
-func (p *fakePacer) Claim(context.Context, activities.LeaseClaim) (activities.Lease, error) {
-	if p.refuse != nil {
-		p.refused++
-		return activities.Lease{}, p.refuse
+func (p *fakePacer) MayRemove(context.Context, string, string) error { return p.refuse }
+
+func (p *fakePacer) MovedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
+	p.asked++
+	until := map[string]time.Time{}
+	for _, b := range bindings {
+		if p.tooOften {
+			until[b] = storyBegins.Add(time.Hour)
+		}
 	}
-	p.claims++
-	return activities.Lease{Remaining: 10 * time.Second}, nil
+	return until, p.refuse
 }
 
-func (p *fakePacer) Used(context.Context, activities.LeaseClaim) error {
+func (p *fakePacer) Used(context.Context, int64, string) error {
+	p.used++
 	return errors.New("it takes no signals: the migration reports")
 }
 

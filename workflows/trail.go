@@ -95,7 +95,7 @@ func (s *scribe) add(r failover.AuditRecord) {
 	if r.Time.IsZero() {
 		r.Time = workflow.Now(s.ctx)
 	}
-	mass := r.ID == "" && len(r.Bindings) == 1 && r.Evidence["lease"] == ""
+	mass := r.ID == "" && len(r.Bindings) == 1 && r.Evidence["permit"] == ""
 	if mass && s.joined(r) {
 		return
 	}

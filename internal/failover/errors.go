@@ -23,8 +23,6 @@ var (
 	ErrRefused = errors.New("refused without an admission webhook")
 	// ErrUnreachable is returned when no answer came: the write may or may not stand.
 	ErrUnreachable = errors.New("unreachable")
-	// ErrPingPong is returned when a binding was moved too often to be moved again now.
-	ErrPingPong = errors.New("moved too often")
 	// ErrThrottled is returned when the server asked to come back later (429, 503 with Retry-After).
 	ErrThrottled = errors.New("throttled")
 )

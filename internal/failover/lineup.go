@@ -70,7 +70,7 @@ func (l *Lineup) Next() (at int, when time.Time, ok bool) {
 // blocked costs nothing.
 func (l *Lineup) Went() {
 	if l.pace.Flows() {
-		l.from = NextIssue(l.pace, 1, l.from)
+		l.from = paced(l.pace, l.from)
 	}
 }
 

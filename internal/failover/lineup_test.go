@@ -66,7 +66,7 @@ func TestALineupAgreesWithTheEstimateOfTheEnd(t *testing.T) {
 		}
 		end, ok := ETA(lineupBegins, dues, 0, pace)
 		require.True(t, ok)
-		require.Equal(t, end, NextIssue(pace, 1, when[len(when)-1]))
+		require.Equal(t, end, paced(pace, when[len(when)-1]))
 		for n, at := range order {
 			require.False(t, when[n].Before(items[at].Due), "never before it is due")
 		}

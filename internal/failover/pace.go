@@ -1,13 +1,9 @@
 package failover
 
 import (
-	"math"
 	"slices"
 	"time"
 )
-
-// chunkAbove is the rate, per second, above which more than one lease is granted at once.
-const chunkAbove = 5
 
 // JudgePace turns fleet health into a pace. Everything faulty is probably our own
 // blindness, so it halts before any rate is looked at; a fault rate equal to the
@@ -47,40 +43,12 @@ func (c PaceConfig) slowRate() float64 {
 	return min(c.SecondaryRate, c.EvictionRate)
 }
 
-// Chunk is how many leases may be granted at once to one that wants some: one up to
-// five a second, above that what one second allows.
-func Chunk(p Pace, c PaceConfig, want int) int {
-	if !p.Flows() || want <= 0 {
-		return 0
+// paced is when one more eviction may follow one at the given time.
+func paced(p Pace, at time.Time) time.Time {
+	if p.Unlimited || !(p.Rate > 0) {
+		return at
 	}
-	size := 1
-	switch {
-	case p.Unlimited:
-		size = max(1, c.UnlimitedChunk)
-	case p.Rate > chunkAbove:
-		size = int(math.Floor(min(p.Rate, math.MaxInt32)))
-	}
-	return min(size, want)
-}
-
-// NextIssue is when the next chunk may be issued: a chunk of size evictions that
-// ended at lastEnd (its last acknowledged write, or its expiry) takes size/rate.
-func NextIssue(p Pace, size int, lastEnd time.Time) time.Time {
-	if p.Unlimited || size <= 0 || !(p.Rate > 0) {
-		return lastEnd
-	}
-	// Rounded up: a nanosecond early is above the pace.
-	wait := math.Ceil(float64(size) / p.Rate * float64(time.Second))
-	return lastEnd.Add(time.Duration(min(wait, float64(maxWait))))
-}
-
-// maxWait keeps the slowest rate from overflowing; nothing waits for a century.
-const maxWait = 100 * 365 * 24 * time.Hour
-
-// Apart is how far apart the evictions of a rate above 0 are, in evictions per second. It is
-// bounded: the slowest rates are slower than a duration can say, and must not be none.
-func Apart(rate float64) time.Duration {
-	return time.Duration(min(float64(time.Second)/rate, float64(maxWait)))
+	return at.Add(Apart(p.Rate))
 }
 
 // ETA estimates when the last of an episode's evictions is written: those in flight
@@ -90,12 +58,15 @@ func ETA(now time.Time, due []time.Time, inFlight int, p Pace) (time.Time, bool)
 	if !p.Flows() || !p.Unlimited && !(p.Rate > 0) {
 		return time.Time{}, false
 	}
-	at := NextIssue(p, inFlight, now)
+	at := now
+	for range inFlight {
+		at = paced(p, at)
+	}
 	for _, d := range sortedTimes(due) {
 		if d.After(at) {
 			at = d
 		}
-		at = NextIssue(p, 1, at)
+		at = paced(p, at)
 	}
 	return at, true
 }

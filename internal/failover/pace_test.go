@@ -6,10 +6,9 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
-var limits = failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, LeaseDuration: 10 * time.Second, UnlimitedChunk: 50}
+var limits = failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, UnlimitedChunk: 50}
 
 func faulty(n, total int) failover.FleetHealth {
 	h := failover.FleetHealth{Total: total}
@@ -67,77 +66,6 @@ func TestKarmada6746TheTierFollowsFromTheFleet(t *testing.T) {
 }
 
 func normal(rate float64) failover.Pace { return failover.Pace{Tier: failover.TierNormal, Rate: rate} }
-
-// Rules: R4.5-9.
-func TestChunk(t *testing.T) {
-	endless := failover.Pace{Tier: failover.TierNormal, Unlimited: true}
-	for name, tc := range map[string]struct {
-		pace failover.Pace
-		want int
-		size int
-	}{
-		"one at a slow rate":                 {normal(0.5), 9, 1},
-		"one up to five a second":            {normal(5), 9, 1},
-		"above, what one second allows":      {normal(7.9), 9, 7},
-		"but no more than is wanted":         {normal(100), 3, 3},
-		"nothing to nobody":                  {normal(5), 0, 0},
-		"one while slow":                     {failover.Pace{Tier: failover.TierSlow, Rate: 0.1}, 9, 1},
-		"nothing while halted":               {failover.Pace{Tier: failover.TierHalted}, 9, 0},
-		"nothing before the first judgement": {failover.Pace{}, 9, 0},
-		"unlimited up to its chunk":          {endless, 900, 50},
-		"unlimited no more than is wanted":   {endless, 9, 9},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.size, failover.Chunk(tc.pace, limits, tc.want))
-		})
-	}
-	require.Equal(t, 1, failover.Chunk(endless, failover.PaceConfig{}, 9), "unlimited without a chunk size still gives one")
-}
-
-// Rules: R4.5-15, R4.5-16.
-func TestNextIssue(t *testing.T) {
-	require.Equal(t, at(2), failover.NextIssue(normal(0.5), 1, t0))
-	require.Equal(t, at(1), failover.NextIssue(normal(10), 10, t0))
-	require.Equal(t, t0.Add(333333334*time.Nanosecond), failover.NextIssue(normal(3), 1, t0), "rounded up: a nanosecond early is above the pace")
-	require.Equal(t, t0, failover.NextIssue(failover.Pace{Tier: failover.TierNormal, Unlimited: true}, 50, t0))
-	require.Equal(t, t0, failover.NextIssue(normal(1), 0, t0), "an empty chunk delays nothing")
-	require.Equal(t, t0, failover.NextIssue(failover.Pace{Tier: failover.TierHalted}, 1, t0))
-	require.True(t, failover.NextIssue(normal(1e-300), 1, t0).After(t0.AddDate(50, 0, 0)), "the slowest rate does not overflow into the past")
-}
-
-// Whoever takes what is granted as soon as it is granted stays at the pace: over
-// any interval at most rate times its length, plus one chunk.
-//
-// Rules: R4.5-17.
-func TestGrantsNeverExceedThePace(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := normal(rapid.Float64Range(0.1, 40).Draw(t, "rate"))
-		type grant struct {
-			at   time.Time
-			size int
-		}
-		var grants []grant
-		next := t0
-		for range 30 {
-			size := failover.Chunk(p, limits, rapid.IntRange(1, 60).Draw(t, "want"))
-			grants = append(grants, grant{next, size})
-			// Its last write comes some time after it was issued.
-			end := next.Add(time.Duration(rapid.IntRange(0, 500).Draw(t, "took")) * time.Millisecond)
-			next = failover.NextIssue(p, size, end)
-		}
-		biggest := failover.Chunk(p, limits, 1000)
-		for i := range grants {
-			written := 0
-			for _, g := range grants[i:] {
-				written += g.size
-				allowed := p.Rate*g.at.Sub(grants[i].at).Seconds() + float64(biggest)
-				if float64(written) > allowed+1e-6 {
-					t.Fatalf("%d evictions in %s at %g/s", written, g.at.Sub(grants[i].at), p.Rate)
-				}
-			}
-		}
-	})
-}
 
 func TestETA(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -16,13 +16,14 @@ type PacerView struct {
 	RateBy   string
 	// HaltedAt is since when it is halted by order; zero where that is not known.
 	HaltedAt time.Time
-	Chunk    *ChunkLine
-	// NextIssue is when the next lease may be given out.
-	NextIssue time.Time
-	Requests  []RequestLine
-	Granted   int64
-	Written   int64
-	Spent     int64
+	// Out are the permits that have not passed yet.
+	Out []Granted
+	// Next is the moment of the next permit.
+	Next     time.Time
+	Requests []RequestLine
+	Granted  int64
+	Written  int64
+	Unused   int64
 	// Assessed is when the fleet was last judged.
 	Assessed time.Time
 	// Actions are what one can do now; empty shows the usual ones.
@@ -31,17 +32,7 @@ type PacerView struct {
 	Runbook string
 }
 
-// ChunkLine is the outstanding chunk of leases.
-type ChunkLine struct {
-	Number   int64
-	Cluster  string
-	Size     int
-	Written  int
-	Returned int
-	Expires  time.Time
-}
-
-// RequestLine is one cluster that wants leases.
+// RequestLine is one cluster that wants permits.
 type RequestLine struct {
 	Cluster  string
 	Want     int
@@ -62,9 +53,9 @@ func PacerPage(v PacerView) string {
 		p.fact("Queued", v.queued())
 		p.fact("Rule", v.rule())
 		p.fact("Outstanding", v.outstanding())
-		p.fact("Next lease", v.next())
-		p.fact("Since the pacer's first start", fmt.Sprintf("%d leases given, %d evictions written, %d expired unused or unreported",
-			v.Granted, v.Written, v.Spent))
+		p.fact("Next permit", v.next())
+		p.fact("Since the pacer's first start", fmt.Sprintf("%d permits given, %d evictions written, %d permits passed unused or unreported",
+			v.Granted, v.Written, v.Unused))
 		p.heading("What you can do")
 		p.bullets(v.actions())
 		v.requests(p, rows)
@@ -198,7 +189,7 @@ func (v PacerView) queued() string {
 	}
 	if left := want - paused; left > 0 && v.Pace.Flows() && !v.Pace.Unlimited {
 		last := max(0, time.Duration(float64(left-1)/v.Pace.Rate*float64(time.Second)))
-		line += "; the last one begins about " + moment(later(v.Now, v.NextIssue).Add(last), v.Now)
+		line += "; the last one begins about " + moment(later(v.Now, v.Next).Add(last), v.Now)
 	}
 	return line
 }
@@ -220,17 +211,19 @@ func (v PacerView) rule() string {
 		above = fmt.Sprintf("above that %s in a fleet of more than %s and nothing in a smaller one",
 			perSecond(slow), count(v.Config.LargeFleet, "cluster"))
 	}
-	return fmt.Sprintf("%s while at most %.0f %% of the clusters are faulty, %s; a lease, the leave to write one eviction, lasts %s",
-		rate, v.Config.UnhealthyThreshold*100, above, short(v.Config.LeaseDuration))
+	return fmt.Sprintf("%s while at most %.0f %% of the clusters are faulty, %s; a permit, for one eviction, is given at most %s ahead and lasts %s",
+		rate, v.Config.UnhealthyThreshold*100, above, short(permitsAhead), short(permitWindow))
 }
 
 func (v PacerView) outstanding() string {
-	c := v.Chunk
-	if c == nil {
-		return "no lease"
+	if len(v.Out) == 0 {
+		return "no permit"
 	}
-	return fmt.Sprintf("grant %d: %s for %s, %d written, %d returned, expires %s",
-		c.Number, count(c.Size, "lease"), text(c.Cluster), c.Written, c.Returned, moment(c.Expires, v.Now))
+	var parts []string
+	for _, g := range v.Out[max(0, len(v.Out)-3):] {
+		parts = append(parts, fmt.Sprintf("%s for %s, %d used, until %s", count(g.Size, "permit"), text(g.Cluster), g.Used, moment(g.Ends(), v.Now)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func (v PacerView) next() string {
@@ -238,14 +231,12 @@ func (v PacerView) next() string {
 	switch {
 	case !v.Pace.Flows():
 		return "none while halted"
-	case v.Chunk != nil:
-		return "after the outstanding one has ended"
 	case want == 0:
 		return "nobody asks for one"
 	case want == paused:
 		return "none while all who ask are paused"
 	default:
-		return moment(v.NextIssue, v.Now)
+		return moment(v.Next, v.Now)
 	}
 }
 
@@ -268,7 +259,7 @@ func (v PacerView) actions() []string {
 	if v.Pace.Tier == TierHalted && v.Pace.Reason != ReasonHaltedByHuman {
 		return []string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are well.", rate}
 	}
-	return []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within one lease", rate}
+	return []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within four seconds", rate}
 }
 
 // rate is the order about the rate that changes something: the way back where one is set,

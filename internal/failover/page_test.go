@@ -183,37 +183,38 @@ func TestMigrationPages(t *testing.T) {
 func pacerPages() map[string]failover.PacerView {
 	flowing := failover.PacerView{
 		Now: at(600), Pace: failover.JudgePace(faulty(1, 6), limits), Config: limits, Assessed: at(599),
-		Chunk:    &failover.ChunkLine{Number: 17, Cluster: "member1", Size: 1, Expires: at(608)},
+		Out:      []failover.Granted{{Permits: failover.Permits{Number: 17, Size: 2, First: at(600), Apart: 2 * time.Second, Window: time.Second}, Cluster: "member1", Used: 1}},
+		Next:     at(604),
 		Requests: []failover.RequestLine{{Cluster: "member1", Want: 12, Priority: 10}, {Cluster: "member4", Want: 3, Paused: true}},
-		Granted:  17, Written: 15, Spent: 1,
+		Granted:  18, Written: 15, Unused: 1,
 	}
 	return map[string]failover.PacerView{
 		"flowing": flowing,
-		"idle":    changed(flowing, func(v *failover.PacerView) { v.Chunk, v.Requests = nil, nil }),
+		"idle":    changed(flowing, func(v *failover.PacerView) { v.Out, v.Requests = nil, nil }),
 		"done": changed(flowing, func(v *failover.PacerView) {
-			v.Chunk, v.Requests, v.NextIssue = nil, []failover.RequestLine{{Cluster: "member1"}}, at(590)
+			v.Out, v.Requests, v.Next = nil, []failover.RequestLine{{Cluster: "member1"}}, at(590)
 		}),
-		"all-paused": changed(flowing, func(v *failover.PacerView) { v.Chunk, v.Requests = nil, v.Requests[1:] }),
+		"all-paused": changed(flowing, func(v *failover.PacerView) { v.Out, v.Requests = nil, v.Requests[1:] }),
 		"waiting": changed(flowing, func(v *failover.PacerView) {
-			v.Chunk, v.NextIssue, v.RateBy = nil, at(601), "kim: slow down"
+			v.Out, v.Next, v.RateBy = nil, at(601), "kim: slow down"
 		}),
 		"all-faulty": changed(flowing, func(v *failover.PacerView) {
-			v.Pace, v.Chunk = failover.JudgePace(faulty(6, 6), limits), nil
+			v.Pace, v.Out = failover.JudgePace(faulty(6, 6), limits), nil
 		}),
 		"slow": changed(flowing, func(v *failover.PacerView) {
 			v.Pace = failover.JudgePace(faulty(12, 20), limits)
 		}),
 		"halted": changed(flowing, func(v *failover.PacerView) {
 			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = failover.TierHalted, 0, failover.ReasonHaltedByHuman
-			v.Chunk, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", at(597), published
+			v.Out, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", at(597), published
 		}),
 		"configured-zero": changed(flowing, func(v *failover.PacerView) {
-			v.Config.EvictionRate, v.Chunk = 0, nil
+			v.Config.EvictionRate, v.Out = 0, nil
 			v.Pace = failover.JudgePace(faulty(1, 6), v.Config)
 		}),
 		"state-lost": changed(flowing, func(v *failover.PacerView) {
 			v.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonStateLost}
-			v.Chunk, v.HaltedBy = nil, "lifeboat: the pacer's state was lost"
+			v.Out, v.HaltedBy = nil, "lifeboat: the pacer's state was lost"
 		}),
 		"unlimited": changed(flowing, func(v *failover.PacerView) {
 			v.Config.Unlimited = true

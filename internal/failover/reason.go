@@ -48,7 +48,8 @@ const (
 	ReasonUnreachable           Reason = "Unreachable"        // the API server did not answer
 	ReasonAwaitingApproval      Reason = "AwaitingApproval"   // a rule asks a human, who has not answered
 	ReasonApprovalExpired       Reason = "ApprovalExpired"    // nobody answered in time: it stays until approved
-	ReasonLeaseLost             Reason = "LeaseLost"          // the lease ran out before the write
+	ReasonPermitPassed          Reason = "PermitPassed"       // the moment of its permit passed before the write
+	ReasonClockSkew             Reason = "ClockSkew"          // the worker's clock and the Temporal server's differ too much
 	ReasonHalted                Reason = "Halted"             // the pacer issues nothing
 	ReasonPingPong              Reason = "PingPong"           // moved too often within an hour
 	ReasonModeObserve           Reason = "ModeObserve"        // this worker's own config says observe

@@ -1,7 +1,5 @@
 package failover
 
-import "time"
-
 // Verdict is the answer of a check: yes or no, and why.
 type Verdict struct {
 	OK         bool     `json:"ok"`
@@ -76,12 +74,11 @@ type PaceConfig struct {
 	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
 	// SecondaryRate is evictions per second above the threshold, in a fleet of more
 	// than LargeFleet clusters; a smaller one halts there.
-	SecondaryRate float64       `json:"secondaryEvictionRate"`
-	LargeFleet    int           `json:"largeFleetThreshold"`
-	LeaseDuration time.Duration `json:"leaseDuration"`
+	SecondaryRate float64 `json:"secondaryEvictionRate"`
+	LargeFleet    int     `json:"largeFleetThreshold"`
 	// MovesPerHour is how often one binding may be moved within an hour; 0 does not count.
 	MovesPerHour int `json:"movesPerHour,omitempty"`
-	// UnlimitedChunk bounds one chunk when Unlimited.
+	// UnlimitedChunk bounds the permits that are out when Unlimited.
 	UnlimitedChunk int `json:"unlimitedChunk"`
 }
 

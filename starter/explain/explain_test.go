@@ -239,14 +239,14 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	x := evacuating()
 	x.Move = &workflows.Move{Key: cart, Phase: failover.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), NeedsAttention: true, Reason: failover.ReasonNotHealthy}
 	m := workflows.MigrationStatus{}
-	m.Lease.Number, m.HealthySince, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
+	m.Permit.Number, m.HealthySince, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
 	m.Dependents = []failover.BindingKey{cart}
 	s = asked(t, s, map[string]any{
 		"cluster-failover/m1 explain": x, "binding-migration/m1/shop/cart-deployment status": m,
 	}, []string{"m1"}, nil)
 	_, text := explained(t, s, "m1")
 	for _, want := range []string{
-		"moving: AwaitingHealth for 1m0s, to m3 (NotHealthy)", "needs attention", "went under lease 42",
+		"moving: AwaitingHealth for 1m0s, to m3 (NotHealthy)", "needs attention", "went under permit 42",
 		"healthy for 5s; it is released after 10s", "holds 1 dependents on m1", "http://runbook#nothealthy",
 	} {
 		require.Contains(t, text, want)

@@ -274,8 +274,8 @@ func (v View) moving(c *Cluster) []string {
 	if s == nil {
 		return out
 	}
-	if s.Lease.Number > 0 {
-		out = append(out, fmt.Sprintf("went under lease %d of the fleet's pace", s.Lease.Number))
+	if s.Permit.Number > 0 {
+		out = append(out, fmt.Sprintf("went under permit %d of the fleet's pace", s.Permit.Number))
 	}
 	if !s.HealthySince.IsZero() {
 		out = append(out, fmt.Sprintf("healthy for %s; it is released after %s", v.Age(s.HealthySince), show.Span(s.Terms.MinHealthy)))

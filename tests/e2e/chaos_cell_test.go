@@ -69,9 +69,9 @@ type vector struct {
 // chaosRate is the pace of these runs, evictions per second.
 const chaosRate = 1.0
 
-// chaosSettings make lost leases, tasks and leaderships short.
+// chaosSettings make lost tasks and leaderships short.
 var chaosSettings = []string{
-	"pace.evictionRate=1", "pace.leaseDuration=5s", "health.minHealthy=1s", "health.detection=2s", "health.pollInterval=2s",
+	"pace.evictionRate=1", "health.minHealthy=1s", "health.detection=2s", "health.pollInterval=2s",
 	"workflow.pollInterval=2s", "workflow.askAgain=2s", "workflow.recheck=1s", "workflow.relist=4s", "recovery.restoreWait=5s",
 	"starter.resyncInterval=2s", "starter.leaderElection.leaseDuration=6s", "starter.leaderElection.renewDeadline=4s",
 }

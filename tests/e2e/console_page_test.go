@@ -109,7 +109,7 @@ var placeholders = []placeholder{
 	{regexp.MustCompile(`(^|[ (])((\d+h)?(\d+m)?\d+s|\d+h\d+m)\b`), "$1<for>"},
 	{regexp.MustCompile(`, as of <for> ago$`), ""},
 	{regexp.MustCompile(`\d+ of \d+ clusters faulty( \([^)]*\))?`), "<n> of <n> clusters faulty"},
-	{regexp.MustCompile(`\blease \d+\b`), "lease <n>"},
+	{regexp.MustCompile(`\bpermit \d+\b`), "permit <n>"},
 	{regexp.MustCompile(`\bjane@[^ :]+`), "jane@<host>"},
 }
 

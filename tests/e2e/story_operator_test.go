@@ -20,7 +20,7 @@ func (s *scene) order(verb, whom string, more ...string) {
 
 // pausedAndResumed has an operator stop a failover before its first move.
 //
-// It guards invariant 4: no eviction is sent later than one lease after a pause; and
+// It guards invariant 4: no eviction is sent later than four seconds after a pause; and
 // that nothing is forgotten meanwhile.
 //
 // Rules: R4.4-11, R4.4-12, R4.4-15, R4.4-16, R4.5-18.

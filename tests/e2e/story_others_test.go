@@ -201,7 +201,7 @@ func malformedMessages(s *scene) {
 			"cluster-observed", "bindings-changed", "adopt", "grant", "pace-changed", "migration-report", "cluster-recovered",
 		},
 		migrationID(from, app): {"binding-observed", "recover", "migration-adopted"},
-		pacerID:                {"fleet-observed", "grant-request", "lease-report"},
+		pacerID:                {"fleet-observed", "grant-request", "permits-used"},
 	}
 	for id, signals := range sent {
 		for _, signal := range signals {

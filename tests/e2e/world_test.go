@@ -42,14 +42,15 @@ type world struct {
 const (
 	minHealthy = 2 * time.Second
 	detection  = 8 * time.Second
-	lease      = 20 * time.Second
+	// stops is the time within which a halt or a pause takes full effect.
+	stops = 4 * time.Second
 	// outlasts is how long a release that waits for detection comes at least after the copy was seen to run. It is
 	// less than detection, for the watch may see that late, and more than minHealthy.
 	outlasts = detection / 2
 )
 
 var settings = []string{
-	"pace.evictionRate=unlimited", "pace.leaseDuration=" + lease.String(),
+	"pace.evictionRate=unlimited",
 	"health.minHealthy=" + minHealthy.String(), "health.detection=" + detection.String(), "health.pollInterval=5s",
 	"recovery.restoreWait=10s",
 	"workflow.pollInterval=5s", "workflow.askAgain=4s", "workflow.recheck=2s", "workflow.relist=10s", "workflow.debtWait=1m",

@@ -14,17 +14,17 @@ func (s *sim) babble(ctx workflow.Context, x Step) {
 		workflows.SignalClusterObserved: workflows.ClusterObserved{Fact: failover.ClusterFact{Cluster: "elsewhere", UID: "none"}},
 		workflows.SignalBindingsChanged: workflows.BindingsChanged{Bindings: []failover.BindingFact{{}}},
 		workflows.SignalAdopt:           workflows.Adopt{Cluster: "elsewhere"},
-		workflows.SignalGrant:           workflows.Grant{Number: -1, Size: 1000},
+		workflows.SignalGrant:           workflows.Grant{Permits: failover.Permits{Number: -1, Size: 1000}},
 		workflows.SignalPaceChanged:     workflows.PaceChanged{},
 		workflows.SignalMigrationReport: workflows.MigrationReport{Round: -1},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
 		workflows.SignalGrantRequest: workflows.GrantRequest{Want: -5},
-		workflows.SignalLeaseReport:  workflows.LeaseReport{Number: -1, Written: 50, Returned: -50},
+		workflows.SignalPermitsUsed:  workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: -1, Binding: "shop/nobody"}}},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
 		workflows.SignalGrantRequest: workflows.GrantRequest{Cluster: x.Cluster, Open: true, Want: 3, Priority: 9},
-		workflows.SignalLeaseReport:  workflows.LeaseReport{Number: s.chunk(), Written: -50, Returned: -50},
+		workflows.SignalPermitsUsed:  workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: s.permit(), Binding: ""}}},
 	})
 	_ = workflow.Sleep(ctx, tick)
 	s.sane()
@@ -57,8 +57,8 @@ func (s *sim) nonsense(ctx workflow.Context, id string, signals map[string]any) 
 	}
 }
 
-// chunk is the number of the pacer's newest grant, as anybody may ask.
-func (s *sim) chunk() int64 {
+// permit is the number of the pacer's newest permit, as anybody may ask.
+func (s *sim) permit() int64 {
 	if s.state[workflows.FleetPacerID("")] != running {
 		return 0
 	}
@@ -67,5 +67,5 @@ func (s *sim) chunk() int64 {
 	if err != nil || value.Get(&p) != nil {
 		return 0
 	}
-	return p.Number
+	return p.Schedule.Number
 }

@@ -140,7 +140,7 @@ func (j *judge) onlooker(cluster string) bool {
 	if until.After(now) {
 		until = now
 	}
-	return now.Sub(began) > 2*lease && j.observes(cluster, began, until)
+	return now.Sub(began) > 2*takes && j.observes(cluster, began, until)
 }
 
 // ourSide is what Karmada says where it is not the cluster that it could not reach.
@@ -201,14 +201,14 @@ func (j *judge) overdueFor(cluster, key string, matches func(sight) bool, window
 	}
 }
 
-// late judges that a write goes out before its lease has run out.
+// late judges that a write goes out before its permit has passed.
 func (j *judge) late(binding failover.BindingKey, until time.Time) {
 	if over := j.s.now().Sub(until); !until.IsZero() && over > slowest {
-		j.violates("4: the eviction of %s is sent %s after its lease has run out", binding, over)
+		j.violates("4: the eviction of %s is sent %s after its permit has passed", binding, over)
 	}
 }
 
-// slowest is what the answer to a claim may take by the claimer's own measure.
+// slowest is by how much the simulated clocks are rounded.
 const slowest = time.Second
 
 // sane judges what the pacer has made of what nobody should have told it.
@@ -224,10 +224,10 @@ func (s *sim) sane() {
 	}
 	for cluster, r := range p.Requests {
 		if r.Episode == "" || r.Want < 0 {
-			s.judge.violates("12: the pacer has taken a request of %s for %d leases, for %q", cluster, r.Want, r.Episode)
+			s.judge.violates("12: the pacer has taken a request of %s for %d permits, for %q", cluster, r.Want, r.Episode)
 		}
 	}
-	if c := p.Chunk; c != nil && (c.Written < 0 || c.Returned < 0) || p.Written < 0 || p.Written+p.Spent > p.Granted {
-		s.judge.violates("12: the pacer counts %d written and %d spent of %d granted", p.Written, p.Spent, p.Granted)
+	if p.Written < 0 || p.Unused < 0 || p.Unused > p.Granted || p.Written > p.Granted {
+		s.judge.violates("12: the pacer counts %d written and %d unused of %d granted", p.Written, p.Unused, p.Granted)
 	}
 }

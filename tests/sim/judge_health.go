@@ -214,7 +214,7 @@ func (e *eviction) proving(b *failover.Binding) []failover.TargetCluster {
 // downForLong: a late write was sent while the cluster still was Ready.
 func (j *judge) downForLong(c failover.Cluster) bool {
 	return slices.ContainsFunc(c.Conditions, func(x failover.Condition) bool {
-		return x.Type == failover.ConditionReady && x.Status != corev1.ConditionTrue && j.s.now().Sub(x.LastTransition) > lease
+		return x.Type == failover.ConditionReady && x.Status != corev1.ConditionTrue && j.s.now().Sub(x.LastTransition) > takes
 	})
 }
 

@@ -39,7 +39,7 @@ func (j *judge) leftAlone(w world.Write, b *failover.Binding) {
 	}
 	for n, x := range list {
 		ago := j.s.now().Sub(x.at)
-		if ago <= lease+slack || j.s.ran[w.Cluster].After(x.at) {
+		if ago <= takes+slack || j.s.ran[w.Cluster].After(x.at) {
 			continue
 		}
 		if x.verb == workflows.UpdateSnooze && ago < snoozed {
@@ -211,7 +211,7 @@ func (j *judge) skipped(r workflows.EpisodeReport) {
 		}
 		for _, x := range list {
 			round := slices.IndexFunc(r.Rounds, func(o workflows.RoundReport) bool { return !x.at.Before(o.Since) && !x.at.After(o.Until) })
-			if x.verb == workflows.UpdateSkip && round >= 0 && e.at.Sub(x.at) > lease && !e.at.After(r.Rounds[round].Until) {
+			if x.verb == workflows.UpdateSkip && round >= 0 && e.at.Sub(x.at) > takes && !e.at.After(r.Rounds[round].Until) {
 				j.violates("3: %s was skipped at %s and evicted at %s in the same round", of, x.at.Sub(begins), e.at.Sub(begins))
 			}
 		}

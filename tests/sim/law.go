@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -27,8 +26,10 @@ type rate struct {
 }
 
 const (
-	// lease is within what a halt or pause takes full effect.
-	lease = 10 * time.Second
+	// takes is within what a halt, a pause or another rate takes full effect.
+	takes = 4 * time.Second
+	// window is for how long a permit is good: its eviction may be that late.
+	window = time.Second
 	// threshold is the fault rate above which the fleet is slowed down or halted.
 	threshold = 0.55
 	// largeFleet is how many clusters may halt the whole fleet; one of more is slowed
@@ -87,24 +88,20 @@ func (l *law) evict(now time.Time, cluster string) string {
 	n := len(l.evictions)
 	for i := n - 2; i >= 0; i-- {
 		span := now.Sub(l.evictions[i])
-		most := l.most(l.evictions[i], now)
-		chunk := 1.0
-		if granted := l.most(l.evictions[i].Add(-lease), now); granted > 5 {
-			chunk = math.Floor(granted) // a lease outlives the rate that it was granted at
-		}
-		if count := float64(n - i); count > most*span.Seconds()+chunk+1e-6 {
+		most := l.most(l.evictions[i].Add(-takes), now) // a permit outlives the rate that it was granted at
+		if count := float64(n - i); count > most*(span+window).Seconds()+1+1e-6 {
 			return fmt.Sprintf("%d evictions within %s at %g a second", n-i, span, most)
 		}
 	}
 	return ""
 }
 
-// stopped: a human has halted everything, or paused this cluster, longer than a lease ago.
+// stopped: a human has halted everything, or paused this cluster, longer ago than a permit lasts.
 func (l *law) stopped(now time.Time, cluster string) string {
-	if at := l.halted; !at.IsZero() && now.Sub(at) > lease {
+	if at := l.halted; !at.IsZero() && now.Sub(at) > takes {
 		return fmt.Sprintf("halted %s ago", now.Sub(at))
 	}
-	if at, is := l.paused[cluster]; is && now.Sub(at) > lease {
+	if at, is := l.paused[cluster]; is && now.Sub(at) > takes {
 		return fmt.Sprintf("paused %s ago", now.Sub(at))
 	}
 	return ""
@@ -125,7 +122,7 @@ func (l *law) most(from, to time.Time) float64 {
 
 // crowded: nothing moves for long while too much of the fleet is down.
 func (l *law) crowded(now time.Time) string {
-	lasts := func(since time.Time) bool { return !since.IsZero() && now.Sub(since) > lease+slack }
+	lasts := func(since time.Time) bool { return !since.IsZero() && now.Sub(since) > takes+slack }
 	switch {
 	case lasts(l.all):
 		return fmt.Sprintf("the whole fleet has been down for %s", now.Sub(l.all))
@@ -160,14 +157,14 @@ func (l *law) tooFast(now time.Time) string {
 	if l.large.After(since) {
 		since = l.large
 	}
-	since = since.Add(lease + slack)
+	since = since.Add(takes + slack)
 	n := 0
 	for _, at := range l.evictions {
 		if at.After(since) {
 			n++
 		}
 	}
-	if float64(n) > slowRate*now.Sub(since).Seconds()+1 {
+	if float64(n) > slowRate*(now.Sub(since)+window).Seconds()+1 {
 		return fmt.Sprintf("%d evictions within %s, though most of a large fleet is down", n, now.Sub(since))
 	}
 	return ""

@@ -10,13 +10,15 @@ import (
 	"go.temporal.io/sdk/testsuite"
 )
 
-// A chunk that was granted before the rate fell may be used for one lease, and no longer.
-func TestTheLawLetsAGrantedChunkBeUsed(t *testing.T) {
+// Permits that were granted before the rate fell may be used until they have passed, and no longer.
+func TestTheLawLetsGrantedPermitsBeUsed(t *testing.T) {
 	ordered := begins.Add(time.Minute)
-	for after, broken := range map[time.Duration]bool{time.Second: false, lease - time.Second: false, lease + 2*time.Second: true} {
+	for after, broken := range map[time.Duration]bool{time.Second: false, takes: false, takes + 2*time.Second: true} {
 		l := newLaw(8)
 		l.paced(ordered, workflows.UpdateSetRate, workflows.SetRate{Rate: 2})
-		require.Empty(t, l.evict(ordered.Add(after), "m1"))
+		for range 3 {
+			require.Empty(t, l.evict(ordered.Add(after), "m1"))
+		}
 		require.Equal(t, broken, l.evict(ordered.Add(after), "m1") != "", "%s after the order", after)
 	}
 }

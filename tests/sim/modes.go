@@ -86,8 +86,8 @@ func (j *judge) observing(w world.Write, begins bool) {
 	if j.onlyObserved(w.Cluster) {
 		j.violates("10: %s of %s %s in observe", w.Op, w.Cluster, w.Binding)
 	}
-	if begins && j.observes(w.Cluster, now.Add(-lease-slack), now) {
-		j.violates("10: %s of %s %s, which the workers have observed for %s", w.Op, w.Cluster, w.Binding, lease+slack)
+	if begins && j.observes(w.Cluster, now.Add(-takes-slack), now) {
+		j.violates("10: %s of %s %s, which the workers have observed for %s", w.Op, w.Cluster, w.Binding, takes+slack)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
@@ -30,9 +31,10 @@ type attempt struct {
 	name string
 	id   string // of the workflow
 	info activity.Info
-	// claimed is when the lease was claimed: the activity's own deadline began then.
-	claimed time.Time
-	// until is when the claimed lease runs out.
+	// began is when the server handed it out; claimed is when it had a permit, or the pacer's
+	// word: the activity's own deadline began then.
+	began, claimed time.Time
+	// until is when its permit passes.
 	until time.Time
 	// read is when the first cluster was read after the migration's own binding, where that came
 	// first, or the last one: what is written follows from that.
@@ -135,6 +137,10 @@ func (s *sim) try(ctx workflow.Context, name string, args []any, n int32) (any, 
 		_ = workflow.Sleep(ctx, s.dice.span("slow-worker-for", name, 8*time.Second))
 	}
 	began := workflow.Now(ctx)
+	a.began = began
+	if r, is := args[0].(activities.EvictRequest); is && name == activities.NameEvict {
+		a.until = r.Permit.Latest
+	}
 	s.meddle(id, name)
 	out, err := s.call(a, fn, args)
 	lost := errors.Is(err, errWorkerDied) || s.dice.chance("answer-lost", name)

@@ -419,6 +419,20 @@ type clock struct {
 	s *sim
 }
 
+// Began implements activities.Monotonic: an attempt may take a while from the server to its
+// worker. What is left of its permit counts from its arrival.
+func (c clock) Began(ctx context.Context) time.Time {
+	a := attemptOf(ctx)
+	if a == nil {
+		return c.s.now()
+	}
+	if a.name == activities.NameEvict && c.s.dice.chance("slow-claim", a.id) {
+		a.sleep(c.s.dice.span("slow-claim-for", a.id, 12*time.Second))
+	}
+	a.claimed = c.s.now()
+	return a.began
+}
+
 // pauseStep rounds pauses up: those after a lost race are random, and a story is not.
 const pauseStep = 200 * time.Millisecond
 

@@ -12,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"go.temporal.io/sdk/temporal"
 )
 
 // ports are the world as activities reach it: slow, at times unreachable, and with
@@ -198,60 +197,60 @@ func (p ports) Remember(context.Context, string) (activities.PacerMemory, error)
 }
 
 // Used implements activities.Pacer: the signal arrives, though not at once.
-func (p ports) Used(ctx context.Context, c activities.LeaseClaim) error {
+func (p ports) Used(ctx context.Context, permit int64, binding string) error {
 	attemptOf(ctx).sleep(tick)
-	if p.s.dice.chance("report-lost", c.Cluster) {
+	if p.s.dice.chance("report-lost", binding) {
 		return errNotRunning
 	}
 	p.s.mail = append(p.s.mail, letter{
-		id: workflows.FleetPacerID(""), signal: workflows.SignalLeaseReport,
-		arg: workflows.LeaseReport{Number: c.Number, Written: 1, Binding: c.Binding}, missing: func() {},
+		id: workflows.FleetPacerID(""), signal: workflows.SignalPermitsUsed,
+		arg: workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: permit, Binding: binding}}}, missing: func() {},
 	})
 	return nil
+}
+
+// MovedTooOften implements activities.Pacer: it queries the pacer of this environment.
+func (p ports) MovedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
+	if p.s.state[workflows.FleetPacerID("")] != running {
+		return nil, errNotRunning
+	}
+	value, err := p.s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: bindings})
+	var until map[string]time.Time
+	if err == nil {
+		err = value.Get(&until)
+	}
+	if err != nil {
+		return nil, errNotRunning
+	}
+	p.s.count["bindings moved too often"] += len(until)
+	return until, nil
 }
 
 // claimTries is how often a claim is sent anew that reached a run which just closed.
 const claimTries = 4
 
-// Claim implements activities.Pacer: it asks the pacer of this environment by its update.
-func (p ports) Claim(ctx context.Context, c activities.LeaseClaim) (activities.Lease, error) {
+// MayRemove implements activities.Pacer: it asks the pacer of this environment by its update.
+func (p ports) MayRemove(ctx context.Context, cluster, binding string) error {
 	a := attemptOf(ctx)
 	for range claimTries {
 		wait := tick
-		if p.s.dice.chance("slow-claim", c.Cluster) {
-			wait = p.s.dice.span("slow-claim-for", c.Cluster, 12*time.Second)
+		if p.s.dice.chance("slow-claim", cluster) {
+			wait = p.s.dice.span("slow-claim-for", cluster, 12*time.Second)
 		}
-		asked := p.s.now()
-		said := p.s.update(workflows.FleetPacerID(""), workflows.UpdateClaim, workflows.Claim{Number: c.Number, Cluster: c.Cluster, Binding: c.Binding}, nil)
+		said := p.s.update(workflows.FleetPacerID(""), workflows.UpdateClaim, workflows.Claim{Cluster: cluster, Binding: binding}, nil)
 		a.sleep(wait)
 		switch {
 		case !said.done:
 			p.s.count["claim without an answer"]++
-		case pingPong(said.err):
-			p.s.count["claim refused: ping-pong"]++
-			return activities.Lease{}, fmt.Errorf("%w: %w", failover.ErrPingPong, said.err)
 		case said.err != nil:
 			p.s.count["claim refused: "+said.err.Error()]++
-			return activities.Lease{}, said.err
+			return said.err
 		default:
 			a.claimed = p.s.now()
-			claimed, is := said.value.(workflows.Claimed)
-			if !is {
-				return activities.Lease{}, fmt.Errorf("the claim was answered with %T", said.value)
-			}
-			if c.Number > 0 {
-				a.until = asked.Add(claimed.Remaining)
-			}
-			return activities.Lease{Remaining: claimed.Remaining, NotBefore: claimed.NotBefore}, nil
+			return nil
 		}
 	}
-	return activities.Lease{}, errNotRunning
-}
-
-// pingPong tells the one refusal that the worker's own port names.
-func pingPong(err error) bool {
-	var refused *temporal.ApplicationError
-	return errors.As(err, &refused) && refused.Type() == workflows.RefusedPingPong
+	return errNotRunning
 }
 
 // answer is what an update says.

@@ -411,6 +411,9 @@ type Clock struct{ W *World }
 // Now is the world's time.
 func (c Clock) Now() time.Time { return c.W.now() }
 
+// Began is the world's time: nothing is under way for long.
+func (c Clock) Began(context.Context) time.Time { return c.W.now() }
+
 // Start measures in the world's time.
 func (c Clock) Start() func() time.Duration {
 	began := c.W.now()

@@ -3,15 +3,26 @@ package ports
 import (
 	"context"
 	"time"
+
+	"go.temporal.io/sdk/activity"
 )
 
 // Clock measures time on this machine.
 type Clock struct{}
 
+// Began is when this attempt was handed out, by the Temporal server's clock. It is the worker's
+// own time outside of an activity.
+func (Clock) Began(ctx context.Context) time.Time {
+	if !activity.IsActivity(ctx) {
+		return time.Now()
+	}
+	return activity.GetInfo(ctx).StartedTime
+}
+
 // Start begins a measurement. The result never understates: where the wall clock
 // says that more time passed than the monotonic one does, it counts, because the
 // monotonic clock stands still while a machine is suspended. A wall clock that
-// jumps forward only makes a lease end early.
+// jumps forward only makes a permit pass early.
 func (Clock) Start() (since func() time.Duration) {
 	begun := time.Now()
 	return func() time.Duration { return elapsed(begun, time.Now()) }

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// askTime is how long a migration may take to answer a query. A lease may be running.
+// askTime is how long a migration may take to answer a query. A permit may be running out.
 const askTime = 2 * time.Second
 
 // Moves asks migrations what they know.

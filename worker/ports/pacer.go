@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -16,7 +16,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/temporal"
 )
 
 // Pacer speaks to the FleetPacer of one instance.
@@ -26,41 +25,56 @@ type Pacer struct {
 	Namespace string
 	// Instance prefixes the workflow id.
 	Instance string
+	// Uses gathers what this worker tells the pacer, nil to tell each by itself.
+	Uses *Uses
 	// Converter decodes memos, as the client encodes them.
 	Converter converter.DataConverter
 }
 
-// Claim sends the update and waits for its answer. Each call is an update of its
-// own: an answer given to an earlier call would promise more time than is left.
-func (p Pacer) Claim(ctx context.Context, c activities.LeaseClaim) (activities.Lease, error) {
+// MayRemove sends the update claim and waits for its answer.
+func (p Pacer) MayRemove(ctx context.Context, cluster, binding string) error {
 	handle, err := p.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID:   p.id(),
 		UpdateName:   workflows.UpdateClaim,
-		Args:         []any{workflows.Claim{Number: c.Number, Cluster: c.Cluster, Binding: c.Binding}},
+		Args:         []any{workflows.Claim{Cluster: cluster, Binding: binding}},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
-	if err != nil {
-		return activities.Lease{}, fmt.Errorf("claim lease %d for %s: %w", c.Number, c.Binding, err)
-	}
-	var claimed workflows.Claimed
-	err = handle.Get(ctx, &claimed)
-	var refused *temporal.ApplicationError
-	if errors.As(err, &refused) && refused.Type() == workflows.RefusedPingPong {
-		return activities.Lease{}, fmt.Errorf("%w: %s", failover.ErrPingPong, refused.Message())
+	if err == nil {
+		err = handle.Get(ctx, nil)
 	}
 	if err != nil {
-		return activities.Lease{}, fmt.Errorf("claim lease %d for %s: %w", c.Number, c.Binding, err)
-	}
-	return activities.Lease{Remaining: claimed.Remaining, NotBefore: claimed.NotBefore}, nil
-}
-
-// Used sends the signal that ends the claim.
-func (p Pacer) Used(ctx context.Context, c activities.LeaseClaim) error {
-	report := workflows.LeaseReport{Number: c.Number, Written: 1, Binding: c.Binding}
-	if err := p.Client.SignalWorkflow(ctx, p.id(), "", workflows.SignalLeaseReport, report); err != nil {
-		return fmt.Errorf("report lease %d of %s: %w", c.Number, c.Binding, err)
+		return fmt.Errorf("ask whether %s may be removed from %s again: %w", cluster, binding, err)
 	}
 	return nil
+}
+
+// Used tells the pacer of an eviction that stands, together with others of this moment.
+func (p Pacer) Used(ctx context.Context, permit int64, binding string) error {
+	use := workflows.PermitUse{Number: permit, Binding: binding}
+	if p.Uses == nil {
+		return p.used(ctx, []workflows.PermitUse{use})
+	}
+	return p.Uses.tell(ctx, use, p.used)
+}
+
+func (p Pacer) used(ctx context.Context, uses []workflows.PermitUse) error {
+	if err := p.Client.SignalWorkflow(ctx, p.id(), "", workflows.SignalPermitsUsed, workflows.PermitsUsed{Used: uses}); err != nil {
+		return fmt.Errorf("report %d evictions to %s: %w", len(uses), p.id(), err)
+	}
+	return nil
+}
+
+// MovedTooOften queries the pacer: no history tells of it.
+func (p Pacer) MovedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error) {
+	answer, err := p.Client.QueryWorkflow(ctx, p.id(), "", workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: bindings})
+	if err != nil {
+		return nil, fmt.Errorf("ask %s who was moved too often: %w", p.id(), err)
+	}
+	var until map[string]time.Time
+	if err := answer.Get(&until); err != nil {
+		return nil, fmt.Errorf("ask %s who was moved too often: %w", p.id(), err)
+	}
+	return until, nil
 }
 
 func (p Pacer) id() string { return workflows.FleetPacerID(p.Instance) }

@@ -2,6 +2,8 @@ package ports
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,29 +45,59 @@ func TestAWaitIsNeverTooShortAndEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, Clock{}.Wait(ctx, 0), context.Canceled)
 }
 
-// Rules: R4.5-14.
-func TestAClaimIsAnsweredWithTheTimeThatIsLeft(t *testing.T) {
-	handle := mocks.NewWorkflowUpdateHandle(t)
-	handle.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
-		if into, ok := args.Get(1).(*workflows.Claimed); ok {
-			into.Remaining, into.NotBefore = 7*time.Second, time.Second
-		}
-	})
-	c := mocks.NewClient(t)
-	var sent []client.UpdateWorkflowOptions
-	c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(handle, nil).Run(func(args mock.Arguments) {
-		if o, ok := args.Get(1).(client.UpdateWorkflowOptions); ok {
-			sent = append(sent, o)
-		}
-	})
-	claim := activities.LeaseClaim{Number: 3, Cluster: "a", Binding: "shop/cart"}
-	lease, err := Pacer{Client: c, Instance: "eu"}.Claim(t.Context(), claim)
-	require.NoError(t, err)
-	require.Equal(t, activities.Lease{Remaining: 7 * time.Second, NotBefore: time.Second}, lease)
-	require.Len(t, sent, 1)
-	require.Equal(t, "eu/fleet-pacer", sent[0].WorkflowID)
-	require.Equal(t, []any{workflows.Claim{Number: 3, Cluster: "a", Binding: "shop/cart"}}, sent[0].Args)
-	require.Empty(t, sent[0].UpdateID, "an id of its own each time: an earlier answer would promise too much")
+// Rules: R4.5-20.
+func TestMayRemove_AsksThePacer(t *testing.T) {
+	for name, says := range map[string]error{"yes": nil, "no": errors.New("halted")} {
+		t.Run(name, func(t *testing.T) {
+			handle := mocks.NewWorkflowUpdateHandle(t)
+			handle.On("Get", mock.Anything, mock.Anything).Return(says)
+			c := mocks.NewClient(t)
+			var sent []client.UpdateWorkflowOptions
+			c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(handle, nil).Run(func(args mock.Arguments) {
+				if o, ok := args.Get(1).(client.UpdateWorkflowOptions); ok {
+					sent = append(sent, o)
+				}
+			})
+			require.ErrorIs(t, Pacer{Client: c, Instance: "eu"}.MayRemove(t.Context(), "a", "shop/cart"), says)
+			require.Len(t, sent, 1)
+			require.Equal(t, "eu/fleet-pacer", sent[0].WorkflowID)
+			require.Equal(t, []any{workflows.Claim{Cluster: "a", Binding: "shop/cart"}}, sent[0].Args)
+			require.Empty(t, sent[0].UpdateID, "an id of its own each time: an earlier answer may be too old")
+		})
+	}
+}
+
+// What several evictions tell the pacer at once is one message; each hears whether it was taken.
+//
+// Rules: R4.4-17.
+func TestUsed_GathersEvictionsOfAMoment(t *testing.T) {
+	for name, says := range map[string]error{"taken": nil, "lost": errors.New("unavailable")} {
+		t.Run(name, func(t *testing.T) {
+			c := mocks.NewClient(t)
+			told := make(chan workflows.PermitsUsed, 10)
+			c.On("SignalWorkflow", mock.Anything, "fleet-pacer", "", workflows.SignalPermitsUsed, mock.Anything).Return(says).Run(func(args mock.Arguments) {
+				if m, ok := args.Get(4).(workflows.PermitsUsed); ok {
+					told <- m
+				}
+			})
+			p := Pacer{Client: c, Uses: new(Uses)}
+			var all sync.WaitGroup
+			for n := range 20 {
+				all.Go(func() {
+					if err := p.Used(t.Context(), int64(n+1), "shop/cart"); !errors.Is(err, says) {
+						t.Errorf("%d: %v", n, err)
+					}
+				})
+			}
+			all.Wait()
+			close(told)
+			used := 0
+			for m := range told {
+				used += len(m.Used)
+			}
+			require.Equal(t, 20, used)
+		})
+	}
 }
 
 const current = "run-now"

@@ -13,7 +13,8 @@ type Question struct {
 	// Clusters limits the judgement; empty means every cluster that failed.
 	Clusters []string `json:"clusters,omitempty"`
 	Reports  []Report `json:"reports"`
-	// Rate is the allowed evictions per second, 0 to leave the pace alone; Chunk of them may come at once.
+	// Rate is the allowed evictions per second, 0 to leave the pace alone. Chunk of them, and one second's
+	// worth, may come at once.
 	Rate  float64 `json:"rate,omitempty"`
 	Chunk int     `json:"chunk,omitempty"`
 }
@@ -312,7 +313,7 @@ func (g *judgement) releases() Check {
 	return check
 }
 
-// pace: over any time T there are at most rate·T + one chunk evictions.
+// pace: over any time T there are at most rate·T, one chunk and one second's worth of evictions.
 func (g *judgement) pace() Check {
 	check := Check{Name: "evictions keep the pace"}
 	var times []time.Time
@@ -328,7 +329,7 @@ func (g *judgement) pace() Check {
 		check.Looked = 0
 		return check
 	}
-	chunk := float64(max(g.question.Chunk, 1))
+	chunk := float64(max(g.question.Chunk, 1)) + g.question.Rate
 	for i := range times {
 		for k := i + 1; k < len(times); k++ {
 			span := times[k].Sub(times[i]) + skew
