@@ -76,3 +76,32 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 		})
 	}
 }
+
+// Rules: R4.7-54.
+func TestRelease_RefusedByAWebhookForMinutes_NeedsAttention(t *testing.T) {
+	const said = `admission webhook "guard.example.org" denied the request`
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	refuses := true
+	s.world.Fail = func(op, _ string) error {
+		if op == "release" && refuses {
+			return fmt.Errorf("%w: %s", failover.ErrForbidden, said)
+		}
+		return nil
+	}
+	s.world.SetReady("m1", false)
+	shown := 0
+	for at := 6 * time.Minute; at < 8*time.Minute; at += 7 * time.Second {
+		s.at(at, func() {
+			m := s.status().Moves["shop/app"]
+			require.Contains(t, m.Message, said)
+			require.Equal(t, failover.ReasonForbidden, m.Reason)
+			require.True(t, m.NeedsAttention, "%+v", m)
+			shown++
+		})
+	}
+	s.at(9*time.Minute, func() { refuses = false })
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(s.play()))
+	require.Positive(t, shown)
+}

@@ -10,7 +10,7 @@ func (m *migration) page() {
 	v := failover.MigrationView{
 		Binding: m.st.Ref.Key.String(), Resource: m.st.Resource, From: m.st.Ref.Cluster, To: m.st.To,
 		Phase: m.st.Phase, Mode: m.st.Ref.Mode, Round: m.st.Round, Why: m.st.Why,
-		Reason: m.st.Reason, Message: m.st.Message, Attention: m.st.Attention,
+		Reason: m.st.Reason, Message: m.withRefusal(), Attention: m.st.Attention,
 		Now: workflow.Now(m.ctx), Began: m.st.Began, Entered: m.st.Entered, Written: m.st.Ref.Written,
 		HealthySince: m.st.HealthySince, MustHold: max(m.mustHold, m.st.Terms.MinHealthy), Result: m.st.Result, Purge: m.st.Ref.Purge,
 		State: m.st.Ref.State, Parent: m.st.Parent, Unproven: m.st.Terms.ReleaseUnproven, Runbook: m.st.Terms.Runbook,

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -247,11 +248,20 @@ func (m *migration) attention(reason failover.Reason, message string) {
 	workflow.GetMetricsHandler(m.ctx).WithTags(tags).Counter("lifeboat_needs_attention").Inc(1)
 	m.log.Warn("needs attention", "reason", reason, "message", message)
 	m.acted(failover.AuditBindingAttention, failover.AuditRecord{Reason: reason, Message: cut(message)})
+	known := reason == m.st.Reason && message == m.st.Message // then a note is no news, but the flag is
 	m.note(reason, message)
-	if !m.unreported.IsZero() {
+	if known || !m.unreported.IsZero() {
 		m.publish(string(m.st.Phase))
 		m.tell(nil)
 	}
+}
+
+// withRefusal is how it stands, with an order that was refused: that stays beside what came since.
+func (m *migration) withRefusal() string {
+	if m.st.Refusal == "" || strings.Contains(m.st.Message, m.st.Refusal) {
+		return m.st.Message
+	}
+	return m.st.Refusal + "; now: " + m.st.Message
 }
 
 // tell reports to the ClusterFailover. A parent that is not running is told
@@ -262,7 +272,7 @@ func (m *migration) tell(result *failover.Result) (heard bool) { return m.tellFr
 func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (heard bool) {
 	report := MigrationReport{
 		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
-		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.st.Message), Placed: m.st.Placed,
+		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.withRefusal()), Placed: m.st.Placed,
 		NeedsAttention: m.st.Attention != "", To: m.st.To, Result: result,
 		Late:   m.st.Attention == failover.ReasonRestoreUnanswered,
 		GoesOn: m.st.Wrote && m.direct(), WantsPermit: result == nil && m.wantsPermit(), Acts: slices.Clone(m.st.Acts),

@@ -362,11 +362,10 @@ func (m *migration) release() {
 	ctx := acting(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
 	err := workflow.ExecuteActivity(ctx, activities.NameRelease, request).Get(ctx, &out)
 	if err != nil {
-		m.note(whyNot(err))
-		m.wait(m.st.Terms.Recheck, "try again to release")
+		m.releaseFailed(err)
 		return
 	}
-	m.st.MaybeReleased = before || out.Tried
+	m.st.MaybeReleased, m.st.RefusedSince = before || out.Tried, time.Time{}
 	if out.Reason != failover.ReasonKarmadaStale {
 		m.st.StaleSince = time.Time{}
 	}
@@ -384,6 +383,23 @@ func (m *migration) release() {
 	case activities.ActRefused:
 		m.releaseRefused(out)
 	}
+}
+
+// releaseFailed shows why a release fails, and raises the flag once the API server has
+// refused it for long, a webhook for example.
+func (m *migration) releaseFailed(err error) {
+	reason, message := whyNot(err)
+	m.note(reason, message)
+	now := workflow.Now(m.ctx)
+	switch {
+	case reason != failover.ReasonForbidden && reason != failover.ReasonInvalid:
+		m.st.RefusedSince = time.Time{}
+	case m.st.RefusedSince.IsZero():
+		m.st.RefusedSince = now
+	case now.Sub(m.st.RefusedSince) >= staleWait:
+		m.attention(reason, message)
+	}
+	m.wait(m.st.Terms.Recheck, "try again to release")
 }
 
 func (m *migration) released() (failover.Reason, string) {

@@ -344,3 +344,22 @@ func TestWhatWasReleasedIsNotOrderedBackAndTheOrderSaysSo(t *testing.T) {
 		require.ErrorContains(t, a.err, "released already: what was released does not come back")
 	}
 }
+
+// What was refused stays beside what the migration waits for since.
+//
+// Rules: R4.7-54.
+func TestPutBack_Refused_StaysVisible(t *testing.T) {
+	s, key := slowHealth(t)
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.at(4*time.Minute, func() {
+		m := s.status().Moves[key.String()]
+		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase)
+		require.Contains(t, m.Message, "put-back refused")
+		require.Contains(t, m.Message, "; now: ")
+		require.True(t, m.NeedsAttention)
+		require.Contains(t, s.pageOf(workflows.BindingMigrationID("", "m1", key)), "put-back refused")
+	})
+	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+}

@@ -71,6 +71,8 @@ type MigrationState struct {
 	PutBack *Order `json:"putBack,omitempty"`
 	Drop    *Order `json:"drop,omitempty"`
 	Refusal string `json:"refusal,omitempty"`
+	// RefusedSince is since when the API server refuses the write that lets the old copy go.
+	RefusedSince time.Time `json:"refusedSince,omitzero"`
 	// Said is what the API server said of a write whose end was not known.
 	Said string `json:"said,omitempty"`
 	// Unproven: gracefulTimeout has passed, and the setting says that the hold goes all the same.
