@@ -3,5 +3,6 @@
 // story "documents", or by another test or make target that is named here.
 //
 // A command without a row in the table fails this package's test, and so does a row
-// whose command no document has. It runs nothing itself.
+// whose command no document has. It runs nothing itself. It also holds the order and the
+// API servers of the quickstart, and that the reference of annotations is complete.
 package documents
