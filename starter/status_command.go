@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -35,7 +36,7 @@ one failover, with what moves, what is queued, what is blocked and why, and what
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runStatus(cmd, o, args) },
 	}
 	formFlag(cmd, &o.form)
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show again every two seconds, in place on a terminal")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show again every two seconds; on a terminal with keys to scroll and to choose a failover")
 	cmd.ValidArgsFunction = a.completeClusters()
 	return cmd
 }
@@ -59,17 +60,36 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 			return s.noFailover(ctx, strings.Join(args, ""), showStatus(ctx, cmd, source, o, args))
 		})
 	}
-	screen := show.NewScreen(cmd.OutOrStdout())
+	if o.form.ForPeople() && show.IsTerminal(cmd.OutOrStdout()) {
+		err := show.Live(cmd.Context(), cmd.OutOrStdout(), strings.Join(args, ""), livePicture(source, args))
+		return s.noFailover(cmd.Context(), strings.Join(args, ""), err)
+	}
 	return show.Again(cmd.Context(), func(ctx context.Context) error {
 		answer, draw, err := lookStatus(ctx, source, args)
 		if err != nil {
 			return s.noFailover(ctx, strings.Join(args, ""), err)
 		}
-		if !o.form.ForPeople() {
-			return o.form.Encode(cmd.OutOrStdout(), answer)
-		}
-		return screen.Draw(drawn(cmd, draw))
+		return answered(cmd, &o.form, answer, draw)
 	})
+}
+
+// livePicture asks for the fleet and every failover of it, in one look.
+func livePicture(source status.Source, args []string) func(context.Context) (show.Picture, error) {
+	return func(ctx context.Context) (show.Picture, error) {
+		all, err := source.Overview(ctx)
+		if err != nil {
+			return show.Picture{}, err
+		}
+		known := slices.IndexFunc(all.Failovers, func(f status.Failover) bool { return slices.Contains(args, f.Cluster) }) >= 0
+		if len(args) == 1 && !known { // over, or it never was
+			f, err := source.Failover(ctx, args[0])
+			if err != nil {
+				return show.Picture{}, err
+			}
+			all.Failovers = append(all.Failovers, f)
+		}
+		return status.Live(all), nil
+	}
 }
 
 // unreadable is a Karmada that there is no way to.

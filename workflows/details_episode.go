@@ -136,6 +136,11 @@ func (e *episode) viewQueue(v *failover.PageView) {
 			Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, RetryAt: i.RetryAt,
 		})
 	}
+	v.ETA = e.eta()
+}
+
+// eta is when the last eviction is expected, zero when nobody can say.
+func (e *episode) eta() time.Time {
 	dues := make([]time.Time, 0, len(e.st.Items))
 	e.tick()
 	for at := range e.st.Items {
@@ -146,9 +151,11 @@ func (e *episode) viewQueue(v *failover.PageView) {
 		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, ItemPaused, itemEnded:
 		}
 	}
-	if eta, ok := failover.ETA(e.now(), dues, 0, e.st.Pace); ok && len(dues) > 0 {
-		v.ETA = eta
+	eta, ok := failover.ETA(e.now(), dues, 0, e.st.Pace)
+	if !ok || len(dues) == 0 {
+		return time.Time{}
 	}
+	return eta
 }
 
 func (e *episode) viewMoves(v *failover.PageView) {

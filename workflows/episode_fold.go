@@ -151,6 +151,7 @@ func (e *episode) status() EpisodeStatus {
 		}
 	}
 	s.BlockedBy, s.BlockedSince = e.blockedBy()
+	s.ETA = e.eta()
 	for _, set := range e.st.Later {
 		s.Left += set.Len()
 	}

@@ -265,6 +265,8 @@ type EpisodeStatus struct {
 	BlockedSince time.Time               `json:"blockedSince,omitzero"`
 	// WaitingBy counts those of the queue that are due and begin nothing, by what holds them.
 	WaitingBy map[failover.Reason]int `json:"waitingBy,omitempty"`
+	// ETA is when the last eviction is expected, zero when nobody can say.
+	ETA time.Time `json:"eta,omitzero"`
 	// Left are queued bindings that owe an outcome and that the list has yet to bring back.
 	Left int `json:"left,omitempty"`
 }

@@ -21,6 +21,15 @@ type Page struct {
 	Now time.Time
 	// Colour is for terminals only.
 	Colour bool
+	// Columns is how wide it may be; 0 is Width.
+	Columns int
+}
+
+func (p Page) columns() int {
+	if p.Columns > 0 {
+		return p.Columns
+	}
+	return Width
 }
 
 // Line writes one line; what of it others wrote is in args, and made plain.
@@ -30,7 +39,7 @@ func (p Page) Line(format string, args ...any) {
 
 // Wrapped writes a text in as many lines as it takes; those after the first are indented further.
 func (p Page) Wrapped(indent, s string) {
-	wrapped := text.WrapSoft(p.Plain(s), Width-len(indent)-2)
+	wrapped := text.WrapSoft(p.Plain(s), max(20, p.columns()-len(indent)-2))
 	for n, line := range strings.Split(wrapped, "\n") {
 		more := ""
 		if n > 0 {
@@ -50,15 +59,19 @@ func (p Page) Table(head ...any) table.Writer {
 	style.Format.Header = text.FormatUpper
 	t.SetStyle(style)
 	t.AppendHeader(table.Row(head))
-	t.SetAllowedRowLength(Width)
+	t.SetAllowedRowLength(p.columns())
 	t.SuppressTrailingSpaces()
 	return rows{Writer: t, page: p}
 }
 
 // Wrap breaks the cells of one column of a table into lines of at most so many characters.
 func (p Page) Wrap(t table.Writer, column string, most int) {
+	most = max(minColumn, most+p.columns()-Width)
 	t.SetColumnConfigs([]table.ColumnConfig{{Name: column, WidthMax: most, WidthMaxEnforcer: text.WrapSoft}})
 }
+
+// minColumn is how narrow a column becomes on a narrow terminal.
+const minColumn = 24
 
 // Tree is a list with branches. Whoever fills it hands it to Branches.
 func (p Page) Tree() list.Writer {
@@ -80,7 +93,7 @@ func (p Page) Branches(l list.Writer) {
 		if root {
 			line = strings.TrimPrefix(strings.TrimPrefix(line, lonely), "   ")
 		}
-		p.Line("%s", Short(line, Width))
+		p.Line("%s", Short(line, p.columns()))
 	}
 }
 

@@ -71,23 +71,6 @@ func TestAFormThatIsNotAllowedIsRefused(t *testing.T) {
 	require.False(t, narrow.ForPeople())
 }
 
-func TestAScreenIsRedrawnInPlaceAndNoTallerThanTheTerminal(t *testing.T) {
-	var out bytes.Buffer
-	s := Screen{Out: &out, InPlace: true, Rows: 4}
-	require.NoError(t, s.Draw([]byte("a\nb\n")))
-	require.Equal(t, clearAll+home+"a"+clearRight+"\nb"+clearRight+"\n"+clearBelow, out.String())
-	out.Reset()
-	require.NoError(t, s.Draw([]byte("a\nb\nc\nd\ne\n")))
-	require.NotContains(t, out.String(), clearAll, "only the first picture clears everything")
-	require.Contains(t, out.String(), "3 more lines")
-	require.Equal(t, 3, strings.Count(out.String(), "\n"))
-	out.Reset()
-	plain := NewScreen(&out)
-	require.NoError(t, plain.Draw([]byte("a\n")))
-	require.NoError(t, plain.Draw([]byte("a\n")))
-	require.Equal(t, "a\na\n", out.String())
-}
-
 func TestWatchingEndsWithWhoeverWatchesAndWithTrouble(t *testing.T) {
 	trouble := errors.New("no route")
 	require.ErrorIs(t, Again(t.Context(), func(context.Context) error { return trouble }), trouble)

@@ -29,9 +29,9 @@ func (v View) Overview(all Overview) {
 	if len(all.Failovers) == 0 {
 		v.Line("No cluster is failing over.")
 	} else {
-		t := v.Table("Cluster", "Mode", "Phase", "Round", "For", "Done", "Moving", "Queued", "Blocked", "Attention", "Why")
+		t := v.Table(v.fitting(table.Row{"Cluster", "Mode", "Phase", "Round", "For", "Done", "Moving", "Queued", "Blocked", "Attention", "Why"})...)
 		for _, f := range all.Failovers {
-			t.AppendRow(v.summary(f))
+			t.AppendRow(v.fitting(v.summary(f)))
 		}
 		v.Line("")
 		t.Render()
@@ -89,6 +89,14 @@ func (v View) exceptions(inForce map[string]string) {
 	if len(parts) > 0 {
 		v.Wrapped("", "Modes: "+strings.Join(parts, "; "))
 	}
+}
+
+// fitting leaves mode and round out on a narrow terminal, so that attention is seen.
+func (v View) fitting(row table.Row) table.Row {
+	if v.Columns == 0 || v.Columns >= 100 {
+		return row
+	}
+	return slices.Concat(row[:1], row[2:3], row[4:])
 }
 
 func (v View) summary(f Failover) table.Row {
@@ -168,9 +176,11 @@ func (v View) Failover(f Failover) {
 	if s.NeedsAttention != "" {
 		v.Line("Attention %s", s.NeedsAttention)
 	}
+	v.waiting(s)
 	v.outcomes(s)
 	v.moves(s)
 	v.queue(s)
+	v.finished(s)
 	v.debts(s)
 	v.unknown(f.Cluster, f.UnknownCopies, 0)
 	if f.Unread != "" {
@@ -308,10 +318,10 @@ func (v View) queue(s *workflows.EpisodeStatus) {
 	}
 	if len(blocked) > 0 {
 		v.Line("\nBlocked:")
-		t := v.Table("Binding", "Reason", "Because")
-		v.Wrap(t, "Because", 52)
+		t := v.Table("Binding", "Reason", "Again in", "Because")
+		v.Wrap(t, "Because", 44)
 		for _, i := range blocked[:min(rows, len(blocked))] {
-			t.AppendRow(table.Row{show.Short(i.Key.String(), 38), show.Short(string(i.Reason), 24), show.Short(i.Message, 150)})
+			t.AppendRow(table.Row{show.Short(i.Key.String(), 38), show.Short(string(i.Reason), 24), v.In(i.RetryAt), show.Short(i.Message, 150)})
 		}
 		t.Render()
 		v.More(rows, len(blocked))

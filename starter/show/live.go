@@ -1,0 +1,169 @@
+package show
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/viewport"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Picture is what a live view shows: all above, and below it the one that is chosen.
+type Picture struct {
+	All func(Page)
+	// Names are what can be chosen, in the order of One.
+	Names []string
+	One   func(p Page, n int)
+}
+
+// Live shows a picture on a terminal until q is pressed or ctx ends. It is asked for anew
+// every two seconds, and drawn every second: ages and waits go on.
+func Live(ctx context.Context, out io.Writer, first string, look func(context.Context) (Picture, error)) error {
+	m := &live{ctx: ctx, look: look, chosen: first, colour: true, now: time.Now}
+	if m.picture, m.failed = look(ctx); m.failed != nil {
+		return m.failed
+	}
+	m.asked = m.now()
+	_, err := tea.NewProgram(m, tea.WithAltScreen(), tea.WithContext(ctx), tea.WithOutput(out)).Run()
+	if ctx.Err() == nil && !errors.Is(err, tea.ErrInterrupted) {
+		return err
+	}
+	return nil // stopped by the person who watched
+}
+
+type live struct {
+	ctx     context.Context //nolint:containedctx // a model has no other way to what it asks
+	look    func(context.Context) (Picture, error)
+	now     func() time.Time
+	picture Picture
+	asked   time.Time
+	failed  error
+	chosen  string
+	colour  bool
+	below   viewport.Model
+	width   int
+	height  int
+}
+
+type (
+	tick time.Time
+	seen struct {
+		picture Picture
+		err     error
+	}
+)
+
+func (m *live) ask() tea.Msg {
+	picture, err := m.look(m.ctx)
+	return seen{picture, err}
+}
+
+func beat() tea.Cmd { return tea.Tick(time.Second, func(at time.Time) tea.Msg { return tick(at) }) }
+
+// Init implements [tea.Model].
+func (m *live) Init() tea.Cmd {
+	return tea.Batch(beat(), tea.Tick(refresh, func(time.Time) tea.Msg { return m.ask() }))
+}
+
+// Update implements [tea.Model].
+func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var next tea.Cmd
+	switch x := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = x.Width, x.Height
+	case tick:
+		next = beat()
+	case seen:
+		if m.failed = x.err; x.err == nil {
+			m.picture, m.asked = x.picture, m.now()
+		}
+		next = tea.Tick(refresh, func(time.Time) tea.Msg { return m.ask() })
+	case tea.KeyMsg:
+		switch x.String() {
+		case "q", "esc", "ctrl+c":
+			return m, tea.Quit
+		case "right", "tab", "n":
+			m.choose(1)
+		case "left", "shift+tab", "p":
+			m.choose(-1)
+		default:
+			m.below, next = m.below.Update(msg) // scrolls
+			return m, next
+		}
+	}
+	m.draw()
+	return m, next
+}
+
+// choose goes to the next of those that can be chosen, in a circle.
+func (m *live) choose(by int) {
+	if n := len(m.picture.Names); n > 0 {
+		m.chosen = m.picture.Names[(m.at()+by+n)%n]
+		m.below.GotoTop()
+	}
+}
+
+// at is the place of the chosen one; the first where that is over.
+func (m *live) at() int { return max(0, slices.Index(m.picture.Names, m.chosen)) }
+
+// lines draws one part within the terminal's width.
+func (m *live) lines(draw func(Page)) []string {
+	var out bytes.Buffer
+	draw(Page{Out: &out, Now: m.now(), Colour: m.colour, Columns: m.width})
+	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	for n, line := range lines {
+		lines[n] = Short(line, m.width)
+		if m.colour && strings.Contains(line, "\x1b") {
+			lines[n] += text.Reset.EscapeSeq()
+		}
+	}
+	return lines
+}
+
+// draw fills what scrolls; above it stays what tells of all.
+func (m *live) draw() {
+	if m.width == 0 {
+		return
+	}
+	m.below.Width, m.below.Height = m.width, max(1, m.height-len(m.above())-1)
+	var content []string
+	if len(m.picture.Names) > 0 {
+		content = m.lines(func(p Page) { m.picture.One(p, m.at()) })
+	}
+	m.below.SetContent(strings.Join(content, "\n"))
+}
+
+// above is what tells of all, in at most half of the height, and who is chosen.
+func (m *live) above() []string {
+	lines := m.lines(m.picture.All)
+	if most := max(1, m.height/2-1); len(lines) > most {
+		lines = append(lines[:most-1], fmt.Sprintf("... %d more lines: lifeboat status", len(lines)-most+1))
+	}
+	if n := len(m.picture.Names); n > 0 {
+		title := fmt.Sprintf("── %s (%d of %d) ", m.picture.Names[m.at()], m.at()+1, n)
+		lines = append(lines, Short(title+strings.Repeat("─", max(0, m.width-text.StringWidthWithoutEscSequences(title))), m.width))
+	}
+	return lines
+}
+
+// View implements [tea.Model].
+func (m *live) View() string {
+	if m.width == 0 {
+		return ""
+	}
+	foot := "↑↓ scroll · ←→ choose · q quit"
+	if !m.below.AtBottom() {
+		foot += fmt.Sprintf(" · %.0f %%", 100*m.below.ScrollPercent())
+	}
+	if m.failed != nil {
+		foot = fmt.Sprintf("not answered for %s: %s", Span(m.now().Sub(m.asked)), Page{}.Plain(m.failed.Error()))
+	}
+	return strings.Join(m.above(), "\n") + "\n" + m.below.View() + "\n" + Short(foot, m.width)
+}

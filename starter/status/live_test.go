@@ -1,0 +1,45 @@
+package status
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/starter/show"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLive_AnyWidth_LinesFitAndWaitsAreCountedDown(t *testing.T) {
+	s := evacuating()
+	s.ETA = now.Add(4 * time.Minute)
+	s.Windows = failover.Windows{failover.WindowKey("a"): {
+		Rule: "degraded", Taint: failover.RuleTaint{Key: "slow", Effect: "NoExecute", AddOnMatch: time.Minute},
+		Matching: true, Since: now.Add(-18 * time.Second),
+	}}
+	s.Items[2].RetryAt = now.Add(7 * time.Second)
+	s.Results = nil
+	for n := range 7 {
+		s.Results = append(s.Results, failover.Result{Key: key(strings.Repeat("x", n+1)), Outcome: failover.OutcomeMigrated, At: now.Add(time.Duration(n-9) * time.Second)})
+	}
+	picture := Live(Overview{Failovers: []Failover{{Cluster: "member1", EpisodeStatus: s}, {Cluster: "member2", EpisodeStatus: &workflows.EpisodeStatus{}}}})
+	require.Equal(t, []string{"member1", "member2"}, picture.Names)
+	for _, columns := range []int{80, 120, 160} {
+		var fleet bytes.Buffer
+		picture.All(show.Page{Out: &fleet, Now: now, Columns: columns})
+		require.Contains(t, fleet.String(), "ATTENTION", columns)
+		var out bytes.Buffer
+		picture.One(show.Page{Out: &out, Now: now, Columns: columns}, 0)
+		for _, line := range strings.Split(out.String(), "\n") {
+			require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), columns, line)
+		}
+		require.Contains(t, out.String(), "ETA       last eviction in about 4m0s")
+		require.Contains(t, out.String(), "puts slow:NoExecute in 42s")
+		require.Regexp(t, `shop/stuck +NoTarget +7s `, out.String())
+		require.Regexp(t, `Last finished:\n.*\nshop/xxxxxxx +Migrated +3s`, out.String())
+		require.NotContains(t, out.String(), "shop/xx ", "five of them")
+	}
+}
