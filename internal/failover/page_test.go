@@ -157,10 +157,6 @@ func migrationPages() map[string]failover.MigrationView {
 		"restoring": changed(plain, func(v *failover.MigrationView) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationRestoring, nil, failover.ReasonWritten, "put back", "recovery of member1"
 		}),
-		"restore-unanswered": changed(plain, func(v *failover.MigrationView) {
-			v.Phase, v.To, v.Reason, v.Message = failover.MigrationRestoring, nil, failover.ReasonRestoreUnanswered, "the scheduler has seen generation 2, our eviction made 3"
-			v.Attention, v.Ordered = failover.ReasonRestoreUnanswered, "recovery of member1"
-		}),
 		"migrated": changed(plain, func(v *failover.MigrationView) {
 			v.Phase, v.Reason, v.Message = failover.MigrationDone, failover.ReasonPurgeDebt, ""
 			v.Result = &failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurgeDebt}
@@ -393,7 +389,10 @@ func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
 }
 
 func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
-	page := failover.MigrationPage(migrationPages()["restore-unanswered"])
+	page := failover.MigrationPage(changed(migrationPages()["restoring"], func(v *failover.MigrationView) {
+		v.Reason, v.Message = failover.ReasonRestoreUnanswered, "the scheduler has seen generation 2, our eviction made 3"
+		v.Attention = failover.ReasonRestoreUnanswered
+	}))
 	require.NotContains(t, page, "Nothing is needed of you")
 	require.Contains(t, page, "karmada-scheduler")
 	require.Contains(t, failover.MigrationPage(migrationPages()["restoring"]), "Nothing is needed of you")
