@@ -161,3 +161,20 @@ func whyNot(err error) (failover.Reason, string) {
 		return failover.ReasonUnreachable, cut(app.Message())
 	}
 }
+
+// releaseFailed shows why a release fails, and raises the flag once the API server has
+// refused it for long, a webhook for example.
+func (m *migration) releaseFailed(err error) {
+	reason, message := whyNot(err)
+	m.note(reason, message)
+	now := workflow.Now(m.ctx)
+	switch {
+	case reason != failover.ReasonForbidden && reason != failover.ReasonInvalid:
+		m.st.RefusedSince = time.Time{}
+	case m.st.RefusedSince.IsZero():
+		m.st.RefusedSince = now
+	case now.Sub(m.st.RefusedSince) >= staleWait:
+		m.attention(reason, message)
+	}
+	m.wait(m.st.Terms.Recheck, "try again to release")
+}
