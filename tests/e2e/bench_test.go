@@ -45,8 +45,10 @@ type figures struct {
 	ProcessorWorker   float64 `json:"processorWorker"`
 	ProcessorStarter  float64 `json:"processorStarter"`
 	RequestsWorker    float64 `json:"requestsWorker"`
-	// Requests are those of the worker, by verb and resource.
+	// Requests are those of the worker, by verb and resource, for each migration; RequestTook is
+	// what one takes, in milliseconds, by the API server's own clock.
 	Requests         map[string]float64 `json:"requests"`
+	RequestTook      map[string]float64 `json:"requestTook"`
 	EventsMigration  float64            `json:"eventsMigration"`
 	TasksMigration   float64            `json:"tasksMigration"`
 	EventsFailover   float64            `json:"eventsFailover"` // per migration
@@ -69,7 +71,7 @@ func TestBench(t *testing.T) {
 	from := s.c(1)
 	keys := s.deployAtOnce(from, s.c(2), *benched)
 	f := figures{Bindings: len(keys), PatchesPerSecond: s.patchesPerSecond(keys[0])}
-	before, requests, pacer := s.processorTimes(), s.requests("lifeboat-worker"), s.events(pacerID)
+	before, requests, pacer := s.processorTimes(), s.requestTimes("lifeboat-worker"), s.events(pacerID)
 
 	s.kill(from)
 	s.phase(from, "Evacuated")
@@ -200,15 +202,20 @@ func (s *scene) noExecuteSince(name string) time.Time {
 }
 
 // counted is what it took, per migration.
-func (f *figures) counted(s *scene, from string, before map[string]float64, requests map[string]int, pacer int64) {
+func (f *figures) counted(s *scene, from string, before map[string]float64, requests map[string][]time.Duration, pacer int64) {
 	n := float64(f.Bindings)
 	after := s.processorTimes()
 	used := func(name string) float64 { return (after[name] - before[name]) * 1000 / n }
 	f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorStarter = used("temporal-dev"), used("lifeboat-worker"), used("lifeboat")
-	f.Requests = map[string]float64{}
-	for what, count := range s.requests("lifeboat-worker") {
-		f.Requests[what] = math.Round(float64(count-requests[what])/n*100) / 100
-		f.RequestsWorker += float64(count-requests[what]) / n
+	f.Requests, f.RequestTook = map[string]float64{}, map[string]float64{}
+	for what, took := range s.requestTimes("lifeboat-worker") {
+		took = took[len(requests[what]):]
+		count := float64(len(took))
+		f.Requests[what] = math.Round(count/n*100) / 100
+		f.RequestsWorker += count / n
+		for _, t := range took {
+			f.RequestTook[what] += t.Seconds() * 1000 / count
+		}
 	}
 	f.EventsFailover = float64(s.events(failoverID(from))) / n
 	f.EventsPacer = float64(s.events(pacerID)-pacer) / n
@@ -218,20 +225,23 @@ func (f *figures) counted(s *scene, from string, before map[string]float64, requ
 	f.MegabytesWorker, f.MegabytesStarter = now["worker"].megabytes, now["starter"].megabytes
 }
 
-// requests are those that the audit log has of one user, by verb and resource.
-func (s *scene) requests(user string) map[string]int {
+// requestTimes are how long the requests took that the audit log has of one user, by verb and resource.
+func (s *scene) requestTimes(user string) map[string][]time.Duration {
 	s.Helper()
 	raw, err := os.ReadFile(s.lab.At.AuditLog)
 	require.NoError(s, err)
-	all := map[string]int{}
+	all := map[string][]time.Duration{}
 	for line := range bytes.Lines(raw) {
 		var e struct {
 			Verb      string
 			User      struct{ Username string }
 			ObjectRef struct{ Resource string }
+
+			RequestReceivedTimestamp, StageTimestamp time.Time
 		}
 		if json.Unmarshal(line, &e) == nil && e.User.Username == user {
-			all[e.Verb+" "+e.ObjectRef.Resource]++
+			what := e.Verb + " " + e.ObjectRef.Resource
+			all[what] = append(all[what], e.StageTimestamp.Sub(e.RequestReceivedTimestamp))
 		}
 	}
 	return all
@@ -337,7 +347,7 @@ func (f *figures) print() {
 		f.EventsMigration, f.TasksMigration, f.EventsFailover, f.EventsPacer, f.RequestsWorker)
 	for _, what := range slices.Sorted(maps.Keys(f.Requests)) {
 		if f.Requests[what] >= 0.1 {
-			say("bench: requests   %5.1f %s", f.Requests[what], what)
+			say("bench: requests   %5.1f %s, %.0f ms each", f.Requests[what], what, f.RequestTook[what])
 		}
 	}
 	say("bench: memory     worker %d MB, starter %d MB", f.MegabytesWorker, f.MegabytesStarter)
