@@ -109,8 +109,8 @@ func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error
 	return o, nil
 }
 
-// read fetches a binding and the fleet, in which the source was read just now, and for a write
-// the targets as well; gone tells that the binding is not there under its uid.
+// read fetches a binding and the fleet, in which the source and the targets were read just now
+// for a write; gone tells that the binding is not there under its uid.
 func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b failover.Binding, fleet []failover.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
 	b, err = a.Reader.Binding(ctx, r.Key)
 	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
@@ -119,9 +119,13 @@ func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b failove
 	if err != nil {
 		return b, nil, false, err
 	}
+	if !write {
+		fleet, err = a.recent().Clusters(ctx)
+		return b, fleet, false, err
+	}
 	names := []string{r.Cluster}
 	for _, t := range b.Clusters {
-		if write && t.Name != r.Cluster {
+		if t.Name != r.Cluster {
 			names = append(names, t.Name)
 		}
 	}

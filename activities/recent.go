@@ -31,6 +31,7 @@ type Recent struct {
 	mu       sync.Mutex
 	clusters answer[failover.Cluster]
 	rules    answer[failover.Rule]
+	manager  answer[failover.ManagerLease]
 }
 
 // answer is a list and its age; no age: there is none.
@@ -53,6 +54,32 @@ func (r *Recent) Clusters(ctx context.Context) ([]failover.Cluster, error) {
 // Rules are those of at most a second ago.
 func (r *Recent) Rules(ctx context.Context) ([]failover.Rule, error) {
 	return share(ctx, r, &r.rules, r.from.Rules)
+}
+
+// recentManager shares the reads of the Lease.
+type recentManager struct {
+	r    *Recent
+	from ManagerReader
+}
+
+// Manager shares the reads of karmada-controller-manager's Lease; from nil is none.
+func (r *Recent) Manager(from ManagerReader) ManagerReader {
+	if from == nil {
+		return nil
+	}
+	return recentManager{r, from}
+}
+
+// ManagerLease is that of at most a second ago.
+func (m recentManager) ManagerLease(ctx context.Context) (failover.ManagerLease, error) {
+	all, err := share(ctx, m.r, &m.r.manager, func(ctx context.Context) ([]failover.ManagerLease, error) {
+		lease, err := m.from.ManagerLease(ctx)
+		return []failover.ManagerLease{lease}, err
+	})
+	if err != nil {
+		return failover.ManagerLease{}, err
+	}
+	return all[0], nil
 }
 
 // known is the last answer, unless it is too old, or is to be renewed and nobody is at it.

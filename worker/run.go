@@ -177,9 +177,10 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 	}
 	sink, closeTrail := trail(c, p.log)
 	clock := ports.Clock{}
+	recent := activities.NewRecent(reader(c, karmada), clock)
 	acts := &activities.Activities{
 		Reader: reader(c, karmada),
-		Recent: activities.NewRecent(reader(c, karmada), clock),
+		Recent: recent,
 		Writer: karmada,
 		Events: events(c, karmada),
 		Owners: process.Owners{Client: temporal.Client},
@@ -188,7 +189,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data, Uses: new(ports.Uses),
 		},
 		Prober:   prober(c, karmada),
-		Manager:  manager(c, karmada),
+		Manager:  recent.Manager(manager(c, karmada)),
 		Audit:    sink,
 		Clock:    clock,
 		Meter:    p.meter,

@@ -26,6 +26,7 @@ type episode struct {
 	listed       bool              // this run has listed it
 	adoptDirty   bool              // somebody saw something of ours without an owner
 	adoptNow     bool              // and said so; a run's own first look can wait while it only cordons
+	checks       *checking         // the pre-check that runs, nil when none does
 	starting     []starting        // children that the server has not answered for
 	strangers    []MigrationReport // children of an earlier failover that wait for a permit of it
 	nextAssess   time.Time

@@ -313,8 +313,24 @@ const (
 	checkAhead = 200
 )
 
-// preCheck has the most urgent due bindings checked for somewhere to go.
+// checking is a pre-check that runs beside everything else.
+type checking struct {
+	items  []activities.Checked
+	result activities.PreCheckResult
+	err    error
+	done   bool
+}
+
+// preCheck has the most urgent due bindings checked for somewhere to go, a batch at a time.
+// Nothing waits for the answer: meanwhile others are dispatched, and orders obeyed.
 func (e *episode) preCheck() {
+	if c := e.checks; c != nil {
+		if !c.done {
+			return
+		}
+		e.checks = nil
+		e.takeChecks(c)
+	}
 	batch := e.first(ItemDue, min(checkBatch, checkAhead-e.countReady()-e.count(ItemHold)))
 	if len(batch) == 0 {
 		return
@@ -323,21 +339,35 @@ func (e *episode) preCheck() {
 	for _, at := range batch {
 		request.Items = append(request.Items, e.toCheck(e.st.Items[at]))
 	}
-	var r activities.PreCheckResult
-	ctx := doing(e.ctx, fmt.Sprintf("is there somewhere to go for %s and %d more?", request.Items[0].Key, len(batch)-1))
-	if err := workflow.ExecuteActivity(ctx, activities.NamePreCheck, request).Get(ctx, &r); err != nil {
-		e.log.Error("could not pre-check", "error", err)
-		for _, at := range batch {
-			e.block(&e.st.Items[at], failover.ReasonUnreachable, err.Error())
-		}
-		return
+	c := &checking{items: request.Items}
+	e.checks = c
+	workflow.Go(e.ctx, func(ctx workflow.Context) {
+		ctx = doing(ctx, fmt.Sprintf("is there somewhere to go for %s and %d more?", request.Items[0].Key, len(batch)-1))
+		c.err = workflow.ExecuteActivity(ctx, activities.NamePreCheck, request).Get(ctx, &c.result)
+		c.done, e.dirty = true, true
+	})
+}
+
+// takeChecks takes the answers about those that are still due.
+func (e *episode) takeChecks(c *checking) {
+	if c.err != nil {
+		e.log.Error("could not pre-check", "error", c.err)
 	}
-	for n, check := range r.Checks {
-		e.checked(&e.st.Items[batch[n]], check)
+	e.indexItems()
+	for n, item := range c.items {
+		at := e.itemAt(item.Key)
+		if at < 0 || e.st.Items[at].UID != item.UID || e.st.Items[at].State != ItemDue {
+			continue
+		}
+		switch i := &e.st.Items[at]; {
+		case c.err != nil:
+			e.block(i, failover.ReasonUnreachable, c.err.Error())
+		case n < len(c.result.Checks):
+			e.checked(i, c.result.Checks[n])
+		}
 	}
 	e.st.Items = slices.DeleteFunc(e.st.Items, func(i Item) bool { return i.State == itemEnded })
 	e.startFences()
-	e.dirty = true
 }
 
 // toCheck is what a check is asked about one item, with what is frozen of it.

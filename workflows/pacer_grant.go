@@ -128,9 +128,10 @@ func (p *pacer) used(r PermitsUsed) {
 			p.log.Warn("ignored a malformed signal", "signal", SignalPermitsUsed, "number", u.Number)
 			continue
 		}
-		p.st.Schedule.Use(u.Number)
-		p.st.Moves.Add(u.Binding, p.now())
-		p.st.Written++
+		if p.st.Schedule.Use(u.Number) {
+			p.st.Moves.Add(u.Binding, p.now())
+			p.st.Written++
+		}
 	}
 	p.dirty = p.dirty || p.st.Pace.Unlimited // what ended makes room for others
 }

@@ -22,6 +22,9 @@ const (
 	// let one more out, up to the configured number; permits that pass unused are a machine that
 	// cannot keep up, and halve it, down to outAtLeast.
 	outAtFirst, outGrows, outAtLeast = 20, 4, 5
+	// maxTold bounds the memory of what was reported: the second report of a permit comes within
+	// seconds of the first.
+	maxTold = 500
 )
 
 // Permit is the right to one eviction: it is sent not before Earliest, and not after Latest.
@@ -89,6 +92,9 @@ type Schedule struct {
 	// towards the next one.
 	Most int `json:"most,omitempty"`
 	Used int `json:"used,omitempty"`
+	// Told are the newest permits whose use was reported: the activity and its migration may both
+	// report one.
+	Told []int64 `json:"told,omitempty"`
 	// Out are the grants of which a permit may be in use.
 	Out []Granted `json:"out,omitempty"`
 }
@@ -173,9 +179,14 @@ func (s *Schedule) Grant(p Pace, now time.Time, cluster string, size int) Permit
 	return g
 }
 
-// Use counts a permit whose eviction is known to stand; each grant ends at most as often as
-// it has permits.
-func (s *Schedule) Use(number int64) {
+// Use counts a permit whose eviction is known to stand, once; false means that it was counted
+// before. Each grant ends at most as often as it has permits.
+func (s *Schedule) Use(number int64) (first bool) {
+	if slices.Contains(s.Told, number) {
+		return false
+	}
+	s.Told = append(s.Told, number)
+	s.Told = s.Told[max(0, len(s.Told)-maxTold):]
 	for n := range s.Out {
 		g := &s.Out[n]
 		if number >= g.Number && number < g.Number+int64(g.Size) && g.Used < g.Size {
@@ -183,6 +194,7 @@ func (s *Schedule) Use(number int64) {
 			s.grow()
 		}
 	}
+	return true
 }
 
 func (s *Schedule) grow() {

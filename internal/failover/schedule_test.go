@@ -51,14 +51,15 @@ func TestSchedule_Unlimited_CountsWhatIsOut(t *testing.T) {
 	g := s.Grant(endless, t0, "m1", 15)
 	require.Equal(t, t0.Add(failover.PermitsEnd), g.Ends())
 	require.Equal(t, 5, s.Room(endless, limits, t0))
-	for range 3 {
-		s.Use(15)
+	for n := range int64(3) {
+		require.True(t, s.Use(15-n))
+		require.False(t, s.Use(15-n), "it was counted")
 	}
 	s.Use(0)
 	s.Use(31)
 	require.Equal(t, 8, s.Room(endless, limits, t0))
-	for range 99 {
-		s.Use(1)
+	for n := range int64(99) {
+		s.Use(n)
 	}
 	require.Equal(t, 23, s.Room(endless, limits, t0), "whatever is reported, a grant ends no more often than it has permits; four that ended let one more out")
 	require.Zero(t, s.Expire(at(3)))

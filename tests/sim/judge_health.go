@@ -136,7 +136,7 @@ func (j *judge) looked(a *attempt) {
 	}
 	was, is := j.well[a.id], map[string]time.Time{}
 	for _, t := range a.own.Clusters {
-		if illCopy(a.own, t) != "" || j.awayAt(t.Name, a.read) {
+		if illCopy(a.own, t) != "" || j.awayInLook(t.Name, a) {
 			continue
 		}
 		is[t.Name] = a.ownRead
@@ -145,6 +145,15 @@ func (j *judge) looked(a *attempt) {
 		}
 	}
 	j.well[a.id] = is
+}
+
+// awayInLook: the cluster was not Ready where a look read it, or, where that took the fleet from
+// at most a second before, at that time.
+func (j *judge) awayInLook(cluster string, a *attempt) bool {
+	if !a.read.Before(a.ownRead) {
+		return j.awayAt(cluster, a.read)
+	}
+	return j.awayAt(cluster, a.ownRead) && j.awayAt(cluster, a.ownRead.Add(-time.Second))
 }
 
 // awayAt: the cluster was not Ready at a moment, in whichever order all of that moment came.
