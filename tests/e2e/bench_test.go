@@ -29,6 +29,12 @@ var (
 
 var benchStory = story{name: "bench", short: "bench", size: 4, alone: true, space: "bench"}
 
+// benchSettings are the defaults, where stories are quicker; windows are wide open.
+var benchSettings = []string{
+	"health.pollInterval=30s", "workflow.pollInterval=30s", "workflow.askAgain=20s", "workflow.recheck=15s", "workflow.relist=1m",
+	"windows.inFlight=500", "starter.resyncInterval=1m", "log.level=info",
+}
+
 // figures are what one failover cost. Times are seconds since the NoExecute taint, processor
 // time is in milliseconds.
 type figures struct {
@@ -65,6 +71,7 @@ func TestBench(t *testing.T) {
 		t.Skip("make bench runs it")
 	}
 	s := &scene{T: t, world: shared, story: benchStory, ctx: t.Context(), asked: map[string]bool{}}
+	shared.more = benchSettings
 	require.NoError(t, shared.inMode(t.Context(), "enforce"))
 	s.begin()
 	s.rule(time.Second, time.Second)
@@ -161,6 +168,11 @@ func (f *figures) timed(s *scene, from string, keys []string) {
 	f.FirstEvicted, f.LastEvicted, f.LastPlaced = evicted[0], evicted[last], placed[last]
 	f.ReleasedP50, f.LastReleased = released[last/2], released[last]
 	f.EvictedPerSecond = float64(last) / max(evicted[last]-evicted[0], 1e-9)
+	each := make([]int, int(evicted[last])+1)
+	for _, at := range evicted {
+		each[int(at)]++
+	}
+	s.Logf("evicted in each second: %v", each)
 	for i := range last {
 		f.LongestPause = max(f.LongestPause, evicted[i+1]-evicted[i])
 	}
