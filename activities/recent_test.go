@@ -90,3 +90,32 @@ func TestEvict_ReadsItsSourceAnew(t *testing.T) {
 	require.NotEqual(t, activities.EvictWritten, out.End)
 	require.Empty(t, b.world.Log("evict"))
 }
+
+// leases counts the reads of the manager's Lease.
+type leases struct {
+	reads int
+	err   error
+}
+
+func (l *leases) ManagerLease(context.Context) (failover.ManagerLease, error) {
+	l.reads++
+	return failover.ManagerLease{Holder: "manager-1"}, l.err
+}
+
+// Rules: R4.6-28.
+func TestRecent_SharesTheManagersLease(t *testing.T) {
+	b := newBench(t)
+	recent, from := activities.NewRecent(b.world, world.Clock{W: b.world}), &leases{}
+	require.Nil(t, recent.Manager(nil))
+	manager := recent.Manager(from)
+	for range 3 {
+		lease, err := manager.ManagerLease(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "manager-1", lease.Holder)
+	}
+	require.Equal(t, 1, from.reads)
+	b.now = b.now.Add(time.Second + 1)
+	from.err = failover.ErrGone
+	_, err := manager.ManagerLease(t.Context())
+	require.ErrorIs(t, err, failover.ErrGone)
+}

@@ -238,3 +238,23 @@ func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
 	s.at(25*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 }
+
+// A pre-check of a large batch takes its time: orders and the cluster's recovery do not wait for it.
+//
+// Rules: R4.6-40.
+func TestPreCheck_TakesLong_HoldsNothingUp(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.checks = time.Minute
+	s.world.SetReady("m1", false)
+	s.at(addAfter+10*time.Second, func() {
+		require.Equal(t, workflows.ItemDue, s.status().Items[0].State)
+		s.order(workflows.UpdatePause, "look first")
+	})
+	s.at(addAfter+15*time.Second, func() { require.NotNil(t, s.status().Paused) })
+	s.at(addAfter+20*time.Second, func() { s.world.SetReady("m1", true) })
+	s.at(addAfter+40*time.Second, func() { require.Equal(t, failover.EpisodeRecovering, s.status().Phase) })
+	r := s.play()
+	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Empty(t, s.world.Log("evict"))
+}

@@ -46,8 +46,8 @@ type story struct {
 	older []workflows.BindingMigrationParams
 	// deletions: a cluster that is being deleted is drained (drain.onDeletion).
 	deletions bool
-	// holds is how long holding a parent's dependents takes.
-	holds time.Duration
+	// holds is how long holding a parent's dependents takes, checks how long a pre-check does.
+	holds, checks time.Duration
 	// tainted is what happens once taints are written, before the answer comes.
 	tainted func()
 	// second is when m2's failover begins, in a chained failure; 0 for none.
@@ -267,6 +267,9 @@ func (s *story) slowActivities() {
 			s.tainted()
 			return out, err
 		})
+	}
+	if s.checks > 0 {
+		s.env.OnActivity(activities.NamePreCheck, mock.Anything, mock.Anything).After(s.checks).Return(a.PreCheck)
 	}
 	if s.holds > 0 {
 		s.env.OnActivity(activities.NameHoldDependents, mock.Anything, mock.Anything).After(s.holds).Return(a.HoldDependents)
