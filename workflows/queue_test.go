@@ -241,7 +241,7 @@ func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
 
 // A pre-check of a large batch takes its time: orders and the cluster's recovery do not wait for it.
 //
-// Rules: R4.6-40.
+// Rules: R4.6-50.
 func TestPreCheck_TakesLong_HoldsNothingUp(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
