@@ -315,6 +315,7 @@ const (
 
 // checking is a pre-check that runs beside everything else.
 type checking struct {
+	round  int
 	items  []activities.Checked
 	result activities.PreCheckResult
 	err    error
@@ -339,7 +340,7 @@ func (e *episode) preCheck() {
 	for _, at := range batch {
 		request.Items = append(request.Items, e.toCheck(e.st.Items[at]))
 	}
-	c := &checking{items: request.Items}
+	c := &checking{round: e.st.Round, items: request.Items}
 	e.checks = c
 	workflow.Go(e.ctx, func(ctx workflow.Context) {
 		ctx = doing(ctx, fmt.Sprintf("is there somewhere to go for %s and %d more?", request.Items[0].Key, len(batch)-1))
@@ -348,8 +349,11 @@ func (e *episode) preCheck() {
 	})
 }
 
-// takeChecks takes the answers about those that are still due.
+// takeChecks takes the answers about those that are still due, in the round that asked.
 func (e *episode) takeChecks(c *checking) {
+	if c.round != e.st.Round {
+		return
+	}
 	if c.err != nil {
 		e.log.Error("could not pre-check", "error", c.err)
 	}

@@ -234,7 +234,12 @@ func (j *judge) approvedOnce(r workflows.EpisodeReport) {
 		if e.asked == "" || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
-		at := slices.IndexFunc(r.Rounds, func(o workflows.RoundReport) bool { return !e.at.Before(o.Since) && !e.at.After(o.Until) })
+		at := -1 // the later one, where a round begins in the moment in which another ends
+		for n, o := range r.Rounds {
+			if !e.at.Before(o.Since) && !e.at.After(o.Until) {
+				at = n
+			}
+		}
 		if at < 0 {
 			continue
 		}

@@ -37,7 +37,7 @@ func (j *judge) returnedOnce(r workflows.EpisodeReport) {
 		if e.returned.IsZero() || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
-		within := func(o workflows.RoundReport) bool { return !e.left.Before(o.Since) && !e.at.After(o.Until) }
+		within := func(o workflows.RoundReport) bool { return !e.left.Before(o.Since) && e.at.Before(o.Until) }
 		if slices.ContainsFunc(r.Rounds, within) {
 			j.violates("3: %s was released at %s, put back by the scheduler, and evicted again at %s in the same round",
 				of, e.returned.Sub(begins), e.at.Sub(begins))

@@ -202,7 +202,8 @@ func (j *judge) swaps(w world.Write, before, after *failover.Binding) {
 }
 
 // skipped judges, once a failover has closed, that what a human excluded before its
-// write stayed where it was for the rest of the round.
+// write stayed where it was for the rest of the round. The next round may begin, and evict, in
+// the moment in which that one ends.
 func (j *judge) skipped(r workflows.EpisodeReport) {
 	for of, list := range j.wishes {
 		e := j.evicted[of]
@@ -211,7 +212,7 @@ func (j *judge) skipped(r workflows.EpisodeReport) {
 		}
 		for _, x := range list {
 			round := slices.IndexFunc(r.Rounds, func(o workflows.RoundReport) bool { return !x.at.Before(o.Since) && !x.at.After(o.Until) })
-			if x.verb == workflows.UpdateSkip && round >= 0 && e.at.Sub(x.at) > takes && !e.at.After(r.Rounds[round].Until) {
+			if x.verb == workflows.UpdateSkip && round >= 0 && e.at.Sub(x.at) > takes && e.at.Before(r.Rounds[round].Until) {
 				j.violates("3: %s was skipped at %s and evicted at %s in the same round", of, x.at.Sub(begins), e.at.Sub(begins))
 			}
 		}
