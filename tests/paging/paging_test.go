@@ -49,8 +49,10 @@ func exported(t *testing.T) map[string]bool {
 	telemetry.NewWorkerMetrics(registry)
 	telemetry.NewStarterMetrics(registry)
 	telemetry.NewFleet(registry, time.Now)
+	all, ok := registry.Gatherer.(*prometheus.Registry)
+	require.True(t, ok, "%T", registry.Gatherer)
 	descs := make(chan *prometheus.Desc)
-	go func() { registry.Gatherer.(*prometheus.Registry).Describe(descs); close(descs) }()
+	go func() { all.Describe(descs); close(descs) }()
 	for desc := range descs {
 		for _, name := range found(`fqName: "([^"]*)"`, desc.String()) {
 			names[name] = true
