@@ -88,73 +88,86 @@ const (
 	// lies inside it.
 	permitMargin = 100 * time.Millisecond
 	// maxSkew bounds by how much the clock of this machine and that of the Temporal server may
-	// differ, the time included that an attempt takes to get here.
+	// differ.
 	maxSkew = 2 * time.Second
 )
 
-// attempt measures one attempt against the times of its permit, which are the server's. How much
-// of the difference of two clocks is skew and how much is delay nobody can say: an attempt is
-// never early by the one reading, and never late by the other.
+// attempt measures one attempt against the times of its permit, which are the server's.
 type attempt struct {
-	began time.Time // when the server handed it out
-	lag   time.Duration
+	began time.Time     // when the server handed it out
+	ago   time.Duration // how long that was before it got here
+	skew  time.Duration // by how much this machine's clock is ahead of the server's
 	since func() time.Duration
 }
 
 func (a *Activities) attempt(ctx context.Context) attempt {
-	since, began := a.Clock.Start(), a.Clock.Began(ctx)
-	return attempt{began: began, lag: a.Clock.Now().Sub(began), since: since}
+	m := attempt{since: a.Clock.Start()}
+	m.began, m.ago, m.skew = a.Clock.HandedOut(ctx)
+	return m
 }
 
-// soonest and latest are what the server's clock shows now, at least and at most.
-func (m attempt) soonest() time.Time { return m.began.Add(m.since()) }
-func (m attempt) latest() time.Time  { return m.began.Add(max(0, m.lag) + m.since()) }
+// now is what the server's clock shows.
+func (m attempt) now() time.Time { return m.began.Add(m.ago + m.since()) }
 
 // refuses says why an attempt may send nothing under a permit, empty when it may.
 func (m attempt) refuses(p failover.Permit) (failover.Reason, string) {
 	switch {
 	case !p.Believable():
 		return failover.ReasonPermitPassed, "it has no permit"
-	case m.lag > maxSkew || m.lag < -maxSkew:
-		return failover.ReasonClockSkew, fmt.Sprintf("this worker's clock and the Temporal server's differ by %s, at most %s", m.lag.Round(time.Millisecond), maxSkew)
-	case !m.latest().Before(p.Latest.Add(-permitMargin)):
-		return failover.ReasonPermitPassed, "the moment of its permit had passed by " + m.latest().Sub(p.Latest).Round(time.Millisecond).String()
+	case m.skew > maxSkew || m.skew < -maxSkew:
+		return failover.ReasonClockSkew, fmt.Sprintf("this worker's clock and the Temporal server's differ by %s, at most %s", m.skew.Round(time.Millisecond), maxSkew)
+	case !m.inside(p):
+		return failover.ReasonPermitPassed, "the moment of its permit had passed by " + m.now().Sub(p.Latest).Round(time.Millisecond).String()
 	default:
 		return failover.ReasonNone, ""
 	}
 }
 
-// Evict waits for the moment of its permit, re-reads cluster and binding, re-decides everything
-// that made this binding due, and then makes one write. It sends nothing after the permit has
-// passed, and it is never retried under the same one.
+// inside tells whether a request may still be sent under a permit.
+func (m attempt) inside(p failover.Permit) bool { return m.now().Before(p.Latest.Add(-permitMargin)) }
+
+// Evict reads what takes long, waits for the moment of its permit, re-reads cluster and binding,
+// re-decides everything that made this binding due, and then makes one write. It sends nothing
+// after the permit has passed, and it is never retried under the same one.
 func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
-	now := a.attempt(ctx)
+	at := a.attempt(ctx)
 	if !a.mayEnforce(r.Mode) {
 		return a.evicted(r, refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe")), nil
 	}
-	if reason, why := now.refuses(r.Permit); reason != failover.ReasonNone {
+	if reason, why := at.refuses(r.Permit); reason != failover.ReasonNone {
 		return a.evicted(r, refuse(reason, why)), nil
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, r.Permit.Latest.Add(-permitMargin).Sub(now.latest()))
+	ctx, cancel := context.WithTimeout(ctx, r.Permit.Latest.Add(-permitMargin).Sub(at.now()))
 	defer cancel()
-	// Everything is read after the pause, so that it is as fresh as ever.
-	if err := a.Clock.Wait(ctx, r.Permit.Earliest.Sub(now.soonest())); err != nil {
-		return a.evicted(r, refuse(failover.ReasonPermitPassed, "interrupted before the moment of its permit: "+err.Error())), nil
-	}
-	var out EvictResult
-	err := a.retryConflict(ctx, string(r.Key.Kind()), func() error {
-		var err error
-		out, err = a.evictOnce(ctx, r, func() bool { return now.latest().Before(r.Permit.Latest.Add(-permitMargin)) })
-		return err
-	})
+	out, err := a.evictAt(ctx, r, at)
 	if err != nil {
 		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
+		if ctx.Err() != nil && whole.Err() == nil {
+			out.Reason = failover.ReasonPermitPassed // nothing was sent: it took too long to read
+		}
 	}
 	if out.End == EvictWritten {
 		out.Reported = a.used(whole, r)
 	}
 	return a.evicted(r, out), nil
+}
+
+// evictAt evicts once the permit's moment has come.
+func (a *Activities) evictAt(ctx context.Context, r EvictRequest, at attempt) (out EvictResult, err error) {
+	var on reading
+	if err := a.surveyFor(ctx, r.Key, r.question(), &on); err != nil {
+		return out, err
+	}
+	// The rest is read after the pause, so that it is as fresh as ever.
+	if err := a.Clock.Wait(ctx, r.Permit.Earliest.Sub(at.now())); err != nil {
+		return refuse(failover.ReasonPermitPassed, "interrupted before the moment of its permit: "+err.Error()), nil
+	}
+	err = a.retryConflict(ctx, string(r.Key.Kind()), func() error {
+		out, err = a.evictOnce(ctx, r, on, func() bool { return at.inside(r.Permit) })
+		return err
+	})
+	return out, err
 }
 
 // reportWithin bounds the report of an eviction: without an answer the migration reports it.
@@ -189,9 +202,8 @@ func since(now, moment time.Time) time.Duration {
 
 // evictOnce reads, decides and writes once. It returns an error only for what a
 // re-read may mend (a conflict), or when nothing was written at all.
-func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, inside func() bool) (EvictResult, error) {
-	on, err := a.readAround(ctx, r)
-	if err != nil {
+func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, inside func() bool) (EvictResult, error) {
+	if err := a.readAround(ctx, r, &on); err != nil {
 		return EvictResult{}, err
 	}
 	fleet := on.fleet

@@ -74,10 +74,10 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 			activities.EvictRefused, failover.ReasonPermitPassed,
 		},
 		"this worker's clock is ahead of the server's": {
-			func(b *bench, _ *activities.EvictRequest) { b.lag = 3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
+			func(b *bench, _ *activities.EvictRequest) { b.skew = 3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
 		},
 		"this worker's clock is behind the server's": {
-			func(b *bench, _ *activities.EvictRequest) { b.lag = -3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
+			func(b *bench, _ *activities.EvictRequest) { b.skew = -3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
 		},
 		"the cluster is another one now": {
 			func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, activities.EvictClusterGone, failover.ReasonClusterGone,

@@ -49,16 +49,10 @@ func (a *Activities) surveyFor(ctx context.Context, key failover.BindingKey, q q
 	return a.survey(ctx, on)
 }
 
-// readAround reads what one binding is judged against at its write. What takes longest
-// comes first: the rest is to be as fresh as can be.
-func (a *Activities) readAround(ctx context.Context, r EvictRequest) (reading, error) {
-	var on reading
-	if err := a.surveyFor(ctx, r.Key, r.question(), &on); err != nil {
-		return on, err
-	}
-	var err error
+// readAround reads what one binding is judged against at its write, beside the survey.
+func (a *Activities) readAround(ctx context.Context, r EvictRequest, on *reading) (err error) {
 	if on.fleet, err = a.fleetWith(ctx, r.Cluster); err != nil {
-		return on, err
+		return err
 	}
-	return on, a.measure(ctx, r.Cluster, r.question(), &on)
+	return a.measure(ctx, r.Cluster, r.question(), on)
 }

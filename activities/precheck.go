@@ -150,7 +150,7 @@ type movesOf struct {
 }
 
 // pacerAnswers bounds the question to the pacer.
-const pacerAnswers = 5 * time.Second
+const pacerAnswers = 15 * time.Second
 
 // movedTooOften asks the pacer, which knows the moves of every cluster.
 func (a *Activities) movedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {

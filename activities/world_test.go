@@ -24,8 +24,8 @@ type bench struct {
 	acts  *activities.Activities
 	env   *testsuite.TestActivityEnvironment
 	// early is how long the permit of an eviction may not be used yet, lag how long its attempt
-	// took from the server to this worker, as their clocks say.
-	early, lag time.Duration
+	// took from the server to this worker, skew by how much its clock is ahead.
+	early, lag, skew time.Duration
 	// mayRemove is the pacer's answer about a repeated removal; nil is yes.
 	mayRemove func() error
 	removals  int // questions about them
@@ -182,7 +182,9 @@ type serverClock struct {
 	b *bench
 }
 
-func (c serverClock) Began(context.Context) time.Time { return c.b.now.Add(-c.b.lag) }
+func (c serverClock) HandedOut(context.Context) (time.Time, time.Duration, time.Duration) {
+	return c.b.now.Add(-c.b.lag), c.b.lag, c.b.skew
+}
 
 func (b *bench) evictRequest() activities.EvictRequest {
 	return activities.EvictRequest{

@@ -176,7 +176,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		data = converter.GetDefaultDataConverter()
 	}
 	sink, closeTrail := trail(c, p.log)
-	clock := ports.Clock{}
+	clock := ports.NewClock()
 	recent := activities.NewRecent(reader(c, karmada), clock)
 	acts := &activities.Activities{
 		Reader: reader(c, karmada),

@@ -82,13 +82,18 @@ func (e *episode) windows() (inFlight, waiting int) {
 	return inFlight, waiting
 }
 
-// hasPermit tells whether a permit is in hand. Those that have passed are dropped.
+// hasPermit tells whether a permit is in hand. Those that have passed are dropped, and a grant
+// of moments that no pacer gives so far ahead.
 func (e *episode) hasPermit() bool {
 	for len(e.st.Grants) > 0 {
-		if first, _ := e.st.Grants[0].Take(); e.now().Before(first.Latest) {
+		switch first, _ := e.st.Grants[0].Take(); {
+		case first.Earliest.After(e.now().Add(2 * failover.PermitsEnd)):
+			e.st.Grants = e.st.Grants[1:]
+		case e.now().Before(first.Latest):
 			return true
+		default:
+			e.takePermit()
 		}
-		e.takePermit()
 	}
 	return false
 }

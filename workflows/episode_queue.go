@@ -372,6 +372,7 @@ func (e *episode) takeChecks(c *checking) {
 	}
 	e.st.Items = slices.DeleteFunc(e.st.Items, func(i Item) bool { return i.State == itemEnded })
 	e.startFences()
+	e.dirty = e.dirty || e.adoptDirty
 }
 
 // toCheck is what a check is asked about one item, with what is frozen of it.

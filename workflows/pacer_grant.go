@@ -64,14 +64,15 @@ func (p *pacer) grant() {
 // grantTo sends one grant. A request is good for one: who wants more says so, having heard
 // of it, so that a failover that hears nothing any more wastes no more than that.
 func (p *pacer) grantTo(r Request, size int) {
-	before := p.st.Schedule
+	last := p.st.Schedule.Last
 	permits := p.st.Schedule.Grant(p.st.Pace, p.now(), r.Cluster, size)
 	p.st.Served = r.Cluster
-	r.Want, r.Newest = 0, p.st.Schedule.Number
+	r.Want, r.Newest, r.Until = 0, p.st.Schedule.Number, permits.Ends()
 	p.st.Requests[r.Cluster] = r
 	p.st.Granted += int64(size)
 	if !p.arrived(r.Cluster, SignalGrant, p.send(r.Cluster, SignalGrant, Grant{Permits: permits, Episode: r.Episode})) {
-		p.st.Schedule.Last = before.Last // nobody heard of it: it was never out
+		p.st.Schedule.TakeBack(last) // nobody heard of it: it was never out
+		p.st.Granted -= int64(size)
 		return
 	}
 	workflow.GetMetricsHandler(p.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_grants").Inc(int64(size))

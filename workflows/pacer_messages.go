@@ -116,9 +116,9 @@ func (p *pacer) requested(r GrantRequest) {
 	p.st.Changed = p.st.Changed || !told
 	next := Request{GrantRequest: r, Heard: p.now(), Told: told}
 	if known && old.Episode == r.Episode {
-		next.Newest = old.Newest
+		next.Newest, next.Until = old.Newest, old.Until
 	}
-	if r.Seen < next.Newest {
+	if r.Seen < next.Newest && p.now().Before(next.Until) {
 		next.Want = 0 // it crossed a grant
 	}
 	p.st.Requests[r.Cluster] = next

@@ -381,7 +381,7 @@ func TestAPacerWithoutStateWaitsUntilEarlierPermitsHavePassed(t *testing.T) {
 		after  time.Duration
 	}{
 		"an earlier run": {activities.PacerMemory{Known: true, Memo: []byte(`{}`)}, 4 * time.Second},
-		"a first start":  {activities.PacerMemory{}, 0},
+		"a first start":  {activities.PacerMemory{}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacing(t)

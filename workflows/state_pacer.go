@@ -63,6 +63,8 @@ type Request struct {
 	// Newest is the newest permit that was granted to it. A request of before that says
 	// nothing about how many more it wants.
 	Newest int64 `json:"newest,omitempty"`
+	// Until is when that has passed: whoever has not heard of it by then goes by something else.
+	Until time.Time `json:"until,omitzero"`
 	// Told: its episode has been told the pace at least once.
 	Told bool `json:"told,omitempty"`
 }

@@ -8,9 +8,11 @@ import (
 
 const (
 	// permitsAhead is how far ahead of its moment a permit is granted at most, so that it can
-	// travel to the activity that uses it; permitsLow is when the next ones are granted.
+	// travel to the activity that uses it, and permitsLead how far at least; permitsLow is when
+	// the next ones are granted.
 	permitsAhead = 3 * time.Second
-	permitsLow   = time.Second
+	permitsLead  = time.Second
+	permitsLow   = 1500 * time.Millisecond
 	// permitWindow is for how long a permit is good, from its moment on.
 	permitWindow = time.Second
 	// PermitsEnd is the time within which a halt, a pause or a changed rate takes full effect:
@@ -119,6 +121,9 @@ func (s *Schedule) Expire(now time.Time) (unused int) {
 // Next is the moment of the next permit.
 func (s *Schedule) Next(p Pace, now time.Time) time.Time {
 	next := now
+	if !p.Unlimited {
+		next = now.Add(permitsLead)
+	}
 	if s.NotBefore.After(next) {
 		next = s.NotBefore
 	}
@@ -170,13 +175,18 @@ func (s *Schedule) out() (n int) {
 func (s *Schedule) Grant(p Pace, now time.Time, cluster string, size int) Permits {
 	g := Permits{Number: s.Number + 1, Size: size, First: s.Next(p, now), Window: permitWindow}
 	if p.Unlimited {
-		g.Window = PermitsEnd
+		g.Window = PermitsEnd - g.First.Sub(now)
 	} else {
 		g.Apart = Apart(p.Rate)
 	}
 	s.Number, s.Last = s.Number+int64(size), g.Last()
 	s.Out = append(s.Out, Granted{Permits: g, Cluster: cluster})
 	return g
+}
+
+// TakeBack takes the newest grant back, of which nobody has heard.
+func (s *Schedule) TakeBack(last time.Time) {
+	s.Last, s.Out = last, s.Out[:len(s.Out)-1]
 }
 
 // Use counts a permit whose eviction is known to stand, once; false means that it was counted

@@ -18,11 +18,11 @@ func TestSchedule_Room(t *testing.T) {
 		last time.Time // moment of the newest permit
 		room int
 	}{
-		"what three seconds have":                {normal(5), time.Time{}, 16},
+		"what three seconds have":                {normal(5), time.Time{}, 11},
 		"also at a slow rate":                    {normal(0.5), time.Time{}, 2},
 		"one at a rate that is slower still":     {normal(0.01), time.Time{}, 1},
-		"nothing while the next second is given": {normal(5), at(1), 0},
-		"the rest of three seconds":              {normal(5), t0.Add(500 * time.Millisecond), 12},
+		"nothing while the next 1.5 s are given": {normal(5), at(2), 0},
+		"the rest of three seconds":              {normal(5), at(1), 10},
 		"no more than a grant can have":          {normal(1000), time.Time{}, 1000},
 		"while slow":                             {failover.Pace{Tier: failover.TierSlow, Rate: 0.1}, time.Time{}, 1},
 		"nothing while halted":                   {failover.Pace{Tier: failover.TierHalted}, time.Time{}, 0},

@@ -110,10 +110,11 @@ func inFlight(s *scene) {
 
 	landing := s.gate.stopAt(false, func(w write) bool { return w.evicts(lands, from) })
 	outdated := s.gate.stopAt(false, func(w write) bool { return w.evicts(refused, from) })
-	s.kill(from)
+	// A human's taint comes and goes at once: an eviction is on its way for seconds at most.
+	s.taintByHand(from, maintenance, "NoExecute", true)
 	s.reaches(landing, "one eviction is on its way")
 	s.reaches(outdated, "the other is on its way")
-	s.revive(from)
+	s.taintByHand(from, maintenance, "NoExecute", false)
 	s.phase(from, "Settling")
 	require.Empty(s, s.evictions(lands, from), "the write is still on its way")
 	landing.letGo()

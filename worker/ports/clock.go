@@ -2,21 +2,55 @@ package ports
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 )
 
 // Clock measures time on this machine.
-type Clock struct{}
+type Clock struct{ skew *skew }
 
-// Began is when this attempt was handed out, by the Temporal server's clock. It is the worker's
-// own time outside of an activity.
-func (Clock) Began(ctx context.Context) time.Time {
+// NewClock is a clock that learns by how much it differs from the Temporal server's.
+func NewClock() Clock { return Clock{new(skew)} }
+
+// HandedOut is when this attempt was handed out. Its way here takes time, which nobody can tell
+// from a clock that is ahead; but the shortest way of the last minutes took next to none.
+func (c Clock) HandedOut(ctx context.Context) (at time.Time, ago, ahead time.Duration) {
 	if !activity.IsActivity(ctx) {
-		return time.Now()
+		return time.Now(), 0, 0
 	}
-	return activity.GetInfo(ctx).StartedTime
+	at = activity.GetInfo(ctx).StartedTime
+	lag := time.Since(at)
+	ahead = c.skew.of(lag, time.Now())
+	return at, lag - ahead, ahead
+}
+
+// skewFor is for how long an attempt's way here is remembered.
+const skewFor = 5 * time.Minute
+
+// skew is the smallest difference between the two clocks of the last five to ten minutes.
+type skew struct {
+	mu         sync.Mutex
+	since      time.Time
+	least, was time.Duration
+}
+
+func (s *skew) of(lag time.Duration, now time.Time) time.Duration {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.since.IsZero():
+		s.since, s.least, s.was = now, lag, lag
+	case now.Sub(s.since) > skewFor:
+		s.since, s.was, s.least = now, s.least, lag
+	default:
+		s.least = min(s.least, lag)
+	}
+	return min(s.least, s.was)
 }
 
 // Start begins a measurement. The result never understates: where the wall clock

@@ -34,6 +34,19 @@ func TestElapsedTimeIsTheLongerOfBothClocks(t *testing.T) {
 	require.GreaterOrEqual(t, Clock{}.Start()(), time.Duration(0))
 }
 
+// Rules: R4.5-14.
+func TestSkew_IsTheShortestWayOfTheLastMinutes(t *testing.T) {
+	s, now := new(skew), time.Now()
+	require.Equal(t, 1300*time.Millisecond, s.of(1300*time.Millisecond, now), "nobody knows better")
+	require.Equal(t, 1200*time.Millisecond, s.of(1200*time.Millisecond, now))
+	require.Equal(t, 1200*time.Millisecond, s.of(3*time.Second, now), "that took 1.8 s to get here")
+	now = now.Add(skewFor + 1)
+	require.Equal(t, 1200*time.Millisecond, s.of(2*time.Second, now))
+	now = now.Add(skewFor + 1)
+	require.Equal(t, 2*time.Second, s.of(2500*time.Millisecond, now), "a clock that was set forward is known after a while")
+	require.Zero(t, (*skew)(nil).of(time.Second, now))
+}
+
 func TestAWaitIsNeverTooShortAndEndsWithItsContext(t *testing.T) {
 	begun := time.Now()
 	require.NoError(t, Clock{}.Wait(t.Context(), 20*time.Millisecond))
