@@ -116,13 +116,18 @@ func (p *pacer) requested(r GrantRequest) {
 	p.st.Changed = p.st.Changed || !told
 	next := Request{GrantRequest: r, Heard: p.now(), Told: told}
 	if known && old.Episode == r.Episode {
-		next.Newest, next.Until = old.Newest, old.Until
-	}
-	if r.Seen < next.Newest && p.now().Before(next.Until) {
-		next.Want = 0 // it crossed a grant
+		next.follows(old)
 	}
 	p.st.Requests[r.Cluster] = next
 	p.dirty = true
+}
+
+// follows keeps what was granted to the request before. One that crossed a grant asks for nothing.
+func (r *Request) follows(old Request) {
+	r.Newest, r.Until = old.Newest, old.Until
+	if r.Seen < r.Newest && r.Heard.Before(r.Until) {
+		r.Want = 0
+	}
 }
 
 func (p *pacer) halt(o Order) string {
