@@ -101,8 +101,9 @@ type attempt struct {
 }
 
 func (a *Activities) attempt(ctx context.Context) attempt {
-	m := attempt{since: a.Clock.Start()}
+	var m attempt
 	m.began, m.ago, m.skew = a.Clock.HandedOut(ctx)
+	m.since = a.Clock.Start()
 	return m
 }
 

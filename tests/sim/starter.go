@@ -148,9 +148,11 @@ func (s *sim) resync(ctx workflow.Context) {
 	}
 }
 
-// follow has the desk hear of every change, a moment later.
+// follow has the desk hear of every change, a moment later; of an object's older version never
+// after a newer one, as a watch does.
 func (s *sim) follow() {
 	lag := func() time.Duration { return s.dice.span("watch", "", 50*tick) }
+	changes, newest := 0, map[failover.BindingKey]int{}
 	s.world.Watch = world.Watch{
 		Cluster: func(old, now *failover.Cluster) {
 			s.judge.counted(old, now)
@@ -167,9 +169,13 @@ func (s *sim) follow() {
 		Binding: func(old, now *failover.Binding) {
 			s.judge.changed(now)
 			s.show(now)
+			changes++
+			change, key := changes, keyOfEither(old, now)
 			s.later(lag(), func() {
+				late := change < newest[key]
+				newest[key] = max(newest[key], change)
 				switch {
-				case !s.watching:
+				case !s.watching, late:
 				case now == nil && old != nil:
 					s.desk.BindingDeleted(old)
 				case now != nil:
@@ -178,6 +184,13 @@ func (s *sim) follow() {
 			})
 		},
 	}
+}
+
+func keyOfEither(old, now *failover.Binding) failover.BindingKey {
+	if now == nil {
+		return old.Key
+	}
+	return now.Key
 }
 
 // show logs what a binding is like after a change, for whoever reads a story closely.
