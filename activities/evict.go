@@ -94,26 +94,23 @@ const (
 
 // attempt measures one attempt against the times of its permit, which are the server's.
 type attempt struct {
-	began time.Time     // when the server handed it out
-	ago   time.Duration // how long that was before it got here
-	skew  time.Duration // by how much this machine's clock is ahead of the server's
+	began time.Time     // by the server's clock
+	skew  time.Duration // by how much this machine's clock is ahead of it
 	since func() time.Duration
 }
 
 func (a *Activities) attempt(ctx context.Context) attempt {
-	var m attempt
-	m.began, m.ago, m.skew = a.Clock.HandedOut(ctx)
-	m.since = a.Clock.Start()
-	return m
+	began, skew := a.Clock.ServerNow(ctx)
+	return attempt{began: began, skew: skew, since: a.Clock.Start()}
 }
 
 // now is what the server's clock shows.
-func (m attempt) now() time.Time { return m.began.Add(m.ago + m.since()) }
+func (m attempt) now() time.Time { return m.began.Add(m.since()) }
 
 // refuses says why an attempt may send nothing under a permit, empty when it may.
 func (m attempt) refuses(p failover.Permit) (failover.Reason, string) {
 	switch {
-	case !p.Believable():
+	case !p.Valid():
 		return failover.ReasonPermitPassed, "it has no permit"
 	case m.skew > maxSkew || m.skew < -maxSkew:
 		return failover.ReasonClockSkew, fmt.Sprintf("this worker's clock and the Temporal server's differ by %s, at most %s", m.skew.Round(time.Millisecond), maxSkew)

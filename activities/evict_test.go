@@ -67,8 +67,7 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 		},
 		"its permit has passed on the way to this worker": {
 			func(b *bench, r *activities.EvictRequest) {
-				b.lag = 1500 * time.Millisecond
-				r.Permit.Earliest = b.now.Add(-b.lag)
+				r.Permit.Earliest = b.now.Add(-1500 * time.Millisecond)
 				r.Permit.Latest = r.Permit.Earliest.Add(time.Second)
 			},
 			activities.EvictRefused, failover.ReasonPermitPassed,

@@ -122,10 +122,8 @@ func (deaf) Blocked(failover.Reason)                        {}
 // standstill is a clock that stands at one moment.
 type standstill struct{ at time.Time }
 
-func (s standstill) Now() time.Time { return s.at }
-func (s standstill) HandedOut(context.Context) (time.Time, time.Duration, time.Duration) {
-	return s.at, 0, 0
-}
+func (s standstill) Now() time.Time                                       { return s.at }
+func (s standstill) ServerNow(context.Context) (time.Time, time.Duration) { return s.at, 0 }
 
 func (standstill) Start() func() time.Duration                     { return func() time.Duration { return 0 } }
 func (standstill) Wait(ctx context.Context, _ time.Duration) error { return ctx.Err() }

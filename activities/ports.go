@@ -243,9 +243,9 @@ type Pacer interface {
 // Monotonic measures how long something took on this worker, immune to changes of
 // the wall clock, frozen processes included.
 type Monotonic interface {
-	// HandedOut is when this attempt of an activity was handed out, by the Temporal server's clock,
-	// how long that is ago, and by how much this machine's clock is ahead of the server's.
-	HandedOut(ctx context.Context) (at time.Time, ago, skew time.Duration)
+	// ServerNow is what the Temporal server's clock shows, as far as an attempt of an activity can
+	// tell, and by how much this machine's clock is ahead of it.
+	ServerNow(ctx context.Context) (now time.Time, skew time.Duration)
 	// Start begins a measurement; the returned function gives the time since.
 	Start() (since func() time.Duration)
 	// Wait lets time pass on the monotonic clock, never less than d, unless ctx ends first.

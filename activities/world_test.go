@@ -23,9 +23,9 @@ type bench struct {
 	now   time.Time
 	acts  *activities.Activities
 	env   *testsuite.TestActivityEnvironment
-	// early is how long the permit of an eviction may not be used yet, lag how long its attempt
-	// took from the server to this worker, skew by how much its clock is ahead.
-	early, lag, skew time.Duration
+	// early is how long the permit of an eviction may not be used yet, skew by how much this
+	// worker's clock is ahead of the server's.
+	early, skew time.Duration
 	// mayRemove is the pacer's answer about a repeated removal; nil is yes.
 	mayRemove func() error
 	removals  int // questions about them
@@ -182,9 +182,7 @@ type serverClock struct {
 	b *bench
 }
 
-func (c serverClock) HandedOut(context.Context) (time.Time, time.Duration, time.Duration) {
-	return c.b.now.Add(-c.b.lag), c.b.lag, c.b.skew
-}
+func (c serverClock) ServerNow(context.Context) (time.Time, time.Duration) { return c.b.now, c.b.skew }
 
 func (b *bench) evictRequest() activities.EvictRequest {
 	return activities.EvictRequest{

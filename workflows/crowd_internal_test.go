@@ -59,9 +59,7 @@ func (x *throng) Cluster(context.Context, string) (failover.Cluster, error) {
 // Now, Start and Wait are a clock that stands an hour after the taint.
 func (x *throng) Now() time.Time { return x.taint.TimeAdded.Add(time.Hour) }
 
-func (x *throng) HandedOut(context.Context) (time.Time, time.Duration, time.Duration) {
-	return x.Now(), 0, 0
-}
+func (x *throng) ServerNow(context.Context) (time.Time, time.Duration) { return x.Now(), 0 }
 
 func (x *throng) Start() func() time.Duration               { return func() time.Duration { return 0 } }
 func (x *throng) Wait(context.Context, time.Duration) error { return nil }

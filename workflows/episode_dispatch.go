@@ -23,7 +23,8 @@ func (e *episode) dispatch() {
 		return
 	}
 	e.startHolds()
-	for e.hasPermit() && e.dispatchOne() {
+	for e.dropPassed(); len(e.st.Grants) > 0 && e.dispatchOne(); {
+		e.dropPassed()
 	}
 	e.awaitStarts()
 	reason := e.readyReason()
@@ -59,9 +60,9 @@ func (e *episode) readyReason() failover.Reason {
 	}
 }
 
-// mayBegin: nobody paused, and the windows have room, also should all that is in flight come to wait. An order about one binding
-// that came since this turn began is obeyed first: a skip that was accepted must not
-// find its binding on the way.
+// mayBegin: nobody paused, and the windows have room, also should all that is in flight come to
+// wait. An order about one binding that came since this turn began is obeyed first: a skip that
+// was accepted must not find its binding on the way.
 func (e *episode) mayBegin() bool {
 	if len(e.orders.bindings) > 0 {
 		return false
@@ -82,20 +83,19 @@ func (e *episode) windows() (inFlight, waiting int) {
 	return inFlight, waiting
 }
 
-// hasPermit tells whether a permit is in hand. Those that have passed are dropped, and a grant
-// of moments that no pacer gives so far ahead.
-func (e *episode) hasPermit() bool {
+// dropPassed drops the permits in hand that have passed, and a grant of moments that no pacer
+// gives so far ahead.
+func (e *episode) dropPassed() {
 	for len(e.st.Grants) > 0 {
 		switch first, _ := e.st.Grants[0].Take(); {
 		case first.Earliest.After(e.now().Add(2 * failover.PermitsEnd)):
 			e.st.Grants = e.st.Grants[1:]
 		case e.now().Before(first.Latest):
-			return true
+			return
 		default:
 			e.takePermit()
 		}
 	}
-	return false
 }
 
 // takePermit takes the next permit in hand.
@@ -110,9 +110,7 @@ func (e *episode) takePermit() failover.Permit {
 
 // permits counts those in hand that have not passed.
 func (e *episode) permits() (n int) {
-	if !e.hasPermit() {
-		return 0
-	}
+	e.dropPassed()
 	for _, g := range e.st.Grants {
 		n += g.Size
 	}

@@ -190,7 +190,7 @@ func (e *episode) adoptAsked(m Adopt) {
 
 func (e *episode) granted(g Grant) {
 	switch {
-	case !g.Believable() || len(g.Episode) > maxText:
+	case !g.Valid() || len(g.Episode) > maxText:
 		e.log.Warn("ignored a malformed signal", "signal", SignalGrant, "number", g.Number)
 	case slices.ContainsFunc(e.st.Grants, func(x Grant) bool { return x.Number == g.Number }):
 	default:

@@ -197,7 +197,7 @@ func (m *migration) sane(now time.Time) error {
 	return errors.Join(
 		unless(m.st.Round > 0 && m.st.Episode != "", "it reports to round %d of episode %q, which nobody hears", m.st.Round, m.st.Episode),
 		unless(m.st.Ref.Key == about && m.st.Ref.Cluster == "m1", "it is about %s on %s", m.st.Ref.Key, m.st.Ref.Cluster),
-		unless(m.st.Permit == failover.Permit{} || m.st.Permit.Believable(), "it goes by permit %+v", m.st.Permit),
+		unless(m.st.Permit == failover.Permit{} || m.st.Permit.Valid(), "it goes by permit %+v", m.st.Permit),
 		unless(fence == nil || fence.By != "" && !fence.At.After(now), "it goes by fence %+v at %s", fence, now),
 		unless(m.st.Recover == nil || m.st.Recover.Round > 0, "it recovers in round %+v", m.st.Recover),
 		unless(!m.over() || m.st.PutBack == nil, "it is over, and says that it was put back"),
@@ -304,7 +304,7 @@ func (p *pacer) saneSchedule() error {
 	var bad []error
 	for _, g := range p.st.Schedule.Out {
 		bad = append(bad,
-			unless(g.Believable() && g.Used >= 0 && g.Used <= g.Size, "the books of a grant are wrong: %+v", g),
+			unless(g.Valid() && g.Used >= 0 && g.Used <= g.Size, "the books of a grant are wrong: %+v", g),
 			unless(g.Ends().Sub(now) <= failover.PermitsEnd, "a permit outlasts its time: %+v", g))
 	}
 	return errors.Join(bad...)

@@ -145,7 +145,7 @@ func (e *episode) sane() error {
 	}
 	numbers := map[int64]bool{}
 	for _, g := range e.st.Grants {
-		if g.Size <= 0 || !g.Believable() || numbers[g.Number] {
+		if g.Size <= 0 || !g.Valid() || numbers[g.Number] {
 			return fmt.Errorf("it holds grants %+v", e.st.Grants)
 		}
 		numbers[g.Number] = true

@@ -75,7 +75,7 @@ func (m *migration) wantsPermit() bool {
 // takePermit takes the permit that its failover gives it, where it has use for one.
 func (m *migration) takePermit(p failover.Permit) {
 	switch {
-	case !p.Believable():
+	case !p.Valid():
 		m.log.Warn("ignored a malformed signal", "signal", SignalPermit, "number", p.Number)
 	case m.wantsPermit():
 		m.st.Permit, m.dirty = p, true

@@ -266,9 +266,8 @@ func (p *pacer) nextGrant() time.Time {
 	if at.After(p.now()) || p.st.Schedule.Room(p.st.Pace, p.st.Config, p.now()) > 0 {
 		return at
 	}
-	for _, g := range p.st.Schedule.Out {
-		at = g.Ends()
-		break
+	if out := p.st.Schedule.Out; len(out) > 0 {
+		return out[0].Ends()
 	}
 	return at
 }

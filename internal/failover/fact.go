@@ -183,9 +183,9 @@ type Debt struct {
 const CauseRecovery = "recovery"
 
 // SaidCause is the cause as it is shown: outcome and reason tell a recovery by themselves.
-func (r Result) SaidCause() string {
-	if r.Cause == CauseRecovery {
+func SaidCause(cause string) string {
+	if cause == CauseRecovery {
 		return ""
 	}
-	return r.Cause
+	return cause
 }

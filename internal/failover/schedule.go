@@ -37,8 +37,8 @@ type Permit struct {
 	Latest   time.Time `json:"latest,omitzero"`
 }
 
-// Believable tells whether a permit can be gone by, whoever sent it.
-func (p Permit) Believable() bool {
+// Valid tells whether a permit has a number and moments that a pacer gives.
+func (p Permit) Valid() bool {
 	good := p.Latest.Sub(p.Earliest)
 	return p.Number > 0 && good > 0 && good <= PermitsEnd
 }
@@ -53,8 +53,8 @@ type Permits struct {
 	Window time.Duration `json:"window"`
 }
 
-// Believable tells whether permits can be gone by, whoever sent them.
-func (p Permits) Believable() bool {
+// Valid tells whether permits have numbers and moments that a pacer gives.
+func (p Permits) Valid() bool {
 	return p.Number > 0 && p.Size > 0 && p.Size <= maxPermits && p.Apart >= 0 && p.Window > 0 && p.Window <= PermitsEnd
 }
 

@@ -327,7 +327,7 @@ func vouch(binding, cluster string, waits failover.Reason) string {
 
 func (v View) result(round int, r failover.Result) string {
 	line := fmt.Sprintf("round %d: %s", round, orElse(string(r.Outcome), "no outcome on record"))
-	for _, more := range []string{because(r.Reason, r.Message), r.SaidCause()} {
+	for _, more := range []string{because(r.Reason, r.Message), failover.SaidCause(r.Cause)} {
 		if more != "" {
 			line += ", " + more
 		}

@@ -62,7 +62,7 @@ func (v View) round(e Episode, r workflows.RoundReport) {
 		v.Wrap(t, "Because", 36)
 		for _, x := range results {
 			why := string(x.Reason)
-			for _, more := range []string{x.Message, x.SaidCause()} {
+			for _, more := range []string{x.Message, failover.SaidCause(x.Cause)} {
 				if more != "" {
 					why += ": " + more
 				}

@@ -96,7 +96,7 @@ func by(r failover.AuditRecord) string {
 // because is everything that a record gives as a reason, the evidence last.
 func because(r failover.AuditRecord) string {
 	var parts []string
-	for _, part := range []string{r.Why, string(r.Reason), r.Message, failover.Result{Cause: r.Cause}.SaidCause(), strings.Join(r.To, ",")} {
+	for _, part := range []string{r.Why, string(r.Reason), r.Message, failover.SaidCause(r.Cause), strings.Join(r.To, ",")} {
 		if part != "" {
 			parts = append(parts, part)
 		}

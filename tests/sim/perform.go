@@ -31,9 +31,8 @@ type attempt struct {
 	name string
 	id   string // of the workflow
 	info activity.Info
-	// began is when the server handed it out; claimed is when it had a permit, or the pacer's
-	// word: the activity's own deadline began then.
-	began, claimed time.Time
+	// claimed is when it had a permit, or the pacer's word: the activity's own deadline began then.
+	claimed time.Time
 	// until is when its permit passes.
 	until time.Time
 	// read is when the first cluster was read after the migration's own binding, where that came
@@ -137,7 +136,6 @@ func (s *sim) try(ctx workflow.Context, name string, args []any, n int32) (any, 
 		_ = workflow.Sleep(ctx, s.dice.span("slow-worker-for", name, 8*time.Second))
 	}
 	began := workflow.Now(ctx)
-	a.began = began
 	if r, is := args[0].(activities.EvictRequest); is && name == activities.NameEvict {
 		a.until = r.Permit.Latest
 	}

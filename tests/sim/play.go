@@ -419,18 +419,18 @@ type clock struct {
 	s *sim
 }
 
-// HandedOut implements activities.Monotonic: an attempt may take a while from the server to its
+// ServerNow implements activities.Monotonic: an attempt may take a while from the server to its
 // worker. What is left of its permit counts from its arrival.
-func (c clock) HandedOut(ctx context.Context) (at time.Time, ago, skew time.Duration) {
+func (c clock) ServerNow(ctx context.Context) (now time.Time, skew time.Duration) {
 	a := attemptOf(ctx)
 	if a == nil {
-		return c.s.now(), 0, 0
+		return c.s.now(), 0
 	}
 	if a.name == activities.NameEvict && c.s.dice.chance("slow-claim", a.id) {
 		a.sleep(c.s.dice.span("slow-claim-for", a.id, 12*time.Second))
 	}
 	a.claimed = c.s.now()
-	return a.began, c.s.now().Sub(a.began), 0
+	return a.claimed, 0
 }
 
 // pauseStep rounds pauses up: those after a lost race are random, and a story is not.

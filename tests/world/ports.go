@@ -411,10 +411,8 @@ type Clock struct{ W *World }
 // Now is the world's time.
 func (c Clock) Now() time.Time { return c.W.now() }
 
-// HandedOut is the world's time: nothing is under way for long.
-func (c Clock) HandedOut(context.Context) (time.Time, time.Duration, time.Duration) {
-	return c.W.now(), 0, 0
-}
+// ServerNow is the world's time.
+func (c Clock) ServerNow(context.Context) (time.Time, time.Duration) { return c.W.now(), 0 }
 
 // Start measures in the world's time.
 func (c Clock) Start() func() time.Duration {

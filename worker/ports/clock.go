@@ -14,16 +14,14 @@ type Clock struct{ skew *skew }
 // NewClock is a clock that learns by how much it differs from the Temporal server's.
 func NewClock() Clock { return Clock{new(skew)} }
 
-// HandedOut is when this attempt was handed out. Its way here takes time, which nobody can tell
-// from a clock that is ahead; but the shortest way of the last minutes took next to none.
-func (c Clock) HandedOut(ctx context.Context) (at time.Time, ago, ahead time.Duration) {
-	if !activity.IsActivity(ctx) {
-		return time.Now(), 0, 0
+// ServerNow takes the skew off this machine's time. How long an attempt took to get here nobody
+// can tell from a clock that is ahead; but the shortest way of the last minutes took next to none.
+func (c Clock) ServerNow(ctx context.Context) (now time.Time, ahead time.Duration) {
+	now = time.Now()
+	if activity.IsActivity(ctx) {
+		ahead = c.skew.of(now.Sub(activity.GetInfo(ctx).StartedTime), now)
 	}
-	at = activity.GetInfo(ctx).StartedTime
-	lag := time.Since(at)
-	ahead = c.skew.of(lag, time.Now())
-	return at, lag - ahead, ahead
+	return now.Add(-ahead), ahead
 }
 
 // skewFor is for how long an attempt's way here is remembered.

@@ -25,7 +25,7 @@ type Pacer struct {
 	Namespace string
 	// Instance prefixes the workflow id.
 	Instance string
-	// Uses gathers what this worker tells the pacer, nil to tell each by itself.
+	// Uses gathers what this worker tells the pacer.
 	Uses *Uses
 	// Converter decodes memos, as the client encodes them.
 	Converter converter.DataConverter
@@ -50,11 +50,7 @@ func (p Pacer) MayRemove(ctx context.Context, cluster, binding string) error {
 
 // Used tells the pacer of an eviction that stands, together with others of this moment.
 func (p Pacer) Used(ctx context.Context, permit int64, binding string) error {
-	use := workflows.PermitUse{Number: permit, Binding: binding}
-	if p.Uses == nil {
-		return p.used(ctx, []workflows.PermitUse{use})
-	}
-	return p.Uses.tell(ctx, use, p.used)
+	return p.Uses.tell(ctx, workflows.PermitUse{Number: permit, Binding: binding}, p.used)
 }
 
 func (p Pacer) used(ctx context.Context, uses []workflows.PermitUse) error {

@@ -15,7 +15,7 @@ import (
 // ending has the ledger judge what Lifeboat reports, and prints both.
 func (d *demo) ending(ctx context.Context) error {
 	d.heading("The report, and what the lab's own ledger says of it")
-	question := ledger.Question{Rate: d.evictionRate(), Chunk: d.chunk()}
+	question := ledger.Question{Rate: d.evictionRate()}
 	for _, cluster := range []string{first, second} {
 		s, err := d.lifeboat.status(ctx, cluster)
 		if err != nil {
@@ -74,7 +74,7 @@ func (d *demo) verdict(v ledger.Verdict) {
 		}
 	}
 	e := v.Evictions
-	d.print(d.in(dim, fmt.Sprintf("    %d evictions, at most %d within one second; allowed are %g per second and %d at once", e.Count, e.Fastest, d.evictionRate(), d.chunk())))
+	d.print(d.in(dim, fmt.Sprintf("    %d evictions, at most %d within one second; allowed are %g per second, one second's worth of them late, and one more", e.Count, e.Fastest, d.evictionRate())))
 }
 
 // file keeps the verdict with every binding.

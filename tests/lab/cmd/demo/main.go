@@ -113,11 +113,3 @@ func (o options) evictionRate() float64 {
 	}
 	return o.rate
 }
-
-// chunk is how many evictions Lifeboat may grant at once: one, and above 5/s one second's worth.
-func (o options) chunk() int {
-	if o.evictionRate() <= 5 {
-		return 1
-	}
-	return int(o.evictionRate())
-}
