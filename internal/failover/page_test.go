@@ -2,6 +2,7 @@ package failover_test
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -117,11 +118,7 @@ func episodePages() map[string]failover.PageView {
 }
 
 func TestEpisodePages(t *testing.T) {
-	for name, view := range episodePages() {
-		t.Run(name, func(t *testing.T) {
-			golden(t, "testdata/pages/episode-"+name+".md", failover.EpisodePage(view))
-		})
-	}
+	goldenPages(t, rendered("episode-", episodePages(), failover.EpisodePage))
 }
 
 // moving is a migration that waits for its new copy.
@@ -169,11 +166,7 @@ func migrationPages() map[string]failover.MigrationView {
 }
 
 func TestMigrationPages(t *testing.T) {
-	for name, view := range migrationPages() {
-		t.Run(name, func(t *testing.T) {
-			golden(t, "testdata/pages/migration-"+name+".md", failover.MigrationPage(view))
-		})
-	}
+	goldenPages(t, rendered("migration-", migrationPages(), failover.MigrationPage))
 }
 
 func pacerPages() map[string]failover.PacerView {
@@ -221,11 +214,7 @@ func pacerPages() map[string]failover.PacerView {
 }
 
 func TestPacerPages(t *testing.T) {
-	for name, view := range pacerPages() {
-		t.Run(name, func(t *testing.T) {
-			golden(t, "testdata/pages/pacer-"+name+".md", failover.PacerPage(view))
-		})
-	}
+	goldenPages(t, rendered("pacer-", pacerPages(), failover.PacerPage))
 }
 
 // crowd makes everything as many and as long as it can get.
@@ -320,16 +309,9 @@ func TestActionsEndWithTheEpisode(t *testing.T) {
 // Whoever reads a page at night pastes what stands there into a shell: nothing in it is a
 // redirection, and what changes something has its reason.
 func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
-	pages := map[string]string{}
-	for name, v := range episodePages() {
-		pages["episode-"+name] = failover.EpisodePage(v)
-	}
-	for name, v := range migrationPages() {
-		pages["migration-"+name] = failover.MigrationPage(v)
-	}
-	for name, v := range pacerPages() {
-		pages["pacer-"+name] = failover.PacerPage(v)
-	}
+	pages := rendered("episode-", episodePages(), failover.EpisodePage)
+	maps.Copy(pages, rendered("migration-", migrationPages(), failover.MigrationPage))
+	maps.Copy(pages, rendered("pacer-", pacerPages(), failover.PacerPage))
 	command := regexp.MustCompile("`((?:lifeboat|karmadactl) [^`]*)`")
 	seen := 0
 	for name, page := range pages {
