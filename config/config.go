@@ -201,7 +201,7 @@ type Workflow struct {
 	HistoryEvents int
 }
 
-// Starter tunes `lifeboat watch`.
+// Starter tunes `lifeboat controller`.
 type Starter struct {
 	ResyncInterval time.Duration
 	Coalesce       time.Duration

@@ -135,7 +135,7 @@ type Watched struct {
 // watchOpen is for how long a watch is held open to see that it stays so.
 const watchOpen = time.Second
 
-// Watches opens a watch on each resource that lifeboat watch follows and that may be
+// Watches opens a watch on each resource that lifeboat controller follows and that may be
 // watched, from the version of its list, and closes it after a moment.
 func (c *Client) Watches(ctx context.Context, may May) []Watched {
 	var all []Watched
@@ -190,7 +190,7 @@ const syncPoll = 50 * time.Millisecond
 // Sight is how much a watch has seen.
 type Sight struct{ Clusters, Rules, Bindings int }
 
-// InStep runs the watch that lifeboat watch runs until it has seen everything once,
+// InStep runs the watch that lifeboat controller runs until it has seen everything once,
 // and says what it saw.
 func (c *Client) InStep(ctx context.Context) (Sight, error) {
 	running, stop := context.WithCancel(ctx)

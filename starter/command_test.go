@@ -72,6 +72,7 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 		"status -o xml":                                            "want one of [table json yaml]",
 		"config print -o table":                                    "want one of [yaml json]",
 		"setup --retention 1h":                                     "want 24h or more",
+		"controller --mode maybe":                                  "want observe or enforce",
 		"watch --mode maybe":                                       "want observe or enforce",
 		"fly":                                                      `unexpected argument "fly"`,
 		"version --nonsense":                                       "unknown flag",
@@ -84,6 +85,20 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 			}
 			require.Equal(t, process.ExitUsage, code, out)
 		})
+	}
+}
+
+// A script from before a verb was renamed goes on working; nobody learns that name anew.
+func TestFormerVerbsWork_NoHelpListsThem(t *testing.T) {
+	now := map[string]string{"watch": "controller"}
+	for before, verb := range now {
+		found, _, err := newApp().command("lifeboat").Find([]string{before})
+		require.NoError(t, err)
+		require.Equal(t, verb, found.Name())
+		for _, line := range []string{"--help", verb + " --help"} {
+			help, _ := run(t, strings.Fields(line)...)
+			require.NotRegexp(t, `(?m)^ +(`+verb+`, )?`+before+`\b`, help)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
-// Command lifeboat watches Karmada and tells workflows what it sees (lifeboat
-// watch), and is the operator's hand: setup, status, pause, resume, cancel, config.
+// Command lifeboat is the controller, which watches Karmada and signals workflows
+// (lifeboat controller), and the operator's command line: status, plan, pause, drain.
 //
 // It decides nothing about failovers: what it sees goes to workflows as signals,
 // what people order as updates, each with who and why.

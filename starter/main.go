@@ -105,12 +105,13 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 	a.flags.Register(root.PersistentFlags())
 	a.flags.Shortcut(root.PersistentFlags(), "ui-url", "uiURL", "base URL of the Temporal UI, for links")
 	root.AddCommand(
-		a.watchCommand(), a.setupCommand(), a.preflightCommand(), a.verifyCommand(), a.statusCommand(),
+		a.controllerCommand(), a.setupCommand(), a.preflightCommand(), a.verifyCommand(), a.statusCommand(),
 		a.planCommand(), a.explainCommand(), a.historyCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.drainCommand(), a.undrainCommand(), a.taintCommand(), a.untaintCommand(), a.sweepCommand(), a.confirmFencedCommand(),
 		a.rateCommand(), a.haltCommand(), a.snoozeCommand(), a.approveCommand(), a.prioritiseCommand(), a.skipCommand(), a.putBackCommand(), a.releaseCommand(),
 		a.codecCommand(), a.configCommand(), versionCommand(),
 	)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if gt (len .Aliases) 0}}", "{{if false}}", 1)) // names from before
 	return root
 }
 

@@ -182,8 +182,8 @@ func TestEveryCommandInTheDocumentsIsUnderstood(t *testing.T) {
 	cancel()
 	for path, text := range texts {
 		all := commands(text, "lifeboat")
-		for _, line := range commands(text, "lifeboat-worker") { // its flags are those of watch
-			all = append(all, strings.Replace(line, "lifeboat-worker", "lifeboat watch", 1))
+		for _, line := range commands(text, "lifeboat-worker") { // its flags are those of the controller
+			all = append(all, strings.Replace(line, "lifeboat-worker", "lifeboat controller", 1))
 		}
 		require.NotEmpty(t, all, path)
 		for _, line := range all {

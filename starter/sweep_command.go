@@ -36,7 +36,7 @@ func (a *app) sweepCommand() *cobra.Command {
 		short: "Have what is left of ours without an owner taken over",
 		long: `Look over all of Karmada, or what concerns one cluster, for hold tasks, taints and annotations of ours whose
 owner does not run in Temporal, and ask the failover of each cluster to take them over: it is started where
-it does not run, reads everything anew, and goes on, restores, or cleans up. lifeboat watch does the same all
+it does not run, reads everything anew, and goes on, restores, or cleans up. lifeboat controller does the same all
 the time; this is for when it does not run, or to know.
 
 What was kept, or left to a human, is nobody's: lifeboat status lists it, lifeboat release or put-back ends

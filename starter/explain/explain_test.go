@@ -172,7 +172,7 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 	require.Contains(t, text, "it would stay: no rule puts a taint")
 	w.PutTaint("m1", corev1.Taint{Key: "example.org/maintenance", Effect: corev1.TaintEffectNoExecute})
 	_, text = explained(t, s, "m1")
-	require.Contains(t, text, "is lifeboat watch running?", "a taint stands and nobody acts on it")
+	require.Contains(t, text, "is lifeboat controller running?", "a taint stands and nobody acts on it")
 }
 
 // evacuating is what m1's failover says of the binding.

@@ -381,7 +381,7 @@ func (v View) stays(t tree, c *Cluster) {
 			t.leaf("rule %s: %s %s", r.Rule, r.Match, because(r.Reason, ""))
 		}
 		if now.Plan.Verdict != activities.ProspectStays && now.Plan.Verdict != "" {
-			t.leaf("and yet a taint should move it (%s): is lifeboat watch running?", now.Plan.Taint)
+			t.leaf("and yet a taint should move it (%s): is lifeboat controller running?", now.Plan.Taint)
 		}
 	}
 	if f := c.IfFailed; f != nil {

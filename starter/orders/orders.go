@@ -120,7 +120,7 @@ func explain(to Target, name string, err error) error {
 	var late *serviceerror.DeadlineExceeded
 	switch {
 	case errors.As(err, &missing) && to.Name == Fleet:
-		return fmt.Errorf("%w: the pacer is not running; it starts with lifeboat watch", ErrNotFound)
+		return fmt.Errorf("%w: the pacer is not running; it starts with lifeboat controller", ErrNotFound)
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w for cluster %s; see lifeboat status", ErrNotFound, to.Name)
 	case errors.As(err, &refused):

@@ -127,7 +127,7 @@ func TestAFailoverThatDoesNotRunIsNotFound(t *testing.T) {
 	require.ErrorContains(t, err, "cluster a")
 	_, err = desk.Pause(t.Context(), desk.Target(Fleet), workflows.ScopedOrder{Order: why})
 	require.ErrorIs(t, err, ErrNotFound)
-	require.ErrorContains(t, err, "lifeboat watch")
+	require.ErrorContains(t, err, "lifeboat controller")
 }
 
 func TestAPauseThatGetsNoAnswerIsLeftAsASignal(t *testing.T) {

@@ -143,7 +143,7 @@ func (v Verify) inStep(ctx context.Context) preflight.Check {
 		c.Result, c.Found = preflight.Failed, err.Error()
 		return c
 	}
-	c.Found = fmt.Sprintf("as lifeboat watch does: saw %d clusters, %d rules, %d bindings", seen.Clusters, seen.Rules, seen.Bindings)
+	c.Found = fmt.Sprintf("as lifeboat controller does: saw %d clusters, %d rules, %d bindings", seen.Clusters, seen.Rules, seen.Bindings)
 	return c
 }
 

@@ -101,8 +101,8 @@ var calm = []Step{
 // servers are started beside those that work already.
 var servers = []Step{
 	serve("lifeboat-worker", ""),
-	serve("lifeboat watch", ""),
-	serve("lifeboat watch --mode enforce --config lifeboat.yaml", ""),
+	serve("lifeboat controller", ""),
+	serve("lifeboat controller --mode enforce --config lifeboat.yaml", ""),
 	serve("lifeboat codec --set encryption.keyFile=keys", "decrypting"),
 	serve("lifeboat codec --set encryption.keyFile=keys --set codec.origins=https://temporal.example.com", "decrypting"),
 	look("temporal task-queue describe --task-queue lifeboat", "poller"),

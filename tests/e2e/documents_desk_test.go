@@ -106,7 +106,7 @@ func (d *desk) served(line string, step documents.Step, until *regexp.Regexp) (s
 	cmd.Env = append(slices.Clone(cmd.Env), "LIFEBOAT_LISTEN_ADDRESS="+address, "LIFEBOAT_CODEC_ADDRESS="+address)
 	if strings.HasPrefix(line, "lifeboat-worker") {
 		cmd.Env = append(cmd.Env, "KUBECONFIG=worker/kubeconfig")
-	} else if strings.HasPrefix(line, "lifeboat watch") {
+	} else if strings.HasPrefix(line, "lifeboat controller") {
 		cmd.Env = append(cmd.Env, "KUBECONFIG=starter/kubeconfig")
 	}
 	var out safeBuffer

@@ -119,7 +119,7 @@ func (s *scene) shortTerms() {
 // anotherStarter runs beside the first, until the story ends.
 func (s *scene) anotherStarter(name string) *process {
 	s.Helper()
-	p, err := s.serve(s.ctx, "lifeboat", name, s.lab.At.Kubeconfigs["starter"], "watch", "--mode", s.mode)
+	p, err := s.serve(s.ctx, "lifeboat", name, s.lab.At.Kubeconfigs["starter"], "controller", "--mode", s.mode)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, p.stop()) })
 	return p

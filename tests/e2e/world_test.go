@@ -180,7 +180,7 @@ func (w *world) startStarter(ctx context.Context) error {
 	if w.wires != nil {
 		kubeconfig = w.wires.kubeconfigs["starter"]
 	}
-	w.starter, err = w.serve(ctx, "lifeboat", "starter", kubeconfig, "watch", "--mode", w.mode)
+	w.starter, err = w.serve(ctx, "lifeboat", "starter", kubeconfig, "controller", "--mode", w.mode)
 	return err
 }
 

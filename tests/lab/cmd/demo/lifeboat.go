@@ -87,7 +87,7 @@ func (b *lifeboat) start() error {
 		return err
 	}
 	b.starter, err = start(launch{
-		name: "lifeboat watch", binary: binary(b.bin, "lifeboat"), args: []string{"watch"}, env: b.as("starter"), log: filepath.Join(b.dir, "starter.log"),
+		name: "lifeboat controller", binary: binary(b.bin, "lifeboat"), args: []string{"controller"}, env: b.as("starter"), log: filepath.Join(b.dir, "starter.log"),
 	})
 	return err
 }

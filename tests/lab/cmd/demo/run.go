@@ -101,7 +101,7 @@ func (d *demo) setUp(ctx context.Context) error {
 		{"etcd, kube-apiserver, Temporal and a simulated Karmada with six clusters", d.startLab},
 		{"lifeboat setup, and a rule: not Ready for 3 s means failed", d.prepare},
 		{"workloads on six clusters", d.load},
-		{"lifeboat-worker and lifeboat watch, with rights of their own", d.startLifeboat},
+		{"lifeboat-worker and lifeboat controller, with rights of their own", d.startLifeboat},
 	}
 	for _, step := range steps {
 		if d.terminal {

@@ -29,14 +29,14 @@ const stopTimeout = 3 * time.Second
 // surveyInterval is how old the gauges of the fleet may be: no older than most scrapes.
 const surveyInterval = 15 * time.Second
 
-func (a *app) watchCommand() *cobra.Command {
+func (a *app) controllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "watch",
-		Short: "Watch Karmada, tell workflows, start one per suspected cluster",
+		Use: "controller", Aliases: []string{"watch"},
+		Short: "Run the controller: watch Karmada and start one workflow per suspected cluster",
 		Long: `Watch Karmada and turn what happens into signals to workflows; start one workflow per suspected
 cluster. Several may run: one of them watches, elected by a Lease. An outage of Temporal or Karmada
 is waited out: a resync tells again what was missed.`,
-		Example: `  lifeboat watch --mode enforce --config lifeboat.yaml`,
+		Example: `  lifeboat controller --mode enforce --config lifeboat.yaml`,
 		Args:    process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.flags.Load()
@@ -47,7 +47,7 @@ is waited out: a resync tells again what was missed.`,
 			if err != nil {
 				return err
 			}
-			return runWatch(cmd.Context(), c, log)
+			return runController(cmd.Context(), c, log)
 		},
 	}
 	a.flags.Shortcut(cmd.Flags(), "mode", "mode", "observe or enforce")
@@ -56,8 +56,8 @@ is waited out: a resync tells again what was missed.`,
 	return cmd
 }
 
-// runWatch watches until ctx ends.
-func runWatch(ctx context.Context, c config.Config, log *slog.Logger) error {
+// runController runs until ctx ends.
+func runController(ctx context.Context, c config.Config, log *slog.Logger) error {
 	registry := telemetry.NewRegistry(program, c.Instance)
 	metrics, err := telemetry.TemporalMetrics(registry, func(err error) {
 		log.WarnContext(ctx, "could not record a metric", telemetry.KeyError, err)
