@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,4 +97,14 @@ func isTest(f *ast.FuncDecl) bool {
 			strings.HasPrefix(f.Name.Name, "Fuzz") && of.Sel.Name == "F"
 	}
 	return false
+}
+
+// TestTheTestsOfTheInvariantsExist holds docs/invariants.md against the tests. A missing name would
+// leave its guard without a proof.
+func TestTheTestsOfTheInvariantsExist(t *testing.T) {
+	text, err := os.ReadFile(root + "/docs/invariants.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`).FindAllString(string(text), -1)
+	require.Greater(t, len(named), 100)
+	require.Subset(t, allTests(t), named)
 }

@@ -201,7 +201,7 @@ func testsOf(name string) (names []string, err error) {
 		return nil, err
 	}
 	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) && strings.HasPrefix(f.Name.Name, "Test") {
+		if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) {
 			names = append(names, f.Name.Name)
 		}
 	}
