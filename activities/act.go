@@ -348,7 +348,8 @@ func (a *Activities) writeRestore(ctx context.Context, b *failover.Binding, clus
 	return nil
 }
 
-// HoldAgain puts our task back on a binding whose restored cluster the scheduler took out.
+// HoldAgain puts our task on a binding whose restored cluster the scheduler took out, or from
+// whose cluster Karmada's own taint manager evicts it: beside the task of that one.
 func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
 	return a.act(ctx, "hold binding again", r, func(b *failover.Binding, _ []failover.Cluster, out *ActResult) error {
 		switch {

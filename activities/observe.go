@@ -71,6 +71,8 @@ type Observation struct {
 	Targets  []string `json:"targets,omitempty"`
 	// On are the targets with their replicas.
 	On []failover.TargetCluster `json:"on,omitempty"`
+	// LastCopy: Karmada's own taint manager may end the copy there, and no other is proven.
+	LastCopy bool `json:"lastCopy,omitempty"`
 	// SourceGone: the failed cluster was deleted. SourceReady: it answers.
 	SourceGone  bool `json:"sourceGone,omitempty"`
 	SourceReady bool `json:"sourceReady,omitempty"`
@@ -156,6 +158,7 @@ func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r Mo
 	o.Health = failover.Healthy(failover.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
 	})
+	o.LastCopy = a.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Status.ObservedGeneration == b.Generation
 	o.Answered = a.answered(b, r)
 	o.StraightBack = known && failover.TakesStraightBack(b, source)

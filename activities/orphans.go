@@ -82,6 +82,9 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 		o.Policy = &policy
 		out.Orphans = append(out.Orphans, o)
 	}
+	if err := a.markLastCopies(ctx, out.Evicted, page.Bindings, r.Cluster); err != nil {
+		return OrphanPage{}, classify("read clusters for", r.Cluster, err)
+	}
 	return out, nil
 }
 

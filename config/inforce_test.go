@@ -27,7 +27,7 @@ drain: {onDeletion: drain}
 log: {level: debug}
 `
 
-// Rules: R4.15-31.
+// Rules: R4.15-32.
 func TestWhatAWorkerPublishesReadsBackAsItsConfiguration(t *testing.T) {
 	alone(t)
 	worker, err := Load(Sources{File: write(t, everyKind)})
@@ -46,7 +46,7 @@ func TestWhatAWorkerPublishesReadsBackAsItsConfiguration(t *testing.T) {
 	require.Equal(t, map[string]string{"mode": "observe"}, Default().InForce(), "also who has configured nothing says so")
 }
 
-// Rules: R4.15-31.
+// Rules: R4.15-32.
 func TestWhatTheCallerSaysGoesBeforeWhatTheWorkersPublish(t *testing.T) {
 	alone(t)
 	told := map[string]string{

@@ -62,10 +62,12 @@ func newBindingEdit(b *failover.Binding, cluster string) (*bindingEdit, error) {
 	}, nil
 }
 
-// refuseForeign fails when another producer's task for the cluster stands.
-func (e *bindingEdit) refuseForeign() error {
+// refuseForeign fails when another producer's task for the cluster stands. That of a producer
+// beside which ours may stand fails where it says Directly: there is nothing left to hold.
+func (e *bindingEdit) refuseForeign(beside ...string) error {
 	for _, task := range e.binding.Tasks {
-		if task.FromCluster == e.cluster && !task.Ours() {
+		allowed := slices.Contains(beside, task.Producer) && task.PurgeMode != failover.PurgeDirectly
+		if task.FromCluster == e.cluster && !task.Ours() && !allowed {
 			return fmt.Errorf("%w: a task of producer %q for %s stands", failover.ErrInvalid, task.Producer, e.cluster)
 		}
 	}

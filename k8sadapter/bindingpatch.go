@@ -66,13 +66,14 @@ func restorePatch(w activities.RestoreWrite) ([]byte, error) {
 	return edit.patch()
 }
 
-// holdPatch makes our task stand without touching spec.clusters.
+// holdPatch makes our task stand without touching spec.clusters, also beside a task of Karmada's
+// own taint manager.
 func holdPatch(w activities.HoldWrite) ([]byte, error) {
 	edit, err := newBindingEdit(w.Binding, w.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := edit.refuseForeign(); err != nil {
+	if err := edit.refuseForeign(failover.TaintManager); err != nil {
 		return nil, err
 	}
 	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before, state: w.State}

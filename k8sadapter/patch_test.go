@@ -37,6 +37,9 @@ const held = `{
 // heldAlone is held without the other producer's task for m1.
 var heldAlone = strings.Replace(held, `{"fromCluster":"m1","producer":"Other","reason":"R"},`, "", 1)
 
+// beside is shared while Karmada's own taint manager evicts it from m3.
+var beside = strings.Replace(shared, `"producer":"Other"`, `"producer":"TaintManager","purgeMode":"Gracefully"`, 1)
+
 func decoded(t *testing.T, raw string) *failover.Binding {
 	t.Helper()
 	b := DecodeBinding([]byte(raw))
@@ -55,6 +58,15 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		patch func() ([]byte, error)
 		want  string
 	}{
+		"a hold beside the task of Karmada's taint manager leaves that as it is": {
+			func() ([]byte, error) {
+				return holdPatch(activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at, Reason: failover.TaskReason})
+			},
+			`{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[` +
+				`{"fromCluster":"m3","producer":"TaintManager","purgeMode":"Gracefully","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
+				`{"fromCluster":"m3","purgeMode":"Gracefully","reason":"ClusterFailover","message":"o","producer":"Lifeboat","suppressDeletion":true,` +
+				`"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
+		},
 		"an eviction removes the cluster and appends a task": {
 			func() ([]byte, error) {
 				return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: failover.TaskReason})
@@ -177,6 +189,12 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 		"holding beside another producer's task": {func() ([]byte, error) {
 			return holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m3"})
 		}, `producer "Other"`},
+		"holding beside a task that says Directly": {func() ([]byte, error) {
+			return holdPatch(activities.HoldWrite{Binding: decoded(t, strings.Replace(beside, "Gracefully", "Directly", 1)), Cluster: "m3"})
+		}, `producer "TaintManager"`},
+		"evicting beside Karmada's taint manager": {func() ([]byte, error) {
+			return evictPatch(activities.EvictWrite{Binding: decoded(t, beside), Cluster: "m3"})
+		}, `producer "TaintManager"`},
 		"evicting from what is no target": {func() ([]byte, error) {
 			return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m8"})
 		}, "no target"},

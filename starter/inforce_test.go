@@ -48,7 +48,7 @@ func underWorkers(t *testing.T, inForce map[string]string, line string) string {
 
 // Seen: explain said "observe mode" of a fleet that enforces, to a caller who had configured nothing.
 //
-// Rules: R4.15-31.
+// Rules: R4.15-32.
 func TestWhoPlansOrExplainsGoesByTheConfigurationOfTheWorkers(t *testing.T) {
 	told := map[string]string{"mode": "enforce", "rules.karmadaPolicies": "false"}
 	require.Contains(t, underWorkers(t, told, "explain shop/cart"), "enforce mode")
@@ -59,7 +59,7 @@ func TestWhoPlansOrExplainsGoesByTheConfigurationOfTheWorkers(t *testing.T) {
 	require.Contains(t, underWorkers(t, nil, "explain shop/cart"), "the workers' configuration, the caller's is used: no worker has published")
 }
 
-// Rules: R4.15-31.
+// Rules: R4.15-32.
 func TestACombinationThatContradictsItselfLeavesTheCallersConfiguration(t *testing.T) {
 	out := underWorkers(t, map[string]string{"mode": "enforce", "health.minHealthy": "14m"}, "plan member1 --set health.gracefulTimeout=10m --set health.detection=1m")
 	require.Contains(t, out, "it does not go with the caller's")

@@ -16,7 +16,7 @@ import (
 // A worker that starts, with another configuration perhaps, has the pacer look again. Only
 // what an operator should know is logged: a pacer that does not run looks when it begins.
 //
-// Rules: R4.15-31.
+// Rules: R4.15-32.
 func TestAWorkerThatStartsPublishesItsConfiguration(t *testing.T) {
 	for _, c := range []struct {
 		name string

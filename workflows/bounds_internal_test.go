@@ -24,7 +24,7 @@ import (
 
 // bare is an episode of which only what it has heard matters.
 func bare() *episode {
-	e := &episode{cluster: "m1", log: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	e := &episode{cluster: "m1", lookedAt: map[string]bool{}, log: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 	e.st.Episode, e.st.Round = "this", 1
 	return e
 }

@@ -26,6 +26,7 @@ type episode struct {
 	listed       bool              // this run has listed it
 	adoptDirty   bool              // somebody saw something of ours without an owner
 	adoptNow     bool              // and said so; a run's own first look can wait while it only cordons
+	lookedAt     map[string]bool   // bindings that a second evictor was told to evict, and that were looked at for it
 	checks       *checking         // the pre-check that runs, nil when none does
 	starting     []starting        // children that the server has not answered for
 	strangers    []MigrationReport // children of an earlier failover that wait for a permit of it
@@ -121,7 +122,7 @@ func ClusterFailover(ctx workflow.Context, p ClusterFailoverParams) (EpisodeRepo
 
 func newEpisode(ctx workflow.Context, p ClusterFailoverParams) *episode {
 	live, _ := workflow.NewDisconnectedContext(ctx)
-	e := &episode{ctx: live, instance: p.Instance, cluster: p.Cluster, timers: map[string]armed{}}
+	e := &episode{ctx: live, instance: p.Instance, cluster: p.Cluster, timers: map[string]armed{}, lookedAt: map[string]bool{}}
 	e.log = log.With(workflow.GetLogger(ctx), "cluster", p.Cluster)
 	switch {
 	case len(p.Packed) > 0:

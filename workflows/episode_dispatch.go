@@ -351,6 +351,9 @@ func (e *episode) adoptOrphans() {
 			e.adoptDirty, e.adoptNow = true, true // what stands there is still nobody's
 			return
 		}
+		for _, b := range p.Evicted {
+			e.lookedAt[b.Key.String()] = true
+		}
 		e.evictedByOthers(p.Evicted...)
 		for _, o := range p.Orphans {
 			e.adopt(o, true)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
@@ -15,7 +16,11 @@ const pausedByLifeboat = "lifeboat"
 // cluster. The first of them halts this failover until a human resumes it; a resume
 // looks again before anything is dispatched.
 func (e *episode) evictedByOthers(found ...failover.BindingFact) {
-	if len(found) == 0 || !e.enforcing() || e.besideEvictor() {
+	if len(found) == 0 || !e.enforcing() {
+		return
+	}
+	e.holdBeside(found)
+	if e.besideEvictor() {
 		return
 	}
 	why := failover.SecondEvictorAt(found[0].Key, e.cluster)
@@ -29,6 +34,22 @@ func (e *episode) evictedByOthers(found ...failover.BindingFact) {
 		Message: "this failover is halted: " + why, Bindings: about(found[0].Key),
 	})
 	e.dirty = true
+}
+
+// holdBeside has a migration hold each of the bindings of which Karmada may end the last copy;
+// one that was only told of by the watch is looked at first, once in a run.
+func (e *episode) holdBeside(found []failover.BindingFact) {
+	for _, b := range found {
+		key := b.Key.String()
+		if _, moving := e.st.Moves[key]; moving {
+			continue
+		}
+		if b.LastCopy {
+			e.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
+		} else if !e.lookedAt[key] {
+			e.lookedAt[key], e.adoptDirty, e.adoptNow = true, true, true
+		}
+	}
 }
 
 // besideEvictor tells whether this failover is halted because Karmada evicts, too.
@@ -113,5 +134,6 @@ func (e *episode) resumed() {
 	if e.besideEvictor() {
 		e.st.NeedsAttention = failover.ReasonNone
 		e.adoptDirty, e.adoptNow, e.listDirty = true, true, true
+		clear(e.lookedAt)
 	}
 }

@@ -79,6 +79,66 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 	}
 }
 
+// A binding that Karmada evicts, too, and that runs nowhere else gets a hold task of ours beside
+// that of Karmada: the end of that one would be the end of its last copy. It goes on as any hold
+// that is taken over. Where a copy elsewhere is proven, where Directly has ended the old one, and
+// where the binding is opted out, nothing is held.
+//
+// Rules: R4.15-31.
+func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
+	type told struct{ by bool }
+	for name, how := range map[string]told{"told by the controller": {by: true}, "found by the list": {}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Pace.EvictionRate = 0.01
+			last, served, direct, optedOut := s.bind("z", []string{"m1"}, "m1"), s.bind("y", []string{"m1", "m2"}, "m1", "m2", "m3"),
+				s.bind("x", []string{"m1"}, "m1"), s.bind("w", []string{"m1"}, "m1")
+			s.world.Edit(optedOut, func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
+			s.world.SetReady("m1", false)
+			s.at(4*time.Minute, func() {
+				for _, key := range []failover.BindingKey{last, served, direct, optedOut} {
+					s.evictedByKarmada(key, failover.TaintManager)
+				}
+				s.world.Edit(direct, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeDirectly })
+				if how.by {
+					s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
+						Bindings: []failover.BindingFact{{Key: last, SecondEvictor: true}},
+					})
+				}
+			})
+			s.at(6*time.Minute, func() {
+				b, _ := s.world.Binding(t.Context(), last)
+				require.Len(t, b.Tasks, 2)
+				require.Equal(t, failover.TaintManager, b.Tasks[0].Producer, "theirs stays as it was")
+				require.True(t, b.Tasks[1].Ours())
+				require.Equal(t, workflows.BindingMigrationID("", "m1", last), b.Tasks[1].Message)
+				require.NotNil(t, s.status().Paused)
+				for _, key := range []failover.BindingKey{served, direct, optedOut} {
+					b, _ := s.world.Binding(t.Context(), key)
+					require.Len(t, b.Tasks, 1, key.String())
+				}
+				require.Len(t, s.world.Log("hold"), 1)
+			})
+			s.at(7*time.Minute, func() { // Karmada's timeout
+				s.world.Edit(last, func(b *failover.Binding) {
+					b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.TaintManager })
+				})
+			})
+			s.at(9*time.Minute, func() {
+				b, _ := s.world.Binding(t.Context(), last)
+				require.Len(t, b.Tasks, 1, "ours holds on")
+				s.world.SetReady("m1", true)
+			})
+			s.at(12*time.Minute, func() {
+				b, _ := s.world.Binding(t.Context(), last)
+				require.Empty(t, b.Tasks)
+				require.Equal(t, "m1", b.Clusters[0].Name, "put back at recovery")
+			})
+			s.play()
+		})
+	}
+}
+
 // A failover that is halted from the start puts no taint that moves bindings: Karmada
 // would evict on it. It recovers as any other.
 //

@@ -158,6 +158,8 @@ func (m *migration) verified(look activities.Observation) {
 		m.endBanned(look)
 	case m.ordered():
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
+	case m.st.Adopt && look.LastCopy:
+		m.holdBeside()
 	case look.Targeted:
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonUnverified, Message: notStood(m.st.Said)})
 	default:

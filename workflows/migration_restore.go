@@ -126,10 +126,8 @@ func (m *migration) restored() {
 // holdAgain: the scheduler took the restored cluster out. The hold goes back
 // first, so that the old copy is not deleted; then somebody has to look.
 func (m *migration) holdAgain() {
-	var out activities.ActResult
-	ctx := doing(m.ctx, "hold "+m.st.Ref.Key.String()+" again: the scheduler undid the restore")
-	if err := workflow.ExecuteActivity(ctx, activities.NameHoldAgain, m.st.Ref).Get(ctx, &out); err != nil {
-		m.note(failover.ReasonUnreachable, err.Error())
+	out, err := m.hold("hold " + m.st.Ref.Key.String() + " again: the scheduler undid the restore")
+	if err != nil {
 		m.unanswered()
 		return
 	}
@@ -142,6 +140,26 @@ func (m *migration) holdAgain() {
 	m.acted(failover.AuditBindingHeld, failover.AuditRecord{Reason: failover.ReasonRestoreUndone})
 	m.attention(failover.ReasonRestoreUndone, "the scheduler took the restored cluster out again; the old copy is held")
 	m.wait(m.st.Terms.Recheck, "wait before putting "+m.st.Ref.Key.String()+" back once more")
+}
+
+// hold puts our task on a binding that is off its cluster already.
+func (m *migration) hold(summary string) (out activities.ActResult, err error) {
+	ctx := doing(m.ctx, summary)
+	if err = workflow.ExecuteActivity(ctx, activities.NameHoldAgain, m.st.Ref).Get(ctx, &out); err != nil {
+		m.note(failover.ReasonUnreachable, err.Error())
+	}
+	return out, err
+}
+
+// holdBeside puts our task beside that of Karmada's own taint manager, whose end would be the
+// end of the last copy. What then stands is looked at as any hold that is taken over.
+func (m *migration) holdBeside() {
+	out, err := m.hold("hold " + m.st.Ref.Key.String() + ": Karmada evicts it, too, and no other copy is proven")
+	if err != nil || out.End == activities.ActRefused {
+		m.wait(m.st.Terms.HealthPoll, "try again to hold "+m.st.Ref.Key.String())
+		return
+	}
+	m.acted(failover.AuditBindingHeld, failover.AuditRecord{Reason: failover.ReasonSecondEvictor})
 }
 
 // whyNot is what the API server said to an act that came to nothing, or that it did not answer.

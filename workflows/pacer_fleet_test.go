@@ -90,7 +90,7 @@ func TestAFleetThatCouldNotBeJudgedIsLookedAtAgain(t *testing.T) {
 
 // A worker publishes its configuration with each judgement, and has the pacer look when it starts.
 //
-// Rules: R4.15-31.
+// Rules: R4.15-32.
 func TestThePacerKnowsTheConfigurationInForce(t *testing.T) {
 	p := newPacing(t)
 	p.inForce = map[string]string{"mode": "observe"}

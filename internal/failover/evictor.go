@@ -28,6 +28,21 @@ func (b *Binding) EvictedByKarmada(cluster string) *Task {
 	return nil
 }
 
+// LosesLastCopy tells whether Karmada's own taint manager evicts the binding from a cluster while
+// no copy elsewhere is proven: its task ends with a timeout, healthy copy or not, and the copy
+// on the cluster with it. Not where a task of ours stands, nor where Directly has ended that
+// copy already.
+func (b *Binding) LosesLastCopy(cluster string, suspect map[string]bool) bool {
+	theirs := b.EvictedByKarmada(cluster)
+	if theirs == nil || theirs.PurgeMode == PurgeDirectly || b.Deleting {
+		return false
+	}
+	if task, _ := b.TaskFor(cluster); task.Ours() || b.ServesOn(cluster) {
+		return false
+	}
+	return !Healthy(HealthInput{Binding: b, Failed: cluster, Baseline: BaselineFrom(b, cluster), Suspect: suspect}).OK
+}
+
 // SecondEvictorAt says what is halted, why, and what to do, in one line.
 func SecondEvictorAt(b BindingKey, cluster string) string {
 	return fmt.Sprintf("%s: a task of producer %s for %s stands on %s; %s; then resume",

@@ -149,6 +149,8 @@ type BindingFact struct {
 	// SecondEvictor: a task of Karmada's own taint manager stands, for the cluster whose
 	// failover is told.
 	SecondEvictor bool `json:"secondEvictor,omitempty"`
+	// LastCopy: that task may end the last copy, see [Binding.LosesLastCopy]. A watch does not tell.
+	LastCopy bool `json:"lastCopy,omitempty"`
 }
 
 // Result is what a migration hands in when it ends, and what the report keeps.

@@ -49,11 +49,12 @@ func BaselineOf(b *Binding) Baseline {
 	return base
 }
 
-// BaselineFrom reads off our hold task what an eviction whose answer was lost would
-// have told: which clusters there were, and what was taken out. Empty without a task.
+// BaselineFrom reads off our hold task, or that of Karmada's taint manager, what an eviction
+// whose answer was lost would have told: which clusters there were, and what was taken out.
+// Empty without a task.
 func BaselineFrom(b *Binding, failed string) Baseline {
 	task, _ := b.TaskFor(failed)
-	if task == nil || !task.Ours() {
+	if task == nil || !task.Ours() && task.Producer != TaintManager {
 		return Baseline{}
 	}
 	base := Baseline{Replicas: b.Replicas, Affinity: b.Status.ObservedAffinity, Derived: true}

@@ -269,7 +269,7 @@ func TestAClusterWithoutAFailoverIsNotFoundAndOneWithoutAnAnswerIsShown(t *testi
 	require.Contains(t, f.Unanswered, "is a lifeboat-worker running?")
 }
 
-// Rules: R4.15-31.
+// Rules: R4.15-32.
 func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
 	pacer.Pace = failover.Pace{Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy, FleetHealth: failover.FleetHealth{Total: 3}}

@@ -270,7 +270,7 @@ func dropTask(b *failover.Binding, cluster string) {
 func (w *World) Hold(_ context.Context, r activities.HoldWrite) (failover.Binding, error) {
 	return w.write("hold", r.Cluster, r.Binding, func(b *failover.Binding) {
 		hold, replicas, created := true, r.Replicas, r.Now
-		if task, _ := b.TaskFor(r.Cluster); task != nil {
+		if task, _ := b.TaskFor(r.Cluster); task != nil && task.Ours() {
 			task.Replicas = &replicas
 			takeOver(task, r.Purge, r.Now, r.Before)
 			own(task, r.Owner, r.Reason)
