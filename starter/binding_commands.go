@@ -100,7 +100,8 @@ func (a *app) putBackCommand() *cobra.Command {
 		short: "Restore the former clusters of one binding",
 		long: `Restore the former clusters of one binding in one write, as long as its old copy is held: also one that an
 earlier failover kept, or left to a human. It is refused unless the former cluster is Ready, without a
-triggering taint, and still has that very copy; and always for purge mode Directly.`,
+triggering taint, and still has that very copy; and always for purge mode Directly. The answer is waited for
+for ten seconds: a refusal exits with 4.`,
 		example:  `  lifeboat put-back shop/cart-deployment --reason "the new copy is wrong"`,
 		bindings: true, held: true,
 		confirm:   "put %s back where it was",

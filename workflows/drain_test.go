@@ -398,7 +398,11 @@ func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
 			s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
 			s.keepOpen()
 			s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
-			s.at(6*time.Minute, func() { s.must(verb, key, false) })
+			if verb == workflows.UpdatePutBack {
+				s.refuses(6*time.Minute, key, "released, and kept off m1 until undrain")
+			} else {
+				s.at(6*time.Minute, func() { s.must(verb, key, false) })
+			}
 			s.at(8*time.Minute, func() {
 				require.Len(t, s.bans(key), 1)
 				s.order(workflows.UpdateUndrain, "done")

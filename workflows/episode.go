@@ -36,6 +36,7 @@ type episode struct {
 	// after, it knows nothing, and so no window ends later.
 	judged      time.Time
 	orders      episodeOrders
+	heldAsks    []*heldAsk    // orders about held copies that wait for theirs
 	asks        []*clusterAsk // orders about what stands on the cluster that wait for their answer
 	timers      map[string]armed
 	alarm       alarm

@@ -72,6 +72,9 @@ func (e *episode) refuseAsks() {
 		ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", ErrorClosing))
 	}
 	e.asks = nil
+	for _, ask := range e.heldAsks {
+		ask.done = true
+	}
 }
 
 // beginsNothing says why a human cannot begin something new here, empty when that is

@@ -1,7 +1,9 @@
 package workflows
 
 import (
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/workflow"
@@ -26,8 +28,8 @@ func (e *episode) serveBindingOrders(ctx workflow.Context) error {
 		{UpdatePutBack, "Restore the former clusters of one binding in one write, as long as its old copy is held"},
 		{UpdateRelease, "Drop the hold of one binding now, proven healthy or not"},
 	} {
-		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o BindingOrder) (string, error) {
-			return e.orderOne(u.name, o), nil
+		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(ctx workflow.Context, o BindingOrder) (string, error) {
+			return e.awaitHeld(ctx, u.name, o.Binding, e.orderOne(u.name, o))
 		}, workflow.UpdateHandlerOptions{
 			Validator:   func(o BindingOrder) error { return e.refuseOne(u.name, o) },
 			Description: u.description,
@@ -104,6 +106,46 @@ func (e *episode) orderOne(verb string, o BindingOrder) string {
 	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
 	e.dirty = true
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"
+}
+
+// heldPatience is how long a put-back or a release waits for what its migration says. The restore
+// itself may take longer: then the order stands, and the status says how it goes on.
+const heldPatience = 10 * time.Second
+
+// heldAsk is a put-back or a release until its migration answers.
+type heldAsk struct {
+	key    failover.BindingKey
+	answer string
+	err    error
+	done   bool
+}
+
+// awaitHeld waits a while for what becomes of an order about a held copy: a refusal is the answer.
+func (e *episode) awaitHeld(ctx workflow.Context, verb string, key failover.BindingKey, answer string) (string, error) {
+	if verb != UpdatePutBack && verb != UpdateRelease {
+		return answer, nil
+	}
+	ask := &heldAsk{key: key, answer: answer}
+	e.heldAsks = append(e.heldAsks, ask)
+	live, _ := workflow.NewDisconnectedContext(ctx)
+	_, err := workflow.AwaitWithTimeout(live, heldPatience, func() bool { return ask.done })
+	e.heldAsks = slices.DeleteFunc(e.heldAsks, func(a *heldAsk) bool { return a == ask })
+	return ask.answer, errors.Join(err, ask.err)
+}
+
+// answerHeld answers who asked for what a migration reports.
+func (e *episode) answerHeld(r MigrationReport) {
+	for _, ask := range e.heldAsks {
+		switch {
+		case ask.key != r.Key:
+		case r.Refused != "":
+			ask.err, ask.done = refused(r.Refused), true
+		case r.Result != nil && r.Result.Outcome == failover.OutcomeLeftToHuman:
+			ask.err, ask.done = refused(string(r.Result.Reason)+": "+r.Result.Message), true
+		case r.Result != nil:
+			ask.answer, ask.done = string(r.Result.Outcome)+": "+r.Key.String(), true
+		}
+	}
 }
 
 // obeyOne carries an order about one binding out: on its child, on the queue, or on

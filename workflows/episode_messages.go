@@ -250,6 +250,7 @@ func (e *episode) reported(r MigrationReport) {
 	m, known := e.st.Moves[key]
 	e.dirty = true
 	e.auditActs(r)
+	e.answerHeld(r)
 	switch {
 	case r.Result != nil:
 		e.drainWrote(m, r)

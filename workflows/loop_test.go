@@ -104,7 +104,11 @@ func TestATaskThatIsNoLongerDirectlyTakesOrders(t *testing.T) {
 				s.world.Change(key, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeGracefully })
 			})
 			s.at(4*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
-			s.at(5*time.Minute, func() { s.must(verb, key, false) })
+			if verb == workflows.UpdatePutBack {
+				s.refuses(5*time.Minute, key, "its old copy on m1 is being deleted")
+			} else {
+				s.at(5*time.Minute, func() { s.must(verb, key, false) })
+			}
 			r := s.play()
 			require.Equal(t, failover.OutcomeMigrated, resultOf(t, r).Outcome)
 			require.Empty(t, s.world.Log("restore"))

@@ -98,6 +98,8 @@ type MigrationReport struct {
 	Phase   failover.MigrationPhase `json:"phase"`
 	Reason  failover.Reason         `json:"reason,omitempty"`
 	Message string                  `json:"message,omitempty"`
+	// Refused is why the newest put-back or release was refused, empty where it was not.
+	Refused string `json:"refused,omitempty"`
 	// Placed tells that recovery cannot take it back any more.
 	Placed bool `json:"placed,omitempty"`
 	// GoesOn tells that recovery does not take it back, though it is not placed.

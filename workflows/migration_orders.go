@@ -46,9 +46,13 @@ func (m *migration) serveOrders(ctx workflow.Context) error {
 
 // orderPutBack and orderRelease take an order. It replaces an older one that is not carried
 // out yet.
-func (m *migration) orderPutBack(o Order) { m.st.PutBack, m.st.Drop, m.dirty = &o, nil, true }
+func (m *migration) orderPutBack(o Order) {
+	m.st.PutBack, m.st.Drop, m.st.Refusal, m.dirty = &o, nil, "", true
+}
 
-func (m *migration) orderRelease(o Order) { m.st.PutBack, m.st.Drop, m.dirty = nil, &o, true }
+func (m *migration) orderRelease(o Order) {
+	m.st.PutBack, m.st.Drop, m.st.Refusal, m.dirty = nil, &o, "", true
+}
 
 // refuseCancel refuses a cancel that comes too late.
 func (m *migration) refuseCancel(o CancelOrder) error {

@@ -28,7 +28,7 @@ func TestPutBack_RescheduleWouldTakeEarlierGroup_IsRefused(t *testing.T) {
 	s.world.HealthyAfter = 10 * time.Minute
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.at(5*time.Minute, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.refuses(5*time.Minute, key, "a reschedule might take an affinity group")
 	s.at(8*time.Minute, func() {
 		m := s.status().Moves[key.String()]
 		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase, "%+v", m)

@@ -23,6 +23,13 @@ func (s *story) must(verb string, key failover.BindingKey, putBack bool) {
 	s.accepted = append(s.accepted, s.orderOne(verb, key, putBack))
 }
 
+// refuses is orderOne for a put-back that its migration refuses: whoever ordered it is told why.
+func (s *story) refuses(at time.Duration, key failover.BindingKey, why string) {
+	var ordered *answer
+	s.at(at, func() { ordered = s.orderOne(workflows.UpdatePutBack, key, false) })
+	s.at(at+11*time.Second, func() { require.ErrorContains(s.t, ordered.err, "put-back refused: "+why) })
+}
+
 // orderChild gives an order to the migration itself.
 func (s *story) orderChild(verb string, key failover.BindingKey, putBack bool) *answer {
 	s.t.Helper()
@@ -165,7 +172,7 @@ func TestAPutBackOfAPlacedDirectlyIsAlwaysRefused(t *testing.T) {
 		s.world.SetReady("m1", true)
 		s.world.Change(key, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeDirectly })
 	})
-	s.at(5*time.Minute, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.refuses(5*time.Minute, key, "purge mode Directly, and it is placed")
 	r := s.play()
 	require.Empty(t, s.world.Log("restore"))
 	require.Equal(t, failover.OutcomeMigrated, resultOf(t, r).Outcome, "a put-back that was refused changes nothing")
@@ -285,7 +292,7 @@ func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheHuman(t *testing.T) {
 	key := leftBehind(s, failover.TaskReasonLeftToHuman)
 	quiet(s, 5*time.Minute)
 	s.world.DropWork("karmada-es-m1", "shop-app")
-	s.at(10*time.Second, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.refuses(10*time.Second, key, "its old copy on m1 is gone")
 	r := s.play()
 	got := resultOf(t, r)
 	require.Equal(t, failover.OutcomeLeftToHuman, got.Outcome)
@@ -351,7 +358,7 @@ func TestWhatWasReleasedIsNotOrderedBackAndTheOrderSaysSo(t *testing.T) {
 func TestPutBack_Refused_StaysVisible(t *testing.T) {
 	s, key := slowHealth(t)
 	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.refuses(3*time.Minute, key, "m1 is not Ready")
 	s.at(4*time.Minute, func() {
 		m := s.status().Moves[key.String()]
 		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
@@ -62,7 +61,7 @@ func TestARefusedPutBackExcusesNoRestoreFromBeingWaitedFor(t *testing.T) {
 	key := unplaceable(s)
 	s.world.ScheduleAfter = 55 * time.Second
 	s.world.SetReady("m1", false)
-	s.at(addAfter+2*time.Second, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.refuses(addAfter+2*time.Second, key, "m1 is not Ready")
 	s.at(addAfter+4*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -57,7 +56,7 @@ func TestAPutBackThatTheSchedulerUndoesIsNotTriedForEver(t *testing.T) {
 	}
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.at(5*time.Minute, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.refuses(5*time.Minute, key, "its old copy on m1 is gone")
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("restore"), 1, "%v", ops(s))
