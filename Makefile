@@ -130,9 +130,9 @@ bench: toolchain lab-bin build ## Measure one failover of N=300 bindings on real
 mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail, and the simulator must find it where it can (ONLY=04-chunk takes some; SIM=no asks the tests alone)
 	@go run ./tests/mutants $(if $(filter no,$(SIM)),-nosim) $(ONLY)
 
-.PHONY: verify
-verify: toolchain build ## Try everything short of writing on a real Karmada (KUBECONFIG=..., ARGS="-o json")
-	@bin/lifeboat verify $(ARGS)
+.PHONY: preflight
+preflight: toolchain build ## Try everything short of writing on a real Karmada (KUBECONFIG=..., ARGS="-o json")
+	@bin/lifeboat preflight --full $(ARGS)
 
 test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
 	@tests/stories.sh

@@ -397,7 +397,7 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 
 // Rules: R4.9-59.
 func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
-	for rule, verb := range map[string]string{"not-ready": "cancel", failover.DrainRule: "undrain", failover.TaintRule: "untaint"} {
-		require.Equal(t, "lifeboat "+verb+` m1 --reason "…"`, failover.EndsTaint(rule, "m1"))
+	for rule, verb := range map[string]string{"not-ready": "cancel m1", failover.DrainRule: "drain m1 --end", failover.TaintRule: "taint m1 --end"} {
+		require.Equal(t, "lifeboat "+verb+` --reason "…"`, failover.EndsTaint(rule, "m1"))
 	}
 }

@@ -36,7 +36,7 @@ func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (failover.Reason, 
 	case c.Drain == nil || c.Drain.Deletion:
 		w.Drain = r.Drain
 	case !c.Drain.Same(*r.Drain):
-		return failover.ReasonDrained, fmt.Sprintf("%s drains it otherwise: %s; undrain it first", c.Drain.Who, c.Drain.Why)
+		return failover.ReasonDrained, fmt.Sprintf("%s drains it otherwise: %s; end that first: lifeboat drain %s --end", c.Drain.Who, c.Drain.Why, c.Name)
 	}
 	return "", ""
 }

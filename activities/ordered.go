@@ -41,7 +41,7 @@ func orderOnto(w *TaintWrite, o failover.OrderedTaint) (failover.Reason, string)
 	case !c.Writable(o.Effect):
 		return failover.ReasonMalformed, c.SoftMalformed
 	case stands != nil && stands.Value != o.Value:
-		return failover.ReasonTaintOrdered, fmt.Sprintf("%s ordered %s: %s; untaint it first", stands.Who, stands, stands.Why)
+		return failover.ReasonTaintOrdered, fmt.Sprintf("%s ordered %s: %s; take that away first: lifeboat taint %s --end", stands.Who, stands, stands.Why, c.Name)
 	case stands != nil:
 		return "", ""
 	}

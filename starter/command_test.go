@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func run(t *testing.T, args ...string) (out string, code int) {
 
 func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 	for line, want := range map[string]string{
-		"pause":                              "want <cluster>|fleet",
+		"pause":                              "want <cluster>|<binding>|fleet",
 		"pause member1":                      "--reason",
 		"resume member1 --reason  ":          "unexpected",
 		"cancel fleet --reason x":            "name of a cluster",
@@ -55,17 +56,24 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 		"drain a --reason x --timeout 1s":    "--timeout needs --wait",
 		"drain a --reason x -o xml":          "want one of [table json yaml]",
 		"undrain a":                          "--reason",
-		"taint a":                            "want <cluster> and",
 		"taint a b --reason x":               "is no taint",
 		"taint a b:NoSchedule --reason x":    "karmadactl taint",
 		"taint a b c:NoExecute --reason x":   "want <cluster> and",
 		"taint fleet a:NoExecute --reason x": "name of a cluster",
 		"taint a failover.lifeboat.dev/drain:NoExecute --reason x": "is reserved",
-		"untaint a b:NoExecute c":                                  "at most one taint",
+		"untaint a b:NoExecute c":                                  "want <cluster> and",
 		"status a b":                                               "at most one cluster",
 		"plan":                                                     "want <cluster>, or --all",
 		"plan a --all":                                             "want a cluster, or --all",
 		"explain":                                                  "want <binding>",
+		"taint a":                                                  "want <cluster> and",
+		"taint a b:NoExecute --end":                                "--end",
+		"taint a b- --reason x":                                    "is no taint",
+		"drain a --end --wait --reason x":                          "not for its end",
+		"rate fleet 0 --reason x":                                  "lifeboat pause fleet",
+		"rate 0 --reason x":                                        "lifeboat pause fleet",
+		"rate member1 2 --reason x":                                "want fleet <per-second>",
+		"rate -- -1":                                               "above 0",
 		"explain cart":                                             "want <namespace>/<binding>",
 		"history a b":                                              "at most one cluster",
 		"history --limit 0":                                        "want 1 or more",
@@ -90,7 +98,9 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 
 // A script from before a verb was renamed goes on working; nobody learns that name anew.
 func TestFormerVerbsWork_NoHelpListsThem(t *testing.T) {
-	now := map[string]string{"watch": "controller"}
+	now := map[string]string{
+		"watch": "controller", "verify": "preflight", "sweep": "adopt", "halt": "pause", "skip": "cancel", "undrain": "drain", "untaint": "taint",
+	}
 	for before, verb := range now {
 		found, _, err := newApp().command("lifeboat").Find([]string{before})
 		require.NoError(t, err)
@@ -100,6 +110,21 @@ func TestFormerVerbsWork_NoHelpListsThem(t *testing.T) {
 			require.NotRegexp(t, `(?m)^ +(`+verb+`, )?`+before+`\b`, help)
 		}
 	}
+}
+
+// The surface is what somebody at night has to know.
+func TestThereAreFewVerbs_EachInAGroupOfTheHelp(t *testing.T) {
+	var names []string
+	for _, c := range newApp().command("lifeboat").Commands() {
+		require.NotEmpty(t, c.GroupID, c.Name())
+		if !slices.Contains([]string{"version", "help", "completion"}, c.Name()) {
+			names = append(names, c.Name())
+		}
+	}
+	require.LessOrEqual(t, len(names), 22, names)
+	help, _ := run(t, "--help")
+	require.Regexp(t, `(?s)Inspect.*Act on a failover.*Act on a workload.*Fleet.*Setup`, help)
+	require.NotContains(t, help, "Additional Commands")
 }
 
 func TestEachKindOfFailureHasItsExitCode(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
 	"github.com/spf13/cobra"
 )
@@ -29,6 +30,20 @@ func (a *app) completeClusters(words ...string) cobra.CompletionFunc {
 		slices.Sort(names)
 		return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, typed) }), err
 	})
+}
+
+// completeObjects offers what an order may be about.
+func (a *app) completeObjects(verb order) cobra.CompletionFunc {
+	clusters, bindings := a.completeClusters(), a.completeBindings()
+	if verb.fleet {
+		clusters = a.completeClusters(orders.Fleet)
+	}
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if verb.bindings && (!verb.clusters || strings.Contains(typed, "/")) {
+			return bindings(cmd, args, typed)
+		}
+		return clusters(cmd, args, typed)
+	}
 }
 
 // completeBindings offers the bindings of the live fleet, and with -n the workloads of

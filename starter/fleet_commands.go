@@ -18,21 +18,29 @@ const configuredRate = "configured"
 
 func (a *app) rateCommand() *cobra.Command {
 	verb := order{
-		use:   "rate <per-second>|" + configuredRate,
+		use:   "rate fleet <per-second>|" + configuredRate,
 		short: "Set the eviction rate of the whole fleet, or go back to the configured one",
 		long: `Set the eviction rate of the whole fleet, in evictions per second, instead of pace.evictionRate of the
-workers' configuration, until "rate configured" ends that. It counts while the fleet is healthy: above
-pace.unhealthyThreshold the slower rate holds, and a halt always wins. 0 halts (as lifeboat halt does).`,
-		example: `  lifeboat rate 0.2 --reason "the registry is slow"
-  lifeboat rate configured --reason "the registry is well"`,
-		unchanged: "halts, pauses and the fleet's health count as before; tolerations run on",
+workers' configuration, until "rate fleet configured" ends that. It counts while the fleet is healthy: above
+pace.unhealthyThreshold the slower rate holds, and a pause always wins.`,
+		example: `  lifeboat rate fleet 0.2 --reason "the registry is slow"
+  lifeboat rate fleet configured --reason "the registry is well"`,
+		unchanged: "pauses and the fleet's health count as before; tolerations run on",
 	}
 	cmd, g := a.orderCommand(verb)
-	cmd.Args = exactly(1, verb.wants())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 && args[0] == orders.Fleet {
+			args = args[1:] // the object; it may be left out
+		}
+		if len(args) != 1 {
+			return process.Usage(cmd, "want fleet <per-second>|%s, got %d arguments", configuredRate, len(args))
+		}
 		rate, ok := parseRate(args[0])
-		if !ok {
-			return process.Usage(cmd, "want a number from 0 to %d, or %s; got %q", workflows.MaxRate, configuredRate, args[0])
+		switch {
+		case !ok:
+			return process.Usage(cmd, "want a number above 0 and up to %d, or %s; got %q", workflows.MaxRate, configuredRate, args[0])
+		case !rate.Configured && rate.Rate == 0:
+			return process.Usage(cmd, "a rate of 0 is a pause: lifeboat pause fleet")
 		}
 		verb.confirm = "go back to the configured rate for %s"
 		if !rate.Configured {
@@ -55,23 +63,6 @@ func parseRate(text string) (rate workflows.SetRate, ok bool) {
 	perSecond, err := strconv.ParseFloat(text, 64)
 	ok = err == nil && !math.IsNaN(perSecond) && perSecond >= 0 && perSecond <= workflows.MaxRate
 	return workflows.SetRate{Rate: perSecond}, ok
-}
-
-func (a *app) haltCommand() *cobra.Command {
-	verb := order{
-		use:   "halt",
-		short: "Stop every eviction of the fleet, as pause fleet does",
-		long: `Stop every eviction of the fleet within four seconds, as lifeboat pause fleet does. Toleration
-clocks stand still meanwhile. lifeboat resume fleet ends it.`,
-		example:   `  lifeboat halt --reason "what is going on?"`,
-		confirm:   "stop every eviction of %s",
-		unchanged: "what has begun goes on; a recovery still takes back what is not placed",
-		send:      orders.Desk.Pause,
-	}
-	cmd, g := a.orderCommand(verb)
-	cmd.Args = process.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.giveFleet(cmd, verb, g) }
-	return cmd
 }
 
 // giveFleet gives an order to the pacer.

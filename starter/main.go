@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -73,7 +74,7 @@ func (a *app) command(binary string) *cobra.Command {
 		Short: "Durable cluster failover for Karmada, on Temporal",
 		Long: `Durable cluster failover for Karmada, on Temporal.
 
-A verb comes first, then whom it is about: a cluster; or a binding, as <namespace>/<binding>
+A verb comes first, then its object: a cluster; the word fleet; or a binding, as <namespace>/<binding>
 (-/<binding> without a namespace) or as the workload that it carries, <kind>/<name> -n <namespace>.
 Answers are tables; -o json and -o yaml say the same with names that stay.
 
@@ -104,15 +105,34 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 	root.SetFlagErrorFunc(process.FlagError)
 	a.flags.Register(root.PersistentFlags())
 	a.flags.Shortcut(root.PersistentFlags(), "ui-url", "uiURL", "base URL of the Temporal UI, for links")
-	root.AddCommand(
-		a.controllerCommand(), a.setupCommand(), a.preflightCommand(), a.verifyCommand(), a.statusCommand(),
-		a.planCommand(), a.explainCommand(), a.historyCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.drainCommand(), a.undrainCommand(), a.taintCommand(), a.untaintCommand(), a.sweepCommand(), a.confirmFencedCommand(),
-		a.rateCommand(), a.haltCommand(), a.snoozeCommand(), a.approveCommand(), a.prioritiseCommand(), a.skipCommand(), a.putBackCommand(), a.releaseCommand(),
-		a.codecCommand(), a.configCommand(), versionCommand(),
-	)
+	a.addVerbs(root)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if gt (len .Aliases) 0}}", "{{if false}}", 1)) // names from before
 	return root
+}
+
+// addVerbs adds all commands, in groups.
+func (a *app) addVerbs(root *cobra.Command) {
+	for n, g := range []struct {
+		title string
+		verbs []*cobra.Command
+	}{
+		{"Inspect", []*cobra.Command{a.statusCommand(), a.explainCommand(), a.planCommand(), a.historyCommand()}},
+		{"Act on a failover", []*cobra.Command{
+			a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.approveCommand(), a.confirmFencedCommand(), a.drainCommand(), a.taintCommand(),
+		}},
+		{"Act on a workload", []*cobra.Command{a.snoozeCommand(), a.prioritiseCommand(), a.putBackCommand(), a.releaseCommand()}},
+		{"Fleet", []*cobra.Command{a.rateCommand(), a.adoptCommand()}},
+		{"Setup", []*cobra.Command{a.setupCommand(), a.preflightCommand(), a.controllerCommand(), a.codecCommand(), a.configCommand(), versionCommand()}},
+	} {
+		id := strconv.Itoa(n)
+		root.AddGroup(&cobra.Group{ID: id, Title: g.title})
+		for _, verb := range g.verbs {
+			verb.GroupID = id
+			root.AddCommand(verb)
+		}
+		root.SetHelpCommandGroupID(id)
+		root.SetCompletionCommandGroupID(id)
+	}
 }
 
 // exactly refuses another number of arguments, naming them.

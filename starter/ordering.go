@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,11 +21,15 @@ import (
 // order is a verb that changes something. Every one wants a reason, asks once unless
 // --yes, and says what it did and what it left as it is.
 type order struct {
-	use, short, long, example string
-	// fleetToo allows "fleet" beside a cluster's name.
-	fleetToo bool
-	// bindings and namespaces allow it to concern one binding, or those of a namespace.
-	bindings, namespaces bool
+	use                  string
+	aliases              []string // names from before
+	short, long, example string
+	// clusters, bindings and fleet are what the object may be.
+	clusters, bindings, fleet bool
+	// namespaces allows it to concern the bindings of one namespace.
+	namespaces bool
+	// each tells that an order about a cluster concerns each of its bindings by itself.
+	each bool
 	// held looks for the cluster of a binding among hold tasks, too.
 	held bool
 	// confirm is what it is about to do; %s is whom.
@@ -32,17 +37,12 @@ type order struct {
 	// unchanged is what it leaves as it is.
 	unchanged string
 	send      func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
+	// after goes on once the order is accepted.
+	after func(cmd *cobra.Command, s *session, out *orderAnswer) error
 }
 
 // wants names the argument.
 func (v order) wants() string { return strings.Fields(v.use)[1] }
-
-func (v order) namespaceUsage() string {
-	if v.namespaces {
-		return "only the bindings of this namespace; with a workload, where that is"
-	}
-	return "where the workload is"
-}
 
 // ordering are the flags that every order has.
 type ordering struct {
@@ -61,11 +61,13 @@ type orderAnswer struct {
 	NotChanged string `json:"notChanged"`
 	WorkflowID string `json:"workflowID"`
 	Link       string `json:"link,omitempty"`
+	// Progress is how far a drain is that is waited for.
+	Progress *orders.Drained `json:"progress,omitempty"`
 }
 
 func (a *app) orderCommand(verb order) (*cobra.Command, *ordering) {
 	g := &ordering{form: show.NewForm()}
-	cmd := &cobra.Command{Use: verb.use, Short: verb.short, Long: verb.long, Example: verb.example}
+	cmd := &cobra.Command{Use: verb.use, Aliases: verb.aliases, Short: verb.short, Long: verb.long, Example: verb.example}
 	cmd.Flags().StringVar(&g.by.Reason, "reason", "", "why; it is recorded (required)")
 	cmd.Flags().StringVar(&g.by.Who, "who", config.Operator(), "who orders it; it is recorded")
 	cmd.Flags().BoolVar(&g.yes, "yes", false, "do not ask")
@@ -98,7 +100,7 @@ func (a *app) give(
 		return err
 	}
 	defer s.close()
-	out := orderAnswer{Verb: cmd.Name(), NotChanged: verb.unchanged}
+	out := orderAnswer{Verb: cmd.CalledAs(), NotChanged: verb.unchanged}
 	err = s.progress.While(cmd.Context(), "asking about "+name, func(ctx context.Context) error {
 		to, scope, err := aim(ctx, s)
 		if err != nil {
@@ -114,7 +116,16 @@ func (a *app) give(
 	if err != nil {
 		return err
 	}
-	return answered(cmd, &g.form, out, out.draw)
+	if verb.after == nil {
+		return answered(cmd, &g.form, out, out.draw)
+	}
+	if g.form.ForPeople() {
+		if err := answered(cmd, &g.form, out, out.draw); err != nil {
+			return err
+		}
+		return verb.after(cmd, s, &out)
+	}
+	return errors.Join(verb.after(cmd, s, &out), g.form.Encode(cmd.OutOrStdout(), out))
 }
 
 func (o orderAnswer) draw(p show.Page) {
@@ -133,7 +144,7 @@ type whom struct {
 }
 
 // named is whom, to ask about.
-func (w whom) named() string {
+func (w *whom) named() string {
 	some := ""
 	switch {
 	case w.binding != "" && w.namespace != "":
@@ -154,8 +165,33 @@ func (w whom) named() string {
 	return some + " on " + w.cluster
 }
 
-// checkBinding refuses what names no binding.
-func (w whom) checkBinding(cmd *cobra.Command) error {
+// read takes the object of an order from its argument, and refuses what could never work.
+func (w *whom) read(cmd *cobra.Command, verb order, args []string) error {
+	if cmd.CalledAs() == "halt" {
+		args = append(args, orders.Fleet)
+	}
+	if len(args) > 1 {
+		return process.Usage(cmd, "want %s, got %d arguments", verb.wants(), len(args))
+	}
+	if len(args) == 1 {
+		if err := w.take(cmd, verb, args[0]); err != nil {
+			return err
+		}
+	}
+	some := w.binding != "" || w.namespace != ""
+	switch {
+	case w.cluster == "" && w.binding == "", len(args) == 0 && !some && !w.all:
+		return process.Usage(cmd, "want %s", verb.wants())
+	case w.all && some:
+		return process.Usage(cmd, "--all excludes a binding and --namespace")
+	case w.cluster == orders.Fleet && !verb.fleet:
+		return process.Usage(cmd, "want the name of a cluster")
+	case w.cluster == orders.Fleet && some:
+		return process.Usage(cmd, "--namespace is for one cluster, not for the fleet")
+	case w.namespace != "" && w.binding == "" && !verb.namespaces:
+		return process.Usage(cmd, "--namespace says where a workload is; %s is for %s", cmd.Name(), verb.wants())
+	}
+	w.all = verb.each && !some
 	if w.binding == "" {
 		return nil
 	}
@@ -165,8 +201,35 @@ func (w whom) checkBinding(cmd *cobra.Command) error {
 	return nil
 }
 
+// take tells a binding, which has a slash in it, from a cluster.
+func (w *whom) take(cmd *cobra.Command, verb order, object string) error {
+	switch {
+	case verb.bindings && (strings.Contains(object, "/") || !verb.clusters):
+		w.binding = object
+	case w.cluster != "":
+		return process.Usage(cmd, "--cluster says whose failover concerns a binding; %s is a cluster", object)
+	default:
+		w.cluster = object
+	}
+	return nil
+}
+
+// aim finds the workflow that an order is for.
+func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope failover.Scope, err error) {
+	if scope, err = w.scope(ctx, s); err != nil {
+		return to, scope, err
+	}
+	cluster := w.cluster
+	if cluster == "" {
+		if cluster, err = s.clusterOf(ctx, scope.Binding, held); err != nil {
+			return to, scope, err
+		}
+	}
+	return s.desk().Target(cluster), scope, nil
+}
+
 // scope is whom, as workflows know it. A workload is looked up in Karmada.
-func (w whom) scope(ctx context.Context, s *session) (failover.Scope, error) {
+func (w *whom) scope(ctx context.Context, s *session) (failover.Scope, error) {
 	switch {
 	case w.all:
 		return failover.Scope{All: true}, nil

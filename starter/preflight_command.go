@@ -21,6 +21,7 @@ type preflightOptions struct {
 	role                                      string
 	hostKubeconfig, hostContext               string
 	controllerNamespace, controllerDeployment string
+	full                                      bool
 }
 
 // check refuses arguments, and a role that is none.
@@ -37,6 +38,7 @@ func (o *preflightOptions) check(cmd *cobra.Command, args []string) error {
 // register gives a command the flags.
 func (o *preflightOptions) register(cmd *cobra.Command) {
 	formFlag(cmd, &o.form)
+	cmd.Flags().BoolVar(&o.full, "full", false, "try everything short of writing: read, watch, plan")
 	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to ask for: worker, starter or all")
 	cmd.Flags().StringVar(&o.hostKubeconfig, "host-kubeconfig", "", "kubeconfig of the cluster that Karmada's own controllers run in")
 	cmd.Flags().StringVar(&o.hostContext, "host-context", "", "context in it; empty is its current one")
@@ -47,18 +49,29 @@ func (o *preflightOptions) register(cmd *cobra.Command) {
 func (a *app) preflightCommand() *cobra.Command {
 	o := preflightOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
-		Use:   "preflight",
-		Short: "Look whether Lifeboat can do its work here",
-		Long: `Look whether Lifeboat can do its work here: permissions, definitions, Karmada's version, the Temporal
+		Use: "preflight", Aliases: []string{"verify"},
+		Short: "Check whether Lifeboat can do its work here",
+		Long: `Check whether Lifeboat can do its work here: permissions, definitions, Karmada's version, the Temporal
 namespace, and whether somebody else evicts, too. It changes nothing. Permissions are those of
 whoever runs it: use the kubeconfig of the worker, or of the starter, with --role. The mode and the
 other settings are those that the workers publish, once there are some; --config and --set go before.
 
+With --full also read every cluster, rule, binding, policy and Work and see that it is understood, hold
+every watch open for a moment, and plan for every cluster: everything that Lifeboat does, short of
+writing. With --role only what that role is granted is read and watched: a worker watches nothing. A
+Temporal that does not answer is left out. Nothing but reads is ever sent, and the question what one may do.
+
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
 		Example: `  lifeboat preflight
+  lifeboat preflight --full
   lifeboat preflight --role worker --kubeconfig worker/kubeconfig --host-kubeconfig host.kubeconfig`,
 		Args: o.check,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPreflight(cmd, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.full || cmd.CalledAs() == "verify" {
+				return a.runFull(cmd, o)
+			}
+			return a.runPreflight(cmd, o)
+		},
 	}
 	o.register(cmd)
 	return cmd

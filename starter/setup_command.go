@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/process"
-	"github.com/lifeboat-failover/lifeboat/starter/setup"
+	"github.com/lifeboat-failover/lifeboat/starter/preflight"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/spf13/cobra"
 )
@@ -21,7 +21,7 @@ const (
 
 // setUp is what -o json prints.
 type setUp struct {
-	setup.Result
+	preflight.Standing
 	// Done are the steps, in order.
 	Done []string `json:"done"`
 }
@@ -75,7 +75,7 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 	}
 	defer temporal.Close()
 	var told bytes.Buffer
-	s := setup.Setup{
+	s := preflight.Setup{
 		Temporal: temporal, Namespace: temporal.Options.Namespace, Retention: o.retention, SetRetention: o.retain, Out: cmd.OutOrStdout(),
 	}
 	if !o.form.ForPeople() {

@@ -38,7 +38,7 @@ func TestWhatAwaitsApprovalStaysUntilSomebodyApproves(t *testing.T) {
 		require.True(t, st.BlockedSince.Before(st.Now), "they were due before now")
 		require.Equal(t, failover.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
 		require.Contains(t, s.page(), "3 moves await approval")
-		require.Contains(t, s.page(), "lifeboat approve --cluster m1 --all")
+		require.Contains(t, s.page(), "lifeboat approve m1")
 		one = s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "b"})))
 	})
 	s.at(10*time.Minute, func() {

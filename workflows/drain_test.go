@@ -265,7 +265,7 @@ func TestUndrainAbandonsWhatIsQueuedAndRestoresWhatIsUnplaced(t *testing.T) {
 	})
 	s.at(30*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
-	require.ErrorContains(t, again.err, "undrain it first")
+	require.ErrorContains(t, again.err, "lifeboat drain m1 --end")
 	require.Equal(t, failover.EpisodeRecovered, r.Ended)
 	require.Equal(t, map[string]failover.Outcome{"app": "Restored", "later": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())

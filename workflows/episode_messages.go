@@ -183,7 +183,7 @@ func (e *episode) adoptAsked(m Adopt) {
 	}
 	if m.By.Who != "" {
 		m.By.Who, m.By.Reason = cut(m.By.Who), cut(m.By.Reason)
-		e.auditOrder(OrderSweep, m.By, failover.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
+		e.auditOrder(OrderAdopt, m.By, failover.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	e.adoptDirty, e.adoptNow, e.clusterDirty, e.dirty = true, true, true, true
 }

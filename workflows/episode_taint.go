@@ -64,7 +64,7 @@ func (e *episode) obeyTaint(ask *clusterAsk) (string, error) {
 		return "", err
 	}
 	e.auditOrder(UpdateTaint, ask.by, failover.Scope{}, "taint", ask.taint.String())
-	return fmt.Sprintf("tainted with %s: what does not tolerate it moves, until lifeboat untaint", ask.taint), nil
+	return fmt.Sprintf("tainted with %s: what does not tolerate it moves, until lifeboat taint %s --end", ask.taint, e.cluster), nil
 }
 
 func (e *episode) obeyUntaint(ask *clusterAsk) (string, error) {

@@ -214,7 +214,7 @@ type MovedTooOften struct {
 	Bindings []string `json:"bindings"`
 }
 
-// SetRate orders another eviction rate, in evictions per second. 0 halts.
+// SetRate orders another eviction rate, in evictions per second.
 type SetRate struct {
 	Order
 	Rate float64 `json:"rate"`

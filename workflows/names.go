@@ -65,8 +65,8 @@ const (
 	// UpdateClaim asks the pacer whether a repeated removal may be written.
 	UpdateClaim = "claim"
 
-	// OrderSweep is the verb of a [SignalAdopt] that a human sent, as the audit trail has it.
-	OrderSweep = "sweep"
+	// OrderAdopt is the verb of a [SignalAdopt] that a human sent, as the audit trail has it.
+	OrderAdopt = "adopt"
 
 	// QueryStatus answers with EpisodeStatus, MigrationStatus or PacerStatus.
 	QueryStatus = "status"

@@ -60,7 +60,7 @@ func (p *pacer) serveUpdates() error {
 			func(_ workflow.Context, o Order) (string, error) { return p.resume(o), nil }, p.refuseResume,
 		},
 		{
-			UpdateSetRate, "Replace the configured eviction rate (per second), or end that; 0 halts",
+			UpdateSetRate, "Replace the configured eviction rate (per second), or end that",
 			func(_ workflow.Context, r SetRate) (string, error) { return p.setRate(r), nil }, p.refuseRate,
 		},
 	} {
@@ -159,9 +159,6 @@ func (p *pacer) setRate(r SetRate) string {
 		p.ordersChanged()
 		return "the configured rate counts again, at once"
 	}
-	if r.Rate == 0 {
-		return p.halt(r.Order)
-	}
 	p.auditOrder(UpdateSetRate, r.Order, rateOf(r.Rate))
 	p.st.Orders.Rate, p.st.Orders.RateBy = &r.Rate, &r.Order
 	p.ordersChanged()
@@ -182,7 +179,10 @@ func (p *pacer) refuseRate(r SetRate) error {
 		return refused("nobody set a rate: the configured one counts")
 	}
 	if r.Rate < 0 || r.Rate > MaxRate {
-		return refused(`field "rate": must be between 0 and 1000 evictions per second`)
+		return refused(`field "rate": must be above 0 and at most 1000 evictions per second`)
+	}
+	if r.Rate == 0 && !r.Configured {
+		return refused(`field "rate": 0 is a pause: lifeboat pause fleet`)
 	}
 	return refuseOrder(r.Order)
 }

@@ -36,7 +36,6 @@ func TestEveryOrderIsMirroredWhereTheNextPacerReadsIt(t *testing.T) {
 		"the newest of two rates":     {orders: []order{set(2), set(3)}, rate: 3},
 		"a rate and a halt":           {orders: []order{set(2), halt}, halted: failover.ReasonHaltedByHuman},
 		"a rate that outlives a halt": {orders: []order{set(2), halt, resume}, rate: 2},
-		"the rate 0 halts":            {orders: []order{set(0)}, halted: failover.ReasonHaltedByHuman},
 		"the state was lost":          {lost: true, halted: failover.ReasonStateLost},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -206,7 +206,7 @@ func TestTheConfiguredRateComesBackOnAnOrder(t *testing.T) {
 	require.Nil(t, status.Orders.Rate)
 }
 
-// Rules: R4.5-33, R4.9-44.
+// Rules: R4.5-6, R4.5-33, R4.9-44.
 func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 	p := newPacing(t)
 	check := []func(){}
@@ -218,6 +218,7 @@ func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 		}{
 			"nobody halted":     {workflows.UpdateResume, jane, "nobody halted"},
 			"negative rate":     {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: -1}, `"rate"`},
+			"no rate":           {workflows.UpdateSetRate, workflows.SetRate{Order: jane}, "lifeboat pause fleet"},
 			"absurd rate":       {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 1001}, `"rate"`},
 			"nobody's rate set": {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true}, "nobody set a rate"},
 			"two rates":         {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true, Rate: 1}, `"configured"`},
@@ -233,7 +234,7 @@ func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 		}
 	})
 	status := p.run(5 * time.Second)
-	require.Len(t, check, 8)
+	require.Len(t, check, 9)
 	for _, holds := range check {
 		holds()
 	}

@@ -70,18 +70,18 @@ func WaitsForProof(phase MigrationPhase, why Reason) bool {
 
 // undrain is the operator's way to end a drain.
 func (c Choices) undrain() string {
-	return c.verb("undrain", "what has not moved stays, what moved stays moved, our taints go")
+	return c.verb("drain", " --end", "what has not moved stays, what moved stays moved, our taints go")
 }
 
 // untaint is the operator's way to end the order of a taint.
 func (c Choices) untaint() string {
-	return c.verb("untaint", "the taints that were ordered go; what has not moved stays, what moved stays moved")
+	return c.verb("taint", " --end", "the taints that were ordered go; what has not moved stays, what moved stays moved")
 }
 
 // approve is the operator's answer to what awaits approval.
 func (c Choices) approve() string {
-	return fmt.Sprintf("`lifeboat approve --cluster %s --all --reason \"…\"`: let what awaits approval move in this round, "+
-		"or name one binding, or `--namespace`; every other check stays", c.Cluster)
+	return fmt.Sprintf("`lifeboat approve %s --reason \"…\"`: let what awaits approval move in this round, "+
+		"of one namespace with `-n`; or name one binding; every other check stays", c.Cluster)
 }
 
 // Dead says when a copy on a cluster that does not answer counts as dead: the same
@@ -94,7 +94,7 @@ func Vouch(cluster string, u Unproven) string {
 	if u.Reason == ReasonStateNeedsSource {
 		without = " --without-state"
 	}
-	return fmt.Sprintf("lifeboat confirm-fenced %s --binding %s%s --reason \"…\"", text(cluster), text(u.Binding), without)
+	return fmt.Sprintf("lifeboat confirm-fenced %s --cluster %s%s --reason \"…\"", text(u.Binding), text(cluster), without)
 }
 
 // vouched bounds how many of those that wait for proof are offered by name.
@@ -103,7 +103,7 @@ const vouched = 3
 // fence are the operator's words about what must never run twice, one for each.
 func (c Choices) fence() []string {
 	lines := []string{fmt.Sprintf("`%s`: only once you know that its copy there cannot run any more (%s); then it moves. "+
-		"A wrong word is two writers on one disk, and it cannot be taken back. Without `--binding` you vouch for every copy on %s",
+		"A wrong word is two writers on one disk, and it cannot be taken back. Named alone, %s stands for every copy on it",
 		Vouch(c.Cluster, c.Unproven[0]), Dead, text(c.Cluster))}
 	for _, u := range c.Unproven[1:min(vouched, len(c.Unproven))] {
 		lines = append(lines, fmt.Sprintf("`%s`: likewise", Vouch(c.Cluster, u)))
@@ -118,19 +118,19 @@ func (c Choices) fence() []string {
 // external probe.
 func Overrule(cluster string) string {
 	return fmt.Sprintf("`lifeboat taint %s outage:NoExecute --reason \"…\"`: fail it over although it answers; "+
-		"what does not tolerate the taint moves, until `lifeboat untaint`", text(cluster))
+		"what does not tolerate the taint moves, until `lifeboat taint %s --end`", text(cluster), text(cluster))
 }
 
 // EndsTaint is the order that ends what a taint of a rule follows from.
 func EndsTaint(rule, cluster string) string {
-	verb := "cancel"
+	verb, end := "cancel", ""
 	switch rule {
 	case DrainRule:
-		verb = "undrain"
+		verb, end = "drain", " --end"
 	case TaintRule:
-		verb = "untaint"
+		verb, end = "taint", " --end"
 	}
-	return fmt.Sprintf("lifeboat %s %s --reason \"…\"", verb, cluster)
+	return fmt.Sprintf("lifeboat %s %s%s --reason \"…\"", verb, cluster, end)
 }
 
 // TaintPutBack says that a taint which was taken away was put back, why, and what ends it.
@@ -139,8 +139,8 @@ func TaintPutBack(t AddedTaint, cluster string) string {
 		t.Key, t.Effect, RuleTitle(t.Rule), EndsTaint(t.Rule, cluster))
 }
 
-func (c Choices) verb(name, effect string) string {
-	return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, c.Cluster, effect)
+func (c Choices) verb(name, flags, effect string) string {
+	return fmt.Sprintf("`lifeboat %s %s%s --reason \"…\"`: %s", name, c.Cluster, flags, effect)
 }
 
 // repair is what ends a failover without an order: what spoke against the cluster goes.
@@ -179,11 +179,11 @@ func (c Choices) oldCopies() string {
 
 // always are the moves that a phase allows whatever else there is.
 func (c Choices) always() []string {
-	halt := c.verb("pause", fmt.Sprintf("evict nothing more for now; what is moving goes on. `lifeboat resume %s --reason \"…\"` goes on with the rest", c.Cluster))
+	halt := c.verb("pause", "", fmt.Sprintf("evict nothing more for now; what is moving goes on. `lifeboat resume %s --reason \"…\"` goes on with the rest", c.Cluster))
 	if c.Paused {
-		halt = c.verb("resume", "go on evicting")
+		halt = c.verb("resume", "", "go on evicting")
 	}
-	stop := c.verb("cancel", "stop this failover: what has no place yet is put back, what is placed keeps both copies until you remove one "+
+	stop := c.verb("cancel", "", "stop this failover: what has no place yet is put back, what is placed keeps both copies until you remove one "+
 		"(with `--put-back` it comes back, too), our taints go")
 	switch c.Phase {
 	case EpisodeSuspected:
@@ -192,7 +192,7 @@ func (c Choices) always() []string {
 		}
 		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
 	case EpisodeCordoned:
-		uncordon := c.verb("cancel", "remove these taints now; no rule is applied to the cluster until none has matched for its removal window")
+		uncordon := c.verb("cancel", "", "remove these taints now; no rule is applied to the cluster until none has matched for its removal window")
 		return []string{"Nothing is needed of you: no workload moves, the scheduler only keeps away.", uncordon}
 	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
 		if c.DrainOnly || c.TaintedOnly {
@@ -205,7 +205,7 @@ func (c Choices) always() []string {
 		}
 		return []string{"Nothing is needed of you.", stop}
 	case EpisodeStopped:
-		return []string{c.verb("resume", "take the failover up again, as a new round")}
+		return []string{c.verb("resume", "", "take the failover up again, as a new round")}
 	case EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
 		return nil
 	}

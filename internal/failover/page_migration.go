@@ -342,7 +342,7 @@ func (v MigrationView) actions() []string {
 	if len(v.Actions) > 0 || v.Result != nil {
 		return v.Actions
 	}
-	cancel := fmt.Sprintf("`lifeboat cancel %s --binding %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.From), text(v.Binding))
+	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.Binding), text(v.From))
 	switch v.Phase {
 	case MigrationChecking, MigrationEvicting:
 		return []string{cancel + "do not move it; " + notBefore}

@@ -266,13 +266,13 @@ func (v PacerView) actions() []string {
 // else half of what is configured. Effect says from when, or for whom, it counts.
 func (v PacerView) rate(effect string) string {
 	if v.RateBy != "" {
-		return "`lifeboat rate configured --reason \"…\"`: the configured rate for the whole fleet again"
+		return "`lifeboat rate fleet configured --reason \"…\"`: the configured rate for the whole fleet again"
 	}
 	half := v.Config.EvictionRate / 2
 	if v.Config.Unlimited || half <= 0 {
 		half = 0.5
 	}
-	return fmt.Sprintf("`lifeboat rate %.4g --reason \"…\"`: %s %s; `lifeboat rate configured --reason \"…\"` is the way back",
+	return fmt.Sprintf("`lifeboat rate fleet %.4g --reason \"…\"`: %s %s; `lifeboat rate fleet configured --reason \"…\"` is the way back",
 		half, perSecond(half), effect)
 }
 

@@ -348,7 +348,7 @@ func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 		c.Cluster, c.Phase = "m1", failover.EpisodeEvacuated
 		return strings.Join(failover.EpisodeActions(c), "\n")
 	}
-	require.True(t, strings.HasPrefix(actions(failover.Choices{Unproven: []failover.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced m1 "))
+	require.True(t, strings.HasPrefix(actions(failover.Choices{Unproven: []failover.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
 	require.NotContains(t, actions(failover.Choices{}), "confirm-fenced")
 	require.Contains(t, actions(failover.Choices{}), "Repair the cluster")
 
@@ -357,7 +357,7 @@ func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 	require.NotContains(t, tainted, "Repair the cluster", "it may be well")
 
 	drained := actions(failover.Choices{Drained: true, DrainOnly: true})
-	require.True(t, strings.HasPrefix(drained, "`lifeboat undrain m1 "))
+	require.True(t, strings.HasPrefix(drained, "`lifeboat drain m1 --end "))
 	require.NotContains(t, drained, "Repair the cluster", "nothing is broken")
 }
 

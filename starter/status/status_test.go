@@ -137,7 +137,7 @@ func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 	})
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
 	for _, want := range []string{
-		"By hand   paused: namespace shop, by jane: month end", "By hand   snoozed until ", "Approval  1 await it", "lifeboat approve --cluster member1 --all",
+		"By hand   paused: namespace shop, by jane: month end", "By hand   snoozed until ", "Approval  1 await it", "lifeboat approve member1",
 	} {
 		require.Contains(t, text, want)
 	}
@@ -175,7 +175,7 @@ func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
 	require.Contains(t, text, "Taints    maintenance:NoExecute put by others")
 	require.Regexp(t, `(?m)^shop/db +AwaitingFence +- +needs attention: member1 does not answer, and$`, text, "once, and wrapped")
-	require.Contains(t, text, "lifeboat confirm-fenced member1")
+	require.Contains(t, text, "lifeboat confirm-fenced shop/db --cluster member1")
 	require.Contains(t, text, "Take the taint away")
 }
 

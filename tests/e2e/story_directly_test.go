@@ -36,7 +36,7 @@ func silentSource(s *scene) {
 	s.remains(3*time.Second, "nothing is written, no copy begins", func() bool {
 		return len(s.evictions(app, from)) == 0 && s.work(app, to) == nil
 	})
-	s.order("confirm-fenced", from, "--binding", app)
+	s.order("confirm-fenced", app, "--cluster", from)
 
 	s.episode(from, "moved, the old copy is debt", func(e *episode) bool {
 		o := e.outcome(app)
@@ -126,7 +126,7 @@ func stateGoesAlong(s *scene) {
 		return q != nil && q.State == "blocked" && q.Reason == "StateNeedsSource"
 	})
 	s.remains(3*time.Second, "nothing is written", func() bool { return len(s.evictions(app, next)) == 0 })
-	s.order("confirm-fenced", next, "--binding", app, "--without-state")
+	s.order("confirm-fenced", app, "--cluster", next, "--without-state")
 	s.episode(next, "moved without its state", func(e *episode) bool {
 		o := e.outcome(app)
 		return o != nil && o.Outcome == "Migrated"

@@ -21,7 +21,7 @@ func temporalLost(s *scene) {
 	from, moved, slow, idle, fenced, bare := s.c(1), l.moved, l.slow, l.idle, l.fenced, l.bare
 	old := s.work(bare, from)
 	answer := s.gate.stopAt(true, func(w write) bool { return w.evicts(fenced, from) })
-	s.order("confirm-fenced", from, "--binding", fenced)
+	s.order("confirm-fenced", fenced, "--cluster", from)
 	s.reaches(answer, "the last eviction is written, its answer on its way")
 
 	require.NoError(s, s.lab.control(s.ctx, "lose-temporal", "", nil))
@@ -46,7 +46,7 @@ func temporalLost(s *scene) {
 		return q != nil && q.State == "ready" && q.Reason == "Halted" && e.Pace.Reason == "StateLost"
 	})
 	s.annotate(slow, faultStuckReadyAt, "")
-	s.order("confirm-fenced", from, "--binding", fenced)
+	s.order("confirm-fenced", fenced, "--cluster", from)
 	s.episode(from, "what had begun goes on meanwhile", func(e *episode) bool {
 		a, b := e.outcome(slow), e.outcome(fenced)
 		return a != nil && a.Outcome == "Migrated" && b != nil && b.Outcome == "Migrated"

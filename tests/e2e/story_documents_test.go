@@ -102,7 +102,7 @@ func (d *desk) act(what string) {
 		s.mode = strings.TrimSuffix(about, "s")
 		require.NoError(s, s.startWorker(s.ctx))
 	case what == "resume cart":
-		s.order("resume", s.c(1), "--binding", cart)
+		s.order("resume", cart, "--cluster", s.c(1))
 	case verb == "taint", verb == "untaint":
 		s.taintByHand(about, "drill", "NoExecute", verb == "taint")
 	case verb == "kill":

@@ -55,10 +55,10 @@ func drained(s *scene) {
 	require.NotNil(s, c.taint(evacuatingTaint, "NoSchedule"))
 	require.True(s, c.ready(), "it was never anything else")
 
-	s.order("undrain", from)
+	s.order("drain", from, "--end")
 	s.asked[from] = true
 	s.became(s.ends(from, "Recovered"), outcomes)
-	require.Error(s, s.lifeboat("undrain", s.lab.At.Kubeconfigs["operator"], from, "--reason", "again", "--yes").Run(), "there is no drain to end")
+	require.Error(s, s.lifeboat("drain", s.lab.At.Kubeconfigs["operator"], from, "--end", "--reason", "again", "--yes").Run(), "there is no drain to end")
 }
 
 // answer is what an operator's order printed.

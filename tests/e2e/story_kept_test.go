@@ -72,7 +72,7 @@ func preservedCopies(s *scene) {
 
 	s.kill(from)
 	s.blocked(from, stays, "CopyPreserved")
-	s.order("confirm-fenced", from, "--binding", stays)
+	s.order("confirm-fenced", stays, "--cluster", from)
 	o := s.phase(from, "Evacuated").outcome(kept)
 	require.NotNil(s, o)
 	require.Equal(s, []string{"Kept", "CopyPreserved"}, []string{o.Outcome, o.Reason})

@@ -41,7 +41,7 @@ func pausedAndResumed(s *scene) {
 		return e.Paused != nil && e.Paused.Who == operator && q != nil && q.State == "ready" && q.Reason == "Paused"
 	})
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
-	s.order("pause", from, "--binding", app)
+	s.order("pause", app, "--cluster", from)
 	s.order("resume", from)
 	s.episode(from, "paused by itself", func(e *episode) bool {
 		q := e.queued(app)
@@ -50,7 +50,7 @@ func pausedAndResumed(s *scene) {
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.order("prioritise", app, "--cluster", from, "--priority", "7")
 	s.order("snooze", app, "--cluster", from, "--for", "2s")
-	s.order("resume", from, "--binding", app)
+	s.order("resume", app, "--cluster", from)
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
 	s.revive(from)
@@ -131,7 +131,7 @@ func taintedByOrder(s *scene) {
 	s.episode(from, "it is tainted", func(*episode) bool { return s.cluster(from).taint(key, "NoExecute") != nil })
 
 	require.NoError(s, s.temporal.TerminateWorkflow(s.ctx, failoverID(from), "", "told by a story"))
-	swept := s.answer("sweep", from, "--yes", "-o", "json")
+	swept := s.answer("adopt", from, "--yes", "-o", "json")
 	var found struct {
 		Orphans []struct{ OnCluster []string }
 		Adopted []struct{ Cluster string }
@@ -142,14 +142,14 @@ func taintedByOrder(s *scene) {
 	require.Contains(s, found.Orphans[0].OnCluster, "taint "+key+":NoExecute")
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	require.Contains(s, string(s.answer("sweep", from)), "Nothing of ours is without an owner")
+	require.Contains(s, string(s.answer("adopt", from)), "Nothing of ours is without an owner")
 	require.Error(s, s.lifeboat("taint", s.lab.At.Kubeconfigs["operator"], from, key+"=new:NoExecute", "--reason", "again", "--yes").Run(),
 		"another value is another taint")
 
-	s.order("untaint", from)
+	s.order("taint", from, "--end")
 	r := s.ends(from, "Recovered")
 	s.catchUp()
-	require.Contains(s, string(s.answer("sweep", from)), "Nothing of ours is without an owner")
+	require.Contains(s, string(s.answer("adopt", from)), "Nothing of ours is without an owner")
 	for _, round := range r.Rounds {
 		for _, o := range round.Results {
 			require.Contains(s, []string{"Migrated", "Abandoned"}, o.Outcome, "%+v", o)

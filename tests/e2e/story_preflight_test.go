@@ -52,7 +52,7 @@ func preflighted(s *scene) {
 // stories put objects there that nobody can understand: those are named.
 func (s *scene) verified() {
 	s.Helper()
-	cmd := s.lifeboat("verify", s.lab.At.Kubeconfigs["operator"], "-o", "json")
+	cmd := s.lifeboat("preflight", s.lab.At.Kubeconfigs["operator"], "--full", "-o", "json")
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	err := cmd.Run()
@@ -67,7 +67,7 @@ func (s *scene) verified() {
 		Objects   map[string]int
 		Malformed map[string][]any
 	}
-	require.NoError(s, json.Unmarshal(out.Bytes(), &report), "it said: %s\n%s", out.String(), tail(s.logFile("verify"), 5))
+	require.NoError(s, json.Unmarshal(out.Bytes(), &report), "it said: %s\n%s", out.String(), tail(s.logFile("preflight"), 5))
 	require.Equal(s, err == nil, report.Verdict == "ok" || report.Verdict == "warning", "the exit code tells the verdict")
 	for _, resource := range []string{"clusters.cluster.karmada.io", "resourcebindings.work.karmada.io", "works.work.karmada.io"} {
 		require.Positive(s, report.Objects[resource], resource)

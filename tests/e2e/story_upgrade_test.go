@@ -55,7 +55,7 @@ func upgraded(s *scene) {
 	require.NoError(s, before.stop())
 	s.worker = beside
 	s.annotate(l.slow, faultStuckReadyAt, "")
-	s.order("confirm-fenced", from, "--binding", l.fenced)
+	s.order("confirm-fenced", l.fenced, "--cluster", from)
 	s.episode(from, "and the new one alone", func(e *episode) bool {
 		return e.outcome(l.slow) != nil && e.outcome(l.fenced) != nil
 	})

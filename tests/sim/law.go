@@ -65,12 +65,7 @@ func (l *law) paced(now time.Time, update string, arg any) {
 	case workflows.UpdateResume:
 		l.halted = time.Time{}
 	case workflows.UpdateSetRate:
-		r, is := arg.(workflows.SetRate)
-		switch {
-		case !is:
-		case r.Rate == 0:
-			l.halted = now
-		default:
+		if r, is := arg.(workflows.SetRate); is {
 			l.rates = append(l.rates, rate{from: now, rate: r.Rate})
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/preflight"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
-	"github.com/lifeboat-failover/lifeboat/starter/verify"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
@@ -22,28 +21,7 @@ import (
 // syncWithin bounds the first look of a watch at a large fleet.
 const syncWithin = time.Minute
 
-func (a *app) verifyCommand() *cobra.Command {
-	o := preflightOptions{form: show.NewForm()}
-	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "Try everything that Lifeboat does with this Karmada, short of writing",
-		Long: `Try everything that Lifeboat does with this Karmada, short of writing: read every cluster, rule, binding,
-policy and Work and see that it is understood, hold every watch open for a moment, run the preflight, and
-plan for every cluster. With --role only what that role is granted is read and watched: a worker watches
-nothing. What cannot be understood is named. Nothing but reads is ever sent, and the
-question what one may do. Without a Temporal its part is left out.
-
-Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
-		Example: `  lifeboat verify
-  lifeboat verify --role worker --kubeconfig worker/kubeconfig -o json`,
-		Args: o.check,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runVerify(cmd, o) },
-	}
-	o.register(cmd)
-	return cmd
-}
-
-func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
+func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 	s, err := a.look(cmd)
 	if err != nil {
 		return err
@@ -51,7 +29,7 @@ func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
 	away := s.reach(cmd.Context(), "lifeboat-cli")
 	karmada, err := k8sadapter.NewClient(s.config.Kubernetes.Kubeconfig, s.config.Kubernetes.Context, k8sadapter.Options{
 		QPS: float32(s.config.Kubernetes.QPS), Burst: s.config.Kubernetes.Burst, ReadOnly: true,
-		UserAgent: "lifeboat-verify/" + telemetry.Version, Logger: s.log, Policies: process.PolicyWindows(s.config),
+		UserAgent: "lifeboat-preflight/" + telemetry.Version, Logger: s.log, Policies: process.PolicyWindows(s.config),
 	})
 	if err != nil {
 		return err
@@ -62,14 +40,14 @@ func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
 	if err != nil {
 		return err
 	}
-	v := verify.Verify{
+	v := preflight.Full{
 		Karmada: karmada, SyncWithin: syncWithin, May: tries(s.config, o.role),
 		Plan: source.All,
 		Preflight: func(ctx context.Context) []preflight.Check {
 			return append(s.withoutTemporal(source), p.Run(ctx)...)
 		},
 	}
-	var report verify.Report
+	var report preflight.Report
 	if err := s.progress.While(cmd.Context(), "trying everything", func(ctx context.Context) error {
 		report = v.Run(ctx)
 		return nil
@@ -79,7 +57,7 @@ func (a *app) runVerify(cmd *cobra.Command, o preflightOptions) error {
 	if err := answered(cmd, &o.form, report, func(p show.Page) { showChecks(p, report.Checks) }); err != nil {
 		return err
 	}
-	return verdict(report.Verdict, "verification")
+	return verdict(report.Verdict, "preflight")
 }
 
 // tries tells what a role lists and watches, nil for everything.

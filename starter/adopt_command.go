@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sweepAnswer is what -o json prints.
-type sweepAnswer struct {
+// adoptAnswer is what -o json prints.
+type adoptAnswer struct {
 	Verb string `json:"verb"`
 	watch.Sweep
 	// Adopted are the failovers that were asked to take over what is theirs.
@@ -28,12 +28,12 @@ type adopted struct {
 	Link       string `json:"link,omitempty"`
 }
 
-const sweepLeaves = "what somebody is at work on, what was kept or left to a human, and everything that is not ours"
+const adoptLeaves = "what somebody is at work on, what was kept or left to a human, and everything that is not ours"
 
-func (a *app) sweepCommand() *cobra.Command {
+func (a *app) adoptCommand() *cobra.Command {
 	cmd, g := a.orderCommand(order{
-		use:   "sweep [<cluster>]",
-		short: "Have what is left of ours without an owner taken over",
+		use: "adopt [<cluster>]", aliases: []string{"sweep"},
+		short: "Have hold tasks and taints without an owner taken over",
 		long: `Look over all of Karmada, or what concerns one cluster, for hold tasks, taints and annotations of ours whose
 owner does not run in Temporal, and ask the failover of each cluster to take them over: it is started where
 it does not run, reads everything anew, and goes on, restores, or cleans up. lifeboat controller does the same all
@@ -41,8 +41,8 @@ the time; this is for when it does not run, or to know.
 
 What was kept, or left to a human, is nobody's: lifeboat status lists it, lifeboat release or put-back ends
 it. In observe a failover reports what it finds, and changes nothing.`,
-		example: `  lifeboat sweep --reason "Temporal was set up anew"
-  lifeboat sweep member1 --reason "somebody terminated its workflow"`,
+		example: `  lifeboat adopt --reason "Temporal was set up anew"
+  lifeboat adopt member1 --reason "somebody terminated its workflow"`,
 	})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -61,13 +61,13 @@ it. In observe a failover reports what it finds, and changes nothing.`,
 		if len(args) == 1 {
 			only = args[0]
 		}
-		return a.runSweep(cmd, g, only)
+		return a.runAdopt(cmd, g, only)
 	}
 	cmd.ValidArgsFunction = a.completeClusters()
 	return cmd
 }
 
-func (a *app) runSweep(cmd *cobra.Command, g *ordering, only string) error {
+func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 	s, err := a.open(cmd, "lifeboat-cli/"+g.by.Who)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (a *app) runSweep(cmd *cobra.Command, g *ordering, only string) error {
 	if err != nil {
 		return err
 	}
-	out := sweepAnswer{Verb: cmd.Name(), NotChanged: sweepLeaves}
+	out := adoptAnswer{Verb: cmd.CalledAs(), NotChanged: adoptLeaves}
 	err = s.progress.While(cmd.Context(), "looking for what has no owner", func(ctx context.Context) error {
 		out.Sweep, err = watch.FindOrphans(ctx, karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
 		return err
@@ -94,7 +94,7 @@ func (a *app) runSweep(cmd *cobra.Command, g *ordering, only string) error {
 }
 
 // adopt asks once, and then every failover that something was found for.
-func (s *session) adopt(cmd *cobra.Command, g *ordering, out *sweepAnswer) error {
+func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error {
 	if !g.yes {
 		_, _ = cmd.ErrOrStderr().Write(drawn(cmd, out.found))
 		if err := confirm(cmd, fmt.Sprintf("have what has no owner for %d clusters taken over", len(out.Orphans))); err != nil {
@@ -114,8 +114,8 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *sweepAnswer) error
 	})
 }
 
-// stopped adds to an error whom the sweep has asked by then, and what to do.
-func (o sweepAnswer) stopped(err error) error {
+// stopped adds to an error whom it has asked by then, and what to do.
+func (o adoptAnswer) stopped(err error) error {
 	asked := "nobody was asked before it"
 	if len(o.Adopted) > 0 {
 		names := make([]string, 0, len(o.Adopted))
@@ -124,20 +124,20 @@ func (o sweepAnswer) stopped(err error) error {
 		}
 		asked = "asked before it: " + strings.Join(names, ", ")
 	}
-	return fmt.Errorf("%w (%s; sweep again: being asked twice harms nobody)", err, asked)
+	return fmt.Errorf("%w (%s; adopt again: being asked twice harms nobody)", err, asked)
 }
 
-// sweepRows bounds how many tasks of a cluster are listed to people.
-const sweepRows = 10
+// adoptRows bounds how many tasks of a cluster are listed to people.
+const adoptRows = 10
 
 // found draws what has no owner.
-func (o sweepAnswer) found(p show.Page) {
+func (o adoptAnswer) found(p show.Page) {
 	for _, orphan := range o.Orphans {
 		for _, what := range orphan.OnCluster {
 			p.Wrapped("", fmt.Sprintf("%s: %s, and its failover does not run", orphan.Cluster, what))
 		}
 		for n, t := range orphan.Tasks {
-			if n == sweepRows {
+			if n == adoptRows {
 				p.Line("%s: and %d more tasks", orphan.Cluster, len(orphan.Tasks)-n)
 				break
 			}
@@ -150,7 +150,7 @@ func (o sweepAnswer) found(p show.Page) {
 	}
 }
 
-func (o sweepAnswer) draw(p show.Page) {
+func (o adoptAnswer) draw(p show.Page) {
 	o.found(p)
 	if len(o.Orphans) == 0 {
 		p.Line("Nothing of ours is without an owner.")

@@ -1,4 +1,4 @@
-package verify
+package preflight
 
 import (
 	"context"
@@ -11,21 +11,20 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
-	"github.com/lifeboat-failover/lifeboat/starter/preflight"
 )
 
-// Karmada is what is asked of Karmada's API server.
-type Karmada interface {
+// Objects are everything that is read from Karmada's API server.
+type Objects interface {
 	Inventory(ctx context.Context, may k8sadapter.May) []k8sadapter.Inventory
 	Watches(ctx context.Context, may k8sadapter.May) []k8sadapter.Watched
 	InStep(ctx context.Context) (k8sadapter.Sight, error)
 }
 
-// Verify is what to try.
-type Verify struct {
-	Karmada Karmada
-	// Preflight looks around.
-	Preflight func(ctx context.Context) []preflight.Check
+// Full is what to try: everything that Lifeboat does with a Karmada, short of writing.
+type Full struct {
+	Karmada Objects
+	// Preflight is what is checked without it.
+	Preflight func(ctx context.Context) []Check
 	// Plan plans for every cluster as if it alone failed.
 	Plan func(ctx context.Context) ([]plan.Plan, error)
 	// May tells what the role lists and watches that this is tried for, nil for everything.
@@ -38,8 +37,8 @@ type Verify struct {
 // Report is what came of it.
 type Report struct {
 	// Verdict is the worst result of all checks.
-	Verdict preflight.Result  `json:"verdict"`
-	Checks  []preflight.Check `json:"checks"`
+	Verdict Result  `json:"verdict"`
+	Checks  []Check `json:"checks"`
 	// Objects counts what was read, by resource.
 	Objects map[string]int `json:"objects"`
 	// Malformed are the objects that cannot be understood, by resource.
@@ -48,7 +47,7 @@ type Report struct {
 
 // Run tries everything; nothing that fails keeps another thing from being tried, but for
 // a server that answers nothing at all.
-func (v Verify) Run(ctx context.Context) Report {
+func (v Full) Run(ctx context.Context) Report {
 	r := Report{Objects: map[string]int{}, Malformed: map[string][]k8sadapter.MalformedObject{}}
 	for _, i := range v.Karmada.Inventory(ctx, v.May) {
 		if i.Err == nil && !i.Absent {
@@ -59,7 +58,7 @@ func (v Verify) Run(ctx context.Context) Report {
 		}
 		r.Checks = append(r.Checks, read(i))
 	}
-	if r.Verdict = preflight.Verdict(r.Checks); silent(r.Checks) {
+	if r.Verdict = Verdict(r.Checks); silent(r.Checks) {
 		return r
 	}
 	watches := v.Karmada.Watches(ctx, v.May)
@@ -71,7 +70,7 @@ func (v Verify) Run(ctx context.Context) Report {
 	}
 	r.Checks = append(r.Checks, v.Preflight(ctx)...)
 	r.Checks = append(r.Checks, v.plan(ctx))
-	r.Verdict = preflight.Verdict(r.Checks)
+	r.Verdict = Verdict(r.Checks)
 	return r
 }
 
@@ -81,15 +80,15 @@ const optional = "clustertaintpolicies.policy.karmada.io"
 // named is how many malformed objects a check names; the report has them all.
 const named = 5
 
-func read(i k8sadapter.Inventory) preflight.Check {
-	c := preflight.Check{Name: "Read " + short(i.Resource), Result: preflight.OK}
+func read(i k8sadapter.Inventory) Check {
+	c := Check{Name: "Read " + short(i.Resource), Result: OK}
 	switch {
 	case i.Err != nil:
 		c.Result, c.Found = resultOf(i.Err), i.Err.Error()
 	case i.Absent:
 		return absent(c, i.Resource)
 	case len(i.Malformed) > 0:
-		c.Result, c.Found = preflight.Failed, fmt.Sprintf("%d, of which %d cannot be understood:", i.Count, len(i.Malformed))
+		c.Result, c.Found = Failed, fmt.Sprintf("%d, of which %d cannot be understood:", i.Count, len(i.Malformed))
 		for _, m := range i.Malformed[:min(named, len(i.Malformed))] {
 			c.Found += "\n" + m.Name + ": " + m.Problem
 		}
@@ -101,28 +100,28 @@ func read(i k8sadapter.Inventory) preflight.Check {
 }
 
 // silent tells that nothing at all was answered.
-func silent(checks []preflight.Check) bool {
-	return !slices.ContainsFunc(checks, func(c preflight.Check) bool { return c.Result != preflight.Unknown })
+func silent(checks []Check) bool {
+	return !slices.ContainsFunc(checks, func(c Check) bool { return c.Result != Unknown })
 }
 
 // resultOf tells a server that did not answer from one that said no.
-func resultOf(err error) preflight.Result {
+func resultOf(err error) Result {
 	if errors.Is(err, failover.ErrUnreachable) || errors.Is(err, failover.ErrThrottled) {
-		return preflight.Unknown
+		return Unknown
 	}
-	return preflight.Failed
+	return Failed
 }
 
-func absent(c preflight.Check, resource string) preflight.Check {
+func absent(c Check, resource string) Check {
 	c.Found = "not served here"
 	if resource != optional {
-		c.Result = preflight.Failed
+		c.Result = Failed
 	}
 	return c
 }
 
-func watched(w k8sadapter.Watched) preflight.Check {
-	c := preflight.Check{Name: "Watch " + short(w.Resource), Result: preflight.OK}
+func watched(w k8sadapter.Watched) Check {
+	c := Check{Name: "Watch " + short(w.Resource), Result: OK}
 	switch {
 	case w.Err != nil:
 		c.Result, c.Found = resultOf(w.Err), w.Err.Error()
@@ -134,13 +133,13 @@ func watched(w k8sadapter.Watched) preflight.Check {
 	return c
 }
 
-func (v Verify) inStep(ctx context.Context) preflight.Check {
-	c := preflight.Check{Name: "Watch everything", Result: preflight.OK}
+func (v Full) inStep(ctx context.Context) Check {
+	c := Check{Name: "Watch everything", Result: OK}
 	ctx, cancel := context.WithTimeout(ctx, v.SyncWithin)
 	defer cancel()
 	seen, err := v.Karmada.InStep(ctx)
 	if err != nil {
-		c.Result, c.Found = preflight.Failed, err.Error()
+		c.Result, c.Found = Failed, err.Error()
 		return c
 	}
 	c.Found = fmt.Sprintf("as lifeboat controller does: saw %d clusters, %d rules, %d bindings", seen.Clusters, seen.Rules, seen.Bindings)
@@ -148,8 +147,8 @@ func (v Verify) inStep(ctx context.Context) preflight.Check {
 }
 
 // plan says what the worst failure would be.
-func (v Verify) plan(ctx context.Context) preflight.Check {
-	c := preflight.Check{Name: "Plan", Result: preflight.OK}
+func (v Full) plan(ctx context.Context) Check {
+	c := Check{Name: "Plan", Result: OK}
 	plans, err := v.Plan(ctx)
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-package setup
+package preflight
 
 import (
 	"context"
@@ -79,18 +79,18 @@ func (s *server) Lacking(_ context.Context, names []string) ([]string, error) {
 	return nil, nil
 }
 
-type karmada struct{ installed int }
+type definer struct{ installed int }
 
-func (k *karmada) InstallCRDs(context.Context) error { k.installed++; return nil }
+func (k *definer) InstallCRDs(context.Context) error { k.installed++; return nil }
 
 func TestSetupMakesWhatIsMissingAndWaitsUntilItCanBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, k, out := &server{}, &karmada{}, &strings.Builder{}
+		s, k, out := &server{}, &definer{}, &strings.Builder{}
 		begun := time.Now()
 		setup := Setup{Temporal: s, Namespace: "lifeboat", Retention: 48 * time.Hour, Karmada: k, Out: out}
 		result, err := setup.Run(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, Result{
+		require.Equal(t, Standing{
 			Namespace: "lifeboat", Created: true, Retention: "48h0m0s", Attributes: result.Attributes, Definitions: true,
 		}, result)
 		require.Len(t, result.Attributes, len(workflows.SearchAttributeNames()))
@@ -105,7 +105,7 @@ func TestSetupMakesWhatIsMissingAndWaitsUntilItCanBeUsed(t *testing.T) {
 		result, err = setup.Run(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, time.Since(begun), "what is there is not made again")
-		require.Equal(t, Result{Namespace: "lifeboat", Retention: "72h0m0s", Definitions: true}, result)
+		require.Equal(t, Standing{Namespace: "lifeboat", Retention: "72h0m0s", Definitions: true}, result)
 	})
 }
 

@@ -1,4 +1,4 @@
-package verify
+package preflight
 
 import (
 	"context"
@@ -11,26 +11,25 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
-	"github.com/lifeboat-failover/lifeboat/starter/preflight"
 	"github.com/stretchr/testify/require"
 )
 
-// karmada answers as it was told to.
-type karmada struct {
+// objects answers as it was told to.
+type objects struct {
 	inventory []k8sadapter.Inventory
 	watched   []k8sadapter.Watched
 	behind    bool
 }
 
-func (k *karmada) Inventory(context.Context, k8sadapter.May) []k8sadapter.Inventory {
+func (k *objects) Inventory(context.Context, k8sadapter.May) []k8sadapter.Inventory {
 	return k.inventory
 }
 
-func (k *karmada) Watches(_ context.Context, may k8sadapter.May) []k8sadapter.Watched {
+func (k *objects) Watches(_ context.Context, may k8sadapter.May) []k8sadapter.Watched {
 	return slices.DeleteFunc(slices.Clone(k.watched), func(w k8sadapter.Watched) bool { return may != nil && !may("watch", w.Resource) })
 }
 
-func (k *karmada) InStep(ctx context.Context) (k8sadapter.Sight, error) {
+func (k *objects) InStep(ctx context.Context) (k8sadapter.Sight, error) {
 	if k.behind {
 		<-ctx.Done()
 		return k8sadapter.Sight{}, ctx.Err()
@@ -38,9 +37,9 @@ func (k *karmada) InStep(ctx context.Context) (k8sadapter.Sight, error) {
 	return k8sadapter.Sight{Clusters: 3, Rules: 1, Bindings: 7}, nil
 }
 
-// fine is a Karmada with nothing wrong, and how to try it.
-func fine() (*karmada, *Verify) {
-	k := &karmada{
+// sound is a Karmada with nothing wrong, and how to try it.
+func sound() (*objects, *Full) {
+	k := &objects{
 		inventory: []k8sadapter.Inventory{
 			{Resource: "clusters.cluster.karmada.io", Count: 3},
 			{Resource: "clustertaintpolicies.policy.karmada.io", Absent: true},
@@ -50,10 +49,10 @@ func fine() (*karmada, *Verify) {
 			{Resource: "clustertaintpolicies.policy.karmada.io", Absent: true},
 		},
 	}
-	return k, &Verify{
+	return k, &Full{
 		Karmada: k, SyncWithin: time.Minute,
-		Preflight: func(context.Context) []preflight.Check {
-			return []preflight.Check{{Name: "Second evictor", Result: preflight.Warning}}
+		Preflight: func(context.Context) []Check {
+			return []Check{{Name: "Second evictor", Result: Warning}}
 		},
 		Plan: func(context.Context) ([]plan.Plan, error) {
 			return []plan.Plan{{Cluster: "m2", Totals: plan.Totals{Moves: 5, Blocked: 2}}, {Cluster: "m1"}}, nil
@@ -61,7 +60,7 @@ func fine() (*karmada, *Verify) {
 	}
 }
 
-func check(t *testing.T, r Report, name string) preflight.Check {
+func check(t *testing.T, r Report, name string) Check {
 	t.Helper()
 	for _, c := range r.Checks {
 		if c.Name == name {
@@ -69,31 +68,31 @@ func check(t *testing.T, r Report, name string) preflight.Check {
 		}
 	}
 	t.Fatalf("no check %q in %+v", name, r.Checks)
-	return preflight.Check{}
+	return Check{}
 }
 
 // A worker watches nothing, and its kubeconfig may not: nothing is asked that would be refused.
 func TestARoleThatWatchesNothingIsNotTriedForIt(t *testing.T) {
-	k, v := fine()
+	k, v := sound()
 	k.behind, v.SyncWithin = true, time.Millisecond
 	k.watched[0].Err = failover.ErrForbidden
-	require.Equal(t, preflight.Failed, v.Run(t.Context()).Verdict)
+	require.Equal(t, Failed, v.Run(t.Context()).Verdict)
 	v.May = func(verb, _ string) bool { return verb == "list" }
 	r := v.Run(t.Context())
-	require.Equal(t, preflight.Warning, r.Verdict, "%+v", r.Checks)
+	require.Equal(t, Warning, r.Verdict, "%+v", r.Checks)
 	for _, c := range r.Checks {
 		require.NotContains(t, c.Name, "Watch")
 	}
 }
 
 func TestAKarmadaThatIsUnderstoodPasses(t *testing.T) {
-	_, v := fine()
+	_, v := sound()
 	r := v.Run(t.Context())
-	require.Equal(t, preflight.Warning, r.Verdict, "the preflight's checks count, too: %+v", r.Checks)
+	require.Equal(t, Warning, r.Verdict, "the preflight's checks count, too: %+v", r.Checks)
 	require.Equal(t, map[string]int{"clusters.cluster.karmada.io": 3}, r.Objects)
 	require.Equal(t, "3, all understood", check(t, r, "Read clusters").Found)
 	require.Equal(t, "not served here", check(t, r, "Read clustertaintpolicies").Found)
-	require.Equal(t, preflight.OK, check(t, r, "Watch clustertaintpolicies").Result, "an older Karmada does without")
+	require.Equal(t, OK, check(t, r, "Watch clustertaintpolicies").Result, "an older Karmada does without")
 	require.Contains(t, check(t, r, "Watch everything").Found, "3 clusters, 1 rules, 7 bindings")
 	require.Contains(t, check(t, r, "Plan").Found, "2 clusters; worst to lose would be m2: 5 would move, 2 could not")
 }
@@ -101,50 +100,50 @@ func TestAKarmadaThatIsUnderstoodPasses(t *testing.T) {
 // Rules: R4.15-26.
 func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
-		breaks func(*karmada, *Verify)
+		breaks func(*objects, *Full)
 		check  string
 		says   string
 	}{
 		"an object that cannot be understood": {
-			func(k *karmada, _ *Verify) {
+			func(k *objects, _ *Full) {
 				k.inventory[0].Malformed = []k8sadapter.MalformedObject{{Name: "m3", Problem: "spec: no"}}
 			},
 			"Read clusters", "3, of which 1 cannot be understood:\nm3: spec: no",
 		},
 		"a resource that cannot be read": {
-			func(k *karmada, _ *Verify) { k.inventory[0].Err = errors.New("forbidden") }, "Read clusters", "forbidden",
+			func(k *objects, _ *Full) { k.inventory[0].Err = errors.New("forbidden") }, "Read clusters", "forbidden",
 		},
 		"a resource that is not served": {
-			func(k *karmada, _ *Verify) { k.inventory[0].Absent = true }, "Read clusters", "not served here",
+			func(k *objects, _ *Full) { k.inventory[0].Absent = true }, "Read clusters", "not served here",
 		},
 		"a watch that cannot be opened": {
-			func(k *karmada, _ *Verify) { k.watched[0].Err = errors.New("may not watch") }, "Watch clusters", "may not watch",
+			func(k *objects, _ *Full) { k.watched[0].Err = errors.New("may not watch") }, "Watch clusters", "may not watch",
 		},
 		"a watch that is never in step": {
-			func(k *karmada, v *Verify) { k.behind, v.SyncWithin = true, time.Millisecond }, "Watch everything", "deadline",
+			func(k *objects, v *Full) { k.behind, v.SyncWithin = true, time.Millisecond }, "Watch everything", "deadline",
 		},
 		"a plan that cannot be made": {
-			func(_ *karmada, v *Verify) {
+			func(_ *objects, v *Full) {
 				v.Plan = func(context.Context) ([]plan.Plan, error) { return nil, errors.New("no rules") }
 			},
 			"Plan", "no rules",
 		},
 		"a failed check of the preflight": {
-			func(_ *karmada, v *Verify) {
-				v.Preflight = func(context.Context) []preflight.Check {
-					return []preflight.Check{{Name: "Karmada version", Result: preflight.Failed, Found: "too old"}}
+			func(_ *objects, v *Full) {
+				v.Preflight = func(context.Context) []Check {
+					return []Check{{Name: "Karmada version", Result: Failed, Found: "too old"}}
 				}
 			},
 			"Karmada version", "too old",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, v := fine()
+			k, v := sound()
 			c.breaks(k, v)
 			r := v.Run(t.Context())
-			require.Equal(t, preflight.Failed, r.Verdict)
+			require.Equal(t, Failed, r.Verdict)
 			found := check(t, r, c.check)
-			require.Equal(t, preflight.Failed, found.Result)
+			require.Equal(t, Failed, found.Result)
 			require.Contains(t, found.Found, c.says)
 			require.Len(t, r.Checks, 7, "nothing that fails keeps another thing from being tried")
 		})
@@ -152,24 +151,24 @@ func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
 }
 
 func TestASilentServerIsNoVerdictOnIt(t *testing.T) {
-	k, v := fine()
+	k, v := sound()
 	k.inventory[0].Err = fmt.Errorf("list clusters: %w", failover.ErrUnreachable)
 	k.watched[0].Err = &failover.ThrottledError{}
 	r := v.Run(t.Context())
-	require.Equal(t, preflight.Unknown, check(t, r, "Read clusters").Result)
-	require.Equal(t, preflight.Unknown, check(t, r, "Watch clusters").Result)
-	require.Equal(t, preflight.Unknown, r.Verdict)
+	require.Equal(t, Unknown, check(t, r, "Read clusters").Result)
+	require.Equal(t, Unknown, check(t, r, "Watch clusters").Result)
+	require.Equal(t, Unknown, r.Verdict)
 
 	for n := range k.inventory {
 		k.inventory[n].Err = failover.ErrUnreachable
 	}
 	r = v.Run(t.Context())
-	require.Equal(t, preflight.Unknown, r.Verdict)
+	require.Equal(t, Unknown, r.Verdict)
 	require.Len(t, r.Checks, len(k.inventory), "nothing else is waited for where nobody answers")
 }
 
 func TestTheReportHasEveryMalformedObject(t *testing.T) {
-	k, v := fine()
+	k, v := sound()
 	for range 9 {
 		k.inventory[0].Malformed = append(k.inventory[0].Malformed, k8sadapter.MalformedObject{Name: "m"})
 	}

@@ -85,17 +85,17 @@ func (a abandoned) Binding(ctx context.Context, _ failover.BindingKey) (failover
 // Rules: R4.9-55.
 func TestASweepAsksOnceAndTellsWhomItAsked(t *testing.T) {
 	office := &attic{}
-	out, code := office.sweep(t, abandoned{}, "sweep")
+	out, code := office.sweep(t, abandoned{}, "adopt")
 	require.Equal(t, process.ExitUsage, code, out)
 	require.Contains(t, out, "--reason")
 
-	out, code = office.sweep(t, abandoned{}, "sweep", "--reason", "x")
+	out, code = office.sweep(t, abandoned{}, "adopt", "--reason", "x")
 	require.Equal(t, process.ExitRefused, code, out)
 	require.Contains(t, out, "hold task on shop/cart-deployment: its owner gone does not run")
 	require.Contains(t, out, "add --yes")
 	require.Empty(t, office.told)
 
-	out, code = office.sweep(t, abandoned{}, "sweep", "--reason", "x", "--yes")
+	out, code = office.sweep(t, abandoned{}, "adopt", "--reason", "x", "--yes")
 	require.Equal(t, process.ExitOK, code, out)
 	require.Contains(t, out, "cluster-failover/member1")
 	require.Contains(t, out, "http://ui/namespaces/lifeboat/workflows/")
@@ -104,7 +104,7 @@ func TestASweepAsksOnceAndTellsWhomItAsked(t *testing.T) {
 
 	out, code = office.sweep(t, abandoned{}, "sweep", "member1", "--reason", "x", "--yes", "-o", "json")
 	require.Equal(t, process.ExitOK, code, out)
-	var said sweepAnswer
+	var said adoptAnswer
 	require.NoError(t, json.Unmarshal([]byte(out), &said), out)
 	require.Equal(t, "member1", said.Adopted[0].Cluster)
 	require.Equal(t, "cart-deployment", said.Orphans[0].Tasks[0].Binding.Key.Name)
@@ -134,14 +134,14 @@ func (a abandonedTwice) Binding(ctx context.Context, _ failover.BindingKey) (fai
 // Rules: R4.9-55.
 func TestASweepThatStopsHalfWaySaysWhomItHasAsked(t *testing.T) {
 	office := &attic{deaf: "member2"}
-	out, code := office.sweep(t, abandonedTwice{}, "sweep", "--reason", "x", "--yes")
+	out, code := office.sweep(t, abandonedTwice{}, "adopt", "--reason", "x", "--yes")
 	require.NotEqual(t, process.ExitOK, code, out)
 	require.Len(t, office.told, 1)
 	require.Contains(t, out, "cluster-failover/member2")
 	require.Contains(t, out, "asked before it: member1")
 
 	office = &attic{deaf: "member1"}
-	out, code = office.sweep(t, abandonedTwice{}, "sweep", "--reason", "x", "--yes")
+	out, code = office.sweep(t, abandonedTwice{}, "adopt", "--reason", "x", "--yes")
 	require.NotEqual(t, process.ExitOK, code, out)
 	require.Contains(t, out, "nobody was asked before it")
 }
@@ -149,12 +149,12 @@ func TestASweepThatStopsHalfWaySaysWhomItHasAsked(t *testing.T) {
 // Rules: R4.9-55.
 func TestASweepThatFindsNothingAsksNobody(t *testing.T) {
 	office := &attic{}
-	for _, line := range []string{"sweep", "sweep member2"} {
+	for _, line := range []string{"adopt", "adopt member2"} {
 		out, code := office.sweep(t, fleet{}, append(strings.Fields(line), "--reason", "x")...)
 		require.Equal(t, process.ExitOK, code, out)
 		require.Contains(t, out, "Nothing of ours is without an owner")
 	}
-	out, code := office.sweep(t, fleet{}, "sweep", "fleet", "--reason", "x")
+	out, code := office.sweep(t, fleet{}, "adopt", "fleet", "--reason", "x")
 	require.Equal(t, process.ExitUsage, code, out)
 	require.Empty(t, office.told)
 }

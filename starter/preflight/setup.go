@@ -1,4 +1,4 @@
-package setup
+package preflight
 
 import (
 	"context"
@@ -17,34 +17,32 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Temporal is the server that is set up.
-type Temporal interface {
-	WorkflowService() workflowservice.WorkflowServiceClient
+// Server is the Temporal that is set up.
+type Server interface {
+	Temporal
 	OperatorService() operatorservice.OperatorServiceClient
-	// Lacking are those of the search attributes that the namespace does not know.
-	Lacking(ctx context.Context, attributes []string) ([]string, error)
 }
 
-// Karmada is the control plane that is set up.
-type Karmada interface {
+// Definer is the Karmada that is set up.
+type Definer interface {
 	InstallCRDs(ctx context.Context) error
 }
 
-// Setup is what to set up. Every step says what it did on Out.
+// Setup makes a Temporal namespace and a Karmada ready for Lifeboat; what is there stays. Every step says what it did on Out.
 type Setup struct {
-	Temporal  Temporal
+	Temporal  Server
 	Namespace string
 	// Retention is how long a new namespace keeps closed workflows, and so reports.
 	Retention time.Duration
 	// SetRetention gives it to a namespace that is there, too.
 	SetRetention bool
 	// Karmada is nil to leave it alone.
-	Karmada Karmada
+	Karmada Definer
 	Out     io.Writer
 }
 
-// Result is what stands after a setup.
-type Result struct {
+// Standing is what stands after a setup.
+type Standing struct {
 	Namespace string `json:"namespace"`
 	Created   bool   `json:"created"` // the namespace, by this setup
 	// Retention is how long the namespace keeps closed workflows, as in "168h0m0s"; after
@@ -61,8 +59,8 @@ type Result struct {
 const knownPoll = 500 * time.Millisecond
 
 // Run sets up what is missing and returns when all of it can be used.
-func (s Setup) Run(ctx context.Context) (Result, error) {
-	r := Result{Namespace: s.Namespace}
+func (s Setup) Run(ctx context.Context) (Standing, error) {
+	r := Standing{Namespace: s.Namespace}
 	if err := s.namespace(ctx, &r); err != nil {
 		return r, err
 	}
@@ -89,7 +87,7 @@ func (s Setup) describe(ctx context.Context) (time.Duration, error) {
 	return d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), err
 }
 
-func (s Setup) namespace(ctx context.Context, r *Result) error {
+func (s Setup) namespace(ctx context.Context, r *Standing) error {
 	stands, err := s.describe(ctx)
 	var missing *serviceerror.NamespaceNotFound
 	if err == nil {
@@ -121,7 +119,7 @@ func (s Setup) namespace(ctx context.Context, r *Result) error {
 
 // retain says for how long a namespace that is there keeps closed workflows, and changes
 // that where it was asked to.
-func (s Setup) retain(ctx context.Context, stands time.Duration, r *Result) error {
+func (s Setup) retain(ctx context.Context, stands time.Duration, r *Standing) error {
 	r.Retention = stands.String()
 	if !s.SetRetention || stands == s.Retention {
 		s.say("Temporal: namespace %s is there; it keeps closed workflows for %s", s.Namespace, stands)
@@ -138,7 +136,7 @@ func (s Setup) retain(ctx context.Context, stands time.Duration, r *Result) erro
 	return nil
 }
 
-func (s Setup) attributes(ctx context.Context, r *Result) error {
+func (s Setup) attributes(ctx context.Context, r *Standing) error {
 	names := workflows.SearchAttributeNames()
 	var lacking []string
 	// A new namespace may not be known to every frontend yet.
