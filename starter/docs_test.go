@@ -10,7 +10,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -35,41 +34,9 @@ func verbs() []*cobra.Command {
 	return out
 }
 
+// describe is a command's place in the reference. Its flags and the whole story are in its --help.
 func describe(c *cobra.Command) string {
-	var b strings.Builder
-	long := c.Long
-	if long == "" {
-		long = c.Short + "."
-	}
-	fmt.Fprintf(&b, "\n## %s\n\n```\n%s\n```\n\n%s\n\n```\n%s\n```\n", c.CommandPath(), c.UseLine(), strings.ReplaceAll(long, "<", `\<`), dedent(c.Example))
-	flags := c.NonInheritedFlags()
-	rows := 0
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
-			return
-		}
-		if rows++; rows == 1 {
-			b.WriteString("\n| flag | default | |\n|---|---|---|\n")
-		}
-		name := "`--" + f.Name + "`"
-		if f.Shorthand != "" {
-			name = "`-" + f.Shorthand + "`, " + name
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, defaultOf(f), strings.ReplaceAll(f.Usage, "|", `\|`))
-	})
-	return b.String()
-}
-
-// defaultOf leaves out what follows from who runs it.
-func defaultOf(f *pflag.Flag) string {
-	switch {
-	case f.Name == "who":
-		return "you"
-	case f.DefValue == "", f.DefValue == "[]", f.DefValue == "false":
-		return ""
-	default:
-		return "`" + f.DefValue + "`"
-	}
+	return fmt.Sprintf("\n## %s\n\n%s.\n\n```\n%s\n%s\n```\n", c.CommandPath(), strings.ReplaceAll(c.Short, "<", `\<`), c.UseLine(), dedent(c.Example))
 }
 
 func dedent(example string) string {
