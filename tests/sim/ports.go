@@ -259,12 +259,20 @@ type answer struct {
 	err   error
 	// sent and done: it reached a run, and that answered.
 	sent, done bool
+	// taken: it counts as answered once it is accepted. A put-back and a release wait for what
+	// their migration says, and are obeyed meanwhile.
+	taken bool
 	// then is called once it is accepted and done, heard once it has arrived.
 	then, heard func()
 }
 
 // Accept implements the SDK's update callbacks.
-func (a *answer) Accept() { a.heard() }
+func (a *answer) Accept() {
+	a.heard()
+	if a.taken {
+		a.Complete(nil, nil)
+	}
+}
 
 // Reject implements the SDK's update callbacks.
 func (a *answer) Reject(err error) {
@@ -274,6 +282,9 @@ func (a *answer) Reject(err error) {
 
 // Complete implements the SDK's update callbacks.
 func (a *answer) Complete(value any, err error) {
+	if a.taken && a.done {
+		return
+	}
 	a.value, a.err, a.done = value, err, true
 	if err == nil && a.then != nil {
 		a.then()
@@ -282,7 +293,7 @@ func (a *answer) Complete(value any, err error) {
 
 // update sends an update; its answer is there a tick later, or the run closed.
 func (s *sim) update(id, name string, arg any, then func()) *answer {
-	a := &answer{then: then}
+	a := &answer{then: then, taken: name == workflows.UpdatePutBack || name == workflows.UpdateRelease}
 	if s.state[id] != running {
 		return a
 	}
