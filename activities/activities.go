@@ -17,7 +17,8 @@ import (
 // Activities look at Karmada and act on it. All dependencies are ports.
 type Activities struct {
 	Reader  Reader
-	Recent  FleetReader // shared lists of clusters and rules; nil: Reader's
+	Recent  FleetReader  // shared lists of clusters and rules; nil: Reader's
+	Cached  BindingCache // every binding as last seen; nil: they are listed
 	Writer  Writer
 	Events  EventRecorder
 	Owners  Owners

@@ -70,7 +70,7 @@ func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (D
 	if gone || err != nil {
 		return out, classify("read parent", r.Key.String(), err) // of one that is gone the eviction will say so
 	}
-	found, err := a.dependentsOf(ctx, &parent)
+	found, err := a.dependentsOf(ctx, &parent, a.search)
 	if err != nil {
 		return out, classify("find dependents of", r.Key.String(), err)
 	}
@@ -156,8 +156,11 @@ type found struct {
 	why    string
 }
 
-// dependentsOf finds the bindings of a parent's dependents.
-func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding) (found, error) {
+// search looks through all bindings.
+type search func(ctx context.Context, wanted func(*failover.Binding) bool) ([]failover.BindingKey, error)
+
+// dependentsOf finds the bindings of a parent's dependents, by a search where it selects them by label.
+func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding, all search) (found, error) {
 	listed := failover.DependenciesOf(parent)
 	switch {
 	case !parent.PropagateDeps:
@@ -167,14 +170,14 @@ func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding)
 	case !listed.Selected:
 		return found{keys: listed.Keys}, nil
 	}
-	named, err := a.search(ctx, func(b *failover.Binding) bool { return b.RequiredIn(parent.Key) })
+	named, err := all(ctx, func(b *failover.Binding) bool { return b.RequiredIn(parent.Key) })
 	for _, key := range named {
 		listed.Keys = appendKey(listed.Keys, key)
 	}
 	return found{keys: listed.Keys}, err
 }
 
-// search looks through all bindings.
+// search lists all bindings.
 func (a *Activities) search(ctx context.Context, wanted func(*failover.Binding) bool) ([]failover.BindingKey, error) {
 	var found []failover.BindingKey
 	for page := (Page{}); ; {
@@ -194,10 +197,23 @@ func (a *Activities) search(ctx context.Context, wanted func(*failover.Binding) 
 	}
 }
 
+// searchCached is search where the bindings are cached, and a list elsewhere.
+func (a *Activities) searchCached(ctx context.Context, wanted func(*failover.Binding) bool) (keys []failover.BindingKey, err error) {
+	if !a.cached() {
+		return a.search(ctx, wanted)
+	}
+	a.Cached.Each(false, func(b *failover.Binding) {
+		if wanted(b) {
+			keys = append(keys, b.Key)
+		}
+	})
+	return keys, nil
+}
+
 // dependentsHeld looks whether the Work of every dependent stays when its parent
 // leaves: the write of an eviction asks this of fresh state.
 func (a *Activities) dependentsHeld(ctx context.Context, parent *failover.Binding, r EvictRequest) (failover.Reason, string, error) {
-	all, err := a.dependentsOf(ctx, parent)
+	all, err := a.dependentsOf(ctx, parent, a.searchCached)
 	if err != nil || all.reason != failover.ReasonNone {
 		return all.reason, all.why, err
 	}

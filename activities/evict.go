@@ -154,7 +154,7 @@ func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, er
 // evictAt evicts once the permit's moment has come.
 func (a *Activities) evictAt(ctx context.Context, r EvictRequest, at attempt) (out EvictResult, err error) {
 	var on reading
-	if err := a.surveyFor(ctx, r.Key, r.question(), &on); err != nil {
+	if err := a.surveyAhead(ctx, r.Key, r.question(), &on); err != nil {
 		return out, err
 	}
 	// The rest is read after the pause, so that it is as fresh as ever.
@@ -201,10 +201,11 @@ func since(now, moment time.Time) time.Duration {
 // evictOnce reads, decides and writes once. It returns an error only for what a
 // re-read may mend (a conflict), or when nothing was written at all.
 func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, inside func() bool) (EvictResult, error) {
-	if err := a.readAround(ctx, r, &on); err != nil {
+	fleet, err := a.fleetWith(ctx, r.Cluster)
+	if err != nil {
 		return EvictResult{}, err
 	}
-	fleet := on.fleet
+	on.fleet = fleet
 	c, no := a.evictsFrom(fleet, r)
 	if no != nil {
 		return *no, nil
@@ -214,6 +215,9 @@ func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, 
 		return EvictResult{End: EvictGone, Reason: failover.ReasonBindingGone}, nil
 	}
 	if err != nil {
+		return EvictResult{}, err
+	}
+	if err := a.readAround(ctx, r, &b, &on); err != nil {
 		return EvictResult{}, err
 	}
 	out := EvictResult{Resource: resourceName(&b)}

@@ -12,10 +12,19 @@ func (a *Activities) needsSurvey(b *failover.Binding, q question) bool {
 	return failover.NeedsRoom(b) || a.Settings.Approval.NeedsTally() && !q.answered()
 }
 
-// survey reads what moves of ours have been promised, and where replicas stand, off every
-// binding of the fleet, page by page. Nothing of it is kept: the write asks again.
+// survey reads what moves of ours have been promised, and where replicas stand, off the
+// bindings of the fleet: from the cache, or page by page where there is none. Nothing of it is
+// kept: the write asks again.
 func (a *Activities) survey(ctx context.Context, on *reading) error {
 	room, tally := failover.NewHeadroom(), failover.NewTally()
+	if a.cached() {
+		a.Cached.Each(!a.Settings.Approval.NeedsTally(), func(b *failover.Binding) {
+			room.Add(b)
+			tally.Add(b)
+		})
+		on.room, on.tally = room, tally
+		return nil
+	}
 	for page := (Page{}); ; {
 		p, err := a.Reader.Bindings(ctx, page)
 		if err != nil {
@@ -33,10 +42,12 @@ func (a *Activities) survey(ctx context.Context, on *reading) error {
 	}
 }
 
-// surveyFor is the survey where room, or a question to a human, decides about this
-// binding, and nothing where they do not: a listing of the fleet's bindings is the
-// dearest reading there is.
-func (a *Activities) surveyFor(ctx context.Context, key failover.BindingKey, q question, on *reading) error {
+// surveyAhead is the survey that a write needs, before the moment of its permit: to list the
+// fleet's bindings is the dearest reading there is. Where they are cached it is made at the write.
+func (a *Activities) surveyAhead(ctx context.Context, key failover.BindingKey, q question, on *reading) error {
+	if a.cached() {
+		return nil
+	}
 	b, err := a.Reader.Binding(ctx, key)
 	switch {
 	case errors.Is(err, failover.ErrGone):
@@ -49,10 +60,12 @@ func (a *Activities) surveyFor(ctx context.Context, key failover.BindingKey, q q
 	return a.survey(ctx, on)
 }
 
-// readAround reads what one binding is judged against at its write, beside the survey.
-func (a *Activities) readAround(ctx context.Context, r EvictRequest, on *reading) (err error) {
-	if on.fleet, err = a.fleetWith(ctx, r.Cluster); err != nil {
-		return err
+// readAround reads what one binding is judged against at its write.
+func (a *Activities) readAround(ctx context.Context, r EvictRequest, b *failover.Binding, on *reading) (err error) {
+	if on.room == nil && a.needsSurvey(b, r.question()) {
+		if err = a.survey(ctx, on); err != nil {
+			return err
+		}
 	}
 	return a.measure(ctx, r.Cluster, r.question(), on)
 }

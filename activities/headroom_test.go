@@ -116,6 +116,55 @@ func (l listing) Bindings(ctx context.Context, page activities.Page) (activities
 	return l.around.Bindings(ctx, page)
 }
 
+// cacheOf is a cache that has seen every binding of a world.
+type cacheOf struct{ b *bench }
+
+func (c cacheOf) Known() bool { return true }
+
+func (c cacheOf) Each(held bool, do func(*failover.Binding)) {
+	for _, b := range c.b.world.Everything() {
+		if !held || b.Held() {
+			do(&b)
+		}
+	}
+}
+
+// No list of the fleet's bindings lies within a permit: room, questions to a human and dependents
+// that are selected by label are judged by the cache.
+//
+// Rules: R4.6-28.
+func TestEvict_CachedBindings_ListsNothing(t *testing.T) {
+	b := newBench(t)
+	times, none := 0, 0.0
+	b.acts.Reader, b.acts.Cached = listing{around: around{b.world, b}, times: &times}, cacheOf{b}
+	b.acts.Settings.Approval = failover.ApprovalRules{ReplicasAbove: &none}
+	b.world.HealthyAfter = time.Hour
+	b.hasPods("m2", 1, 0)
+	b.hasPods("m3", 0, 0)
+	b.bind("first", inPieces)
+	b.bind("second", inPieces)
+	parent := func(b *failover.Binding) {
+		inPieces(b)
+		b.PropagateDeps = true
+		b.Annotations = map[string]string{failover.AnnotationDependencies: `[{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`}
+	}
+	b.bind("parent", parent)
+	b.bind("secret", func(b *failover.Binding) {
+		b.RequiredBy = []failover.RequiredBy{{Namespace: "shop", Name: "parent", Clusters: []string{"m1"}}}
+	})
+	b.fail()
+	evict := func(name string) activities.EvictResult {
+		r := b.evictRequest()
+		r.Key, r.UID, r.Approval, r.Round = appKey(name), types.UID("uid-shop/"+name), yes, 1
+		return must[activities.EvictResult](b, activities.NameEvict, r)
+	}
+	require.Equal(t, activities.EvictWritten, evict("first").End)
+	require.Equal(t, failover.ReasonNoCapacity, evict("second").Reason, "what was promised counts")
+	b.hasPods("m2", 10, 0)
+	require.Equal(t, failover.ReasonDependentsNotHeld, evict("parent").Reason)
+	require.Zero(t, times)
+}
+
 func TestTheFleetsBindingsAreListedOnlyWhereRoomDecides(t *testing.T) {
 	b := newBench(t)
 	times := 0

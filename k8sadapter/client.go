@@ -75,6 +75,8 @@ type Client struct {
 	log     *slog.Logger
 	// policies are the windows of ClusterTaintPolicies, nil where they are not honoured.
 	policies *PolicyWindows
+	// onWrite takes what each write to a binding left; nil: nobody does.
+	onWrite func(failover.Binding)
 }
 
 // NewClient connects to the API server that a kubeconfig names. An empty

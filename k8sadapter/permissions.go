@@ -56,8 +56,8 @@ func WorkerPermissions(mode failover.Mode) []Permission {
 	all := slices.Concat(
 		grant("read conditions and taints", groupCluster, "clusters", "get", "list"),
 		grant("know the rules", RuleGroup, "clustertaintrules", "list"),
-		grant("find what is affected", groupWork, "resourcebindings", "get", "list"),
-		grant("find what is affected", groupWork, "clusterresourcebindings", "get", "list"),
+		grant("find what is affected", groupWork, "resourcebindings", "get", "list", "watch"),
+		grant("find what is affected", groupWork, "clusterresourcebindings", "get", "list", "watch"),
 		grant("follow old copies until they are gone", groupWork, "works", "get", "list"),
 		grant("read opt-outs and purge modes", groupPolicy, "propagationpolicies", "get"),
 		grant("read opt-outs and purge modes", groupPolicy, "clusterpropagationpolicies", "get"),

@@ -73,5 +73,9 @@ func (c *Client) patchBinding(
 	if err != nil {
 		return failover.Binding{}, fmt.Errorf("%s: %w", op, err)
 	}
-	return DecodeBinding(raw), nil
+	after := DecodeBinding(raw)
+	if c.onWrite != nil {
+		c.onWrite(after)
+	}
+	return after, nil
 }

@@ -93,6 +93,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		go host.endWith(func() error { return awaitKarmada(ctx, askAgain, c, guard) })
 	}
 	go guard.watch(ctx, lookAgain)
+	go host.follow(ctx)
 	host.started = func() { go publish(ctx, temporal.Client, c.Instance, log) }
 	return errors.Join(work(ctx, host, c, log), stop(ctx, server))
 }
@@ -117,6 +118,8 @@ type host struct {
 	worker.Worker
 	fatal      chan error
 	closeTrail func()
+	// follow follows the bindings of Karmada until the context ends.
+	follow func(context.Context)
 	// started is called once the worker polls.
 	started func()
 }
@@ -178,9 +181,11 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 	sink, closeTrail := trail(c, p.log)
 	clock := ports.NewClock()
 	recent := activities.NewRecent(reader(c, karmada), clock)
+	cached := k8sadapter.NewBindingCache(karmada)
 	acts := &activities.Activities{
 		Reader: reader(c, karmada),
 		Recent: recent,
+		Cached: cached,
 		Writer: karmada,
 		Events: events(c, karmada),
 		Owners: process.Owners{Client: temporal.Client},
@@ -200,7 +205,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 	}
 	workflows.Register(w)
 	acts.Register(w)
-	return host{Worker: w, fatal: fatal, closeTrail: closeTrail}
+	return host{Worker: w, fatal: fatal, closeTrail: closeTrail, follow: cached.Run}
 }
 
 // reader reads a deletion timestamp on a cluster as the configuration says.

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -296,6 +297,9 @@ func (b *Binding) TaskFor(cluster string) (task *Task, index int) {
 	}
 	return task, index
 }
+
+// Held tells whether a task of Lifeboat's stands for any cluster.
+func (b *Binding) Held() bool { return slices.ContainsFunc(b.Tasks, Task.Ours) }
 
 // ForeignTask is a task of another producer for a cluster, nil without one.
 func (b *Binding) ForeignTask(cluster string) *Task {

@@ -60,7 +60,10 @@ func secondEvictor(s *scene) {
 		return len(s.find(theirs).Spec.Tasks) == 0, fmt.Sprintf("%+v", s.find(theirs))
 	})
 	s.order("resume", from)
-	s.phase(from, "Evacuated")
+	s.await("the other has moved", func() (bool, string) {
+		b := s.find(app)
+		return slices.Equal(b.targets(), []string{to}) && len(b.Spec.Tasks) == 0, fmt.Sprintf("%+v", b)
+	})
 	s.releasedWhenItRan(app, from)
 	require.Equal(s, []string{to}, s.find(theirs).targets())
 	s.revive(from)

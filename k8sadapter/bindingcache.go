@@ -1,0 +1,134 @@
+package k8sadapter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// BindingCache is every binding of both kinds as last seen by a watch. What its Client wrote
+// counts at once, before the watch tells of it.
+type BindingCache struct {
+	watch     *Watch
+	informers []cache.SharedIndexInformer
+
+	mu sync.Mutex
+	// written are results of own writes that the watch has not told of yet.
+	written map[failover.BindingKey]failover.Binding
+}
+
+// heldIndex has the bindings with a task of Lifeboat's under one value.
+const heldIndex = "held"
+
+// NewBindingCache prepares the cache of what client reads and writes; Run fills it.
+func NewBindingCache(client *Client) *BindingCache {
+	c := &BindingCache{watch: &Watch{client: client}, written: map[failover.BindingKey]failover.Binding{}}
+	for _, kind := range []failover.BindingKind{failover.KindResourceBinding, failover.KindClusterResourceBinding} {
+		informer := c.watch.informer(bindingResource(kind), keeping(slimBinding))
+		// It cannot fail before the informer was started.
+		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexHeld})
+		c.informers = append(c.informers, informer)
+	}
+	client.onWrite = c.wrote
+	return c
+}
+
+func indexHeld(object any) ([]string, error) {
+	entry, isKept := object.(*kept[failover.Binding])
+	if !isKept {
+		return nil, fmt.Errorf("a binding cache holds %T", object)
+	}
+	if entry.value.Held() {
+		return []string{heldIndex}, nil
+	}
+	return nil, nil
+}
+
+// Run follows both kinds until the context ends.
+func (c *BindingCache) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, informer := range c.informers {
+		running.Go(func() { informer.RunWithContext(ctx) })
+	}
+	running.Wait()
+}
+
+// Known tells whether every binding has been seen once.
+func (c *BindingCache) Known() bool {
+	for _, informer := range c.informers {
+		if !informer.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// Each calls do for every binding, or for those alone that have a task of Lifeboat's. What do
+// is given is shared, and must not be changed.
+func (c *BindingCache) Each(held bool, do func(*failover.Binding)) {
+	written := c.unseen()
+	for _, informer := range c.informers {
+		var objects []any
+		if held {
+			objects, _ = informer.GetIndexer().ByIndex(heldIndex, heldIndex) // the index exists
+		} else {
+			objects = informer.GetStore().List()
+		}
+		for _, object := range objects {
+			entry, isKept := object.(*kept[failover.Binding])
+			if !isKept {
+				continue
+			}
+			if _, newer := written[entry.value.Key]; !newer {
+				do(&entry.value)
+			}
+		}
+	}
+	for _, b := range written {
+		if !held || b.Held() {
+			do(&b)
+		}
+	}
+}
+
+// wrote takes what a write left.
+func (c *BindingCache) wrote(b failover.Binding) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last, known := c.written[b.Key]; !known || !failover.Rewound(last.ResourceVersion, b.ResourceVersion) {
+		c.written[b.Key] = b
+	}
+}
+
+// unseen are the results of own writes that are newer than what the watch has told; the others
+// are forgotten, those of bindings that are gone as well.
+func (c *BindingCache) unseen() map[failover.BindingKey]failover.Binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[failover.BindingKey]failover.Binding, len(c.written))
+	for key, b := range c.written {
+		if c.behind(b) {
+			out[key] = b
+		} else {
+			delete(c.written, key)
+		}
+	}
+	return out
+}
+
+// behind tells whether the watch has seen the binding, and an older version of it.
+func (c *BindingCache) behind(b failover.Binding) bool {
+	at := 0
+	if b.Key.Kind() == failover.KindClusterResourceBinding {
+		at = 1
+	}
+	name := metav1.ObjectMeta{Namespace: b.Key.Namespace, Name: b.Key.Name}
+	object, exists, err := c.informers[at].GetStore().Get(&kept[failover.Binding]{ObjectMeta: name})
+	entry, isKept := object.(*kept[failover.Binding])
+	return err == nil && exists && isKept && entry.value.ResourceVersion != b.ResourceVersion &&
+		failover.Rewound(b.ResourceVersion, entry.value.ResourceVersion)
+}
