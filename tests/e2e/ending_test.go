@@ -98,8 +98,7 @@ func (s *scene) nothingLeftIn(key string) {
 
 // neverWrong looks at every state that a binding was ever in. Invariant 2: it never
 // stood there with neither target nor hold, once it ran, but for one that the story itself
-// left so. Invariant 5: it never had
-// two tasks for one cluster.
+// left so. Invariant 5: it never had two tasks of one producer for one cluster.
 func (s *scene) neverWrong(key string) {
 	s.Helper()
 	placed := false
@@ -112,8 +111,9 @@ func (s *scene) neverWrong(key string) {
 		}
 		seen := map[string]bool{}
 		for _, t := range b.Spec.Tasks {
-			require.False(s, seen[t.FromCluster], "at revision %d %s has two tasks for %s", v.Revision, key, t.FromCluster)
-			seen[t.FromCluster] = true
+			one := t.Producer + " for " + t.FromCluster
+			require.False(s, seen[one], "at revision %d %s has two tasks of %s", v.Revision, key, one)
+			seen[one] = true
 			if t.Producer == producer {
 				require.Contains(s, []string{"Gracefully", "Directly", "Never"}, t.PurgeMode)
 				require.NotNil(s, t.SuppressDeletion)
