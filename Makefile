@@ -172,12 +172,13 @@ record: toolchain lab-bin build ## Record the histories that tests/replay replay
 
 ##@ Check
 .PHONY: lint
-lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and workflowcheck; go vet for the lab and the other modules
+lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and workflowcheck; go vet and go mod tidy -diff for every module
 	@nice bin/golangci-lint config verify
 	@nice bin/golangci-lint run --allow-serial-runners ./...
 	@nice bin/workflowcheck -test=false -config workflowcheck.config.yaml $$(go list ./... | grep -v /tests/)
 	@$(MAKE) lab-vet
 	@for module in $(MODULES); do (cd $$module && go vet ./...); done
+	@for module in $$(git ls-files go.mod '*/go.mod' | xargs -n1 dirname); do (cd $$module && go mod tidy -diff) || exit 1; done
 	@unformatted=$$(gofmt -l tests/lab $(MODULES)); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	@echo "lint: clean"
 

@@ -63,6 +63,18 @@ func TestEveryDefaultIsAllowed(t *testing.T) {
 	require.Empty(t, c.contradictions())
 }
 
+// What nobody has to choose is a constant, and printed only where it was changed.
+func TestThereAreFewSettings(t *testing.T) {
+	alone(t)
+	defaults := Default()
+	require.LessOrEqual(t, len(defaults.settings()), 55)
+	require.NotContains(t, defaults.Tree(), "workflow")
+	c, err := Load(Sources{Set: []string{"workflow.relist=10s", "kubernetes.qps=300"}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"relist": "10s"}, c.Tree()["workflow"])
+	require.Equal(t, 600, c.Kubernetes.Burst, "it follows from qps")
+}
+
 func TestThePrintedDefaultsReadBack(t *testing.T) {
 	alone(t)
 	var out strings.Builder
@@ -135,7 +147,6 @@ mode: dry-run
 pace: {evictonRate: 1, unhealthyThreshold: 1.5, movesPerHour: 0}
 windows: 5
 rules: {karmadaPolicies: perhaps, addOnMatch: -1s}
-starter: {leaderElection: {leaseDuration: 5s}}
 `),
 		Set: []string{"windows.inflight=3", "health.minHealthy"},
 	})
@@ -150,14 +161,13 @@ starter: {leaderElection: {leaseDuration: 5s}}
 		`pace.movesPerHour = 0 (from `, `want a whole number from 1 to 1000`,
 		`windows = 5`, `want a section`,
 		`rules.karmadaPolicies = "perhaps" (from `, `rules.addOnMatch = "-1s" (from `,
-		`starter.leaderElection.renewDeadline = 10s: must be shorter than starter.leaderElection.leaseDuration = 5s`,
 		`LIFEBOAT_MOOD (from the environment): no key has this variable`,
 		`windows.inflight (from the command line): unknown key, did you mean windows.inFlight?`,
 		`health.minHealthy = "" (from the command line): want key=value`,
 	} {
 		require.Contains(t, message, want)
 	}
-	require.Len(t, problems, 12)
+	require.Len(t, problems, 11)
 	require.NotContains(t, message, "good", "what has a mistyped name may be a secret")
 }
 
@@ -168,8 +178,6 @@ func TestWhatIsRefused(t *testing.T) {
 		"pace.unlimitedChunk=1.5":                        "want a whole number",
 		"health.minHealthy=20m":                          "must be shorter than health.gracefulTimeout = 15m",
 		"health.detection=1h":                            "must be shorter than health.gracefulTimeout = 15m",
-		"windows.waiting=1800":                           "it exceeds 1900 in all",
-		"kubernetes.burst=10":                            "must not be below kubernetes.qps = 50",
 		"defaults.purgeMode=Softly":                      "want Gracefully or Directly or Never",
 		"defaults.tolerations=[{operator: Equal}]":       "want a list of {key",
 		"defaults.tolerations=[{kee: a}]":                "want a list of {key",
@@ -194,7 +202,6 @@ func TestWhatIsRefused(t *testing.T) {
 		"audit.sink=file":                                "says where the trail is written",
 		"approval.expireAfter=5s":                        "0 is for ever",
 		"starter.leaderElection.enabled=yes":             "want true or false",
-		"starter.leaderElection.retryPeriod=9s":          "1.2 times it must be shorter",
 	} {
 		t.Run(pair, func(t *testing.T) {
 			alone(t)

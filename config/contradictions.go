@@ -14,15 +14,11 @@ func (c *Config) contradictions() Problems {
 			found = append(found, Problem{Key: key, Value: fmt.Sprint(v), Want: want})
 		}
 	}
-	add(c.Windows.InFlight+c.Windows.Waiting > 1900, "windows.waiting", c.Windows.Waiting,
-		fmt.Sprintf("with windows.inFlight = %d it exceeds 1900 in all; Temporal allows 2000 pending children", c.Windows.InFlight))
 	add(c.Health.MinHealthy >= c.Health.GracefulTimeout, "health.minHealthy", c.Health.MinHealthy,
 		fmt.Sprintf("must be shorter than health.gracefulTimeout = %s, or every migration needs attention", short(c.Health.GracefulTimeout)))
 	add(c.Health.Detection >= c.Health.GracefulTimeout, "health.detection", c.Health.Detection,
 		fmt.Sprintf("must be shorter than health.gracefulTimeout = %s, or every migration off a Ready cluster needs attention",
 			short(c.Health.GracefulTimeout)))
-	add(float64(c.Kubernetes.Burst) < c.Kubernetes.QPS, "kubernetes.burst", c.Kubernetes.Burst,
-		fmt.Sprintf("must not be below kubernetes.qps = %g", c.Kubernetes.QPS))
 	for _, ns := range c.Approval.Namespaces {
 		add(slices.Contains(c.Selectors.ExcludeNamespaces, ns), "approval.namespaces", ns,
 			"selectors.excludeNamespaces has it too: it is never moved, so nobody is ever asked")
@@ -32,11 +28,5 @@ func (c *Config) contradictions() Problems {
 	add(c.Audit.Sink == AuditFile && c.Audit.Path == "", "audit.path", c.Audit.Path, "missing: with audit.sink = file it says where the trail is written")
 	c.securityContradictions(add)
 	c.versioningContradictions(add)
-	election := c.Starter.LeaderElection
-	add(election.RenewDeadline >= election.LeaseDuration, "starter.leaderElection.renewDeadline", election.RenewDeadline,
-		fmt.Sprintf("must be shorter than starter.leaderElection.leaseDuration = %s", short(election.LeaseDuration)))
-	// client-go jitters the retry by 1.2 and refuses a deadline within it.
-	add(election.RetryPeriod*6/5 >= election.RenewDeadline, "starter.leaderElection.retryPeriod", election.RetryPeriod,
-		fmt.Sprintf("1.2 times it must be shorter than starter.leaderElection.renewDeadline = %s", short(election.RenewDeadline)))
 	return found
 }

@@ -59,8 +59,7 @@ func (l *loader) readWorkers(inForce map[string]string) {
 	scratch := Default()
 	for _, k := range scratch.keys() {
 		if text, told := inForce[k.Name]; told && judges(k.Name) && k.set(text) {
-			l.origin[k.Name] = workersSource
-			l.viper.SetDefault(k.Name, text)
+			l.say(k.Name, text, workersSource)
 		}
 	}
 }

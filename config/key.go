@@ -22,8 +22,11 @@ type key struct {
 	Name string // canonical path, as in the file
 	Want string // what is allowed, to follow "want "
 	Doc  string
-	set  func(raw any) bool // false: not allowed, nothing changed
-	get  func() any
+	// Fixed keys have a value that nobody has to choose: config print leaves them out. They can be
+	// set all the same, so that tests can scale time.
+	Fixed bool
+	set   func(raw any) bool // false: not allowed, nothing changed
+	get   func() any
 }
 
 // pattern is what a text may look like, and how to say it.
@@ -43,6 +46,12 @@ var (
 	karmadaPattern = pattern{regexp.MustCompile(`^1\.[1-9][0-9]$`), `a release of Karmada from "1.10", in quotes`}
 	namePattern    = pattern{regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`), "a Kubernetes name (up to 63 of a-z, 0-9 and -)"}
 )
+
+// fixed has a key keep its value as a constant, see [key].
+func fixed(k key) key {
+	k.Fixed = true
+	return k
+}
 
 // scalar is the text of a value from a file, the environment or a flag; a list or
 // section is none.

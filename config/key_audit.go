@@ -26,9 +26,9 @@ func (c *Config) auditKeys() []key {
 			"Where workers append the audit trail, as JSON lines: nowhere, to their standard output (the log is on standard error), or into a file."),
 		text("audit.path", &c.Audit.Path, anyText,
 			"With audit.sink = file, the file; {host} stands for the name of the machine or pod. Two workers may not share one. history reads it."),
-		whole("audit.maxSizeMB", &c.Audit.MaxSizeMB, 1, 10000,
-			"Size in megabytes from which on the file is rotated."),
-		whole("audit.maxBackups", &c.Audit.MaxBackups, 0, 10000,
-			"How many rotated files are kept; 0 keeps all."),
+		fixed(whole("audit.maxSizeMB", &c.Audit.MaxSizeMB, 1, 10000,
+			"Size in megabytes from which on the file is rotated.")),
+		fixed(whole("audit.maxBackups", &c.Audit.MaxBackups, 0, 10000,
+			"How many rotated files are kept; 0 keeps all.")),
 	}
 }

@@ -33,8 +33,8 @@ func (c *Config) securityKeys() []key {
 			"File of the keys that encrypt what goes to Temporal, a name and 32 bytes in base64 on each line: the first encrypts, all decrypt. Read again when it changes; empty encrypts nothing."),
 		boolean("encryption.refuseClear", &c.Encryption.RefuseClear,
 			"Refuse what is not encrypted, which is otherwise read as it is. For when nothing from before encryption.keyFile was set runs any more, or must be read."),
-		address("codec.address", &c.Codec.Address,
-			"Where lifeboat codec decrypts for the Temporal UI."),
+		fixed(address("codec.address", &c.Codec.Address,
+			"Where lifeboat codec decrypts for the Temporal UI.")),
 		origins("codec.origins", &c.Codec.Origins,
 			"Which pages may ask lifeboat codec: the Temporal UI's, without a path."),
 	}

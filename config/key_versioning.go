@@ -28,8 +28,8 @@ func (c *Config) versioningKeys() []key {
 	return []key{
 		text("temporal.versioning.deployment", &v.Deployment, deploymentPattern,
 			"Name of the Worker Deployment that this worker is a build of: it works on what its build is current for. Empty: workers have no version, and each takes any work."),
-		text("temporal.versioning.buildId", &v.BuildID, buildPattern,
-			"With temporal.versioning.deployment, what this build is called; empty is the program's own version."),
+		fixed(text("temporal.versioning.buildId", &v.BuildID, buildPattern,
+			"With temporal.versioning.deployment, what this build is called; empty is the program's own version.")),
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/spf13/viper"
 	"sigs.k8s.io/yaml"
 )
 
@@ -34,16 +33,16 @@ type Sources struct {
 // Load reads and validates. The error is a [Problems] where the configuration is
 // wrong, all of it at once.
 func Load(from Sources) (Config, error) {
-	l := &loader{viper: viper.New(), config: Default(), origin: map[string]string{}}
+	l := &loader{config: Default(), values: map[string]any{}, origin: map[string]string{}}
 	l.keys = l.config.keys()
 	l.readWorkers(from.Workers)
 	if err := l.readFile(from.File); err != nil {
 		return Config{}, err
 	}
-	l.bindEnvironment()
+	l.readEnvironment()
 	l.readFlags(from.Set)
 	l.decode()
-	l.ownQueue()
+	l.derive()
 	l.problems = append(l.problems, l.config.contradictions()...)
 	if len(l.problems) > 0 {
 		return Config{}, l.problems
@@ -52,10 +51,10 @@ func Load(from Sources) (Config, error) {
 }
 
 type loader struct {
-	viper    *viper.Viper
 	config   Config
 	keys     []key
-	origin   map[string]string // key name -> source, where a source set it
+	values   map[string]any    // key name -> what the strongest source says
+	origin   map[string]string // key name -> that source
 	problems Problems
 }
 
@@ -68,6 +67,9 @@ func (l *loader) problem(name string, raw any, source, want string) {
 func (l *loader) strange(name, source, want string) {
 	l.problems = append(l.problems, Problem{Key: name, Source: source, Want: want})
 }
+
+// say takes a value from a source that is stronger than those before it.
+func (l *loader) say(name string, v any, source string) { l.values[name], l.origin[name] = v, source }
 
 func (l *loader) readFile(file string) error {
 	if file == "" {
@@ -84,25 +86,22 @@ func (l *loader) readFile(file string) error {
 	if err := yaml.UnmarshalStrict(content, &tree); err != nil {
 		return fmt.Errorf("read configuration %s: %w", file, err)
 	}
-	l.checkTree(file, "", tree)
-	if err := l.viper.MergeConfigMap(tree); err != nil {
-		return fmt.Errorf("read configuration %s: %w", file, err)
-	}
+	l.readTree(file, "", tree)
 	return nil
 }
 
-// checkTree finds unknown keys and sections that are none.
-func (l *loader) checkTree(file, above string, tree map[string]any) {
+// readTree takes the values of a file, and finds unknown keys and sections that are none.
+func (l *loader) readTree(file, above string, tree map[string]any) {
 	for _, word := range slices.Sorted(maps.Keys(tree)) {
 		name := strings.TrimPrefix(above+"."+word, ".")
 		below, isSection := tree[word].(map[string]any)
 		switch {
 		case l.known(name):
-			l.origin[name] = file
+			l.say(name, tree[word], file)
 		case !l.section(name):
 			l.strange(name, file, l.unknown(name))
 		case isSection:
-			l.checkTree(file, name, below)
+			l.readTree(file, name, below)
 		case tree[word] != nil:
 			l.problem(name, tree[word], file, "want a section with keys of its own")
 		}
@@ -146,7 +145,7 @@ func variable(name string) string {
 	return envPrefix + b.String()
 }
 
-func (l *loader) bindEnvironment() {
+func (l *loader) readEnvironment() {
 	bound := map[string]string{}
 	for _, k := range l.keys {
 		bound[variable(k.Name)] = k.Name
@@ -161,10 +160,7 @@ func (l *loader) bindEnvironment() {
 			l.strange(name, "the environment", "no key has this variable, see lifeboat config print --defaults")
 			continue
 		}
-		l.origin[keyName] = name
-		if err := l.viper.BindEnv(keyName, name); err != nil {
-			l.problem(keyName, content, name, err.Error())
-		}
+		l.say(keyName, content, name)
 	}
 }
 
@@ -184,15 +180,17 @@ func (l *loader) readFlags(set []string) {
 		case !l.known(name):
 			l.strange(name, commandLine, l.unknown(name))
 		default:
-			l.origin[name] = commandLine
-			l.viper.Set(name, content)
+			l.say(name, content, commandLine)
 		}
 	}
 }
 
-// ownQueue gives each instance a task queue of its own, where none is said: on one that two
-// share each would be asked to act for the other, on another Karmada.
-func (l *loader) ownQueue() {
+// derive sets what follows from another key, where it is not said: a burst, and a task queue for
+// each instance. On one that two share each would be asked to act for the other, on another Karmada.
+func (l *loader) derive() {
+	if _, said := l.origin["kubernetes.burst"]; !said {
+		l.config.Kubernetes.Burst = int(2 * l.config.Kubernetes.QPS)
+	}
 	if _, said := l.origin["taskQueue"]; !said && l.config.Instance != "" {
 		l.config.TaskQueue += "-" + l.config.Instance
 	}
@@ -204,7 +202,7 @@ func (l *loader) decode() {
 		if !ok {
 			continue
 		}
-		if raw := l.viper.Get(k.Name); raw != nil && !k.set(raw) {
+		if raw := l.values[k.Name]; raw != nil && !k.set(raw) {
 			l.problem(k.Name, raw, source, "want "+k.Want)
 		}
 	}

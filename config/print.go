@@ -9,11 +9,25 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// settings are the keys that people choose, and those that are set to something else than
+// their constant.
+func (c Config) settings() []key {
+	defaults := Default()
+	usual := defaults.keys()
+	var out []key
+	for n, k := range c.keys() {
+		if !k.Fixed || k.text() != usual[n].text() {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
 // Tree is the configuration as nested sections, durations as texts: what a file
 // that says everything would hold.
 func (c Config) Tree() map[string]any {
 	tree := map[string]any{}
-	for _, k := range c.keys() {
+	for _, k := range c.settings() {
 		words := strings.Split(k.Name, ".")
 		section := tree
 		for _, word := range words[:len(words)-1] {
@@ -40,7 +54,7 @@ func (c Config) PrintJSON(w io.Writer) error {
 // a comment: what it is for, what it may be, its variable.
 func (c Config) PrintYAML(w io.Writer) error {
 	var open []string
-	for _, k := range c.keys() {
+	for _, k := range c.settings() {
 		words := strings.Split(k.Name, ".")
 		sections := words[:len(words)-1]
 		for depth, word := range sections {

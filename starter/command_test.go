@@ -84,7 +84,7 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 		"watch --mode maybe":                                       "want observe or enforce",
 		"fly":                                                      `unexpected argument "fly"`,
 		"version --nonsense":                                       "unknown flag",
-		"config print --set windows.waiting=0":                     "want a whole number from 1 to 1900",
+		"config print --set windows.waiting=0":                     "want a whole number from 1 to 1500",
 	} {
 		t.Run(line, func(t *testing.T) {
 			out, code := run(t, strings.Fields(line)...)

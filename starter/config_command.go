@@ -22,7 +22,7 @@ func (a *app) configCommand() *cobra.Command {
 	var defaults bool
 	printing := &cobra.Command{
 		Use:   "print",
-		Short: "Print the configuration in effect, every key with what it means and may be",
+		Short: "Print the configuration in effect, every setting with what it means and may be",
 		Example: `  lifeboat config print --defaults
   lifeboat config print --config lifeboat.yaml -o json`,
 		Args: process.NoArgs,

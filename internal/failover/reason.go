@@ -114,7 +114,7 @@ const (
 	ReasonSkipOrdered       Reason = "SkipOrdered"       // an operator excluded it before the write, for this attempt
 	ReasonSwapped           Reason = "Swapped"           // its new target failed, and the held copy on the recovered cluster took over
 	ReasonWaitingFull       Reason = "WaitingFull"       // too many migrations wait for health
-	ReasonWindowFull        Reason = "WindowFull"        // as many migrations are in flight as windows.inFlight allows; if it lasts, check karmada-scheduler
+	ReasonWindowFull        Reason = "WindowFull"        // 300 migrations of this cluster are in flight, the most; if it lasts, check karmada-scheduler
 	ReasonWritten           Reason = "Written"           // Lifeboat's write stands; the scheduler is next
 	ReasonSuperseded        Reason = "Superseded"        // the cluster is a target again, so its Work stays
 	ReasonPurged            Reason = "Purged"            // the old Work is gone
