@@ -1,4 +1,4 @@
-// Package semantics holds docs/semantics.md against the tests and the tables of the code.
+// Package semantics holds docs/semantics.md against the tests.
 package semantics
 
 import (
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,12 +21,11 @@ const (
 )
 
 var (
-	rewrite = flag.Bool("rewrite", false, "draw the diagrams anew and take rules that have a test from the list of those without")
+	rewrite = flag.Bool("rewrite", false, "take rules that have a test from the list of those without")
 
 	idForm   = regexp.MustCompile(`R4\.[0-9]+-[0-9]+`)
 	ruleForm = regexp.MustCompile(`(?m)^- \*\*(R4\.([0-9]+)-([0-9]+))\*\* (.*)$`)
 	listForm = regexp.MustCompile(`^- (R4\.[0-9]+-[0-9]+) (not built yet|not tested yet)$`)
-	drawForm = regexp.MustCompile(`(?s)<!-- diagram: (\w+) -->\n(.*?)<!-- end -->`)
 )
 
 // TestEveryRuleHasATestAndEveryTestARule matches the ids of docs/semantics.md to
@@ -43,26 +41,6 @@ func TestEveryRuleHasATestAndEveryTestARule(t *testing.T) {
 		t.Error(p)
 	}
 	t.Logf("%d rules: %d with a test, %d on the list of those without", len(rules), len(rules)-len(list), len(list))
-}
-
-// TestTheDiagramsOfThePageAreTheTables draws the phases from the code.
-func TestTheDiagramsOfThePageAreTheTables(t *testing.T) {
-	drawn := map[string]string{"episode": failover.EpisodeDiagram(), "migration": failover.MigrationDiagram()}
-	seen := 0
-	fresh := drawForm.ReplaceAllStringFunc(read(t), func(block string) string {
-		name := drawForm.FindStringSubmatch(block)[1]
-		require.Contains(t, drawn, name, "a diagram that no table draws")
-		want := fmt.Sprintf("<!-- diagram: %s -->\n```mermaid\n%s```\n<!-- end -->", name, drawn[name])
-		if !*rewrite {
-			require.Equal(t, want, block, "the tables have changed: go test ./tests/semantics -rewrite")
-		}
-		seen++
-		return want
-	})
-	require.Equal(t, len(drawn), seen, "every table has its diagram")
-	if *rewrite {
-		write(t, fresh)
-	}
 }
 
 // TestWhatIsWrongIsFound shows the comparison each thing that it must not let pass.
