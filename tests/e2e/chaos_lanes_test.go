@@ -109,6 +109,15 @@ func (m *matrix) each(do func(*lane)) {
 	group.Wait()
 }
 
+// Points are: to the API server every write, Events included; to Temporal every signal, start and
+// update, every answer of an activity, and every workflow task that schedules a writing activity,
+// starts a child, signals another workflow, answers an update or ends the run.
+//
+// No points are: reads, polls, heartbeats, the Lease and permission checks; a workflow task that only
+// sets timers or schedules reading activities (AssessCluster, AssessFleet, AssessPolicies, FindOrphans,
+// ListTargeting, Observe, ObserveWork, PreCheck, RecallPacer), because the activity's answer is the
+// effect; a repetition of the last call about the same object, apart from times, durations and versions.
+//
 // points are the effects of a story: what most undisturbed runs have done, one on each
 // lane and at least two. All shards and runs of a commit have the same.
 func (m *matrix) points(name string) []string {

@@ -69,6 +69,13 @@ func (c *control) serve(listener net.Listener) *http.Server {
 	return httpServer
 }
 
+// routes are the control API. "member" and "server" are query parameters; /join takes a member as
+// JSON, /knobs the knobs to change. /crash kills etcd, kube-apiserver or temporal and restarts it on
+// its stored data (needs --durable); /lose-temporal restarts Temporal without any. With three etcd
+// members, /lose-etcd-leader and /lose-etcd-follower kill one, /return-etcd restarts it. /snapshot and
+// /restore save and restore etcd, resourceVersions included; the simulated Karmada's controllers then
+// wait for /start-controllers. With a ledger, GET /ledger?after=SEQ&wait=5s is the timeline, and POST
+// /ledger/judge takes a ledger.Question and answers with a ledger.Verdict.
 func (c *control) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.status()) })
