@@ -47,17 +47,28 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 	if err != nil {
 		return OrphanPage{}, classify("list bindings held for cluster", r.Cluster, err)
 	}
-	out, said := OrphanPage{Next: page.Next}, policyWords{}
-	for i := range page.Bindings {
-		b := &page.Bindings[i]
+	out := OrphanPage{Next: page.Next}
+	if err := a.orphansAmong(ctx, r, page.Bindings, &out); err != nil {
+		return OrphanPage{}, err
+	}
+	if err := a.markLastCopies(ctx, out.Evicted, page.Bindings, r.Cluster); err != nil {
+		return OrphanPage{}, classify("read clusters for", r.Cluster, err)
+	}
+	return out, nil
+}
+
+func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []failover.Binding, out *OrphanPage) error {
+	said := policyWords{}
+	for i := range page {
+		b := &page[i]
 		out.Evicted = appendEvicted(out.Evicted, b, r.Cluster)
 		task, _ := b.TaskFor(r.Cluster)
 		if task == nil || !task.Ours() {
 			continue
 		}
 		out.Banned = out.Banned || task.Bans()
-		if err := a.deadHolders(ctx, b, *task, &out); err != nil {
-			return OrphanPage{}, err
+		if err := a.deadHolders(ctx, b, *task, out); err != nil {
+			return err
 		}
 		if task.Reason != failover.TaskReason {
 			continue
@@ -65,7 +76,7 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 		o := Orphan{Key: b.Key, UID: b.UID, Resource: resourceName(b), Owner: task.Owner()}
 		running, err := a.Owners.Running(ctx, o.Owner)
 		if err != nil {
-			return OrphanPage{}, fmt.Errorf("describe owner %q of the task on %s: %w", o.Owner, b.Key, err)
+			return fmt.Errorf("describe owner %q of the task on %s: %w", o.Owner, b.Key, err)
 		}
 		if running {
 			out.Running = append(out.Running, o)
@@ -73,19 +84,16 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 		}
 		policy, err := said.read(ctx, a, b, failover.PolicyOf(b, a.Settings.DefaultTolerations))
 		if err != nil {
-			return OrphanPage{}, classify("read policy of binding", b.Key.String(), err)
+			return classify("read policy of binding", b.Key.String(), err)
 		}
-		if err := a.readSelected(ctx, r.Drain, page.Bindings[i:i+1], r.Cluster); err != nil {
-			return OrphanPage{}, classify("read the labels of the workload of", b.Key.String(), err)
+		if err := a.readSelected(ctx, r.Drain, page[i:i+1], r.Cluster); err != nil {
+			return classify("read the labels of the workload of", b.Key.String(), err)
 		}
 		policy.NotDrained = !r.Drain.Selects(b)
 		o.Policy = &policy
 		out.Orphans = append(out.Orphans, o)
 	}
-	if err := a.markLastCopies(ctx, out.Evicted, page.Bindings, r.Cluster); err != nil {
-		return OrphanPage{}, classify("read clusters for", r.Cluster, err)
-	}
-	return out, nil
+	return nil
 }
 
 // deadHolders finds those that hold a dependent and do not run. What is left to a

@@ -37,7 +37,7 @@ func TestAMemberThatAnswersTheProbeIsNotFailedOver(t *testing.T) {
 				now := s.status()
 				require.Equal(t, failover.EpisodeSuspected, now.Phase)
 				require.Equal(t, failover.ReasonMemberAnswers, now.Reason)
-				require.Equal(t, failover.ReasonMemberAnswers, now.NeedsAttention)
+				require.Equal(t, []failover.Reason{failover.ReasonMemberAnswers}, now.Attention)
 				require.Empty(t, s.world.Log(""))
 			})
 			s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -54,7 +54,7 @@ func TestAMemberThatAnswersNoMoreIsFailedOverAfterItsWholeWindow(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.probes(time.Second, dies, 20*time.Minute)
 	s.at(20*time.Minute, func() {
-		require.Equal(t, failover.ReasonNone, s.status().NeedsAttention)
+		require.Empty(t, s.status().Attention)
 		s.world.SetReady("m1", true)
 	})
 	require.Equal(t, failover.EpisodeRecovered, s.play().Ended)

@@ -96,7 +96,7 @@ func TestRelease_RefusedByAWebhookForMinutes_NeedsAttention(t *testing.T) {
 			m := s.status().Moves["shop/app"]
 			require.Contains(t, m.Message, said)
 			require.Equal(t, failover.ReasonForbidden, m.Reason)
-			require.True(t, m.NeedsAttention, "%+v", m)
+			require.NotEmpty(t, m.Attention, "%+v", m)
 			shown++
 		})
 	}

@@ -60,8 +60,8 @@ func said(o *Order) string {
 // why says in words what the judgement rests on.
 func (e *episode) why() string {
 	var parts []string
-	if e.st.NeedsAttention != failover.ReasonNone {
-		parts = append(parts, "needs attention: "+string(e.st.NeedsAttention))
+	if len(e.st.Attention) > 0 {
+		parts = append(parts, "needs attention: "+failover.Causes(e.st.Attention))
 	}
 	if e.st.Cluster.Ready != "" {
 		parts = append(parts, strings.TrimSpace("Ready="+e.st.Cluster.Ready+" "+e.st.Cluster.ReadyReason))
@@ -163,7 +163,7 @@ func (e *episode) viewMoves(v *failover.PageView) {
 		if m := e.st.Moves[key]; len(v.Moving) < pageLines {
 			v.Moving = append(v.Moving, failover.MovingLine{
 				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message,
-				NeedsAttention: m.NeedsAttention, Placed: m.Placed, Since: m.Since,
+				NeedsAttention: m.Attention != failover.ReasonNone, Placed: m.Placed, Since: m.Since,
 			})
 		}
 	}

@@ -101,6 +101,7 @@ func ClusterFailover(ctx workflow.Context, p ClusterFailoverParams) (EpisodeRepo
 		e.adoptOrphans()
 		e.act()
 		e.ask()
+		e.attend()
 		e.publish()
 		if e.st.Phase.Terminal() {
 			break

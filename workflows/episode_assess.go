@@ -47,20 +47,10 @@ func (e *episode) take(a activities.Assessment) {
 	e.st.Cluster = ClusterView{
 		Ready: a.Ready, ReadyReason: a.Why, Hard: a.Hard, Soft: a.Soft, Foreign: a.Foreign, Ours: a.Ours,
 		Standing: a.Standing, OptedOut: a.OptedOut, StopRecord: a.Stopped != nil, Drain: a.Drain, Ordered: a.Ordered,
-		SoftUnreadable: a.SoftUnreadable,
+		SoftUnreadable: a.SoftUnreadable, Malformed: a.Malformed != "",
 	}
-	switch {
-	case a.Malformed != "" && e.st.NeedsAttention == failover.ReasonNone:
+	if a.Malformed != "" {
 		e.log.Warn("the cluster cannot be understood", "message", a.Malformed)
-		e.st.NeedsAttention = failover.ReasonMalformed
-	case a.Malformed == "" && e.st.NeedsAttention == failover.ReasonMalformed:
-		e.st.NeedsAttention = failover.ReasonNone
-	}
-	switch answers := e.memberAnswers(); {
-	case answers && e.st.NeedsAttention == failover.ReasonNone:
-		e.st.NeedsAttention = failover.ReasonMemberAnswers
-	case !answers && e.st.NeedsAttention == failover.ReasonMemberAnswers:
-		e.st.NeedsAttention = failover.ReasonNone
 	}
 	e.armWindows()
 }

@@ -35,21 +35,13 @@ func (e *episode) dispatch() {
 	}
 }
 
-// readyReason is what those wait for that passed the pre-check. Too many waiting
-// for health needs a human's eyes: nothing moves until some of them end.
+// readyReason is what those wait for that passed the pre-check.
 func (e *episode) readyReason() failover.Reason {
 	inFlight, waiting := e.windows()
-	full := waiting >= e.st.Terms.Waiting
-	switch {
-	case full:
-		e.attend(failover.ReasonWaitingFull)
-	case e.st.NeedsAttention == failover.ReasonWaitingFull:
-		e.st.NeedsAttention = failover.ReasonNone
-	}
 	switch {
 	case e.st.Paused != nil:
 		return failover.ReasonPaused
-	case full:
+	case waiting >= e.st.Terms.Waiting:
 		return failover.ReasonWaitingFull
 	case inFlight >= e.st.Terms.InFlight:
 		return failover.ReasonWindowFull
@@ -405,10 +397,8 @@ func (e *episode) ask() {
 	err := workflow.SignalExternalWorkflow(e.ctx, FleetPacerID(e.instance), "", SignalGrantRequest, want).Get(e.ctx, nil)
 	if err != nil {
 		e.log.Warn("could not reach the pacer: nothing is evicted until it answers", "error", err)
-		e.attend(failover.ReasonFleetUnknown)
-	} else if e.st.NeedsAttention == failover.ReasonFleetUnknown {
-		e.st.NeedsAttention = ""
 	}
+	e.st.Unheard = err != nil
 	e.st.Asked, e.st.AskedAt = want, e.now()
 }
 

@@ -25,7 +25,7 @@ func (e *episode) evictedByOthers(found ...failover.BindingFact) {
 	}
 	why := failover.SecondEvictorAt(found[0].Key, e.cluster)
 	e.log.Warn("halted: second evictor", "binding", found[0].Key.String())
-	e.st.NeedsAttention = failover.ReasonSecondEvictor
+	e.st.Beside = true
 	if e.st.Paused == nil {
 		e.st.Paused = &Order{Who: pausedByLifeboat, Reason: why}
 	}
@@ -53,16 +53,7 @@ func (e *episode) holdBeside(found []failover.BindingFact) {
 }
 
 // besideEvictor tells whether this failover is halted because Karmada evicts, too.
-func (e *episode) besideEvictor() bool {
-	return e.st.NeedsAttention == failover.ReasonSecondEvictor
-}
-
-// attend raises why this failover needs a human's eyes. A second evictor outranks the rest.
-func (e *episode) attend(why failover.Reason) {
-	if !e.besideEvictor() {
-		e.st.NeedsAttention = why
-	}
-}
+func (e *episode) besideEvictor() bool { return e.st.Beside }
 
 // mayAdd leaves out taints that move bindings while Karmada evicts, too: it would move
 // them at once. It leaves them out as well while they are taken away again and again.
@@ -98,7 +89,6 @@ func (e *episode) noticeTaken(add []failover.RuleObservation) {
 		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
 			t.Key, t.Effect, failover.RuleTitle(t.Rule), failover.EndsTaint(t.Rule, e.cluster))
 		e.log.Warn("paused: a taint is taken away again and again", "taint", t.Key+":"+string(t.Effect))
-		e.attend(failover.ReasonConflict)
 		if e.st.Paused == nil {
 			e.st.Paused = &Order{Who: pausedByLifeboat, Reason: cut(why)}
 		}
@@ -127,12 +117,9 @@ func (e *episode) resumed() {
 	e.st.Paused = nil
 	if e.taintDisputed() {
 		e.st.TakenAway, e.clusterDirty = nil, true
-		if e.st.NeedsAttention == failover.ReasonConflict {
-			e.st.NeedsAttention = failover.ReasonNone
-		}
 	}
 	if e.besideEvictor() {
-		e.st.NeedsAttention = failover.ReasonNone
+		e.st.Beside = false
 		e.adoptDirty, e.adoptNow, e.listDirty = true, true, true
 		clear(e.lookedAt)
 	}

@@ -270,7 +270,7 @@ func (e *episode) progressed(r MigrationReport, m Move) {
 		m.Entered = e.now()
 	}
 	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, e.now()
-	m.NeedsAttention, m.GoesOn = r.NeedsAttention, r.GoesOn
+	m.Attention, m.GoesOn = r.Attention, r.GoesOn
 	m.WantsPermit = r.WantsPermit
 	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
 	// An answer that is not there yet excuses nobody: restoreWait is its time.

@@ -105,6 +105,7 @@ func (e *episode) taint() bool {
 	}
 	add := e.mayAdd(e.ripe())
 	if len(add) == 0 && (e.companionStands() || e.taintDisputed()) {
+		e.st.Refused = false
 		return true
 	}
 	r, ok := e.writeTaints("taint "+e.cluster, activities.TaintRequest{Add: add, Companion: activities.CompanionPut})
@@ -148,7 +149,7 @@ func (e *episode) writeTaints(what string, r activities.TaintRequest) (activitie
 	ctx := doing(e.ctx, what)
 	if err := workflow.ExecuteActivity(ctx, activities.NameWriteTaints, r).Get(ctx, &out); err != nil {
 		e.log.Error("could not write the cluster's taints", "error", err)
-		e.attend(failover.ReasonInvalid)
+		e.st.Refused = true
 		e.backOff()
 		return out, false
 	}
@@ -159,6 +160,7 @@ func (e *episode) writeTaints(what string, r activities.TaintRequest) (activitie
 		e.dirty = true
 		return out, false
 	}
+	e.st.Refused = false
 	e.tainted(out)
 	return out, true
 }
@@ -189,6 +191,7 @@ func (e *episode) followRules() {
 		add = withoutTriggering(add)
 	}
 	if len(add) == 0 && len(remove) == 0 {
+		e.st.Refused = false
 		return
 	}
 	was := len(e.st.Cluster.Ours)
@@ -385,15 +388,7 @@ func ofThisFailure(t failover.AddedTaint) bool {
 // debtsSettled tells whether old Works are gone, which endOldCopies sees to beside the run,
 // or have had their time. Those that are late need attention: two copies serve.
 func (e *episode) debtsSettled() bool {
-	since := e.now().Sub(e.st.Settled)
-	late := len(e.st.Debts) > 0 && since >= debtLate
-	switch {
-	case late && e.st.NeedsAttention == failover.ReasonNone:
-		e.st.NeedsAttention = failover.ReasonPurgeDebt
-	case !late && e.st.NeedsAttention == failover.ReasonPurgeDebt:
-		e.st.NeedsAttention = failover.ReasonNone
-	}
-	return len(e.st.Debts) == 0 || since > e.st.Terms.DebtWait
+	return len(e.st.Debts) == 0 || e.now().Sub(e.st.Settled) > e.st.Terms.DebtWait
 }
 
 // actStopped applies no rule and dispatches nothing. Our taints are gone; when

@@ -79,10 +79,10 @@ func TestGracefulTimeoutRaisesTheFlagAndDeletesNothing(t *testing.T) {
 			c.arrange(s, key)
 			s.world.SetReady("m1", false)
 			timeout := addAfter + s.settings.Terms.GracefulTimeout
-			s.at(timeout-time.Minute, func() { require.False(t, s.status().Moves["shop/app"].NeedsAttention) })
+			s.at(timeout-time.Minute, func() { require.Empty(t, s.status().Moves["shop/app"].Attention) })
 			s.at(2*time.Hour, func() {
 				move := s.status().Moves["shop/app"]
-				require.True(t, move.NeedsAttention)
+				require.NotEmpty(t, move.Attention)
 				require.Equal(t, failover.ReasonGracefulTimeout, s.standing(key).Attention)
 				b := s.world.Peek(key)
 				task, _ := b.TaskFor("m1")

@@ -56,7 +56,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 				require.Contains(t, st.Paused.Reason, "SecondEvictor")
 				require.Contains(t, st.Paused.Reason, "--enable-no-execute-taint-eviction=false")
 				require.Contains(t, st.Paused.Reason, theirs.String())
-				require.Equal(t, failover.ReasonSecondEvictor, st.NeedsAttention)
+				require.Equal(t, []failover.Reason{failover.ReasonSecondEvictor}, st.Attention)
 				before = len(s.world.Log("evict"))
 			})
 			s.at(7*time.Minute, func() { s.order(workflows.UpdateResume, "too early") })
@@ -70,7 +70,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 			s.at(11*time.Minute, func() { s.order(workflows.UpdateResume, "the flags are set") })
 			s.at(15*time.Minute, func() {
 				require.Nil(t, s.status().Paused)
-				require.Empty(t, s.status().NeedsAttention)
+				require.Empty(t, s.status().Attention)
 				require.Greater(t, len(s.world.Log("evict")), before, "it goes on")
 			})
 			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })

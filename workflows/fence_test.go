@@ -51,7 +51,7 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 		require.NoError(t, answer.Get(&st))
 		require.Equal(t, failover.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
 		require.Equal(t, failover.ReasonAwaitingFence, st.Moves["shop/app"].Reason)
-		require.True(t, st.Moves["shop/app"].NeedsAttention)
+		require.NotEmpty(t, st.Moves["shop/app"].Attention)
 		page := s.pageOf(s.migration(key))
 		require.Contains(t, page, "**Why it moves:** **TaintUntolerated**: taint")
 		require.Contains(t, page, "**Could go to:** m2;")

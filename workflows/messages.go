@@ -106,9 +106,9 @@ type MigrationReport struct {
 	GoesOn bool `json:"goesOn,omitempty"`
 	// WantsPermit tells that its dependents are held, and that it waits for a permit.
 	WantsPermit bool `json:"wantsPermit,omitempty"`
-	// NeedsAttention raises the flag; it changes no behaviour.
-	NeedsAttention bool     `json:"needsAttention,omitempty"`
-	To             []string `json:"to,omitempty"`
+	// Attention is why it needs a human's eyes; it changes no behaviour.
+	Attention failover.Reason `json:"attention,omitempty"`
+	To        []string        `json:"to,omitempty"`
 	// Late tells that its restore has waited for longer than restoreWait: the untaint waits no more.
 	Late bool `json:"late,omitempty"`
 	// Result is set once, with the last report.

@@ -273,7 +273,7 @@ func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (hea
 	report := MigrationReport{
 		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.withRefusal()), Refused: m.st.Refusal, Placed: m.st.Placed,
-		NeedsAttention: m.st.Attention != "", To: m.st.To, Result: result,
+		Attention: m.st.Attention, To: m.st.To, Result: result,
 		Late:   m.st.Attention == failover.ReasonRestoreUnanswered,
 		GoesOn: m.st.Wrote && m.direct(), WantsPermit: result == nil && m.wantsPermit(), Acts: slices.Clone(m.st.Acts),
 	}

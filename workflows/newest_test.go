@@ -32,7 +32,7 @@ func TestPutBack_RescheduleWouldTakeEarlierGroup_IsRefused(t *testing.T) {
 	s.at(8*time.Minute, func() {
 		m := s.status().Moves[key.String()]
 		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase, "%+v", m)
-		require.True(t, m.NeedsAttention)
+		require.NotEmpty(t, m.Attention)
 	})
 	r := s.play()
 	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))

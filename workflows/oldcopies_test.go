@@ -47,17 +47,17 @@ func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
 	const back = 10 * time.Minute
 	s.world.SetReady("m1", false)
 	s.at(back, func() { s.world.SetReady("m1", true) })
-	late := failover.ReasonNone
+	var late []failover.Reason
 	s.at(back+wellFor+2*time.Minute, func() {
 		value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 		require.NoError(t, err)
 		var status workflows.EpisodeStatus
 		require.NoError(t, value.Get(&status))
-		late = status.NeedsAttention
+		late = status.Attention
 	})
 	r := s.play()
 
-	require.Equal(t, failover.ReasonPurgeDebt, late)
+	require.Equal(t, []failover.Reason{failover.ReasonPurgeDebt}, late)
 	require.Len(t, r.Debts, 1, "handed over")
 	require.InDelta(t, (wellFor + s.settings.Terms.DebtWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
 }

@@ -364,7 +364,7 @@ func TestPutBack_Refused_StaysVisible(t *testing.T) {
 		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase)
 		require.Contains(t, m.Message, "put-back refused")
 		require.Contains(t, m.Message, "; now: ")
-		require.True(t, m.NeedsAttention)
+		require.NotEmpty(t, m.Attention)
 		require.Contains(t, s.pageOf(workflows.BindingMigrationID("", "m1", key)), "put-back refused")
 	})
 	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })

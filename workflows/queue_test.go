@@ -94,7 +94,7 @@ func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() {
 		status := s.status()
-		require.Equal(t, failover.ReasonWaitingFull, status.NeedsAttention)
+		require.Equal(t, []failover.Reason{failover.ReasonWaitingFull}, status.Attention)
 		require.Equal(t, map[failover.Reason]int{failover.ReasonWaitingFull: 2}, status.WaitingBy)
 		require.Len(t, status.Moves, 2)
 		require.Len(t, status.Items, 2)
@@ -104,7 +104,7 @@ func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
 		require.Len(t, s.world.Log("evict"), 2)
 	})
 	s.at(25*time.Minute, func() {
-		require.Empty(t, s.status().NeedsAttention)
+		require.Empty(t, s.status().Attention)
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()

@@ -75,8 +75,14 @@ type EpisodeState struct {
 	GoneAt time.Time `json:"goneAt,omitzero"`
 	// Fenced is a human's word that the whole cluster is dead.
 	Fenced *failover.Fence `json:"fenced,omitempty"`
-	// NeedsAttention is why the episode itself needs a human's eyes.
-	NeedsAttention failover.Reason `json:"needsAttention,omitempty"`
+	// Attention is why the failover itself needs a human's eyes, the most urgent cause first. It
+	// is made anew from what stands in each turn.
+	Attention []failover.Reason `json:"attention,omitempty"`
+	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
+	Beside bool `json:"beside,omitempty"`
+	// Unheard: the pacer could not be asked. Refused: the last write to the cluster was refused.
+	Unheard bool `json:"unheard,omitempty"`
+	Refused bool `json:"refused,omitempty"`
 	// TakenAway is the taint of a rule that was last taken away from the cluster while the rule
 	// matched, nil where none was.
 	TakenAway *TakenAway `json:"takenAway,omitempty"`
@@ -106,6 +112,7 @@ type TakenAway struct {
 // ClusterView is what of the cluster an episode shows and compares.
 type ClusterView struct {
 	Ready       string                `json:"ready,omitempty"`
+	Malformed   bool                  `json:"malformed,omitempty"` // it cannot be understood
 	ReadyReason string                `json:"readyReason,omitempty"`
 	Hard        []corev1.Taint        `json:"hard,omitempty"`
 	Soft        []corev1.Taint        `json:"soft,omitempty"`
@@ -180,6 +187,14 @@ func (m Move) PhaseSince() time.Time {
 	return m.Entered
 }
 
+// Needs says that it needs attention, and why where its reason does not say so.
+func (m Move) Needs() string {
+	if m.Attention == m.Reason {
+		return "needs attention"
+	}
+	return "needs attention: " + string(m.Attention)
+}
+
 // Targets are where it is, or could go; none once the scheduler said that nothing fits.
 func (m Move) Targets() []string {
 	if m.Reason == failover.ReasonNoClusterFit {
@@ -190,19 +205,19 @@ func (m Move) Targets() []string {
 
 // Move is a running child.
 type Move struct {
-	Key            failover.BindingKey     `json:"key"`
-	UID            types.UID               `json:"uid"`
-	Resource       string                  `json:"resource,omitempty"`
-	Round          int                     `json:"round"`
-	Phase          failover.MigrationPhase `json:"phase"`
-	Reason         failover.Reason         `json:"reason,omitempty"`
-	Message        string                  `json:"message,omitempty"`
-	Placed         bool                    `json:"placed,omitempty"`
-	NeedsAttention bool                    `json:"needsAttention,omitempty"`
-	To             []string                `json:"to,omitempty"`
-	Since          time.Time               `json:"since"`
-	Entered        time.Time               `json:"entered,omitzero"` // when it said that this phase began
-	Heard          time.Time               `json:"heard,omitzero"`
+	Key       failover.BindingKey     `json:"key"`
+	UID       types.UID               `json:"uid"`
+	Resource  string                  `json:"resource,omitempty"`
+	Round     int                     `json:"round"`
+	Phase     failover.MigrationPhase `json:"phase"`
+	Reason    failover.Reason         `json:"reason,omitempty"`
+	Message   string                  `json:"message,omitempty"`
+	Placed    bool                    `json:"placed,omitempty"`
+	Attention failover.Reason         `json:"attention,omitempty"` // why it needs a human's eyes
+	To        []string                `json:"to,omitempty"`
+	Since     time.Time               `json:"since"`
+	Entered   time.Time               `json:"entered,omitzero"` // when it said that this phase began
+	Heard     time.Time               `json:"heard,omitzero"`
 	// Excused from delaying the untaint: it answered the recovery, or its time for that is up.
 	Excused bool `json:"excused,omitempty"`
 	Policy  int  `json:"policy"`

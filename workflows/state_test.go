@@ -149,7 +149,7 @@ func TestKarmada5251StateOfASourceThatDiesAfterTheWriteWaitsForIt(t *testing.T) 
 			s.at(5*time.Minute, func() {
 				m := s.status().Moves["shop/app"]
 				require.Equal(t, failover.ReasonStateNeedsSource, m.Reason)
-				require.True(t, m.NeedsAttention)
+				require.NotEmpty(t, m.Attention)
 				refused = s.vouchAs(s.migration(key), workflows.FenceOrder{})
 			})
 			s.at(6*time.Minute, func() {
@@ -245,7 +245,7 @@ func TestAfterGracefulTimeoutAnUnprovenHoldGoesOnlyWhereTheSettingSaysSo(t *test
 				require.Equal(t, on, len(s.world.Log("release")) > 0)
 				if !on {
 					m := s.status().Moves["shop/app"]
-					require.True(t, m.NeedsAttention)
+					require.NotEmpty(t, m.Attention)
 					require.Contains(t, s.world.Copies(key), "m1", "held, however long it takes")
 				}
 			})

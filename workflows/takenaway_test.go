@@ -108,7 +108,7 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 		require.Zero(t, stands(), "it is not put back a second time")
 		require.Equal(t, "lifeboat", st.Paused.Who)
 		require.Contains(t, st.Paused.Reason, "lifeboat cancel m1")
-		require.Equal(t, failover.ReasonConflict, st.NeedsAttention)
+		require.Equal(t, []failover.Reason{failover.ReasonConflict}, st.Attention)
 		moved = len(s.world.Log("evict"))
 	})
 	s.at(9*time.Minute, func() {
@@ -117,7 +117,7 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 	})
 	s.at(15*time.Minute, func() {
 		require.Equal(t, 1, stands())
-		require.Empty(t, s.status().NeedsAttention)
+		require.Empty(t, s.status().Attention)
 		require.Greater(t, len(s.world.Log("evict")), moved)
 		s.world.SetReady("m1", true)
 	})

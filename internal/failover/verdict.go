@@ -111,3 +111,12 @@ type Pace struct {
 // Flows tells whether anything is evicted at all: not while halted, and not before
 // the first judgement.
 func (p Pace) Flows() bool { return p.Tier == TierNormal || p.Tier == TierSlow }
+
+// Causes says reasons side by side.
+func Causes(reasons []Reason) string {
+	names := make([]string, 0, len(reasons))
+	for _, r := range reasons {
+		names = append(names, string(r))
+	}
+	return list(names)
+}

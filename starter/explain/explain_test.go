@@ -237,7 +237,7 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
-	x.Move = &workflows.Move{Key: cart, Phase: failover.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), NeedsAttention: true, Reason: failover.ReasonNotHealthy}
+	x.Move = &workflows.Move{Key: cart, Phase: failover.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: failover.ReasonGracefulTimeout, Reason: failover.ReasonNotHealthy}
 	m := workflows.MigrationStatus{}
 	m.Permit.Number, m.HealthySince, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
 	m.Dependents = []failover.BindingKey{cart}

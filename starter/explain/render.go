@@ -267,8 +267,8 @@ func because(reason failover.Reason, message string) string {
 func (v View) moving(c *Cluster) []string {
 	m := c.Failover.Move
 	out := []string{fmt.Sprintf("moving: %s for %s, to %s (%s)", m.Phase, v.Age(m.Since), strings.Join(m.To, ", "), because(m.Reason, m.Message))}
-	if m.NeedsAttention {
-		out = append(out, v.Coloured(show.Bad, "needs attention"))
+	if m.Attention != failover.ReasonNone {
+		out = append(out, v.Coloured(show.Bad, m.Needs()))
 	}
 	s := c.Migration
 	if s == nil {

@@ -131,13 +131,11 @@ func count(s *workflows.EpisodeStatus) numbers {
 		}
 	}
 	for _, m := range s.Moves {
-		if m.NeedsAttention {
+		if m.Attention != failover.ReasonNone {
 			n.attention++
 		}
 	}
-	if s.NeedsAttention != "" {
-		n.attention++
-	}
+	n.attention += len(s.Attention)
 	return n
 }
 
@@ -173,8 +171,8 @@ func (v View) Failover(f Failover) {
 	if s.Stopped != nil {
 		v.Line("Stopped   by %s: %s", s.Stopped.Who, s.Stopped.Reason)
 	}
-	if s.NeedsAttention != "" {
-		v.Line("Attention %s", s.NeedsAttention)
+	if len(s.Attention) > 0 {
+		v.Line("Attention %s", failover.Causes(s.Attention))
 	}
 	v.waiting(s)
 	v.outcomes(s)
@@ -202,7 +200,7 @@ func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
 		c.Foreign = append(c.Foreign, t.Key+":"+string(t.Effect))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
-		if m := s.Moves[key]; m.NeedsAttention && failover.WaitsForProof(m.Phase, m.Reason) {
+		if m := s.Moves[key]; m.Attention != failover.ReasonNone && failover.WaitsForProof(m.Phase, m.Reason) {
 			c.Unproven = append(c.Unproven, failover.Unproven{Binding: key, Reason: m.Reason})
 		}
 	}
@@ -255,8 +253,8 @@ func (v View) moves(s *workflows.EpisodeStatus) {
 		return
 	}
 	slices.SortFunc(moving, func(a, b workflows.Move) int {
-		if a.NeedsAttention != b.NeedsAttention {
-			return boolOrder(a.NeedsAttention)
+		if calm := failover.ReasonNone; (a.Attention == calm) != (b.Attention == calm) {
+			return boolOrder(b.Attention == calm)
 		}
 		return a.Since.Compare(b.Since)
 	})
@@ -275,8 +273,8 @@ func (v View) moves(s *workflows.EpisodeStatus) {
 // because says what a move waits for; a reason that only says the phase again is left out.
 func (v View) because(m workflows.Move) string {
 	var parts []string
-	if m.NeedsAttention {
-		parts = append(parts, v.Coloured(show.Bad, "needs attention"))
+	if m.Attention != failover.ReasonNone {
+		parts = append(parts, v.Coloured(show.Bad, m.Needs()))
 	}
 	if string(m.Reason) != string(m.Phase) && m.Reason != failover.ReasonNone {
 		parts = append(parts, string(m.Reason))

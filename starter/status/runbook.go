@@ -1,16 +1,18 @@
 package status
 
 import (
+	"slices"
+
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
 // lookUp finds the reasons of what is blocked or needs attention.
 func (s Source) lookUp(e *workflows.EpisodeStatus) map[failover.Reason]string {
-	reasons := []failover.Reason{e.NeedsAttention}
+	reasons := slices.Clone(e.Attention)
 	for _, m := range e.Moves {
-		if m.NeedsAttention {
-			reasons = append(reasons, m.Reason)
+		if m.Attention != failover.ReasonNone {
+			reasons = append(reasons, m.Attention, m.Reason)
 		}
 	}
 	for _, i := range e.Items {

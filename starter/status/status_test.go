@@ -38,7 +38,7 @@ func evacuating() *workflows.EpisodeStatus {
 		"shop/fine": {Key: key("fine"), Resource: "Deployment shop/fine", Phase: failover.MigrationPlacing, Since: now.Add(-time.Second)},
 		"shop/late": {
 			Key: key("late"), Resource: "Deployment shop/" + strings.Repeat("very-", 20) + "long", Phase: failover.MigrationAwaitingHealth,
-			Since: now.Add(-2 * time.Second), To: []string{"member2"}, Reason: failover.ReasonGracefulTimeout, NeedsAttention: true,
+			Since: now.Add(-2 * time.Second), To: []string{"member2"}, Reason: failover.ReasonGracefulTimeout, Attention: failover.ReasonGracefulTimeout,
 		},
 	}
 	s.Items = []workflows.Item{
@@ -170,7 +170,7 @@ func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	s.Cluster.Foreign = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}}
 	s.Moves["shop/db"] = workflows.Move{
 		Key: key("db"), Phase: failover.MigrationAwaitingFence, Reason: failover.ReasonAwaitingFence,
-		Message: "member1 does not answer, and nobody has proven that the old copy is dead", NeedsAttention: true,
+		Message: "member1 does not answer, and nobody has proven that the old copy is dead", Attention: failover.ReasonAwaitingFence,
 	}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
 	require.Contains(t, text, "Taints    maintenance:NoExecute put by others")

@@ -146,15 +146,15 @@ func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 		} else {
 			f.Bindings[telemetry.StateMoving]++
 		}
-		if m.NeedsAttention {
-			f.Attention[m.Reason]++
+		if m.Attention != failover.ReasonNone {
+			f.Attention[m.Attention]++
 		}
 	}
 	if e.Left > 0 {
 		f.Waiting[failover.ReasonWaiting] += e.Left
 	}
-	if e.NeedsAttention != failover.ReasonNone {
-		f.Attention[e.NeedsAttention]++
+	for _, cause := range e.Attention {
+		f.Attention[cause]++
 	}
 	return f
 }

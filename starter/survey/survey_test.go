@@ -58,12 +58,12 @@ func evacuating() workflows.EpisodeStatus {
 		WaitingBy: map[failover.Reason]int{failover.ReasonAwaitingGrant: 1, failover.ReasonWindowFull: 2},
 		EpisodeState: workflows.EpisodeState{
 			Phase: failover.EpisodeEvacuating, Terms: activities.Terms{Mode: failover.ModeEnforce},
-			Debts: make([]failover.Debt, 2), DebtsBeyond: 1, NeedsAttention: failover.ReasonWaitingFull,
+			Debts: make([]failover.Debt, 2), DebtsBeyond: 1, Attention: []failover.Reason{failover.ReasonWaitingFull},
 			Paused: &workflows.Order{Who: "ann", Reason: "lunch"},
 			Moves: map[string]workflows.Move{
 				"shop/cart": {Phase: failover.MigrationPlacing},
 				"shop/db":   {Phase: failover.MigrationAwaitingFence, Reason: failover.ReasonAwaitingFence},
-				"shop/pay":  {Phase: failover.MigrationAwaitingHealth, Reason: failover.ReasonGracefulTimeout, NeedsAttention: true},
+				"shop/pay":  {Phase: failover.MigrationAwaitingHealth, Reason: failover.ReasonNotHealthy, Attention: failover.ReasonGracefulTimeout},
 			},
 		},
 	}

@@ -31,7 +31,7 @@ func silentSource(s *scene) {
 	s.kill(from)
 	s.episode(from, "waits for a fence, and says so", func(e *episode) bool {
 		m := e.Moves[app]
-		return e.Phase == "Evacuated" && m.Phase == "AwaitingFence" && m.Reason == "AwaitingFence" && m.NeedsAttention
+		return e.Phase == "Evacuated" && m.Phase == "AwaitingFence" && m.Reason == "AwaitingFence" && m.Attention != ""
 	})
 	s.remains(3*time.Second, "nothing is written, no copy begins", func() bool {
 		return len(s.evictions(app, from)) == 0 && s.work(app, to) == nil
@@ -183,7 +183,7 @@ func usersPlugin(s *scene) {
 	s.kill(from)
 	s.episode(from, "the plug-ins are silent", func(e *episode) bool {
 		m, f := e.Moves[app], e.Moves[single]
-		return m.Phase == "AwaitingHealth" && m.Reason == "PluginSilent" && f.Phase == "AwaitingFence" && f.NeedsAttention
+		return m.Phase == "AwaitingHealth" && m.Reason == "PluginSilent" && f.Phase == "AwaitingFence" && f.Attention != ""
 	})
 	s.remains(2*minHealthy, "held, and not evicted, without their word", func() bool {
 		return len(s.find(app).held(from)) == 1 && len(s.evictions(single, from)) == 0 && s.work(single, to) == nil

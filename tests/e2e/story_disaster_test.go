@@ -38,7 +38,7 @@ func temporalLost(s *scene) {
 	s.episode(from, "everything that is held is taken over", func(e *episode) bool {
 		m := e.Moves[fenced]
 		return e.Moves[slow].Phase == "AwaitingHealth" && e.Moves[bare].Reason == "NoClusterFit" &&
-			m.Phase == "AwaitingFence" && m.NeedsAttention
+			m.Phase == "AwaitingFence" && m.Attention != ""
 	})
 	s.annotate(idle, optedOut, "")
 	s.episode(from, "what begins anew waits for a human", func(e *episode) bool {

@@ -94,7 +94,7 @@ func (s *scene) goesBack(held, late string) {
 	require.True(s, s.cluster(to).ready(), "so it says")
 	require.True(s, s.find(held).settled(), "so it says")
 	require.Equal(s, []string{from}, s.find(late).targets(), "so it says")
-	s.episode(from, "it has noticed", func(e *episode) bool { return e.Moves[held].NeedsAttention })
+	s.episode(from, "it has noticed", func(e *episode) bool { return e.Moves[held].Attention != "" })
 	m, err := query[struct {
 		Attention string `json:"attention"`
 	}](s.ctx, s.temporal, migrationID(from, held))

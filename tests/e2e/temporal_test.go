@@ -65,11 +65,11 @@ type queued struct {
 
 // move is a binding that moves.
 type move struct {
-	Phase          string `json:"phase"`
-	Reason         string `json:"reason"`
-	Message        string `json:"message"`
-	Placed         bool   `json:"placed"`
-	NeedsAttention bool   `json:"needsAttention"`
+	Phase     string `json:"phase"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+	Placed    bool   `json:"placed"`
+	Attention string `json:"attention"`
 }
 
 // outcome is what became of a binding.

@@ -158,10 +158,10 @@ type item struct {
 
 type move struct {
 	ledger.Open
-	Resource       string    `json:"resource"`
-	Policy         int       `json:"policy"`
-	Since          time.Time `json:"since"`
-	NeedsAttention bool      `json:"needsAttention"`
+	Resource  string    `json:"resource"`
+	Policy    int       `json:"policy"`
+	Since     time.Time `json:"since"`
+	Attention string    `json:"attention"`
 }
 
 // status asks for one cluster's failover; nil when there is none or it does not answer yet.

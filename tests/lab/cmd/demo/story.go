@@ -367,13 +367,13 @@ func (s *story) tellWaiting(cluster string, c *chapter) {
 		m := c.Moves[binding]
 		key := "waits " + binding + m.Message
 		long := c.Now.Sub(m.Since) > longHealth && m.Phase == "AwaitingHealth" && m.Reason == "NotHealthy"
-		if c.told[key] || (!long && !m.NeedsAttention) {
+		if c.told[key] || (!long && m.Attention == "") {
 			continue
 		}
 		c.told[key], c.told["waits "+binding] = true, true
 		kind, _, _ := strings.Cut(m.Resource, " ")
 		note := m.Reason + ": " + m.Message
-		if m.NeedsAttention {
+		if m.Attention != "" {
 			note = "needs attention: " + note
 		}
 		where := "old copy stays held"
