@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -205,7 +206,7 @@ func TestAnUnchangedNoIsAnAnswerAfterRestoreWait(t *testing.T) {
 		x.Status.Scheduled = &failover.Condition{Status: corev1.ConditionFalse, Reason: "NoClusterFit", LastTransition: b.now.Add(-time.Hour)}
 	})
 	require.False(t, must[activities.Observation](b, activities.NameObserve, ref).Answered.OK)
-	b.now = b.now.Add(activities.DefaultTerms().RestoreWait)
+	b.now = b.now.Add(world.Terms().RestoreWait)
 	require.True(t, must[activities.Observation](b, activities.NameObserve, ref).Answered.OK)
 }
 

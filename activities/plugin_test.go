@@ -8,6 +8,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -97,7 +98,7 @@ func (p *prober) Probe(_ context.Context, cluster string) error {
 
 // Rules: R4.7-29.
 func TestAFreshProbeOfEachTargetStandsInForDetection(t *testing.T) {
-	healthy := activities.DefaultTerms().MinHealthy + time.Second
+	healthy := world.Terms().MinHealthy + time.Second
 	for name, tc := range map[string]struct {
 		probe, dead bool
 		none        bool // this worker cannot probe

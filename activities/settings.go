@@ -91,37 +91,3 @@ type Terms struct {
 	// Runbook is where the page of all reasons is published, for the links of live pages.
 	Runbook string `json:"runbook,omitempty"`
 }
-
-// DefaultTerms are the defaults of the config.
-func DefaultTerms() Terms {
-	return Terms{
-		Mode:             failover.ModeObserve,
-		InFlight:         300,
-		Waiting:          1500,
-		Purge:            failover.PurgeGracefully,
-		MinHealthy:       10 * time.Second,
-		Detection:        90 * time.Second,
-		GracefulTimeout:  15 * time.Minute,
-		RestoreWait:      30 * time.Second,
-		ClusterPoll:      30 * time.Second,
-		HealthPoll:       30 * time.Second,
-		AskAgain:         20 * time.Second,
-		Recheck:          15 * time.Second,
-		Relist:           60 * time.Second,
-		DebtWait:         20 * time.Minute,
-		AskFor:           time.Hour,
-		FreezeWhenHalted: true,
-	}
-}
-
-// DefaultPace are the defaults of the config's pace section.
-func DefaultPace() failover.PaceConfig {
-	return failover.PaceConfig{
-		EvictionRate:       0.5,
-		UnhealthyThreshold: 0.55,
-		SecondaryRate:      0.1,
-		LargeFleet:         10,
-		MovesPerHour:       3,
-		UnlimitedChunk:     50,
-	}
-}

@@ -96,7 +96,7 @@ func newBench(t *testing.T) *bench {
 		Taints: []failover.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute}},
 	})
 	b.bind("app")
-	settings := activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
+	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
 	settings.Terms.Mode = failover.ModeEnforce
 	b.acts = &activities.Activities{
 		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Moves: b.world, Pacer: b, Manager: b.world,

@@ -25,7 +25,7 @@ those that come later, too, and over rounds, until it ends.`,
 		confirm:   "leave %s where it is for a while",
 		unchanged: "what has begun goes on; taints, pace and everybody else's due time stay",
 		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			return d.Snooze(ctx, to, workflows.SnoozeOrder{ScopedOrder: o, For: length})
+			return d.Give(ctx, to, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: o, For: length})
 		},
 	})
 	cmd.Flags().StringVar(&length, "for", "", "for how long from now, as in 30m (required)")
@@ -49,7 +49,9 @@ rule asks for that (approval.* in the workers' configuration). It holds for this
 		clusters: true, bindings: true, namespaces: true, each: true,
 		confirm:   "agree to the move of %s",
 		unchanged: "no other check is replaced; pauses, snoozes and the pace stand; what comes later is asked about anew",
-		send:      orders.Desk.Approve,
+		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+			return d.Give(ctx, to, workflows.UpdateApprove, o)
+		},
 	})
 }
 
@@ -67,7 +69,7 @@ its namespace, and that before the one about all.`,
 		confirm:   "give %s another priority",
 		unchanged: "what has begun goes on; due times and the pace stay; the binding itself keeps its priority",
 		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			return d.Prioritise(ctx, to, workflows.PriorityOrder{ScopedOrder: o, Priority: &priority})
+			return d.Give(ctx, to, workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: o, Priority: &priority})
 		},
 	})
 	cmd.Flags().Int32Var(&priority, "priority", 0, "higher goes first (required)")
@@ -91,7 +93,7 @@ for ten seconds: a refusal exits with 4.`,
 		bindings: true, held: true,
 		confirm:   "put %s back where it was",
 		unchanged: "what was already released does not come back; our taints stay",
-		send:      one(orders.Desk.PutBack),
+		send:      oldCopy(workflows.UpdatePutBack),
 	})
 }
 
@@ -105,16 +107,14 @@ one that an earlier failover kept, or left to a human. The last copy is never dr
 		bindings: true, held: true,
 		confirm:   "drop the old copy of %s",
 		unchanged: "where it has no other target cluster, the old copy stays; all others go on as they were",
-		send:      one(orders.Desk.Release),
+		send:      oldCopy(workflows.UpdateRelease),
 	})
 }
 
-// one sends an order about a single binding.
-func one(send func(orders.Desk, context.Context, orders.Target, workflows.BindingOrder) (string, error)) func(
-	orders.Desk, context.Context, orders.Target, workflows.ScopedOrder,
-) (string, error) {
+// oldCopy sends an order about the old copy of a binding, which an earlier failover may have left.
+func oldCopy(update string) func(orders.Desk, context.Context, orders.Target, workflows.ScopedOrder) (string, error) {
 	return func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-		return send(d, ctx, to, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order}, Binding: o.Binding})
+		return d.Begin(ctx, to, update, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order}, Binding: o.Binding})
 	}
 }
 

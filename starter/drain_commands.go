@@ -48,7 +48,7 @@ It is refused in observe.`,
 		if err := o.check(cmd); err != nil {
 			return err
 		}
-		return a.giveCluster(cmd, o.verb(g, args[0]), g, args[0])
+		return a.giveCluster(cmd, o.verb(g), g, args[0])
 	}
 	cmd.ValidArgsFunction = a.completeClusters()
 	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only workloads whose labels match, as in kubectl -l; it is an error when none does")
@@ -76,12 +76,12 @@ func (o *drainOptions) check(cmd *cobra.Command) error {
 }
 
 // verb drains a cluster, or ends that.
-func (o *drainOptions) verb(g *ordering, cluster string) order {
+func (o *drainOptions) verb(g *ordering) order {
 	if o.end {
 		return order{
 			confirm: "end the drain of %s", unchanged: "taints of rules, and what has moved",
 			send: func(d orders.Desk, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
-				return d.Undrain(ctx, to, by.Order)
+				return d.Give(ctx, to, workflows.UpdateUndrain, by.Order)
 			},
 		}
 	}
@@ -89,27 +89,27 @@ func (o *drainOptions) verb(g *ordering, cluster string) order {
 		confirm: "move everything off %s", unchanged: "the cluster's own rules; pauses and the pace hold all the same",
 		send: func(d orders.Desk, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
 			o.order.Order = by.Order
-			return d.Drain(ctx, to, o.order)
+			return d.Begin(ctx, to, workflows.UpdateDrain, o.order)
 		},
 	}
 	if o.wait {
 		verb.after = func(cmd *cobra.Command, s *session, out *orderAnswer) error {
-			return awaitDrain(cmd, s.source(), cluster, o.timeout, g.form.ForPeople(), out)
+			return awaitDrain(cmd, s.source(), o, g.form.ForPeople(), out)
 		}
 	}
 	return verb
 }
 
 // awaitDrain waits for the drain's end, telling how far it is.
-func awaitDrain(cmd *cobra.Command, source status.Source, cluster string, timeout time.Duration, forPeople bool, out *orderAnswer) error {
-	ctx := cmd.Context()
+func awaitDrain(cmd *cobra.Command, source status.Source, o *drainOptions, forPeople bool, out *orderAnswer) error {
+	ctx, timeout := cmd.Context(), o.timeout
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	look := func(ctx context.Context) (orders.Drained, error) {
-		f, err := source.Failover(ctx, cluster)
+		f, err := source.Failover(ctx, out.Cluster)
 		if err != nil {
 			return orders.Drained{}, err
 		}
@@ -126,7 +126,7 @@ func awaitDrain(cmd *cobra.Command, source status.Source, cluster string, timeou
 		}
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("not drained within %s; the drain goes on, see lifeboat status %s", timeout, cluster)
+		return fmt.Errorf("not drained within %s; the drain goes on, see lifeboat status %s", timeout, out.Cluster)
 	}
 	return err
 }

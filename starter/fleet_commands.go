@@ -48,7 +48,7 @@ pace.unhealthyThreshold the slower rate holds, and a pause always wins.`,
 		}
 		verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			rate.Order = o.Order
-			return d.SetRate(ctx, to, rate)
+			return d.Give(ctx, to, workflows.UpdateSetRate, rate)
 		}
 		return a.giveFleet(cmd, verb, g)
 	}

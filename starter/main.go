@@ -136,7 +136,7 @@ func (a *app) addVerbs(root *cobra.Command) {
 }
 
 // exactly refuses another number of arguments, naming them.
-func exactly(n int, names string) cobra.PositionalArgs { //nolint:unparam // so far every verb is about one thing
+func exactly(n int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
 			return process.Usage(cmd, "want %s, got %d arguments", names, len(args))

@@ -86,9 +86,9 @@ Of a binding the same for its move; it then stays out of this round, also where 
 	verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 		one := workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order, PutBack: putBack}, Binding: o.Binding}
 		if cmd.CalledAs() == "skip" {
-			return d.Skip(ctx, to, one)
+			return d.Give(ctx, to, workflows.UpdateSkip, one)
 		}
-		return d.Cancel(ctx, to, one)
+		return d.Give(ctx, to, workflows.UpdateCancel, one)
 	}
 	cmd = a.objectOrder(verb)
 	cmd.Flags().BoolVar(&putBack, "put-back", false, "restore the former clusters of what is placed and not released, in one write each")
@@ -117,7 +117,7 @@ and begin without it.`,
 		confirm:   "vouch that nothing on %s can run any more",
 		unchanged: "nothing moves faster than the pace; every other check stays",
 		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			return d.ConfirmFenced(ctx, to, workflows.FenceOrder{Order: o.Order, Binding: o.Binding, WithoutState: withoutState})
+			return d.Give(ctx, to, workflows.UpdateConfirmFenced, workflows.FenceOrder{Order: o.Order, Binding: o.Binding, WithoutState: withoutState})
 		},
 	})
 	cmd.Flags().BoolVar(&withoutState, "without-state", false, "also move what has to leave its state behind")
@@ -139,7 +139,12 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 		cmd.Flags().BoolVar(&w.all, "all", false, "everything of --cluster")
 		hide(cmd, "binding", "all") // from before a binding was an argument everywhere
 	}
-	cmd.Args = func(cmd *cobra.Command, args []string) error { return w.read(cmd, verb, args) }
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if cmd.CalledAs() == "halt" {
+			args = append(args, orders.Fleet)
+		}
+		return w.read(cmd, verb, args)
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := g.check(cmd); err != nil {
 			return err

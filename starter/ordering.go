@@ -167,9 +167,6 @@ func (w *whom) named() string {
 
 // read takes the object of an order from its argument, and refuses what could never work.
 func (w *whom) read(cmd *cobra.Command, verb order, args []string) error {
-	if cmd.CalledAs() == "halt" {
-		args = append(args, orders.Fleet)
-	}
 	if len(args) > 1 {
 		return process.Usage(cmd, "want %s, got %d arguments", verb.wants(), len(args))
 	}
@@ -179,9 +176,19 @@ func (w *whom) read(cmd *cobra.Command, verb order, args []string) error {
 		}
 	}
 	some := w.binding != "" || w.namespace != ""
-	switch {
-	case w.cluster == "" && w.binding == "", len(args) == 0 && !some && !w.all:
+	if w.cluster == "" && w.binding == "" || len(args) == 0 && !some && !w.all {
 		return process.Usage(cmd, "want %s", verb.wants())
+	}
+	if err := w.check(cmd, verb, some); err != nil {
+		return err
+	}
+	w.all = verb.each && !some
+	return nil
+}
+
+// check refuses what could never work; some is whether it is about some bindings alone.
+func (w *whom) check(cmd *cobra.Command, verb order, some bool) error {
+	switch {
 	case w.all && some:
 		return process.Usage(cmd, "--all excludes a binding and --namespace")
 	case w.cluster == orders.Fleet && !verb.fleet:
@@ -191,12 +198,10 @@ func (w *whom) read(cmd *cobra.Command, verb order, args []string) error {
 	case w.namespace != "" && w.binding == "" && !verb.namespaces:
 		return process.Usage(cmd, "--namespace says where a workload is; %s is for %s", cmd.Name(), verb.wants())
 	}
-	w.all = verb.each && !some
-	if w.binding == "" {
-		return nil
-	}
-	if _, err := subject.Parse(w.binding, w.namespace); err != nil {
-		return process.Usage(cmd, "%s", err)
+	if w.binding != "" {
+		if _, err := subject.Parse(w.binding, w.namespace); err != nil {
+			return process.Usage(cmd, "%s", err)
+		}
 	}
 	return nil
 }

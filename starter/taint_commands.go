@@ -60,17 +60,20 @@ It is refused in observe, and where that taint stands already by another hand.`,
 
 // taintOrder puts a taint, or takes it away; none is all of them.
 func taintOrder(taint string, away bool) order {
-	verb, send := order{
+	verb := order{
 		confirm:   "taint %s: what does not tolerate it moves away",
 		unchanged: "every other taint, and the cluster's own rules; what tolerates the taint stays",
-	}, orders.Desk.Taint
+	}
 	if away {
 		verb.confirm = "take what was ordered with lifeboat taint off %s"
 		verb.unchanged = "taints of rules, of drains and of others; what has moved stays where it is"
-		send = orders.Desk.Untaint
 	}
 	verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-		return send(d, ctx, to, workflows.TaintOrder{Order: o.Order, Taint: taint})
+		ask := workflows.TaintOrder{Order: o.Order, Taint: taint}
+		if away {
+			return d.Give(ctx, to, workflows.UpdateUntaint, ask)
+		}
+		return d.Begin(ctx, to, workflows.UpdateTaint, ask)
 	}
 	return verb
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
@@ -25,7 +26,7 @@ func signalled(t *testing.T, answer error, do func(workflow.Context)) {
 func moving(ctx workflow.Context) (*episode, BindingOrder, MigrationReport) {
 	e := newEpisode(ctx, ClusterFailoverParams{Cluster: "m1"})
 	e.st.Episode, e.st.Round, e.st.Phase, e.st.UID = "e", 1, failover.EpisodeEvacuating, "uid-m1"
-	e.st.Terms = activities.DefaultTerms()
+	e.st.Terms = world.Terms()
 	e.st.Terms.Mode = failover.ModeEnforce
 	e.st.Policy = []failover.Policy{{}}
 	key := failover.BindingKey{Namespace: "shop", Name: "app"}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -22,7 +23,7 @@ func TestEveryOrderIsMirroredWhereTheNextPacerReadsIt(t *testing.T) {
 	}
 	halt := func(p *pacing) { p.update(workflows.UpdateHalt, jane) }
 	resume := func(p *pacing) { p.update(workflows.UpdateResume, jane) }
-	configured := activities.DefaultPace().EvictionRate
+	configured := world.Pace().EvictionRate
 	for name, c := range map[string]struct {
 		lost   bool
 		orders []order

@@ -89,7 +89,7 @@ func newPacing(t *testing.T) *pacing {
 	t.Helper()
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: activities.DefaultPace(), told: map[string][]failover.Pace{}, wants: map[string]workflows.GrantRequest{}}
+	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]failover.Pace{}, wants: map[string]workflows.GrantRequest{}}
 	p.env.SetTestTimeout(2 * time.Minute)
 	p.env.SetWorkerOptions(patient)
 	p.env.SetStartTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC))
@@ -201,7 +201,7 @@ func (p *pacing) start() {
 	a := &activities.Activities{
 		Reader: fleetReader{p.world, p}, Writer: p.world, Events: p.world, Owners: p.world, Pacer: p,
 		Clock: world.Clock{W: p.world}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler),
-		Settings: activities.Settings{Terms: activities.DefaultTerms(), Pace: p.pace, InForce: p.inForce},
+		Settings: activities.Settings{Terms: world.Terms(), Pace: p.pace, InForce: p.inForce},
 	}
 	a.Register(p.env)
 	workflows.Register(p.env)

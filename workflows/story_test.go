@@ -167,7 +167,7 @@ func newStory(t *testing.T) *story {
 	s.env.SetDetachedChildWait(false)
 	s.env.SetStartTime(storyBegins)
 	s.world = world.New(s.env.Now)
-	s.settings = activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
+	s.settings = activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
 	s.settings.Terms.Mode = failover.ModeEnforce
 	for i := range 6 {
 		s.world.AddCluster(fmt.Sprintf("m%d", i+1))

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // MaxPage is the most bytes that a page ever has: Temporal limits what one query
@@ -27,18 +26,7 @@ func fit(render func(rows int) string) string {
 		}
 	}
 	const tail = "\n\n… the page is cut here\n"
-	return cutBytes(page, MaxPage-len(tail)) + tail
-}
-
-// cutBytes cuts at a rune's edge.
-func cutBytes(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
+	return head(page, MaxPage-len(tail)) + tail
 }
 
 // page is a Markdown page in the making. Book is where the runbook is published, empty for nowhere.

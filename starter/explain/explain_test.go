@@ -56,7 +56,7 @@ func fleet(t *testing.T) (*world.World, Source) {
 			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
 		},
 	})
-	settings := activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
+	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
 	return w, Source{Source: plan.Source{
 		Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }, Runbook: "http://runbook",
 	}}

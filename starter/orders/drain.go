@@ -13,14 +13,9 @@ import (
 // closingTries is how often an order is given whose failover ended at that moment.
 const closingTries = 5
 
-// Drain empties a cluster: it asks its failover, starting one if need be.
-func (d Desk) Drain(ctx context.Context, to Target, o workflows.DrainOrder) (string, error) {
-	return d.begin(ctx, to, workflows.UpdateDrain, o)
-}
-
-// begin gives an order that begins something: the failover is started if need be, and
-// asked again where the one that ran has just ended.
-func (d Desk) begin(ctx context.Context, to Target, name string, o any) (string, error) {
+// Begin gives an order that needs a failover, as a drain or one about what an earlier failover left:
+// it is started if need be, and asked again where the one that ran has just ended.
+func (d Desk) Begin(ctx context.Context, to Target, name string, o any) (string, error) {
 	var err error
 	for range closingTries {
 		var answer string
@@ -33,22 +28,6 @@ func (d Desk) begin(ctx context.Context, to Target, name string, o any) (string,
 		}
 	}
 	return "", explain(to, name, err)
-}
-
-// Taint puts a taint that moves bindings: it asks the cluster's failover, starting one
-// if need be.
-func (d Desk) Taint(ctx context.Context, to Target, o workflows.TaintOrder) (string, error) {
-	return d.begin(ctx, to, workflows.UpdateTaint, o)
-}
-
-// Untaint takes away again what Taint put.
-func (d Desk) Untaint(ctx context.Context, to Target, o workflows.TaintOrder) (string, error) {
-	return d.update(ctx, to, workflows.UpdateUntaint, o)
-}
-
-// Undrain ends the drain of a cluster.
-func (d Desk) Undrain(ctx context.Context, to Target, o workflows.Order) (string, error) {
-	return d.update(ctx, to, workflows.UpdateUndrain, o)
 }
 
 // Drained is how far a drain is.

@@ -34,16 +34,16 @@ func starting(t *testing.T, ends ...error) Desk {
 
 func TestADrainStartsTheFailoverThatDoesNotRunYet(t *testing.T) {
 	desk := starting(t, nil)
-	_, err := desk.Drain(t.Context(), desk.Target("a"), workflows.DrainOrder{Order: why})
+	_, err := desk.Begin(t.Context(), desk.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
 	require.NoError(t, err)
 }
 
 func TestADrainWhoseFailoverEndsAtThatMomentIsAskedForAgain(t *testing.T) {
 	desk := starting(t, temporal.NewApplicationError("just ended", workflows.ErrorClosing), nil)
-	_, err := desk.Drain(t.Context(), desk.Target("a"), workflows.DrainOrder{Order: why})
+	_, err := desk.Begin(t.Context(), desk.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
 	require.NoError(t, err)
 	desk = starting(t, temporal.NewApplicationError("observes", "Refused"))
-	_, err = desk.Drain(t.Context(), desk.Target("a"), workflows.DrainOrder{Order: why})
+	_, err = desk.Begin(t.Context(), desk.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
 	require.ErrorIs(t, err, ErrRefused)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -54,9 +55,9 @@ func (d Desk) Target(name string) Target {
 // answer, a plain signal is left for it: signals are always recorded.
 func (d Desk) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
-		return d.update(ctx, to, workflows.UpdateHalt, o.Order)
+		return d.Give(ctx, to, workflows.UpdateHalt, o.Order)
 	}
-	answer, err := d.update(ctx, to, workflows.UpdatePause, o)
+	answer, err := d.Give(ctx, to, workflows.UpdatePause, o)
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused) {
 		return answer, err
 	}
@@ -70,33 +71,18 @@ func (d Desk) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (st
 // stopped failover, or ends a halt of the fleet.
 func (d Desk) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
-		return d.update(ctx, to, workflows.UpdateResume, o.Order)
+		return d.Give(ctx, to, workflows.UpdateResume, o.Order)
 	}
-	return d.update(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: o})
+	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: o})
 }
 
 // Enforce has a failover that began in observe act from now on.
 func (d Desk) Enforce(ctx context.Context, to Target, o workflows.Order) (string, error) {
-	return d.update(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
+	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
 }
 
-// SetRate sets the eviction rate of the fleet, or ends that.
-func (d Desk) SetRate(ctx context.Context, to Target, r workflows.SetRate) (string, error) {
-	return d.update(ctx, to, workflows.UpdateSetRate, r)
-}
-
-// Cancel stops the failover of a cluster, or the move of one binding where the order
-// names one.
-func (d Desk) Cancel(ctx context.Context, to Target, o workflows.BindingOrder) (string, error) {
-	return d.update(ctx, to, workflows.UpdateCancel, o)
-}
-
-// ConfirmFenced vouches that a cluster is dead, or the old copy of the one binding that is named.
-func (d Desk) ConfirmFenced(ctx context.Context, to Target, o workflows.FenceOrder) (string, error) {
-	return d.update(ctx, to, workflows.UpdateConfirmFenced, o)
-}
-
-func (d Desk) update(ctx context.Context, to Target, name string, o any) (string, error) {
+// Give gives an order to a workflow that runs: its update of that name.
+func (d Desk) Give(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
@@ -137,12 +123,5 @@ func Link(ui, namespace, workflowID string) string {
 	if ui == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", trimSlash(ui), url.PathEscape(namespace), url.PathEscape(workflowID))
-}
-
-func trimSlash(s string) string {
-	for len(s) > 0 && s[len(s)-1] == '/' {
-		s = s[:len(s)-1]
-	}
-	return s
+	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", strings.TrimRight(ui, "/"), url.PathEscape(namespace), url.PathEscape(workflowID))
 }

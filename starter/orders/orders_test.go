@@ -75,25 +75,25 @@ func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 			return d.Enforce(ctx, to, why)
 		}},
 		"cancel a cluster": {"cluster-failover/a", workflows.UpdateCancel, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.Cancel(ctx, to, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
+			return d.Give(ctx, to, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 		}},
 		"cancel a binding": {"cluster-failover/a", workflows.UpdateCancel, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.Cancel(ctx, to, cart)
+			return d.Give(ctx, to, workflows.UpdateCancel, cart)
 		}},
 		"snooze": {"cluster-failover/a", workflows.UpdateSnooze, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.Snooze(ctx, to, workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"})
+			return d.Give(ctx, to, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"})
 		}},
 		"approve": {"cluster-failover/a", workflows.UpdateApprove, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.Approve(ctx, to, shop)
+			return d.Give(ctx, to, workflows.UpdateApprove, shop)
 		}},
 		"prioritise": {"cluster-failover/a", workflows.UpdatePrioritise, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.Prioritise(ctx, to, workflows.PriorityOrder{ScopedOrder: shop})
+			return d.Give(ctx, to, workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: shop})
 		}},
 		"skip": {"cluster-failover/a", workflows.UpdateSkip, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.Skip(ctx, to, cart)
+			return d.Give(ctx, to, workflows.UpdateSkip, cart)
 		}},
 		"confirm one fenced": {"cluster-failover/a", workflows.UpdateConfirmFenced, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
-			return d.ConfirmFenced(ctx, to, fenced)
+			return d.Give(ctx, to, workflows.UpdateConfirmFenced, fenced)
 		}},
 		"pause the fleet": {"fleet-pacer", workflows.UpdateHalt, Fleet, func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
@@ -140,7 +140,7 @@ func TestAPauseThatGetsNoAnswerIsLeftAsASignal(t *testing.T) {
 
 func TestAnOrderThatGetsNoAnswerNamesTheWorker(t *testing.T) {
 	_, desk := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", serviceerror.NewDeadlineExceeded("late"))
-	_, err := desk.Cancel(t.Context(), desk.Target("a"), workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
+	_, err := desk.Give(t.Context(), desk.Target("a"), workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 	require.ErrorContains(t, err, "is a lifeboat-worker running?")
 	require.NotErrorIs(t, err, ErrRefused)
 }
@@ -148,7 +148,7 @@ func TestAnOrderThatGetsNoAnswerNamesTheWorker(t *testing.T) {
 func TestAnyOtherTroubleIsPassedOn(t *testing.T) {
 	trouble := errors.New("no route")
 	_, desk := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", trouble)
-	_, err := desk.Cancel(t.Context(), desk.Target("a"), workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
+	_, err := desk.Give(t.Context(), desk.Target("a"), workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 	require.ErrorIs(t, err, trouble)
 }
 

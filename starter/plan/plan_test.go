@@ -42,7 +42,7 @@ func fleet(t *testing.T) (*world.World, Source) {
 	bind(w, "cart", 0, "m1", "m2")
 	bind(w, "till", 5, "m1", "m1")
 	bind(w, "other", 0, "m2", "m3")
-	settings := activities.Settings{Terms: activities.DefaultTerms(), Pace: activities.DefaultPace()}
+	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
 	return w, Source{Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }}
 }
 

@@ -168,7 +168,7 @@ func (s *sim) set() {
 	s.desk.Hear(witness{s})
 	s.follow()
 	s.populate()
-	terms := activities.DefaultTerms()
+	terms := world.Terms()
 	terms.Mode = failover.Mode(s.schedule.Mode)
 	if n, is := s.schedule.Asks[askExpires]; is {
 		terms.AskFor = time.Duration(n) * time.Second
@@ -177,7 +177,7 @@ func (s *sim) set() {
 	if after := s.schedule.Times["unproven"]; after > 0 {
 		terms.GracefulTimeout, terms.ReleaseUnproven = after, true
 	}
-	pace := activities.DefaultPace()
+	pace := world.Pace()
 	pace.EvictionRate = s.schedule.Rate
 	on := clock{world.Clock{W: s.world}, s}
 	a := &activities.Activities{
