@@ -137,7 +137,7 @@ var nothingFails = []Step{
 	none(`lifeboat put-back shop/cart-deployment --reason "…"`),
 	none(`lifeboat release shop/cart-deployment --reason "…"`),
 	no("lifeboat status member1", missing, "no failover of cluster member1"),
-	no("lifeboat approve", usage, "reason"),
+	no("lifeboat approve", usage, "cluster"),
 	no("lifeboat cancel", usage, "cluster"),
 	no("lifeboat taint", usage, "taint"),
 	no("lifeboat adopt", usage, "reason"),
