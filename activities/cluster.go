@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -274,7 +275,7 @@ func (a *Activities) recordPutBack(ctx context.Context, c failover.Cluster, back
 	for _, t := range back {
 		a.Events.Record(ctx, Event{
 			Cluster: c.Name, UID: c.UID, Warning: true, Reason: "TaintPutBack",
-			Message: failover.TaintPutBack(t, c.Name) + "; by workflow " + workflowID(ctx),
+			Message: view.TaintPutBack(t, c.Name) + "; by workflow " + workflowID(ctx),
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	corev1 "k8s.io/api/core/v1"
@@ -398,6 +399,6 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 // Rules: R4.9-59.
 func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
 	for rule, verb := range map[string]string{"not-ready": "cancel m1", failover.DrainRule: "drain m1 --end", failover.TaintRule: "taint m1 --end"} {
-		require.Equal(t, "lifeboat "+verb+` --reason "…"`, failover.EndsTaint(rule, "m1"))
+		require.Equal(t, "lifeboat "+verb+` --reason "…"`, view.EndsTaint(rule, "m1"))
 	}
 }

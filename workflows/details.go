@@ -1,13 +1,13 @@
 package workflows
 
 import (
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"go.temporal.io/sdk/workflow"
 )
 
 // page shows where this migration stands.
 func (m *migration) page() {
-	v := failover.MigrationView{
+	v := view.MigrationView{
 		Binding: m.st.Ref.Key.String(), Resource: m.st.Resource, From: m.st.Ref.Cluster, To: m.st.To,
 		Phase: m.st.Phase, Mode: m.st.Ref.Mode, Round: m.st.Round, Why: m.st.Why,
 		Reason: m.st.Reason, Message: m.withRefusal(), Attention: m.st.Attention,
@@ -27,12 +27,12 @@ func (m *migration) page() {
 	if m.st.OldWork != nil {
 		v.OldWork = m.st.OldWork.Namespace + "/" + m.st.OldWork.Name
 	}
-	workflow.SetCurrentDetails(m.ctx, failover.MigrationPage(v))
+	workflow.SetCurrentDetails(m.ctx, view.MigrationPage(v))
 }
 
 // page shows the fleet's pace and who waits for it.
 func (p *pacer) page() {
-	v := failover.PacerView{
+	v := view.PacerView{
 		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: said(p.st.Orders.Halted), RateBy: said(p.st.Orders.RateBy),
 		Next: p.st.Schedule.Next(p.st.Pace, p.now()), Out: p.st.Schedule.Out,
 		Granted: p.st.Granted, Written: p.st.Written, Unused: p.st.Unused, Assessed: p.st.Assessed,
@@ -40,7 +40,7 @@ func (p *pacer) page() {
 	}
 	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
 		r := p.st.Requests[cluster]
-		v.Requests = append(v.Requests, failover.RequestLine{Cluster: cluster, Want: r.Want, Priority: r.Priority, Paused: r.Paused})
+		v.Requests = append(v.Requests, view.RequestLine{Cluster: cluster, Want: r.Want, Priority: r.Priority, Paused: r.Paused})
 	}
-	workflow.SetCurrentDetails(p.ctx, failover.PacerPage(v))
+	workflow.SetCurrentDetails(p.ctx, view.PacerPage(v))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -17,18 +18,18 @@ func (e *episode) publish() {
 		e.shown, e.shownReason = e.st.Phase, e.st.Reason
 		_ = workflow.UpsertTypedSearchAttributes(e.ctx, SearchPhase.ValueSet(string(e.st.Phase)), SearchReason.ValueSet(string(e.st.Reason)))
 	}
-	workflow.SetCurrentDetails(e.ctx, failover.EpisodePage(e.view()))
+	workflow.SetCurrentDetails(e.ctx, view.EpisodePage(e.view()))
 }
 
 // pageLines bounds the lines of each table before the page cuts them further.
 const pageLines = 50
 
-func (e *episode) view() failover.PageView {
-	v := failover.PageView{
+func (e *episode) view() view.PageView {
+	v := view.PageView{
 		Cluster: e.cluster, Phase: e.st.Phase, Mode: e.st.Terms.Mode, Round: e.st.Round, Reason: e.st.Reason,
 		Why: e.why(), Now: e.now(), Since: e.st.Since, Entered: e.st.Entered, Confirmed: e.st.Named,
 		Pace: e.st.Pace, Debt: e.st.Debts, PausedBy: said(e.st.Paused), StoppedBy: said(e.st.Stopped),
-		Runbook: e.st.Terms.Runbook, Orders: e.st.Lines(), Counts: e.pageCounts(), Windows: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours),
+		Runbook: e.st.Terms.Runbook, Orders: e.st.Lines(), Counts: e.pageCounts(), Windows: view.WindowLines(e.st.Windows, e.st.Cluster.Ours),
 	}
 	if d := e.st.Cluster.Drain; d != nil {
 		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()
@@ -77,8 +78,8 @@ func (e *episode) why() string {
 	return strings.Join(parts, ", ")
 }
 
-func (e *episode) pageCounts() failover.PageCounts {
-	c := failover.PageCounts{Outcomes: map[failover.Outcome]int{}, Unproven: e.unproven()}
+func (e *episode) pageCounts() view.PageCounts {
+	c := view.PageCounts{Outcomes: map[failover.Outcome]int{}, Unproven: e.unproven()}
 	c.Moving = len(e.st.Moves) - c.Unproven
 	for _, outcome := range workflow.DeterministicKeys(e.st.Counts) {
 		if n := e.st.Counts[outcome]; n > 0 {
@@ -110,7 +111,7 @@ func (e *episode) pageCounts() failover.PageCounts {
 func (e *episode) unproven() int {
 	n := 0
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if m := e.st.Moves[key]; failover.WaitsForProof(m.Phase, m.Reason) {
+		if m := e.st.Moves[key]; view.WaitsForProof(m.Phase, m.Reason) {
 			n++
 		}
 	}
@@ -118,7 +119,7 @@ func (e *episode) unproven() int {
 }
 
 // viewQueue shows who comes next, who is blocked and why, and when it ends.
-func (e *episode) viewQueue(v *failover.PageView) {
+func (e *episode) viewQueue(v *view.PageView) {
 	next := slices.Concat(
 		e.first(ItemReady, pageLines), e.first(ItemHold, pageLines), e.first(ItemDue, pageLines), e.first(ItemTolerating, pageLines),
 		e.first(ItemPaused, pageLines),
@@ -126,13 +127,13 @@ func (e *episode) viewQueue(v *failover.PageView) {
 	for _, at := range next[:min(len(next), pageLines)] {
 		i := &e.st.Items[at]
 		due, _ := e.dueAt(*i)
-		v.Next = append(v.Next, failover.NextLine{
+		v.Next = append(v.Next, view.NextLine{
 			Binding: i.Key.String(), Due: due, Priority: e.priorityOf(i), Reason: i.Reason, To: i.To,
 		})
 	}
 	for _, at := range e.first(ItemBlocked, pageLines) {
 		i := e.st.Items[at]
-		v.Blocked = append(v.Blocked, failover.BlockedLine{
+		v.Blocked = append(v.Blocked, view.BlockedLine{
 			Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, RetryAt: i.RetryAt,
 		})
 	}
@@ -158,10 +159,10 @@ func (e *episode) eta() time.Time {
 	return eta
 }
 
-func (e *episode) viewMoves(v *failover.PageView) {
+func (e *episode) viewMoves(v *view.PageView) {
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		if m := e.st.Moves[key]; len(v.Moving) < pageLines {
-			v.Moving = append(v.Moving, failover.MovingLine{
+			v.Moving = append(v.Moving, view.MovingLine{
 				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message,
 				NeedsAttention: m.Attention != failover.ReasonNone, Placed: m.Placed, Since: m.Since,
 			})

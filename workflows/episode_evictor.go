@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
 // pausedByLifeboat is who pauses a failover beside a second evictor, or beside whoever takes its taint away.
@@ -87,7 +88,7 @@ func (e *episode) noticeTaken(add []failover.RuleObservation) {
 		t := e.st.Cluster.Ours[at]
 		e.st.TakenAway = &TakenAway{AddedTaint: t, At: e.now(), Twice: true}
 		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
-			t.Key, t.Effect, failover.RuleTitle(t.Rule), failover.EndsTaint(t.Rule, e.cluster))
+			t.Key, t.Effect, failover.RuleTitle(t.Rule), view.EndsTaint(t.Rule, e.cluster))
 		e.log.Warn("paused: a taint is taken away again and again", "taint", t.Key+":"+string(t.Effect))
 		if e.st.Paused == nil {
 			e.st.Paused = &Order{Who: pausedByLifeboat, Reason: cut(why)}
@@ -104,7 +105,7 @@ func (e *episode) putBack(taints []failover.AddedTaint) {
 		if failover.Triggers(t.Effect) {
 			e.st.TakenAway = &TakenAway{AddedTaint: t, At: e.now()}
 		}
-		e.auditTaint(failover.AuditTaintAdded, t, failover.TaintPutBack(t, e.cluster))
+		e.auditTaint(failover.AuditTaintAdded, t, view.TaintPutBack(t, e.cluster))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,9 +33,9 @@ type Explanation struct {
 	ReadyReason string `json:"readyReason,omitempty"`
 	OptedOut    bool   `json:"optedOut,omitempty"`
 	// Rules are the windows of every rule; Confirmed is when the round was.
-	Rules     []failover.WindowLine `json:"rules,omitempty"`
-	Confirmed time.Time             `json:"confirmed,omitzero"`
-	Drain     *failover.Drain       `json:"drain,omitempty"`
+	Rules     []view.WindowLine `json:"rules,omitempty"`
+	Confirmed time.Time         `json:"confirmed,omitzero"`
+	Drain     *failover.Drain   `json:"drain,omitempty"`
 	// Ordered are the taints that humans ordered on the cluster.
 	Ordered []failover.OrderedTaint `json:"ordered,omitempty"`
 	// Taints are those that move bindings, and what this one's frozen policy says to each.
@@ -77,7 +78,7 @@ func (e *episode) explain(r ExplainRequest) (Explanation, error) {
 	x := Explanation{
 		Now: e.now(), Cluster: e.cluster, Episode: e.st.Episode, Round: e.st.Round, Mode: string(e.st.Terms.Mode), Phase: e.st.Phase,
 		Reason: e.st.Reason, Ready: e.st.Cluster.Ready, ReadyReason: e.st.Cluster.ReadyReason, OptedOut: e.st.Cluster.OptedOut,
-		Rules: failover.WindowLines(e.st.Windows, e.st.Cluster.Ours), Confirmed: e.st.Named, Drain: e.st.Cluster.Drain, Ordered: e.st.Cluster.Ordered,
+		Rules: view.WindowLines(e.st.Windows, e.st.Cluster.Ours), Confirmed: e.st.Named, Drain: e.st.Cluster.Drain, Ordered: e.st.Cluster.Ordered,
 		Frozen: e.st.Frozen, Pace: e.st.Pace, Paused: e.st.Paused, Stopped: e.st.Stopped, Asked: e.st.Asked,
 	}
 	policy := -1

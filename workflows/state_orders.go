@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
 // StandingOrders are what humans ordered about bindings, a namespace or all, and what
@@ -81,16 +82,16 @@ func (s StandingOrders) index() standing {
 }
 
 // Lines are the standing orders as the page shows them.
-func (s StandingOrders) Lines() []failover.OrderLine {
-	var out []failover.OrderLine
+func (s StandingOrders) Lines() []view.OrderLine {
+	var out []view.OrderLine
 	for _, p := range s.Pauses {
-		out = append(out, failover.OrderLine{What: failover.OrderPaused, Whom: p.String(), By: said(&p.Order)})
+		out = append(out, view.OrderLine{What: view.OrderPaused, Whom: p.String(), By: said(&p.Order)})
 	}
 	for _, z := range s.Snoozes {
-		out = append(out, failover.OrderLine{What: "snoozed", Whom: z.String(), By: said(&z.Order), Until: z.Until})
+		out = append(out, view.OrderLine{What: "snoozed", Whom: z.String(), By: said(&z.Order), Until: z.Until})
 	}
 	for _, p := range s.Priorities {
-		out = append(out, failover.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: said(&p.Order)})
+		out = append(out, view.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: said(&p.Order)})
 	}
 	return out[:min(len(out), pageLines)]
 }

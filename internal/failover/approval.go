@@ -163,7 +163,7 @@ func (in AskInput) clustersSay(most int) string {
 	if in.Extent == nil {
 		return extentUnknown
 	}
-	return fmt.Sprintf("%s failing at once (%s), more than %d", count(len(in.Extent.Failing), "cluster"), list(in.Extent.Failing), most)
+	return fmt.Sprintf("%s failing at once (%s), more than %d", Count(len(in.Extent.Failing), "cluster"), List(in.Extent.Failing), most)
 }
 
 func (in AskInput) replicasSay(most float64) string {

@@ -21,7 +21,7 @@ func (in PreCheckInput) judgeComponents(g group, used []Cluster) Verdict {
 	if len(fit) == 0 {
 		return full
 	}
-	return Verdict{OK: true, Candidates: fit, Message: count(len(fit), "candidate") + " with room for its components" + g.in(fit)}
+	return Verdict{OK: true, Candidates: fit, Message: Count(len(fit), "candidate") + " with room for its components" + g.in(fit)}
 }
 
 func (in PreCheckInput) roomForComponents(g group, c Cluster) Verdict {

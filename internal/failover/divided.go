@@ -12,7 +12,7 @@ func (in PreCheckInput) judgeDivided(g group, used []Cluster, targets []TargetCl
 	d := in.sharing(used, targets)
 	switch {
 	case len(d.outside) > 0:
-		return in.divided(g, d, count(len(d.outside), "candidate")+" outside the present targets", d.outside)
+		return in.divided(g, d, Count(len(d.outside), "candidate")+" outside the present targets", d.outside)
 	case d.full.Reason != ReasonNone:
 		return d.full
 	case len(d.inside) > 0:

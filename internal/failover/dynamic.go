@@ -23,5 +23,5 @@ func (p *Placement) aggregated() bool {
 func (in PreCheckInput) tooFull(g group, seen []Cluster, what string) Verdict {
 	names := clusterNames(seen)
 	return Verdict{Reason: ReasonNoCapacity, Candidates: names, Message: fmt.Sprintf("%s%s: %s",
-		count(len(names), "candidate"), g.in(names), what)}
+		Count(len(names), "candidate"), g.in(names), what)}
 }

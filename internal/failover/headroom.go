@@ -210,7 +210,7 @@ func (in PreCheckInput) pooled(v Verdict, candidates []Cluster) Verdict {
 	}
 	if name := in.short(pool, need); name != "" {
 		return Verdict{Reason: ReasonNoCapacity, Candidates: sets.List(pool), Message: fmt.Sprintf(
-			"%s have not enough %s for it and for what waits for a place", list(sets.List(pool)), name)}
+			"%s have not enough %s for it and for what waits for a place", List(sets.List(pool)), name)}
 	}
 	return v
 }

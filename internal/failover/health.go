@@ -158,7 +158,7 @@ func Healthy(in HealthInput) Verdict {
 		}
 	}
 	names := targetNames(fresh)
-	return Verdict{OK: true, Reason: ReasonHealthy, Message: "proven healthy on " + list(names), Candidates: names}
+	return Verdict{OK: true, Reason: ReasonHealthy, Message: "proven healthy on " + List(names), Candidates: names}
 }
 
 // MigrationNews is what of a binding decides how its migration off a cluster goes on. Two
@@ -351,8 +351,8 @@ func targetNames(targets []TargetCluster) []string {
 	return names
 }
 
-// list names things for a human: "m2, m3", or "none".
-func list(names []string) string {
+// List names things for a human: "m2, m3", or "none".
+func List(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}

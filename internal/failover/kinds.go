@@ -120,5 +120,5 @@ func DefinitionInUse(cluster string, users []BindingKey) Verdict {
 	}
 	return Verdict{Reason: ReasonKindInUse, Message: fmt.Sprintf(
 		"%s of its API group stands or is held on %s (%s): without the CustomResourceDefinition every object of its kind there is deleted",
-		count(len(users), "binding"), cluster, users[0])}
+		Count(len(users), "binding"), cluster, users[0])}
 }

@@ -23,7 +23,7 @@ func JudgePace(h FleetHealth, c PaceConfig) Pace {
 		p.Reason = ReasonHaltedByHuman
 	case p.FaultRate > c.UnhealthyThreshold:
 		p.Reason = ReasonFleetUnhealthy
-		if slow := c.slowRate(); h.Total > c.LargeFleet && slow > 0 {
+		if slow := c.SlowRate(); h.Total > c.LargeFleet && slow > 0 {
 			p.Tier, p.Rate = TierSlow, slow
 		}
 	default:
@@ -35,8 +35,8 @@ func JudgePace(h FleetHealth, c PaceConfig) Pace {
 	return p
 }
 
-// slowRate is never above the normal one: whoever sets a lower rate means it.
-func (c PaceConfig) slowRate() float64 {
+// SlowRate is never above the normal one: whoever sets a lower rate means it.
+func (c PaceConfig) SlowRate() float64 {
 	if c.Unlimited {
 		return c.SecondaryRate
 	}

@@ -18,7 +18,7 @@ const ScheduledNoClusterFit = "NoClusterFit"
 func Placed(b *Binding, failed string) Verdict {
 	names := targetNames(b.Clusters)
 	if _, at := b.Target(failed); at >= 0 {
-		return Verdict{Reason: ReasonPutBack, Message: fmt.Sprintf("%s is among the targets %s", failed, list(names))}
+		return Verdict{Reason: ReasonPutBack, Message: fmt.Sprintf("%s is among the targets %s", failed, List(names))}
 	}
 	if noFit(b) {
 		return Verdict{Reason: ReasonNoClusterFit, Message: "the scheduler found no cluster: " + b.Status.Scheduled.Message}
@@ -31,9 +31,9 @@ func Placed(b *Binding, failed string) Verdict {
 			b.Status.ObservedGeneration, b.Generation) + refusal(b)}
 	}
 	if !scheduledTrue(b) && !addsUp(b) {
-		return Verdict{Reason: ReasonNotPlaced, Message: "the scheduler has not accepted its targets " + list(names) + refusal(b)}
+		return Verdict{Reason: ReasonNotPlaced, Message: "the scheduler has not accepted its targets " + List(names) + refusal(b)}
 	}
-	return Verdict{OK: true, Reason: ReasonPlaced, Message: "placed on " + list(names), Candidates: names}
+	return Verdict{OK: true, Reason: ReasonPlaced, Message: "placed on " + List(names), Candidates: names}
 }
 
 // refusal is what the scheduler says against a binding that it did not place, empty without.

@@ -120,7 +120,7 @@ func (in PreCheckInput) staying() Verdict {
 	if len(names) == 0 {
 		return in.noTarget(group{affinity: &ClusterAffinity{ClusterNames: targetNames(in.survivors())}})
 	}
-	return Verdict{OK: true, Candidates: names, Message: "the other targets hold every replica already (" + list(names) + ")"}
+	return Verdict{OK: true, Candidates: names, Message: "the other targets hold every replica already (" + List(names) + ")"}
 }
 
 // group is one affinity that the scheduler tries; a placement without groups has a
@@ -133,9 +133,9 @@ type group struct {
 // in says where: " (m2, m3)", or " (m2, m3) in group "backup"".
 func (g group) in(names []string) string {
 	if g.name == "" {
-		return " (" + list(names) + ")"
+		return " (" + List(names) + ")"
 	}
-	return fmt.Sprintf(" (%s) in group %q", list(names), g.name)
+	return fmt.Sprintf(" (%s) in group %q", List(names), g.name)
 }
 
 func (p *Placement) groups() []group {
@@ -237,7 +237,7 @@ func (in PreCheckInput) judgeRoom(a attempt, used []Cluster) Verdict {
 	// Duplicated, and whatever has no replicas to divide: either a candidate is new,
 	// or a copy survives on one; the spread holds in both cases.
 	names := clusterNames(used)
-	return Verdict{OK: true, Candidates: names, Message: count(len(names), "candidate") + a.group.in(names)}
+	return Verdict{OK: true, Candidates: names, Message: Count(len(names), "candidate") + a.group.in(names)}
 }
 
 // divides tells whether there are replicas to divide.
@@ -265,7 +265,7 @@ func (in PreCheckInput) noTarget(g group) Verdict {
 func (in PreCheckInput) unsatisfied(g group, clusters []Cluster, why string) Verdict {
 	names := clusterNames(clusters)
 	return Verdict{Reason: ReasonSpreadUnsatisfied, Candidates: names, Message: fmt.Sprintf("%s%s, %s",
-		count(len(names), "candidate"), g.in(names), why)}
+		Count(len(names), "candidate"), g.in(names), why)}
 }
 
 func clusterNames(clusters []Cluster) []string {
@@ -277,7 +277,8 @@ func clusterNames(clusters []Cluster) []string {
 	return names
 }
 
-func count(n int, what string) string {
+// Count says how many of something there are: "1 binding", "2 bindings".
+func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -116,7 +116,7 @@ func (in RestoreInput) knowsBefore() bool {
 
 // refusePlaced keeps a restore from taking a placement back.
 func (in RestoreInput) refusePlaced() RestorePlan {
-	names := list(targetNames(in.Binding.Clusters))
+	names := List(targetNames(in.Binding.Clusters))
 	switch {
 	case Placed(in.Binding, in.Failed).OK:
 		return refuseRestore(ReasonPlaced, "it is placed on %s already", names)
@@ -243,13 +243,13 @@ func (in RestoreInput) returnsTo(home int) bool {
 func (in RestoreInput) describe(plan RestorePlan) string {
 	message := in.Failed + " comes back"
 	if in.Binding.Workload {
-		message += " with " + count(int(plan.Replicas), "replica")
+		message += " with " + Count(int(plan.Replicas), "replica")
 	}
 	if len(plan.Others) > 0 {
-		message += " beside " + list(targetNames(plan.Others))
+		message += " beside " + List(targetNames(plan.Others))
 	}
 	if len(plan.Away) > 0 {
-		message += ", " + list(plan.Away) + " goes"
+		message += ", " + List(plan.Away) + " goes"
 	}
 	if plan.Reschedule {
 		message += ", with a reschedule back to its affinity group"

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// permitsAhead is how far ahead of its moment a permit is granted at most, so that it can
+	// PermitsAhead is how far ahead of its moment a permit is granted at most, so that it can
 	// travel to the activity that uses it, and permitsLead how far at least; permitsLow is when
 	// the next ones are granted.
-	permitsAhead = 3 * time.Second
+	PermitsAhead = 3 * time.Second
 	permitsLead  = time.Second
 	permitsLow   = 1500 * time.Millisecond
-	// permitWindow is for how long a permit is good, from its moment on.
-	permitWindow = time.Second
+	// PermitWindow is for how long a permit is good, from its moment on.
+	PermitWindow = time.Second
 	// PermitsEnd is the time within which a halt, a pause or a changed rate takes full effect:
 	// whatever is out has passed by then (R4.5-18).
-	PermitsEnd = permitsAhead + permitWindow
+	PermitsEnd = PermitsAhead + PermitWindow
 	// maxPermits bounds one grant.
 	maxPermits = 1000
 	// An unlimited pace begins with outAtFirst permits that are out. Every outGrows that are used
@@ -151,7 +151,7 @@ func (s *Schedule) Room(p Pace, c PaceConfig, now time.Time) int {
 	case !(p.Rate > 0):
 		return 0
 	default:
-		ahead := now.Add(permitsAhead).Sub(next)
+		ahead := now.Add(PermitsAhead).Sub(next)
 		return int(min(1+int64(ahead/Apart(p.Rate)), maxPermits))
 	}
 }
@@ -173,7 +173,7 @@ func (s *Schedule) out() (n int) {
 
 // Grant gives the next size permits to a cluster.
 func (s *Schedule) Grant(p Pace, now time.Time, cluster string, size int) Permits {
-	g := Permits{Number: s.Number + 1, Size: size, First: s.Next(p, now), Window: permitWindow}
+	g := Permits{Number: s.Number + 1, Size: size, First: s.Next(p, now), Window: PermitWindow}
 	if p.Unlimited {
 		g.Window = PermitsEnd - g.First.Sub(now)
 	} else {

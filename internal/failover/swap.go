@@ -105,5 +105,5 @@ func (s Swap) String() string {
 	if s.Replicas == 0 {
 		return s.Cluster
 	}
-	return fmt.Sprintf("%s with %s", s.Cluster, count(int(s.Replicas), "replica"))
+	return fmt.Sprintf("%s with %s", s.Cluster, Count(int(s.Replicas), "replica"))
 }

@@ -6,18 +6,18 @@ import "strings"
 const MaxName = 253
 
 // Bounded cuts a text of somebody else's to MaxConditionText.
-func Bounded(text string) string { return head(text, MaxConditionText) }
+func Bounded(text string) string { return Head(text, MaxConditionText) }
 
 // Shortened cuts a text to so many bytes, and shows by "..." that there was more.
 func Shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return head(text, most) + "..."
+	return Head(text, most) + "..."
 }
 
-// head is a text's first bytes, without what the cut left of a character.
-func head(text string, most int) string {
+// Head is a text's first bytes, without what the cut left of a character.
+func Head(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

@@ -118,5 +118,5 @@ func Causes(reasons []Reason) string {
 	for _, r := range reasons {
 		names = append(names, string(r))
 	}
-	return list(names)
+	return List(names)
 }

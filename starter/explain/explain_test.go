@@ -11,6 +11,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
@@ -180,7 +181,7 @@ func evacuating() workflows.Explanation {
 	seconds := int64(300)
 	return workflows.Explanation{
 		Now: now, Cluster: "m1", Round: 1, Mode: "enforce", Phase: failover.EpisodeEvacuating, Ready: "False", ReadyReason: "ClusterNotReachable",
-		Rules: []failover.WindowLine{
+		Rules: []view.WindowLine{
 			{Rule: "not-ready", Taint: "example.org/down:NoExecute", State: failover.Matches, Matching: true, Since: now.Add(-3 * time.Minute), Stands: true},
 			{Rule: "slow", Taint: "example.org/slow:PreferNoExecute", State: failover.Matches, Matching: true, Since: now, Deadline: now.Add(time.Minute)},
 			{Rule: "other", Taint: "x:NoExecute", State: failover.Mismatches},

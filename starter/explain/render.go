@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -136,7 +137,7 @@ func (v View) failover(t tree, c *Cluster) {
 	}
 }
 
-func (v View) window(r failover.WindowLine) string {
+func (v View) window(r view.WindowLine) string {
 	switch {
 	case r.State == failover.Neither && r.Reason == failover.ReasonMemberAnswers:
 		return fmt.Sprintf("the external probe contradicts it since %s: Karmada cannot reach the member, and the member answers; no taint %s", clock(r.Since), r.Taint)
@@ -212,7 +213,7 @@ func (v View) standing(c *Cluster) []string {
 	case len(x.Results) > 0:
 		return nil
 	case x.Phase == failover.EpisodeSuspected && x.Reason == failover.ReasonMemberAnswers:
-		overrule := strings.ReplaceAll(failover.Overrule(x.Cluster), "`", "")
+		overrule := strings.ReplaceAll(view.Overrule(x.Cluster), "`", "")
 		return []string{"waits for: Karmada's access to " + x.Cluster + " to be repaired; the member itself answers", "you can: " + overrule}
 	case x.Phase == failover.EpisodeSuspected || x.Phase == failover.EpisodeConfirmed:
 		return []string{"waits for: the failure to be confirmed; until then nothing is listed"}
@@ -308,7 +309,7 @@ func toMove(binding, cluster string, m *workflows.Move) []string {
 	case m.Phase == failover.MigrationAwaitingFence:
 		return []string{
 			"bring " + cluster + " back: it goes on by itself",
-			"once you know that the old copy cannot run any more (" + failover.Dead + "): " + vouch(binding, cluster, m.Reason),
+			"once you know that the old copy cannot run any more (" + view.Dead + "): " + vouch(binding, cluster, m.Reason),
 		}
 	case m.Phase == failover.MigrationAwaitingHealth && m.Reason != failover.ReasonHealthy:
 		return []string{
@@ -322,7 +323,7 @@ func toMove(binding, cluster string, m *workflows.Move) []string {
 
 // vouch is the order that says that an old copy is dead.
 func vouch(binding, cluster string, waits failover.Reason) string {
-	return failover.Vouch(cluster, failover.Unproven{Binding: binding, Reason: waits})
+	return view.Vouch(cluster, view.Unproven{Binding: binding, Reason: waits})
 }
 
 func (v View) result(round int, r failover.Result) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -24,7 +25,7 @@ func Live(all Overview) show.Picture {
 
 // waiting shows the windows of rules that run, and how long they still do.
 func (v View) waiting(s *workflows.EpisodeStatus) {
-	for _, w := range failover.WindowLines(s.Windows, s.Cluster.Ours) {
+	for _, w := range view.WindowLines(s.Windows, s.Cluster.Ours) {
 		switch {
 		case w.Idle || !w.Deadline.After(v.Now):
 		case w.Matching && !w.Stands:

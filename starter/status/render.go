@@ -9,6 +9,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -154,7 +155,7 @@ func (v View) Failover(f Failover) {
 	v.Line("Cluster   %s: Ready %s %s", f.Cluster, s.Cluster.Ready, s.Cluster.ReadyReason)
 	v.taints(s)
 	if t := s.TakenAway; t != nil && !t.Twice {
-		v.Wrapped("", "Note: "+v.Age(t.At)+" ago "+failover.TaintPutBack(t.AddedTaint, f.Cluster))
+		v.Wrapped("", "Note: "+v.Age(t.At)+" ago "+view.TaintPutBack(t.AddedTaint, f.Cluster))
 	}
 	v.Line("Phase     %s for %s, round %d, %s mode: %s", v.phase(s.Phase), v.Age(s.Entered), s.Round, s.Terms.Mode, s.Reason)
 	v.Line("Bindings  %d done, %d moving, %d queued, %d blocked", n.done, n.moving, n.queued, n.blocked)
@@ -184,13 +185,13 @@ func (v View) Failover(f Failover) {
 	if f.Unread != "" {
 		v.Line("Not read: %s", f.Unread)
 	}
-	v.actions(failover.EpisodeActions(choices(f.Cluster, s)))
+	v.actions(view.EpisodeActions(choices(f.Cluster, s)))
 	show.LookUp(v.Page, f.Runbook)
 }
 
 // choices are what one can do about a failover.
-func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
-	c := failover.Choices{
+func choices(cluster string, s *workflows.EpisodeStatus) view.Choices {
+	c := view.Choices{
 		Cluster: cluster, Phase: s.Phase, Paused: s.Paused != nil, Asked: asked(s), OldCopies: len(s.Debts),
 		Drained: s.Cluster.Drain != nil, DrainOnly: s.Reason == failover.ReasonDrained,
 		Answers: s.Reason == failover.ReasonMemberAnswers,
@@ -200,8 +201,8 @@ func choices(cluster string, s *workflows.EpisodeStatus) failover.Choices {
 		c.Foreign = append(c.Foreign, t.Key+":"+string(t.Effect))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
-		if m := s.Moves[key]; m.Attention != failover.ReasonNone && failover.WaitsForProof(m.Phase, m.Reason) {
-			c.Unproven = append(c.Unproven, failover.Unproven{Binding: key, Reason: m.Reason})
+		if m := s.Moves[key]; m.Attention != failover.ReasonNone && view.WaitsForProof(m.Phase, m.Reason) {
+			c.Unproven = append(c.Unproven, view.Unproven{Binding: key, Reason: m.Reason})
 		}
 	}
 	return c

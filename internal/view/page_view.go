@@ -1,14 +1,18 @@
-package failover
+package view
 
-import "time"
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
 
 // PageView is what the page of one episode shows.
 type PageView struct {
 	Cluster string
-	Phase   EpisodePhase
-	Mode    Mode
+	Phase   failover.EpisodePhase
+	Mode    failover.Mode
 	Round   int
-	Reason  Reason
+	Reason  failover.Reason
 	// Why says it in words: the condition, the taint, who cancelled.
 	Why       string
 	Now       time.Time
@@ -16,7 +20,7 @@ type PageView struct {
 	Entered   time.Time // when this phase began
 	Confirmed time.Time
 	Counts    PageCounts
-	Pace      Pace
+	Pace      failover.Pace
 	// ETA is when the last eviction is expected; zero when nobody can say.
 	ETA time.Time
 	// Halted is for how long the fleet was halted in this failure, as far as it is known:
@@ -40,7 +44,7 @@ type PageView struct {
 	Blocked []BlockedLine
 	Moving  []MovingLine
 	Windows []WindowLine
-	Debt    []Debt
+	Debt    []failover.Debt
 	// Actions are what one can do now; empty shows [EpisodeActions].
 	Actions []string
 	// Runbook is where the page of all reasons is published; empty makes no links.
@@ -57,7 +61,7 @@ type PageCounts struct {
 	Tolerating int // not due yet
 	Blocked    int
 	Asked      int // of the blocked: a human has to approve
-	Outcomes   map[Outcome]int
+	Outcomes   map[failover.Outcome]int
 }
 
 // NextLine is one of those that come next.
@@ -65,14 +69,14 @@ type NextLine struct {
 	Binding  string
 	Due      time.Time
 	Priority int32
-	Reason   Reason
+	Reason   failover.Reason
 	To       []string
 }
 
 // BlockedLine is one that cannot move, and why.
 type BlockedLine struct {
 	Binding string
-	Reason  Reason
+	Reason  failover.Reason
 	Message string
 	RetryAt time.Time
 }
@@ -80,9 +84,9 @@ type BlockedLine struct {
 // MovingLine is one that is moving: evicted, or about to be, and without an outcome yet.
 type MovingLine struct {
 	Binding        string
-	Phase          MigrationPhase
+	Phase          failover.MigrationPhase
 	To             []string
-	Reason         Reason
+	Reason         failover.Reason
 	Message        string
 	NeedsAttention bool
 	Placed         bool // To is where it is; else where it could go
@@ -99,14 +103,14 @@ type OrderLine struct {
 
 // WindowLine is one rule's taint and what its window waits for.
 type WindowLine struct {
-	Rule     string    `json:"rule"`
-	Taint    string    `json:"taint"`
-	State    Match     `json:"state"`
-	Reason   Reason    `json:"reason,omitempty"`
-	Idle     bool      `json:"idle,omitempty"`
-	Matching bool      `json:"matching"`
-	Since    time.Time `json:"since"`
-	Deadline time.Time `json:"deadline"`
+	Rule     string          `json:"rule"`
+	Taint    string          `json:"taint"`
+	State    failover.Match  `json:"state"`
+	Reason   failover.Reason `json:"reason,omitempty"`
+	Idle     bool            `json:"idle,omitempty"`
+	Matching bool            `json:"matching"`
+	Since    time.Time       `json:"since"`
+	Deadline time.Time       `json:"deadline"`
 	// Stands tells whether the taint is on the cluster.
 	Stands bool `json:"stands,omitempty"`
 	// Remove is for how long nothing may match before it goes.

@@ -1,21 +1,23 @@
-package failover
+package view
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
 // WindowLines are the windows as the page shows them, in the order of their keys.
-func WindowLines(w Windows, standing []AddedTaint) []WindowLine {
+func WindowLines(w failover.Windows, standing []failover.AddedTaint) []WindowLine {
 	lines := make([]WindowLine, 0, len(w))
 	for _, key := range w.SortedKeys() {
 		one := w[key]
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
-			Stands: slices.ContainsFunc(standing, func(a AddedTaint) bool {
+			Stands: slices.ContainsFunc(standing, func(a failover.AddedTaint) bool {
 				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 			}),
 		})
@@ -42,10 +44,10 @@ func EpisodePage(v PageView) string {
 func (v PageView) head(p *page) {
 	p.line("# %s\n", v.headline())
 	p.asOf(v.Now, v.Phase.Terminal())
-	if v.Mode == ModeObserve {
+	if v.Mode == failover.ModeObserve {
 		p.line("**Observe mode: nothing is written. This is what would happen.**\n")
 	}
-	if v.Pace.Tier == TierHalted && v.Mode != ModeObserve && !v.Phase.Terminal() {
+	if v.Pace.Tier == failover.TierHalted && v.Mode != failover.ModeObserve && !v.Phase.Terminal() {
 		p.line("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.\n", p.reason(v.Pace.Reason))
 	}
 	if v.PausedBy != "" {
@@ -87,59 +89,59 @@ func each(n int, one, many string) string {
 }
 
 // headlines say in one line what a phase means for whoever was woken by it.
-var headlines = map[EpisodePhase]string{
-	EpisodeSuspected:  "%s may be failing; nothing has been touched",
-	EpisodeCordoned:   "%s is cordoned by a rule; no workload moves",
-	EpisodeConfirmed:  "%s has failed; its workloads are about to move",
-	EpisodeEvacuating: "%s has failed; its workloads are moving away",
-	EpisodeEvacuated:  "%s has failed; what could move has moved",
-	EpisodeRecovering: "%s is well again; no new moves while it proves stable",
-	EpisodeSettling:   "%s is back; moves that had begun are finishing",
-	EpisodeStopped:    "The failover of %s was cancelled and stays stopped",
-	EpisodeFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
-	EpisodeUncordoned: "%s was cordoned by a rule and no longer is; no workload moved",
-	EpisodeRecovered:  "%s has recovered; this failover is over",
-	EpisodeCancelled:  "The failover of %s was cancelled and is over",
-	EpisodeGone:       "%s was deleted; this failover is over",
+var headlines = map[failover.EpisodePhase]string{
+	failover.EpisodeSuspected:  "%s may be failing; nothing has been touched",
+	failover.EpisodeCordoned:   "%s is cordoned by a rule; no workload moves",
+	failover.EpisodeConfirmed:  "%s has failed; its workloads are about to move",
+	failover.EpisodeEvacuating: "%s has failed; its workloads are moving away",
+	failover.EpisodeEvacuated:  "%s has failed; what could move has moved",
+	failover.EpisodeRecovering: "%s is well again; no new moves while it proves stable",
+	failover.EpisodeSettling:   "%s is back; moves that had begun are finishing",
+	failover.EpisodeStopped:    "The failover of %s was cancelled and stays stopped",
+	failover.EpisodeFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
+	failover.EpisodeUncordoned: "%s was cordoned by a rule and no longer is; no workload moved",
+	failover.EpisodeRecovered:  "%s has recovered; this failover is over",
+	failover.EpisodeCancelled:  "The failover of %s was cancelled and is over",
+	failover.EpisodeGone:       "%s was deleted; this failover is over",
 }
 
 // rehearsals are the headlines that would lie in observe mode, where nothing moves.
-var rehearsals = map[EpisodePhase]string{
-	EpisodeCordoned:   "%s would be cordoned by a rule; no workload would move",
-	EpisodeConfirmed:  "%s has failed; its workloads would move now",
-	EpisodeEvacuating: "%s has failed; its workloads would be moving away",
-	EpisodeEvacuated:  "%s has failed; what could move would have moved",
-	EpisodeSettling:   "%s is back; this rehearsal is closing",
+var rehearsals = map[failover.EpisodePhase]string{
+	failover.EpisodeCordoned:   "%s would be cordoned by a rule; no workload would move",
+	failover.EpisodeConfirmed:  "%s has failed; its workloads would move now",
+	failover.EpisodeEvacuating: "%s has failed; its workloads would be moving away",
+	failover.EpisodeEvacuated:  "%s has failed; what could move would have moved",
+	failover.EpisodeSettling:   "%s is back; this rehearsal is closing",
 }
 
 // drains are the headlines of a cluster that somebody empties: it has not failed.
-var drains = map[EpisodePhase]string{
-	EpisodeSuspected:  "%s is about to be drained",
-	EpisodeConfirmed:  "%s is being drained; its workloads are about to move",
-	EpisodeEvacuating: "%s is being drained; its workloads are moving away",
-	EpisodeEvacuated:  "%s is drained; what could move has moved",
+var drains = map[failover.EpisodePhase]string{
+	failover.EpisodeSuspected:  "%s is about to be drained",
+	failover.EpisodeConfirmed:  "%s is being drained; its workloads are about to move",
+	failover.EpisodeEvacuating: "%s is being drained; its workloads are moving away",
+	failover.EpisodeEvacuated:  "%s is drained; what could move has moved",
 }
 
 // suspicions are the headlines of a cluster that nothing but taints of people speaks against: it has not failed.
-var suspicions = map[EpisodePhase]string{
-	EpisodeSuspected:  "%s was tainted by hand; nothing has been touched",
-	EpisodeConfirmed:  "%s was tainted by hand; its workloads are about to move",
-	EpisodeEvacuating: "%s was tainted by hand; its workloads are moving away",
-	EpisodeEvacuated:  "%s was tainted by hand; what could move has moved",
+var suspicions = map[failover.EpisodePhase]string{
+	failover.EpisodeSuspected:  "%s was tainted by hand; nothing has been touched",
+	failover.EpisodeConfirmed:  "%s was tainted by hand; its workloads are about to move",
+	failover.EpisodeEvacuating: "%s was tainted by hand; its workloads are moving away",
+	failover.EpisodeEvacuated:  "%s was tainted by hand; what could move has moved",
 }
 
 func (v PageView) headline() string {
 	format, ok := headlines[v.Phase]
-	if v.Phase == EpisodeSuspected && v.Reason == ReasonMemberAnswers {
+	if v.Phase == failover.EpisodeSuspected && v.Reason == failover.ReasonMemberAnswers {
 		format = "%s answers, but Karmada cannot reach it; nothing has been touched"
 	}
-	if tainted, is := suspicions[v.Phase]; is && (v.Reason == ReasonForeignTaint || v.Reason == ReasonTaintOrdered) {
+	if tainted, is := suspicions[v.Phase]; is && (v.Reason == failover.ReasonForeignTaint || v.Reason == failover.ReasonTaintOrdered) {
 		format = tainted
 	}
 	if drain, is := drains[v.Phase]; is && v.DrainOnly {
 		format = drain
 	}
-	if rehearsal, would := rehearsals[v.Phase]; would && v.Mode == ModeObserve {
+	if rehearsal, would := rehearsals[v.Phase]; would && v.Mode == failover.ModeObserve {
 		format = rehearsal
 	}
 	if !ok {
@@ -165,14 +167,14 @@ func (v PageView) attention() int {
 func (v PageView) howFar() string {
 	c := v.Counts
 	if c.Affected == 0 && c.Settled == 0 {
-		if v.Phase == EpisodeSuspected {
+		if v.Phase == failover.EpisodeSuspected {
 			return "not confirmed yet: it is not known whom it concerns"
 		}
 		return "no binding is affected"
 	}
-	done := fmt.Sprintf("%s: %d of %s done", bar(c.Settled, c.Affected), c.Settled, count(c.Affected, "binding"))
+	done := fmt.Sprintf("%s: %d of %s done", bar(c.Settled, c.Affected), c.Settled, failover.Count(c.Affected, "binding"))
 	if len(c.Outcomes) > 0 {
-		done += " (" + CountsLine(c.Outcomes) + ")"
+		done += " (" + failover.CountsLine(c.Outcomes) + ")"
 	}
 	parts := []string{done}
 	for _, part := range []struct {
@@ -189,24 +191,24 @@ func (v PageView) howFar() string {
 // ends says when this failover is over: evictions may all be done long before.
 func (v PageView) ends() string {
 	switch v.Phase {
-	case EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated:
+	case failover.EpisodeConfirmed, failover.EpisodeEvacuating, failover.EpisodeEvacuated:
 		line := v.wellAgain()
 		switch {
 		case v.DrainOnly:
 			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
 		case v.TaintedOnly:
 			line = "when " + text(v.Cluster) + " is untainted (or deleted)"
-		case v.Reason == ReasonForeignTaint:
+		case v.Reason == failover.ReasonForeignTaint:
 			line = "when the taint is taken off " + text(v.Cluster) + " (or it is deleted)"
 		}
 		if v.Counts.Blocked+v.Counts.Unproven > 0 {
 			line += "; what is still blocked or waits for proof then stays on it"
 		}
 		return line
-	case EpisodeCordoned:
+	case failover.EpisodeCordoned:
 		return "when no rule asks for these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
-	case EpisodeSuspected, EpisodeRecovering, EpisodeSettling, EpisodeStopped,
-		EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+	case failover.EpisodeSuspected, failover.EpisodeRecovering, failover.EpisodeSettling, failover.EpisodeStopped,
+		failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
 		return ""
 	}
 	return ""
@@ -228,26 +230,26 @@ func (v PageView) wellAgain() string {
 // comesNext is the one thing that the episode waits for.
 func (v PageView) comesNext() string {
 	switch v.Phase {
-	case EpisodeSuspected:
-		if v.Reason == ReasonMemberAnswers {
+	case failover.EpisodeSuspected:
+		if v.Reason == failover.ReasonMemberAnswers {
 			return "Karmada's access to " + text(v.Cluster) + " is repaired, or " + text(v.Cluster) + " answers no more and the windows begin"
 		}
 		return v.windowNext(true, "is confirmed as failed")
-	case EpisodeCordoned:
+	case failover.EpisodeCordoned:
 		return v.windowNext(false, "is uncordoned")
-	case EpisodeConfirmed:
+	case failover.EpisodeConfirmed:
 		return "the cluster is tainted, then the affected bindings are listed"
-	case EpisodeEvacuating:
+	case failover.EpisodeEvacuating:
 		return v.evictionNext()
-	case EpisodeEvacuated:
+	case failover.EpisodeEvacuated:
 		return "nothing to do but wait: for the cluster to come back, or for what is blocked to get somewhere to go"
-	case EpisodeRecovering:
+	case failover.EpisodeRecovering:
 		return v.windowNext(false, "is taken as recovered: what is unplaced is put back, then our taints go")
-	case EpisodeSettling:
-		return fmt.Sprintf("%s still to finish, then this closes", count(v.Counts.Moving+v.Counts.Unproven, "move"))
-	case EpisodeStopped:
+	case failover.EpisodeSettling:
+		return fmt.Sprintf("%s still to finish, then this closes", failover.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
+	case failover.EpisodeStopped:
 		return "its conditions stay well for the removal window, then this closes; or somebody resumes it"
-	case EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+	case failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
 		return ""
 	}
 	return ""
@@ -271,7 +273,7 @@ func (v PageView) evictionNext() string {
 	switch {
 	case v.PausedBy != "":
 		return "nothing until it is resumed"
-	case v.Pace.Tier == TierHalted:
+	case v.Pace.Tier == failover.TierHalted:
 		return "nothing until the fleet's pace is no longer halted"
 	case len(v.Next) == 0 && v.Counts.Moving > 0:
 		return "what is moving finishes; nothing waits behind it. Then it is Evacuated"
@@ -290,12 +292,12 @@ func (v PageView) evictionNext() string {
 }
 
 func (v PageView) eta() string {
-	if v.ETA.IsZero() || v.Phase != EpisodeEvacuating && v.Phase != EpisodeConfirmed {
+	if v.ETA.IsZero() || v.Phase != failover.EpisodeEvacuating && v.Phase != failover.EpisodeConfirmed {
 		return ""
 	}
 	line := moment(v.ETA, v.Now)
 	switch {
-	case v.Pace.Tier == TierSlow:
+	case v.Pace.Tier == failover.TierSlow:
 		line += ", at the slow rate of now"
 	case v.Halted > 0:
 		line += ", at the rate of now"

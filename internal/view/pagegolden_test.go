@@ -1,4 +1,4 @@
-package failover_test
+package view_test
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package failover
+package view
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
 // MigrationView is what the page of one migration shows.
@@ -14,16 +16,16 @@ type MigrationView struct {
 	Resource string // "Deployment shop/cart"
 	From     string
 	To       []string
-	Phase    MigrationPhase
-	Mode     Mode
+	Phase    failover.MigrationPhase
+	Mode     failover.Mode
 	Round    int
 	// Why is what made it due.
-	Why Due
+	Why failover.Due
 	// Reason and Message say how it stands now.
-	Reason  Reason
+	Reason  failover.Reason
 	Message string
 	// Attention is why it needs a human's eyes, ReasonNone when it does not.
-	Attention    Reason
+	Attention    failover.Reason
 	Now          time.Time
 	Began        time.Time
 	Entered      time.Time // when this phase began
@@ -36,7 +38,7 @@ type MigrationView struct {
 	// MustHold is how long health must hold before the release.
 	MustHold time.Duration
 	// Purge is how the old copy goes; Fence what proves it dead, empty without.
-	Purge PurgeMode
+	Purge failover.PurgeMode
 	Fence string
 	// State is what goes along with it, labels by name; empty without.
 	State map[string]string
@@ -44,7 +46,7 @@ type MigrationView struct {
 	OldWork string
 	// Ordered says who ordered recovery or cancel, empty when nobody did.
 	Ordered string
-	Result  *Result
+	Result  *failover.Result
 	// Actions are what one can do now; empty shows the usual ones.
 	Actions []string
 	// Parent is the failover that it belongs to; Runbook where the page of all reasons is
@@ -84,7 +86,7 @@ func MigrationPage(v MigrationView) string {
 // alarm is what asks for a human.
 func (v MigrationView) alarm(p *page) {
 	switch {
-	case v.Attention == ReasonNone:
+	case v.Attention == failover.ReasonNone:
 	case v.Result == nil && WaitsForProof(v.Phase, v.Reason):
 		p.line("**⚠ Waits for you:** %s\n", p.reason(v.Attention))
 	default:
@@ -94,7 +96,7 @@ func (v MigrationView) alarm(p *page) {
 
 // whyProof: others moved without one.
 func (v MigrationView) whyProof() string {
-	if v.Result != nil || v.Phase != MigrationAwaitingFence || v.Reason == ReasonOldCopyGoing {
+	if v.Result != nil || v.Phase != failover.MigrationAwaitingFence || v.Reason == failover.ReasonOldCopyGoing {
 		return ""
 	}
 	return "its purge mode is Directly: two copies must never run at once, so the old one has to be dead before a new one begins"
@@ -107,18 +109,18 @@ func (v MigrationView) when(p *page) string {
 		return ""
 	case v.unfenced():
 		return "without limit"
-	case v.Flagged.IsZero() || v.Attention != ReasonNone || !slices.Contains(flagged, v.Phase):
+	case v.Flagged.IsZero() || v.Attention != failover.ReasonNone || !slices.Contains(flagged, v.Phase):
 		return ""
 	}
 	then := "no time-out deletes the old copy"
 	if v.Unproven {
 		then = "once it is placed the old copy goes then, proven or not (`health.releaseUnproven`)"
 	}
-	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(ReasonGracefulTimeout), moment(v.Flagged, v.Now), then)
+	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(failover.ReasonGracefulTimeout), moment(v.Flagged, v.Now), then)
 }
 
 // flagged are the phases in which a move that takes too long is flagged.
-var flagged = []MigrationPhase{MigrationPlacing, MigrationAwaitingHealth, MigrationAwaitingFence}
+var flagged = []failover.MigrationPhase{failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationAwaitingFence}
 
 func (v MigrationView) state() string {
 	var labels []string
@@ -132,54 +134,54 @@ func (v MigrationView) headline() string {
 	name, from := text(v.Binding), text(v.From)
 	if v.Result != nil {
 		line := fmt.Sprintf("%s: %s", name, v.Result.Outcome)
-		if v.Result.Outcome == OutcomeMigrated && len(v.To) > 0 {
+		if v.Result.Outcome == failover.OutcomeMigrated && len(v.To) > 0 {
 			line += " to " + both(v.To)
 		}
 		return line
 	}
 	switch v.Phase {
-	case MigrationRestoring:
+	case failover.MigrationRestoring:
 		return fmt.Sprintf("Putting %s back on %s", name, from)
-	case MigrationPurging:
+	case failover.MigrationPurging:
 		return fmt.Sprintf("%s has moved; its old copy on %s is going", name, from)
-	case MigrationAwaitingFence:
-		if v.Reason == ReasonOldCopyGoing {
+	case failover.MigrationAwaitingFence:
+		if v.Reason == failover.ReasonOldCopyGoing {
 			return fmt.Sprintf("%s waits until its copy on %s is deleted", name, from)
 		}
 		return fmt.Sprintf("%s waits for proof that its copy on %s is dead", name, from)
-	case MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingHealth, MigrationReleasing, MigrationDone:
+	case failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationDone:
 	}
 	line := fmt.Sprintf("Moving %s off %s", name, from)
-	if len(v.To) > 0 && v.Reason != ReasonNoClusterFit {
+	if len(v.To) > 0 && v.Reason != failover.ReasonNoClusterFit {
 		line += " to " + both(v.To)
 	}
 	return line
 }
 
 // course is the way of a migration that nothing disturbs.
-var course = []MigrationPhase{
-	MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingHealth, MigrationReleasing, MigrationPurging, MigrationDone,
+var course = []failover.MigrationPhase{
+	failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationDone,
 }
 
 // courseDirectly is that of purge mode Directly: the old copy goes first, and the
 // task with it.
-var courseDirectly = []MigrationPhase{
-	MigrationChecking, MigrationEvicting, MigrationPlacing, MigrationAwaitingFence, MigrationReleasing, MigrationPurging, MigrationDone,
+var courseDirectly = []failover.MigrationPhase{
+	failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationPlacing, failover.MigrationAwaitingFence, failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationDone,
 }
 
 // courseWithState is that of Directly where state goes along: the new copy has to be
 // healthy as well.
-var courseWithState = slices.Insert(slices.Clone(courseDirectly), 4, MigrationAwaitingHealth)
+var courseWithState = slices.Insert(slices.Clone(courseDirectly), 4, failover.MigrationAwaitingHealth)
 
 // courseUnfenced begins with the proof: nothing is written before it, and nothing has to
 // be waited for after it.
-var courseUnfenced = slices.Concat([]MigrationPhase{MigrationAwaitingFence}, slices.DeleteFunc(slices.Clone(courseDirectly), func(p MigrationPhase) bool {
-	return p == MigrationAwaitingFence
+var courseUnfenced = slices.Concat([]failover.MigrationPhase{failover.MigrationAwaitingFence}, slices.DeleteFunc(slices.Clone(courseDirectly), func(p failover.MigrationPhase) bool {
+	return p == failover.MigrationAwaitingFence
 }))
 
 // unfenced: nothing is written before the old copy is proven dead.
 func (v MigrationView) unfenced() bool {
-	return v.Phase == MigrationAwaitingFence && v.Written.IsZero()
+	return v.Phase == failover.MigrationAwaitingFence && v.Written.IsZero()
 }
 
 // couldGo is where it could go when that was last checked, while it waits to be allowed to.
@@ -196,14 +198,14 @@ func (v MigrationView) steps() string {
 	switch {
 	case v.unfenced():
 		course = courseUnfenced
-	case v.Purge != PurgeDirectly || v.Written.IsZero():
+	case v.Purge != failover.PurgeDirectly || v.Written.IsZero():
 	case len(v.State) > 0:
 		course = courseWithState
 	default:
 		course = courseDirectly
 	}
 	at := slices.Index(course, v.Phase)
-	if at < 0 || v.Result != nil && v.Result.Outcome != OutcomeMigrated {
+	if at < 0 || v.Result != nil && v.Result.Outcome != failover.OutcomeMigrated {
 		return "**" + string(v.Phase) + "**"
 	}
 	parts := make([]string, 0, len(course))
@@ -218,7 +220,7 @@ func (v MigrationView) steps() string {
 		}
 	}
 	line := strings.Join(parts, " → ")
-	if v.Purge == PurgeDirectly {
+	if v.Purge == failover.PurgeDirectly {
 		line += " (purge mode Directly: a new copy begins only when the old one is gone or proven dead)"
 	}
 	return line
@@ -229,23 +231,23 @@ func (v MigrationView) comesNext() string {
 		return ""
 	}
 	switch v.Phase {
-	case MigrationChecking:
+	case failover.MigrationChecking:
 		return "one last look, then one write takes " + text(v.From) + " out of its targets and holds the old copy"
-	case MigrationEvicting:
+	case failover.MigrationEvicting:
 		return "the answer to that write"
-	case MigrationPlacing:
+	case failover.MigrationPlacing:
 		return "Karmada's scheduler places it elsewhere"
-	case MigrationAwaitingFence:
+	case failover.MigrationAwaitingFence:
 		return v.untilFenced()
-	case MigrationAwaitingHealth:
+	case failover.MigrationAwaitingHealth:
 		return v.untilProven()
-	case MigrationReleasing:
+	case failover.MigrationReleasing:
 		return "one last look at the new copies, then the old one is released"
-	case MigrationPurging:
+	case failover.MigrationPurging:
 		return "the old Work goes; on a cluster that is away it is reported as debt"
-	case MigrationRestoring:
+	case failover.MigrationRestoring:
 		return "the scheduler observes it with " + text(v.From) + " still among its targets"
-	case MigrationDone:
+	case failover.MigrationDone:
 	}
 	return ""
 }
@@ -276,15 +278,15 @@ func (v MigrationView) oldCopy() string {
 	}
 	line := ""
 	switch v.Phase {
-	case MigrationChecking:
+	case failover.MigrationChecking:
 		line = "untouched on " + text(v.From)
-	case MigrationEvicting:
+	case failover.MigrationEvicting:
 		line = "on " + text(v.From) + "; it is not yet known whether our write stands, and either way it stays"
-	case MigrationPlacing, MigrationAwaitingHealth, MigrationAwaitingFence, MigrationReleasing, MigrationRestoring:
+	case failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationAwaitingFence, failover.MigrationReleasing, failover.MigrationRestoring:
 		line = v.heldCopy()
-	case MigrationPurging:
+	case failover.MigrationPurging:
 		line = "released on " + text(v.From) + "; it is purged as soon as that answers, and nothing waits for it"
-	case MigrationDone:
+	case failover.MigrationDone:
 		return ""
 	}
 	if v.OldWork != "" {
@@ -297,7 +299,7 @@ func (v MigrationView) heldCopy() string {
 	switch {
 	case v.Written.IsZero():
 		return "untouched on " + text(v.From) + "; nobody can see whether it runs"
-	case v.Purge == PurgeDirectly:
+	case v.Purge == failover.PurgeDirectly:
 		return "being deleted on " + text(v.From) + " (purge mode Directly); no new copy begins before it is gone or proven dead"
 	default:
 		return fmt.Sprintf("held on %[1]s until the new one is proven healthy; while %[1]s does not answer, nobody can see whether it runs. "+
@@ -306,7 +308,7 @@ func (v MigrationView) heldCopy() string {
 }
 
 func (v MigrationView) why(p *page) string {
-	if v.Why.Reason == ReasonNone {
+	if v.Why.Reason == failover.ReasonNone {
 		return ""
 	}
 	var parts []string
@@ -344,25 +346,25 @@ func (v MigrationView) actions() []string {
 	}
 	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.Binding), text(v.From))
 	switch v.Phase {
-	case MigrationChecking, MigrationEvicting:
+	case failover.MigrationChecking, failover.MigrationEvicting:
 		return []string{cancel + "do not move it; " + notBefore}
-	case MigrationAwaitingFence:
+	case failover.MigrationAwaitingFence:
 		return v.fenceActions(cancel)
-	case MigrationPlacing:
+	case failover.MigrationPlacing:
 		return []string{"Make room: uncordon or add a cluster that its placement allows.", cancel + "put it back on " + text(v.From)}
-	case MigrationAwaitingHealth:
+	case failover.MigrationAwaitingHealth:
 		return []string{
 			v.look(),
 			v.verb("put-back") + "back to " + text(v.From) + " in one write; refused as long as " + text(v.From) + " is not Ready",
 			v.verb("release") + "let the old copy go now, proven or not; only if you know that the new one serves",
 			cancel + "keep both copies and leave the old one to you",
 		}
-	case MigrationReleasing, MigrationPurging, MigrationRestoring:
-		if v.Phase == MigrationRestoring && v.Attention != ReasonNone {
+	case failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationRestoring:
+		if v.Phase == failover.MigrationRestoring && v.Attention != failover.ReasonNone {
 			return []string{"See why karmada-scheduler does not answer: its pods and its log. The old copy on " + text(v.From) + " stays held; it is put back as soon as the scheduler answers."}
 		}
 		return []string{"Nothing is needed of you."}
-	case MigrationDone:
+	case failover.MigrationDone:
 		return nil
 	}
 	return nil
@@ -398,7 +400,7 @@ func (v MigrationView) fenceActions(cancel string) []string {
 		give = "leave it where it is; " + notBefore
 		back = "Bring " + text(v.From) + " back: where it is well again, nothing has to move."
 	}
-	if v.Reason == ReasonOldCopyGoing {
+	if v.Reason == failover.ReasonOldCopyGoing {
 		return []string{"If it lasts, see why the old copy on " + text(v.From) + " does not end: a finalizer, a pod that does not stop.", cancel + give}
 	}
 	return []string{

@@ -1,4 +1,4 @@
-package failover
+package view
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
 func (v PageView) next(p *page, rows int) {
@@ -44,8 +46,8 @@ func (v PageView) begins(i int) string {
 	for _, n := range v.Next[:i+1] {
 		dues = append(dues, n.Due)
 	}
-	at, ok := ETA(v.Now, dues, 0, v.Pace)
-	if !ok || v.PausedBy != "" || v.Next[i].Reason == ReasonPaused {
+	at, ok := failover.ETA(v.Now, dues, 0, v.Pace)
+	if !ok || v.PausedBy != "" || v.Next[i].Reason == failover.ReasonPaused {
 		return "not now"
 	}
 	return clock(at, v.Now)
@@ -53,15 +55,15 @@ func (v PageView) begins(i int) string {
 
 // waitsFor says in words what a queued binding waits for.
 func (p *page) waitsFor(n NextLine) string {
-	words := map[Reason]string{
-		ReasonAwaitingGrant: "its turn at the fleet's pace",
-		ReasonAwaitingDue:   "its toleration to run out",
-		ReasonSnoozed:       "its snooze to end",
-		ReasonWaiting:       "the check for somewhere to go",
-		ReasonPaused:        "somebody to resume",
-		ReasonHalted:        "the fleet's halt to end",
-		ReasonWindowFull:    "moves in flight to be placed",
-		ReasonWaitingFull:   "placed moves to become healthy",
+	words := map[failover.Reason]string{
+		failover.ReasonAwaitingGrant: "its turn at the fleet's pace",
+		failover.ReasonAwaitingDue:   "its toleration to run out",
+		failover.ReasonSnoozed:       "its snooze to end",
+		failover.ReasonWaiting:       "the check for somewhere to go",
+		failover.ReasonPaused:        "somebody to resume",
+		failover.ReasonHalted:        "the fleet's halt to end",
+		failover.ReasonWindowFull:    "moves in flight to be placed",
+		failover.ReasonWaitingFull:   "placed moves to become healthy",
 	}
 	if w, ok := words[n.Reason]; ok {
 		return p.reason(n.Reason) + ": " + w
@@ -97,12 +99,12 @@ func again(at, now time.Time) string {
 }
 
 // byReason are the reasons of what is blocked and how many have each, the most frequent first.
-func byReason(blocked []BlockedLine) ([]Reason, map[Reason]int) {
-	counts := map[Reason]int{}
+func byReason(blocked []BlockedLine) ([]failover.Reason, map[failover.Reason]int) {
+	counts := map[failover.Reason]int{}
 	for _, b := range blocked {
 		counts[b.Reason]++
 	}
-	return slices.SortedFunc(maps.Keys(counts), func(a, b Reason) int {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b failover.Reason) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	}), counts
 }
@@ -137,31 +139,31 @@ func (v PageView) remedies(p *page) []string {
 }
 
 // remedies are what a human can do about what blocks a binding, in a line; the runbook has the rest.
-var remedies = map[Reason]string{
-	ReasonNoTarget:              "bring a cluster back or uncordon it, or widen the placement in its policy",
-	ReasonSpreadUnsatisfied:     "add a cluster in another group, or lower minGroups in its policy",
-	ReasonNoCapacity:            "make room on a cluster that it may use, or add one",
-	ReasonAwaitingApproval:      "approve it, or leave it where it is",
-	ReasonApprovalExpired:       "approve it all the same, or leave it where it is",
-	ReasonMalformed:             "mend the field that the message names",
-	ReasonForbidden:             "grant what is missing, or see to the webhook that says no",
-	ReasonInvalid:               "see to the webhook that says no",
-	ReasonUnreachable:           "see to Karmada's API server and the way there",
-	ReasonSecondEvictor:         "turn Karmada's own failover off: `lifeboat preflight` names the flags and their order",
-	ReasonForeignTask:           "end the task of the other producer, or release or put back what was left to a human",
-	ReasonSchedulerReturnsIt:    "find out why the scheduler prefers the failed cluster: a toleration, or no other that fits",
-	ReasonStateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",
-	ReasonStateNotCollected:     "let its old copy report a status, or let it go without its state",
-	ReasonStateUnreadable:       "mend the rule of its statePreservation, or let it go without its state",
-	ReasonSchedulingSuspended:   "end its spec.suspension.scheduling",
-	ReasonComponentsUnsized:     "give its components resource requests",
-	ReasonNotSupportedPlacement: "simplify its placement, or move it by hand",
-	ReasonNotSupportedComps:     "move it by hand",
-	ReasonForeignScheduler:      "move it by hand",
-	ReasonModeObserve:           "give all workers the same mode",
-	ReasonDependentsNotHeld:     "see why the dependent's binding cannot be written",
-	ReasonDependentsUnknown:     "wait for Karmada's dependencies distributor",
-	ReasonPingPong:              "wait until its hour is over, and find out why it stays nowhere",
+var remedies = map[failover.Reason]string{
+	failover.ReasonNoTarget:              "bring a cluster back or uncordon it, or widen the placement in its policy",
+	failover.ReasonSpreadUnsatisfied:     "add a cluster in another group, or lower minGroups in its policy",
+	failover.ReasonNoCapacity:            "make room on a cluster that it may use, or add one",
+	failover.ReasonAwaitingApproval:      "approve it, or leave it where it is",
+	failover.ReasonApprovalExpired:       "approve it all the same, or leave it where it is",
+	failover.ReasonMalformed:             "mend the field that the message names",
+	failover.ReasonForbidden:             "grant what is missing, or see to the webhook that says no",
+	failover.ReasonInvalid:               "see to the webhook that says no",
+	failover.ReasonUnreachable:           "see to Karmada's API server and the way there",
+	failover.ReasonSecondEvictor:         "turn Karmada's own failover off: `lifeboat preflight` names the flags and their order",
+	failover.ReasonForeignTask:           "end the task of the other producer, or release or put back what was left to a human",
+	failover.ReasonSchedulerReturnsIt:    "find out why the scheduler prefers the failed cluster: a toleration, or no other that fits",
+	failover.ReasonStateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",
+	failover.ReasonStateNotCollected:     "let its old copy report a status, or let it go without its state",
+	failover.ReasonStateUnreadable:       "mend the rule of its statePreservation, or let it go without its state",
+	failover.ReasonSchedulingSuspended:   "end its spec.suspension.scheduling",
+	failover.ReasonComponentsUnsized:     "give its components resource requests",
+	failover.ReasonNotSupportedPlacement: "simplify its placement, or move it by hand",
+	failover.ReasonNotSupportedComps:     "move it by hand",
+	failover.ReasonForeignScheduler:      "move it by hand",
+	failover.ReasonModeObserve:           "give all workers the same mode",
+	failover.ReasonDependentsNotHeld:     "see why the dependent's binding cannot be written",
+	failover.ReasonDependentsUnknown:     "wait for Karmada's dependencies distributor",
+	failover.ReasonPingPong:              "wait until its hour is over, and find out why it stays nowhere",
 }
 
 func (v PageView) moving(p *page, rows int) {
@@ -284,12 +286,12 @@ func (w WindowLine) state() string {
 	switch {
 	case w.Matching:
 		state = "match"
-	case w.State == Neither && w.Reason == ReasonMemberAnswers:
+	case w.State == failover.Neither && w.Reason == failover.ReasonMemberAnswers:
 		state = "contradicted: the member answers"
 	case w.Idle:
 		state = "neither add nor remove"
 	}
-	if w.State == Undecided || w.State == Lapsed {
+	if w.State == failover.Undecided || w.State == failover.Lapsed {
 		state += " (cannot tell now)"
 	}
 	return state

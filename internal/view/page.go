@@ -1,10 +1,12 @@
-package failover
+package view
 
 import (
 	"fmt"
 	"math"
 	"strings"
 	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
 // MaxPage is the most bytes that a page ever has: Temporal limits what one query
@@ -26,7 +28,7 @@ func fit(render func(rows int) string) string {
 		}
 	}
 	const tail = "\n\n… the page is cut here\n"
-	return head(page, MaxPage-len(tail)) + tail
+	return failover.Head(page, MaxPage-len(tail)) + tail
 }
 
 // page is a Markdown page in the making. Book is where the runbook is published, empty for nowhere.
@@ -66,7 +68,7 @@ func (p *page) link(words, heading string) string {
 }
 
 // reason is a reason that leads to its heading.
-func (p *page) reason(r Reason) string {
+func (p *page) reason(r failover.Reason) string {
 	return "**" + p.link(string(r), strings.ToLower(string(r))) + "**"
 }
 
@@ -135,9 +137,9 @@ func code(s string) string {
 }
 
 // because joins a reason and its message.
-func (p *page) because(reason Reason, message string) string {
+func (p *page) because(reason failover.Reason, message string) string {
 	switch {
-	case reason == ReasonNone:
+	case reason == failover.ReasonNone:
 		return text(message)
 	case message == "":
 		return p.reason(reason)
@@ -228,14 +230,14 @@ func both(names []string) string   { return text(joined(names, "and")) }
 
 func joined(names []string, word string) string {
 	if len(names) < 2 {
-		return list(names)
+		return failover.List(names)
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
 // pace is the tier and what follows from it.
-func (p *page) pace(is Pace) string {
+func (p *page) pace(is failover.Pace) string {
 	if is.Tier == "" {
 		return ""
 	}
@@ -243,15 +245,15 @@ func (p *page) pace(is Pace) string {
 	if is.Unlimited {
 		rate = "unlimited"
 	}
-	if is.Tier == TierHalted {
+	if is.Tier == failover.TierHalted {
 		rate = "**nothing is evicted**"
 	}
 	return fmt.Sprintf("%s, %s (%s)", is.Tier, rate, p.health(is))
 }
 
-func (p *page) health(is Pace) string {
+func (p *page) health(is failover.Pace) string {
 	if is.Total == 0 {
 		return p.reason(is.Reason)
 	}
-	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.reason(is.Reason), len(is.Faulty), count(is.Total, "cluster"), is.FaultRate*100)
+	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.reason(is.Reason), len(is.Faulty), failover.Count(is.Total, "cluster"), is.FaultRate*100)
 }

@@ -1,4 +1,4 @@
-package failover_test
+package view_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
@@ -19,12 +20,12 @@ import (
 const published = "https://example.org/operations.md"
 
 // evacuating is a failover in the middle of its work.
-func evacuating() failover.PageView {
-	return failover.PageView{
+func evacuating() view.PageView {
+	return view.PageView{
 		Cluster: "member1", Phase: failover.EpisodeEvacuating, Mode: failover.ModeEnforce, Round: 1,
 		Reason: failover.ReasonConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
 		Now: at(600), Since: t0, Confirmed: at(300), Entered: at(302), ETA: at(720), Runbook: published,
-		Counts: failover.PageCounts{
+		Counts: view.PageCounts{
 			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2,
 			Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 20, failover.OutcomeSkipped: 1},
 		},
@@ -32,19 +33,19 @@ func evacuating() failover.PageView {
 			Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy, FaultRate: 1.0 / 6,
 			FleetHealth: failover.FleetHealth{Total: 6, Faulty: []string{"member1"}},
 		},
-		Next: []failover.NextLine{
+		Next: []view.NextLine{
 			{Binding: "shop/cart-deployment", Due: at(300), Priority: 10, Reason: failover.ReasonAwaitingGrant, To: []string{"member2", "member3"}},
 			{Binding: "shop/mail-deployment", Due: at(900), Reason: failover.ReasonAwaitingDue},
 		},
-		Blocked: []failover.BlockedLine{
+		Blocked: []view.BlockedLine{
 			{Binding: "shop/db-statefulset", Reason: failover.ReasonNoTarget, Message: "0 candidates: member4 is not Ready", RetryAt: at(630)},
 			{Binding: "shop/job-deployment", Reason: failover.ReasonNotSupportedComps, Message: "it has 2 components"},
 		},
-		Moving: []failover.MovingLine{
+		Moving: []view.MovingLine{
 			{Binding: "shop/web-deployment", Phase: failover.MigrationPlacing, Reason: failover.ReasonNotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: at(598)},
 			{Binding: "shop/api-deployment", Phase: failover.MigrationAwaitingHealth, To: []string{"member3"}, Reason: failover.ReasonNotHealthy, Message: "1 of 3 replicas ready on member3", NeedsAttention: true, Placed: true, Since: at(310)},
 		},
-		Windows: failover.WindowLines(failover.Windows{
+		Windows: view.WindowLines(failover.Windows{
 			windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Matches, Matching: true, Since: t0},
 		}, []failover.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}),
 		Debt: []failover.Debt{{Key: failover.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
@@ -56,74 +57,74 @@ func changed[T any](v T, f func(*T)) T {
 	return v
 }
 
-func episodePages() map[string]failover.PageView {
+func episodePages() map[string]view.PageView {
 	plain := evacuating()
-	bare := failover.PageView{Cluster: "member1", Mode: failover.ModeEnforce, Now: at(600), Since: t0, Round: 1, Entered: at(590)}
+	bare := view.PageView{Cluster: "member1", Mode: failover.ModeEnforce, Now: at(600), Since: t0, Round: 1, Entered: at(590)}
 	suspected := failover.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Undecided, Matching: true, Since: at(500)}}
 	well := failover.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Mismatches, Since: at(580)}}
 	ours := []failover.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
-	return map[string]failover.PageView{
+	return map[string]view.PageView{
 		"evacuating": plain,
-		"evacuating-paused": changed(plain, func(v *failover.PageView) {
+		"evacuating-paused": changed(plain, func(v *view.PageView) {
 			v.PausedBy, v.Next, v.Moving, v.Debt = "kim: looking at it", plain.Next[:1], nil, nil
 		}),
-		"evacuating-ordered": changed(plain, func(v *failover.PageView) {
-			v.Orders = []failover.OrderLine{
-				{What: failover.OrderPaused, Whom: "namespace bank", By: "kim: month end"},
+		"evacuating-ordered": changed(plain, func(v *view.PageView) {
+			v.Orders = []view.OrderLine{
+				{What: view.OrderPaused, Whom: "namespace bank", By: "kim: month end"},
 				{What: "snoozed", Whom: "shop/cart-deployment", Until: at(1800), By: "ada: the cluster is coming back | soon"},
 				{What: "priority 100", Whom: "shop/mail-deployment", By: "kim: paying customers"},
 			}
-			v.Next = append(plain.Next[:2:2], failover.NextLine{Binding: "bank/ledger-deployment", Due: at(300), Reason: failover.ReasonPaused})
+			v.Next = append(plain.Next[:2:2], view.NextLine{Binding: "bank/ledger-deployment", Due: at(300), Reason: failover.ReasonPaused})
 			v.Moving, v.Debt = nil, nil
 		}),
-		"evacuating-slow": changed(plain, func(v *failover.PageView) {
+		"evacuating-slow": changed(plain, func(v *view.PageView) {
 			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = failover.TierSlow, failover.ReasonFleetUnhealthy, 0.1, 5*time.Minute
 		}),
-		"evacuating-after-a-halt": changed(plain, func(v *failover.PageView) { v.Halted = 5 * time.Minute }),
-		"evacuating-halted": changed(plain, func(v *failover.PageView) {
+		"evacuating-after-a-halt": changed(plain, func(v *view.PageView) { v.Halted = 5 * time.Minute }),
+		"evacuating-halted": changed(plain, func(v *view.PageView) {
 			v.Pace = failover.JudgePace(failover.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
 			v.ETA = time.Time{}
 		}),
-		"evacuating-unproven": changed(plain, func(v *failover.PageView) {
+		"evacuating-unproven": changed(plain, func(v *view.PageView) {
 			v.Counts.Moving, v.Counts.Unproven, v.Debt = 1, 5, nil
 			v.Moving = plain.Moving[1:2:2]
 			for i, why := range []failover.Reason{
 				failover.ReasonAwaitingFence, failover.ReasonStateNeedsSource, failover.ReasonAwaitingFence, failover.ReasonAwaitingFence, failover.ReasonAwaitingFence,
 			} {
-				v.Moving = append(v.Moving, failover.MovingLine{
+				v.Moving = append(v.Moving, view.MovingLine{
 					Binding: fmt.Sprintf("bank/db-%d-statefulset", i), Phase: failover.MigrationAwaitingFence, Reason: why,
 					Message: "member1 does not answer", To: []string{"member2", "member3"}, NeedsAttention: true, Since: at(305),
 				})
 			}
 		}),
-		"suspected": changed(bare, func(v *failover.PageView) {
-			v.Phase, v.Reason, v.Why, v.Windows = failover.EpisodeSuspected, failover.ReasonWindowRunning, "Ready=False (ClusterNotReachable)", failover.WindowLines(suspected, nil)
+		"suspected": changed(bare, func(v *view.PageView) {
+			v.Phase, v.Reason, v.Why, v.Windows = failover.EpisodeSuspected, failover.ReasonWindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil)
 		}),
-		"observe": changed(bare, func(v *failover.PageView) {
+		"observe": changed(bare, func(v *view.PageView) {
 			v.Phase, v.Mode, v.Reason = failover.EpisodeEvacuated, failover.ModeObserve, failover.ReasonConditionsMatch
-			v.Counts = failover.PageCounts{Affected: 2, Settled: 2, Outcomes: map[failover.Outcome]int{failover.OutcomeWouldMove: 1, failover.OutcomeWouldBlock: 1}}
+			v.Counts = view.PageCounts{Affected: 2, Settled: 2, Outcomes: map[failover.Outcome]int{failover.OutcomeWouldMove: 1, failover.OutcomeWouldBlock: 1}}
 		}),
-		"recovering-round-2": changed(bare, func(v *failover.PageView) {
-			v.Phase, v.Round, v.Reason, v.Windows = failover.EpisodeRecovering, 2, failover.ReasonClusterRecovered, failover.WindowLines(well, ours)
-			v.Counts = failover.PageCounts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
+		"recovering-round-2": changed(bare, func(v *view.PageView) {
+			v.Phase, v.Round, v.Reason, v.Windows = failover.EpisodeRecovering, 2, failover.ReasonClusterRecovered, view.WindowLines(well, ours)
+			v.Counts = view.PageCounts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
 		}),
-		"stopped": changed(bare, func(v *failover.PageView) {
+		"stopped": changed(bare, func(v *view.PageView) {
 			v.Phase, v.Reason, v.StoppedBy = failover.EpisodeStopped, failover.ReasonCancelled, "kim: planned work"
 		}),
-		"recovered": changed(bare, func(v *failover.PageView) {
+		"recovered": changed(bare, func(v *view.PageView) {
 			v.Phase, v.Reason = failover.EpisodeRecovered, failover.ReasonClusterRecovered
-			v.Counts = failover.PageCounts{Affected: 3, Settled: 3, Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 2, failover.OutcomeRestored: 1}}
+			v.Counts = view.PageCounts{Affected: 3, Settled: 3, Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 2, failover.OutcomeRestored: 1}}
 		}),
 	}
 }
 
 func TestEpisodePages(t *testing.T) {
-	goldenPages(t, rendered("episode-", episodePages(), failover.EpisodePage))
+	goldenPages(t, rendered("episode-", episodePages(), view.EpisodePage))
 }
 
 // moving is a migration that waits for its new copy.
-func moving() failover.MigrationView {
-	return failover.MigrationView{
+func moving() view.MigrationView {
+	return view.MigrationView{
 		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
 		Phase: failover.MigrationAwaitingHealth, Mode: failover.ModeEnforce, Round: 1,
 		Why:    failover.Due{Affected: true, At: at(300), Taint: failover.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: failover.ReasonTaintUntolerated},
@@ -133,32 +134,32 @@ func moving() failover.MigrationView {
 	}
 }
 
-func migrationPages() map[string]failover.MigrationView {
+func migrationPages() map[string]view.MigrationView {
 	plain := moving()
-	return map[string]failover.MigrationView{
+	return map[string]view.MigrationView{
 		"awaiting-health": plain,
-		"healthy": changed(plain, func(v *failover.MigrationView) {
+		"healthy": changed(plain, func(v *view.MigrationView) {
 			v.Reason, v.Message, v.HealthySince = failover.ReasonHealthy, "proven healthy on member2", at(595)
 		}),
-		"no-fit": changed(plain, func(v *failover.MigrationView) {
+		"no-fit": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.Reason, v.Message, v.Attention = failover.MigrationPlacing, failover.ReasonNoClusterFit, "the scheduler found no cluster", failover.ReasonGracefulTimeout
 		}),
-		"awaiting-fence": changed(plain, func(v *failover.MigrationView) {
+		"awaiting-fence": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.Purge, v.Written, v.Attention = failover.MigrationAwaitingFence, failover.PurgeDirectly, time.Time{}, failover.ReasonAwaitingFence
 			v.Reason, v.Message = failover.ReasonAwaitingFence, "member1 does not answer, and nobody has proven that the old copy is dead"
 		}),
-		"old-copy-going": changed(plain, func(v *failover.MigrationView) {
+		"old-copy-going": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.Purge = failover.MigrationAwaitingFence, failover.PurgeDirectly
 			v.Reason, v.Message = failover.ReasonOldCopyGoing, "Karmada deletes the old copy on member1"
 		}),
-		"restoring": changed(plain, func(v *failover.MigrationView) {
+		"restoring": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationRestoring, nil, failover.ReasonWritten, "put back", "recovery of member1"
 		}),
-		"migrated": changed(plain, func(v *failover.MigrationView) {
+		"migrated": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.Reason, v.Message = failover.MigrationDone, failover.ReasonPurgeDebt, ""
 			v.Result = &failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurgeDebt}
 		}),
-		"abandoned": changed(plain, func(v *failover.MigrationView) {
+		"abandoned": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationDone, nil, failover.ReasonClusterRecovered, "", "recovery of member1"
 			v.Result = &failover.Result{Outcome: failover.OutcomeAbandoned}
 		}),
@@ -166,46 +167,46 @@ func migrationPages() map[string]failover.MigrationView {
 }
 
 func TestMigrationPages(t *testing.T) {
-	goldenPages(t, rendered("migration-", migrationPages(), failover.MigrationPage))
+	goldenPages(t, rendered("migration-", migrationPages(), view.MigrationPage))
 }
 
-func pacerPages() map[string]failover.PacerView {
-	flowing := failover.PacerView{
+func pacerPages() map[string]view.PacerView {
+	flowing := view.PacerView{
 		Now: at(600), Pace: failover.JudgePace(faulty(1, 6), limits), Config: limits, Assessed: at(599),
 		Out:      []failover.Granted{{Permits: failover.Permits{Number: 17, Size: 2, First: at(600), Apart: 2 * time.Second, Window: time.Second}, Cluster: "member1", Used: 1}},
 		Next:     at(604),
-		Requests: []failover.RequestLine{{Cluster: "member1", Want: 12, Priority: 10}, {Cluster: "member4", Want: 3, Paused: true}},
+		Requests: []view.RequestLine{{Cluster: "member1", Want: 12, Priority: 10}, {Cluster: "member4", Want: 3, Paused: true}},
 		Granted:  18, Written: 15, Unused: 1,
 	}
-	return map[string]failover.PacerView{
+	return map[string]view.PacerView{
 		"flowing": flowing,
-		"idle":    changed(flowing, func(v *failover.PacerView) { v.Out, v.Requests = nil, nil }),
-		"done": changed(flowing, func(v *failover.PacerView) {
-			v.Out, v.Requests, v.Next = nil, []failover.RequestLine{{Cluster: "member1"}}, at(590)
+		"idle":    changed(flowing, func(v *view.PacerView) { v.Out, v.Requests = nil, nil }),
+		"done": changed(flowing, func(v *view.PacerView) {
+			v.Out, v.Requests, v.Next = nil, []view.RequestLine{{Cluster: "member1"}}, at(590)
 		}),
-		"all-paused": changed(flowing, func(v *failover.PacerView) { v.Out, v.Requests = nil, v.Requests[1:] }),
-		"waiting": changed(flowing, func(v *failover.PacerView) {
+		"all-paused": changed(flowing, func(v *view.PacerView) { v.Out, v.Requests = nil, v.Requests[1:] }),
+		"waiting": changed(flowing, func(v *view.PacerView) {
 			v.Out, v.Next, v.RateBy = nil, at(601), "kim: slow down"
 		}),
-		"all-faulty": changed(flowing, func(v *failover.PacerView) {
+		"all-faulty": changed(flowing, func(v *view.PacerView) {
 			v.Pace, v.Out = failover.JudgePace(faulty(6, 6), limits), nil
 		}),
-		"slow": changed(flowing, func(v *failover.PacerView) {
+		"slow": changed(flowing, func(v *view.PacerView) {
 			v.Pace = failover.JudgePace(faulty(12, 20), limits)
 		}),
-		"halted": changed(flowing, func(v *failover.PacerView) {
+		"halted": changed(flowing, func(v *view.PacerView) {
 			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = failover.TierHalted, 0, failover.ReasonHaltedByHuman
 			v.Out, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", at(597), published
 		}),
-		"configured-zero": changed(flowing, func(v *failover.PacerView) {
+		"configured-zero": changed(flowing, func(v *view.PacerView) {
 			v.Config.EvictionRate, v.Out = 0, nil
 			v.Pace = failover.JudgePace(faulty(1, 6), v.Config)
 		}),
-		"state-lost": changed(flowing, func(v *failover.PacerView) {
+		"state-lost": changed(flowing, func(v *view.PacerView) {
 			v.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonStateLost}
 			v.Out, v.HaltedBy = nil, "lifeboat: the pacer's state was lost"
 		}),
-		"unlimited": changed(flowing, func(v *failover.PacerView) {
+		"unlimited": changed(flowing, func(v *view.PacerView) {
 			v.Config.Unlimited = true
 			v.Pace = failover.JudgePace(faulty(1, 6), v.Config)
 		}),
@@ -214,20 +215,20 @@ func pacerPages() map[string]failover.PacerView {
 }
 
 func TestPacerPages(t *testing.T) {
-	goldenPages(t, rendered("pacer-", pacerPages(), failover.PacerPage))
+	goldenPages(t, rendered("pacer-", pacerPages(), view.PacerPage))
 }
 
 // crowd makes everything as many and as long as it can get.
-func crowd(n int, word string) failover.PageView {
+func crowd(n int, word string) view.PageView {
 	v := evacuating()
 	v.Cluster, v.Why, v.PausedBy, v.StoppedBy = word, word, word, word
 	v.Counts.Blocked, v.Counts.Moving = n+100, n+100
 	for i := range n {
 		name := fmt.Sprint(word, i)
-		v.Next = append(v.Next, failover.NextLine{Binding: name, Reason: failover.ReasonWaiting, To: []string{word, word}})
-		v.Blocked = append(v.Blocked, failover.BlockedLine{Binding: name, Reason: failover.ReasonNoTarget, Message: word})
-		v.Moving = append(v.Moving, failover.MovingLine{Binding: name, Message: word, To: []string{word}, Since: t0})
-		v.Windows = append(v.Windows, failover.WindowLine{Rule: name, Taint: word, Deadline: t0})
+		v.Next = append(v.Next, view.NextLine{Binding: name, Reason: failover.ReasonWaiting, To: []string{word, word}})
+		v.Blocked = append(v.Blocked, view.BlockedLine{Binding: name, Reason: failover.ReasonNoTarget, Message: word})
+		v.Moving = append(v.Moving, view.MovingLine{Binding: name, Message: word, To: []string{word}, Since: t0})
+		v.Windows = append(v.Windows, view.WindowLine{Rule: name, Taint: word, Deadline: t0})
 		v.Debt = append(v.Debt, failover.Debt{Key: failover.BindingKey{Namespace: word, Name: name}, Work: word})
 		v.Actions = append(v.Actions, word)
 	}
@@ -237,18 +238,18 @@ func crowd(n int, word string) failover.PageView {
 func TestAPageNeverOutgrowsItsBound(t *testing.T) {
 	for _, n := range []int{0, 1, 30, 3000} {
 		for _, word := range []string{"x", strings.Repeat("long", 300), strings.Repeat("…|*`_", 200)} {
-			page := failover.EpisodePage(crowd(n, word))
-			require.LessOrEqual(t, len(page), failover.MaxPage)
+			page := view.EpisodePage(crowd(n, word))
+			require.LessOrEqual(t, len(page), view.MaxPage)
 			require.True(t, utf8.ValidString(page), "cut at a rune's edge")
 		}
 	}
-	page := failover.EpisodePage(crowd(3000, "x"))
+	page := view.EpisodePage(crowd(3000, "x"))
 	require.Contains(t, page, "… and 3")
 	require.Contains(t, page, "## Blocked: 3100")
 }
 
 func TestALongPageKeepsWhatMatters(t *testing.T) {
-	page := failover.EpisodePage(crowd(30, strings.Repeat("long", 300)))
+	page := view.EpisodePage(crowd(30, strings.Repeat("long", 300)))
 	for _, part := range []string{"**Why:**", "**How far:**", "**Pace:**", "## What you can do"} {
 		require.Contains(t, page, part)
 	}
@@ -257,8 +258,8 @@ func TestALongPageKeepsWhatMatters(t *testing.T) {
 // Text from objects stays text: it can neither break a table nor forge a heading.
 func TestForeignTextIsNoMarkdown(t *testing.T) {
 	v := evacuating()
-	v.Blocked = []failover.BlockedLine{{Binding: "a`b|c", Reason: failover.ReasonMalformed, Message: "one|two\n# three\n**four**"}}
-	page := failover.EpisodePage(v)
+	v.Blocked = []view.BlockedLine{{Binding: "a`b|c", Reason: failover.ReasonMalformed, Message: "one|two\n# three\n**four**"}}
+	page := view.EpisodePage(v)
 	require.NotContains(t, page, "\n# three")
 	require.NotContains(t, page, "**four**")
 	rows := strings.Split(page, "\n")
@@ -274,8 +275,8 @@ func TestForeignTextIsNoMarkdown(t *testing.T) {
 // reason would look like the page's own.
 func TestForeignTextTakesNoEscapeAway(t *testing.T) {
 	v := evacuating()
-	v.Blocked = []failover.BlockedLine{{Binding: "shop/cart", Reason: failover.ReasonMalformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
-	page := failover.EpisodePage(v)
+	v.Blocked = []view.BlockedLine{{Binding: "shop/cart", Reason: failover.ReasonMalformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
+	page := view.EpisodePage(v)
 	require.Contains(t, page, "all is well")
 	for _, bare := range []string{`\[all`, `\*bold`, `\|cell`} {
 		require.NotRegexp(t, `(^|[^\\])(\\\\)*`+bare, page, "an even number of backslashes escapes each other alone")
@@ -289,9 +290,9 @@ func TestPagesSurviveAnything(t *testing.T) {
 		v.Phase = failover.EpisodePhase(rapid.SampledFrom([]string{"", "Evacuating", "Recovered", word}).Draw(t, "phase"))
 		m := moving()
 		m.Binding, m.Message, m.Phase = word, word, failover.MigrationPhase(word)
-		p := failover.PacerView{HaltedBy: word, Requests: []failover.RequestLine{{Cluster: word}}}
-		for _, page := range []string{failover.EpisodePage(v), failover.MigrationPage(m), failover.PacerPage(p)} {
-			if len(page) > failover.MaxPage || !strings.HasPrefix(page, "# ") {
+		p := view.PacerView{HaltedBy: word, Requests: []view.RequestLine{{Cluster: word}}}
+		for _, page := range []string{view.EpisodePage(v), view.MigrationPage(m), view.PacerPage(p)} {
+			if len(page) > view.MaxPage || !strings.HasPrefix(page, "# ") {
 				t.Fatalf("a page of %d bytes: %.80s", len(page), page)
 			}
 		}
@@ -301,17 +302,17 @@ func TestPagesSurviveAnything(t *testing.T) {
 // A page tells nobody to do what cannot be done any more.
 func TestActionsEndWithTheEpisode(t *testing.T) {
 	for _, p := range episodePhases {
-		require.Equal(t, p.Terminal(), len(failover.EpisodeActions(failover.Choices{Cluster: "m1", Phase: p})) == 0, p)
+		require.Equal(t, p.Terminal(), len(view.EpisodeActions(view.Choices{Cluster: "m1", Phase: p})) == 0, p)
 	}
-	require.Contains(t, failover.EpisodeActions(failover.Choices{Cluster: "m1", Phase: failover.EpisodeEvacuating, Paused: true})[0], "lifeboat resume m1")
+	require.Contains(t, view.EpisodeActions(view.Choices{Cluster: "m1", Phase: failover.EpisodeEvacuating, Paused: true})[0], "lifeboat resume m1")
 }
 
 // Whoever reads a page at night pastes what stands there into a shell: nothing in it is a
 // redirection, and what changes something has its reason.
 func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
-	pages := rendered("episode-", episodePages(), failover.EpisodePage)
-	maps.Copy(pages, rendered("migration-", migrationPages(), failover.MigrationPage))
-	maps.Copy(pages, rendered("pacer-", pacerPages(), failover.PacerPage))
+	pages := rendered("episode-", episodePages(), view.EpisodePage)
+	maps.Copy(pages, rendered("migration-", migrationPages(), view.MigrationPage))
+	maps.Copy(pages, rendered("pacer-", pacerPages(), view.PacerPage))
 	command := regexp.MustCompile("`((?:lifeboat|karmadactl) [^`]*)`")
 	seen := 0
 	for name, page := range pages {
@@ -327,36 +328,36 @@ func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
 
 // A move whose old copy is being deleted needs nobody's word, and none that has left its fence.
 func TestWhatWaitsForProof(t *testing.T) {
-	require.True(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonNone), "it has not told yet")
-	require.True(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonAwaitingFence))
-	require.True(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonStateNeedsSource))
-	require.False(t, failover.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonOldCopyGoing))
-	require.False(t, failover.WaitsForProof(failover.MigrationAwaitingHealth, failover.ReasonAwaitingFence))
+	require.True(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonNone), "it has not told yet")
+	require.True(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonAwaitingFence))
+	require.True(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonStateNeedsSource))
+	require.False(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonOldCopyGoing))
+	require.False(t, view.WaitsForProof(failover.MigrationAwaitingHealth, failover.ReasonAwaitingFence))
 }
 
 // A runbook that is published nowhere makes no links.
 func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
 	v := evacuating()
-	require.Contains(t, failover.EpisodePage(v), "[NotHealthy]("+published+"#nothealthy)")
+	require.Contains(t, view.EpisodePage(v), "[NotHealthy]("+published+"#nothealthy)")
 	v.Runbook = ""
-	require.NotContains(t, failover.EpisodePage(v), "](")
+	require.NotContains(t, view.EpisodePage(v), "](")
 }
 
 // What only a human can answer comes first, and what would be wrong here is not offered.
 func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
-	actions := func(c failover.Choices) string {
+	actions := func(c view.Choices) string {
 		c.Cluster, c.Phase = "m1", failover.EpisodeEvacuated
-		return strings.Join(failover.EpisodeActions(c), "\n")
+		return strings.Join(view.EpisodeActions(c), "\n")
 	}
-	require.True(t, strings.HasPrefix(actions(failover.Choices{Unproven: []failover.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
-	require.NotContains(t, actions(failover.Choices{}), "confirm-fenced")
-	require.Contains(t, actions(failover.Choices{}), "Repair the cluster")
+	require.True(t, strings.HasPrefix(actions(view.Choices{Unproven: []view.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
+	require.NotContains(t, actions(view.Choices{}), "confirm-fenced")
+	require.Contains(t, actions(view.Choices{}), "Repair the cluster")
 
-	tainted := actions(failover.Choices{Foreign: []string{"maintenance:NoExecute"}})
+	tainted := actions(view.Choices{Foreign: []string{"maintenance:NoExecute"}})
 	require.Contains(t, tainted, "Others tainted it with maintenance:NoExecute")
 	require.NotContains(t, tainted, "Repair the cluster", "it may be well")
 
-	drained := actions(failover.Choices{Drained: true, DrainOnly: true})
+	drained := actions(view.Choices{Drained: true, DrainOnly: true})
 	require.True(t, strings.HasPrefix(drained, "`lifeboat drain m1 --end "))
 	require.NotContains(t, drained, "Repair the cluster", "nothing is broken")
 }
@@ -365,17 +366,17 @@ func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
 	v := evacuating()
 	v.Reason, v.Foreign = failover.ReasonForeignTaint, []string{"maintenance:NoExecute"}
-	page := failover.EpisodePage(v)
+	page := view.EpisodePage(v)
 	require.NotContains(t, strings.SplitN(page, "\n", 2)[0], "has failed")
 	require.Contains(t, page, "when the taint is taken off")
 }
 
 func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
-	page := failover.MigrationPage(changed(migrationPages()["restoring"], func(v *failover.MigrationView) {
+	page := view.MigrationPage(changed(migrationPages()["restoring"], func(v *view.MigrationView) {
 		v.Reason, v.Message = failover.ReasonRestoreUnanswered, "the scheduler has seen generation 2, our eviction made 3"
 		v.Attention = failover.ReasonRestoreUnanswered
 	}))
 	require.NotContains(t, page, "Nothing is needed of you")
 	require.Contains(t, page, "karmada-scheduler")
-	require.Contains(t, failover.MigrationPage(migrationPages()["restoring"]), "Nothing is needed of you")
+	require.Contains(t, view.MigrationPage(migrationPages()["restoring"]), "Nothing is needed of you")
 }

@@ -1,0 +1,52 @@
+package view_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+var (
+	// t0 is when the stories of these pages begin.
+	t0          = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	failedTaint = failover.RuleTaint{
+		Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute, AddOnMatch: 300 * time.Second, RemoveOnMismatch: 180 * time.Second,
+	}
+	windowKey     = failover.RuleObservation{Rule: "unready", Taint: failedTaint}.Key()
+	limits        = failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, UnlimitedChunk: 50}
+	episodePhases = []failover.EpisodePhase{
+		failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeUncordoned, failover.EpisodeConfirmed,
+		failover.EpisodeEvacuating, failover.EpisodeEvacuated, failover.EpisodeRecovering, failover.EpisodeSettling,
+		failover.EpisodeStopped, failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone,
+	}
+	rewrite = flag.Bool("rewrite", false, "rewrite golden files; only commit the changes if you understand what caused them")
+)
+
+// at is so many seconds after t0.
+func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
+
+// faulty is the health of a fleet in which some look failed.
+func faulty(n, total int) failover.FleetHealth {
+	h := failover.FleetHealth{Total: total}
+	for i := range n {
+		h.Faulty = append(h.Faulty, string(rune('a'+i)))
+	}
+	return h
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *rewrite {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(filepath.Clean(path))
+	require.NoError(t, err, "run with -rewrite to make it")
+	require.Equal(t, string(want), got)
+}
