@@ -8,7 +8,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
-	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	corev1 "k8s.io/api/core/v1"
@@ -394,11 +393,4 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	again := must[activities.TaintResult](b, activities.NameWriteTaints, r)
 	require.Empty(t, again.PutBack, "it stands")
 	require.NotContains(t, fmt.Sprint(raised), "TaintPutBack")
-}
-
-// Rules: R4.9-59.
-func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
-	for rule, verb := range map[string]string{"not-ready": "cancel m1", failover.DrainRule: "drain m1 --end", failover.TaintRule: "taint m1 --end"} {
-		require.Equal(t, "lifeboat "+verb+` --reason "…"`, view.EndsTaint(rule, "m1"))
-	}
 }

@@ -380,3 +380,10 @@ func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
 	require.Contains(t, page, "karmada-scheduler")
 	require.Contains(t, view.MigrationPage(migrationPages()["restoring"]), "Nothing is needed of you")
 }
+
+// Rules: R4.9-59.
+func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
+	for rule, verb := range map[string]string{"not-ready": "cancel m1", failover.DrainRule: "drain m1 --end", failover.TaintRule: "taint m1 --end"} {
+		require.Equal(t, "lifeboat "+verb+` --reason "…"`, view.EndsTaint(rule, "m1"))
+	}
+}

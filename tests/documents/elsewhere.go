@@ -106,8 +106,8 @@ var Elsewhere = map[string]Place{
 
 	`jq -r 'select(.kind == "BindingOutcome") | [.time, .cluster, .outcome, .reason, .bindings[]] | @tsv' audit.jsonl`: by("internal/audit", "TestTheSchemaIsTheOneThatIsDocumented",
 		"wants jq, which need not be here; the fields that it names are those of the schema"),
-	"karmadactl describe deployment cart -n shop --operation-scope members --cluster member2": by("internal/failover", "TestEveryCommandOfAPageCanBeTyped", aMember),
-	"karmadactl get pods -n shop --operation-scope members --clusters member2":                by("internal/failover", "TestEveryCommandOfAPageCanBeTyped", aMember),
+	"karmadactl describe deployment cart -n shop --operation-scope members --cluster member2": by("internal/view", "TestEveryCommandOfAPageCanBeTyped", aMember),
+	"karmadactl get pods -n shop --operation-scope members --clusters member2":                by("internal/view", "TestEveryCommandOfAPageCanBeTyped", aMember),
 	"karmadactl taint": by("tests/e2e", "TestStories", "is named beside lifeboat taint, not typed"),
 	"karmadactl taint clusters member3 maintenance:NoExecute":  by("tests/e2e", "TestStories", "is an act of the story console"),
 	"karmadactl taint clusters member3 maintenance:NoExecute-": by("tests/e2e", "TestStories", "is an act of the story console"),

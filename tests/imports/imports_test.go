@@ -32,7 +32,7 @@ var within = map[string][]string{
 	"config":             {"internal/failover"},
 	"internal/secrecy":   {},
 	"internal/process":   {"activities", "config", "internal/failover", "internal/secrecy", "internal/telemetry", "k8sadapter"},
-	"activities":         {"internal/failover", "internal/telemetry"},
+	"activities":         {"internal/failover", "internal/telemetry", "internal/view"},
 	"workflows":          {"activities", "internal/failover", "internal/view"},
 	"k8sadapter":         {"activities", "internal/failover"},
 	"starter":            {"activities", "config", "internal", "k8sadapter", "workflows"},
