@@ -80,7 +80,10 @@ func (s *scene) dropTheirs(key string) bool {
 	require.NoError(s, err)
 	tasks, _, err := unstructured.NestedSlice(u.Object, "spec", "gracefulEvictionTasks")
 	require.NoError(s, err)
-	tasks = slices.DeleteFunc(tasks, func(t any) bool { return t.(object)["producer"] == "TaintManager" })
+	tasks = slices.DeleteFunc(tasks, func(t any) bool {
+		task, is := t.(object)
+		return is && task["producer"] == "TaintManager"
+	})
 	require.NoError(s, unstructured.SetNestedSlice(u.Object, tasks, "spec", "gracefulEvictionTasks"))
 	_, err = client.Update(s.ctx, u, metav1.UpdateOptions{})
 	return err == nil
