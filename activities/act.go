@@ -360,9 +360,13 @@ func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error
 			out.refuse(failover.ReasonWritten, "the cluster is a target: nothing to hold")
 			return nil
 		}
+		purge, err := a.holdPurge(ctx, b, r.Purge)
+		if err != nil {
+			return err
+		}
 		after, err := a.Writer.Hold(ctx, HoldWrite{
 			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Replicas: heldReplicas(r), Before: clustersOf(r.Baseline),
-			Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: r.Purge, State: r.State,
+			Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: purge, State: r.State,
 		})
 		if err != nil {
 			return err
@@ -370,6 +374,23 @@ func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error
 		out.done(after)
 		return nil
 	})
+}
+
+// holdPurge is how the copy goes that a hold keeps and of which nothing was frozen: it stays where
+// Never is said, and is released gracefully elsewhere.
+func (a *Activities) holdPurge(ctx context.Context, b *failover.Binding, frozen failover.PurgeMode) (failover.PurgeMode, error) {
+	if frozen != "" {
+		return frozen, nil
+	}
+	policy, err := a.Reader.PolicyPurgeMode(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	said := failover.ResolvePurgeMode(failover.PolicyOf(b, a.Settings.DefaultTolerations), policy, a.Settings.Terms.Purge)
+	if b.EffectivePurge(said) == failover.PurgeNever {
+		return failover.PurgeNever, nil
+	}
+	return failover.PurgeGracefully, nil
 }
 
 func heldReplicas(r MoveRef) int32 {

@@ -3,6 +3,7 @@ package k8sadapter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -100,24 +101,27 @@ func (c *BindingCache) wrote(b failover.Binding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if last, known := c.written[b.Key]; !known || !failover.Rewound(last.ResourceVersion, b.ResourceVersion) {
-		c.written[b.Key] = b
+		c.written[b.Key] = slimmed(b)
+	}
+	if len(c.written) > mostWritten {
+		c.forget()
 	}
 }
 
-// unseen are the results of own writes that are newer than what the watch has told; the others
-// are forgotten, those of bindings that are gone as well.
+// mostWritten is how many own writes are kept before those of which the watch has told are forgotten.
+const mostWritten = 1000
+
+// forget drops the own writes of which the watch has told, and those of bindings that are gone.
+func (c *BindingCache) forget() {
+	maps.DeleteFunc(c.written, func(_ failover.BindingKey, b failover.Binding) bool { return !c.behind(b) })
+}
+
+// unseen are the results of own writes that are newer than what the watch has told.
 func (c *BindingCache) unseen() map[failover.BindingKey]failover.Binding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make(map[failover.BindingKey]failover.Binding, len(c.written))
-	for key, b := range c.written {
-		if c.behind(b) {
-			out[key] = b
-		} else {
-			delete(c.written, key)
-		}
-	}
-	return out
+	c.forget()
+	return maps.Clone(c.written)
 }
 
 // behind tells whether the watch has seen the binding, and an older version of it.

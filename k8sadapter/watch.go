@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,8 +110,10 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 
 // slimBinding is a binding without the raw statuses of its copies: the cache keeps
 // every binding, and only an eviction reads those.
-func slimBinding(raw []byte) failover.Binding {
-	b := DecodeBinding(raw)
+func slimBinding(raw []byte) failover.Binding { return slimmed(DecodeBinding(raw)) }
+
+func slimmed(b failover.Binding) failover.Binding {
+	b.Status.Aggregated = slices.Clone(b.Status.Aggregated)
 	for i := range b.Status.Aggregated {
 		b.Status.Aggregated[i].Status = nil
 	}

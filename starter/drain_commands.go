@@ -65,6 +65,9 @@ func (o *drainOptions) check(cmd *cobra.Command) error {
 	if o.timeout != 0 && !o.wait {
 		return process.Usage(cmd, "--timeout needs --wait")
 	}
+	if o.end && (o.order.Selector != "" || o.order.Rate != 0 || o.order.HonourTolerations) {
+		return process.Usage(cmd, "--selector, --rate and --honour-tolerations are for a drain; its end is the end of all of it")
+	}
 	if o.end && o.wait {
 		return process.Usage(cmd, "--wait is for a drain, not for its end")
 	}

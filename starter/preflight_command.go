@@ -58,7 +58,7 @@ other settings are those that the workers publish, once there are some; --config
 
 With --full also read every cluster, rule, binding, policy and Work and see that it is understood, hold
 every watch open for a moment, and plan for every cluster: everything that Lifeboat does, short of
-writing. With --role only what that role is granted is read and watched: a worker watches nothing. A
+writing. With --role only what that role is granted is read and watched: a worker watches bindings alone. A
 Temporal that does not answer is left out. Nothing but reads is ever sent, and the question what one may do.
 
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,

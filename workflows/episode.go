@@ -26,6 +26,7 @@ type episode struct {
 	listed       bool              // this run has listed it
 	adoptDirty   bool              // somebody saw something of ours without an owner
 	adoptNow     bool              // and said so; a run's own first look can wait while it only cordons
+	unheld       bool              // there were more last copies to hold beside a second evictor than may move at once
 	lookedAt     map[string]bool   // bindings that a second evictor was told to evict, and that were looked at for it
 	checks       *checking         // the pre-check that runs, nil when none does
 	starting     []starting        // children that the server has not answered for

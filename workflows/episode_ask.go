@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"slices"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/temporal"
@@ -74,6 +76,9 @@ func (e *episode) refuseAsks() {
 	e.asks = nil
 	for _, ask := range e.heldAsks {
 		ask.done = true
+		if slices.ContainsFunc(e.orders.bindings, func(v bindingVerb) bool { return v.ID == ask.order.ID }) {
+			ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", ErrorClosing))
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 package workflows
 
 import (
-	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -29,7 +29,8 @@ func (e *episode) serveBindingOrders(ctx workflow.Context) error {
 		{UpdateRelease, "Drop the hold of one binding now, proven healthy or not"},
 	} {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(ctx workflow.Context, o BindingOrder) (string, error) {
-			return e.awaitHeld(ctx, u.name, o.Binding, e.orderOne(u.name, o))
+			o.ID = workflow.GetCurrentUpdateInfo(ctx).ID
+			return e.awaitHeld(ctx, u.name, o, e.orderOne(u.name, o))
 		}, workflow.UpdateHandlerOptions{
 			Validator:   func(o BindingOrder) error { return e.refuseOne(u.name, o) },
 			Description: u.description,
@@ -114,36 +115,53 @@ const heldPatience = 10 * time.Second
 
 // heldAsk is a put-back or a release until its migration answers.
 type heldAsk struct {
-	key    failover.BindingKey
+	verb   string
+	order  BindingOrder
 	answer string
 	err    error
 	done   bool
 }
 
 // awaitHeld waits a while for what becomes of an order about a held copy: a refusal is the answer.
-func (e *episode) awaitHeld(ctx workflow.Context, verb string, key failover.BindingKey, answer string) (string, error) {
+func (e *episode) awaitHeld(ctx workflow.Context, verb string, o BindingOrder, answer string) (string, error) {
 	if verb != UpdatePutBack && verb != UpdateRelease {
 		return answer, nil
 	}
-	ask := &heldAsk{key: key, answer: answer}
+	ask := &heldAsk{verb: verb, order: o, answer: answer}
 	e.heldAsks = append(e.heldAsks, ask)
 	live, _ := workflow.NewDisconnectedContext(ctx)
 	_, err := workflow.AwaitWithTimeout(live, heldPatience, func() bool { return ask.done })
 	e.heldAsks = slices.DeleteFunc(e.heldAsks, func(a *heldAsk) bool { return a == ask })
-	return ask.answer, errors.Join(err, ask.err)
+	if err != nil {
+		return "", err
+	}
+	return ask.answer, ask.err
+}
+
+func (a *heldAsk) end(answer string, err error) { a.answer, a.err, a.done = answer, err, true }
+
+// ended is the answer that an outcome is.
+func (a *heldAsk) ended(r failover.Result) {
+	did := r.Outcome == failover.OutcomeMigrated
+	if a.verb == UpdatePutBack { // where nothing was written, nothing is to be put back
+		did = r.Outcome == failover.OutcomeRestored || r.Outcome == failover.OutcomeAbandoned
+	}
+	if did {
+		a.end(string(r.Outcome)+": "+r.Key.String(), nil)
+		return
+	}
+	a.end("", refused(strings.TrimRight(string(r.Outcome)+", "+string(r.Reason)+": "+r.Message, ": ")))
 }
 
 // answerHeld answers who asked for what a migration reports.
 func (e *episode) answerHeld(r MigrationReport) {
 	for _, ask := range e.heldAsks {
 		switch {
-		case ask.key != r.Key:
-		case r.Refused != "":
-			ask.err, ask.done = refused(r.Refused), true
-		case r.Result != nil && r.Result.Outcome == failover.OutcomeLeftToHuman:
-			ask.err, ask.done = refused(string(r.Result.Reason)+": "+r.Result.Message), true
+		case ask.order.Binding != r.Key:
+		case r.RefusedID == ask.order.ID:
+			ask.end("", refused(r.Refused))
 		case r.Result != nil:
-			ask.answer, ask.done = string(r.Result.Outcome)+": "+r.Key.String(), true
+			ask.ended(*r.Result)
 		}
 	}
 }
@@ -218,6 +236,11 @@ func (e *episode) takeNamed(v bindingVerb) {
 	}
 	if !e.enforcing() {
 		e.log.Warn("an order is not carried out", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who, "mode", e.st.Terms.Mode)
+		for _, ask := range e.heldAsks {
+			if ask.order.ID == v.ID {
+				ask.end("", refused("this failover observes: it has written nothing that could be taken back"))
+			}
+		}
 		return
 	}
 	st := MigrationState{Adopt: true}

@@ -129,7 +129,7 @@ func (e *episode) adoptMove(o activities.Orphan) {
 	case o.Policy != nil:
 		i.Policy = e.freezePolicy(*o.Policy, e.policyIndex())
 	}
-	e.start(i, MigrationState{Adopt: true})
+	e.startChild(i, MigrationState{Adopt: true})
 }
 
 // starting is a child whose start is not known to have succeeded.
@@ -329,6 +329,7 @@ func (e *episode) dismissStrangers() {
 // also for one that was deleted before this failover ever saw it.
 func (e *episode) adoptOrphans() {
 	e.dismissStrangers()
+	e.holdMore()
 	if !e.adoptDirty || e.st.UID == "" && e.st.GoneAt.IsZero() || e.looksLater() {
 		return
 	}
@@ -353,6 +354,7 @@ func (e *episode) adoptOrphans() {
 		for _, o := range p.Running {
 			e.adopt(o, false)
 		}
+		e.awaitStarts()
 		dead = append(dead, p.Holders...)
 		e.st.Bans = e.st.Bans || p.Banned
 		if p.Next == nil {
@@ -383,6 +385,7 @@ func (e *episode) adopt(o activities.Orphan, orphan bool) {
 // interval until it is answered.
 func (e *episode) ask() {
 	if !e.enforcing() || e.onlyCordons() {
+		e.st.Unheard = false
 		return
 	}
 	want := e.want()

@@ -37,19 +37,29 @@ func (e *episode) evictedByOthers(found ...failover.BindingFact) {
 	e.dirty = true
 }
 
-// holdBeside has a migration hold each of the bindings of which Karmada may end the last copy;
-// one that was only told of by the watch is looked at first, once in a run.
+// holdBeside has a migration hold each of the bindings of which Karmada may end the last copy, as
+// many as may move at once: those for which there is no room are looked at again when half of
+// that is free. One that was only told of by the watch is looked at first, once in a run.
 func (e *episode) holdBeside(found []failover.BindingFact) {
 	for _, b := range found {
 		key := b.Key.String()
-		if _, moving := e.st.Moves[key]; moving {
-			continue
-		}
-		if b.LastCopy {
+		_, moving := e.st.Moves[key]
+		switch {
+		case moving:
+		case b.LastCopy && len(e.st.Moves) >= e.st.Terms.Waiting:
+			e.unheld = true
+		case b.LastCopy:
 			e.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
-		} else if !e.lookedAt[key] {
+		case !e.lookedAt[key]:
 			e.lookedAt[key], e.adoptDirty, e.adoptNow = true, true, true
 		}
+	}
+}
+
+// holdMore looks again for last copies that nobody holds, once there is room.
+func (e *episode) holdMore() {
+	if e.unheld && len(e.st.Moves) <= e.st.Terms.Waiting/2 {
+		e.unheld, e.adoptDirty, e.adoptNow = false, true, true
 	}
 }
 

@@ -168,6 +168,7 @@ func (e *episode) bindingsChanged(m BindingsChanged) {
 			e.lookAgain(at)
 		}
 		if b.SecondEvictor {
+			b.LastCopy = false // a search tells
 			e.evictedByOthers(b)
 		}
 		if b.Deleted || (moving && move.Placed) || (!queued && !moving) {

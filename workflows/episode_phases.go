@@ -359,7 +359,7 @@ func (e *episode) untaint() {
 		return
 	}
 	if len(e.st.Cluster.Ours) == 0 && !e.ordersRecorded() {
-		e.st.Settled, e.dirty = e.now(), true
+		e.st.Refused, e.st.Settled, e.dirty = false, e.now(), true
 		return
 	}
 	// The record of an order that still stands here is void: it would have been obeyed.

@@ -93,10 +93,12 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 			s.settings.Pace.EvictionRate = 0.01
 			last, served, direct, optedOut := s.bind("z", []string{"m1"}, "m1"), s.bind("y", []string{"m1", "m2"}, "m1", "m2", "m3"),
 				s.bind("x", []string{"m1"}, "m1"), s.bind("w", []string{"m1"}, "m1")
+			never := s.bind("v", []string{"m1"}, "m1")
+			s.world.Edit(never, func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationPurgeMode: "Never"} })
 			s.world.Edit(optedOut, func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
 			s.world.SetReady("m1", false)
 			s.at(4*time.Minute, func() {
-				for _, key := range []failover.BindingKey{last, served, direct, optedOut} {
+				for _, key := range []failover.BindingKey{last, never, served, direct, optedOut} {
 					s.evictedByKarmada(key, failover.TaintManager)
 				}
 				s.world.Edit(direct, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeDirectly })
@@ -117,12 +119,16 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 					b, _ := s.world.Binding(t.Context(), key)
 					require.Len(t, b.Tasks, 1, key.String())
 				}
-				require.Len(t, s.world.Log("hold"), 1)
+				require.Len(t, s.world.Log("hold"), 2)
+				kept, _ := s.world.Binding(t.Context(), never)
+				require.Equal(t, failover.PurgeNever, kept.Tasks[1].PurgeMode, "as its annotation says")
 			})
 			s.at(7*time.Minute, func() { // Karmada's timeout
-				s.world.Edit(last, func(b *failover.Binding) {
-					b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.TaintManager })
-				})
+				for _, key := range []failover.BindingKey{last, never} {
+					s.world.Edit(key, func(b *failover.Binding) {
+						b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.TaintManager })
+					})
+				}
 			})
 			s.at(9*time.Minute, func() {
 				b, _ := s.world.Binding(t.Context(), last)
@@ -137,6 +143,42 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 			s.play()
 		})
 	}
+}
+
+// No more migrations hold last copies at once than may wait; the others are held when there is room.
+//
+// Rules: R4.15-31.
+func TestLastCopiesAreHeldAsManyAtOnceAsMayWait(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Waiting = 2
+	s.settings.Pace.EvictionRate = 0.001
+	var keys []failover.BindingKey
+	for _, name := range []string{"a", "b", "c", "d"} {
+		keys = append(keys, s.bind(name, []string{"m1"}, "m1"))
+	}
+	s.world.SetReady("m1", false)
+	s.at(4*time.Minute, func() {
+		for _, key := range keys {
+			s.evictedByKarmada(key, failover.TaintManager)
+		}
+	})
+	s.at(6*time.Minute, func() {
+		require.Len(t, s.world.Log("hold"), 2)
+		for _, w := range s.world.Log("hold") { // an operator ends them
+			key, _ := failover.ParseBindingKey(w.Binding)
+			s.world.Edit(key, func(b *failover.Binding) { b.Tasks = nil })
+		}
+	})
+	s.at(12*time.Minute, func() {
+		require.Len(t, s.world.Log("hold"), 4)
+		for _, key := range keys { // Karmada's timeout: until then its scheduler takes no such cluster
+			s.world.Edit(key, func(b *failover.Binding) {
+				b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.TaintManager })
+			})
+		}
+		s.world.SetReady("m1", true)
+	})
+	s.play()
 }
 
 // A failover that is halted from the start puts no taint that moves bindings: Karmada

@@ -11,6 +11,8 @@ import (
 type Order struct {
 	Who    string `json:"who"`
 	Reason string `json:"reason"`
+	// ID tells a put-back or a release from a later one; the failover gives it.
+	ID string `json:"id,omitempty"`
 }
 
 // DrainOrder asks that a cluster be emptied.
@@ -98,8 +100,9 @@ type MigrationReport struct {
 	Phase   failover.MigrationPhase `json:"phase"`
 	Reason  failover.Reason         `json:"reason,omitempty"`
 	Message string                  `json:"message,omitempty"`
-	// Refused is why the newest put-back or release was refused, empty where it was not.
-	Refused string `json:"refused,omitempty"`
+	// Refused is why the put-back or release of that id was refused, empty where none was.
+	Refused   string `json:"refused,omitempty"`
+	RefusedID string `json:"refusedID,omitempty"`
 	// Placed tells that recovery cannot take it back any more.
 	Placed bool `json:"placed,omitempty"`
 	// GoesOn tells that recovery does not take it back, though it is not placed.

@@ -272,7 +272,7 @@ func (m *migration) tell(result *failover.Result) (heard bool) { return m.tellFr
 func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (heard bool) {
 	report := MigrationReport{
 		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
-		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.withRefusal()), Refused: m.st.Refusal, Placed: m.st.Placed,
+		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.withRefusal()), Refused: m.st.Refusal, RefusedID: m.st.RefusedID, Placed: m.st.Placed,
 		Attention: m.st.Attention, To: m.st.To, Result: result,
 		Late:   m.st.Attention == failover.ReasonRestoreUnanswered,
 		GoesOn: m.st.Wrote && m.direct(), WantsPermit: result == nil && m.wantsPermit(), Acts: slices.Clone(m.st.Acts),

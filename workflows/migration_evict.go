@@ -156,10 +156,10 @@ func (m *migration) verified(look activities.Observation) {
 		m.stands()
 	case look.Banned && !look.Targeted:
 		m.endBanned(look)
+	case m.st.Adopt && look.LastCopy && m.st.Cancelled == nil:
+		m.holdBeside()
 	case m.ordered():
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
-	case m.st.Adopt && look.LastCopy:
-		m.holdBeside()
 	case look.Targeted:
 		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonUnverified, Message: notStood(m.st.Said)})
 	default:

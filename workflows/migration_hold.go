@@ -95,7 +95,7 @@ func (m *migration) endBanned(o activities.Observation) {
 	r := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonSchedulerReturnsIt, To: o.Targets}
 	r.Message = "released, and kept off " + m.st.Ref.Cluster + " until undrain"
 	if m.st.PutBack != nil {
-		m.st.Refusal = "put-back refused: " + r.Message
+		m.dropOrder("put-back refused: " + r.Message)
 		r.Reason, r.Message = failover.ReasonPutBackRefused, m.st.Refusal
 	}
 	m.st.Banned, m.st.PutBack, m.st.Drop = true, nil, nil

@@ -182,13 +182,30 @@ func (m *migration) restoreOrdered(o activities.Observation) bool {
 // with its state is waited for, a release harms nobody.
 func (m *migration) refuseDirect(o activities.Observation) {
 	if m.st.Drop != nil && m.st.Phase != failover.MigrationAwaitingHealth {
-		m.st.Drop, m.st.Refusal = nil, "release refused: purge mode Directly; confirm that the old copy is fenced instead"
-		m.attention(failover.ReasonAwaitingFence, m.st.Refusal)
+		m.refuse(failover.ReasonAwaitingFence, "release refused: purge mode Directly; confirm that the old copy is fenced instead")
 	}
 	if m.st.PutBack != nil && o.Placed.OK {
-		m.st.PutBack, m.st.Refusal = nil, "put-back refused: purge mode Directly, and it is placed"
-		m.attention(failover.ReasonPutBackRefused, m.st.Refusal)
+		m.refuse(failover.ReasonPutBackRefused, "put-back refused: purge mode Directly, and it is placed")
 	}
+}
+
+// dropOrder drops the put-back or release that stands; whoever gave it is told why.
+func (m *migration) dropOrder(why string) {
+	order := m.st.PutBack
+	if order == nil {
+		order = m.st.Drop
+	}
+	m.st.PutBack, m.st.Drop, m.st.Refusal = nil, nil, cut(why)
+	if order != nil {
+		m.st.RefusedID = order.ID
+	}
+}
+
+// refuse is dropOrder for a migration that goes on.
+func (m *migration) refuse(reason failover.Reason, why string) {
+	m.dropOrder(why)
+	m.attention(reason, m.st.Refusal)
+	m.tell(nil)
 }
 
 // calledBack tells that somebody ordered otherwise before the task was dropped: it
@@ -220,12 +237,12 @@ func (m *migration) releaseNow() {
 // putBackRefused drops the order, says why, and goes on. A task that was left to a
 // human before stays so.
 func (m *migration) putBackRefused(out activities.ActResult) {
-	m.st.PutBack, m.st.Refusal = nil, cut("put-back refused: "+out.Message)
 	if m.st.Ref.Named {
+		m.dropOrder("put-back refused: " + out.Message)
 		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: out.Reason, Message: m.st.Refusal})
 		return
 	}
-	m.attention(out.Reason, m.st.Refusal)
+	m.refuse(out.Reason, "put-back refused: "+out.Message)
 	m.on(failover.EventRestoreRefused)
 }
 

@@ -30,6 +30,28 @@ func (s *story) refuses(at time.Duration, key failover.BindingKey, why string) {
 	s.at(at+11*time.Second, func() { require.ErrorContains(s.t, ordered.err, "put-back refused: "+why) })
 }
 
+// A release of what waits for a fence is refused, and whoever ordered it is told, though the
+// migration needs attention for that reason already. The refusal answers no later order.
+//
+// Rules: R4.9-57.
+func TestRelease_WaitsForAFence_IsRefusedAndAnswersItsOrderAlone(t *testing.T) {
+	s, key := direct(t)
+	s.world.DeleteAfter = 30 * time.Minute
+	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+	var released, putBack *answer
+	s.at(5*time.Minute, func() { released = s.orderOne(workflows.UpdateRelease, key, false) })
+	s.at(5*time.Minute+11*time.Second, func() {
+		require.ErrorContains(t, released.err, "release refused: purge mode Directly")
+		putBack = s.orderOne(workflows.UpdatePutBack, key, false)
+	})
+	s.at(5*time.Minute+30*time.Second, func() {
+		require.ErrorContains(t, putBack.err, "put-back refused")
+		s.world.DropTaint("m1", maintenance)
+	})
+	s.at(8*time.Minute, func() { s.world.DeleteAfter = 0 })
+	s.play()
+}
+
 // orderChild gives an order to the migration itself.
 func (s *story) orderChild(verb string, key failover.BindingKey, putBack bool) *answer {
 	s.t.Helper()

@@ -68,9 +68,10 @@ type MigrationState struct {
 	Paused *Order `json:"paused,omitempty"`
 	// PutBack and Drop are a human's orders to restore the former clusters, and to drop
 	// the hold; Refusal is why the last put-back could not be.
-	PutBack *Order `json:"putBack,omitempty"`
-	Drop    *Order `json:"drop,omitempty"`
-	Refusal string `json:"refusal,omitempty"`
+	PutBack   *Order `json:"putBack,omitempty"`
+	Drop      *Order `json:"drop,omitempty"`
+	Refusal   string `json:"refusal,omitempty"`
+	RefusedID string `json:"refusedID,omitempty"` // of that order
 	// RefusedSince is since when the API server refuses the write that lets the old copy go.
 	RefusedSince time.Time `json:"refusedSince,omitzero"`
 	// Said is what the API server said of a write whose end was not known.

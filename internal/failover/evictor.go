@@ -2,6 +2,7 @@ package failover
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,9 @@ func (b *Binding) LosesLastCopy(cluster string, suspect map[string]bool) bool {
 	}
 	if task, _ := b.TaskFor(cluster); task.Ours() || b.ServesOn(cluster) {
 		return false
+	}
+	if !b.divides() && slices.ContainsFunc(NewsOf(b, cluster).Proven, func(name string) bool { return !suspect[name] }) {
+		return false // each copy is a whole one
 	}
 	return !Healthy(HealthInput{Binding: b, Failed: cluster, Baseline: BaselineFrom(b, cluster), Suspect: suspect}).OK
 }
