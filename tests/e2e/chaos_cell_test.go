@@ -400,7 +400,7 @@ func (s *scene) uncovered(k string) time.Duration {
 }
 
 // pacedLaw says which interval had more evictions than the rate allows, empty when none: one, and
-// one second's worth beside what the rate gives (R4.5-17).
+// one second's worth beside what the rate gives.
 func pacedLaw(times []time.Time, rate float64) string {
 	slices.SortFunc(times, time.Time.Compare)
 	for i := range times {
