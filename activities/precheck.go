@@ -133,7 +133,7 @@ func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckR
 		if err != nil {
 			return PreCheckResult{}, classify("pre-check binding", item.Key.String(), err)
 		}
-		check = moved.judge(item.Key, check).bounded()
+		check = moved.judge(r.Cluster, r.question(item), item.Key, check).bounded()
 		check.Key = item.Key
 		if check.End == CheckBlocked {
 			a.blocked(ctx, r, item, check)
@@ -168,15 +168,17 @@ func (a *Activities) movedTooOften(ctx context.Context, r PreCheckRequest) (m mo
 }
 
 // judge keeps a binding that could move from being driven round the fleet.
-func (m movesOf) judge(key failover.BindingKey, check Check) Check {
+func (m movesOf) judge(cluster string, q question, key failover.BindingKey, check Check) Check {
 	until, tooOften := m.until[key.String()]
 	switch {
 	case check.End != CheckPass && check.End != CheckFence:
+	case q.approval.LiftsCap(q.round):
 	case m.err != nil:
 		check.End, check.Reason, check.Message = CheckBlocked, failover.ReasonFleetUnknown, "the pacer does not answer: "+m.err.Error()
 	case tooOften:
 		check.End, check.Reason = CheckBlocked, failover.ReasonPingPong
-		check.Message = "it was moved as often as pace.movesPerHour lets it; not again before " + until.Format("15:04:05 MST")
+		check.Message = fmt.Sprintf("it moved as often as pace.movesPerHour allows; not again before %s, or lifeboat approve %s --cluster %s --reason ...",
+			until.Format("15:04:05 MST"), key, cluster)
 	}
 	return check
 }

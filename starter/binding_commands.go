@@ -42,7 +42,8 @@ func (a *app) approveCommand() *cobra.Command {
 		use:   "approve <cluster>|<binding>",
 		short: "Agree to the move of one binding, a namespace or all of a cluster that wait now",
 		long: `Agree to the move of one binding, of all of a cluster, or of a namespace on it (-n), that wait now, where a
-rule asks for that (approval.* in the workers' configuration). It holds for this round and for nobody who comes later.`,
+rule asks for that (approval.* in the workers' configuration). It holds for this round and for nobody who comes later.
+Approving one binding also lets it move that moved too often (PingPong).`,
 		example: `  lifeboat approve shop/cart-deployment --reason "the team knows"
   lifeboat approve member1 -n shop --reason "the team knows"
   lifeboat approve member1 --reason "the site is lost"`,

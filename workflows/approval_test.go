@@ -57,8 +57,8 @@ func TestWhatAwaitsApprovalStaysUntilSomebodyApproves(t *testing.T) {
 	}
 	require.NotContains(t, moved, "shop/latest", "who comes later is asked about anew")
 	require.Equal(t, failover.OutcomeAbandoned, outcomes(r)["latest"], "without an answer it stays put")
-	require.Contains(t, one.value, "1 bindings, 1 of them asked for it")
-	require.Contains(t, rest.value, "3 bindings, 3 of them asked for it")
+	require.Contains(t, one.value, "1 bindings, 1 of them waited for it")
+	require.Contains(t, rest.value, "3 bindings, 3 of them waited for it")
 }
 
 // Rules: R4.6-22.

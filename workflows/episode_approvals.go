@@ -55,7 +55,7 @@ func (e *episode) refuseApprove(o ScopedOrder) error {
 func (e *episode) approvable(scope failover.Scope) (waiting []int, fenced []Move) {
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
-		if i.Was && !i.Parked && i.State != ItemIdle && scope.Covers(i.Key) && e.approvalOf(i.Key, i.UID) == nil {
+		if i.Was && !i.Parked && i.State != ItemIdle && scope.Covers(i.Key) && e.unapproved(i, scope) {
 			waiting = append(waiting, at)
 		}
 	}
@@ -68,6 +68,15 @@ func (e *episode) approvable(scope failover.Scope) (waiting []int, fenced []Move
 	return waiting, fenced
 }
 
+// unapproved tells whether a yes for a scope says more about a binding than an earlier one.
+func (e *episode) unapproved(i *Item, scope failover.Scope) bool {
+	earlier := e.approvalOf(i.Key, i.UID)
+	return earlier == nil || scope.One() && capped(i) && !earlier.ForOne
+}
+
+// capped tells whether a binding waits since it has moved too often: a yes for it alone lifts that.
+func capped(i *Item) bool { return i.State == ItemBlocked && i.Reason == failover.ReasonPingPong }
+
 // approve records a human's yes, and has those looked at again that waited for it.
 func (e *episode) approve(o ScopedOrder) string {
 	yes := Approval{ScopedOrder: o, At: e.now(), Bindings: &failover.BindingSet{}}
@@ -79,16 +88,20 @@ func (e *episode) approve(o ScopedOrder) string {
 	for _, at := range waiting {
 		i := &e.st.Items[at]
 		yes.Bindings.Add(i.Key, i.UID)
-		if i.State == ItemBlocked && asks(i.Reason) {
-			asked++
-			i.Reason, i.RetryAt, i.Tries = failover.ReasonAwaitingApproval, time.Time{}, 0
-			i.AskedAt = time.Time{}
+		switch {
+		case i.State == ItemBlocked && asks(i.Reason):
+			i.Reason, i.AskedAt = failover.ReasonAwaitingApproval, time.Time{}
+		case o.Scope.One() && capped(i):
+		default:
+			continue
 		}
+		asked++
+		i.RetryAt, i.Tries = time.Time{}, 0
 	}
 	yes.Count = yes.Bindings.Len()
 	e.auditOrder(UpdateApprove, o.Order, o.Scope, "bindings", strconv.Itoa(yes.Count))
 	e.st.Approvals, e.dirty = append(e.st.Approvals, yes), true
-	return fmt.Sprintf("approved %s for this round: %d bindings, %d of them asked for it; every other check stays, and what comes later is asked anew%s",
+	return fmt.Sprintf("approved %s for this round: %d bindings, %d of them waited for it; every other check stays, and what comes later is asked anew%s",
 		o.Scope, yes.Count, asked, e.tally(o.Scope, time.Time{}).notTouched())
 }
 
@@ -100,7 +113,7 @@ func asks(r failover.Reason) bool {
 func (e *episode) approvalOf(key failover.BindingKey, uid types.UID) *failover.Approval {
 	for n := len(e.st.Approvals) - 1; n >= 0; n-- {
 		if a := e.st.Approvals[n]; a.Bindings.Has(key, uid) {
-			return &failover.Approval{Who: a.Who, Why: a.Reason, At: a.At, Round: e.st.Round}
+			return &failover.Approval{Who: a.Who, Why: a.Reason, At: a.At, Round: e.st.Round, ForOne: a.Scope.One()}
 		}
 	}
 	return nil

@@ -2,6 +2,8 @@ package workflows_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -79,6 +81,30 @@ func TestABindingThatMovedTooOftenIsParkedWithThatReason(t *testing.T) {
 	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.Greater(t, s.pacer.asked, 1, "it asks again in time")
 	require.Empty(t, s.world.Log("evict"))
+}
+
+// A yes for a namespace or all is no word about one that moves too often.
+//
+// Rules: R4.4-10, R4.6-22.
+func TestPingPong_AYesForTheBindingAloneLiftsTheCap(t *testing.T) {
+	s := newStory(t)
+	s.pacer.tooOften = true
+	app, other := s.in("shop", "app", 0), s.in("shop", "other", 0)
+	s.world.SetReady("m1", false)
+	var all, one *answer
+	s.at(3*time.Minute, func() { all = s.ordered(workflows.UpdateApprove, by(failover.Scope{All: true})) })
+	s.at(9*time.Minute, func() {
+		require.Empty(t, s.world.Log("evict"))
+		require.Contains(t, queued(s.status(), app).Message, "lifeboat approve shop/app --cluster m1")
+		one = s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(app)))
+	})
+	s.at(11*time.Minute, func() { require.Equal(t, failover.ReasonPingPong, queued(s.status(), other).Reason) })
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.Contains(t, all.value, "2 bindings, 0 of them waited for it")
+	require.Contains(t, one.value, "1 bindings, 1 of them waited for it")
+	require.InDelta(t, (9 * time.Minute).Seconds(), s.movedAt()["shop/app"].Seconds(), 30, "it does not wait for the next look")
+	require.Equal(t, []string{"shop/app"}, slices.Sorted(maps.Keys(s.movedAt())))
 }
 
 // Those that wait for health have a bound of their own: then nothing more moves,

@@ -57,10 +57,15 @@ type Approval struct {
 	Why   string    `json:"why"`
 	At    time.Time `json:"at"`
 	Round int       `json:"round"`
+	// ForOne tells that the operator named this binding alone: then it lifts the cap on its moves, too.
+	ForOne bool `json:"forOne,omitempty"`
 }
 
 // Holds tells whether it was given, and in this round.
 func (a *Approval) Holds(round int) bool { return a != nil && a.Who != "" && a.Round == round }
+
+// LiftsCap tells whether it lets a binding move that has moved as often as the cap allows.
+func (a *Approval) LiftsCap(round int) bool { return a.Holds(round) && a.ForOne }
 
 // Extent is how far a failure goes, as one reading of the fleet tells.
 type Extent struct {

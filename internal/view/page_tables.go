@@ -163,7 +163,7 @@ var remedies = map[failover.Reason]string{
 	failover.ReasonModeObserve:           "give all workers the same mode",
 	failover.ReasonDependentsNotHeld:     "see why the dependent's binding cannot be written",
 	failover.ReasonDependentsUnknown:     "wait for Karmada's dependencies distributor",
-	failover.ReasonPingPong:              "wait until its hour is over, and find out why it stays nowhere",
+	failover.ReasonPingPong:              "find out why it stays nowhere; approve it alone, or wait until its hour is over",
 }
 
 func (v PageView) moving(p *page, rows int) {
