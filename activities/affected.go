@@ -53,7 +53,7 @@ type Targeting struct {
 // ListTargeting reads one page of bindings. What surrounds a binding (namespace,
 // policy) is asked when its turn comes, not here.
 func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (TargetingPage, error) {
-	page, err := a.Reader.Bindings(ctx, r.Page)
+	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
 	if err != nil {
 		return TargetingPage{}, classify("list bindings of cluster", r.Cluster, err)
 	}

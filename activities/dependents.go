@@ -70,7 +70,7 @@ func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (D
 	if gone || err != nil {
 		return out, classify("read parent", r.Key.String(), err) // of one that is gone the eviction will say so
 	}
-	found, err := a.dependentsOf(ctx, &parent, a.search)
+	found, err := a.dependentsOf(ctx, &parent)
 	if err != nil {
 		return out, classify("find dependents of", r.Key.String(), err)
 	}
@@ -156,11 +156,8 @@ type found struct {
 	why    string
 }
 
-// search looks through all bindings.
-type search func(ctx context.Context, wanted func(*failover.Binding) bool) ([]failover.BindingKey, error)
-
-// dependentsOf finds the bindings of a parent's dependents, by a search where it selects them by label.
-func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding, all search) (found, error) {
+// dependentsOf finds the bindings of a parent's dependents, in the cache where it selects them by label.
+func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding) (found, error) {
 	listed := failover.DependenciesOf(parent)
 	switch {
 	case !parent.PropagateDeps:
@@ -170,50 +167,17 @@ func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding,
 	case !listed.Selected:
 		return found{keys: listed.Keys}, nil
 	}
-	named, err := all(ctx, func(b *failover.Binding) bool { return b.RequiredIn(parent.Key) })
+	named, err := a.searchCached(ctx, func(b *failover.Binding) bool { return b.RequiredIn(parent.Key) })
 	for _, key := range named {
 		listed.Keys = appendKey(listed.Keys, key)
 	}
 	return found{keys: listed.Keys}, err
 }
 
-// search lists all bindings.
-func (a *Activities) search(ctx context.Context, wanted func(*failover.Binding) bool) ([]failover.BindingKey, error) {
-	var found []failover.BindingKey
-	for page := (Page{}); ; {
-		p, err := a.Reader.Bindings(ctx, page)
-		if err != nil {
-			return nil, err
-		}
-		for i := range p.Bindings {
-			if wanted(&p.Bindings[i]) {
-				found = append(found, p.Bindings[i].Key)
-			}
-		}
-		if p.Next == nil {
-			return found, nil
-		}
-		page = *p.Next
-	}
-}
-
-// searchCached is search where the bindings are cached, and a list elsewhere.
-func (a *Activities) searchCached(ctx context.Context, wanted func(*failover.Binding) bool) (keys []failover.BindingKey, err error) {
-	if !a.cached() {
-		return a.search(ctx, wanted)
-	}
-	a.Cached.Each(false, func(b *failover.Binding) {
-		if wanted(b) {
-			keys = append(keys, b.Key)
-		}
-	})
-	return keys, nil
-}
-
 // dependentsHeld looks whether the Work of every dependent stays when its parent
 // leaves: the write of an eviction asks this of fresh state.
 func (a *Activities) dependentsHeld(ctx context.Context, parent *failover.Binding, r EvictRequest) (failover.Reason, string, error) {
-	all, err := a.dependentsOf(ctx, parent, a.searchCached)
+	all, err := a.dependentsOf(ctx, parent)
 	if err != nil || all.reason != failover.ReasonNone {
 		return all.reason, all.why, err
 	}

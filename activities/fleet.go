@@ -2,7 +2,7 @@ package activities
 
 import (
 	"context"
-	"sort"
+	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
@@ -46,7 +46,7 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 			health.Faulty = append(health.Faulty, c.Name)
 		}
 	}
-	sort.Strings(health.Faulty)
+	slices.Sort(health.Faulty)
 	pace := failover.JudgePace(health, config)
 	return FleetResult{
 		Pace: pace, Config: config, Audit: a.Settings.Terms.Audit, Runbook: a.Settings.Terms.Runbook, InForce: a.Settings.InForce,
@@ -100,21 +100,13 @@ func (a *Activities) anythingOfOurs(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	for page := (Page{}); ; {
-		p, err := a.Reader.Bindings(ctx, page)
+	for b, err := range allBindings(ctx, a.Reader) {
 		if err != nil {
 			return false, err
 		}
-		for i := range p.Bindings {
-			for _, t := range p.Bindings[i].Tasks {
-				if t.Unfinished() {
-					return true, nil
-				}
-			}
+		if slices.ContainsFunc(b.Tasks, failover.Task.Unfinished) {
+			return true, nil
 		}
-		if p.Next == nil {
-			return false, nil
-		}
-		page = *p.Next
 	}
+	return false, nil
 }

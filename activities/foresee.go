@@ -372,23 +372,16 @@ func (a *Activities) foreseeDues(ctx context.Context, next ahead, policies []fai
 
 // foreseeOptedOut adds what the list leaves out because it opted out by itself.
 func (a *Activities) foreseeOptedOut(ctx context.Context, cluster string, found []Foreseen) ([]Foreseen, error) {
-	for page := (Page{}); ; {
-		p, err := a.Reader.Bindings(ctx, page)
+	for b, err := range allBindings(ctx, a.Reader) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range p.Bindings {
-			b := &p.Bindings[i]
-			if _, at := b.Target(cluster); at >= 0 && !b.Deleting && a.optedOutItself(b) {
-				found = append(found, Foreseen{
-					Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectStays,
-					Reason: failover.ReasonOptedOut, Message: byItself,
-				})
-			}
+		if _, at := b.Target(cluster); at >= 0 && !b.Deleting && a.optedOutItself(b) {
+			found = append(found, Foreseen{
+				Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectStays,
+				Reason: failover.ReasonOptedOut, Message: byItself,
+			})
 		}
-		if p.Next == nil {
-			return found, nil
-		}
-		page = *p.Next
 	}
+	return found, nil
 }

@@ -25,21 +25,15 @@ func (a *Activities) survey(ctx context.Context, on *reading) error {
 		on.room, on.tally = room, tally
 		return nil
 	}
-	for page := (Page{}); ; {
-		p, err := a.Reader.Bindings(ctx, page)
+	for b, err := range allBindings(ctx, a.Reader) {
 		if err != nil {
 			return err
 		}
-		for i := range p.Bindings {
-			room.Add(&p.Bindings[i])
-			tally.Add(&p.Bindings[i])
-		}
-		if p.Next == nil {
-			on.room, on.tally = room, tally
-			return nil
-		}
-		page = *p.Next
+		room.Add(b)
+		tally.Add(b)
 	}
+	on.room, on.tally = room, tally
+	return nil
 }
 
 // surveyAhead is the survey that a write needs, before the moment of its permit: to list the

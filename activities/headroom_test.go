@@ -116,19 +116,6 @@ func (l listing) Bindings(ctx context.Context, page activities.Page) (activities
 	return l.around.Bindings(ctx, page)
 }
 
-// cacheOf is a cache that has seen every binding of a world.
-type cacheOf struct{ b *bench }
-
-func (c cacheOf) Known() bool { return true }
-
-func (c cacheOf) Each(held bool, do func(*failover.Binding)) {
-	for _, b := range c.b.world.Everything() {
-		if !held || b.Held() {
-			do(&b)
-		}
-	}
-}
-
 // No list of the fleet's bindings lies within a permit: room, questions to a human and dependents
 // that are selected by label are judged by the cache.
 //
@@ -136,7 +123,7 @@ func (c cacheOf) Each(held bool, do func(*failover.Binding)) {
 func TestEvict_CachedBindings_ListsNothing(t *testing.T) {
 	b := newBench(t)
 	times, none := 0, 0.0
-	b.acts.Reader, b.acts.Cached = listing{around: around{b.world, b}, times: &times}, cacheOf{b}
+	b.acts.Reader, b.acts.Cached = listing{around: around{b.world, b}, times: &times}, cacheOf{b: b}
 	b.acts.Settings.Approval = failover.ApprovalRules{ReplicasAbove: &none}
 	b.world.HealthyAfter = time.Hour
 	b.hasPods("m2", 1, 0)

@@ -2,7 +2,9 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,7 +45,7 @@ type Orphan struct {
 // FindOrphans reads one page of bindings and asks, by Describe, which owners of
 // our tasks run. Tasks that were kept, or left to a human, are off limits.
 func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPage, error) {
-	page, err := a.Reader.Bindings(ctx, r.Page)
+	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
 	if err != nil {
 		return OrphanPage{}, classify("list bindings held for cluster", r.Cluster, err)
 	}
@@ -82,18 +84,47 @@ func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []f
 			out.Running = append(out.Running, o)
 			continue
 		}
-		policy, err := said.read(ctx, a, b, failover.PolicyOf(b, a.Settings.DefaultTolerations))
+		stands, err := a.taskStands(ctx, b, r.Cluster, func(t *failover.Task) bool { return t.Owner() == o.Owner })
 		if err != nil {
-			return classify("read policy of binding", b.Key.String(), err)
+			return err
 		}
-		if err := a.readSelected(ctx, r.Drain, page[i:i+1], r.Cluster); err != nil {
-			return classify("read the labels of the workload of", b.Key.String(), err)
+		if !stands {
+			continue
 		}
-		policy.NotDrained = !r.Drain.Selects(b)
-		o.Policy = &policy
+		if o.Policy, err = a.policyNow(ctx, r, page[i:i+1], said); err != nil {
+			return err
+		}
 		out.Orphans = append(out.Orphans, o)
 	}
 	return nil
+}
+
+// policyNow is what would be frozen of one binding now.
+func (a *Activities) policyNow(ctx context.Context, r OrphanRequest, one []failover.Binding, said policyWords) (*failover.Policy, error) {
+	b := &one[0]
+	policy, err := said.read(ctx, a, b, failover.PolicyOf(b, a.Settings.DefaultTolerations))
+	if err != nil {
+		return nil, classify("read policy of binding", b.Key.String(), err)
+	}
+	if err := a.readSelected(ctx, r.Drain, one, r.Cluster); err != nil {
+		return nil, classify("read the labels of the workload of", b.Key.String(), err)
+	}
+	policy.NotDrained = !r.Drain.Selects(b)
+	return &policy, nil
+}
+
+// taskStands reads a binding again, whose task names a workflow that does not run: it may have ended
+// that task after the list or the cache saw it.
+func (a *Activities) taskStands(ctx context.Context, b *failover.Binding, cluster string, names func(*failover.Task) bool) (bool, error) {
+	now, err := a.Reader.Binding(ctx, b.Key)
+	if errors.Is(err, failover.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, classify("read binding", b.Key.String(), err)
+	}
+	task, _ := now.TaskFor(cluster)
+	return now.UID == b.UID && task != nil && task.Ours() && names(task), nil
 }
 
 // deadHolders finds those that hold a dependent and do not run. What is left to a
@@ -107,7 +138,14 @@ func (a *Activities) deadHolders(ctx context.Context, b *failover.Binding, task 
 		if err != nil {
 			return fmt.Errorf("describe holder %q of the task on %s: %w", holder, b.Key, err)
 		}
-		if !running {
+		if running {
+			continue
+		}
+		stands, err := a.taskStands(ctx, b, task.FromCluster, func(t *failover.Task) bool { return slices.Contains(t.Others(), holder) })
+		if err != nil {
+			return err
+		}
+		if stands {
 			out.Holders = append(out.Holders, Orphan{Key: b.Key, UID: b.UID, Resource: resourceName(b), Owner: holder})
 		}
 	}

@@ -28,6 +28,8 @@ type Page struct {
 	Kind     failover.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
 	Continue string               `json:"continue,omitempty"`
 	Limit    int64                `json:"limit,omitempty"` // 0: the adapter's default
+	// After is the last binding of a page that came from a [BindingCache].
+	After *failover.BindingKey `json:"after,omitempty"`
 }
 
 // BindingPage is one page of bindings of one kind. A malformed object comes back

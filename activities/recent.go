@@ -16,19 +16,6 @@ type FleetReader interface {
 	Rules(ctx context.Context) ([]failover.Rule, error)
 }
 
-// BindingCache is every binding as a watch saw it last. What was written by this process counts at
-// once; what others wrote, as soon as Karmada has told of it.
-type BindingCache interface {
-	// Known tells whether every binding has been seen once: the watch works.
-	Known() bool
-	// Each calls do for every binding, or for those alone that have a task of Lifeboat's. What
-	// do is given is shared, and must not be changed.
-	Each(held bool, do func(*failover.Binding))
-}
-
-// cached tells whether the bindings are at hand without a list.
-func (a *Activities) cached() bool { return a.Cached != nil && a.Cached.Known() }
-
 // Karmada itself takes seconds to see that a cluster has failed.
 const (
 	recentFor = time.Second   // how old an answer of Recent may be

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
@@ -22,8 +23,12 @@ type BindingCache struct {
 	written map[failover.BindingKey]failover.Binding
 }
 
-// heldIndex has the bindings with a task of Lifeboat's under one value.
-const heldIndex = "held"
+// Indexes of the bindings: those with a Lifeboat task under one value, and all by the clusters that
+// they target or have a task for.
+const (
+	heldIndex    = "held"
+	clusterIndex = "cluster"
+)
 
 // NewBindingCache prepares the cache of what client reads and writes; Run fills it.
 func NewBindingCache(client *Client) *BindingCache {
@@ -31,7 +36,7 @@ func NewBindingCache(client *Client) *BindingCache {
 	for _, kind := range []failover.BindingKind{failover.KindResourceBinding, failover.KindClusterResourceBinding} {
 		informer := c.watch.informer(bindingResource(kind), keeping(slimBinding))
 		// It cannot fail before the informer was started.
-		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexHeld})
+		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexHeld, clusterIndex: indexClusters})
 		c.informers = append(c.informers, informer)
 	}
 	client.onWrite = c.wrote
@@ -47,6 +52,27 @@ func indexHeld(object any) ([]string, error) {
 		return []string{heldIndex}, nil
 	}
 	return nil, nil
+}
+
+func indexClusters(object any) ([]string, error) {
+	entry, isKept := object.(*kept[failover.Binding])
+	if !isKept {
+		return nil, fmt.Errorf("a binding cache holds %T", object)
+	}
+	return clustersOf(&entry.value), nil
+}
+
+// clustersOf are the clusters that a binding targets or has a task for, each once.
+func clustersOf(b *failover.Binding) []string {
+	names := make([]string, 0, len(b.Clusters)+len(b.Tasks))
+	for _, target := range b.Clusters {
+		names = append(names, target.Name)
+	}
+	for _, task := range b.Tasks {
+		names = append(names, task.FromCluster)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Run follows both kinds until the context ends.
@@ -71,15 +97,42 @@ func (c *BindingCache) Known() bool {
 // Each calls do for every binding, or for those alone that have a task of Lifeboat's. What do
 // is given is shared, and must not be changed.
 func (c *BindingCache) Each(held bool, do func(*failover.Binding)) {
+	if held {
+		c.each(func(i cache.Indexer) []any { return byIndex(i, heldIndex, heldIndex) }, (*failover.Binding).Held, do)
+		return
+	}
+	c.each(cache.Indexer.List, func(*failover.Binding) bool { return true }, do)
+}
+
+// On returns the bindings that target a cluster or have a task for it, at most so many after a key
+// in the order of the keys.
+func (c *BindingCache) On(cluster string, after failover.BindingKey, most int) (page []failover.Binding, more bool) {
+	var found []*failover.Binding
+	c.each(func(i cache.Indexer) []any { return byIndex(i, clusterIndex, cluster) },
+		func(b *failover.Binding) bool { return slices.Contains(clustersOf(b), cluster) },
+		func(b *failover.Binding) {
+			if b.Key.Compare(after) > 0 {
+				found = append(found, b)
+			}
+		})
+	slices.SortFunc(found, func(a, b *failover.Binding) int { return a.Key.Compare(b.Key) })
+	for _, b := range found[:min(most, len(found))] {
+		page = append(page, *b)
+	}
+	return page, len(found) > most
+}
+
+// byIndex reads an index that exists.
+func byIndex(i cache.Indexer, index, value string) []any {
+	objects, _ := i.ByIndex(index, value)
+	return objects
+}
+
+// each calls do for what is kept, and for the own writes that match and are newer.
+func (c *BindingCache) each(of func(cache.Indexer) []any, match func(*failover.Binding) bool, do func(*failover.Binding)) {
 	written := c.unseen()
 	for _, informer := range c.informers {
-		var objects []any
-		if held {
-			objects, _ = informer.GetIndexer().ByIndex(heldIndex, heldIndex) // the index exists
-		} else {
-			objects = informer.GetStore().List()
-		}
-		for _, object := range objects {
+		for _, object := range of(informer.GetIndexer()) {
 			entry, isKept := object.(*kept[failover.Binding])
 			if !isKept {
 				continue
@@ -90,7 +143,7 @@ func (c *BindingCache) Each(held bool, do func(*failover.Binding)) {
 		}
 	}
 	for _, b := range written {
-		if !held || b.Held() {
+		if match(&b) {
 			do(&b)
 		}
 	}

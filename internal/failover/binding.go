@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -41,6 +42,11 @@ func (k BindingKey) String() string {
 		return "-/" + k.Name
 	}
 	return k.Namespace + "/" + k.Name
+}
+
+// Compare orders keys by namespace, then by name.
+func (k BindingKey) Compare(other BindingKey) int {
+	return cmp.Or(strings.Compare(k.Namespace, other.Namespace), strings.Compare(k.Name, other.Name))
 }
 
 // ParseBindingKey reads what String wrote; whole is false where a part is missing.

@@ -51,6 +51,7 @@ type sim struct {
 	dice       *dice
 	judge      *judge
 	desk       *watch.Desk
+	cache      cache
 	workers    *activities.Activities
 	activities performed
 	memory     activities.PacerMemory
@@ -165,6 +166,7 @@ func (s *sim) set() {
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
 	s.judge = newJudge(s)
 	s.desk = watch.NewDesk(post{s})
+	s.cache = cache{s: s, seen: map[failover.BindingKey]failover.Binding{}}
 	s.desk.Hear(witness{s})
 	s.follow()
 	s.populate()
@@ -182,8 +184,8 @@ func (s *sim) set() {
 	on := clock{world.Clock{W: s.world}, s}
 	a := &activities.Activities{
 		Reader: ports{s.world, s}, Recent: activities.NewRecent(ports{s.world, s}, on), Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Moves: s.world, Pacer: ports{s.world, s},
-		Manager: s.world,
-		Clock:   on, Meter: meter{s: s}, Log: s.log,
+		Manager: s.world, Cached: s.cache,
+		Clock: on, Meter: meter{s: s}, Log: s.log,
 		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, RoomForStaticWeights: true, Approval: s.schedule.approvalRules()},
 	}
 	s.workers, s.activities = a, performed{}

@@ -152,7 +152,7 @@ func (s *sim) resync(ctx workflow.Context) {
 // after a newer one, as a watch does.
 func (s *sim) follow() {
 	lag := func() time.Duration { return s.dice.span("watch", "", 50*tick) }
-	changes, newest := 0, map[failover.BindingKey]int{}
+	changes, newest, cached := 0, map[failover.BindingKey]int{}, map[failover.BindingKey]int{}
 	s.world.Watch = world.Watch{
 		Cluster: func(old, now *failover.Cluster) {
 			s.judge.counted(old, now)
@@ -171,6 +171,11 @@ func (s *sim) follow() {
 			s.show(now)
 			changes++
 			change, key := changes, keyOfEither(old, now)
+			s.cache.changed(key, now, func() bool {
+				late := change < cached[key]
+				cached[key] = max(cached[key], change)
+				return late
+			})
 			s.later(lag(), func() {
 				late := change < newest[key]
 				newest[key] = max(newest[key], change)

@@ -1,0 +1,99 @@
+package activities
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// BindingCache has every binding as a watch saw it last. A write of this process counts at once,
+// a write of another as soon as the watch reports it. What it returns is shared: do not change it.
+type BindingCache interface {
+	// Known tells whether every binding has been seen once.
+	Known() bool
+	// Each calls do for every binding, or only for those that have a Lifeboat task.
+	Each(held bool, do func(*failover.Binding))
+	// On returns the bindings that target a cluster or have a task for it, at most so many after a
+	// key in the order of the keys; more tells that others follow.
+	On(cluster string, after failover.BindingKey, most int) (page []failover.Binding, more bool)
+}
+
+// cached tells whether the bindings can be read without a list.
+func (a *Activities) cached() bool { return a.Cached != nil && a.Cached.Known() }
+
+// pageFromCache is how many bindings a page from the cache has: as many as a page of a list.
+const pageFromCache = 500
+
+// bindingsOn reads a page of the bindings that target a cluster or have a task for it. It comes
+// from the cache. Without one it is a page of all bindings, and the caller leaves the others out.
+func (a *Activities) bindingsOn(ctx context.Context, cluster string, page Page) (BindingPage, error) {
+	var after failover.BindingKey
+	if page.After != nil {
+		after = *page.After
+	}
+	if a.cached() && page.Kind == "" && page.Continue == "" {
+		bindings, more := a.Cached.On(cluster, after, pageFromCache)
+		out := BindingPage{Bindings: bindings}
+		if more {
+			out.Next = &Page{After: &bindings[len(bindings)-1].Key}
+		}
+		return out, nil
+	}
+	listed, err := a.Reader.Bindings(ctx, page)
+	if page.After == nil || err != nil {
+		return listed, err
+	}
+	// The worker that read the page before had a cache. This one lists them all again.
+	listed.Bindings = slices.DeleteFunc(listed.Bindings, func(b failover.Binding) bool { return b.Key.Compare(after) <= 0 })
+	if listed.Next != nil {
+		listed.Next.After = page.After
+	}
+	return listed, nil
+}
+
+// allBindings lists every binding, page by page. After an error it ends.
+func allBindings(ctx context.Context, from BindingReader) iter.Seq2[*failover.Binding, error] {
+	return func(yield func(*failover.Binding, error) bool) {
+		for page := &(Page{}); page != nil; {
+			listed, err := from.Bindings(ctx, *page)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range listed.Bindings {
+				if !yield(&listed.Bindings[i], nil) {
+					return
+				}
+			}
+			page = listed.Next
+		}
+	}
+}
+
+// search lists the keys of the bindings that match.
+func (a *Activities) search(ctx context.Context, match func(*failover.Binding) bool) (keys []failover.BindingKey, err error) {
+	for b, err := range allBindings(ctx, a.Reader) {
+		if err != nil {
+			return nil, err
+		}
+		if match(b) {
+			keys = append(keys, b.Key)
+		}
+	}
+	return keys, nil
+}
+
+// searchCached is search in the cache, and a list where there is none.
+func (a *Activities) searchCached(ctx context.Context, match func(*failover.Binding) bool) (keys []failover.BindingKey, err error) {
+	if !a.cached() {
+		return a.search(ctx, match)
+	}
+	a.Cached.Each(false, func(b *failover.Binding) {
+		if match(b) {
+			keys = append(keys, b.Key)
+		}
+	})
+	return keys, nil
+}
