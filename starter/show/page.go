@@ -49,7 +49,8 @@ func (p Page) Wrapped(indent, s string) {
 	}
 }
 
-// Table is borderless, as kubectl's. Whoever fills it calls Render.
+// Table is borderless, as kubectl's. Its last column takes what the others leave of the width, and is
+// broken into lines. Whoever fills it calls Render.
 func (p Page) Table(head ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetOutputMirror(p.Out)
@@ -61,17 +62,10 @@ func (p Page) Table(head ...any) table.Writer {
 	t.AppendHeader(table.Row(head))
 	t.SetAllowedRowLength(p.columns())
 	t.SuppressTrailingSpaces()
-	return rows{Writer: t, page: p}
+	r := &rows{Writer: t, page: p}
+	r.measure(table.Row(head))
+	return r
 }
-
-// Wrap breaks the cells of one column of a table into lines of at most so many characters.
-func (p Page) Wrap(t table.Writer, column string, most int) {
-	most = max(minColumn, most+p.columns()-Width)
-	t.SetColumnConfigs([]table.ColumnConfig{{Name: column, WidthMax: most, WidthMaxEnforcer: text.WrapSoft}})
-}
-
-// minColumn is how narrow a column becomes on a narrow terminal.
-const minColumn = 24
 
 // Tree is a list with branches. Whoever fills it hands it to Branches.
 func (p Page) Tree() list.Writer {

@@ -83,10 +83,40 @@ func (p Page) words(values []any, newline string) []any {
 // leaves its column.
 type rows struct {
 	table.Writer
-	page Page
+	page   Page
+	widths []int // of the widest cell of each column so far
 }
 
 // AppendRow implements [table.Writer].
-func (r rows) AppendRow(row table.Row, config ...table.RowConfig) {
-	r.Writer.AppendRow(r.page.words(row, "\n"), config...)
+func (r *rows) AppendRow(row table.Row, config ...table.RowConfig) {
+	cells := r.page.words(row, "\n")
+	r.measure(cells)
+	r.Writer.AppendRow(cells, config...)
+}
+
+func (r *rows) measure(cells []any) {
+	for n, cell := range cells {
+		if n == len(r.widths) {
+			r.widths = append(r.widths, 0)
+		}
+		r.widths[n] = max(r.widths[n], text.LongestLineLen(fmt.Sprint(cell)))
+	}
+}
+
+const (
+	between   = 2  // characters between two columns
+	narrowest = 12 // of the last column
+)
+
+// Render implements [table.Writer].
+func (r *rows) Render() string {
+	last := len(r.widths) - 1
+	left := r.page.columns() - between*(last+1)
+	for _, width := range r.widths[:last] {
+		left -= width
+	}
+	if left >= narrowest {
+		r.SetColumnConfigs([]table.ColumnConfig{{Number: last + 1, WidthMax: left, WidthMaxEnforcer: text.WrapSoft}})
+	}
+	return r.Writer.Render()
 }

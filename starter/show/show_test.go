@@ -34,6 +34,18 @@ func TestEveryLineStaysWithinTheWidth(t *testing.T) {
 	require.Equal(t, 80, strings.Count(out.String(), "words"), "wrapping loses nothing")
 }
 
+func TestTable_LastColumn_TakesWhatTheOthersLeave(t *testing.T) {
+	for _, columns := range []int{60, 80, 200} {
+		var out bytes.Buffer
+		rows := Page{Out: &out, Columns: columns}.Table("A", "Because")
+		rows.AppendRow(table.Row{"shop/cart", strings.Repeat("words ", 20)})
+		rows.Render()
+		require.Equal(t, 20, strings.Count(out.String(), "words"), "nothing is cut off")
+		lines := strings.Split(out.String(), "\n")
+		require.InDelta(t, min(columns, 131), len(lines[1]), 8, "at %d columns", columns)
+	}
+}
+
 func TestColourIsForTerminals(t *testing.T) {
 	require.Equal(t, "halted", Page{}.Coloured(Bad, "halted"))
 	require.Contains(t, Page{Colour: true}.Coloured(Bad, "halted"), "\x1b[31mhalted")

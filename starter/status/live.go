@@ -29,9 +29,9 @@ func (v View) waiting(s *workflows.EpisodeStatus) {
 		switch {
 		case w.Idle || !w.Deadline.After(v.Now):
 		case w.Matching && !w.Stands:
-			v.Line("Waits     %s puts %s in %s", failover.RuleTitle(w.Rule), w.Taint, v.In(w.Deadline))
+			v.Line("Waits     %s: %s puts %s", v.In(w.Deadline), failover.RuleTitle(w.Rule), w.Taint)
 		case !w.Matching && w.Stands:
-			v.Line("Waits     %s takes %s away in %s", failover.RuleTitle(w.Rule), w.Taint, v.In(w.Deadline))
+			v.Line("Waits     %s: %s takes %s away", v.In(w.Deadline), failover.RuleTitle(w.Rule), w.Taint)
 		}
 	}
 	if !s.ETA.IsZero() {

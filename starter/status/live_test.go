@@ -37,7 +37,7 @@ func TestLive_AnyWidth_LinesFitAndWaitsAreCountedDown(t *testing.T) {
 			require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), columns, line)
 		}
 		require.Contains(t, out.String(), "ETA       last eviction in about 4m0s")
-		require.Contains(t, out.String(), "puts slow:NoExecute in 42s")
+		require.Contains(t, out.String(), "Waits     42s: ")
 		require.Regexp(t, `shop/stuck +NoTarget +7s `, out.String())
 		require.Regexp(t, `Last finished:\n.*\nshop/xxxxxxx +Migrated +3s`, out.String())
 		require.NotContains(t, out.String(), "shop/xx ", "five of them")

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,7 +73,7 @@ func (v View) pacer(p *workflows.PacerStatus) {
 	if m := p.InForce["mode"]; m != "" {
 		mode = m + " mode, "
 	}
-	v.Line("Fleet: %s%s, %s, %s: %s%s", mode, v.tier(pace.Tier), allowed, faulty, pace.Reason, asOf)
+	v.Wrapped("", fmt.Sprintf("Fleet: %s%s, %s, %s: %s%s", mode, v.tier(pace.Tier), allowed, faulty, pace.Reason, asOf))
 	v.exceptions(p.InForce)
 	if halt := p.Orders.Halted; halt != nil {
 		v.Line("Halted by %s: %s. To go on: lifeboat resume fleet --reason ...", halt.Who, halt.Reason)
@@ -257,11 +258,10 @@ func (v View) moves(s *workflows.EpisodeStatus) {
 		if calm := failover.ReasonNone; (a.Attention == calm) != (b.Attention == calm) {
 			return boolOrder(b.Attention == calm)
 		}
-		return a.Since.Compare(b.Since)
+		return cmp.Or(a.Since.Compare(b.Since), a.Key.Compare(b.Key))
 	})
 	v.Line("\nMoving:")
 	t := v.Table("Binding", "Phase", "For", "To", "Because")
-	v.Wrap(t, "Because", 46)
 	for _, m := range moving[:min(rows, len(moving))] {
 		t.AppendRow(table.Row{
 			show.Short(m.Key.String(), 34), string(m.Phase), v.Age(m.PhaseSince()), show.Short(strings.Join(m.Targets(), ","), 14), v.because(m),
@@ -280,7 +280,7 @@ func (v View) because(m workflows.Move) string {
 	if string(m.Reason) != string(m.Phase) && m.Reason != failover.ReasonNone {
 		parts = append(parts, string(m.Reason))
 	}
-	if m.Message != "" {
+	if m.Message != "" && m.Reason != failover.ReasonPlaced { // the targets have their own column
 		parts = append(parts, show.Short(m.Message, 120))
 	}
 	return strings.Join(parts, ": ")
@@ -318,7 +318,6 @@ func (v View) queue(s *workflows.EpisodeStatus) {
 	if len(blocked) > 0 {
 		v.Line("\nBlocked:")
 		t := v.Table("Binding", "Reason", "Again in", "Because")
-		v.Wrap(t, "Because", 44)
 		for _, i := range blocked[:min(rows, len(blocked))] {
 			t.AppendRow(table.Row{show.Short(i.Key.String(), 38), show.Short(string(i.Reason), 24), v.In(i.RetryAt), show.Short(i.Message, 150)})
 		}

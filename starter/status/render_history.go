@@ -59,7 +59,6 @@ func (v View) round(e Episode, r workflows.RoundReport) {
 	})
 	if len(results) > 0 {
 		t := v.Table("Binding", "Outcome", "At", "Now on", "Because")
-		v.Wrap(t, "Because", 36)
 		for _, x := range results {
 			why := string(x.Reason)
 			for _, more := range []string{x.Message, failover.SaidCause(x.Cause)} {

@@ -174,7 +174,7 @@ func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
 	require.Contains(t, text, "Taints    maintenance:NoExecute put by others")
-	require.Regexp(t, `(?m)^shop/db +AwaitingFence +- +needs attention: member1 does not answer, and$`, text, "once, and wrapped")
+	require.Regexp(t, `(?m)^shop/db +AwaitingFence +- +needs attention: member1 does not answer, and nobody has proven that the old$`, text, "once, and wrapped")
 	require.Contains(t, text, "lifeboat confirm-fenced shop/db --cluster member1")
 	require.Contains(t, text, "Take the taint away")
 }
