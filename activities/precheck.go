@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -384,13 +383,11 @@ func (a *Activities) optedOutBy(ctx context.Context, b *failover.Binding, cluste
 	return a.Reader.OptedOut(ctx, b)
 }
 
-// evacuating are the clusters that have a failover of their own past Suspected,
-// read off their taints: a triggering one, or our companion.
+// evacuating are the clusters that have a failover of their own past Suspected.
 func evacuating(fleet []failover.Cluster, but string) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range fleet {
-		hard, soft := failover.Triggering(c.Taints)
-		if c.Name != but && (len(hard)+len(soft) > 0 || standing(c.Taints, companion.Key, corev1.TaintEffectNoSchedule)) {
+		if c.Name != but && c.Evacuating() {
 			out[c.Name] = true
 		}
 	}

@@ -1,15 +1,11 @@
 package workflows_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
 )
 
 // A plain migration off a dead cluster reports twice, and its release is the look that proves it.
@@ -18,12 +14,7 @@ import (
 func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	looks := 0
-	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		if info.ActivityType.Name == activities.NameObserve {
-			looks++
-		}
-	})
+	looks := s.counting()
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
@@ -33,7 +24,7 @@ func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
 	require.Nil(t, s.reports[0].Result)
 	require.Equal(t, failover.MigrationAwaitingHealth, s.reports[0].Phase)
 	require.Equal(t, failover.ReasonPurgeDebt, s.reports[1].Result.Reason)
-	require.Equal(t, 2, looks, "placed, and healthy: the signal of its own eviction is no news")
+	require.Zero(t, looks.looks, "signals carry verdicts")
 }
 
 // A state that lasts is reported without an end.

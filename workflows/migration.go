@@ -40,6 +40,10 @@ type migration struct {
 	carried *activities.Observation
 	// news is the version of the binding that the newest signal told of.
 	news string
+	// verdict is that signal, where it carries a verdict that nothing has followed yet.
+	verdict *failover.BindingFact
+	// distrusts: a release was refused, so that the next verdict is preceded by a look.
+	distrusts bool
 	// awaitsNews tells that nothing can have changed before the next signal.
 	awaitsNews bool
 }

@@ -34,6 +34,7 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 	m.st.SourceGone, m.st.Outage = o.SourceGone, o.Outage
 	m.st.Preserved = m.st.Preserved || o.Preserved // a change after the eviction does not reach the old Work
 	m.seen(o.Seen)
+	m.distrusts = false
 	return o, true
 }
 
@@ -51,7 +52,10 @@ func (m *migration) seen(version string) {
 // lookHeld is look for a binding that should carry our task, with the ends that
 // every holding phase shares. Not ok means that the phase has nothing to decide.
 func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
-	o, ok := m.look(summary)
+	o, ok := m.followVerdict()
+	if !ok {
+		o, ok = m.look(summary)
+	}
 	switch {
 	case !ok:
 		m.wait(m.st.Terms.HealthPoll, "try to read the binding again")
@@ -410,6 +414,7 @@ func (m *migration) releaseRefused(out activities.ActResult) {
 		return
 	}
 	since := m.st.HealthySince
+	m.distrusts = true
 	m.mustHold = 0 // it looks itself before it asks again
 	m.on(failover.EventReleaseRefused)
 	if out.Reason == failover.ReasonKarmadaStale {

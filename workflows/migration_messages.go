@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"go.temporal.io/sdk/workflow"
 )
@@ -73,8 +75,15 @@ func (m *migration) heard(f failover.BindingFact) {
 		m.log.Warn("ignored a malformed signal", "signal", SignalBindingObserved, "key", f.Key.String())
 		return
 	}
-	m.news = f.ResourceVersion
+	m.news, m.verdict = f.ResourceVersion, nil
 	m.dirty = m.dirty || f.Deleted || f.ResourceVersion == ""
+	if f.Verdict == nil || f.Deleted || f.UID != m.st.Ref.UID || oversized(f) {
+		return
+	}
+	m.verdict = &f
+	if !f.Verdict.Health.OK && f.Verdict.Decides(m.st.Ref.Baseline) { // also where a newer version was read meanwhile: health had a break
+		m.st.HealthySince, m.st.Unprobed = time.Time{}, false
+	}
 }
 
 // recovered takes the word of its ClusterFailover. One about an older round came late.

@@ -57,6 +57,8 @@ type story struct {
 	refused *refusals
 	trail   world.Trail                 // what was recorded
 	reports []workflows.MigrationReport // in their order
+	silent  bool                        // no migration is told of changes
+	written string                      // version that an eviction left
 	used    []workflows.PermitUse       // the evictions that migrations told the pacer of
 }
 
@@ -302,7 +304,8 @@ func (s *story) play() workflows.EpisodeReport {
 	}
 	s.world.OnBinding = func(f failover.BindingFact, b failover.Binding) {
 		for _, task := range b.Tasks {
-			if task.Owned() {
+			if task.Owned() && !s.silent {
+				f.Verdict = failover.JudgeHold(&b, task.FromCluster, s.world.Standing)
 				s.hint(task.Owner(), workflows.SignalBindingObserved, f)
 			}
 		}

@@ -149,6 +149,8 @@ type BindingFact struct {
 	// SecondEvictor: a task of Karmada's own taint manager stands, for the cluster whose
 	// failover is told.
 	SecondEvictor bool `json:"secondEvictor,omitempty"`
+	// Verdict is how the controller judges its hold, nil where the migration has to look itself.
+	Verdict *HoldVerdict `json:"verdict,omitempty"`
 	// LastCopy: that task may end the last copy, see [Binding.LosesLastCopy]. A watch does not tell.
 	LastCopy bool `json:"lastCopy,omitempty"`
 }

@@ -90,6 +90,9 @@ func (d *Desk) ClusterChanged(old, current *failover.Cluster) {
 	if old == nil || faulty(d.rules, *old) != faulty(d.rules, *current) {
 		d.post.Fleet(d.witness.Known())
 	}
+	if old != nil && old.ProvesNothing() != current.ProvesNothing() {
+		d.tellOwnersOn(current.Name)
+	}
 	d.tell(current.Name)
 }
 
@@ -100,6 +103,7 @@ func (d *Desk) ClusterDeleted(last *failover.Cluster) {
 	delete(d.clusters, last.Name)
 	delete(d.told, last.Name)
 	d.post.Fleet(d.witness.Known())
+	d.tellOwnersOn(last.Name)
 	if d.open[last.Name] {
 		d.post.Cluster(failover.ClusterFact{
 			Cluster: last.Name, UID: last.UID, ResourceVersion: last.ResourceVersion, Deleted: true,

@@ -24,7 +24,9 @@ func (d *Desk) BindingChanged(old, current *failover.Binding) {
 	}
 	for _, h := range now.worked() {
 		if old == nil || before.isNews(h) {
-			d.tellOwner(h, now.fact)
+			fact := now.fact
+			fact.Verdict = failover.JudgeHold(current, h.cluster, d.cluster)
+			d.tellOwner(h, fact)
 		}
 	}
 	if old == nil || before.print != now.print {
@@ -43,6 +45,30 @@ func (d *Desk) BindingDeleted(last *failover.Binding) {
 		d.tellOwner(h, gone.fact)
 	}
 	d.tellQueues(gone, gone)
+}
+
+func (d *Desk) cluster(name string) (failover.Cluster, bool) {
+	c, known := d.clusters[name]
+	return c, known
+}
+
+// tellOwnersOn has the owners of all hold tasks look whose bindings are on a cluster: what its
+// copies report has become evidence, or is none any more.
+func (d *Desk) tellOwnersOn(cluster string) {
+	var on []sight
+	for _, s := range d.held {
+		if slices.Contains(s.targets, cluster) {
+			on = append(on, s)
+		}
+	}
+	sortSights(on)
+	for _, s := range on {
+		fact := s.fact
+		fact.ResourceVersion = "" // the binding is the same
+		for _, h := range s.worked() {
+			d.tellOwner(h, fact)
+		}
+	}
 }
 
 func (d *Desk) letGo(key failover.BindingKey) {

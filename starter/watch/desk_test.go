@@ -13,7 +13,10 @@ import (
 )
 
 // recorder is a Post that writes down what it is given.
-type recorder struct{ said []string }
+type recorder struct {
+	said    []string
+	verdict *failover.HoldVerdict // the last one
+}
 
 func (r *recorder) say(format string, args ...any) {
 	r.said = append(r.said, fmt.Sprintf(format, args...))
@@ -36,6 +39,7 @@ func (r *recorder) Changed(cluster string, f failover.BindingFact) {
 
 func (r *recorder) Owner(owner string, f failover.BindingFact) {
 	r.say("owner %s: %s", owner, factText(f))
+	r.verdict = f.Verdict
 }
 
 func (r *recorder) Adopt(cluster string, f failover.BindingFact) {
@@ -200,6 +204,46 @@ func TestOwnerOfAHoldTask_IsToldWhenAVerdictChanges(t *testing.T) {
 		"owner migration: shop/cart@0", "owner migration: shop/cart@2", // not 1 and 3: not placed, and not proven, before and after
 		"owner migration: shop/cart@4", "owner migration: shop/cart@5", "owner migration: shop/cart@5 deleted",
 	}, post.heard())
+}
+
+// Rules: R4.7-55.
+func TestOwnerOfAPlainHold_IsToldTheVerdict(t *testing.T) {
+	post, desk := newScene()
+	for _, name := range []string{"a", "b"} {
+		desk.ClusterChanged(nil, cluster(name, "1", corev1.ConditionTrue))
+	}
+	held := task("a", "migration", failover.TaskReason)
+	held.PurgeMode = failover.PurgeGracefully
+	b := binding("1", []string{"b"}, held)
+	b.Status.ObservedGeneration, b.Status.Scheduled = b.Generation, &failover.Condition{Status: corev1.ConditionTrue}
+	b.Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthHealthy}}
+	desk.BindingChanged(nil, b)
+	require.NotNil(t, post.verdict)
+	require.True(t, post.verdict.Placed.OK)
+	require.True(t, post.verdict.Health.OK)
+	require.Equal(t, b.Clusters, post.verdict.On)
+
+	held.PurgeMode = failover.PurgeDirectly
+	desk.BindingChanged(b, binding("2", []string{"b"}, held))
+	require.Nil(t, post.verdict, "it has to look itself")
+}
+
+// The binding stays the same, and what it says is evidence no more.
+//
+// Rules: R4.7-57.
+func TestOwners_LookWhenATargetIsLostOrIsBack(t *testing.T) {
+	post, desk := newScene()
+	desk.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
+	desk.BindingChanged(nil, binding("1", []string{"b"}, task("a", "migration", failover.TaskReason)))
+	post.heard()
+	desk.ClusterChanged(cluster("b", "1", corev1.ConditionTrue), cluster("b", "2", corev1.ConditionFalse))
+	require.Contains(t, post.heard(), "owner migration: shop/cart@", "without a version: look")
+	desk.ClusterChanged(cluster("b", "2", corev1.ConditionFalse), cluster("b", "3", corev1.ConditionFalse))
+	require.Empty(t, post.heard())
+	desk.ClusterChanged(cluster("b", "3", corev1.ConditionFalse), cluster("b", "4", corev1.ConditionTrue))
+	require.Contains(t, post.heard(), "owner migration: shop/cart@")
+	desk.ClusterDeleted(cluster("b", "5", corev1.ConditionTrue))
+	require.Contains(t, post.heard(), "owner migration: shop/cart@")
 }
 
 // Rules: R4.9-49.

@@ -110,7 +110,7 @@ func (s *scene) deployAtOnce(home, to string, n int) []string {
 	var clients sync.WaitGroup
 	slots := make(chan struct{}, 16)
 	for i := range n {
-		u := deployment(s.namespace(), "app-"+strconv.Itoa(i), home, 1, oneOf(home, to))
+		u := deployment(s.namespace(), home+"-"+strconv.Itoa(i), home, 1, oneOf(home, to))
 		keys[i] = keyOf(u)
 		slots <- struct{}{}
 		clients.Go(func() {

@@ -107,6 +107,7 @@ var stories = []story{
 	{name: "deaf_leader_beside_a_fresh_one", short: "numb", size: 2, tell: deafLeader, alone: true},
 	{name: "temporal_loses_its_database", short: "lost", size: 3, tell: temporalLost, alone: true, own: true},
 	{name: "builds_change_hands_in_mid_failover", short: "build", size: 2, tell: buildsChangeHands, alone: true, own: true},
+	{name: "event_budget", short: "budget", size: 3, tell: eventBudget, alone: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
 	{name: "priority_goes_first", short: "prior", size: 3, tell: byPriority, alone: true},
 	{name: "secrets_stay_secret", short: "hush", size: 2, tell: secretsStay, alone: true},

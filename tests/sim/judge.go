@@ -57,6 +57,15 @@ type judge struct {
 	// well is since when every look of a migration has found a copy well, by its workflow id
 	// and the copy's cluster.
 	well map[string]map[string]time.Time
+	// shown is what well said of a migration when it asked for its last release: what it is told
+	// later, it could not say.
+	shown map[string]map[string]time.Time
+	// newest is the newest version of its binding that each migration has read or was told of, and
+	// versions are all that ever stood.
+	// said are the copies that the newest verdict found well.
+	newest   map[string]string
+	said     map[string][]string
+	versions map[string]*failover.Binding
 	// handed are the last words of migrations, by cluster.
 	handed map[string][]workflows.MigrationReport
 	// remade is when the Work of a copy was made anew.
@@ -102,7 +111,7 @@ func newJudge(s *sim) *judge {
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
-		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, well: map[string]map[string]time.Time{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
+		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*failover.Binding{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]workflows.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]failover.Binding{},
 	}

@@ -114,7 +114,7 @@ func (j *judge) noWorse(w world.Write, b *failover.Binding, e *eviction) {
 func (j *judge) heldFor(w world.Write, b *failover.Binding, e *eviction, must time.Duration) {
 	move := workflows.BindingMigrationID("", w.Cluster, b.Key)
 	for _, t := range e.proving(b) {
-		since, known := j.well[move][t.Name]
+		since, known := j.shown[move][t.Name]
 		switch {
 		case !known || since.Before(j.s.ran[move]):
 			j.violates("1: the hold of %s for %s is dropped, and no look before has found its copy on %s well", w.Binding, w.Cluster, t.Name)
@@ -143,6 +143,11 @@ func (j *judge) looked(a *attempt) {
 		if since, known := was[t.Name]; known && !since.Before(j.s.ran[a.id]) {
 			is[t.Name] = since
 		}
+	}
+	if failover.Rewound(j.newest[a.id], a.own.ResourceVersion) {
+		is = j.toldSince(a.id, is)
+	} else {
+		j.newest[a.id] = a.own.ResourceVersion
 	}
 	j.well[a.id] = is
 }

@@ -21,6 +21,7 @@ type letter struct {
 	signal   string
 	arg      any
 	missing  func()
+	arrived  func() // nil: nobody cares
 }
 
 // post implements watch.Post.
@@ -59,7 +60,7 @@ func (p post) failover(cluster, signal string, arg any) letter {
 func (p post) Owner(owner string, fact failover.BindingFact) {
 	p.put(letter{
 		id: owner, signal: workflows.SignalBindingObserved, arg: fact,
-		missing: func() { p.s.desk.OwnerMissing(fact.Key) },
+		missing: func() { p.s.desk.OwnerMissing(fact.Key) }, arrived: p.s.judge.told(owner, fact),
 	})
 }
 
@@ -105,6 +106,9 @@ func (s *sim) carry(ctx workflow.Context, l letter) {
 		s.start(ctx, l)
 	}
 	err := workflow.SignalExternalWorkflow(ctx, l.id, "", l.signal, l.arg).Get(ctx, nil)
+	if err == nil && l.arrived != nil {
+		l.arrived()
+	}
 	switch {
 	case err != nil && !started: // what starts is told with its start
 		l.missing()
@@ -148,10 +152,13 @@ func (s *sim) resync(ctx workflow.Context) {
 	}
 }
 
+// watchLag is how late a watch is at most.
+const watchLag = 50 * tick
+
 // follow has the desk hear of every change, a moment later; of an object's older version never
 // after a newer one, as a watch does.
 func (s *sim) follow() {
-	lag := func() time.Duration { return s.dice.span("watch", "", 50*tick) }
+	lag := func() time.Duration { return s.dice.span("watch", "", watchLag) }
 	changes, newest, cached := 0, map[failover.BindingKey]int{}, map[failover.BindingKey]int{}
 	s.world.Watch = world.Watch{
 		Cluster: func(old, now *failover.Cluster) {
@@ -168,6 +175,9 @@ func (s *sim) follow() {
 		},
 		Binding: func(old, now *failover.Binding) {
 			s.judge.changed(now)
+			if now != nil {
+				s.judge.versions[now.ResourceVersion] = now
+			}
 			s.show(now)
 			changes++
 			change, key := changes, keyOfEither(old, now)

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+)
+
+// budget bounds the events in Temporal's histories of one plain migration, as means.
+type budget struct{ own, tasks, failover, pacer float64 }
+
+const (
+	budgeted     = 24 // bindings that move
+	budgetedRate = "20"
+)
+
+// eventBudget moves bindings off a cluster that is dead and off one that answers, and counts what
+// each migration costs in Temporal's histories.
+//
+// Rules: R4.7-55.
+func eventBudget(s *scene) {
+	s.with("health.pollInterval=10s", "health.detection=25s", "workflow.askAgain=20s", "workflow.recheck=15s", "workflow.relist=1m")
+	dead, answers, to := s.c(1), s.c(2), s.c(3)
+	gone, drained := s.deployAtOnce(dead, to, budgeted), s.deployAtOnce(answers, to, budgeted)
+	s.order("rate", budgetedRate)
+	s.rule(time.Second, time.Second)
+	pacer := s.events(pacerID)
+	s.kill(dead)
+	s.phase(dead, "Evacuated")
+	s.allReleased(gone, dead)
+	s.within("dead source", dead, pacer, budget{own: 47, tasks: 10, failover: 14, pacer: 6})
+
+	pacer = s.events(pacerID)
+	s.answer("drain", answers, "--yes", "--wait", "--timeout", "15m", "-o", "json")
+	s.allReleased(drained, answers)
+	s.within("source answers", answers, pacer, budget{own: 100, tasks: 20, failover: 20, pacer: 6})
+
+	s.revive(dead)
+	s.ends(dead, "Recovered")
+	s.order("drain", answers, "--end")
+	s.asked[answers] = true
+	s.ends(answers, "Recovered")
+	s.order("rate", "configured")
+}
+
+// allReleased waits until every binding is off a cluster without a task, and their migrations have ended.
+func (s *scene) allReleased(keys []string, from string) {
+	s.Helper()
+	s.awaitQuietly("all released", func() (bool, string) {
+		left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+			b := s.find(key)
+			return b != nil && !b.on(from) && len(b.Spec.Tasks) == 0
+		})
+		return len(left) == 0, fmt.Sprintf("%d are not", len(left))
+	})
+	running := "WorkflowType = 'BindingMigration' AND ExecutionStatus = 'Running' AND LifeboatCluster = '" + from + "'"
+	s.awaitQuietly("all ended", func() (bool, string) {
+		n := len(s.runsOf(running))
+		return n == 0, fmt.Sprintf("%d have not", n)
+	})
+}
+
+// within counts, prints and bounds the events of the migrations off a cluster.
+func (s *scene) within(what, from string, pacer int64, most budget) {
+	s.Helper()
+	kinds := map[string]int{}
+	all := s.runsOf("WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + from + "'")
+	n, events := float64(len(all)), 0
+	for i, run := range all {
+		for _, e := range s.eventsOf(run.id, run.run) {
+			kinds[kindOf(e)]++
+			events++
+			if i == len(all)/2 {
+				s.Logf("%3d %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), kindOf(e))
+			}
+		}
+	}
+	is := budget{own: float64(events) / n, failover: float64(s.whileItMoves(from)) / n, pacer: float64(s.events(pacerID)-pacer) / n}
+	is.tasks = float64(kinds["WorkflowTaskCompleted"]) / n
+	say("event_budget: %s: %d migrations: %.1f events each in %.1f workflow tasks, failover %.1f, pacer %.1f", what, len(all), is.own, is.tasks, is.failover, is.pacer)
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		s.Logf("%-70s %.2f", kind, float64(kinds[kind])/n)
+	}
+	require.Len(s, all, budgeted, "each binding moved once")
+	require.LessOrEqual(s, is.own, most.own, what)
+	require.LessOrEqual(s, is.tasks, most.tasks, what)
+	require.LessOrEqual(s, is.failover, most.failover, what)
+	require.LessOrEqual(s, is.pacer, most.pacer, what)
+}
+
+// whileItMoves counts the events of a failover from its first migration's start to its last one's end.
+func (s *scene) whileItMoves(from string) int64 {
+	s.Helper()
+	first, last := int64(0), int64(0)
+	for _, run := range s.runsOf("WorkflowId = '" + failoverID(from) + "'") {
+		for _, e := range s.eventsOf(run.id, run.run) {
+			switch e.EventType { //nolint:exhaustive // the others do not count
+			case enums.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+				if first == 0 {
+					first = e.EventId
+				}
+			case enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED:
+				last = e.EventId
+			}
+		}
+	}
+	return last - first + 1
+}
+
+func (s *scene) eventsOf(id, run string) (events []*history.HistoryEvent) {
+	s.Helper()
+	h := s.temporal.GetWorkflowHistory(s.ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for h.HasNext() {
+		e, err := h.Next()
+		require.NoError(s, err)
+		events = append(events, e)
+	}
+	return events
+}
+
+func kindOf(e *history.HistoryEvent) string {
+	return strings.TrimSpace(e.EventType.String() + " " +
+		e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() +
+		e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() +
+		e.GetSignalExternalWorkflowExecutionInitiatedEventAttributes().GetSignalName())
+}

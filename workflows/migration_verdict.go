@@ -1,0 +1,41 @@
+package workflows
+
+import (
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+)
+
+// followVerdict takes the controller's verdict in the place of a look: of a plain migration, about a version of
+// the binding newer than any that this migration has read or written, with nothing signalled since.
+// The health that it finds counts from now, not from when the controller saw it.
+func (m *migration) followVerdict() (activities.Observation, bool) {
+	fact := m.verdict
+	m.verdict = nil
+	if fact == nil || m.dirty || !m.plain() || !fact.Verdict.Decides(m.st.Ref.Baseline) {
+		return activities.Observation{}, false
+	}
+	if !failover.Rewound(fact.ResourceVersion, m.st.Ref.Seen) { // not newer, or nobody can tell
+		return activities.Observation{}, false
+	}
+	m.calm()
+	m.seen(fact.ResourceVersion)
+	v := fact.Verdict
+	o := activities.Observation{
+		Seen: fact.ResourceVersion, UID: fact.UID, Held: true, Purge: m.st.Ref.Purge, State: m.st.Ref.State,
+		Placed: v.Placed, Health: v.Health, On: v.On, SourceReady: v.SourceReady, Outage: m.st.Outage,
+	}
+	for _, t := range v.On {
+		o.Targets = append(o.Targets, t.Name)
+	}
+	return o, true
+}
+
+// plain tells whether nothing but the verdicts decides how the migration goes on until its release.
+func (m *migration) plain() bool {
+	st := &m.st
+	ordered := m.ordered() || st.PutBack != nil || st.Drop != nil || st.Paused != nil
+	special := st.Adopt || st.HasDependents || st.Ref.Named || st.Swapped || st.Terms.Plugins.External()
+	doubtful := st.Rewound || st.Unseen || st.Unproven || st.MaybeReleased || st.SourceGone || m.distrusts
+	waits := st.Phase == failover.MigrationPlacing || st.Phase == failover.MigrationAwaitingHealth
+	return waits && st.Ref.Purge == failover.PurgeGracefully && !m.carries() && !ordered && !special && !doubtful
+}

@@ -1,0 +1,168 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+)
+
+// requests counts what migrations ask of Karmada.
+type requests struct{ looks, releases int }
+
+func (s *story) counting() *requests {
+	n := &requests{}
+	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		switch info.ActivityType.Name {
+		case activities.NameObserve:
+			n.looks++
+		case activities.NameRelease:
+			n.releases++
+		}
+	})
+	return n
+}
+
+// plain is a story of one plain migration off a cluster that dies, which the controller tells nothing by itself.
+func plain(t *testing.T) (s *story, app failover.BindingKey, n *requests) {
+	s = newStory(t)
+	s.silent = true
+	app = s.bind("app", []string{"m1"}, "m1", "m2", "m3")
+	s.world.SetReady("m1", false)
+	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	return s, app, s.counting()
+}
+
+// verdict is what the controller would signal of app now.
+func (s *story) verdict(app failover.BindingKey) failover.BindingFact {
+	b := s.world.Peek(app)
+	fleet := func(name string) (failover.Cluster, bool) { return s.world.PeekCluster(name), true }
+	return failover.BindingFact{Key: app, UID: b.UID, ResourceVersion: b.ResourceVersion, Verdict: failover.JudgeHold(&b, "m1", fleet)}
+}
+
+func (s *story) tells(app failover.BindingKey, f failover.BindingFact) {
+	s.hint(workflows.BindingMigrationID("", "m1", app), workflows.SignalBindingObserved, f)
+}
+
+// sinceEviction is when app's hold was released after its eviction.
+func (s *story) sinceEviction() time.Duration {
+	s.t.Helper()
+	require.Len(s.t, s.world.Log("release"), 1)
+	return s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At)
+}
+
+// A verdict stands in for a look: health counts from when it is heard.
+//
+// Rules: R4.7-55, R4.7-24.
+func TestVerdict_Healthy_IsFollowedWithoutALook(t *testing.T) {
+	s, app, n := plain(t)
+	heard := 20 * time.Second
+	s.onEvict(func() { s.at(heard, func() { s.tells(app, s.verdict(app)) }) })
+	s.play()
+	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Zero(t, n.looks)
+	require.GreaterOrEqual(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy)
+	require.Less(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy+5*time.Second)
+}
+
+// A verdict that the migration must not follow has it look itself, as a signal without one does.
+//
+// Rules: R4.7-56.
+func TestVerdict_NotAboutWhatStands_IsNotFollowed(t *testing.T) {
+	for name, change := range map[string]func(s *story, f *failover.BindingFact){
+		"of another binding":              func(_ *story, f *failover.BindingFact) { f.UID = "another" },
+		"of the version that was written": func(s *story, f *failover.BindingFact) { f.ResourceVersion = s.written },
+		"older than the eviction":         func(_ *story, f *failover.BindingFact) { f.ResourceVersion = "1" },
+		"of an unknown version":           func(_ *story, f *failover.BindingFact) { f.ResourceVersion = "x" },
+		"without one":                     func(_ *story, f *failover.BindingFact) { f.Verdict = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, app, n := plain(t)
+			s.world.HealthyAfter = 8 * time.Minute // whoever follows it counts health from too early
+			s.onEvict(func() {
+				s.written = s.world.Peek(app).ResourceVersion
+				s.at(20*time.Second, func() {
+					f := s.verdict(app)
+					if f.Verdict != nil {
+						f.Verdict.Health = failover.Verdict{OK: true, Reason: failover.ReasonHealthy}
+					}
+					change(s, &f)
+					s.tells(app, f)
+				})
+			})
+			s.play()
+			require.NotZero(t, n.looks)
+			require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+			require.GreaterOrEqual(t, s.sinceEviction(), 8*time.Minute)
+			require.Equal(t, 1, n.releases, "no release is asked for what nobody has seen")
+		})
+	}
+}
+
+// A verdict that finds a copy not healthy restarts the clock, whatever was read meanwhile.
+//
+// Rules: R4.7-24, R4.7-56.
+func TestVerdict_NotHealthy_RestartsTheClock(t *testing.T) {
+	s, app, _ := plain(t)
+	const ill = 26 * time.Second
+	s.onEvict(func() {
+		s.at(20*time.Second, func() { s.tells(app, s.verdict(app)) })
+		s.at(ill, func() {
+			f := s.verdict(app)
+			f.Verdict.Health = failover.Verdict{Reason: failover.ReasonNotHealthy, Message: "1 of 2 ready"}
+			s.tells(app, f)
+		})
+	})
+	s.play()
+	require.GreaterOrEqual(t, s.sinceEviction(), ill+s.settings.Terms.MinHealthy)
+}
+
+// What a verdict of other targets found healthy is not what would be kept: the release reads the
+// targets, and refuses.
+//
+// Rules: R4.7-56, R4.7-33.
+func TestVerdict_OfOtherTargets_ReleasesNothing(t *testing.T) {
+	s, app, n := plain(t)
+	const heard = 20 * time.Second
+	s.onEvict(func() {
+		s.at(heard, func() {
+			f := s.verdict(app)
+			f.Verdict.On = []failover.TargetCluster{{Name: "m6", Replicas: 2}}
+			s.tells(app, f)
+		})
+	})
+	s.play()
+	require.NotZero(t, n.looks)
+	require.GreaterOrEqual(t, s.sinceEviction(), heard+2*s.settings.Terms.MinHealthy)
+}
+
+// After a release that was refused the migration looks before it follows a verdict again.
+//
+// Rules: R4.7-55.
+func TestVerdict_AfterARefusedRelease_IsNotFollowedBeforeALook(t *testing.T) {
+	s, app, n := plain(t)
+	s.world.HealthyAfter = 3 * time.Minute
+	healthy := func() {
+		s.world.Change(app, func(b *failover.Binding) {
+			b.Annotations = map[string]string{"example.com/touched": s.env.Now().String()}
+		})
+		f := s.verdict(app)
+		f.Verdict.Health = failover.Verdict{OK: true, Reason: failover.ReasonHealthy}
+		s.tells(app, f)
+	}
+	s.onEvict(func() {
+		for i := range 8 {
+			s.at(time.Duration(20+15*i)*time.Second, healthy)
+		}
+	})
+	s.play()
+	require.NotZero(t, n.looks)
+	require.GreaterOrEqual(t, s.sinceEviction(), 3*time.Minute)
+	require.LessOrEqual(t, n.releases, 5)
+}
