@@ -33,9 +33,19 @@ func (m *migration) followVerdict() (activities.Observation, bool) {
 // plain tells whether nothing but the verdicts decides how the migration goes on until its release.
 func (m *migration) plain() bool {
 	st := &m.st
-	ordered := m.ordered() || st.PutBack != nil || st.Drop != nil || st.Paused != nil
-	special := st.Adopt || st.HasDependents || st.Ref.Named || st.Swapped || st.Terms.Plugins.External()
-	doubtful := st.Rewound || st.Unseen || st.Unproven || st.MaybeReleased || st.SourceGone || m.distrusts
 	waits := st.Phase == failover.MigrationPlacing || st.Phase == failover.MigrationAwaitingHealth
-	return waits && st.Ref.Purge == failover.PurgeGracefully && !m.carries() && !ordered && !special && !doubtful
+	gracefully := st.Ref.Purge == failover.PurgeGracefully && !m.carries()
+	special := st.Adopt || st.HasDependents || st.Ref.Named || st.Swapped || st.Terms.Plugins.External()
+	return waits && gracefully && !special && !m.underOrders() && !m.doubts()
+}
+
+// underOrders tells whether somebody ordered anything.
+func (m *migration) underOrders() bool {
+	return m.ordered() || m.st.PutBack != nil || m.st.Drop != nil || m.st.Paused != nil
+}
+
+// doubts tells whether what was read last leaves a doubt that a look has to settle.
+func (m *migration) doubts() bool {
+	st := &m.st
+	return m.distrusts || st.Rewound || st.Unseen || st.Unproven || st.MaybeReleased || st.SourceGone
 }

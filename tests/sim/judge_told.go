@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"maps"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/failover"
 )
 
@@ -50,4 +52,11 @@ func (j *judge) toldSince(migration string, looked map[string]time.Time) map[str
 		}
 	}
 	return is
+}
+
+// asks notes what a migration could say when it asks for its release.
+func (j *judge) asks(migration, activity string) {
+	if activity == activities.NameRelease {
+		j.shown[migration] = maps.Clone(j.well[migration])
+	}
 }
