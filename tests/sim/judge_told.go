@@ -54,8 +54,8 @@ func (j *judge) toldSince(migration string, looked map[string]time.Time) map[str
 	return is
 }
 
-// asks notes what a migration could say when it asks for its release.
-func (j *judge) asks(migration, activity string) {
+// requests notes what a migration could say when it asks for its release.
+func (j *judge) requests(migration, activity string) {
 	if activity == activities.NameRelease {
 		j.shown[migration] = maps.Clone(j.well[migration])
 	}

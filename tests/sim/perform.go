@@ -91,7 +91,7 @@ func (s *sim) perform(ctx workflow.Context, name string, args []any) (any, error
 		policy = &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2}
 	}
 	wait := policy.InitialInterval
-	s.judge.asks(workflow.GetInfo(ctx).WorkflowExecution.ID, name)
+	s.judge.requests(workflow.GetInfo(ctx).WorkflowExecution.ID, name)
 	for n := int32(1); ; n++ {
 		out, err := s.try(ctx, name, args, n)
 		if err == nil {
