@@ -32,5 +32,5 @@ func (a *Activities) markLastCopies(ctx context.Context, evicted []failover.Bind
 }
 
 func (a *Activities) losesLastCopy(b *failover.Binding, fleet []failover.Cluster, cluster string) bool {
-	return b.LosesLastCopy(cluster, suspects(fleet, b, cluster)) && !a.optedOutItself(b)
+	return failover.LosesLastCopy(b, cluster, suspects(fleet, b, cluster)) && !a.optedOutItself(b)
 }

@@ -38,15 +38,15 @@ const creditNone = 0
 //
 // As with Karmada's it fits into 32 bits: a member says what it has, and one that says too
 // much must not make the sum of all run over.
-func (c *Capacity) credit(request, taken corev1.ResourceList) int64 {
-	return max(creditNone, min(c.believed(request, taken), math.MaxInt32))
+func credit(c *Capacity, request, taken corev1.ResourceList) int64 {
+	return max(creditNone, min(believed(c, request, taken), math.MaxInt32))
 }
 
-func (c *Capacity) believed(request, taken corev1.ResourceList) int64 {
+func believed(c *Capacity, request, taken corev1.ResourceList) int64 {
 	if c == nil {
 		return creditNone
 	}
-	most := c.free(corev1.ResourcePods, taken).Value()
+	most := free(c, corev1.ResourcePods, taken).Value()
 	switch {
 	case most <= 0:
 		return creditNone
@@ -57,14 +57,14 @@ func (c *Capacity) believed(request, taken corev1.ResourceList) int64 {
 	}
 	asked := asked(request)
 	if len(c.Models) > 0 {
-		most = min(most, c.creditByModels(request, asked))
+		most = min(most, creditByModels(c, request, asked))
 		if taken == nil {
 			return most
 		}
 		// No model tells what others were promised: the sums have to.
 	}
 	for _, name := range asked {
-		most = min(most, c.creditBy(name, request[name], taken))
+		most = min(most, creditBy(c, name, request[name], taken))
 	}
 	return most
 }
@@ -75,7 +75,7 @@ const podsPerNode = 110
 // creditByModels counts replicas node by node, each grade's nodes as if they had no
 // more than its minimum and room for 110 pods. They have nothing of a resource that
 // their grade does not name.
-func (c *Capacity) creditByModels(request corev1.ResourceList, asked []corev1.ResourceName) (most int64) {
+func creditByModels(c *Capacity, request corev1.ResourceList, asked []corev1.ResourceName) (most int64) {
 	for _, model := range c.Models {
 		perNode := int64(podsPerNode)
 		for _, name := range asked {
@@ -108,11 +108,11 @@ func asked(request corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-func (c *Capacity) creditBy(name corev1.ResourceName, want resource.Quantity, taken corev1.ResourceList) int64 {
+func creditBy(c *Capacity, name corev1.ResourceName, want resource.Quantity, taken corev1.ResourceList) int64 {
 	if _, known := c.Allocatable[name]; !known {
 		return creditNone
 	}
-	return quotient(name, *c.free(name, taken), want)
+	return quotient(name, *free(c, name, taken), want)
 }
 
 // quotient is how often want fits, CPU counted in thousandths as Karmada does.
@@ -123,7 +123,7 @@ func quotient(name corev1.ResourceName, have, want resource.Quantity) int64 {
 	return max(0, have.Value()) / max(1, want.Value())
 }
 
-func (c *Capacity) free(name corev1.ResourceName, taken corev1.ResourceList) *resource.Quantity {
+func free(c *Capacity, name corev1.ResourceName, taken corev1.ResourceList) *resource.Quantity {
 	left := c.Allocatable[name].DeepCopy()
 	for _, list := range []corev1.ResourceList{c.Allocated, c.Allocating, taken} {
 		left.Sub(list[name])
@@ -133,7 +133,7 @@ func (c *Capacity) free(name corev1.ResourceName, taken corev1.ResourceList) *re
 
 // sized tells whether the summary says enough to prove room for a request. What no
 // pod asked for yet is missing among what is allocated, and none of it is.
-func (c *Capacity) sized(request corev1.ResourceList) bool {
+func sized(c *Capacity, request corev1.ResourceList) bool {
 	if c == nil || c.ModelsUnknown {
 		return false
 	}

@@ -29,14 +29,14 @@ func (in PreCheckInput) roomForComponents(g group, c Cluster) Verdict {
 	if _, at := in.Binding.Target(c.Name); at >= 0 {
 		return Verdict{OK: true}
 	}
-	if !c.Capacity.sized(need) {
+	if !sized(c.Capacity, need) {
 		if in.RoomUnknownOK {
 			return Verdict{OK: true}
 		}
 		return in.tooFull(g, []Cluster{c}, "its capacity is not known, and its components need room")
 	}
 	for name, want := range need {
-		if left := c.Capacity.free(name, in.Reserved.promised(c.Name)); left.Cmp(want) < 0 {
+		if left := free(c.Capacity, name, in.Reserved.promised(c.Name)); left.Cmp(want) < 0 {
 			return in.tooFull(g, []Cluster{c}, "no room for its components"+in.Reserved.beside(c.Name))
 		}
 	}

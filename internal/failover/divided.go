@@ -83,14 +83,14 @@ func (d *sharing) add(in PreCheckInput, c Cluster, growth int64) {
 
 // room tells whether a cluster has the room to grow.
 func (in PreCheckInput) room(c Cluster, growth int64) Verdict {
-	if !c.Capacity.sized(in.Binding.Request) {
+	if !sized(c.Capacity, in.Binding.Request) {
 		if in.RoomUnknownOK {
 			return Verdict{OK: true}
 		}
 		return Verdict{Reason: ReasonNoCapacity, Message: fmt.Sprintf(
 			"%s would take %d more and its capacity is not known", c.Name, growth)}
 	}
-	if free := c.Capacity.credit(in.Binding.requirements(), in.Reserved.promised(c.Name)); free < growth {
+	if free := credit(c.Capacity, in.Binding.requirements(), in.Reserved.promised(c.Name)); free < growth {
 		return Verdict{Reason: ReasonNoCapacity, Message: fmt.Sprintf(
 			"%s would take %d more and has room for %d%s", c.Name, growth, free, in.Reserved.beside(c.Name))}
 	}

@@ -33,7 +33,7 @@ func (b *Binding) EvictedByKarmada(cluster string) *Task {
 // no copy elsewhere is proven: its task ends with a timeout, healthy copy or not, and the copy
 // on the cluster with it. Not where a task of ours stands, nor where Directly has ended that
 // copy already.
-func (b *Binding) LosesLastCopy(cluster string, suspect map[string]bool) bool {
+func LosesLastCopy(b *Binding, cluster string, suspect map[string]bool) bool {
 	theirs := b.EvictedByKarmada(cluster)
 	if theirs == nil || theirs.PurgeMode == PurgeDirectly || b.Deleting {
 		return false

@@ -54,13 +54,9 @@ type FactCondition struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Bounds of a cluster's conditions, far above what any controller reports: how many there
-// may be, and how long each of their texts, in bytes. What is beyond them would not fit
-// into one call of an activity with the other facts.
-const (
-	MaxConditions    = 100
-	MaxConditionText = 1024
-)
+// MaxConditions is how many conditions a cluster may have, far above what any controller
+// reports. More would not fit into one call of an activity with the other facts.
+const MaxConditions = 100
 
 // Oversized tells a fact that is beyond those bounds: nobody keeps it.
 func (f ClusterFact) Oversized() bool {
@@ -151,7 +147,7 @@ type BindingFact struct {
 	SecondEvictor bool `json:"secondEvictor,omitempty"`
 	// Verdict is how the controller judges its hold, nil where the migration has to look itself.
 	Verdict *HoldVerdict `json:"verdict,omitempty"`
-	// LastCopy: that task may end the last copy, see [Binding.LosesLastCopy]. A watch does not tell.
+	// LastCopy: that task may end the last copy, see [LosesLastCopy]. A watch does not tell.
 	LastCopy bool `json:"lastCopy,omitempty"`
 }
 

@@ -159,7 +159,7 @@ func (in PreCheckInput) free(c Cluster) int64 {
 	if b.Replicas == 0 && len(b.Components) == 0 {
 		return math.MaxInt32
 	}
-	free := c.Capacity.credit(b.requirements(), nil)
+	free := credit(c.Capacity, b.requirements(), nil)
 	if free == math.MaxInt32 {
 		free = int64(b.Replicas)
 	}

@@ -231,14 +231,14 @@ func (in PreCheckInput) short(pool sets.Set[string], need corev1.ResourceList) c
 		if !pool.Has(c.Name) {
 			continue
 		}
-		if !c.Capacity.sized(need) {
+		if !sized(c.Capacity, need) {
 			if in.RoomUnknownOK {
 				return ""
 			}
 			continue
 		}
 		for name := range need {
-			if free := c.Capacity.free(name, in.Reserved.promised(c.Name)); free.Sign() > 0 {
+			if free := free(c.Capacity, name, in.Reserved.promised(c.Name)); free.Sign() > 0 {
 				plus(left, corev1.ResourceList{name: *free})
 			}
 		}

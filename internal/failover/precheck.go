@@ -42,6 +42,15 @@ func PreCheck(in PreCheckInput) Verdict {
 	return v
 }
 
+// fits tells whether the binding has a place in one affinity group, at which the scheduler
+// stands or, in a fresh pass, begins.
+func (in PreCheckInput) fits(group int, fresh bool) bool {
+	if !fresh && !in.looksAgain() {
+		return in.staying().OK
+	}
+	return in.search(in.allGroups()[group:group+1], fresh).OK
+}
+
 // standing looks at what the binding already carries; no reason means go on.
 func (in PreCheckInput) standing() Verdict {
 	if _, at := in.Binding.Target(in.Failing); at < 0 {

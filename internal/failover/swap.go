@@ -29,7 +29,7 @@ func PlanSwap(in PreCheckInput) (Swap, Verdict) {
 		return Swap{}, Verdict{}
 	}
 	for _, t := range in.Binding.Tasks {
-		s, ok := in.swapTo(t)
+		s, ok := swapTo(in, t)
 		if !ok {
 			continue
 		}
@@ -43,14 +43,14 @@ func PlanSwap(in PreCheckInput) (Swap, Verdict) {
 }
 
 // swapTo plans to go back to the cluster of one hold task.
-func (in PreCheckInput) swapTo(t Task) (Swap, bool) {
+func swapTo(in PreCheckInput, t Task) (Swap, bool) {
 	at := slices.IndexFunc(in.Fleet, func(c Cluster) bool { return c.Name == t.FromCluster })
 	_, targeted := in.Binding.Target(t.FromCluster)
 	if at < 0 || targeted >= 0 || t.FromCluster == in.Failing || !t.alone() || t.PurgeMode == PurgeDirectly {
 		return Swap{}, false
 	}
 	c := in.Fleet[at]
-	if !in.recovered(c) {
+	if !recovered(in, c) {
 		return Swap{}, false
 	}
 	left := in.Binding.without([]string{in.Failing})
@@ -67,7 +67,7 @@ func (in PreCheckInput) swapTo(t Task) (Swap, bool) {
 			return Swap{}, false
 		}
 	}
-	return s, in.schedulerAgrees(s, c)
+	return s, schedulerAgrees(in, s, c)
 }
 
 // alone tells a task that a migration of the binding itself holds, and nobody beside
@@ -76,28 +76,24 @@ func (t Task) alone() bool { return t.active() && !t.ForDependent() && len(t.Oth
 
 // recovered tells a former cluster that may take over: Ready, and without any taint
 // that moves bindings, whether this one tolerates it or not.
-func (in PreCheckInput) recovered(c Cluster) bool {
+func recovered(in PreCheckInput, c Cluster) bool {
 	hard, soft := Triggering(c.Taints)
 	return !c.Deleting && len(hard)+len(soft) == 0 && in.distrusted(c) == ""
 }
 
 // schedulerAgrees asks the pre-check about the binding as the swap would leave it:
 // the scheduler must find the former cluster fit beside whatever else it takes.
-func (in PreCheckInput) schedulerAgrees(s Swap, c Cluster) bool {
+func schedulerAgrees(in PreCheckInput, s Swap, c Cluster) bool {
 	after := *in.Binding
 	after.Clusters = append(slices.Clone(after.Clusters), TargetCluster{Name: s.Cluster, Replicas: s.Replicas})
 	after.Tasks = slices.DeleteFunc(slices.Clone(after.Tasks), func(t Task) bool { return t.FromCluster == s.Cluster })
 	check := in
 	check.Binding = &after
-	if !s.Reschedule && !check.looksAgain() {
-		return check.staying().OK
-	}
-	group := check.observed()
+	group := after.observedGroup()
 	if s.Reschedule {
 		group = (RestoreInput{Binding: &after, Cluster: c}).home()
 	}
-	v := check.search(check.allGroups()[group:group+1], s.Reschedule)
-	return v.OK
+	return check.fits(group, s.Reschedule)
 }
 
 // String is for messages: "m1 with 2 replicas".

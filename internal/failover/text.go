@@ -5,6 +5,10 @@ import "strings"
 // MaxName is how long a name in Kubernetes may be, in bytes.
 const MaxName = 253
 
+// MaxConditionText is how long a text of a cluster's condition may be, in bytes: far above
+// what any controller reports.
+const MaxConditionText = 1024
+
 // Bounded cuts a text of somebody else's to MaxConditionText.
 func Bounded(text string) string { return Head(text, MaxConditionText) }
 
