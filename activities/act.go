@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/activity"
 )
 
@@ -24,10 +28,10 @@ const (
 
 // ActResult is what such a write came to, with the look that it was decided on.
 type ActResult struct {
-	End     ActEnd          `json:"end"`
-	Reason  failover.Reason `json:"reason,omitempty"`
-	Message string          `json:"message,omitempty"`
-	Look    Observation     `json:"look"`
+	End     ActEnd        `json:"end"`
+	Reason  reason.Reason `json:"reason,omitempty"`
+	Message string        `json:"message,omitempty"`
+	Look    Observation   `json:"look"`
 	// Generation is the binding's after the write.
 	Generation int64 `json:"generation,omitempty"`
 	// Banned tells that a release left a ban.
@@ -37,10 +41,10 @@ type ActResult struct {
 }
 
 // act reads, lets decide judge, and on a yes writes; a lost race starts over.
-func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*failover.Binding, []failover.Cluster, *ActResult) error) (ActResult, error) {
+func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*karmada.Binding, []karmada.Cluster, *ActResult) error) (ActResult, error) {
 	var out ActResult
-	if r.Mode != failover.ModeEnforce {
-		return ActResult{End: ActRefused, Reason: failover.ReasonModeObserve}, nil
+	if r.Mode != rules.ModeEnforce {
+		return ActResult{End: ActRefused, Reason: reason.ModeObserve}, nil
 	}
 	err := a.retryConflict(ctx, string(r.Key.Kind()), func() error {
 		out = ActResult{}
@@ -49,12 +53,12 @@ func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*f
 			return err
 		}
 		if gone {
-			out.End, out.Reason = ActGone, failover.ReasonBindingGone
+			out.End, out.Reason = ActGone, reason.BindingGone
 			return nil
 		}
 		out.Look = a.observe(&b, fleet, r)
 		if b.Malformed != "" { // whatever we hold stays held until somebody has mended it
-			out.refuse(failover.ReasonMalformed, b.Malformed)
+			out.refuse(reason.Malformed, b.Malformed)
 			return nil
 		}
 		return step(&b, fleet, &out)
@@ -62,12 +66,12 @@ func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*f
 	return out, classify(op, r.Key.String(), err)
 }
 
-func (out *ActResult) refuse(reason failover.Reason, message string) {
+func (out *ActResult) refuse(reason reason.Reason, message string) {
 	out.End, out.Reason, out.Message = ActRefused, reason, message
 }
 
-func (out *ActResult) done(after failover.Binding) {
-	out.End, out.Reason, out.Generation = ActDone, failover.ReasonWritten, after.Generation
+func (out *ActResult) done(after karmada.Binding) {
+	out.End, out.Reason, out.Generation = ActDone, reason.Written, after.Generation
 }
 
 // ReleaseRequest drops our hold task once the new placement is proven.
@@ -81,9 +85,9 @@ type ReleaseRequest struct {
 	Detection  *time.Duration `json:"detection,omitempty"`
 	// Plugins are the episode's evict plug-ins. Proofs are the answers of those that are
 	// not built in, asked about the placement ProvenOn.
-	Plugins  failover.Plugins         `json:"plugins,omitzero"`
-	Proofs   []failover.Proof         `json:"proofs,omitempty"`
-	ProvenOn []failover.TargetCluster `json:"provenOn,omitempty"`
+	Plugins  proof.Plugins           `json:"plugins,omitzero"`
+	Proofs   []proof.Proof           `json:"proofs,omitempty"`
+	ProvenOn []karmada.TargetCluster `json:"provenOn,omitempty"`
 	// Probe lets a fresh probe of each target stand in for Detection.
 	Probe bool `json:"probe,omitempty"`
 	// Returned: the scheduler put it back after an earlier release of this drain. Parent
@@ -95,7 +99,7 @@ type ReleaseRequest struct {
 	Ordered  bool `json:"ordered,omitempty"`
 	Unproven bool `json:"unproven,omitempty"`
 	// manager is whether what Karmada reports is kept up to date, judged before the binding is read.
-	manager failover.Verdict
+	manager reason.Verdict
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
@@ -109,18 +113,18 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 			return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
 		}
 	}
-	return a.act(ctx, "release binding", r.MoveRef, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
+	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
-		case failover.Rewound(r.Seen, look.Seen):
-			out.refuse(failover.ReasonRewound, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
+		case rules.Rewound(r.Seen, look.Seen):
+			out.refuse(reason.Rewound, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
 			return nil
 		case look.TaskNote != "":
-			out.refuse(failover.ReasonForeignTask, "the task was left to a human: "+look.TaskNote)
+			out.refuse(reason.ForeignTask, "the task was left to a human: "+look.TaskNote)
 			return nil
 		case !look.Held && look.Targeted:
 			out.Tried = tried
-			out.refuse(failover.ReasonSuperseded, "the cluster is a target again")
+			out.refuse(reason.Superseded, "the cluster is a target again")
 			return nil
 		case !look.Held:
 			task, _ := b.TaskFor(r.Cluster)
@@ -129,12 +133,12 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 		case look.SourceGone:
 			// The execution namespace is gone with the cluster: there is no old copy to lose.
 		default:
-			reason, why, err := a.unproven(ctx, r, b, fleet, look)
+			cause, why, err := a.unproven(ctx, r, b, fleet, look)
 			if err != nil {
 				return err
 			}
-			if reason != failover.ReasonNone {
-				out.refuse(reason, why)
+			if cause != reason.None {
+				out.refuse(cause, why)
 				return nil
 			}
 		}
@@ -145,22 +149,22 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 
 // oldCopyDead looks once more whether Karmada has deleted the old copy, or somebody
 // vouches that it is dead.
-func (a *Activities) oldCopyDead(ctx context.Context, b *failover.Binding, r MoveRef, fleet []failover.Cluster) (failover.OldCopy, error) {
+func (a *Activities) oldCopyDead(ctx context.Context, b *karmada.Binding, r MoveRef, fleet []karmada.Cluster) (proof.OldCopy, error) {
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
 	work, err := a.oldWork(ctx, b, r)
 	if err != nil {
-		return failover.OldCopy{}, err
+		return proof.OldCopy{}, err
 	}
 	task, _ := b.TaskFor(r.Cluster)
-	return failover.OldCopy{Source: source, Gone: work == nil, Fence: r.Fence, Carries: task != nil && task.Carries()}, nil
+	return proof.OldCopy{Source: source, Gone: work == nil, Fence: r.Fence, Carries: task != nil && task.Carries()}, nil
 }
 
 // oldWork is what there is of the old copy, nil only where no Work carries the binding's
 // id and the very one that was held is gone as well: whoever changes a label makes no
 // copy end.
-func (a *Activities) oldWork(ctx context.Context, b *failover.Binding, r MoveRef) (*failover.Work, error) {
+func (a *Activities) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef) (*karmada.Work, error) {
 	w, err := a.Reader.WorkOf(ctx, b, r.Cluster)
-	if errors.Is(err, failover.ErrGone) && r.OldWork != nil {
+	if errors.Is(err, karmada.ErrGone) && r.OldWork != nil {
 		if w, err = a.Reader.Work(ctx, r.OldWork.Namespace, r.OldWork.Name); err == nil && w.UID != r.OldWork.UID {
 			return nil, nil
 		}
@@ -168,7 +172,7 @@ func (a *Activities) oldWork(ctx context.Context, b *failover.Binding, r MoveRef
 	switch {
 	case err == nil:
 		return &w, nil
-	case errors.Is(err, failover.ErrGone):
+	case errors.Is(err, karmada.ErrGone):
 		return nil, nil
 	default:
 		return nil, err
@@ -177,7 +181,7 @@ func (a *Activities) oldWork(ctx context.Context, b *failover.Binding, r MoveRef
 
 // letGo drops our task, or in a drain turns it into a ban where the scheduler would
 // put the binding back.
-func (a *Activities) letGo(ctx context.Context, b *failover.Binding, fleet []failover.Cluster, r ReleaseRequest, out *ActResult) error {
+func (a *Activities) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, out *ActResult) error {
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
 	if known {
 		if v, err := a.definitionFree(ctx, b, r.Cluster); err != nil || !v.OK {
@@ -190,16 +194,16 @@ func (a *Activities) letGo(ctx context.Context, b *failover.Binding, fleet []fai
 			return err
 		}
 	}
-	ban := failover.PlanBan(b, source, r.Returned, out.Look.SourceReady)
-	var after failover.Binding
+	ban := proof.PlanBan(b, source, r.Returned, out.Look.SourceReady)
+	var after karmada.Binding
 	var err error
 	switch {
-	case ban.Reason != failover.ReasonNone:
+	case ban.Reason != reason.None:
 		out.refuse(ban.Reason, ban.Message)
 		return nil
 	case ban.Wanted:
 		after, err = a.Writer.Mark(ctx, MarkWrite{
-			Binding: b, Cluster: r.Cluster, Reason: failover.TaskReasonBanned, Owner: r.Parent, Purge: failover.PurgeDirectly,
+			Binding: b, Cluster: r.Cluster, Reason: karmada.TaskReasonBanned, Owner: r.Parent, Purge: karmada.PurgeDirectly,
 		})
 	default:
 		after, err = a.Writer.Release(ctx, ReleaseWrite{Binding: b, Cluster: r.Cluster})
@@ -216,21 +220,21 @@ func (a *Activities) letGo(ctx context.Context, b *failover.Binding, fleet []fai
 // to release unproven, needs no proof of health, for it is on record; but neither ever
 // takes the last copy, or lets two run where one must be dead first.
 func (a *Activities) unproven(
-	ctx context.Context, r ReleaseRequest, b *failover.Binding, fleet []failover.Cluster, look Observation,
-) (failover.Reason, string, error) {
+	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
+) (reason.Reason, string, error) {
 	switch {
 	case r.Ordered && len(look.Targets) == 0:
-		return failover.ReasonNotPlaced, "it has no target cluster: the held copy is the last one", nil
-	case r.Ordered && look.Purge != failover.PurgeDirectly:
-		return failover.ReasonNone, "", nil
-	case look.Purge == failover.PurgeNever:
-		return failover.ReasonPurgeNever, "purge mode Never: nothing is released", nil
+		return reason.NotPlaced, "it has no target cluster: the held copy is the last one", nil
+	case r.Ordered && look.Purge != karmada.PurgeDirectly:
+		return reason.None, "", nil
+	case look.Purge == karmada.PurgeNever:
+		return reason.PurgeNever, "purge mode Never: nothing is released", nil
 	case !look.Placed.OK:
 		return look.Placed.Reason, look.Placed.Message, nil
 	}
 	v, err := a.proofs(ctx, r, b, fleet, look)
 	if err != nil || v.OK {
-		return failover.ReasonNone, "", err
+		return reason.None, "", err
 	}
 	return v.Reason, v.Message, nil
 }
@@ -238,9 +242,9 @@ func (a *Activities) unproven(
 // proofs judges what has to be proven of a placed binding: Directly that the old copy
 // is dead, otherwise that the new ones are healthy, and where state goes along both.
 func (a *Activities) proofs(
-	ctx context.Context, r ReleaseRequest, b *failover.Binding, fleet []failover.Cluster, look Observation,
-) (failover.Verdict, error) {
-	if look.Purge == failover.PurgeDirectly {
+	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
+) (reason.Verdict, error) {
+	if look.Purge == karmada.PurgeDirectly {
 		// While the old copy is only fenced, health cannot be asked for: the new one begins
 		// when this hold, or the old copy, is gone.
 		old, err := a.oldCopyDead(ctx, b, r.MoveRef, fleet)
@@ -252,7 +256,7 @@ func (a *Activities) proofs(
 		return v, nil
 	}
 	if r.Unproven {
-		return failover.ReleasableUnproven(b, r.Cluster, suspects(fleet, b, r.Cluster)), nil
+		return proof.ReleasableUnproven(b, r.Cluster, suspects(fleet, b, r.Cluster)), nil
 	}
 	if v := r.judged(look); !v.OK {
 		return v, nil
@@ -293,22 +297,22 @@ type RestoreRequest struct {
 // answered our eviction: its blind patch could still undo the write. It refuses,
 // too, when the cluster fails again and nobody ordered it all the same.
 func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
-	return a.act(ctx, "restore binding", r.MoveRef, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
+	return a.act(ctx, "restore binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
 		case look.TaskNote != "":
-			out.refuse(failover.ReasonForeignTask, "the task was left to a human: "+look.TaskNote)
+			out.refuse(reason.ForeignTask, "the task was left to a human: "+look.TaskNote)
 			return nil
 		case !look.Held && look.Targeted:
 			out.End = ActAlready
 			return nil
 		case !look.Held:
-			out.refuse(failover.ReasonNotTargeting, "no task of ours stands and the cluster is no target")
+			out.refuse(reason.NotTargeting, "no task of ours stands and the cluster is no target")
 			return nil
 		}
 		source, known := find(fleet, r.Cluster, r.ClusterUID)
 		if !known {
-			out.refuse(failover.ReasonClusterGone, "the cluster was deleted")
+			out.refuse(reason.ClusterGone, "the cluster was deleted")
 			return nil
 		}
 		stop, err := a.mayNotReturn(ctx, r, b, source, out)
@@ -318,9 +322,9 @@ func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, 
 		task, _ := b.TaskFor(r.Cluster)
 		held := *task
 		if r.Named {
-			held.Reason = failover.TaskReason // no longer off limits
+			held.Reason = karmada.TaskReason // no longer off limits
 		}
-		plan := failover.PlanRestore(failover.RestoreInput{
+		plan := proof.PlanRestore(proof.RestoreInput{
 			Binding: b, Failed: r.Cluster, Task: held, Baseline: r.baseline(b), Cluster: source,
 			Fleet: fleet, StraightBack: r.EvenIfPlaced, PutBack: r.PutBack,
 		})
@@ -332,7 +336,7 @@ func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, 
 	})
 }
 
-func (a *Activities) writeRestore(ctx context.Context, b *failover.Binding, cluster string, plan failover.RestorePlan, out *ActResult) error {
+func (a *Activities) writeRestore(ctx context.Context, b *karmada.Binding, cluster string, plan proof.RestorePlan, out *ActResult) error {
 	after, err := a.Writer.Restore(ctx, RestoreWrite{
 		Binding: b, Cluster: cluster, Others: plan.Others, Replicas: plan.Replicas, Away: plan.Away, Shrunk: plan.Shrunk,
 		Now: a.Clock.Now(), Reschedule: plan.Reschedule,
@@ -351,13 +355,13 @@ func (a *Activities) writeRestore(ctx context.Context, b *failover.Binding, clus
 // HoldAgain puts our task on a binding whose restored cluster the scheduler took out, or from
 // whose cluster Karmada's own taint manager evicts it: beside the task of that one.
 func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
-	return a.act(ctx, "hold binding again", r, func(b *failover.Binding, _ []failover.Cluster, out *ActResult) error {
+	return a.act(ctx, "hold binding again", r, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
 		switch {
 		case out.Look.Held:
 			out.End = ActAlready
 			return nil
 		case out.Look.Targeted:
-			out.refuse(failover.ReasonWritten, "the cluster is a target: nothing to hold")
+			out.refuse(reason.Written, "the cluster is a target: nothing to hold")
 			return nil
 		}
 		purge, err := a.holdPurge(ctx, b, r.Purge)
@@ -366,7 +370,7 @@ func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error
 		}
 		after, err := a.Writer.Hold(ctx, HoldWrite{
 			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Replicas: heldReplicas(r), Before: clustersOf(r.Baseline),
-			Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: purge, State: r.State,
+			Now: a.Clock.Now(), Reason: karmada.TaskReason, Purge: purge, State: r.State,
 		})
 		if err != nil {
 			return err
@@ -378,7 +382,7 @@ func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error
 
 // holdPurge is how the copy goes that a hold keeps and of which nothing was frozen: it stays where
 // Never is said, and is released gracefully elsewhere.
-func (a *Activities) holdPurge(ctx context.Context, b *failover.Binding, frozen failover.PurgeMode) (failover.PurgeMode, error) {
+func (a *Activities) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada.PurgeMode) (karmada.PurgeMode, error) {
 	if frozen != "" {
 		return frozen, nil
 	}
@@ -386,11 +390,11 @@ func (a *Activities) holdPurge(ctx context.Context, b *failover.Binding, frozen 
 	if err != nil {
 		return "", err
 	}
-	said := failover.ResolvePurgeMode(failover.PolicyOf(b, a.Settings.DefaultTolerations), policy, a.Settings.Terms.Purge)
-	if b.EffectivePurge(said) == failover.PurgeNever {
-		return failover.PurgeNever, nil
+	said := rules.ResolvePurgeMode(rules.PolicyOf(b, a.Settings.DefaultTolerations), policy, a.Settings.Terms.Purge)
+	if b.EffectivePurge(said) == karmada.PurgeNever {
+		return karmada.PurgeNever, nil
 	}
-	return failover.PurgeGracefully, nil
+	return karmada.PurgeGracefully, nil
 }
 
 func heldReplicas(r MoveRef) int32 {
@@ -402,7 +406,7 @@ func heldReplicas(r MoveRef) int32 {
 	return 0
 }
 
-func clustersOf(base failover.Baseline) []string {
+func clustersOf(base proof.Baseline) []string {
 	var out []string
 	for _, t := range base.Clusters {
 		out = append(out, t.Name)
@@ -417,19 +421,19 @@ func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult
 	ref := MoveRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
 	since := a.Clock.Start()
 	if err := a.Pacer.MayRemove(ctx, r.Cluster, r.Key.String()); err != nil {
-		return ActResult{End: ActRefused, Reason: failover.ReasonHalted, Message: err.Error()}, nil
+		return ActResult{End: ActRefused, Reason: reason.Halted, Message: err.Error()}, nil
 	}
-	const within = failover.PermitsEnd - permitMargin
+	const within = pace.PermitsEnd - permitMargin
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return a.act(ctx, "remove again from binding", ref, func(b *failover.Binding, fleet []failover.Cluster, out *ActResult) error {
+	return a.act(ctx, "remove again from binding", ref, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		if !out.Look.Held || !out.Look.Targeted || out.Look.TaskNote != "" {
 			out.End = ActAlready
 			return nil
 		}
 		c, known := find(fleet, r.Cluster, r.ClusterUID)
 		if !known {
-			out.refuse(failover.ReasonClusterGone, "the cluster was deleted")
+			out.refuse(reason.ClusterGone, "the cluster was deleted")
 			return nil
 		}
 		var judged EvictResult
@@ -438,11 +442,11 @@ func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult
 			return err
 		}
 		if since() >= within { // somebody may have halted since the pacer was asked
-			out.refuse(failover.ReasonPermitPassed, "the pacer's word is too old for the write")
+			out.refuse(reason.PermitPassed, "the pacer's word is too old for the write")
 			return nil
 		}
 		after, err := a.Writer.Evict(ctx, EvictWrite{
-			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: failover.TaskReason, Purge: r.Purge,
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: karmada.TaskReason, Purge: r.Purge,
 		})
 		if err != nil {
 			return err
@@ -460,7 +464,7 @@ type MarkRequest struct {
 
 // MarkTask gives our task another reason: from then on no run of ours touches it.
 func (a *Activities) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
-	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *failover.Binding, _ []failover.Cluster, out *ActResult) error {
+	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
 		if task, _ := b.TaskFor(r.Cluster); !out.Look.Held || task.Reason == r.Reason {
 			out.End = ActAlready
 			return nil

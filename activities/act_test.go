@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -29,99 +31,99 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.ReleaseRequest)
 		end     activities.ActEnd
-		reason  failover.Reason
+		reason  reason.Reason
 	}{
-		"placed and healthy": {func(*bench, *activities.ReleaseRequest) {}, activities.ActDone, failover.ReasonWritten},
+		"placed and healthy": {func(*bench, *activities.ReleaseRequest) {}, activities.ActDone, reason.Written},
 		"the episode observes": {
-			func(_ *bench, r *activities.ReleaseRequest) { r.Mode = failover.ModeObserve }, activities.ActRefused, failover.ReasonModeObserve,
+			func(_ *bench, r *activities.ReleaseRequest) { r.Mode = rules.ModeObserve }, activities.ActRefused, reason.ModeObserve,
 		},
 		"the worker observes by now": {
-			func(b *bench, _ *activities.ReleaseRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve },
-			activities.ActDone, failover.ReasonWritten,
+			func(b *bench, _ *activities.ReleaseRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
+			activities.ActDone, reason.Written,
 		},
 		"put back": {
 			func(b *bench, r *activities.ReleaseRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Clusters = append(x.Clusters, failover.TargetCluster{Name: "m1"}) })
-			}, activities.ActRefused, failover.ReasonPutBack,
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: "m1"}) })
+			}, activities.ActRefused, reason.PutBack,
 		},
 		"placed on paper, not observed": {
 			func(b *bench, r *activities.ReleaseRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Generation++ })
-			}, activities.ActRefused, failover.ReasonNotPlaced,
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Generation++ })
+			}, activities.ActRefused, reason.NotPlaced,
 		},
 		"emptied": {
 			func(b *bench, r *activities.ReleaseRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Clusters = nil })
-			}, activities.ActRefused, failover.ReasonNotPlaced,
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Clusters = nil })
+			}, activities.ActRefused, reason.NotPlaced,
 		},
 		"not healthy any more": {
 			func(b *bench, r *activities.ReleaseRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) {
+				b.world.Change(r.Key, func(x *karmada.Binding) {
 					for i := range x.Status.Aggregated {
-						x.Status.Aggregated[i].Health = failover.HealthUnhealthy
+						x.Status.Aggregated[i].Health = karmada.HealthUnhealthy
 					}
 				})
-			}, activities.ActRefused, failover.ReasonNotHealthy,
+			}, activities.ActRefused, reason.NotHealthy,
 		},
 		"the new target died while its copy is healthy on paper": {
 			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m2", false) },
-			activities.ActRefused, failover.ReasonTargetNotReady,
+			activities.ActRefused, reason.TargetNotReady,
 		},
 		"not healthy for long enough": {
-			func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, activities.ActRefused, failover.ReasonNotHealthy,
+			func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, activities.ActRefused, reason.NotHealthy,
 		},
 		"placed elsewhere since": {
 			func(_ *bench, r *activities.ReleaseRequest) {
-				r.ProvenOn = []failover.TargetCluster{{Name: "m3", Replicas: 2}}
+				r.ProvenOn = []karmada.TargetCluster{{Name: "m3", Replicas: 2}}
 			},
-			activities.ActRefused, failover.ReasonNotHealthy,
+			activities.ActRefused, reason.NotHealthy,
 		},
 		"proven where it is": {
 			func(_ *bench, r *activities.ReleaseRequest) {
-				r.ProvenOn = []failover.TargetCluster{{Name: "m2", Replicas: 1}}
+				r.ProvenOn = []karmada.TargetCluster{{Name: "m2", Replicas: 1}}
 			},
-			activities.ActDone, failover.ReasonWritten,
+			activities.ActDone, reason.Written,
 		},
 		"the source is Ready: health must outlast detection": {
-			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m1", true) }, activities.ActRefused, failover.ReasonNotHealthy,
+			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m1", true) }, activities.ActRefused, reason.NotHealthy,
 		},
 		"the source is Ready, and detection is over": {
 			func(b *bench, r *activities.ReleaseRequest) {
 				b.world.SetReady("m1", true)
 				r.HealthyFor = 90 * time.Second
-			}, activities.ActDone, failover.ReasonWritten,
+			}, activities.ActDone, reason.Written,
 		},
 		"not understood any more": {
 			func(b *bench, r *activities.ReleaseRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Malformed = "spec.placement: a number" })
-			}, activities.ActRefused, failover.ReasonMalformed,
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Malformed = "spec.placement: a number" })
+			}, activities.ActRefused, reason.Malformed,
 		},
 		"older than it was before": {
 			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion + "0" },
-			activities.ActRefused, failover.ReasonRewound,
+			activities.ActRefused, reason.Rewound,
 		},
 		"as old as it was before": {
 			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion },
-			activities.ActDone, failover.ReasonWritten,
+			activities.ActDone, reason.Written,
 		},
 		"the source is gone": {
 			func(b *bench, r *activities.ReleaseRequest) {
 				b.world.DeleteCluster("m1")
 				r.HealthyFor = 0
-			}, activities.ActDone, failover.ReasonWritten,
+			}, activities.ActDone, reason.Written,
 		},
 		"left to a human": {
 			func(b *bench, r *activities.ReleaseRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks[0].Reason = failover.TaskReasonKept })
-			}, activities.ActRefused, failover.ReasonForeignTask,
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonKept })
+			}, activities.ActRefused, reason.ForeignTask,
 		},
 		"released already": {
 			func(b *bench, r *activities.ReleaseRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks = nil })
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks = nil })
 			}, activities.ActAlready, "",
 		},
 		"another binding of that name": {
-			func(_ *bench, r *activities.ReleaseRequest) { r.UID = "older" }, activities.ActGone, failover.ReasonBindingGone,
+			func(_ *bench, r *activities.ReleaseRequest) { r.UID = "older" }, activities.ActGone, reason.BindingGone,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,10 +157,10 @@ func TestARestoreWaitsForTheSchedulersAnswer(t *testing.T) {
 	b.fail()
 	ref := b.ref(b.evict())
 	b.world.SetReady("m1", true)
-	b.world.Change(ref.Key, func(x *failover.Binding) { x.Status.Scheduled = nil })
+	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Status.Scheduled = nil })
 	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
 	require.Equal(t, activities.ActRefused, out.End)
-	require.Equal(t, failover.ReasonRestoreUnanswered, out.Reason)
+	require.Equal(t, reason.RestoreUnanswered, out.Reason)
 	require.Empty(t, b.world.Log("restore"))
 }
 
@@ -168,7 +170,7 @@ func TestARestorePutsBackInOneWriteWhatWasTakenOut(t *testing.T) {
 	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
 	require.Equal(t, activities.ActDone, out.End, "%+v", out)
 	after := b.world.Peek(ref.Key)
-	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, after.Clusters)
+	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, after.Clusters)
 	require.Empty(t, after.Tasks)
 	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref}).End)
 	require.Len(t, b.world.Log("restore"), 1)
@@ -179,17 +181,17 @@ func TestARestoreIsRefusedWhereItWouldUndoAnothersWork(t *testing.T) {
 	b, ref := moved(t)
 	b.world.SetReady("m1", true)
 	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
-	require.Equal(t, failover.ReasonPlaced, out.Reason)
-	b.world.Change(ref.Key, func(x *failover.Binding) { x.Tasks[0].Reason = failover.TaskReasonLeftToHuman })
+	require.Equal(t, reason.Placed, out.Reason)
+	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonLeftToHuman })
 	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref, EvenIfPlaced: true})
-	require.Equal(t, failover.ReasonForeignTask, out.Reason)
-	b.world.Change(ref.Key, func(x *failover.Binding) { x.Tasks = nil })
+	require.Equal(t, reason.ForeignTask, out.Reason)
+	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks = nil })
 	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
-	require.Equal(t, failover.ReasonNotTargeting, out.Reason)
+	require.Equal(t, reason.NotTargeting, out.Reason)
 	gone, ref := unplaced(t)
 	gone.world.DeleteCluster("m1")
 	out = must[activities.ActResult](gone, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
-	require.Equal(t, failover.ReasonClusterGone, out.Reason)
+	require.Equal(t, reason.ClusterGone, out.Reason)
 	require.Empty(t, append(b.world.Log("restore"), gone.world.Log("restore")...))
 }
 
@@ -201,9 +203,9 @@ func TestAnUnchangedNoIsAnAnswerAfterRestoreWait(t *testing.T) {
 	ref := b.ref(b.evict())
 	b.world.SetReady("m1", true)
 	ref.Generation = 99 // the scheduler has not seen it
-	b.world.Change(ref.Key, func(x *failover.Binding) {
+	b.world.Change(ref.Key, func(x *karmada.Binding) {
 		x.Tasks[0].CreationTimestamp = nil
-		x.Status.Scheduled = &failover.Condition{Status: corev1.ConditionFalse, Reason: "NoClusterFit", LastTransition: b.now.Add(-time.Hour)}
+		x.Status.Scheduled = &karmada.Condition{Status: corev1.ConditionFalse, Reason: "NoClusterFit", LastTransition: b.now.Add(-time.Hour)}
 	})
 	require.False(t, must[activities.Observation](b, activities.NameObserve, ref).Answered.OK)
 	b.now = b.now.Add(world.Terms().RestoreWait)
@@ -214,13 +216,13 @@ func TestAnUnchangedNoIsAnAnswerAfterRestoreWait(t *testing.T) {
 func TestAHoldGoesBackOnlyWhereNothingElseHolds(t *testing.T) {
 	b, ref := unplaced(t)
 	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameHoldAgain, ref).End)
-	b.world.Change(ref.Key, func(x *failover.Binding) { x.Tasks = nil })
+	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks = nil })
 	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameHoldAgain, ref).End)
 	task := b.world.Peek(ref.Key).Tasks[0]
 	require.True(t, task.Ours() && *task.SuppressDeletion)
 	require.EqualValues(t, 2, *task.Replicas)
-	b.world.Change(ref.Key, func(x *failover.Binding) {
-		x.Tasks, x.Clusters = nil, []failover.TargetCluster{{Name: "m1", Replicas: 2}}
+	b.world.Change(ref.Key, func(x *karmada.Binding) {
+		x.Tasks, x.Clusters = nil, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}
 	})
 	require.Equal(t, activities.ActRefused, must[activities.ActResult](b, activities.NameHoldAgain, ref).End)
 	require.Len(t, b.world.Log("hold"), 1)
@@ -229,11 +231,11 @@ func TestAHoldGoesBackOnlyWhereNothingElseHolds(t *testing.T) {
 // Rules: R4.9-49.
 func TestAMarkedTaskIsLeftAloneByEveryLaterWrite(t *testing.T) {
 	b, ref := moved(t)
-	mark := activities.MarkRequest{MoveRef: ref, Reason: failover.TaskReasonLeftToHuman}
+	mark := activities.MarkRequest{MoveRef: ref, Reason: karmada.TaskReasonLeftToHuman}
 	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
 	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
-	require.Equal(t, failover.TaskReasonLeftToHuman, must[activities.Observation](b, activities.NameObserve, ref).TaskNote)
-	require.Equal(t, failover.ReasonForeignTask, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour}).Reason)
+	require.Equal(t, karmada.TaskReasonLeftToHuman, must[activities.Observation](b, activities.NameObserve, ref).TaskNote)
+	require.Equal(t, reason.ForeignTask, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour}).Reason)
 	require.Empty(t, must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"}).Orphans)
 }
 

@@ -8,7 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -111,43 +112,43 @@ func classify(op, object string, err error) error {
 	err = fmt.Errorf("%s %s: %w", op, object, err)
 	o := temporal.ApplicationErrorOptions{}
 	kind := ErrorUnreachable
-	var throttled *failover.ThrottledError
+	var throttled *karmada.ThrottledError
 	switch {
 	case errors.As(err, &throttled):
 		kind, o.NextRetryDelay = ErrorThrottled, throttled.RetryAfter
-	case errors.Is(err, failover.ErrForbidden):
+	case errors.Is(err, karmada.ErrForbidden):
 		kind, o.NextRetryDelay = ErrorForbidden, forbiddenRetry
-	case errors.Is(err, failover.ErrRefused):
+	case errors.Is(err, karmada.ErrRefused):
 		kind = ErrorForbidden // a webhook may be back soon: no long wait
-	case errors.Is(err, failover.ErrInvalid):
+	case errors.Is(err, karmada.ErrInvalid):
 		kind, o.NonRetryable = ErrorInvalid, true
-	case errors.Is(err, failover.ErrGone):
+	case errors.Is(err, karmada.ErrGone):
 		kind, o.NonRetryable = ErrorGone, true
-	case errors.Is(err, failover.ErrConflict):
+	case errors.Is(err, karmada.ErrConflict):
 		kind, o.Category = ErrorConflict, temporal.ApplicationErrorCategoryBenign
 	}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, o)
 }
 
 // reasonOf is the Reason that an error of a write leaves on its binding.
-func reasonOf(err error) failover.Reason {
+func reasonOf(err error) reason.Reason {
 	switch {
-	case errors.Is(err, failover.ErrForbidden), errors.Is(err, failover.ErrRefused):
-		return failover.ReasonForbidden
-	case errors.Is(err, failover.ErrInvalid):
-		return failover.ReasonInvalid
-	case errors.Is(err, failover.ErrConflict):
-		return failover.ReasonConflict
+	case errors.Is(err, karmada.ErrForbidden), errors.Is(err, karmada.ErrRefused):
+		return reason.Forbidden
+	case errors.Is(err, karmada.ErrInvalid):
+		return reason.Invalid
+	case errors.Is(err, karmada.ErrConflict):
+		return reason.Conflict
 	default:
-		return failover.ReasonUnreachable
+		return reason.Unreachable
 	}
 }
 
 // definite tells errors after which the write certainly does not stand.
 func definite(err error) bool {
-	return errors.Is(err, failover.ErrForbidden) || errors.Is(err, failover.ErrInvalid) ||
-		errors.Is(err, failover.ErrConflict) || errors.Is(err, failover.ErrGone) ||
-		errors.Is(err, failover.ErrThrottled) || errors.Is(err, failover.ErrRefused)
+	return errors.Is(err, karmada.ErrForbidden) || errors.Is(err, karmada.ErrInvalid) ||
+		errors.Is(err, karmada.ErrConflict) || errors.Is(err, karmada.ErrGone) ||
+		errors.Is(err, karmada.ErrThrottled) || errors.Is(err, karmada.ErrRefused)
 }
 
 // conflictTries and conflictPause bound how often a write that lost a race
@@ -162,7 +163,7 @@ const (
 func (a *Activities) retryConflict(ctx context.Context, kind string, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()
-		if !errors.Is(err, failover.ErrConflict) || n == conflictTries {
+		if !errors.Is(err, karmada.ErrConflict) || n == conflictTries {
 			return err
 		}
 		a.Meter.Conflict(kind)

@@ -8,18 +8,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // ListRequest asks for one page of the bindings that target a cluster.
 type ListRequest struct {
-	Cluster string        `json:"cluster"`
-	Mode    failover.Mode `json:"mode"` // of the episode
-	Page    Page          `json:"page"`
+	Cluster string     `json:"cluster"`
+	Mode    rules.Mode `json:"mode"` // of the episode
+	Page    Page       `json:"page"`
 	// Drain is the order that stands on the cluster: it may select.
-	Drain *failover.Drain `json:"drain,omitempty"`
+	Drain *karmada.Drain `json:"drain,omitempty"`
 	// Soft asks the policies too, for how long bindings bear soft taints. It costs a
 	// read for each policy, so it is asked for only where a soft taint matters.
 	Soft bool `json:"soft,omitempty"`
@@ -28,20 +31,20 @@ type ListRequest struct {
 // TargetingPage are the bindings of one page that target the cluster and are not
 // opted out by themselves or by config, with the policies to freeze.
 type TargetingPage struct {
-	Policies []failover.Policy `json:"policies,omitempty"`
-	Items    []Targeting       `json:"items,omitempty"`
-	Next     *Page             `json:"next,omitempty"`
+	Policies []rules.Policy `json:"policies,omitempty"`
+	Items    []Targeting    `json:"items,omitempty"`
+	Next     *Page          `json:"next,omitempty"`
 	// Evicted are those for which a task of Karmada's own taint manager for the cluster stands.
-	Evicted []failover.BindingFact `json:"evicted,omitempty"`
+	Evicted []proof.BindingFact `json:"evicted,omitempty"`
 }
 
 // Targeting is one binding that targets the cluster.
 type Targeting struct {
-	Key      failover.BindingKey `json:"key"`
-	UID      types.UID           `json:"uid"`
-	Resource string              `json:"resource"`
-	Kind     string              `json:"kind,omitempty"` // as in "apps/v1, Deployment"
-	Policy   int                 `json:"policy"`         // index into Policies
+	Key      karmada.BindingKey `json:"key"`
+	UID      types.UID          `json:"uid"`
+	Resource string             `json:"resource"`
+	Kind     string             `json:"kind,omitempty"` // as in "apps/v1, Deployment"
+	Policy   int                `json:"policy"`         // index into Policies
 	// Malformed is set when the object cannot be understood: it is parked, not moved.
 	Malformed string `json:"malformed,omitempty"`
 	// Stays tells that the rule of its kind keeps it where it is.
@@ -71,10 +74,10 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 			continue
 		}
 		if b.Malformed != "" {
-			check := Check{Key: b.Key, Reason: failover.ReasonMalformed, Message: b.Malformed, workload: &b.Resource}
+			check := Check{Key: b.Key, Reason: reason.Malformed, Message: b.Malformed, workload: &b.Resource}
 			a.blocked(ctx, PreCheckRequest{Cluster: r.Cluster, Mode: r.Mode}, Checked{Key: b.Key, UID: b.UID}, check)
 		}
-		policy := failover.PolicyOf(b, a.Settings.DefaultTolerations)
+		policy := rules.PolicyOf(b, a.Settings.DefaultTolerations)
 		if r.Soft {
 			if policy, err = said.read(ctx, a, b, policy); err != nil {
 				return TargetingPage{}, classify("read policy of binding", b.Key.String(), err)
@@ -82,7 +85,7 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 		}
 		policy.NotDrained = !r.Drain.Selects(b)
 		rule, _ := a.Settings.Kinds.Judge(b, r.Cluster)
-		out.add(b, policy, rule == failover.KindKeep)
+		out.add(b, policy, rule == rules.KindKeep)
 	}
 	out.bounded()
 	return out, nil
@@ -117,7 +120,7 @@ func (p *TargetingPage) bounded() {
 type policyWords map[string]string
 
 // read completes a frozen policy with what the binding's own policy says.
-func (w policyWords) read(ctx context.Context, a *Activities, b *failover.Binding, p failover.Policy) (failover.Policy, error) {
+func (w policyWords) read(ctx context.Context, a *Activities, b *karmada.Binding, p rules.Policy) (rules.Policy, error) {
 	if p.SoftRead() {
 		return p, nil
 	}
@@ -125,7 +128,7 @@ func (w policyWords) read(ctx context.Context, a *Activities, b *failover.Bindin
 	word, known := w[id]
 	if !known {
 		var err error
-		if word, err = a.Reader.PolicyAnnotation(ctx, b, failover.AnnotationTolerationSeconds); err != nil {
+		if word, err = a.Reader.PolicyAnnotation(ctx, b, karmada.AnnotationTolerationSeconds); err != nil {
 			return p, err
 		}
 		if id != "" {
@@ -135,8 +138,8 @@ func (w policyWords) read(ctx context.Context, a *Activities, b *failover.Bindin
 	return p.ReadSoft(word), nil
 }
 
-func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy, stays bool) {
-	at := slices.IndexFunc(p.Policies, func(x failover.Policy) bool { return samePolicy(x, policy) })
+func (p *TargetingPage) add(b *karmada.Binding, policy rules.Policy, stays bool) {
+	at := slices.IndexFunc(p.Policies, func(x rules.Policy) bool { return samePolicy(x, policy) })
 	if at < 0 {
 		at = len(p.Policies)
 		p.Policies = append(p.Policies, policy)
@@ -146,7 +149,7 @@ func (p *TargetingPage) add(b *failover.Binding, policy failover.Policy, stays b
 	})
 }
 
-func samePolicy(x, y failover.Policy) bool {
+func samePolicy(x, y rules.Policy) bool {
 	return x.PurgeMode == y.PurgeMode && x.PurgeBySpec == y.PurgeBySpec && x.Priority == y.Priority &&
 		x.ClusterFailover == y.ClusterFailover && x.NotDrained == y.NotDrained &&
 		sameSeconds(x.SoftSeconds, y.SoftSeconds) && x.SoftMalformed == y.SoftMalformed &&
@@ -163,7 +166,7 @@ func sameSeconds(x, y *int64) bool {
 }
 
 // resourceName is "Deployment shop/cart", or "ClusterRole reader" without a namespace.
-func resourceName(b *failover.Binding) string {
+func resourceName(b *karmada.Binding) string {
 	name := b.Resource.Name
 	if b.Resource.Namespace != "" {
 		name = b.Resource.Namespace + "/" + name
@@ -171,24 +174,24 @@ func resourceName(b *failover.Binding) string {
 	return strings.TrimSpace(b.Resource.Kind + " " + name)
 }
 
-func (a *Activities) optedOutItself(b *failover.Binding) bool {
-	return failover.OptedOut(b.Annotations) ||
+func (a *Activities) optedOutItself(b *karmada.Binding) bool {
+	return rules.OptedOut(b.Annotations) ||
 		(b.Key.Namespace != "" && slices.Contains(a.Settings.ExcludeNamespaces, b.Key.Namespace))
 }
 
 // PoliciesRequest asks when each frozen policy moves under the taints that stand.
 type PoliciesRequest struct {
-	Cluster  string            `json:"cluster"`
-	UID      types.UID         `json:"uid"`
-	Policies []failover.Policy `json:"policies"`
+	Cluster  string         `json:"cluster"`
+	UID      types.UID      `json:"uid"`
+	Policies []rules.Policy `json:"policies"`
 	// Virtual are taints that would stand if this were not observe.
 	Virtual []corev1.Taint `json:"virtual,omitempty"`
 }
 
 // PoliciesResult has one Due per policy, in order.
 type PoliciesResult struct {
-	Gone bool           `json:"gone,omitempty"`
-	Dues []failover.Due `json:"dues,omitempty"`
+	Gone bool        `json:"gone,omitempty"`
+	Dues []rules.Due `json:"dues,omitempty"`
 	// Hard and Soft are the taints that they were judged under.
 	Hard []corev1.Taint `json:"hard,omitempty"`
 	Soft []corev1.Taint `json:"soft,omitempty"`
@@ -197,21 +200,21 @@ type PoliciesResult struct {
 // AssessPolicies re-reads the cluster's taints and judges every frozen policy.
 func (a *Activities) AssessPolicies(ctx context.Context, r PoliciesRequest) (PoliciesResult, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if errors.Is(err, failover.ErrGone) || (err == nil && c.UID != r.UID) {
+	if errors.Is(err, karmada.ErrGone) || (err == nil && c.UID != r.UID) {
 		return PoliciesResult{Gone: true}, nil
 	}
 	if err != nil {
 		return PoliciesResult{}, classify("assess policies under cluster", r.Cluster, err)
 	}
 	taints := c.Taints
-	if failover.OptedOut(c.Annotations) {
+	if rules.OptedOut(c.Annotations) {
 		taints = nil
 	}
 	taints = withVirtual(taints, r.Virtual)
 	var out PoliciesResult
-	out.Hard, out.Soft = failover.Triggering(taints)
+	out.Hard, out.Soft = karmada.Triggering(taints)
 	for _, p := range r.Policies {
-		out.Dues = append(out.Dues, failover.DueUnder(p, taints, a.Clock.Now()))
+		out.Dues = append(out.Dues, rules.DueUnder(p, taints, a.Clock.Now()))
 	}
 	return out, nil
 }

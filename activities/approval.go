@@ -4,14 +4,18 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // question is what a human was, or was not, asked about one binding in one round.
 type question struct {
-	approval *failover.Approval
+	approval *queue.Approval
 	round    int
-	standing []failover.ApprovalRule
+	standing []queue.ApprovalRule
 }
 
 // answered: the human's word is there, and no rule has to be judged.
@@ -34,28 +38,28 @@ func (a *Activities) measure(ctx context.Context, cluster string, q question, on
 	if on.tally == nil && a.Settings.Approval.NeedsTally() {
 		return nil // it was not read: then the rules ask
 	}
-	rules, err := a.recent().Rules(ctx)
+	list, err := a.recent().Rules(ctx)
 	if err != nil {
 		return err
 	}
-	in := failover.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: a.Settings.RoomUnknownOK}
+	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: a.Settings.RoomUnknownOK}
 	for _, c := range on.fleet {
 		// What is being left counts, unless it is only drained: a plan asks about one that is well.
-		if faulty, _ := failover.Faulty(rules, c); faulty || c.Name == cluster && c.Drain == nil {
+		if faulty, _ := rules.Faulty(list, c); faulty || c.Name == cluster && c.Drain == nil {
 			in.Failing = append(in.Failing, c.Name)
 		}
 	}
 	slices.Sort(in.Failing)
 	if on.tally != nil {
-		in.Reserved = on.room.For(failover.BindingKey{}, on.fleet)
+		in.Reserved = on.room.For(karmada.BindingKey{}, on.fleet)
 	}
-	extent := failover.ExtentOf(in)
+	extent := placement.ExtentOf(in)
 	on.extent = &extent
 	return nil
 }
 
 // approved holds a pass back that a human has yet to agree to.
-func (a *Activities) approved(ctx context.Context, b *failover.Binding, cluster string, ask ask, check Check) (Check, error) {
+func (a *Activities) approved(ctx context.Context, b *karmada.Binding, cluster string, ask ask, check Check) (Check, error) {
 	if ask.question.answered() {
 		return check, nil
 	}
@@ -64,12 +68,12 @@ func (a *Activities) approved(ctx context.Context, b *failover.Binding, cluster 
 			return check, err
 		}
 	}
-	asks := a.Settings.Approval.Judge(failover.AskInput{
+	asks := a.Settings.Approval.Judge(queue.AskInput{
 		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: a.kindAsks(b, cluster), Standing: ask.question.standing,
 	})
 	if asks.Automatic() {
 		return check, nil
 	}
-	check.End, check.Reason, check.Message, check.Asked = CheckBlocked, failover.ReasonAwaitingApproval, asks.Message, asks.Rules
+	check.End, check.Reason, check.Message, check.Asked = CheckBlocked, reason.AwaitingApproval, asks.Message, asks.Rules
 	return check, nil
 }

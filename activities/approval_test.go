@@ -6,45 +6,49 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // yes is a human's approval for the first round.
-var yes = &failover.Approval{Who: "jane", Why: "it is known", At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Round: 1}
+var yes = &queue.Approval{Who: "jane", Why: "it is known", At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Round: 1}
 
 func (b *bench) preCheck(edit func(*activities.PreCheckRequest)) activities.Check {
 	b.t.Helper()
-	r := activities.PreCheckRequest{Cluster: "m1", Mode: failover.ModeEnforce, Round: 1, Items: []activities.Checked{{Key: appKey("app")}}}
+	r := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce, Round: 1, Items: []activities.Checked{{Key: appKey("app")}}}
 	edit(&r)
 	return must[activities.PreCheckResult](b, activities.NamePreCheck, r).Checks[0]
 }
 
 // asking are the ways to have the rules ask for app on m1.
-var asking = map[string]func(*bench) failover.ApprovalRules{
-	"its namespace": func(*bench) failover.ApprovalRules { return failover.ApprovalRules{Namespaces: []string{"shop"}} },
-	"its labels": func(b *bench) failover.ApprovalRules {
-		b.world.Change(appKey("app"), func(x *failover.Binding) { x.WorkloadLabels = map[string]string{"tier": "gold"} })
-		return failover.ApprovalRules{Selector: "tier=gold"}
+var asking = map[string]func(*bench) queue.ApprovalRules{
+	"its namespace": func(*bench) queue.ApprovalRules { return queue.ApprovalRules{Namespaces: []string{"shop"}} },
+	"its labels": func(b *bench) queue.ApprovalRules {
+		b.world.Change(appKey("app"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"tier": "gold"} })
+		return queue.ApprovalRules{Selector: "tier=gold"}
 	},
-	"clusters that fail": func(*bench) failover.ApprovalRules {
+	"clusters that fail": func(*bench) queue.ApprovalRules {
 		none := 0
-		return failover.ApprovalRules{ClustersAbove: &none}
+		return queue.ApprovalRules{ClustersAbove: &none}
 	},
-	"a share of the replicas": func(b *bench) failover.ApprovalRules {
-		b.bind("elsewhere", func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m3", Replicas: 2}} })
+	"a share of the replicas": func(b *bench) queue.ApprovalRules {
+		b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}} })
 		share := 49.0
-		return failover.ApprovalRules{ReplicasAbove: &share}
+		return queue.ApprovalRules{ReplicasAbove: &share}
 	},
-	"too little room": func(b *bench) failover.ApprovalRules {
+	"too little room": func(b *bench) queue.ApprovalRules {
 		b.hasPods("m2", 100, 99)
 		b.hasPods("m3", 100, 100)
-		return failover.ApprovalRules{CapacityDeficit: true}
+		return queue.ApprovalRules{CapacityDeficit: true}
 	},
-	"purge mode Directly": func(b *bench) failover.ApprovalRules {
-		b.purge = failover.PurgeDirectly
-		return failover.ApprovalRules{Directly: true}
+	"purge mode Directly": func(b *bench) queue.ApprovalRules {
+		b.purge = karmada.PurgeDirectly
+		return queue.ApprovalRules{Directly: true}
 	},
 }
 
@@ -59,7 +63,7 @@ func TestWhatARuleAsksForWaitsForAHumanAtTheCheckAndAtTheWrite(t *testing.T) {
 			b.acts.Events = &raised
 			check := b.preCheck(func(*activities.PreCheckRequest) {})
 			require.Equal(t, activities.CheckBlocked, check.End)
-			require.Equal(t, failover.ReasonAwaitingApproval, check.Reason)
+			require.Equal(t, reason.AwaitingApproval, check.Reason)
 			require.Len(t, check.Asked, 1)
 			require.NotEmpty(t, check.Message)
 			require.Len(t, raised, 1)
@@ -67,15 +71,15 @@ func TestWhatARuleAsksForWaitsForAHumanAtTheCheckAndAtTheWrite(t *testing.T) {
 			require.Contains(t, raised[0].Message, "lifeboat approve shop/app --cluster m1")
 
 			// A yes of another round, or of nobody, is none.
-			for _, no := range []*failover.Approval{nil, {Round: 1}, {Who: "jane", Round: 2}} {
+			for _, no := range []*queue.Approval{nil, {Round: 1}, {Who: "jane", Round: 2}} {
 				out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(no))
 				require.Equal(t, activities.EvictRefused, out.End, "%+v", no)
-				require.Equal(t, failover.ReasonAwaitingApproval, out.Reason, "%+v", no)
+				require.Equal(t, reason.AwaitingApproval, out.Reason, "%+v", no)
 			}
 			require.Empty(t, b.world.Log("evict"))
 
 			check = b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].Approval = yes })
-			require.NotEqual(t, failover.ReasonAwaitingApproval, check.Reason)
+			require.NotEqual(t, reason.AwaitingApproval, check.Reason)
 			if name == "purge mode Directly" {
 				require.Equal(t, activities.CheckFence, check.End, "the fence is asked for all the same")
 				return
@@ -87,7 +91,7 @@ func TestWhatARuleAsksForWaitsForAHumanAtTheCheckAndAtTheWrite(t *testing.T) {
 	}
 }
 
-func (b *bench) approvedRequest(a *failover.Approval) activities.EvictRequest {
+func (b *bench) approvedRequest(a *queue.Approval) activities.EvictRequest {
 	r := b.evictRequest()
 	r.Round, r.Approval, r.Purge = 1, a, b.purge
 	return r
@@ -97,9 +101,9 @@ func (b *bench) approvedRequest(a *failover.Approval) activities.EvictRequest {
 func TestWhatNoRuleAsksForIsAutomatic(t *testing.T) {
 	b := newBench(t)
 	one, half := 1, 50.0
-	b.bind("elsewhere", func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m3", Replicas: 2}} })
+	b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}} })
 	b.hasPods("m2", 100, 0)
-	b.acts.Settings.Approval = failover.ApprovalRules{
+	b.acts.Settings.Approval = queue.ApprovalRules{
 		ClustersAbove: &one, ReplicasAbove: &half, CapacityDeficit: true, Directly: true, Namespaces: []string{"bank"}, Selector: "tier=gold",
 	}
 	b.fail()
@@ -112,13 +116,13 @@ func TestWhatNoRuleAsksForIsAutomatic(t *testing.T) {
 func TestTheWriteJudgesTheApprovalRulesOnceMore(t *testing.T) {
 	b := newBench(t)
 	one := 1
-	b.acts.Settings.Approval = failover.ApprovalRules{ClustersAbove: &one}
+	b.acts.Settings.Approval = queue.ApprovalRules{ClustersAbove: &one}
 	b.fail()
 	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
 	b.world.SetReady("m3", false)
 	out := b.evict()
 	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, failover.ReasonAwaitingApproval, out.Reason)
+	require.Equal(t, reason.AwaitingApproval, out.Reason)
 	require.Contains(t, out.Message, "2 clusters failing at once (m1, m3)")
 	require.Empty(t, b.world.Log("evict"))
 }
@@ -128,19 +132,19 @@ func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*bench)
 		end    activities.EvictEnd
-		reason failover.Reason
+		reason reason.Reason
 	}{
 		"nowhere to go": {func(b *bench) {
 			b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
-		}, activities.EvictRefused, failover.ReasonNoTarget},
-		"recovered":         {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, failover.ReasonNoTaint},
-		"opted out":         {func(b *bench) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, failover.ReasonOptedOut},
-		"moved by others":   {func(b *bench) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters[0].Name = "m2" }) }, activities.EvictElsewhere, failover.ReasonNotTargeting},
-		"the permit passed": {func(b *bench) { b.early = -failover.PermitsEnd }, activities.EvictRefused, failover.ReasonPermitPassed},
+		}, activities.EvictRefused, reason.NoTarget},
+		"recovered":         {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, reason.NoTaint},
+		"opted out":         {func(b *bench) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, reason.OptedOut},
+		"moved by others":   {func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" }) }, activities.EvictElsewhere, reason.NotTargeting},
+		"the permit passed": {func(b *bench) { b.early = -pace.PermitsEnd }, activities.EvictRefused, reason.PermitPassed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.acts.Settings.Approval = failover.ApprovalRules{Namespaces: []string{"shop"}}
+			b.acts.Settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
 			b.fail()
 			c.change(b)
 			out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(yes))
@@ -155,11 +159,11 @@ func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
 // Rules: R4.6-30.
 func TestNobodyIsAskedAboutWhatCouldNotMove(t *testing.T) {
 	b := newBench(t)
-	b.acts.Settings.Approval = failover.ApprovalRules{Namespaces: []string{"shop"}}
+	b.acts.Settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
 	b.fail()
 	b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
 	check := b.preCheck(func(*activities.PreCheckRequest) {})
-	require.Equal(t, failover.ReasonNoTarget, check.Reason)
+	require.Equal(t, reason.NoTarget, check.Reason)
 	require.Empty(t, check.Asked)
 }
 
@@ -189,7 +193,7 @@ func TestTheFleetIsCountedOnlyForAQuestionThatNeedsIt(t *testing.T) {
 	b.preCheck(func(*activities.PreCheckRequest) {})
 	require.Zero(t, lists)
 	none := 0.0
-	b.acts.Settings.Approval = failover.ApprovalRules{ReplicasAbove: &none}
+	b.acts.Settings.Approval = queue.ApprovalRules{ReplicasAbove: &none}
 	b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].Approval = yes })
 	require.Zero(t, lists)
 	b.preCheck(func(r *activities.PreCheckRequest) { r.Items = append(r.Items, r.Items[0]) })
@@ -201,14 +205,14 @@ func TestTheFleetIsCountedOnlyForAQuestionThatNeedsIt(t *testing.T) {
 func TestAPlanTellsWhatWouldAwaitApproval(t *testing.T) {
 	b := newBench(t)
 	none := 0
-	b.acts.Settings.Approval = failover.ApprovalRules{ClustersAbove: &none}
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) {
+	b.acts.Settings.Approval = queue.ApprovalRules{ClustersAbove: &none}
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 		c.Taints = append(c.Taints, corev1.Taint{Key: "example.com/down", Effect: corev1.TaintEffectNoExecute})
 	})
 	out, err := b.acts.Foresee(t.Context(), activities.ForeseeRequest{Cluster: "m1", At: b.now})
 	require.NoError(t, err)
 	require.Len(t, out.Bindings, 1)
 	require.Equal(t, activities.ProspectBlocked, out.Bindings[0].Prospect)
-	require.Equal(t, failover.ReasonAwaitingApproval, out.Bindings[0].Reason)
+	require.Equal(t, reason.AwaitingApproval, out.Bindings[0].Reason)
 	require.Contains(t, out.Bindings[0].Message, "1 cluster failing at once (m1)")
 }

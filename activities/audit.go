@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 )
@@ -20,17 +21,17 @@ const ErrorAudit = "Audit"
 // AuditSink takes records of the audit trail. It may have taken some of them where it
 // answers with an error: readers know a record that comes twice.
 type AuditSink interface {
-	Append(ctx context.Context, records []failover.AuditRecord) error
+	Append(ctx context.Context, records []record.Audit) error
 }
 
 // AuditSource is what the records of one workflow have in common.
 type AuditSource struct {
-	Instance string        `json:"instance,omitempty"`
-	Cluster  string        `json:"cluster,omitempty"`
-	Episode  string        `json:"episode,omitempty"`
-	Mode     failover.Mode `json:"mode,omitempty"`
-	Workflow string        `json:"workflow"`
-	Run      string        `json:"run"`
+	Instance string     `json:"instance,omitempty"`
+	Cluster  string     `json:"cluster,omitempty"`
+	Episode  string     `json:"episode,omitempty"`
+	Mode     rules.Mode `json:"mode,omitempty"`
+	Workflow string     `json:"workflow"`
+	Run      string     `json:"run"`
 	// First is the workflow's first run: ids of records begin with it.
 	First string `json:"first"`
 }
@@ -38,8 +39,8 @@ type AuditSource struct {
 // AuditRequest is a batch of records. What they leave empty Source says, and an ID
 // without a slash is a number of Source's own.
 type AuditRequest struct {
-	Source  AuditSource            `json:"source"`
-	Records []failover.AuditRecord `json:"records"`
+	Source  AuditSource    `json:"source"`
+	Records []record.Audit `json:"records"`
 }
 
 // RecordAudit appends a batch to the trail. A worker without a sink has nothing to do.
@@ -64,8 +65,8 @@ func (a *Activities) RecordAudit(ctx context.Context, r AuditRequest) error {
 }
 
 // complete fills in what a record shares with the others of its batch.
-func (s AuditSource) complete(r *failover.AuditRecord) {
-	r.APIVersion = failover.AuditVersion
+func (s AuditSource) complete(r *record.Audit) {
+	r.APIVersion = record.Version
 	if !strings.Contains(r.ID, "/") {
 		r.ID = s.First + "/" + r.ID
 	}

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // BindingCache has every binding as a watch saw it last. A write of this process counts at once,
@@ -14,10 +14,10 @@ type BindingCache interface {
 	// Known tells whether every binding has been seen once.
 	Known() bool
 	// Each calls do for every binding, or only for those that have a Lifeboat task.
-	Each(held bool, do func(*failover.Binding))
+	Each(held bool, do func(*karmada.Binding))
 	// On returns the bindings that target a cluster or have a task for it, at most so many after a
 	// key in the order of the keys; more tells that others follow.
-	On(cluster string, after failover.BindingKey, most int) (page []failover.Binding, more bool)
+	On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool)
 }
 
 // cached tells whether the bindings can be read without a list.
@@ -29,7 +29,7 @@ const pageFromCache = 500
 // bindingsOn reads a page of the bindings that target a cluster or have a task for it. It comes
 // from the cache. Without one it is a page of all bindings, and the caller leaves the others out.
 func (a *Activities) bindingsOn(ctx context.Context, cluster string, page Page) (BindingPage, error) {
-	var after failover.BindingKey
+	var after karmada.BindingKey
 	if page.After != nil {
 		after = *page.After
 	}
@@ -46,7 +46,7 @@ func (a *Activities) bindingsOn(ctx context.Context, cluster string, page Page) 
 		return listed, err
 	}
 	// The worker that read the page before had a cache. This one lists them all again.
-	listed.Bindings = slices.DeleteFunc(listed.Bindings, func(b failover.Binding) bool { return b.Key.Compare(after) <= 0 })
+	listed.Bindings = slices.DeleteFunc(listed.Bindings, func(b karmada.Binding) bool { return b.Key.Compare(after) <= 0 })
 	if listed.Next != nil {
 		listed.Next.After = page.After
 	}
@@ -54,8 +54,8 @@ func (a *Activities) bindingsOn(ctx context.Context, cluster string, page Page) 
 }
 
 // allBindings lists every binding, page by page. After an error it ends.
-func allBindings(ctx context.Context, from BindingReader) iter.Seq2[*failover.Binding, error] {
-	return func(yield func(*failover.Binding, error) bool) {
+func allBindings(ctx context.Context, from BindingReader) iter.Seq2[*karmada.Binding, error] {
+	return func(yield func(*karmada.Binding, error) bool) {
 		for page := &(Page{}); page != nil; {
 			listed, err := from.Bindings(ctx, *page)
 			if err != nil {
@@ -73,7 +73,7 @@ func allBindings(ctx context.Context, from BindingReader) iter.Seq2[*failover.Bi
 }
 
 // search lists the keys of the bindings that match.
-func (a *Activities) search(ctx context.Context, match func(*failover.Binding) bool) (keys []failover.BindingKey, err error) {
+func (a *Activities) search(ctx context.Context, match func(*karmada.Binding) bool) (keys []karmada.BindingKey, err error) {
 	for b, err := range allBindings(ctx, a.Reader) {
 		if err != nil {
 			return nil, err
@@ -86,11 +86,11 @@ func (a *Activities) search(ctx context.Context, match func(*failover.Binding) b
 }
 
 // searchCached is search in the cache, and a list where there is none.
-func (a *Activities) searchCached(ctx context.Context, match func(*failover.Binding) bool) (keys []failover.BindingKey, err error) {
+func (a *Activities) searchCached(ctx context.Context, match func(*karmada.Binding) bool) (keys []karmada.BindingKey, err error) {
 	if !a.cached() {
 		return a.search(ctx, match)
 	}
-	a.Cached.Each(false, func(b *failover.Binding) {
+	a.Cached.Each(false, func(b *karmada.Binding) {
 		if match(b) {
 			keys = append(keys, b.Key)
 		}

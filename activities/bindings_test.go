@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
@@ -13,13 +14,13 @@ import (
 // were before.
 type cacheOf struct {
 	b     *bench
-	stale []failover.Binding
+	stale []karmada.Binding
 	cold  *bool
 }
 
 func (c cacheOf) Known() bool { return c.cold == nil || !*c.cold }
 
-func (c cacheOf) Each(held bool, do func(*failover.Binding)) {
+func (c cacheOf) Each(held bool, do func(*karmada.Binding)) {
 	for _, b := range c.b.world.Everything() {
 		if !held || b.Held() {
 			do(&b)
@@ -27,7 +28,7 @@ func (c cacheOf) Each(held bool, do func(*failover.Binding)) {
 	}
 }
 
-func (c cacheOf) On(cluster string, after failover.BindingKey, most int) (page []failover.Binding, more bool) {
+func (c cacheOf) On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool) {
 	all := c.stale
 	if all == nil {
 		all = c.b.world.Everything()
@@ -45,7 +46,7 @@ func (c cacheOf) On(cluster string, after failover.BindingKey, most int) (page [
 func keysOn(b *bench, between func()) (keys []string, pages int) {
 	b.t.Helper()
 	for page := (activities.Page{}); ; {
-		p := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce, Page: page})
+		p := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce, Page: page})
 		pages++
 		for _, item := range p.Items {
 			keys = append(keys, item.Key.Name)
@@ -65,7 +66,7 @@ func keysOn(b *bench, between func()) (keys []string, pages int) {
 func TestListTargeting_FromTheCache_SameBindings(t *testing.T) {
 	b := newBench(t)
 	for n := range 1100 {
-		b.bind(fmt.Sprintf("app%04d", n), func(*failover.Binding) {})
+		b.bind(fmt.Sprintf("app%04d", n), func(*karmada.Binding) {})
 	}
 	b.fail()
 	nothing := func() {}

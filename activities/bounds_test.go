@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -27,25 +28,25 @@ func size(t *testing.T, answer any) int {
 // large fleet, must make its answer too large.
 func TestAnAnswerAboutABatchIsNeverTooLarge(t *testing.T) {
 	const batch = 50
-	for name, arrange := range map[string]func(*bench) func(*failover.Binding){
-		"a policy's purge mode": func(b *bench) func(*failover.Binding) {
-			b.purge = failover.PurgeMode(strings.Repeat("x", 100_000))
-			return func(*failover.Binding) {}
+	for name, arrange := range map[string]func(*bench) func(*karmada.Binding){
+		"a policy's purge mode": func(b *bench) func(*karmada.Binding) {
+			b.purge = karmada.PurgeMode(strings.Repeat("x", 100_000))
+			return func(*karmada.Binding) {}
 		},
-		"a policy's scheduler": func(*bench) func(*failover.Binding) {
-			return func(x *failover.Binding) { x.SchedulerName = strings.Repeat("\x01", 100_000) }
+		"a policy's scheduler": func(*bench) func(*karmada.Binding) {
+			return func(x *karmada.Binding) { x.SchedulerName = strings.Repeat("\x01", 100_000) }
 		},
-		"a fleet of two thousand": func(b *bench) func(*failover.Binding) {
+		"a fleet of two thousand": func(b *bench) func(*karmada.Binding) {
 			for n := range 2000 {
 				b.world.AddCluster(fmt.Sprintf("a-cluster-with-a-usual-name-%04d", n))
 			}
-			return func(x *failover.Binding) { x.Placement.ClusterAffinity = nil }
+			return func(x *karmada.Binding) { x.Placement.ClusterAffinity = nil }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			edit := arrange(b)
-			r := activities.PreCheckRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+			r := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce}
 			for n := range batch {
 				app := fmt.Sprintf("app%d", n)
 				b.bind(app, edit)
@@ -68,16 +69,16 @@ func TestAnAnswerAboutABatchIsNeverTooLarge(t *testing.T) {
 func TestAPageOfLargePoliciesParksTheLargest(t *testing.T) {
 	b := newBench(t)
 	for n := range 80 {
-		b.bind(fmt.Sprintf("large%d", n), func(x *failover.Binding) {
+		b.bind(fmt.Sprintf("large%d", n), func(x *karmada.Binding) {
 			x.Placement.ClusterTolerations = []corev1.Toleration{{Key: fmt.Sprint(n) + strings.Repeat("x", 20_000), Operator: corev1.TolerationOpExists}}
 		})
-		b.bind(fmt.Sprintf("usual%d", n), func(x *failover.Binding) { x.Priority = int32(n) }) //nolint:gosec // below 80
+		b.bind(fmt.Sprintf("usual%d", n), func(x *karmada.Binding) { x.Priority = int32(n) }) //nolint:gosec // below 80
 	}
 	seconds := int64(300)
-	b.bind("tolerant", func(x *failover.Binding) {
+	b.bind("tolerant", func(x *karmada.Binding) {
 		x.Placement.ClusterTolerations = []corev1.Toleration{{Key: downKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 	})
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
 	require.Nil(t, page.Next, "all on one page")
 	require.Less(t, size(t, page), maxBlob)
 	parked := 0
@@ -102,11 +103,11 @@ func TestFactsThatSayTheSameAreOneSight(t *testing.T) {
 	b := newBench(t)
 	b.world.SetReady("m1", false)
 	c := b.world.PeekCluster("m1")
-	var facts []failover.ClusterFact
+	var facts []rules.ClusterFact
 	status := []string{"True", "False", "False", "False", "True", "True"}
 	for n, s := range status {
-		facts = append(facts, failover.ClusterFact{
-			Cluster: "m1", UID: c.UID, ResourceVersion: fmt.Sprint(n + 1), Conditions: []failover.FactCondition{{Type: "Ready", Status: s}},
+		facts = append(facts, rules.ClusterFact{
+			Cluster: "m1", UID: c.UID, ResourceVersion: fmt.Sprint(n + 1), Conditions: []rules.FactCondition{{Type: "Ready", Status: s}},
 		})
 	}
 	for range 20 {
@@ -115,9 +116,9 @@ func TestFactsThatSayTheSameAreOneSight(t *testing.T) {
 		b.world.SetReady("m1", false) // its version goes on
 	}
 	out := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1", UID: c.UID, Facts: facts})
-	var matches []failover.Match
+	var matches []rules.Match
 	for _, sight := range out.Sights {
 		matches = append(matches, sight[0].Match)
 	}
-	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches, failover.Mismatches, failover.Matches}, matches)
+	require.Equal(t, []rules.Match{rules.Mismatches, rules.Matches, rules.Mismatches, rules.Matches}, matches)
 }

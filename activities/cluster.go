@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,16 +18,16 @@ import (
 // AssessRequest asks for a judgement of a cluster. Facts are what the starter saw
 // since the last one, in any order; older ones than Seen are ignored.
 type AssessRequest struct {
-	Cluster string                 `json:"cluster"`
-	UID     types.UID              `json:"uid,omitempty"` // empty until the first assessment
-	Seen    string                 `json:"seen,omitempty"`
-	Facts   []failover.ClusterFact `json:"facts,omitempty"`
+	Cluster string              `json:"cluster"`
+	UID     types.UID           `json:"uid,omitempty"` // empty until the first assessment
+	Seen    string              `json:"seen,omitempty"`
+	Facts   []rules.ClusterFact `json:"facts,omitempty"`
 	// Witness is what the starter's own probe says now; a re-read cannot know it.
-	Witness failover.Witness `json:"witness,omitempty"`
+	Witness rules.Witness `json:"witness,omitempty"`
 	// Virtual are the taints that would stand in observe: the rules are judged as if they did.
 	Virtual []corev1.Taint `json:"virtual,omitempty"`
 	// Turns are those of the last assessment.
-	Turns failover.Turns `json:"turns,omitempty"`
+	Turns rules.Turns `json:"turns,omitempty"`
 }
 
 // Assessment is one judgement of a cluster: what each rule says at each sight,
@@ -38,17 +40,17 @@ type Assessment struct {
 	Why     string    `json:"why,omitempty"`   // its reason
 	Message string    `json:"message,omitempty"`
 	// Turns tell the next assessment what turned away and back in between.
-	Turns failover.Turns `json:"turns,omitempty"`
+	Turns rules.Turns `json:"turns,omitempty"`
 	// Sights are oldest first; the last is the re-read.
-	Sights   [][]failover.RuleObservation `json:"sights,omitempty"`
-	Hard     []corev1.Taint               `json:"hard,omitempty"`
-	Soft     []corev1.Taint               `json:"soft,omitempty"`
-	Foreign  []corev1.Taint               `json:"foreign,omitempty"` // those of both that are not ours
-	Ours     []failover.AddedTaint        `json:"ours,omitempty"`
-	Stopped  *failover.StoppedBy          `json:"stopped,omitempty"`
-	Drain    *failover.Drain              `json:"drain,omitempty"`
-	Ordered  []failover.OrderedTaint      `json:"ordered,omitempty"`
-	OptedOut bool                         `json:"optedOut,omitempty"`
+	Sights   [][]rules.RuleObservation `json:"sights,omitempty"`
+	Hard     []corev1.Taint            `json:"hard,omitempty"`
+	Soft     []corev1.Taint            `json:"soft,omitempty"`
+	Foreign  []corev1.Taint            `json:"foreign,omitempty"` // those of both that are not ours
+	Ours     []karmada.AddedTaint      `json:"ours,omitempty"`
+	Stopped  *karmada.StoppedBy        `json:"stopped,omitempty"`
+	Drain    *karmada.Drain            `json:"drain,omitempty"`
+	Ordered  []karmada.OrderedTaint    `json:"ordered,omitempty"`
+	OptedOut bool                      `json:"optedOut,omitempty"`
 	// Standing are all taints as "key:effect".
 	Standing []string `json:"standing,omitempty"`
 	// Malformed says what of the cluster, or of its soft taints, cannot be understood.
@@ -63,7 +65,7 @@ type Assessment struct {
 // nobody saw, where a condition's own transition time tells of it.
 func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && c.UID != r.UID) {
+	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && c.UID != r.UID) {
 		return Assessment{Gone: true}, nil
 	}
 	if err != nil {
@@ -81,10 +83,10 @@ func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assess
 	return assess(c, rules, r), nil
 }
 
-func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessment {
+func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 	out := Assessment{
 		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Standing: standingNames(c), Drain: c.Drain, Ordered: c.Ordered,
-		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable, Turns: failover.TurnsOf(c),
+		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable, Turns: rules.TurnsOf(c),
 	}
 	if c.Malformed != "" {
 		// No window moves by what cannot be read: what turns meanwhile is for the next that can.
@@ -93,17 +95,17 @@ func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessme
 	if ready := ready(c); ready != nil {
 		out.Ready, out.Why, out.Message = string(ready.Status), ready.Reason, ready.Message
 	}
-	if failover.OptedOut(c.Annotations) {
+	if rules.OptedOut(c.Annotations) {
 		// Nothing follows from an opted-out cluster; what is ours on it goes.
 		out.OptedOut = true
-		out.Sights = [][]failover.RuleObservation{{}}
+		out.Sights = [][]rules.RuleObservation{{}}
 		return out
 	}
-	out.Hard, out.Soft = failover.Triggering(c.Taints)
-	out.Foreign = failover.Foreign(c)
+	out.Hard, out.Soft = karmada.Triggering(c.Taints)
+	out.Foreign = karmada.Foreign(c)
 	c.Taints = slices.Concat(c.Taints, r.Virtual)
 	for _, fact := range sightings(c, r) {
-		sight := failover.Observe(rules, c, fact)
+		sight := rules.Observe(list, c, fact)
 		if n := len(out.Sights); n > 0 && slices.Equal(out.Sights[n-1], sight) {
 			continue // it moves no window, and many facts under many rules would be too much to tell
 		}
@@ -114,38 +116,38 @@ func assess(c failover.Cluster, rules []failover.Rule, r AssessRequest) Assessme
 
 // sightings are the facts between the last judgement and the re-read, oldest
 // first, then the re-read itself.
-func sightings(c failover.Cluster, r AssessRequest) []failover.ClusterFact {
-	fresh := failover.FactOf(c).Testified(r.Witness)
-	facts := slices.DeleteFunc(slices.Clone(r.Facts), func(f failover.ClusterFact) bool {
-		return f.Deleted || f.UID != c.UID || !failover.Newer(f.ResourceVersion, r.Seen) ||
-			!failover.Newer(fresh.ResourceVersion, f.ResourceVersion)
+func sightings(c karmada.Cluster, r AssessRequest) []rules.ClusterFact {
+	fresh := rules.FactOf(c).Testified(r.Witness)
+	facts := slices.DeleteFunc(slices.Clone(r.Facts), func(f rules.ClusterFact) bool {
+		return f.Deleted || f.UID != c.UID || !rules.Newer(f.ResourceVersion, r.Seen) ||
+			!rules.Newer(fresh.ResourceVersion, f.ResourceVersion)
 	})
-	slices.SortStableFunc(facts, func(x, y failover.ClusterFact) int {
+	slices.SortStableFunc(facts, func(x, y rules.ClusterFact) int {
 		switch {
 		case x.ResourceVersion == y.ResourceVersion:
 			return 0
-		case failover.Newer(x.ResourceVersion, y.ResourceVersion):
+		case rules.Newer(x.ResourceVersion, y.ResourceVersion):
 			return 1
 		default:
 			return -1
 		}
 	})
-	if unseen := r.Turns.Unseen(failover.TurnsOf(c), facts); len(unseen) > 0 {
+	if unseen := r.Turns.Unseen(rules.TurnsOf(c), facts); len(unseen) > 0 {
 		facts = append(facts, fresh.Turned(unseen))
 	}
 	return append(facts, fresh)
 }
 
-func ready(c failover.Cluster) *failover.Condition {
+func ready(c karmada.Cluster) *karmada.Condition {
 	for i := range c.Conditions {
-		if c.Conditions[i].Type == failover.ConditionReady {
+		if c.Conditions[i].Type == karmada.ConditionReady {
 			return &c.Conditions[i]
 		}
 	}
 	return nil
 }
 
-func isReady(c failover.Cluster) bool {
+func isReady(c karmada.Cluster) bool {
 	r := ready(c)
 	return r != nil && r.Status == corev1.ConditionTrue
 }
@@ -162,50 +164,50 @@ const (
 
 // TaintRequest adds ripe taints, or removes ours.
 type TaintRequest struct {
-	Cluster   string                     `json:"cluster"`
-	UID       types.UID                  `json:"uid"`
-	Episode   string                     `json:"episode"`
-	Mode      failover.Mode              `json:"mode"`
-	Add       []failover.RuleObservation `json:"add,omitempty"`
-	Remove    []failover.AddedTaint      `json:"remove,omitempty"`
-	RemoveAll bool                       `json:"removeAll,omitempty"`
+	Cluster   string                  `json:"cluster"`
+	UID       types.UID               `json:"uid"`
+	Episode   string                  `json:"episode"`
+	Mode      rules.Mode              `json:"mode"`
+	Add       []rules.RuleObservation `json:"add,omitempty"`
+	Remove    []karmada.AddedTaint    `json:"remove,omitempty"`
+	RemoveAll bool                    `json:"removeAll,omitempty"`
 	// EvenIfFailing removes without asking the rules again: a human's order.
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
 	// Witness is as in AssessRequest.
-	Witness      failover.Witness    `json:"witness,omitempty"`
-	Companion    Companion           `json:"companion,omitempty"`
-	StoppedBy    *failover.StoppedBy `json:"stoppedBy,omitempty"`
-	ClearStopped bool                `json:"clearStopped,omitempty"`
+	Witness      rules.Witness      `json:"witness,omitempty"`
+	Companion    Companion          `json:"companion,omitempty"`
+	StoppedBy    *karmada.StoppedBy `json:"stoppedBy,omitempty"`
+	ClearStopped bool               `json:"clearStopped,omitempty"`
 	// Drain records the order of a drain; its taint follows from that. ClearDrain ends it.
-	Drain      *failover.Drain `json:"drain,omitempty"`
-	ClearDrain bool            `json:"clearDrain,omitempty"`
+	Drain      *karmada.Drain `json:"drain,omitempty"`
+	ClearDrain bool           `json:"clearDrain,omitempty"`
 	// Order records the order of a taint; the taint follows from that. EndOrders ends
 	// those of these taints, by key and effect, EndAllOrders all that stand.
-	Order        *failover.OrderedTaint  `json:"order,omitempty"`
-	EndOrders    []failover.OrderedTaint `json:"endOrders,omitempty"`
-	EndAllOrders bool                    `json:"endAllOrders,omitempty"`
+	Order        *karmada.OrderedTaint  `json:"order,omitempty"`
+	EndOrders    []karmada.OrderedTaint `json:"endOrders,omitempty"`
+	EndAllOrders bool                   `json:"endAllOrders,omitempty"`
 	// EndedBy is who ends a drain, or the order of a taint, and why: the Event tells it.
 	EndedBy string `json:"endedBy,omitempty"`
 }
 
 // TaintResult is what a TaintRequest came to.
 type TaintResult struct {
-	Gone    bool                  `json:"gone,omitempty"`
-	Refused failover.Reason       `json:"refused,omitempty"`
-	Message string                `json:"message,omitempty"`
-	Hard    []corev1.Taint        `json:"hard,omitempty"`
-	Soft    []corev1.Taint        `json:"soft,omitempty"`
-	Foreign []corev1.Taint        `json:"foreign,omitempty"`
-	Ours    []failover.AddedTaint `json:"ours,omitempty"`
+	Gone    bool                 `json:"gone,omitempty"`
+	Refused reason.Reason        `json:"refused,omitempty"`
+	Message string               `json:"message,omitempty"`
+	Hard    []corev1.Taint       `json:"hard,omitempty"`
+	Soft    []corev1.Taint       `json:"soft,omitempty"`
+	Foreign []corev1.Taint       `json:"foreign,omitempty"`
+	Ours    []karmada.AddedTaint `json:"ours,omitempty"`
 	// Standing are all taints as "key:effect".
 	Standing []string `json:"standing,omitempty"`
 	// PutBack are taints of rules that this write put back: they were taken away from the cluster
 	// while their rule matched.
-	PutBack []failover.AddedTaint `json:"putBack,omitempty"`
+	PutBack []karmada.AddedTaint `json:"putBack,omitempty"`
 }
 
 // companion is the NoSchedule taint that keeps the scheduler away.
-var companion = failover.RuleTaint{Key: failover.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}
+var companion = karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}
 
 // WriteTaints re-reads the cluster and its rules, drops what no longer follows
 // from them, and writes the rest in one patch. Adding needs enforce in the episode
@@ -222,7 +224,7 @@ func (a *Activities) WriteTaints(ctx context.Context, r TaintRequest) (TaintResu
 
 func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResult, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if errors.Is(err, failover.ErrGone) || (err == nil && c.UID != r.UID) {
+	if errors.Is(err, karmada.ErrGone) || (err == nil && c.UID != r.UID) {
 		return TaintResult{Gone: true}, nil
 	}
 	if err != nil {
@@ -242,7 +244,7 @@ func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (Taint
 	if selected, err := a.selectsAny(ctx, w.Drain, r.Cluster); err != nil {
 		return TaintResult{}, err
 	} else if !selected {
-		return taintsNow(c, TaintResult{Refused: failover.ReasonNotTargeting, Message: "no workload on " + r.Cluster + " has labels that match " + w.Drain.Selector}), nil
+		return taintsNow(c, TaintResult{Refused: reason.NotTargeting, Message: "no workload on " + r.Cluster + " has labels that match " + w.Drain.Selector}), nil
 	}
 	after, err := a.Writer.Taint(ctx, w)
 	if err != nil {
@@ -259,8 +261,8 @@ func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (Taint
 
 // putBack are the taints of a write that are recorded on the cluster, as just read, and do not
 // stand there any more.
-func putBack(c failover.Cluster, w TaintWrite) []failover.AddedTaint {
-	var out []failover.AddedTaint
+func putBack(c karmada.Cluster, w TaintWrite) []karmada.AddedTaint {
+	var out []karmada.AddedTaint
 	for n, t := range w.Add {
 		for _, recorded := range c.Added {
 			if w.AddRules[n] != "" && recorded.Rule == w.AddRules[n] && recorded.Key == t.Key && recorded.Effect == t.Effect && !standing(c.Taints, t.Key, t.Effect) {
@@ -271,7 +273,7 @@ func putBack(c failover.Cluster, w TaintWrite) []failover.AddedTaint {
 	return out
 }
 
-func (a *Activities) recordPutBack(ctx context.Context, c failover.Cluster, back []failover.AddedTaint) {
+func (a *Activities) recordPutBack(ctx context.Context, c karmada.Cluster, back []karmada.AddedTaint) {
 	for _, t := range back {
 		a.Events.Record(ctx, Event{
 			Cluster: c.Name, UID: c.UID, Warning: true, Reason: "TaintPutBack",
@@ -280,16 +282,16 @@ func (a *Activities) recordPutBack(ctx context.Context, c failover.Cluster, back
 	}
 }
 
-func taintsNow(c failover.Cluster, out TaintResult) TaintResult {
+func taintsNow(c karmada.Cluster, out TaintResult) TaintResult {
 	out.Ours, out.Standing = c.Added, standingNames(c)
-	if !failover.OptedOut(c.Annotations) { // as in assess: nothing follows from one that is
-		out.Hard, out.Soft = failover.Triggering(c.Taints)
-		out.Foreign = failover.Foreign(c)
+	if !rules.OptedOut(c.Annotations) { // as in assess: nothing follows from one that is
+		out.Hard, out.Soft = karmada.Triggering(c.Taints)
+		out.Foreign = karmada.Foreign(c)
 	}
 	return out
 }
 
-func standingNames(c failover.Cluster) []string {
+func standingNames(c karmada.Cluster) []string {
 	var out []string
 	for _, t := range c.Taints {
 		out = append(out, t.Key+":"+string(t.Effect))
@@ -298,13 +300,13 @@ func standingNames(c failover.Cluster) []string {
 }
 
 // planTaints decides what of the request still follows from the rules now.
-func (a *Activities) planTaints(c failover.Cluster, rules []failover.Rule, r TaintRequest) (TaintWrite, failover.Reason, string) {
+func (a *Activities) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest) (TaintWrite, reason.Reason, string) {
 	w := TaintWrite{Cluster: c, Episode: r.Episode, ClearStopped: r.ClearStopped && c.Stopped != nil}
 	if r.StoppedBy != nil && (c.Stopped == nil || *c.Stopped != *r.StoppedBy) {
 		w.StoppedBy = r.StoppedBy
 	}
-	if r.Mode != failover.ModeEnforce {
-		return w, failover.ReasonModeObserve, "an episode that began in observe writes nothing"
+	if r.Mode != rules.ModeEnforce {
+		return w, reason.ModeObserve, "an episode that began in observe writes nothing"
 	}
 	if reason, why := a.planDrain(&w, r); reason != "" {
 		return w, reason, why
@@ -312,7 +314,7 @@ func (a *Activities) planTaints(c failover.Cluster, rules []failover.Rule, r Tai
 	if reason, why := a.planOrdered(&w, r); reason != "" {
 		return w, reason, why
 	}
-	matching := matchingNow(c, rules, r.Witness)
+	matching := matchingNow(c, list, r.Witness)
 	if reason, why := a.planAdds(&w, r, matching); reason != "" {
 		return w, reason, why
 	}
@@ -321,23 +323,23 @@ func (a *Activities) planTaints(c failover.Cluster, rules []failover.Rule, r Tai
 		return w, "", ""
 	}
 	if key, bad := removalContradicted(w.Remove, matching); bad {
-		return w, failover.ReasonConditionsMatch, fmt.Sprintf("%s matches again", key)
+		return w, reason.ConditionsMatch, fmt.Sprintf("%s matches again", key)
 	}
 	// A taint that moves nobody stays while its own rule asks for it: that is no failure.
-	w.Remove = slices.DeleteFunc(w.Remove, func(t failover.AddedTaint) bool { return matching[windowOf(t)] })
+	w.Remove = slices.DeleteFunc(w.Remove, func(t karmada.AddedTaint) bool { return matching[windowOf(t)] })
 	return w, "", ""
 }
 
 // planAdds keeps those of the requested taints whose rule still matches, and the companion.
-func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[failover.WindowKey]bool) (failover.Reason, string) {
+func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.WindowKey]bool) (reason.Reason, string) {
 	put := r.Companion == CompanionPut
 	if (len(r.Add) > 0 || put) && !a.enforcing(r.Mode, w.Cluster) {
-		return failover.ReasonModeObserve, "this worker's own config says observe for this cluster"
+		return reason.ModeObserve, "this worker's own config says observe for this cluster"
 	}
-	if slices.ContainsFunc(r.Add, func(o failover.RuleObservation) bool { return failover.Triggers(o.Taint.Effect) }) {
+	if slices.ContainsFunc(r.Add, func(o rules.RuleObservation) bool { return karmada.Triggers(o.Taint.Effect) }) {
 		// A taint that moves bindings makes the other evictor move them at once.
-		if reason, why := a.besideEvictor(); reason != failover.ReasonNone {
-			return reason, why
+		if cause, why := a.besideEvictor(); cause != reason.None {
+			return cause, why
 		}
 	}
 	for _, o := range r.Add {
@@ -346,7 +348,7 @@ func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[failov
 		}
 	}
 	if len(r.Add) > 0 && len(w.Add) == 0 {
-		return failover.ReasonClusterRecovered, "no rule that asked for a taint matches any more"
+		return reason.ClusterRecovered, "no rule that asked for a taint matches any more"
 	}
 	if put {
 		return putCompanion(w)
@@ -355,12 +357,12 @@ func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[failov
 }
 
 // putCompanion adds the companion beside a taint that moves bindings.
-func putCompanion(w *TaintWrite) (failover.Reason, string) {
+func putCompanion(w *TaintWrite) (reason.Reason, string) {
 	if w.Cluster.Malformed != "" {
-		return failover.ReasonMalformed, w.Cluster.Malformed // nor is what of ours stands there known for certain
+		return reason.Malformed, w.Cluster.Malformed // nor is what of ours stands there known for certain
 	}
 	if !triggers(w) {
-		return failover.ReasonClusterRecovered, "no taint that moves bindings stands any more, and none is put"
+		return reason.ClusterRecovered, "no taint that moves bindings stands any more, and none is put"
 	}
 	if !standing(w.Cluster.Taints, companion.Key, companion.Effect) {
 		w.Add, w.AddRules = append(w.Add, companion), append(w.AddRules, "")
@@ -371,22 +373,22 @@ func putCompanion(w *TaintWrite) (failover.Reason, string) {
 // triggers: a taint that moves bindings stands, or is put by this very write. A write
 // that is tried again may come when it went.
 func triggers(w *TaintWrite) bool {
-	hard, soft := failover.Triggering(w.Cluster.Taints)
-	return len(hard)+len(soft) > 0 || slices.ContainsFunc(w.Add, func(t failover.RuleTaint) bool {
-		return t.Effect == corev1.TaintEffectNoExecute || t.Effect == failover.EffectPreferNoExecute
+	hard, soft := karmada.Triggering(w.Cluster.Taints)
+	return len(hard)+len(soft) > 0 || slices.ContainsFunc(w.Add, func(t karmada.RuleTaint) bool {
+		return t.Effect == corev1.TaintEffectNoExecute || t.Effect == karmada.EffectPreferNoExecute
 	})
 }
 
 // matchingNow are the windows whose rule matches the cluster as just read, by the
 // word of a witness.
-func matchingNow(c failover.Cluster, rules []failover.Rule, w failover.Witness) map[failover.WindowKey]bool {
-	matching := map[failover.WindowKey]bool{}
-	if failover.OptedOut(c.Annotations) {
+func matchingNow(c karmada.Cluster, list []rules.Rule, w rules.Witness) map[rules.WindowKey]bool {
+	matching := map[rules.WindowKey]bool{}
+	if rules.OptedOut(c.Annotations) {
 		return matching
 	}
-	for _, o := range failover.Observe(rules, c, failover.FactOf(c).Testified(w)) {
+	for _, o := range rules.Observe(list, c, rules.FactOf(c).Testified(w)) {
 		// A taint that stands stays while the external probe contradicts its rule.
-		if o.Match == failover.Matches || o.Match == failover.Undecided && o.Reason == failover.ReasonMemberAnswers {
+		if o.Match == rules.Matches || o.Match == rules.Undecided && o.Reason == reason.MemberAnswers {
 			matching[o.Key()] = true
 		}
 	}
@@ -394,25 +396,25 @@ func matchingNow(c failover.Cluster, rules []failover.Rule, w failover.Witness) 
 }
 
 // removalContradicted names a taint that moves bindings and whose rule matches now.
-func removalContradicted(remove []failover.AddedTaint, matching map[failover.WindowKey]bool) (failover.WindowKey, bool) {
+func removalContradicted(remove []karmada.AddedTaint, matching map[rules.WindowKey]bool) (rules.WindowKey, bool) {
 	for _, t := range remove {
-		if failover.Triggers(t.Effect) && matching[windowOf(t)] {
+		if karmada.Triggers(t.Effect) && matching[windowOf(t)] {
 			return windowOf(t), true
 		}
 	}
 	return "", false
 }
 
-func windowOf(t failover.AddedTaint) failover.WindowKey {
-	return failover.RuleObservation{Rule: t.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
+func windowOf(t karmada.AddedTaint) rules.WindowKey {
+	return rules.RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
 }
 
 // ourRemovals are those of the requested removals that are ours by the
 // annotation. The companion stays while a triggering taint would.
-func ourRemovals(c failover.Cluster, r TaintRequest) []failover.AddedTaint {
-	var out, companions []failover.AddedTaint
+func ourRemovals(c karmada.Cluster, r TaintRequest) []karmada.AddedTaint {
+	var out, companions []karmada.AddedTaint
 	for _, t := range c.Added {
-		same := func(x failover.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
+		same := func(x karmada.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
 		switch {
 		case t.Key == companion.Key && t.Effect == companion.Effect:
 			companions = append(companions, t)
@@ -428,15 +430,15 @@ func ourRemovals(c failover.Cluster, r TaintRequest) []failover.AddedTaint {
 }
 
 // companionGoes: a human's stop, or opt-out, takes it away even beside a taint of others.
-func companionGoes(c failover.Cluster, r TaintRequest, removed []failover.AddedTaint) bool {
+func companionGoes(c karmada.Cluster, r TaintRequest, removed []karmada.AddedTaint) bool {
 	wanted := r.RemoveAll || r.Companion == CompanionDrop
-	return wanted && (r.EvenIfFailing || failover.OptedOut(c.Annotations) || !triggeringRemains(c.Taints, removed))
+	return wanted && (r.EvenIfFailing || rules.OptedOut(c.Annotations) || !triggeringRemains(c.Taints, removed))
 }
 
 // triggeringRemains tells whether a taint that moves bindings would still stand.
-func triggeringRemains(taints []corev1.Taint, removed []failover.AddedTaint) bool {
+func triggeringRemains(taints []corev1.Taint, removed []karmada.AddedTaint) bool {
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
-		return failover.Triggers(t.Effect) && !slices.ContainsFunc(removed, func(x failover.AddedTaint) bool {
+		return karmada.Triggers(t.Effect) && !slices.ContainsFunc(removed, func(x karmada.AddedTaint) bool {
 			return x.Key == t.Key && x.Effect == t.Effect
 		})
 	})
@@ -446,7 +448,7 @@ func standing(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }
 
-func (a *Activities) recordTaint(ctx context.Context, c failover.Cluster, w TaintWrite, err error) {
+func (a *Activities) recordTaint(ctx context.Context, c karmada.Cluster, w TaintWrite, err error) {
 	if err == nil && len(w.Add) == 0 && len(w.Remove) == 0 {
 		return
 	}

@@ -7,20 +7,22 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	corev1 "k8s.io/api/core/v1"
 )
 
-func readyFact(version string, ready string) failover.ClusterFact {
-	return failover.ClusterFact{
-		Cluster: "m1", UID: "uid-m1", ResourceVersion: version, Conditions: []failover.FactCondition{{Type: "Ready", Status: ready}},
+func readyFact(version string, ready string) rules.ClusterFact {
+	return rules.ClusterFact{
+		Cluster: "m1", UID: "uid-m1", ResourceVersion: version, Conditions: []rules.FactCondition{{Type: "Ready", Status: ready}},
 	}
 }
 
-func matches(a activities.Assessment) []failover.Match {
-	var out []failover.Match
+func matches(a activities.Assessment) []rules.Match {
+	var out []rules.Match
 	for _, sight := range a.Sights {
 		for _, o := range sight {
 			out = append(out, o.Match)
@@ -39,9 +41,9 @@ func TestStatesBetweenTwoLooksAreJudgedInOrderAndOlderOnesIgnored(t *testing.T) 
 	b.world.SetReady("m1", false) // a newer version than every fact
 	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{
 		Cluster: "m1", UID: "uid-m1", Seen: "3",
-		Facts: []failover.ClusterFact{readyFact(now, "False"), readyFact("5", "True"), readyFact("2", "True"), foreign, readyFact("999", "True")},
+		Facts: []rules.ClusterFact{readyFact(now, "False"), readyFact("5", "True"), readyFact("2", "True"), foreign, readyFact("999", "True")},
 	})
-	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches}, matches(a), "oldest first; the re-read last, which says what the newest fact did")
+	require.Equal(t, []rules.Match{rules.Mismatches, rules.Matches}, matches(a), "oldest first; the re-read last, which says what the newest fact did")
 	require.Equal(t, b.world.PeekCluster("m1").ResourceVersion, a.Seen)
 }
 
@@ -56,24 +58,24 @@ func TestAFlapThatNobodySawIsJudgedByTheTimeOfTheTransition(t *testing.T) {
 		return must[activities.Assessment](b, activities.NameAssessCluster, r)
 	}
 	first := assess(activities.AssessRequest{})
-	require.Equal(t, []failover.Match{failover.Matches}, matches(first))
+	require.Equal(t, []rules.Match{rules.Matches}, matches(first))
 	again := assess(activities.AssessRequest{Turns: first.Turns, Seen: first.Seen})
-	require.Equal(t, []failover.Match{failover.Matches}, matches(again), "nothing turned")
+	require.Equal(t, []rules.Match{rules.Matches}, matches(again), "nothing turned")
 
 	b.now = b.now.Add(time.Minute)
 	b.world.SetReady("m1", true)
 	told := b.world.PeekCluster("m1").ResourceVersion
 	b.now = b.now.Add(time.Minute)
 	b.world.SetReady("m1", false)
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Labels["zone"] = "a" })
-	flap := []failover.Match{failover.Mismatches, failover.Matches}
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Labels["zone"] = "a" })
+	flap := []rules.Match{rules.Mismatches, rules.Matches}
 	require.Equal(t, flap, matches(assess(activities.AssessRequest{Turns: first.Turns, Seen: first.Seen})))
-	seen := assess(activities.AssessRequest{Turns: first.Turns, Seen: first.Seen, Facts: []failover.ClusterFact{readyFact(told, "True")}})
+	seen := assess(activities.AssessRequest{Turns: first.Turns, Seen: first.Seen, Facts: []rules.ClusterFact{readyFact(told, "True")}})
 	require.Equal(t, flap, matches(seen), "told once, it is judged once")
 
 	b.now = b.now.Add(time.Minute)
 	b.world.SetReady("m1", true)
-	require.Equal(t, []failover.Match{failover.Mismatches}, matches(assess(activities.AssessRequest{Turns: seen.Turns, Seen: seen.Seen})), "this is what it is now")
+	require.Equal(t, []rules.Match{rules.Mismatches}, matches(assess(activities.AssessRequest{Turns: seen.Turns, Seen: seen.Seen})), "this is what it is now")
 }
 
 // Nor is a flap lost that came and went while the cluster could not be read.
@@ -88,15 +90,15 @@ func TestAFlapWhileNothingCouldBeReadIsJudgedOnceItCan(t *testing.T) {
 		})
 	}
 	first := assess(activities.Assessment{})
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "spec.taints: garbled" })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "spec.taints: garbled" })
 	for _, ready := range []bool{true, false} {
 		b.now = b.now.Add(time.Minute)
 		b.world.SetReady("m1", ready)
 		first = assess(first)
-		require.Equal(t, []failover.Match{failover.Undecided}, matches(first))
+		require.Equal(t, []rules.Match{rules.Undecided}, matches(first))
 	}
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "" })
-	require.Equal(t, []failover.Match{failover.Mismatches, failover.Matches}, matches(assess(first)))
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "" })
+	require.Equal(t, []rules.Match{rules.Mismatches, rules.Matches}, matches(assess(first)))
 }
 
 // Rules: R4.1-38.
@@ -107,14 +109,14 @@ func TestAClusterThatIsAnotherOneNowIsGone(t *testing.T) {
 	b.world.DeleteCluster("m1")
 	a = must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.Gone)
-	w := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce})
+	w := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce})
 	require.True(t, w.Gone)
 	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1"})
 	require.True(t, p.Gone)
 }
 
 func (b *bench) optOutCluster() {
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
 }
 
 // Rules: R4.3-2.
@@ -127,7 +129,7 @@ func TestNothingFollowsFromAnOptedOutCluster(t *testing.T) {
 	require.Empty(t, matches(a))
 	require.Empty(t, a.Hard)
 	require.Len(t, a.Ours, 2, "what is ours is still seen, so that it can go")
-	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []failover.Policy{{}}})
+	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{{}}})
 	require.False(t, p.Dues[0].Affected)
 	require.Equal(t, activities.EvictNotAffected, b.evict().End)
 }
@@ -136,26 +138,26 @@ func TestNothingFollowsFromAnOptedOutCluster(t *testing.T) {
 func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.TaintRequest)
-		refused failover.Reason
+		refused reason.Reason
 		ours    int
 	}{
 		"both": {func(*bench, *activities.TaintRequest) {}, "", 2},
 		"the episode observes": {
-			func(_ *bench, r *activities.TaintRequest) { r.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
 		"the rule matches no more": {
-			func(b *bench, _ *activities.TaintRequest) { b.world.SetReady("m1", true) }, failover.ReasonClusterRecovered, 0,
+			func(b *bench, _ *activities.TaintRequest) { b.world.SetReady("m1", true) }, reason.ClusterRecovered, 0,
 		},
-		"opted out": {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, failover.ReasonClusterRecovered, 0},
+		"opted out": {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, reason.ClusterRecovered, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.world.SetReady("m1", false)
 			r := activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
 			}
 			c.arrange(b, &r)
 			out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
@@ -176,7 +178,7 @@ func TestAnOptOutTakesTheCompanionAwayBesideAHumansTaint(t *testing.T) {
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	b.optOutCluster()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true,
+		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true,
 	})
 	require.Empty(t, out.Refused)
 	require.Empty(t, out.Ours)
@@ -190,14 +192,14 @@ func TestOnlyOurTaintsGoAndTheCompanionLast(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	remove := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true}
+	remove := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true}
 	contradicted := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
-	require.Equal(t, failover.ReasonConditionsMatch, contradicted.Refused, "its rule matches again")
+	require.Equal(t, reason.ConditionsMatch, contradicted.Refused, "its rule matches again")
 
 	b.world.SetReady("m1", true)
-	b.acts.Settings.Terms.Mode = failover.ModeObserve // what began in enforce is cleaned whatever the config says now
+	b.acts.Settings.Terms.Mode = rules.ModeObserve // what began in enforce is cleaned whatever the config says now
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
-	require.Equal(t, []string{failover.EvacuatingTaintKey + ":NoSchedule", "maintenance:NoExecute"}, out.Standing,
+	require.Equal(t, []string{karmada.EvacuatingTaintKey + ":NoSchedule", "maintenance:NoExecute"}, out.Standing,
 		"a human's taint still makes bindings move")
 	require.Len(t, out.Ours, 1)
 
@@ -212,9 +214,9 @@ func TestAnEpisodeThatObservesRemovesNothingEither(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeObserve, RemoveAll: true, EvenIfFailing: true,
+		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeObserve, RemoveAll: true, EvenIfFailing: true,
 	})
-	require.Equal(t, failover.ReasonModeObserve, out.Refused)
+	require.Equal(t, reason.ModeObserve, out.Refused)
 	require.Len(t, out.Ours, 2)
 	require.Len(t, b.world.Log("taint"), 1, "only the one that the bench began with")
 }
@@ -224,8 +226,8 @@ func TestAHumansOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
-		StoppedBy: &failover.StoppedBy{Who: "jane", Why: "it was us", Episode: "e1"},
+		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
+		StoppedBy: &karmada.StoppedBy{Who: "jane", Why: "it was us", Episode: "e1"},
 	})
 	require.Empty(t, out.Ours)
 	require.Equal(t, "jane", b.world.PeekCluster("m1").Stopped.Who)
@@ -234,12 +236,12 @@ func TestAHumansOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 // Rules: R4.3-1, R4.3-2, R4.3-21.
 func TestTheAffectedSetLeavesOutWhatIsOptedOutAndKeepsWhatIsMalformed(t *testing.T) {
 	b := newBench(t)
-	b.bind("elsewhere", func(x *failover.Binding) { x.Clusters[0].Name = "m2" })
-	b.bind("optedout", func(x *failover.Binding) { x.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
-	b.bind("deleting", func(x *failover.Binding) { x.Deleting = true })
-	b.bind("malformed", func(x *failover.Binding) { x.Malformed = "no" })
-	b.bind("urgent", func(x *failover.Binding) { x.Priority = 3 })
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+	b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
+	b.bind("optedout", func(x *karmada.Binding) { x.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
+	b.bind("deleting", func(x *karmada.Binding) { x.Deleting = true })
+	b.bind("malformed", func(x *karmada.Binding) { x.Malformed = "no" })
+	b.bind("urgent", func(x *karmada.Binding) { x.Priority = 3 })
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
 	var names []string
 	for _, i := range page.Items {
 		names = append(names, i.Key.Name)
@@ -260,10 +262,10 @@ func TestDefaultTolerationsAreFrozenOfBindingsWithoutAny(t *testing.T) {
 	own := []corev1.Toleration{{Key: "own", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 	defaults := []corev1.Toleration{{Key: "default", Operator: corev1.TolerationOpExists}}
 	b.bind("none")
-	b.bind("own", func(x *failover.Binding) { x.Placement.ClusterTolerations = own })
+	b.bind("own", func(x *karmada.Binding) { x.Placement.ClusterTolerations = own })
 	frozen := func() map[string][]corev1.Toleration {
 		out := map[string][]corev1.Toleration{}
-		page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+		page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
 		for _, i := range page.Items {
 			out[i.Key.Name] = page.Policies[i.Policy].Tolerations
 		}
@@ -283,7 +285,7 @@ func TestPoliciesAreJudgedUnderTheTaintsThatStand(t *testing.T) {
 	b.fail()
 	seconds := int64(60)
 	forever := corev1.Toleration{Operator: corev1.TolerationOpExists}
-	request := activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []failover.Policy{
+	request := activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{
 		{},
 		{Tolerations: []corev1.Toleration{forever}},
 		{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}},
@@ -301,10 +303,10 @@ func TestPoliciesAreJudgedUnderTheTaintsThatStand(t *testing.T) {
 func TestAPreCheckAnswersForEachBindingInOrder(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	b.bind("stuck", func(x *failover.Binding) { x.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
-	b.bind("moved", func(x *failover.Binding) { x.Clusters[0].Name = "m2" })
-	b.bind("malformed", func(x *failover.Binding) { x.Malformed = "no" })
-	r := activities.PreCheckRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+	b.bind("stuck", func(x *karmada.Binding) { x.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
+	b.bind("moved", func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
+	b.bind("malformed", func(x *karmada.Binding) { x.Malformed = "no" })
+	r := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce}
 	for _, name := range []string{"app", "stuck", "moved", "missing", "malformed"} {
 		r.Items = append(r.Items, activities.Checked{Key: appKey(name)})
 	}
@@ -327,19 +329,19 @@ func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
 		never bool
 		wait  time.Duration
 	}{
-		activities.ErrorForbidden:   {failover.ErrForbidden, false, 30 * time.Second},
-		activities.ErrorInvalid:     {failover.ErrInvalid, true, 0},
-		activities.ErrorThrottled:   {&failover.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("429")}, false, 7 * time.Second},
-		activities.ErrorUnreachable: {failover.ErrUnreachable, false, 0},
-		activities.ErrorGone:        {failover.ErrGone, true, 0},
-		activities.ErrorConflict:    {failover.ErrConflict, false, 0},
+		activities.ErrorForbidden:   {karmada.ErrForbidden, false, 30 * time.Second},
+		activities.ErrorInvalid:     {karmada.ErrInvalid, true, 0},
+		activities.ErrorThrottled:   {&karmada.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("429")}, false, 7 * time.Second},
+		activities.ErrorUnreachable: {karmada.ErrUnreachable, false, 0},
+		activities.ErrorGone:        {karmada.ErrGone, true, 0},
+		activities.ErrorConflict:    {karmada.ErrConflict, false, 0},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			b := newBench(t)
 			b.world.SetReady("m1", false)
 			b.world.Fail = func(string, string) error { return c.err }
 			_, err := do[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, Add: b.ripe(),
+				Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, Add: b.ripe(),
 			})
 			var app *temporal.ApplicationError
 			require.ErrorAs(t, err, &app)
@@ -356,11 +358,11 @@ func TestTheListTellsWhatTargetsNoOtherCluster(t *testing.T) {
 	b := newBench(t)
 	alone, both := appKey("alone"), appKey("both")
 	b.bind("alone")
-	b.bind("both", func(x *failover.Binding) {
-		x.Clusters = append(x.Clusters, failover.TargetCluster{Name: "m2", Replicas: 2})
+	b.bind("both", func(x *karmada.Binding) {
+		x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
 	})
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
-	told := map[failover.BindingKey]bool{}
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
+	told := map[karmada.BindingKey]bool{}
 	for _, i := range page.Items {
 		told[i.Key] = i.Alone
 	}
@@ -379,8 +381,8 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	var raised events
 	b.acts.Events = &raised
 	b.world.SetReady("m1", false)
-	r := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut}
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Taints = nil })
+	r := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut}
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints = nil })
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
 	require.Len(t, out.PutBack, 1, "the evacuating taint follows from no rule")
 	require.Len(t, raised, 2)

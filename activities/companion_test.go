@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -16,10 +17,10 @@ import (
 func TestTheCompanionIsPutOnlyBesideATaintThatMoves(t *testing.T) {
 	b := newBench(t)
 	put := activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut,
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut,
 	}
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, put)
-	require.Equal(t, failover.ReasonClusterRecovered, r.Refused)
+	require.Equal(t, reason.ClusterRecovered, r.Refused)
 	require.Empty(t, b.world.Log("taint"))
 
 	b.world.PutTaint("m1", corev1.Taint{Key: "example.com/maintenance", Effect: corev1.TaintEffectNoExecute})

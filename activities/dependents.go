@@ -7,7 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // Names of the activities about dependents. They live in histories: never rename one.
@@ -20,7 +23,7 @@ const (
 // HoldersWrite sets who holds a dependent's task for a cluster, in one patch. Without
 // a task it appends one; no holder drops it. Targets are never touched.
 type HoldersWrite struct {
-	Binding *failover.Binding // as read
+	Binding *karmada.Binding // as read
 	Cluster string
 	Holders []string
 	Now     time.Time // creationTimestamp of a new task
@@ -30,7 +33,7 @@ type HoldersWrite struct {
 type DependentsRequest struct {
 	MoveRef
 	// Held are those that the migration entered itself on.
-	Held []failover.BindingKey `json:"held,omitempty"`
+	Held []karmada.BindingKey `json:"held,omitempty"`
 	// Search looks through all bindings for tasks that name the migration: one that
 	// was adopted does not know whom it holds.
 	Search bool `json:"search,omitempty"`
@@ -41,12 +44,12 @@ type DependentsRequest struct {
 // DependentsResult is what became of them.
 type DependentsResult struct {
 	// Held are those whose task names the migration.
-	Held    []failover.BindingKey `json:"held,omitempty"`
-	Reason  failover.Reason       `json:"reason,omitempty"` // not none: refused, or not yet
-	Message string                `json:"message,omitempty"`
+	Held    []karmada.BindingKey `json:"held,omitempty"`
+	Reason  reason.Reason        `json:"reason,omitempty"` // not none: refused, or not yet
+	Message string               `json:"message,omitempty"`
 }
 
-func (out *DependentsResult) refuse(reason failover.Reason, message string) {
+func (out *DependentsResult) refuse(reason reason.Reason, message string) {
 	out.Reason, out.Message = reason, message
 }
 
@@ -56,14 +59,14 @@ func (out *DependentsResult) refuse(reason failover.Reason, message string) {
 func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
 	out := DependentsResult{Held: slices.Clone(r.Held)}
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return out, nil // the eviction will say so
 	}
 	if err != nil {
 		return out, classify("read cluster", r.Cluster, err)
 	}
-	if reason, why := a.beginsNothing(r.Mode, c); reason != failover.ReasonNone {
-		out.refuse(reason, why)
+	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
+		out.refuse(cause, why)
 		return out, nil
 	}
 	parent, gone, err := a.parent(ctx, r.MoveRef)
@@ -76,7 +79,7 @@ func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (D
 	}
 	out.refuse(found.reason, found.why)
 	for _, key := range found.keys {
-		if out.Reason != failover.ReasonNone {
+		if out.Reason != reason.None {
 			return out, nil
 		}
 		a.holdDependent(ctx, key, r.MoveRef, &out)
@@ -85,9 +88,9 @@ func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (D
 }
 
 // holdDependent enters the migration on one dependent.
-func (a *Activities) holdDependent(ctx context.Context, key failover.BindingKey, r MoveRef, out *DependentsResult) {
-	plan, err := a.rewriteHolders(ctx, key, r.Cluster, func(b *failover.Binding) failover.HoldPlan {
-		return failover.PlanHold(b, r.Cluster, r.Owner)
+func (a *Activities) holdDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, out *DependentsResult) {
+	plan, err := a.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
+		return proof.PlanHold(b, r.Cluster, r.Owner)
 	})
 	switch {
 	case definite(err):
@@ -95,8 +98,8 @@ func (a *Activities) holdDependent(ctx context.Context, key failover.BindingKey,
 	case err != nil:
 		// Whether it stands is not known: it is taken out again with the others.
 		out.Held = appendKey(out.Held, key)
-		out.refuse(failover.ReasonUnreachable, err.Error())
-	case plan.Reason != failover.ReasonNone:
+		out.refuse(reason.Unreachable, err.Error())
+	case plan.Reason != reason.None:
 		out.refuse(plan.Reason, plan.Message)
 	default:
 		out.Held = appendKey(out.Held, key)
@@ -104,15 +107,15 @@ func (a *Activities) holdDependent(ctx context.Context, key failover.BindingKey,
 }
 
 // parent reads a migration's own binding; gone tells that it is not there under its uid.
-func (a *Activities) parent(ctx context.Context, r MoveRef) (b failover.Binding, gone bool, err error) {
+func (a *Activities) parent(ctx context.Context, r MoveRef) (b karmada.Binding, gone bool, err error) {
 	b, err = a.Reader.Binding(ctx, r.Key)
-	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
+	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
 		return b, true, nil
 	}
 	return b, false, err
 }
 
-func appendKey(keys []failover.BindingKey, key failover.BindingKey) []failover.BindingKey {
+func appendKey(keys []karmada.BindingKey, key karmada.BindingKey) []karmada.BindingKey {
 	if slices.Contains(keys, key) {
 		return keys
 	}
@@ -121,27 +124,27 @@ func appendKey(keys []failover.BindingKey, key failover.BindingKey) []failover.B
 
 // rewriteHolders reads a dependent, lets plan decide and writes what it says.
 func (a *Activities) rewriteHolders(
-	ctx context.Context, key failover.BindingKey, cluster string, plan func(*failover.Binding) failover.HoldPlan,
-) (failover.HoldPlan, error) {
-	var p failover.HoldPlan
+	ctx context.Context, key karmada.BindingKey, cluster string, plan func(*karmada.Binding) proof.HoldPlan,
+) (proof.HoldPlan, error) {
+	var p proof.HoldPlan
 	err := a.retryConflict(ctx, string(key.Kind()), func() error {
 		b, err := a.Reader.Binding(ctx, key)
-		if errors.Is(err, failover.ErrGone) || (err == nil && b.Deleting) {
-			p = failover.HoldPlan{Done: true}
+		if errors.Is(err, karmada.ErrGone) || (err == nil && b.Deleting) {
+			p = proof.HoldPlan{Done: true}
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if p = plan(&b); p.Done || p.Reason != failover.ReasonNone {
+		if p = plan(&b); p.Done || p.Reason != reason.None {
 			return nil
 		}
 		if p.Keep {
-			_, err = a.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: cluster, Reason: failover.TaskReasonKept})
+			_, err = a.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: cluster, Reason: karmada.TaskReasonKept})
 			return err
 		}
 		_, err = a.Writer.Holders(ctx, HoldersWrite{Binding: &b, Cluster: cluster, Holders: p.Holders, Now: a.Clock.Now()})
-		if errors.Is(err, failover.ErrGone) {
+		if errors.Is(err, karmada.ErrGone) {
 			return nil
 		}
 		return err
@@ -151,23 +154,23 @@ func (a *Activities) rewriteHolders(
 
 // found are the bindings of a parent's dependents, or why they cannot be told.
 type found struct {
-	keys   []failover.BindingKey
-	reason failover.Reason
+	keys   []karmada.BindingKey
+	reason reason.Reason
 	why    string
 }
 
 // dependentsOf finds the bindings of a parent's dependents, in the cache where it selects them by label.
-func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding) (found, error) {
-	listed := failover.DependenciesOf(parent)
+func (a *Activities) dependentsOf(ctx context.Context, parent *karmada.Binding) (found, error) {
+	listed := karmada.DependenciesOf(parent)
 	switch {
 	case !parent.PropagateDeps:
 		return found{}, nil
 	case listed.Malformed != "":
-		return found{reason: failover.ReasonMalformed, why: listed.Malformed}, nil
+		return found{reason: reason.Malformed, why: listed.Malformed}, nil
 	case !listed.Selected:
 		return found{keys: listed.Keys}, nil
 	}
-	named, err := a.searchCached(ctx, func(b *failover.Binding) bool { return b.RequiredIn(parent.Key) })
+	named, err := a.searchCached(ctx, func(b *karmada.Binding) bool { return b.RequiredIn(parent.Key) })
 	for _, key := range named {
 		listed.Keys = appendKey(listed.Keys, key)
 	}
@@ -176,24 +179,24 @@ func (a *Activities) dependentsOf(ctx context.Context, parent *failover.Binding)
 
 // dependentsHeld looks whether the Work of every dependent stays when its parent
 // leaves: the write of an eviction asks this of fresh state.
-func (a *Activities) dependentsHeld(ctx context.Context, parent *failover.Binding, r EvictRequest) (failover.Reason, string, error) {
+func (a *Activities) dependentsHeld(ctx context.Context, parent *karmada.Binding, r EvictRequest) (reason.Reason, string, error) {
 	all, err := a.dependentsOf(ctx, parent)
-	if err != nil || all.reason != failover.ReasonNone {
+	if err != nil || all.reason != reason.None {
 		return all.reason, all.why, err
 	}
 	for _, key := range all.keys {
 		b, err := a.Reader.Binding(ctx, key)
-		if errors.Is(err, failover.ErrGone) {
+		if errors.Is(err, karmada.ErrGone) {
 			continue
 		}
 		if err != nil {
-			return failover.ReasonNone, "", err
+			return reason.None, "", err
 		}
-		if !b.Deleting && !failover.HeldFor(&b, r.Cluster, r.Owner) {
-			return failover.ReasonDependentsNotHeld, fmt.Sprintf("its dependent %s would leave %s before the old copy does", key, r.Cluster), nil
+		if !b.Deleting && !proof.HeldFor(&b, r.Cluster, r.Owner) {
+			return reason.DependentsNotHeld, fmt.Sprintf("its dependent %s would leave %s before the old copy does", key, r.Cluster), nil
 		}
 	}
-	return failover.ReasonNone, "", nil
+	return reason.None, "", nil
 }
 
 // DropDependents takes a parent's migration out of every dependent that it holds, for
@@ -201,7 +204,7 @@ func (a *Activities) dependentsHeld(ctx context.Context, parent *failover.Bindin
 // so do those of its dependents: the old pods still run.
 func (a *Activities) DropDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
 	var out DependentsResult
-	if r.Mode != failover.ModeEnforce {
+	if r.Mode != rules.ModeEnforce {
 		return out, nil // it never held anything
 	}
 	parent, gone, err := a.parent(ctx, r.MoveRef)
@@ -210,7 +213,7 @@ func (a *Activities) DropDependents(ctx context.Context, r DependentsRequest) (D
 	}
 	keys := r.Held
 	if r.Lost || r.Search && (gone || mayHaveDependents(&parent)) {
-		named, err := a.search(ctx, func(b *failover.Binding) bool { return heldBy(b, r.MoveRef) })
+		named, err := a.search(ctx, func(b *karmada.Binding) bool { return heldBy(b, r.MoveRef) })
 		if err != nil {
 			return out, classify("search dependents of", r.Key.String(), err)
 		}
@@ -223,7 +226,7 @@ func (a *Activities) DropDependents(ctx context.Context, r DependentsRequest) (D
 		if err != nil {
 			return out, classify("drop dependent", key.String(), err)
 		}
-		if plan.Reason != failover.ReasonNone {
+		if plan.Reason != reason.None {
 			out.Held = append(out.Held, key)
 			out.refuse(plan.Reason, plan.Message)
 		}
@@ -233,31 +236,31 @@ func (a *Activities) DropDependents(ctx context.Context, r DependentsRequest) (D
 
 // mayHaveDependents tells bindings that have dependents, or had some until propagateDeps
 // was switched off: the others spare themselves a search.
-func mayHaveDependents(b *failover.Binding) bool {
-	return b.PropagateDeps || failover.DependenciesOf(b).Known
+func mayHaveDependents(b *karmada.Binding) bool {
+	return b.PropagateDeps || karmada.DependenciesOf(b).Known
 }
 
-func heldBy(b *failover.Binding, r MoveRef) bool {
+func heldBy(b *karmada.Binding, r MoveRef) bool {
 	task, _ := b.TaskFor(r.Cluster)
 	return b.Key != r.Key && task != nil && task.Ours() && slices.Contains(task.Others(), r.Owner)
 }
 
 // leave takes the migration out of one dependent, or leaves its task to a human.
-func (a *Activities) leave(ctx context.Context, key failover.BindingKey, r MoveRef, parent *failover.Binding, gone bool) (failover.HoldPlan, error) {
+func (a *Activities) leave(ctx context.Context, key karmada.BindingKey, r MoveRef, parent *karmada.Binding, gone bool) (proof.HoldPlan, error) {
 	if task, _ := parent.TaskFor(r.Cluster); !gone && task != nil && task.LeftForGood() {
-		return failover.HoldPlan{Done: true}, a.markDependent(ctx, key, r, task.Reason)
+		return proof.HoldPlan{Done: true}, a.markDependent(ctx, key, r, task.Reason)
 	}
-	return a.rewriteHolders(ctx, key, r.Cluster, func(b *failover.Binding) failover.HoldPlan {
-		return a.planLeave(b, r.Cluster, r.Owner, !gone && failover.NeedsOn(parent, b, r.Cluster))
+	return a.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
+		return a.planLeave(b, r.Cluster, r.Owner, !gone && karmada.NeedsOn(parent, b, r.Cluster))
 	})
 }
 
 // markDependent gives a dependent's task the reason of its parent's. Where a migration of
 // the dependent itself holds it too, the holder stays in it; it is marked once that is over.
-func (a *Activities) markDependent(ctx context.Context, key failover.BindingKey, r MoveRef, reason string) error {
+func (a *Activities) markDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, reason string) error {
 	return a.retryConflict(ctx, string(key.Kind()), func() error {
 		b, err := a.Reader.Binding(ctx, key)
-		if errors.Is(err, failover.ErrGone) {
+		if errors.Is(err, karmada.ErrGone) {
 			return nil
 		}
 		if err != nil {

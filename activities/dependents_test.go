@@ -5,19 +5,21 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
-var configKey = failover.BindingKey{Namespace: "shop", Name: "config-configmap"}
+var configKey = karmada.BindingKey{Namespace: "shop", Name: "config-configmap"}
 
 // withConfig has "app" need a ConfigMap.
 func (b *bench) withConfig() {
-	b.world.Change(appKey("app"), func(x *failover.Binding) {
+	b.world.Change(appKey("app"), func(x *karmada.Binding) {
 		x.PropagateDeps = true
-		x.Annotations = map[string]string{failover.AnnotationDependencies: `[{"kind":"ConfigMap","namespace":"shop","name":"config"}]`}
+		x.Annotations = map[string]string{karmada.AnnotationDependencies: `[{"kind":"ConfigMap","namespace":"shop","name":"config"}]`}
 	})
-	b.world.AddDependent(failover.Binding{Key: configKey, Resource: failover.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "config"}})
+	b.world.AddDependent(karmada.Binding{Key: configKey, Resource: karmada.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "config"}})
 }
 
 func (b *bench) dependents(edit ...func(*activities.DependentsRequest)) activities.DependentsRequest {
@@ -43,10 +45,10 @@ func TestNoParentIsEvictedWhoseDependentsAreNotHeld(t *testing.T) {
 	b.fail()
 	out := b.evict()
 	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, failover.ReasonDependentsNotHeld, out.Reason)
+	require.Equal(t, reason.DependentsNotHeld, out.Reason)
 	require.Empty(t, b.world.Log("evict"))
 	held := must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
-	require.Equal(t, []failover.BindingKey{configKey}, held.Held)
+	require.Equal(t, []karmada.BindingKey{configKey}, held.Held)
 	require.Equal(t, "LifeboatDependent: owner-1", b.holders())
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 	require.True(t, b.world.HasWork(configKey, "m1"))
@@ -55,8 +57,8 @@ func TestNoParentIsEvictedWhoseDependentsAreNotHeld(t *testing.T) {
 // Rules: R4.10-1, R4.15-7.
 func TestDependentsAreHeldOnlyInEnforce(t *testing.T) {
 	for name, arrange := range map[string]func(*bench, *activities.DependentsRequest){
-		"the episode observes": func(_ *bench, r *activities.DependentsRequest) { r.Mode = failover.ModeObserve },
-		"the worker observes":  func(b *bench, _ *activities.DependentsRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve },
+		"the episode observes": func(_ *bench, r *activities.DependentsRequest) { r.Mode = rules.ModeObserve },
+		"the worker observes":  func(b *bench, _ *activities.DependentsRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -64,7 +66,7 @@ func TestDependentsAreHeldOnlyInEnforce(t *testing.T) {
 			r := b.dependents()
 			arrange(b, &r)
 			out := must[activities.DependentsResult](b, activities.NameHoldDependents, r)
-			require.Equal(t, failover.ReasonModeObserve, out.Reason)
+			require.Equal(t, reason.ModeObserve, out.Reason)
 			require.Empty(t, b.world.Log("holders"))
 		})
 	}
@@ -79,28 +81,28 @@ func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 	}{
 		"the parent stays, and what it needs with it": {func(*bench) {}, "", false},
 		"it has moved": {func(b *bench) { b.moveApp("m2") }, "", false},
-		"it is gone":   {func(b *bench) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.UID = "another" }) }, "", false},
+		"it is gone":   {func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.UID = "another" }) }, "", false},
 		"it is back, its dependent is not": {func(b *bench) {
-			b.world.Change(configKey, func(x *failover.Binding) { x.RequiredBy = nil })
+			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
 		}, "LifeboatDependent: owner-1", true},
 		"it is back, and needs the other no more": {func(b *bench) {
-			b.world.Change(configKey, func(x *failover.Binding) { x.RequiredBy = nil })
-			b.world.Change(appKey("app"), func(x *failover.Binding) {
-				x.Annotations = map[string]string{failover.AnnotationDependencies: "[]"}
+			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
+			b.world.Change(appKey("app"), func(x *karmada.Binding) {
+				x.Annotations = map[string]string{karmada.AnnotationDependencies: "[]"}
 			})
 		}, "", false},
 		"it is back, and takes nothing along any more": {func(b *bench) {
-			b.world.Change(configKey, func(x *failover.Binding) { x.RequiredBy = nil })
-			b.world.Change(appKey("app"), func(x *failover.Binding) { x.PropagateDeps = false })
+			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.PropagateDeps = false })
 		}, "", false},
 		"it is left to a human, and so is what it needs": {func(b *bench) {
 			b.moveApp("m2")
-			b.world.Change(appKey("app"), func(x *failover.Binding) {
-				x.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonLeftToHuman, Message: "owner-1"}}
+			b.world.Change(appKey("app"), func(x *karmada.Binding) {
+				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonLeftToHuman, Message: "owner-1"}}
 			})
 		}, "LifeboatLeftToHuman: owner-1", false},
 		"another parent holds it still": {func(b *bench) {
-			b.world.Change(configKey, func(x *failover.Binding) { x.Tasks[0].Message = "owner-1 owner-2" })
+			b.world.Change(configKey, func(x *karmada.Binding) { x.Tasks[0].Message = "owner-1 owner-2" })
 		}, "LifeboatDependent: owner-2", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +118,7 @@ func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 }
 
 func (b *bench) moveApp(to string) {
-	b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: to, Replicas: 2}} })
+	b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: to, Replicas: 2}} })
 }
 
 // Rules: R4.10-9.
@@ -125,7 +127,7 @@ func TestOnlyHoldersThatDoNotRunAreDropped(t *testing.T) {
 	b.withConfig()
 	must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
 	b.world.SetRunning("owner-1", true)
-	r := activities.HolderRequest{Cluster: "m1", Mode: failover.ModeEnforce, Key: configKey, Holder: "owner-1"}
+	r := activities.HolderRequest{Cluster: "m1", Mode: rules.ModeEnforce, Key: configKey, Holder: "owner-1"}
 	page := must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"})
 	require.Empty(t, page.Holders)
 	must[activities.DependentsResult](b, activities.NameDropHolder, r)
@@ -146,8 +148,8 @@ func TestAHolderWhoseAnswerWasLostIsFoundByASearch(t *testing.T) {
 	b.withConfig()
 	b.world.Lost = func(op, _ string) bool { return op == "holders" }
 	out := must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
-	require.Equal(t, failover.ReasonUnreachable, out.Reason)
-	require.Equal(t, []failover.BindingKey{configKey}, out.Held, "it may stand, so it is taken out again")
+	require.Equal(t, reason.Unreachable, out.Reason)
+	require.Equal(t, []karmada.BindingKey{configKey}, out.Held, "it may stand, so it is taken out again")
 	require.True(t, strings.HasSuffix(b.holders(), "owner-1"))
 	b.world.Lost = nil
 	must[activities.DependentsResult](b, activities.NameDropDependents, b.dependents(func(r *activities.DependentsRequest) { r.Search = true }))

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // Empty tells whether there is nothing to write.
@@ -16,33 +18,33 @@ func (w TaintWrite) Empty() bool {
 
 // planDrain decides whether the order of a drain, or its end, may be written. A
 // drain begins something new: it needs enforce in the episode and in this worker.
-func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (failover.Reason, string) {
+func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
 	c := w.Cluster
 	w.ClearDrain = r.ClearDrain && c.Drain != nil && !c.Drain.Deletion
 	if r.Drain == nil {
 		return "", ""
 	}
-	if reason, why := a.beginsNothing(r.Mode, c); reason != failover.ReasonNone {
-		return reason, why
+	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
+		return cause, why
 	}
 	wrong := r.Drain.Validate()
 	switch {
 	case wrong != "":
-		return failover.ReasonInvalid, wrong
+		return reason.Invalid, wrong
 	case c.Malformed != "":
-		return failover.ReasonMalformed, c.Malformed
-	case failover.OptedOut(c.Annotations):
-		return failover.ReasonOptedOut, "the cluster is opted out by its annotation " + failover.AnnotationEnabled
+		return reason.Malformed, c.Malformed
+	case rules.OptedOut(c.Annotations):
+		return reason.OptedOut, "the cluster is opted out by its annotation " + karmada.AnnotationEnabled
 	case c.Drain == nil || c.Drain.Deletion:
 		w.Drain = r.Drain
 	case !c.Drain.Same(*r.Drain):
-		return failover.ReasonDrained, fmt.Sprintf("%s drains it otherwise: %s; end that first: lifeboat drain %s --end", c.Drain.Who, c.Drain.Why, c.Name)
+		return reason.Drained, fmt.Sprintf("%s drains it otherwise: %s; end that first: lifeboat drain %s --end", c.Drain.Who, c.Drain.Why, c.Name)
 	}
 	return "", ""
 }
 
 // recordDrain tells whoever looks at the cluster who drains it, or has it drained no more.
-func (a *Activities) recordDrain(ctx context.Context, c failover.Cluster, w TaintWrite, r TaintRequest) {
+func (a *Activities) recordDrain(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
 	e := Event{Cluster: c.Name, UID: c.UID}
 	switch {
 	case w.Drain != nil:
@@ -62,17 +64,17 @@ func (a *Activities) recordDrain(ctx context.Context, c failover.Cluster, w Tain
 type DrainDeleting struct{ Reader }
 
 // Cluster implements ClusterReader.
-func (d DrainDeleting) Cluster(ctx context.Context, name string) (failover.Cluster, error) {
+func (d DrainDeleting) Cluster(ctx context.Context, name string) (karmada.Cluster, error) {
 	c, err := d.Reader.Cluster(ctx, name)
-	c.Drain = failover.DrainedByDeletion(c)
+	c.Drain = karmada.DrainedByDeletion(c)
 	return c, err
 }
 
 // Clusters implements ClusterReader.
-func (d DrainDeleting) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+func (d DrainDeleting) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	all, err := d.Reader.Clusters(ctx)
 	for i := range all {
-		all[i].Drain = failover.DrainedByDeletion(all[i])
+		all[i].Drain = karmada.DrainedByDeletion(all[i])
 	}
 	return all, err
 }
@@ -82,9 +84,9 @@ const NameLiftBans = "LiftBans"
 
 // BansRequest asks for one page of bindings to be freed of a drain's bans.
 type BansRequest struct {
-	Cluster string        `json:"cluster"`
-	Mode    failover.Mode `json:"mode"`
-	Page    Page          `json:"page"`
+	Cluster string     `json:"cluster"`
+	Mode    rules.Mode `json:"mode"`
+	Page    Page       `json:"page"`
 }
 
 // BansResult is what became of a page.
@@ -99,11 +101,11 @@ type BansResult struct {
 // LiftBans drops the bans of a drain that has ended. A binding that has no target left
 // gets the cluster back in the same write.
 func (a *Activities) LiftBans(ctx context.Context, r BansRequest) (BansResult, error) {
-	if r.Mode != failover.ModeEnforce {
+	if r.Mode != rules.ModeEnforce {
 		return BansResult{}, nil
 	}
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if err != nil && !errors.Is(err, failover.ErrGone) {
+	if err != nil && !errors.Is(err, karmada.ErrGone) {
 		return BansResult{}, classify("lift the bans of", r.Cluster, err)
 	}
 	gone := err != nil
@@ -131,9 +133,9 @@ func (a *Activities) LiftBans(ctx context.Context, r BansRequest) (BansResult, e
 	return out, nil
 }
 
-func (a *Activities) liftBan(ctx context.Context, key failover.BindingKey, cluster string, gone bool) error {
+func (a *Activities) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, gone bool) error {
 	b, err := a.Reader.Binding(ctx, key)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return nil
 	}
 	if err != nil {

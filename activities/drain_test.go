@@ -4,67 +4,70 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
-func jane() *failover.Drain { return &failover.Drain{Who: "jane", Why: "new kernel"} }
+func jane() *karmada.Drain { return &karmada.Drain{Who: "jane", Why: "new kernel"} }
 
 func (b *bench) drainRequest() activities.TaintRequest {
-	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Drain: jane()}
+	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Drain: jane()}
 }
 
 // Rules: R4.12-1, R4.12-9.
 func TestKubernetesEnhancement4213AndKubernetes3885AndKCP556TheOrderOfADrainIsRecordedOrRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.TaintRequest)
-		refused failover.Reason
+		refused reason.Reason
 		writes  int
 	}{
 		"recorded": {func(*bench, *activities.TaintRequest) {}, "", 1},
 		"the episode observes": {
-			func(_ *bench, r *activities.TaintRequest) { r.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
-		"opted out":               {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, failover.ReasonOptedOut, 0},
-		"a selector that is none": {func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "a in (" }, failover.ReasonInvalid, 0},
+		"opted out":               {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, reason.OptedOut, 0},
+		"a selector that is none": {func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "a in (" }, reason.Invalid, 0},
 		"a selector that matches a workload on it": {
 			func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "app=one" }, "", 1,
 		},
 		"a selector that matches nothing on it": {
 			func(b *bench, r *activities.TaintRequest) {
-				b.bind("two", func(x *failover.Binding) {
+				b.bind("two", func(x *karmada.Binding) {
 					x.WorkloadLabels = map[string]string{"app": "two"}
-					x.Clusters = []failover.TargetCluster{{Name: "m3", Replicas: 2}}
+					x.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}}
 				})
 				r.Drain.Selector = "app=two"
-			}, failover.ReasonNotTargeting, 0,
+			}, reason.NotTargeting, 0,
 		},
 		"a selector that matches only what is opted out": {
 			func(b *bench, r *activities.TaintRequest) {
-				b.bind("two", func(x *failover.Binding) {
-					x.WorkloadLabels, x.Annotations = map[string]string{"app": "two"}, map[string]string{failover.AnnotationEnabled: "false"}
+				b.bind("two", func(x *karmada.Binding) {
+					x.WorkloadLabels, x.Annotations = map[string]string{"app": "two"}, map[string]string{karmada.AnnotationEnabled: "false"}
 				})
 				r.Drain.Selector = "app=two"
-			}, failover.ReasonNotTargeting, 0,
+			}, reason.NotTargeting, 0,
 		},
 		"a selector that matches a label of the binding alone": {
 			func(b *bench, r *activities.TaintRequest) {
-				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Labels = map[string]string{"id": "4"} })
+				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Labels = map[string]string{"id": "4"} })
 				r.Drain.Selector = "id=4"
 			}, "", 1,
 		},
 		"the same again": {func(b *bench, _ *activities.TaintRequest) { b.drain() }, "", 0},
 		"another one stands": {
-			func(b *bench, r *activities.TaintRequest) { b.drain(); r.Drain.Rate = 1 }, failover.ReasonDrained, 0,
+			func(b *bench, r *activities.TaintRequest) { b.drain(); r.Drain.Rate = 1 }, reason.Drained, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.world.Change(appKey("app"), func(x *failover.Binding) { x.WorkloadLabels = map[string]string{"app": "one"} })
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"app": "one"} })
 			r := b.drainRequest()
 			c.arrange(b, &r)
 			before := len(b.world.Log("taint"))
@@ -78,7 +81,7 @@ func TestKubernetesEnhancement4213AndKubernetes3885AndKCP556TheOrderOfADrainIsRe
 // drain records jane's order.
 func (b *bench) drain() {
 	b.t.Helper()
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Drain = jane() })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Drain = jane() })
 }
 
 // drainTainted records jane's order and puts the taints that follow from it.
@@ -86,8 +89,8 @@ func (b *bench) drainTainted() {
 	b.t.Helper()
 	b.drain()
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut,
-		Add: []failover.RuleObservation{{Rule: failover.DrainRule, Match: failover.Matches, Taint: jane().RuleTaint()}},
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut,
+		Add: []rules.RuleObservation{{Rule: karmada.DrainRule, Match: rules.Matches, Taint: jane().RuleTaint()}},
 	})
 	require.Len(b.t, r.Ours, 2)
 }
@@ -96,7 +99,7 @@ func (b *bench) drainTainted() {
 func TestNoEvictionIsWrittenAfterTheDrainHasEnded(t *testing.T) {
 	b := newBench(t)
 	b.drainTainted()
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Drain = nil })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Drain = nil })
 	require.Equal(t, activities.EvictNotAffected, b.evict().End, "its taint still stands, its order does not")
 	require.Empty(t, b.world.Log("evict"))
 	b.drain()
@@ -107,21 +110,21 @@ func TestNoEvictionIsWrittenAfterTheDrainHasEnded(t *testing.T) {
 func TestADrainedFleetIsNotHalted(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{"m1", "m2"} {
-		b.world.ChangeCluster(name, func(c *failover.Cluster) { c.Drain = jane() })
+		b.world.ChangeCluster(name, func(c *karmada.Cluster) { c.Drain = jane() })
 	}
 	r := must[activities.FleetResult](b, activities.NameAssessFleet, activities.FleetRequest{})
 	require.Empty(t, r.Pace.Faulty)
-	require.Equal(t, failover.TierNormal, r.Pace.Tier)
+	require.Equal(t, pace.TierNormal, r.Pace.Tier)
 }
 
 // Rules: R4.1-15.
 func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 	b := newBench(t)
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Deleting = true })
-	assess := func() failover.Match {
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Deleting = true })
+	assess := func() rules.Match {
 		a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
 		for _, o := range a.Sights[0] {
-			if o.Rule == failover.DrainRule {
+			if o.Rule == karmada.DrainRule {
 				return o.Match
 			}
 		}
@@ -129,12 +132,12 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 	}
 	require.Empty(t, assess(), "ignored")
 	b.acts.Reader = activities.DrainDeleting{Reader: b.acts.Reader}
-	require.Equal(t, failover.Matches, assess())
+	require.Equal(t, rules.Matches, assess())
 	fleet, err := b.acts.Reader.Clusters(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, fleet[0].Drain)
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, ClearDrain: true,
+		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, ClearDrain: true,
 	})
 	require.Empty(t, out.Refused)
 	require.Empty(t, b.world.Log("taint"), "there is no order to remove")
@@ -147,34 +150,34 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 func TestNothingIsPutOnAMalformedCluster(t *testing.T) {
 	b := newBench(t)
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	request := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut}
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "annotation " + failover.AnnotationAddedTaints + ": a number" })
-	require.Equal(t, failover.ReasonMalformed, must[activities.TaintResult](b, activities.NameWriteTaints, request).Refused)
+	request := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut}
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "annotation " + karmada.AnnotationAddedTaints + ": a number" })
+	require.Equal(t, reason.Malformed, must[activities.TaintResult](b, activities.NameWriteTaints, request).Refused)
 	require.Empty(t, b.world.Log("taint"))
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "" })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "" })
 	require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, request).Refused)
 	require.Len(t, b.world.Log("taint"), 1)
 }
 
 // Rules: R4.2-8, R4.12-8, R4.3-23.
 func TestBansGoWhenTheDrainHasEnded(t *testing.T) {
-	ban := func(x *failover.Binding) {
+	ban := func(x *karmada.Binding) {
 		replicas := int32(2)
-		x.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}}
-		x.Tasks = []failover.Task{{
-			FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonBanned, PurgeMode: failover.PurgeDirectly, Replicas: &replicas,
+		x.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
+		x.Tasks = []karmada.Task{{
+			FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonBanned, PurgeMode: karmada.PurgeDirectly, Replicas: &replicas,
 		}}
 	}
-	request := activities.BansRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+	request := activities.BansRequest{Cluster: "m1", Mode: rules.ModeEnforce}
 	b := newBench(t)
 	b.world.Change(appKey("app"), ban)
 	b.drain()
 	require.True(t, must[activities.BansResult](b, activities.NameLiftBans, request).Refused, "it is drained again")
 	require.Empty(t, b.world.Log("release"))
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Drain = nil })
-	must[activities.BansResult](b, activities.NameLiftBans, activities.BansRequest{Cluster: "m1", Mode: failover.ModeObserve})
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Drain = nil })
+	must[activities.BansResult](b, activities.NameLiftBans, activities.BansRequest{Cluster: "m1", Mode: rules.ModeObserve})
 	require.Empty(t, b.world.Log("release"))
-	garble := func(why string) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.Malformed = why }) }
+	garble := func(why string) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Malformed = why }) }
 	garble("spec.placement: a number")
 	require.Equal(t, 1, must[activities.BansResult](b, activities.NameLiftBans, request).Malformed)
 	require.Empty(t, b.world.Log("release"), "nobody understands it")
@@ -183,7 +186,7 @@ func TestBansGoWhenTheDrainHasEnded(t *testing.T) {
 	require.Empty(t, b.world.Peek(appKey("app")).Tasks)
 	require.Equal(t, "m2", b.world.Peek(appKey("app")).Clusters[0].Name)
 
-	b.world.Change(appKey("app"), func(x *failover.Binding) { ban(x); x.Clusters = nil })
+	b.world.Change(appKey("app"), func(x *karmada.Binding) { ban(x); x.Clusters = nil })
 	must[activities.BansResult](b, activities.NameLiftBans, request)
 	app := b.world.Peek(appKey("app"))
 	_, at := app.Target("m1")

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,12 +26,12 @@ func TestEvents_EvictedBlockedRestored_NameTheWorkload(t *testing.T) {
 	b.world.SetReady("m2", true)
 	b.evict()
 	want := b.world.Peek(appKey("app")).Resource
-	got := map[string]failover.Resource{}
+	got := map[string]karmada.Resource{}
 	for _, e := range events.all {
 		if e.Binding != nil {
 			require.NotNil(t, e.Workload, e.Reason)
 			got[e.Reason] = *e.Workload
 		}
 	}
-	require.Equal(t, map[string]failover.Resource{"EvictWorkloadFromClusterBlocked": want, "EvictWorkloadFromClusterSucceed": want}, got)
+	require.Equal(t, map[string]karmada.Resource{"EvictWorkloadFromClusterBlocked": want, "EvictWorkloadFromClusterSucceed": want}, got)
 }

@@ -9,30 +9,36 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // EvictRequest is one attempt to move a binding off its cluster, under one permit.
 type EvictRequest struct {
-	Cluster    string              `json:"cluster"`
-	ClusterUID types.UID           `json:"clusterUID"`
-	Key        failover.BindingKey `json:"key"`
-	UID        types.UID           `json:"uid,omitempty"`
-	Mode       failover.Mode       `json:"mode"` // of the episode
-	Policy     failover.Policy     `json:"policy"`
+	Cluster    string             `json:"cluster"`
+	ClusterUID types.UID          `json:"clusterUID"`
+	Key        karmada.BindingKey `json:"key"`
+	UID        types.UID          `json:"uid,omitempty"`
+	Mode       rules.Mode         `json:"mode"` // of the episode
+	Policy     rules.Policy       `json:"policy"`
 	// Purge is how the old copy is to go, frozen for the round.
-	Purge failover.PurgeMode `json:"purge,omitempty"`
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead; the write looks whether it stands.
-	Fence *failover.Fence `json:"fence,omitempty"`
+	Fence *proof.Fence `json:"fence,omitempty"`
 	// Approval is a human's yes in Round, nil without; Standing are approval rules that
 	// asked before in that round. The write judges the rules once more.
-	Approval *failover.Approval      `json:"approval,omitempty"`
-	Round    int                     `json:"round,omitempty"`
-	Standing []failover.ApprovalRule `json:"standing,omitempty"`
+	Approval *queue.Approval      `json:"approval,omitempty"`
+	Round    int                  `json:"round,omitempty"`
+	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 	// Permit is what this attempt uses.
-	Permit failover.Permit `json:"permit"`
+	Permit pace.Permit `json:"permit"`
 	// Owner goes into the task's message: the migration's own workflow id.
 	Owner string `json:"owner"`
 	// QueuedAt is when it entered the queue and DueAt when it became due, for the metrics alone.
@@ -58,13 +64,13 @@ const (
 // EvictResult is what one attempt came to. Baseline and OldWork are set whenever
 // a write was tried: they are the measure of what follows.
 type EvictResult struct {
-	End      EvictEnd          `json:"end"`
-	Reason   failover.Reason   `json:"reason,omitempty"`
-	Message  string            `json:"message,omitempty"`
-	Resource string            `json:"resource,omitempty"`
-	Baseline failover.Baseline `json:"baseline"`
-	OldWork  *failover.Work    `json:"oldWork,omitempty"`
-	To       []string          `json:"to,omitempty"` // candidates
+	End      EvictEnd       `json:"end"`
+	Reason   reason.Reason  `json:"reason,omitempty"`
+	Message  string         `json:"message,omitempty"`
+	Resource string         `json:"resource,omitempty"`
+	Baseline proof.Baseline `json:"baseline"`
+	OldWork  *karmada.Work  `json:"oldWork,omitempty"`
+	To       []string       `json:"to,omitempty"` // candidates
 	// Generation is the binding's after the write.
 	Generation int64 `json:"generation,omitempty"`
 	// Seen is its version after the write, empty where that is not known.
@@ -77,7 +83,7 @@ type EvictResult struct {
 	SwapOwner string `json:"swapOwner,omitempty"`
 	// reschedule and swap are the pre-check's word for the write that follows it.
 	reschedule bool
-	swap       *failover.Swap
+	swap       *proof.Swap
 	// state are the labels that the task carries; going says in a word what became of the state.
 	state map[string]string
 	going string
@@ -108,21 +114,21 @@ func (a *Activities) attempt(ctx context.Context) attempt {
 func (m attempt) now() time.Time { return m.began.Add(m.since()) }
 
 // refuses says why an attempt may send nothing under a permit, empty when it may.
-func (m attempt) refuses(p failover.Permit) (failover.Reason, string) {
+func (m attempt) refuses(p pace.Permit) (reason.Reason, string) {
 	switch {
 	case !p.Valid():
-		return failover.ReasonPermitPassed, "it has no permit"
+		return reason.PermitPassed, "it has no permit"
 	case m.skew > maxSkew || m.skew < -maxSkew:
-		return failover.ReasonClockSkew, fmt.Sprintf("this worker's clock and the Temporal server's differ by %s, at most %s", m.skew.Round(time.Millisecond), maxSkew)
+		return reason.ClockSkew, fmt.Sprintf("this worker's clock and the Temporal server's differ by %s, at most %s", m.skew.Round(time.Millisecond), maxSkew)
 	case !m.inside(p):
-		return failover.ReasonPermitPassed, "the moment of its permit had passed by " + m.now().Sub(p.Latest).Round(time.Millisecond).String()
+		return reason.PermitPassed, "the moment of its permit had passed by " + m.now().Sub(p.Latest).Round(time.Millisecond).String()
 	default:
-		return failover.ReasonNone, ""
+		return reason.None, ""
 	}
 }
 
 // inside tells whether a request may still be sent under a permit.
-func (m attempt) inside(p failover.Permit) bool { return m.now().Before(p.Latest.Add(-permitMargin)) }
+func (m attempt) inside(p pace.Permit) bool { return m.now().Before(p.Latest.Add(-permitMargin)) }
 
 // Evict reads what takes long, waits for the moment of its permit, re-reads cluster and binding,
 // re-decides everything that made this binding due, and then makes one write. It sends nothing
@@ -130,10 +136,10 @@ func (m attempt) inside(p failover.Permit) bool { return m.now().Before(p.Latest
 func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
 	at := a.attempt(ctx)
 	if !a.mayEnforce(r.Mode) {
-		return a.evicted(r, refuse(failover.ReasonModeObserve, "this worker's own config, or the episode, says observe")), nil
+		return a.evicted(r, refuse(reason.ModeObserve, "this worker's own config, or the episode, says observe")), nil
 	}
-	if reason, why := at.refuses(r.Permit); reason != failover.ReasonNone {
-		return a.evicted(r, refuse(reason, why)), nil
+	if cause, why := at.refuses(r.Permit); cause != reason.None {
+		return a.evicted(r, refuse(cause, why)), nil
 	}
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, r.Permit.Latest.Add(-permitMargin).Sub(at.now()))
@@ -142,7 +148,7 @@ func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, er
 	if err != nil {
 		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
 		if ctx.Err() != nil && whole.Err() == nil {
-			out.Reason = failover.ReasonPermitPassed // nothing was sent: it took too long to read
+			out.Reason = reason.PermitPassed // nothing was sent: it took too long to read
 		}
 	}
 	if out.End == EvictWritten {
@@ -159,7 +165,7 @@ func (a *Activities) evictAt(ctx context.Context, r EvictRequest, at attempt) (o
 	}
 	// The rest is read after the pause, so that it is as fresh as ever.
 	if err := a.Clock.Wait(ctx, r.Permit.Earliest.Sub(at.now())); err != nil {
-		return refuse(failover.ReasonPermitPassed, "interrupted before the moment of its permit: "+err.Error()), nil
+		return refuse(reason.PermitPassed, "interrupted before the moment of its permit: "+err.Error()), nil
 	}
 	err = a.retryConflict(ctx, string(r.Key.Kind()), func() error {
 		out, err = a.evictOnce(ctx, r, on, func() bool { return at.inside(r.Permit) })
@@ -177,7 +183,7 @@ func (a *Activities) used(ctx context.Context, r EvictRequest) bool {
 	return a.Pacer.Used(ctx, r.Permit.Number, r.Key.String()) == nil
 }
 
-func refuse(reason failover.Reason, message string) EvictResult {
+func refuse(reason reason.Reason, message string) EvictResult {
 	return EvictResult{End: EvictRefused, Reason: reason, Message: message}
 }
 
@@ -211,8 +217,8 @@ func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, 
 		return *no, nil
 	}
 	b, err := a.Reader.Binding(ctx, r.Key)
-	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
-		return EvictResult{End: EvictGone, Reason: failover.ReasonBindingGone}, nil
+	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
+		return EvictResult{End: EvictGone, Reason: reason.BindingGone}, nil
 	}
 	if err != nil {
 		return EvictResult{}, err
@@ -225,18 +231,18 @@ func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, 
 		return out, err
 	}
 	// A copy that was dead before the eviction cannot be worse after it.
-	out.Baseline = failover.BaselineOf(&b).Doubting(suspects(fleet, &b, r.Cluster))
+	out.Baseline = proof.BaselineOf(&b).Doubting(suspects(fleet, &b, r.Cluster))
 	return a.writeEviction(ctx, r, &b, out, inside)
 }
 
 // evictsFrom finds the cluster, or says why nothing is evicted from it.
-func (a *Activities) evictsFrom(fleet []failover.Cluster, r EvictRequest) (failover.Cluster, *EvictResult) {
+func (a *Activities) evictsFrom(fleet []karmada.Cluster, r EvictRequest) (karmada.Cluster, *EvictResult) {
 	c, ok := find(fleet, r.Cluster, r.ClusterUID)
 	if !ok {
-		return c, &EvictResult{End: EvictClusterGone, Reason: failover.ReasonClusterGone}
+		return c, &EvictResult{End: EvictClusterGone, Reason: reason.ClusterGone}
 	}
-	if reason, why := a.beginsNothing(r.Mode, c); reason != failover.ReasonNone {
-		no := refuse(reason, why)
+	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
+		no := refuse(cause, why)
 		return c, &no
 	}
 	return c, nil
@@ -244,11 +250,11 @@ func (a *Activities) evictsFrom(fleet []failover.Cluster, r EvictRequest) (failo
 
 // sight is what one attempt decides on, just read.
 type sight struct {
-	cluster  failover.Cluster
-	binding  *failover.Binding
-	fleet    []failover.Cluster
-	headroom *failover.Headroom
-	extent   *failover.Extent
+	cluster  karmada.Cluster
+	binding  *karmada.Binding
+	fleet    []karmada.Cluster
+	headroom *placement.Headroom
+	extent   *placement.Extent
 }
 
 // mayMove asks of fresh state whether it is still due, the pre-check's question, and
@@ -258,7 +264,7 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 		return stop, err
 	}
 	check, err := a.judgeMove(ctx, at.binding, r.Cluster, at.fleet, ask{
-		frozen: failover.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, headroom: at.headroom,
+		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, headroom: at.headroom,
 		question: r.question(), extent: at.extent,
 	})
 	if err != nil {
@@ -269,9 +275,9 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 	}
 	out.reschedule, out.swap, out.state = check.Reschedule, check.Swap, check.state
 	out.going = stateGoing(r.Policy.State, check)
-	reason, why, err := a.dependentsHeld(ctx, at.binding, r)
-	if err == nil && reason != failover.ReasonNone {
-		out.End, out.Reason, out.Message = EvictRefused, reason, why
+	cause, why, err := a.dependentsHeld(ctx, at.binding, r)
+	if err == nil && cause != reason.None {
+		out.End, out.Reason, out.Message = EvictRefused, cause, why
 		return true, nil
 	}
 	return false, err
@@ -279,21 +285,21 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 
 // stillMoves re-reads this binding's own reason to move: under the taints that
 // stand now it is due, and if a rule of ours put the taint, that rule still matches.
-func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c failover.Cluster, out *EvictResult) (stop bool, err error) {
-	rules, err := a.recent().Rules(ctx)
+func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
+	list, err := a.recent().Rules(ctx)
 	if err != nil {
 		return false, err
 	}
 	// The episode heard the witness when it confirmed, and dispatches nothing once it
 	// disagrees; here the conditions are read again.
-	matching := matchingNow(c, rules, failover.WitnessDown)
+	matching := matchingNow(c, list, rules.WitnessDown)
 	var standing []corev1.Taint
 	for _, t := range c.Taints {
-		if failover.Triggers(t.Effect) && supported(t, c, matching) {
+		if karmada.Triggers(t.Effect) && supported(t, c, matching) {
 			standing = append(standing, t)
 		}
 	}
-	due := failover.DueUnder(r.Policy, standing, a.Clock.Now())
+	due := rules.DueUnder(r.Policy, standing, a.Clock.Now())
 	if !due.Affected || due.At.After(a.Clock.Now()) {
 		out.End, out.Reason = EvictNotAffected, due.Reason
 		out.Message = "no triggering taint that still holds makes it due"
@@ -304,19 +310,19 @@ func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c failover.
 
 // supported tells whether a taint still means a failure: a foreign one does as
 // long as it stands, ours only while its rule matches.
-func supported(t corev1.Taint, c failover.Cluster, matching map[failover.WindowKey]bool) bool {
+func supported(t corev1.Taint, c karmada.Cluster, matching map[rules.WindowKey]bool) bool {
 	for _, ours := range c.Added {
 		if ours.Key != t.Key || ours.Effect != t.Effect {
 			continue
 		}
-		o := failover.RuleObservation{Rule: ours.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}
+		o := rules.RuleObservation{Rule: ours.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}
 		return matching[o.Key()]
 	}
 	return true
 }
 
 // take turns a check into an end, or lets the write go on.
-func (out *EvictResult) take(check Check, b *failover.Binding, cluster string) (done bool) {
+func (out *EvictResult) take(check Check, b *karmada.Binding, cluster string) (done bool) {
 	check = check.bounded()
 	out.Reason, out.Message, out.To = check.Reason, check.Message, check.Candidates
 	switch check.End {
@@ -332,58 +338,58 @@ func (out *EvictResult) take(check Check, b *failover.Binding, cluster string) (
 		out.End = EvictElsewhere
 		if check.Held {
 			// Ours is there and the cluster is out: an earlier attempt of ours was written.
-			out.End, out.Reason = EvictWritten, failover.ReasonWritten
-			out.Baseline, out.Generation = failover.BaselineFrom(b, cluster), b.Generation
+			out.End, out.Reason = EvictWritten, reason.Written
+			out.Baseline, out.Generation = proof.BaselineFrom(b, cluster), b.Generation
 		}
 	}
 	return true
 }
 
-func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *failover.Binding, out EvictResult, inside func() bool) (EvictResult, error) {
+func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *karmada.Binding, out EvictResult, inside func() bool) (EvictResult, error) {
 	if work, err := a.Reader.WorkOf(ctx, b, r.Cluster); err == nil {
 		out.OldWork = &work
-	} else if !errors.Is(err, failover.ErrGone) {
+	} else if !errors.Is(err, karmada.ErrGone) {
 		return EvictResult{}, err
 	}
 	if !inside() {
-		out.End, out.Reason, out.Message = EvictRefused, failover.ReasonPermitPassed, "the moment of its permit has passed before the write"
+		out.End, out.Reason, out.Message = EvictRefused, reason.PermitPassed, "the moment of its permit has passed before the write"
 		return out, nil
 	}
 	after, err := a.Writer.Evict(ctx, EvictWrite{
-		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: failover.TaskReason,
+		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: karmada.TaskReason,
 		Reschedule: out.reschedule, Purge: r.Purge, Back: out.back(), State: out.state,
 	})
 	switch {
 	case err == nil:
-		out.End, out.Reason, out.Message, out.Generation = EvictWritten, failover.ReasonWritten, out.going, after.Generation
+		out.End, out.Reason, out.Message, out.Generation = EvictWritten, reason.Written, out.going, after.Generation
 		out.Seen = after.ResourceVersion
 		if out.swap != nil {
 			out.Swapped, out.SwapOwner, out.Message = out.swap.Cluster, out.swap.Owner, "back on "+out.swap.String()
 		}
 		a.recordEviction(ctx, b, r, out, nil)
 		return out, nil
-	case errors.Is(err, failover.ErrConflict):
+	case errors.Is(err, karmada.ErrConflict):
 		return EvictResult{}, err
 	case definite(err):
 		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
 	default:
-		out.End, out.Reason, out.Message = EvictUnknown, failover.ReasonUnverified, err.Error()
+		out.End, out.Reason, out.Message = EvictUnknown, reason.Unverified, err.Error()
 	}
 	a.recordEviction(ctx, b, r, out, err)
 	return out, nil
 }
 
-func find(fleet []failover.Cluster, name string, uid types.UID) (failover.Cluster, bool) {
+func find(fleet []karmada.Cluster, name string, uid types.UID) (karmada.Cluster, bool) {
 	for _, c := range fleet {
 		if c.Name == name && (uid == "" || c.UID == uid) {
 			return c, true
 		}
 	}
-	return failover.Cluster{}, false
+	return karmada.Cluster{}, false
 }
 
 // stateGoing says what becomes of state that was to be preserved, empty where none was.
-func stateGoing(rules []failover.StateRule, check Check) string {
+func stateGoing(rules []karmada.StateRule, check Check) string {
 	switch {
 	case len(rules) == 0 || check.Swap != nil:
 		return ""
@@ -394,10 +400,10 @@ func stateGoing(rules []failover.StateRule, check Check) string {
 	}
 }
 
-func (a *Activities) recordEviction(ctx context.Context, b *failover.Binding, r EvictRequest, out EvictResult, err error) {
+func (a *Activities) recordEviction(ctx context.Context, b *karmada.Binding, r EvictRequest, out EvictResult, err error) {
 	e := Event{Binding: &b.Key, UID: b.UID, Workload: &b.Resource, Reason: "EvictWorkloadFromClusterSucceed"}
 	e.Message = fmt.Sprintf("evicted from %s, the old copy is held, by workflow %s", r.Cluster, r.Owner)
-	if r.Purge == failover.PurgeDirectly {
+	if r.Purge == karmada.PurgeDirectly {
 		e.Message = fmt.Sprintf("evicted from %s, the old copy goes first (Directly), by workflow %s", r.Cluster, r.Owner)
 	}
 	if r.Fence != nil {

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -18,7 +21,7 @@ func TestAnEvictionIsOneWriteThatHoldsTheOldCopy(t *testing.T) {
 	out := b.evict()
 	require.Equal(t, activities.EvictWritten, out.End)
 	require.NotNil(t, out.OldWork)
-	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, out.Baseline.Clusters)
+	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, out.Baseline.Clusters)
 	require.Equal(t, []use{{7, "shop/app"}}, b.used)
 	after := b.world.Peek(appKey("app"))
 	require.Empty(t, after.Clusters)
@@ -46,125 +49,125 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.EvictRequest)
 		end     activities.EvictEnd
-		reason  failover.Reason
+		reason  reason.Reason
 	}{
 		"the episode observes": {
-			func(_ *bench, r *activities.EvictRequest) { r.Mode = failover.ModeObserve }, activities.EvictRefused, failover.ReasonModeObserve,
+			func(_ *bench, r *activities.EvictRequest) { r.Mode = rules.ModeObserve }, activities.EvictRefused, reason.ModeObserve,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve },
-			activities.EvictRefused, failover.ReasonModeObserve,
+			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
+			activities.EvictRefused, reason.ModeObserve,
 		},
 		"without a permit": {
-			func(_ *bench, r *activities.EvictRequest) { r.Permit = failover.Permit{} }, activities.EvictRefused, failover.ReasonPermitPassed,
+			func(_ *bench, r *activities.EvictRequest) { r.Permit = pace.Permit{} }, activities.EvictRefused, reason.PermitPassed,
 		},
 		"a permit that lasts for ever": {
 			func(_ *bench, r *activities.EvictRequest) { r.Permit.Latest = r.Permit.Earliest.AddDate(1, 0, 0) },
-			activities.EvictRefused, failover.ReasonPermitPassed,
+			activities.EvictRefused, reason.PermitPassed,
 		},
 		"its permit has passed": {
-			func(b *bench, _ *activities.EvictRequest) { b.now = b.now.Add(failover.PermitsEnd) }, activities.EvictRefused, failover.ReasonPermitPassed,
+			func(b *bench, _ *activities.EvictRequest) { b.now = b.now.Add(pace.PermitsEnd) }, activities.EvictRefused, reason.PermitPassed,
 		},
 		"its permit has passed on the way to this worker": {
 			func(b *bench, r *activities.EvictRequest) {
 				r.Permit.Earliest = b.now.Add(-1500 * time.Millisecond)
 				r.Permit.Latest = r.Permit.Earliest.Add(time.Second)
 			},
-			activities.EvictRefused, failover.ReasonPermitPassed,
+			activities.EvictRefused, reason.PermitPassed,
 		},
 		"this worker's clock is ahead of the server's": {
-			func(b *bench, _ *activities.EvictRequest) { b.skew = 3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
+			func(b *bench, _ *activities.EvictRequest) { b.skew = 3 * time.Second }, activities.EvictRefused, reason.ClockSkew,
 		},
 		"this worker's clock is behind the server's": {
-			func(b *bench, _ *activities.EvictRequest) { b.skew = -3 * time.Second }, activities.EvictRefused, failover.ReasonClockSkew,
+			func(b *bench, _ *activities.EvictRequest) { b.skew = -3 * time.Second }, activities.EvictRefused, reason.ClockSkew,
 		},
 		"the cluster is another one now": {
-			func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, activities.EvictClusterGone, failover.ReasonClusterGone,
+			func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, activities.EvictClusterGone, reason.ClusterGone,
 		},
 		"the cluster was deleted": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.DeleteCluster("m1") }, activities.EvictClusterGone, failover.ReasonClusterGone,
+			func(b *bench, _ *activities.EvictRequest) { b.world.DeleteCluster("m1") }, activities.EvictClusterGone, reason.ClusterGone,
 		},
 		"the binding is another one now": {
-			func(_ *bench, r *activities.EvictRequest) { r.UID = "older" }, activities.EvictGone, failover.ReasonBindingGone,
+			func(_ *bench, r *activities.EvictRequest) { r.UID = "older" }, activities.EvictGone, reason.BindingGone,
 		},
 		"the binding is not there": {
-			func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, activities.EvictGone, failover.ReasonBindingGone,
+			func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, activities.EvictGone, reason.BindingGone,
 		},
 		"the rule of our taint matches no more": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, failover.ReasonNoTaint,
+			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, reason.NoTaint,
 		},
 		"the taint was removed": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, failover.ReasonNoTaint,
+			func(b *bench, _ *activities.EvictRequest) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, reason.NoTaint,
 		},
 		"its toleration still runs": {
 			func(_ *bench, r *activities.EvictRequest) {
 				seconds := int64(60)
 				r.Policy.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
-			}, activities.EvictNotAffected, failover.ReasonTolerationExpired,
+			}, activities.EvictNotAffected, reason.TolerationExpired,
 		},
 		"another hand moved it": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters[0].Name = "m2" })
-			}, activities.EvictElsewhere, failover.ReasonNotTargeting,
+				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
+			}, activities.EvictElsewhere, reason.NotTargeting,
 		},
 		"another hand moved it, and a task was left to a human": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *failover.Binding) {
+				b.world.Change(appKey("app"), func(x *karmada.Binding) {
 					x.Clusters[0].Name = "m2"
-					x.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonLeftToHuman}}
+					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonLeftToHuman}}
 				})
-			}, activities.EvictElsewhere, failover.ReasonNotTargeting,
+			}, activities.EvictElsewhere, reason.NotTargeting,
 		},
 		"a second evictor": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *failover.Binding) {
-					x.Tasks = []failover.Task{{FromCluster: "m1", Producer: "TaintManager"}}
+				b.world.Change(appKey("app"), func(x *karmada.Binding) {
+					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "TaintManager"}}
 				})
-			}, activities.EvictRefused, failover.ReasonForeignTask,
+			}, activities.EvictRefused, reason.ForeignTask,
 		},
 		"malformed": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Malformed = "spec.clusters: not a list" })
-			}, activities.EvictRefused, failover.ReasonMalformed,
+				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Malformed = "spec.clusters: not a list" })
+			}, activities.EvictRefused, reason.Malformed,
 		},
 		"opted out by its surroundings": {
-			func(b *bench, _ *activities.EvictRequest) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, failover.ReasonOptedOut,
+			func(b *bench, _ *activities.EvictRequest) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, reason.OptedOut,
 		},
 		"opted out by config": {
 			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.ExcludeNamespaces = []string{"shop"} },
-			activities.EvictOptedOut, failover.ReasonOptedOut,
+			activities.EvictOptedOut, reason.OptedOut,
 		},
 		"a purge mode that nobody knows": {
 			func(b *bench, _ *activities.EvictRequest) { b.purge = "Softly" },
-			activities.EvictRefused, failover.ReasonMalformed,
+			activities.EvictRefused, reason.Malformed,
 		},
 		"nowhere to go": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m2", false) }, activities.EvictRefused, failover.ReasonNoTarget,
+			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m2", false) }, activities.EvictRefused, reason.NoTarget,
 		},
 		"forbidden": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return failover.ErrForbidden }
-			}, activities.EvictRefused, failover.ReasonForbidden,
+				b.world.Fail = func(string, string) error { return karmada.ErrForbidden }
+			}, activities.EvictRefused, reason.Forbidden,
 		},
 		"invalid": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return failover.ErrInvalid }
-			}, activities.EvictRefused, failover.ReasonInvalid,
+				b.world.Fail = func(string, string) error { return karmada.ErrInvalid }
+			}, activities.EvictRefused, reason.Invalid,
 		},
 		"an admission webhook cannot be called": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return failover.ErrRefused }
-			}, activities.EvictRefused, failover.ReasonForbidden,
+				b.world.Fail = func(string, string) error { return karmada.ErrRefused }
+			}, activities.EvictRefused, reason.Forbidden,
 		},
 		"in conflict to the end": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return failover.ErrConflict }
-			}, activities.EvictRefused, failover.ReasonConflict,
+				b.world.Fail = func(string, string) error { return karmada.ErrConflict }
+			}, activities.EvictRefused, reason.Conflict,
 		},
 		"no answer": {
 			func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return failover.ErrUnreachable }
-			}, activities.EvictUnknown, failover.ReasonUnverified,
+				b.world.Fail = func(string, string) error { return karmada.ErrUnreachable }
+			}, activities.EvictUnknown, reason.Unverified,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +203,7 @@ func TestKarmada7483AnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
 					return nil
 				}
 				first = false
-				return failover.ErrConflict
+				return karmada.ErrConflict
 			}
 			meter := &meanwhile{b: b, do: c.meanwhile}
 			b.acts.Meter = meter
@@ -218,7 +221,7 @@ func TestNothingIsSentAfterThePermitHasPassed(t *testing.T) {
 	b.acts.Reader = slowWork{around{b.world, b}, b}
 	out := b.evict()
 	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, failover.ReasonPermitPassed, out.Reason)
+	require.Equal(t, reason.PermitPassed, out.Reason)
 	require.Empty(t, b.world.Log("evict"))
 }
 
@@ -238,30 +241,30 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench)
 		end     activities.ActEnd
-		reason  failover.Reason
+		reason  reason.Reason
 	}{
-		"put back": {func(*bench) {}, activities.ActDone, failover.ReasonWritten},
+		"put back": {func(*bench) {}, activities.ActDone, reason.Written},
 		"halted": {
 			func(b *bench) { b.mayRemove = func() error { return errors.New("halted") } },
-			activities.ActRefused, failover.ReasonHalted,
+			activities.ActRefused, reason.Halted,
 		},
 		"asked too long ago": {
 			func(b *bench) {
 				b.mayRemove = func() error {
-					b.pass(failover.PermitsEnd)
-					b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+					b.pass(pace.PermitsEnd)
+					b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 					return nil
 				}
-			}, activities.ActRefused, failover.ReasonPermitPassed,
+			}, activities.ActRefused, reason.PermitPassed,
 		},
-		"recovered":    {func(b *bench) { b.world.SetReady("m1", true) }, activities.ActRefused, failover.ReasonNoTaint},
-		"cluster gone": {func(b *bench) { b.world.DeleteCluster("m1") }, activities.ActRefused, failover.ReasonClusterGone},
+		"recovered":    {func(b *bench) { b.world.SetReady("m1", true) }, activities.ActRefused, reason.NoTaint},
+		"cluster gone": {func(b *bench) { b.world.DeleteCluster("m1") }, activities.ActRefused, reason.ClusterGone},
 		"not put back": {
-			func(b *bench) { b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = nil }) }, activities.ActAlready, "",
+			func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = nil }) }, activities.ActAlready, "",
 		},
 		"left to a human": {
 			func(b *bench) {
-				b.world.Change(appKey("app"), func(x *failover.Binding) { x.Tasks[0].Reason = failover.TaskReasonLeftToHuman })
+				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonLeftToHuman })
 			}, activities.ActAlready, "",
 		},
 	} {
@@ -269,10 +272,10 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 			b := newBench(t)
 			b.fail()
 			b.evict()
-			b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 			c.arrange(b)
 			r := b.evictRequest()
-			r.Permit = failover.Permit{}
+			r.Permit = pace.Permit{}
 			out := must[activities.ActResult](b, activities.NameRemoveAgain, r)
 			require.Equal(t, c.end, out.End, "%+v", out)
 			require.Equal(t, c.reason, out.Reason)
@@ -291,11 +294,11 @@ func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 		waits  []time.Duration
 		arise  func(*bench) // while it waits
 		end    activities.EvictEnd
-		reason failover.Reason
+		reason reason.Reason
 	}{
-		"it waits, then writes": {200 * time.Millisecond, []time.Duration{200 * time.Millisecond}, func(*bench) {}, activities.EvictWritten, failover.ReasonWritten},
+		"it waits, then writes": {200 * time.Millisecond, []time.Duration{200 * time.Millisecond}, func(*bench) {}, activities.EvictWritten, reason.Written},
 		"what it read is newer than its wait": {
-			time.Second, []time.Duration{time.Second}, func(b *bench) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, failover.ReasonNoTaint,
+			time.Second, []time.Duration{time.Second}, func(b *bench) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, reason.NoTaint,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -325,11 +328,11 @@ func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 //
 // Rules: R4.7-20, R4.7-21.
 func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
-	earlier := func(b *failover.Binding) {
+	earlier := func(b *karmada.Binding) {
 		b.Placement.ClusterAffinity = nil
-		b.Placement.ClusterAffinities = []failover.ClusterAffinityTerm{
-			{AffinityName: "primary", ClusterAffinity: failover.ClusterAffinity{ClusterNames: []string{"m2"}}},
-			{AffinityName: "backup", ClusterAffinity: failover.ClusterAffinity{ClusterNames: []string{"m1", "m3"}}},
+		b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{
+			{AffinityName: "primary", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m2"}}},
+			{AffinityName: "backup", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m1", "m3"}}},
 		}
 		b.Status.ObservedAffinity = "backup"
 	}
@@ -347,8 +350,8 @@ func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
 			b.world.Change(appKey("app"), earlier)
 			b.world.SetReady("m3", false)
 			b.meanwhile(func() {
-				b.world.Change(appKey("app"), func(x *failover.Binding) {
-					x.Clusters = append(x.Clusters, failover.TargetCluster{Name: "m3", Replicas: 2})
+				b.world.Change(appKey("app"), func(x *karmada.Binding) {
+					x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: "m3", Replicas: 2})
 				})
 			})
 		}, activities.EvictRefused, false},

@@ -5,19 +5,22 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // vouched is a human's word about the outage that the bench's cluster is in.
-func (b *bench) vouched() *failover.Fence {
-	return &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: b.now, Outage: b.world.PeekCluster("m1").Outage()}
+func (b *bench) vouched() *proof.Fence {
+	return &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: b.now, Outage: b.world.PeekCluster("m1").Outage()}
 }
 
-func (b *bench) directly(fence *failover.Fence) activities.EvictRequest {
+func (b *bench) directly(fence *proof.Fence) activities.EvictRequest {
 	r := b.evictRequest()
-	r.Purge, r.Fence = failover.PurgeDirectly, fence
+	r.Purge, r.Fence = karmada.PurgeDirectly, fence
 	return r
 }
 
@@ -29,10 +32,10 @@ func TestTheWriteItselfAsksForTheFence(t *testing.T) {
 	void, old := b.vouched(), b.vouched()
 	void.Outage = "False@" + b.now.Add(-time.Hour).UTC().Format(time.RFC3339)
 	old.Outage = "" // of a state that did not know yet
-	for name, fence := range map[string]*failover.Fence{"none": nil, "void": void, "old": old} {
+	for name, fence := range map[string]*proof.Fence{"none": nil, "void": void, "old": old} {
 		out := must[activities.EvictResult](b, activities.NameEvict, b.directly(fence))
 		require.Equal(t, activities.EvictRefused, out.End, name)
-		require.Equal(t, failover.ReasonAwaitingFence, out.Reason)
+		require.Equal(t, reason.AwaitingFence, out.Reason)
 	}
 	require.Empty(t, b.world.Log("evict"))
 
@@ -40,7 +43,7 @@ func TestTheWriteItselfAsksForTheFence(t *testing.T) {
 	require.Equal(t, activities.EvictWritten, out.End)
 	app := b.world.Peek(appKey("app"))
 	task, _ := app.TaskFor("m1")
-	require.Equal(t, failover.PurgeDirectly, task.PurgeMode)
+	require.Equal(t, karmada.PurgeDirectly, task.PurgeMode)
 	require.True(t, *task.SuppressDeletion)
 }
 
@@ -55,16 +58,16 @@ func TestThePreCheckSaysWhoWaitsForAFence(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.pass(2 * time.Minute)
-	check := func(mode failover.PurgeMode, fence *failover.Fence) activities.Check {
+	check := func(mode karmada.PurgeMode, fence *proof.Fence) activities.Check {
 		return must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
-			Cluster: "m1", Mode: failover.ModeEnforce, Items: []activities.Checked{{Key: appKey("app"), Purge: mode, Fence: fence}},
+			Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{{Key: appKey("app"), Purge: mode, Fence: fence}},
 		}).Checks[0]
 	}
-	require.Equal(t, activities.CheckFence, check(failover.PurgeDirectly, nil).End)
-	require.Equal(t, activities.CheckPass, check(failover.PurgeDirectly, b.vouched()).End)
-	require.Equal(t, activities.CheckPass, check(failover.PurgeGracefully, nil).End)
+	require.Equal(t, activities.CheckFence, check(karmada.PurgeDirectly, nil).End)
+	require.Equal(t, activities.CheckPass, check(karmada.PurgeDirectly, b.vouched()).End)
+	require.Equal(t, activities.CheckPass, check(karmada.PurgeGracefully, nil).End)
 	b.world.SetReady("m2", false)
-	require.Equal(t, activities.CheckBlocked, check(failover.PurgeDirectly, nil).End, "with nowhere to go nobody is asked to vouch")
+	require.Equal(t, activities.CheckBlocked, check(karmada.PurgeDirectly, nil).End, "with nowhere to go nobody is asked to vouch")
 }
 
 // Invariant 11, at the drop: once the task is gone Karmada starts the new copy at once.
@@ -78,12 +81,12 @@ func TestADirectlyHoldIsDroppedOnlyWithProofThatTheOldCopyIsDead(t *testing.T) {
 	release := func() activities.ActResult {
 		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
 	}
-	require.Equal(t, failover.ReasonNotPlaced, release().Reason)
+	require.Equal(t, reason.NotPlaced, release().Reason)
 	b.pass(time.Minute)
-	require.Equal(t, failover.ReasonOldCopyGoing, release().Reason, "the source deletes it still")
+	require.Equal(t, reason.OldCopyGoing, release().Reason, "the source deletes it still")
 	b.world.SetReady("m1", false)
 	b.pass(time.Minute)
-	require.Equal(t, failover.ReasonAwaitingFence, release().Reason, "the source died in between")
+	require.Equal(t, reason.AwaitingFence, release().Reason, "the source died in between")
 	require.NotContains(t, b.world.Copies(appKey("app")), "m2")
 	ref.Fence = b.vouched()
 	require.Equal(t, activities.ActDone, release().End)
@@ -111,8 +114,8 @@ func TestAnOldCopyIsGoneOnlyWhenTheWorkThatWasHeldIs(t *testing.T) {
 	ref := b.ref(evicted)
 	ref.OldWork = evicted.OldWork
 	b.pass(time.Minute)
-	b.world.Relabelled = map[failover.BindingKey]bool{appKey("app"): true}
-	seen := func() *failover.Work {
+	b.world.Relabelled = map[karmada.BindingKey]bool{appKey("app"): true}
+	seen := func() *karmada.Work {
 		r := ref
 		r.WantWork = true
 		return must[activities.Observation](b, activities.NameObserve, r).OldWork
@@ -121,7 +124,7 @@ func TestAnOldCopyIsGoneOnlyWhenTheWorkThatWasHeldIs(t *testing.T) {
 		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
 	}
 	require.Equal(t, evicted.OldWork.UID, seen().UID)
-	require.Equal(t, failover.ReasonOldCopyGoing, release().Reason)
+	require.Equal(t, reason.OldCopyGoing, release().Reason)
 	require.NotContains(t, b.world.Copies(appKey("app")), "m2")
 
 	another := *evicted.OldWork
@@ -139,12 +142,12 @@ func TestPurgeModeNeverIsNeverReleased(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	r := b.evictRequest()
-	r.Purge = failover.PurgeNever
+	r.Purge = karmada.PurgeNever
 	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, r))
 	b.pass(10 * time.Minute)
 	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
 	require.Equal(t, activities.ActRefused, out.End)
-	require.Equal(t, failover.ReasonPurgeNever, out.Reason)
+	require.Equal(t, reason.PurgeNever, out.Reason)
 }
 
 // A member that never finishes the delete must be seen, not forgotten: issued, then
@@ -186,16 +189,16 @@ func TestEvict_PreservedCopyDirectly_WritesNothing(t *testing.T) {
 	for name, silent := range map[string]bool{"source answers": false, "source away and fenced": true} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.world.Change(appKey("app"), func(b *failover.Binding) { b.PreservesCopies = true })
+			b.world.Change(appKey("app"), func(b *karmada.Binding) { b.PreservesCopies = true })
 			b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-			var fence *failover.Fence
+			var fence *proof.Fence
 			if silent {
 				b.world.SetReady("m1", false)
-				fence = &failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", Outage: b.world.PeekCluster("m1").Outage()}
+				fence = &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", Outage: b.world.PeekCluster("m1").Outage()}
 			}
 			out := must[activities.EvictResult](b, activities.NameEvict, b.directly(fence))
 			require.Equal(t, activities.EvictRefused, out.End)
-			require.Equal(t, failover.ReasonCopyPreserved, out.Reason)
+			require.Equal(t, reason.CopyPreserved, out.Reason)
 			require.Empty(t, b.world.Log("evict"))
 		})
 	}
@@ -209,10 +212,10 @@ func TestRelease_PreservedCopyIsNotReleased(t *testing.T) {
 	b.fail()
 	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
 	b.pass(10 * time.Minute)
-	b.world.Change(appKey("app"), func(b *failover.Binding) { b.PreservesCopies = true })
+	b.world.Change(appKey("app"), func(b *karmada.Binding) { b.PreservesCopies = true })
 	b.pass(time.Minute)
 	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
 	require.Equal(t, activities.ActRefused, out.End)
-	require.Equal(t, failover.ReasonPurgeNever, out.Reason)
+	require.Equal(t, reason.PurgeNever, out.Reason)
 	require.True(t, out.Look.Preserved)
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // FleetRequest asks for the pace that the fleet's health allows.
@@ -15,8 +18,8 @@ type FleetRequest struct {
 
 // FleetResult is a judgement of the fleet and the limits it was made under.
 type FleetResult struct {
-	Pace   failover.Pace       `json:"pace"`
-	Config failover.PaceConfig `json:"config"`
+	Pace   pace.Pace   `json:"pace"`
+	Config pace.Config `json:"config"`
 	// Audit: the pacer's decisions are recorded in the audit trail.
 	Audit bool `json:"audit,omitempty"`
 	// Runbook is where the page of all reasons is published.
@@ -32,7 +35,7 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	if err != nil {
 		return FleetResult{}, classify("assess", "fleet", err)
 	}
-	rules, err := a.Reader.Rules(ctx)
+	list, err := a.Reader.Rules(ctx)
 	if err != nil {
 		return FleetResult{}, classify("list rules for", "fleet", err)
 	}
@@ -40,14 +43,14 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	if r.Rate != nil {
 		config.EvictionRate, config.Unlimited = *r.Rate, false
 	}
-	health := failover.FleetHealth{Total: len(fleet)}
+	health := pace.FleetHealth{Total: len(fleet)}
 	for _, c := range fleet {
-		if faulty, _ := failover.Faulty(rules, c); faulty {
+		if faulty, _ := rules.Faulty(list, c); faulty {
 			health.Faulty = append(health.Faulty, c.Name)
 		}
 	}
 	slices.Sort(health.Faulty)
-	pace := failover.JudgePace(health, config)
+	pace := pace.Judge(health, config)
 	return FleetResult{
 		Pace: pace, Config: config, Audit: a.Settings.Terms.Audit, Runbook: a.Settings.Terms.Runbook, InForce: a.Settings.InForce,
 	}, nil
@@ -61,8 +64,8 @@ type RecallRequest struct {
 // Recall is what a pacer without carried state starts from.
 type Recall struct {
 	// Lost: it starts halted until a human resumes.
-	Lost bool            `json:"lost,omitempty"`
-	Why  failover.Reason `json:"why"`
+	Lost bool          `json:"lost,omitempty"`
+	Why  reason.Reason `json:"why"`
 	// Memo is the previous run's mirror of its orders, when there is one.
 	Memo []byte `json:"memo,omitempty"`
 }
@@ -76,18 +79,18 @@ func (a *Activities) RecallPacer(ctx context.Context, r RecallRequest) (Recall, 
 	}
 	switch {
 	case memory.Lost:
-		return Recall{Lost: true, Why: failover.ReasonStateLost}, nil
+		return Recall{Lost: true, Why: reason.StateLost}, nil
 	case memory.Known:
-		return Recall{Why: failover.ReasonNone, Memo: memory.Memo}, nil
+		return Recall{Why: reason.None, Memo: memory.Memo}, nil
 	}
 	ours, err := a.anythingOfOurs(ctx)
 	if err != nil {
 		return Recall{}, classify("look for", "anything of ours", err)
 	}
 	if ours {
-		return Recall{Lost: true, Why: failover.ReasonStateLost}, nil
+		return Recall{Lost: true, Why: reason.StateLost}, nil
 	}
-	return Recall{Why: failover.ReasonFirstStart}, nil
+	return Recall{Why: reason.FirstStart}, nil
 }
 
 func (a *Activities) anythingOfOurs(ctx context.Context) (bool, error) {
@@ -104,7 +107,7 @@ func (a *Activities) anythingOfOurs(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(b.Tasks, failover.Task.Unfinished) {
+		if slices.ContainsFunc(b.Tasks, karmada.Task.Unfinished) {
 			return true, nil
 		}
 	}

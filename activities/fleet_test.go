@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -14,13 +16,13 @@ import (
 func TestTheFleetsHealthDecidesThePace(t *testing.T) {
 	for name, c := range map[string]struct {
 		faulty []string
-		tier   failover.Tier
-		reason failover.Reason
+		tier   pace.Tier
+		reason reason.Reason
 	}{
-		"all well":            {nil, failover.TierNormal, failover.ReasonFleetHealthy},
-		"one of three":        {[]string{"m1"}, failover.TierNormal, failover.ReasonFleetHealthy},
-		"above the threshold": {[]string{"m1", "m2"}, failover.TierHalted, failover.ReasonFleetUnhealthy},
-		"all of them":         {[]string{"m1", "m2", "m3"}, failover.TierHalted, failover.ReasonAllFaulty},
+		"all well":            {nil, pace.TierNormal, reason.FleetHealthy},
+		"one of three":        {[]string{"m1"}, pace.TierNormal, reason.FleetHealthy},
+		"above the threshold": {[]string{"m1", "m2"}, pace.TierHalted, reason.FleetUnhealthy},
+		"all of them":         {[]string{"m1", "m2", "m3"}, pace.TierHalted, reason.AllFaulty},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -51,30 +53,30 @@ func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
 		arrange func(*bench)
 		want    activities.Recall
 	}{
-		"first start": {func(*bench) {}, activities.Recall{Why: failover.ReasonFirstStart}},
+		"first start": {func(*bench) {}, activities.Recall{Why: reason.FirstStart}},
 		"a previous run left its orders": {
 			func(b *bench) { b.memory = activities.PacerMemory{Known: true, Memo: []byte("{}")} }, activities.Recall{Memo: []byte("{}")},
 		},
 		"a previous run was lost": {
 			func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true} },
-			activities.Recall{Lost: true, Why: failover.ReasonStateLost},
+			activities.Recall{Lost: true, Why: reason.StateLost},
 		},
-		"no previous run, yet a taint of ours": {func(b *bench) { b.fail() }, activities.Recall{Lost: true, Why: failover.ReasonStateLost}},
+		"no previous run, yet a taint of ours": {func(b *bench) { b.fail() }, activities.Recall{Lost: true, Why: reason.StateLost}},
 		"no previous run, and a cluster that a rule only cordoned": {func(b *bench) {
-			b.world.ChangeCluster("m1", func(x *failover.Cluster) {
+			b.world.ChangeCluster("m1", func(x *karmada.Cluster) {
 				x.Taints = append(x.Taints, corev1.Taint{Key: "full", Effect: corev1.TaintEffectNoSchedule})
-				x.Added = append(x.Added, failover.AddedTaint{Key: "full", Effect: corev1.TaintEffectNoSchedule, Rule: "full"})
+				x.Added = append(x.Added, karmada.AddedTaint{Key: "full", Effect: corev1.TaintEffectNoSchedule, Rule: "full"})
 			})
-		}, activities.Recall{Why: failover.ReasonFirstStart}},
+		}, activities.Recall{Why: reason.FirstStart}},
 		"no previous run, yet a record of a stop": {
-			func(b *bench) { b.world.RecordStop("m1", failover.StoppedBy{Who: "jane"}) }, activities.Recall{Lost: true, Why: failover.ReasonStateLost},
+			func(b *bench) { b.world.RecordStop("m1", karmada.StoppedBy{Who: "jane"}) }, activities.Recall{Lost: true, Why: reason.StateLost},
 		},
 		"no previous run, yet a hold of ours": {
 			func(b *bench) {
-				b.world.Change(appKey("app"), func(x *failover.Binding) {
-					x.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReason}}
+				b.world.Change(appKey("app"), func(x *karmada.Binding) {
+					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReason}}
 				})
-			}, activities.Recall{Lost: true, Why: failover.ReasonStateLost},
+			}, activities.Recall{Lost: true, Why: reason.StateLost},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

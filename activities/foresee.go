@@ -8,7 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,46 +26,46 @@ type ForeseeRequest struct {
 	// Windows are those of a failover that runs already, nil without; so are Virtual, the
 	// taints that would stand in observe, Frozen, when toleration clocks stood still, and
 	// Policies, what its round has frozen of bindings.
-	Windows  failover.Windows
+	Windows  rules.Windows
 	Virtual  []corev1.Taint
-	Frozen   []failover.Interval
-	Policies map[failover.BindingKey]failover.Policy
+	Frozen   []rules.Interval
+	Policies map[karmada.BindingKey]rules.Policy
 	// Snoozed, Paused and Priority are what humans ordered about bindings of that failover.
-	Snoozed  failover.Scoped[time.Time]
-	Paused   failover.Scoped[struct{}]
-	Priority failover.Scoped[int32]
+	Snoozed  queue.Scoped[time.Time]
+	Paused   queue.Scoped[struct{}]
+	Priority queue.Scoped[int32]
 	// Pace is the fleet's as the pacer says; nil has it judged as if the cluster had failed.
-	Pace *failover.Pace
+	Pace *pace.Pace
 	// Rate is a human's order to the pacer, nil without.
 	Rate *float64
 	// Moves is the pacer's memory of who was moved lately, nil when not known.
-	Moves *failover.MoveLog
+	Moves *pace.MoveLog
 	// Skip are bindings that a failover has begun to move, or has an outcome for.
-	Skip map[failover.BindingKey]bool
+	Skip map[karmada.BindingKey]bool
 }
 
 // Foresight is what would become of everything on a cluster.
 type Foresight struct {
-	Cluster string        `json:"cluster"`
-	At      time.Time     `json:"at"`
-	Mode    failover.Mode `json:"mode"`
+	Cluster string     `json:"cluster"`
+	At      time.Time  `json:"at"`
+	Mode    rules.Mode `json:"mode"`
 	// Confirmed is when the failure would be confirmed, zero when it never would.
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	// Reason is why nothing would move at all, empty when something could.
-	Reason failover.Reason `json:"reason,omitempty"`
+	Reason reason.Reason `json:"reason,omitempty"`
 	// Rules are what every rule says, and when its taint would stand.
 	Rules []ForeseenRule `json:"rules,omitempty"`
-	Pace  failover.Pace  `json:"pace"`
+	Pace  pace.Pace      `json:"pace"`
 	// Bindings are all that target the cluster, in the order of their turns; those that stay come last.
 	Bindings []Foreseen `json:"bindings"`
 }
 
 // ForeseenRule is one (rule, taint).
 type ForeseenRule struct {
-	Rule   string          `json:"rule"`
-	Taint  string          `json:"taint,omitempty"` // "key:effect"
-	Match  failover.Match  `json:"match"`
-	Reason failover.Reason `json:"reason,omitempty"`
+	Rule   string        `json:"rule"`
+	Taint  string        `json:"taint,omitempty"` // "key:effect"
+	Match  rules.Match   `json:"match"`
+	Reason reason.Reason `json:"reason,omitempty"`
 	// At is when its taint would stand, zero when it never would; Stands: it does already.
 	At     time.Time `json:"at,omitzero"`
 	Stands bool      `json:"stands,omitempty"`
@@ -80,28 +84,28 @@ const (
 
 // Foreseen is what would become of one binding.
 type Foreseen struct {
-	Key      failover.BindingKey `json:"key"`
-	UID      types.UID           `json:"uid,omitempty"`
-	Resource string              `json:"resource"`
-	Priority int32               `json:"priority,omitempty"`
-	Prospect Prospect            `json:"verdict"`
-	Reason   failover.Reason     `json:"reason"`
-	Message  string              `json:"message,omitempty"`
+	Key      karmada.BindingKey `json:"key"`
+	UID      types.UID          `json:"uid,omitempty"`
+	Resource string             `json:"resource"`
+	Priority int32              `json:"priority,omitempty"`
+	Prospect Prospect           `json:"verdict"`
+	Reason   reason.Reason      `json:"reason"`
+	Message  string             `json:"message,omitempty"`
 	// Due is when a taint makes it move; Begins when the pace has its turn come, zero
 	// while nothing is issued.
-	Due    time.Time    `json:"due,omitzero"`
-	Begins time.Time    `json:"begins,omitzero"`
-	Why    failover.Due `json:"why"`
+	Due    time.Time `json:"due,omitzero"`
+	Begins time.Time `json:"begins,omitzero"`
+	Why    rules.Due `json:"why"`
 	// Candidates are the clusters that it could go to.
-	Candidates []string           `json:"candidates,omitempty"`
-	Purge      failover.PurgeMode `json:"purgeMode,omitempty"`
+	Candidates []string          `json:"candidates,omitempty"`
+	Purge      karmada.PurgeMode `json:"purgeMode,omitempty"`
 	// Need is what it asks for elsewhere.
 	Need corev1.ResourceList `json:"need,omitempty"`
 
 	// Paused by a human: it has no turn before it is resumed.
 	Paused bool `json:"paused,omitempty"`
 
-	policy failover.Policy
+	policy rules.Policy
 }
 
 // NewPlanner judges over a snapshot as a worker with the same settings would, and can
@@ -117,7 +121,7 @@ func (deaf) Evicted(string, string)                         {}
 func (deaf) LeftQueue(string, time.Duration, time.Duration) {}
 func (deaf) Conflict(string)                                {}
 func (deaf) Malformed(string)                               {}
-func (deaf) Blocked(failover.Reason)                        {}
+func (deaf) Blocked(reason.Reason)                          {}
 
 // standstill is a clock that stands at one moment.
 type standstill struct{ at time.Time }
@@ -156,7 +160,7 @@ func (a *Activities) Foresee(ctx context.Context, r ForeseeRequest) (Foresight, 
 	return out, p.foreseeTurns(ctx, r, begin.Terms, found, &out)
 }
 
-func (a *Activities) foreseePace(ctx context.Context, r ForeseeRequest) (failover.Pace, error) {
+func (a *Activities) foreseePace(ctx context.Context, r ForeseeRequest) (pace.Pace, error) {
 	if r.Pace != nil {
 		return *r.Pace, nil
 	}
@@ -179,9 +183,9 @@ type moment struct {
 
 // foreseeTaints lets the windows run out, if the cluster stays as it is.
 func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *Foresight) (ahead, error) {
-	c, err := a.AssessCluster(ctx, AssessRequest{Cluster: r.Cluster, Witness: failover.WitnessDown})
+	c, err := a.AssessCluster(ctx, AssessRequest{Cluster: r.Cluster, Witness: rules.WitnessDown})
 	if err == nil && c.Gone {
-		err = fmt.Errorf("cluster %s: %w", r.Cluster, failover.ErrGone)
+		err = fmt.Errorf("cluster %s: %w", r.Cluster, karmada.ErrGone)
 	}
 	if err != nil {
 		return ahead{}, err
@@ -190,7 +194,7 @@ func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *F
 	for _, sight := range c.Sights {
 		windows = windows.Advance(sight, r.At)
 	}
-	reasons := map[failover.WindowKey]failover.RuleObservation{}
+	reasons := map[rules.WindowKey]rules.RuleObservation{}
 	for _, o := range c.Sights[len(c.Sights)-1] {
 		reasons[o.Key()] = o
 	}
@@ -204,7 +208,7 @@ func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *F
 		rule.Reason = reasons[key].Reason
 		delete(reasons, key)
 		out.Rules = append(out.Rules, rule)
-		if !rule.At.IsZero() && !rule.Stands && failover.Triggers(w.Taint.Effect) {
+		if !rule.At.IsZero() && !rule.Stands && karmada.Triggers(w.Taint.Effect) {
 			moments = append(moments, moment{at: rule.At, put: []corev1.Taint{foreseenTaint(w.Taint, rule.At)}})
 		}
 	}
@@ -213,10 +217,10 @@ func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *F
 }
 
 // foreseeRule is what comes of one window if the cluster stays as it is.
-func foreseeRule(w failover.Window, c Assessment, r ForeseeRequest) ForeseenRule {
+func foreseeRule(w rules.Window, c Assessment, r ForeseeRequest) ForeseenRule {
 	rule := ForeseenRule{Rule: w.Rule, Taint: w.Taint.Key + ":" + string(w.Taint.Effect), Match: w.Last}
 	ripens := later(w.Deadline(), r.At)
-	unwritable := c.SoftUnreadable && w.Taint.Effect == failover.EffectPreferNoExecute
+	unwritable := c.SoftUnreadable && w.Taint.Effect == karmada.EffectPreferNoExecute
 	if w.AddRipe(ripens) && !unwritable {
 		rule.At = ripens
 	}
@@ -225,7 +229,7 @@ func foreseeRule(w failover.Window, c Assessment, r ForeseeRequest) ForeseenRule
 }
 
 // refused adds the rules that decide nothing, and says why nothing at all would follow.
-func (f *Foresight) refused(c Assessment, left map[failover.WindowKey]failover.RuleObservation) {
+func (f *Foresight) refused(c Assessment, left map[rules.WindowKey]rules.RuleObservation) {
 	for _, o := range left {
 		f.Rules = append(f.Rules, ForeseenRule{Rule: o.Rule, Match: o.Match, Reason: o.Reason})
 	}
@@ -233,7 +237,7 @@ func (f *Foresight) refused(c Assessment, left map[failover.WindowKey]failover.R
 		return cmp.Or(compareZeroLast(x.At, y.At), cmp.Compare(x.Rule+x.Taint, y.Rule+y.Taint))
 	})
 	if c.OptedOut {
-		f.Reason = failover.ReasonOptedOut
+		f.Reason = reason.OptedOut
 	}
 }
 
@@ -256,7 +260,7 @@ func later(x, y time.Time) time.Time {
 	return y
 }
 
-func foreseenTaint(t failover.RuleTaint, at time.Time) corev1.Taint {
+func foreseenTaint(t karmada.RuleTaint, at time.Time) corev1.Taint {
 	added := metav1.NewTime(at)
 	return corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: &added}
 }
@@ -276,8 +280,8 @@ func inOrder(moments []moment, out *Foresight) []moment {
 	}
 	if len(together) > 0 {
 		out.Confirmed = together[0].at
-	} else if out.Reason == failover.ReasonNone {
-		out.Reason = failover.ReasonNoTaint
+	} else if out.Reason == reason.None {
+		out.Reason = reason.NoTaint
 	}
 	return together
 }
@@ -286,7 +290,7 @@ func inOrder(moments []moment, out *Foresight) []moment {
 // moment; who is due before the next one keeps that due time.
 func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next ahead) ([]Foreseen, error) {
 	soft := slices.ContainsFunc(next.moments, func(m moment) bool {
-		_, soft := failover.Triggering(m.put)
+		_, soft := karmada.Triggering(m.put)
 		return len(soft)+len(next.Soft) > 0
 	})
 	var found []Foreseen
@@ -308,7 +312,7 @@ func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next
 			f := Foreseen{Key: t.Key, UID: t.UID, Resource: t.Resource, Priority: p.Policies[t.Policy].Priority, policy: p.Policies[t.Policy]}
 			f.judged(dues[t.Policy], t.Malformed)
 			if since := f.Why.Taint.TimeAdded; f.Why.Affected && !since.IsZero() {
-				f.Due = failover.Thaw(since, f.Due, r.Frozen, r.At)
+				f.Due = rules.Thaw(since, f.Due, r.Frozen, r.At)
 			}
 			f.ordered(r)
 			found = append(found, f)
@@ -321,14 +325,14 @@ func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next
 	return a.foreseeOptedOut(ctx, next.cluster, found)
 }
 
-func (f *Foreseen) judged(d failover.Due, malformed string) {
+func (f *Foreseen) judged(d rules.Due, malformed string) {
 	f.Why, f.Reason, f.Prospect = d, d.Reason, ProspectStays
 	switch {
 	case malformed != "":
-		f.Prospect, f.Reason, f.Message = ProspectBlocked, failover.ReasonMalformed, malformed
+		f.Prospect, f.Reason, f.Message = ProspectBlocked, reason.Malformed, malformed
 	case d.Affected:
 		f.Prospect, f.Due = ProspectMoves, d.At
-	case d.Reason == failover.ReasonMalformed:
+	case d.Reason == reason.Malformed:
 		f.Prospect, f.Message = ProspectBlocked, f.policy.SoftMalformed
 	}
 }
@@ -339,16 +343,16 @@ func (f *Foreseen) ordered(r ForeseeRequest) {
 		f.Priority = p
 	}
 	if f.Prospect == ProspectMoves {
-		f.Due = failover.Snoozed(f.Due, failover.Latest(r.Snoozed, f.Key))
+		f.Due = queue.Snoozed(f.Due, queue.Latest(r.Snoozed, f.Key))
 	}
 	_, f.Paused = r.Paused.Narrowest(f.Key)
 }
 
 // foreseeDues are the due times of policies, one each.
-func (a *Activities) foreseeDues(ctx context.Context, next ahead, policies []failover.Policy) ([]failover.Due, error) {
-	out := make([]failover.Due, len(policies))
+func (a *Activities) foreseeDues(ctx context.Context, next ahead, policies []rules.Policy) ([]rules.Due, error) {
+	out := make([]rules.Due, len(policies))
 	for i := range out {
-		out[i].Reason = failover.ReasonNoTaint
+		out[i].Reason = reason.NoTaint
 	}
 	settled := make([]bool, len(policies))
 	for n, m := range next.moments {
@@ -379,7 +383,7 @@ func (a *Activities) foreseeOptedOut(ctx context.Context, cluster string, found 
 		if _, at := b.Target(cluster); at >= 0 && !b.Deleting && a.optedOutItself(b) {
 			found = append(found, Foreseen{
 				Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectStays,
-				Reason: failover.ReasonOptedOut, Message: byItself,
+				Reason: reason.OptedOut, Message: byItself,
 			})
 		}
 	}

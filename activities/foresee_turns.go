@@ -6,7 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
 // foreseeTurns has each its turn, and checks it beside what went before.
@@ -19,15 +23,15 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 	if err := a.survey(ctx, &on); err != nil {
 		return err
 	}
-	var items []failover.Item
+	var items []queue.Item
 	var of []int
 	turns := make([]bool, len(found))
 	for at, f := range found {
 		if turns[at] = f.Prospect == ProspectMoves; turns[at] {
-			items, of = append(items, failover.Item{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
+			items, of = append(items, queue.Item{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
 		}
 	}
-	line := failover.NewLineup(items, out.Pace, r.At)
+	line := queue.NewLineup(items, out.Pace, r.At)
 	for at, when, ok := line.Next(); ok; at, when, ok = line.Next() {
 		f := &found[of[at]]
 		if err := a.foreseeCheck(ctx, r, terms, f, &on); err != nil {
@@ -48,7 +52,7 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 }
 
 // begins: while nothing is issued no turn comes.
-func (f *Foreseen) begins(p failover.Pace, when time.Time) {
+func (f *Foreseen) begins(p pace.Pace, when time.Time) {
 	if p.Flows() {
 		f.Begins = when
 	}
@@ -65,7 +69,7 @@ func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms T
 	switch check.End {
 	case CheckPass:
 		if f.Reason = f.Why.Reason; f.Paused {
-			f.Reason = failover.ReasonPaused
+			f.Reason = reason.Paused
 		}
 		a.foreseeAgain(r, f)
 	case CheckFence:
@@ -79,8 +83,8 @@ func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms T
 	if err != nil {
 		return err
 	}
-	if failover.NeedsRoom(&b) && f.Prospect != ProspectStays {
-		f.Need = failover.Outstanding(&b, r.Cluster)
+	if placement.NeedsRoom(&b) && f.Prospect != ProspectStays {
+		f.Need = placement.Outstanding(&b, r.Cluster)
 	}
 	if f.Prospect == ProspectMoves {
 		moved := onItsWay(b, r.Cluster)
@@ -96,14 +100,14 @@ func (a *Activities) foreseeAgain(r ForeseeRequest, f *Foreseen) {
 		return
 	}
 	if n, until := r.Moves.Since(f.Key.String(), later(f.Due, r.At)); n >= most {
-		f.Prospect, f.Reason = ProspectBlocked, failover.ReasonPingPong
+		f.Prospect, f.Reason = ProspectBlocked, reason.PingPong
 		f.Message = fmt.Sprintf("it was moved %d times within an hour; not again before %s", n, until.Format("15:04:05 MST"))
 	}
 }
 
 // onItsWay is a binding as its eviction would leave it: what it needs is promised.
-func onItsWay(b failover.Binding, cluster string) failover.Binding {
-	b.Clusters = slices.DeleteFunc(slices.Clone(b.Clusters), func(t failover.TargetCluster) bool { return t.Name == cluster })
-	b.Tasks = append(slices.Clone(b.Tasks), failover.Task{FromCluster: cluster, Reason: failover.TaskReason, Producer: failover.Producer})
+func onItsWay(b karmada.Binding, cluster string) karmada.Binding {
+	b.Clusters = slices.DeleteFunc(slices.Clone(b.Clusters), func(t karmada.TargetCluster) bool { return t.Name == cluster })
+	b.Tasks = append(slices.Clone(b.Tasks), karmada.Task{FromCluster: cluster, Reason: karmada.TaskReason, Producer: karmada.Producer})
 	return b
 }

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -15,10 +18,10 @@ import (
 )
 
 // inPieces makes a binding one of a single replica, aggregated over m1 to m3.
-func inPieces(b *failover.Binding) {
+func inPieces(b *karmada.Binding) {
 	b.Replicas, b.Clusters[0].Replicas = 1, 1
-	b.Placement = &failover.Placement{ReplicaScheduling: &failover.ReplicaScheduling{
-		Type: failover.SchedulingDivided, DivisionPreference: failover.DivisionAggregated,
+	b.Placement = &karmada.Placement{ReplicaScheduling: &karmada.ReplicaScheduling{
+		Type: karmada.SchedulingDivided, DivisionPreference: karmada.DivisionAggregated,
 	}}
 }
 
@@ -27,14 +30,14 @@ func (b *bench) hasPods(name string, all, taken int64) {
 	pods := func(n int64) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(n, resource.DecimalSI)}
 	}
-	b.world.ChangeCluster(name, func(c *failover.Cluster) {
-		c.Capacity = &failover.Capacity{Allocatable: pods(all), Allocated: pods(taken)}
+	b.world.ChangeCluster(name, func(c *karmada.Cluster) {
+		c.Capacity = &karmada.Capacity{Allocatable: pods(all), Allocated: pods(taken)}
 	})
 }
 
 func (b *bench) check(names ...string) []activities.Check {
 	b.t.Helper()
-	request := activities.PreCheckRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+	request := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce}
 	for _, name := range names {
 		request.Items = append(request.Items, activities.Checked{Key: appKey(name)})
 	}
@@ -70,10 +73,10 @@ func TestKarmada6518RoomIsPromisedOnce(t *testing.T) {
 	}
 	eleventh := b.check("app10")[0]
 	require.Equal(t, activities.CheckBlocked, eleventh.End)
-	require.Equal(t, failover.ReasonNoCapacity, eleventh.Reason, eleventh.Message)
+	require.Equal(t, reason.NoCapacity, eleventh.Reason, eleventh.Message)
 	require.Contains(t, eleventh.Message, "beside 10 promised to others")
 	out := b.evictNamed("app10")
-	require.Equal(t, []any{activities.EvictRefused, failover.ReasonNoCapacity}, []any{out.End, out.Reason}, "the write asks again")
+	require.Equal(t, []any{activities.EvictRefused, reason.NoCapacity}, []any{out.End, out.Reason}, "the write asks again")
 
 	// The ten run, and the summary has seen it.
 	b.pass(time.Hour)
@@ -99,7 +102,7 @@ func TestRoomThatWasPromisedMeanwhileIsSeenAtTheWrite(t *testing.T) {
 
 	// Not even placed yet: it waits for a place, and this is the only one.
 	out := b.evictNamed("second")
-	require.Equal(t, []any{activities.EvictRefused, failover.ReasonNoCapacity}, []any{out.End, out.Reason}, out.Message)
+	require.Equal(t, []any{activities.EvictRefused, reason.NoCapacity}, []any{out.End, out.Reason}, out.Message)
 	require.Contains(t, out.Message, "what waits for a place")
 	require.Len(t, b.world.Log("evict"), 1)
 }
@@ -124,20 +127,20 @@ func TestEvict_CachedBindings_ListsNothing(t *testing.T) {
 	b := newBench(t)
 	times, none := 0, 0.0
 	b.acts.Reader, b.acts.Cached = listing{around: around{b.world, b}, times: &times}, cacheOf{b: b}
-	b.acts.Settings.Approval = failover.ApprovalRules{ReplicasAbove: &none}
+	b.acts.Settings.Approval = queue.ApprovalRules{ReplicasAbove: &none}
 	b.world.HealthyAfter = time.Hour
 	b.hasPods("m2", 1, 0)
 	b.hasPods("m3", 0, 0)
 	b.bind("first", inPieces)
 	b.bind("second", inPieces)
-	parent := func(b *failover.Binding) {
+	parent := func(b *karmada.Binding) {
 		inPieces(b)
 		b.PropagateDeps = true
-		b.Annotations = map[string]string{failover.AnnotationDependencies: `[{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`}
+		b.Annotations = map[string]string{karmada.AnnotationDependencies: `[{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`}
 	}
 	b.bind("parent", parent)
-	b.bind("secret", func(b *failover.Binding) {
-		b.RequiredBy = []failover.RequiredBy{{Namespace: "shop", Name: "parent", Clusters: []string{"m1"}}}
+	b.bind("secret", func(b *karmada.Binding) {
+		b.RequiredBy = []karmada.RequiredBy{{Namespace: "shop", Name: "parent", Clusters: []string{"m1"}}}
 	})
 	b.fail()
 	evict := func(name string) activities.EvictResult {
@@ -146,9 +149,9 @@ func TestEvict_CachedBindings_ListsNothing(t *testing.T) {
 		return must[activities.EvictResult](b, activities.NameEvict, r)
 	}
 	require.Equal(t, activities.EvictWritten, evict("first").End)
-	require.Equal(t, failover.ReasonNoCapacity, evict("second").Reason, "what was promised counts")
+	require.Equal(t, reason.NoCapacity, evict("second").Reason, "what was promised counts")
 	b.hasPods("m2", 10, 0)
-	require.Equal(t, failover.ReasonDependentsNotHeld, evict("parent").Reason)
+	require.Equal(t, reason.DependentsNotHeld, evict("parent").Reason)
 	require.Zero(t, times)
 }
 

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // HolderRequest is about one holder that does not run any more.
 type HolderRequest struct {
-	Cluster string              `json:"cluster"`
-	Mode    failover.Mode       `json:"mode"`
-	Key     failover.BindingKey `json:"key"`
-	Holder  string              `json:"holder"`
+	Cluster string             `json:"cluster"`
+	Mode    rules.Mode         `json:"mode"`
+	Key     karmada.BindingKey `json:"key"`
+	Holder  string             `json:"holder"`
 }
 
 // DropHolder takes a dead holder out of a dependent's task: such a task is never
@@ -23,7 +25,7 @@ type HolderRequest struct {
 // and its next run lets go of them.
 func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (DependentsResult, error) {
 	var out DependentsResult
-	if r.Mode != failover.ModeEnforce {
+	if r.Mode != rules.ModeEnforce {
 		return out, nil
 	}
 	running, err := a.Owners.Running(ctx, r.Holder)
@@ -41,11 +43,11 @@ func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (Dependent
 		err := a.markDependent(ctx, r.Key, MoveRef{Cluster: r.Cluster, Key: parent.Key, Owner: r.Holder}, task.Reason)
 		return out, classify("mark dependent", r.Key.String(), err)
 	}
-	plan, err := a.rewriteHolders(ctx, r.Key, r.Cluster, func(b *failover.Binding) failover.HoldPlan {
+	plan, err := a.rewriteHolders(ctx, r.Key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
 		if task, _ := b.TaskFor(r.Cluster); task == nil || !slices.Contains(task.Others(), r.Holder) {
-			return failover.HoldPlan{Done: true}
+			return proof.HoldPlan{Done: true}
 		}
-		return a.planLeave(b, r.Cluster, r.Holder, failover.NeedsOn(&parent, b, r.Cluster))
+		return a.planLeave(b, r.Cluster, r.Holder, karmada.NeedsOn(&parent, b, r.Cluster))
 	})
 	out.Reason, out.Message = plan.Reason, plan.Message
 	return out, classify("drop holder of", r.Key.String(), err)
@@ -53,21 +55,21 @@ func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (Dependent
 
 // bindingOf reads the binding that a holder moves, empty where it is gone. The holder's
 // id names it; a long id is cut, and then its own task does.
-func (a *Activities) bindingOf(ctx context.Context, r HolderRequest) (failover.Binding, error) {
-	key, whole := failover.MigrationKey(r.Holder, r.Cluster)
+func (a *Activities) bindingOf(ctx context.Context, r HolderRequest) (karmada.Binding, error) {
+	key, whole := karmada.MigrationKey(r.Holder, r.Cluster)
 	if !whole {
-		named, err := a.search(ctx, func(b *failover.Binding) bool {
+		named, err := a.search(ctx, func(b *karmada.Binding) bool {
 			task, _ := b.TaskFor(r.Cluster)
 			return task != nil && task.Owner() == r.Holder
 		})
 		if err != nil || len(named) == 0 {
-			return failover.Binding{}, err
+			return karmada.Binding{}, err
 		}
 		key = named[0]
 	}
 	b, err := a.Reader.Binding(ctx, key)
-	if errors.Is(err, failover.ErrGone) {
-		return failover.Binding{}, nil
+	if errors.Is(err, karmada.ErrGone) {
+		return karmada.Binding{}, nil
 	}
 	return b, err
 }

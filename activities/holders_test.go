@@ -5,22 +5,23 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
 const deadHolder = "binding-migration/m1/shop/app"
 
 // held sets our task on a binding for m1.
-func (b *bench) held(key failover.BindingKey, reason, message string) {
-	b.world.Change(key, func(x *failover.Binding) {
-		x.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: reason, Message: message}}
+func (b *bench) held(key karmada.BindingKey, reason, message string) {
+	b.world.Change(key, func(x *karmada.Binding) {
+		x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: message}}
 	})
 }
 
 func (b *bench) dropHolder(holder string) {
 	must[activities.DependentsResult](b, activities.NameDropHolder, activities.HolderRequest{
-		Cluster: "m1", Mode: failover.ModeEnforce, Key: configKey, Holder: holder,
+		Cluster: "m1", Mode: rules.ModeEnforce, Key: configKey, Holder: holder,
 	})
 }
 
@@ -33,21 +34,21 @@ func TestADeadHolderIsNotDroppedFromUnderItsOldCopy(t *testing.T) {
 		arrange func(*bench)
 		want    string
 	}{
-		"kept":                           {failover.TaskReasonKept, nil, "LifeboatKept: " + deadHolder},
-		"left to a human":                {failover.TaskReasonLeftToHuman, nil, "LifeboatLeftToHuman: " + deadHolder},
-		"to be adopted":                  {failover.TaskReason, nil, "LifeboatDependent: " + deadHolder},
-		"its old copy has gone":          {failover.TaskReasonBanned, nil, ""},
+		"kept":                           {karmada.TaskReasonKept, nil, "LifeboatKept: " + deadHolder},
+		"left to a human":                {karmada.TaskReasonLeftToHuman, nil, "LifeboatLeftToHuman: " + deadHolder},
+		"to be adopted":                  {karmada.TaskReason, nil, "LifeboatDependent: " + deadHolder},
+		"its old copy has gone":          {karmada.TaskReasonBanned, nil, ""},
 		"it has moved":                   {"", nil, ""},
 		"it is back, its dependent not":  {"", func(b *bench) { b.moveApp("m1"); b.unwanted() }, "LifeboatDependent: " + deadHolder},
 		"it is back, and so is the rest": {"", func(b *bench) { b.moveApp("m1") }, ""},
-		"kept, beside the dependent's own": {failover.TaskReasonKept, func(b *bench) {
-			b.held(configKey, failover.TaskReason, "own "+deadHolder)
+		"kept, beside the dependent's own": {karmada.TaskReasonKept, func(b *bench) {
+			b.held(configKey, karmada.TaskReason, "own "+deadHolder)
 		}, "ClusterFailover: own " + deadHolder},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.withConfig()
-			b.held(configKey, failover.TaskReasonDependent, deadHolder)
+			b.held(configKey, karmada.TaskReasonDependent, deadHolder)
 			b.moveApp("m2")
 			if c.parent != "" {
 				b.held(appKey("app"), c.parent, deadHolder)
@@ -62,7 +63,7 @@ func TestADeadHolderIsNotDroppedFromUnderItsOldCopy(t *testing.T) {
 }
 
 func (b *bench) unwanted() {
-	b.world.Change(configKey, func(x *failover.Binding) { x.RequiredBy = nil })
+	b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
 }
 
 // The id of a long name is cut: its binding is found by its task.
@@ -73,12 +74,12 @@ func TestTheBindingOfAHolderWithACutIDIsFound(t *testing.T) {
 	b.withConfig()
 	b.moveApp("m2")
 	cut := deadHolder + strings.Repeat("x", 240-len(deadHolder))
-	b.held(appKey("app"), failover.TaskReasonKept, cut)
-	b.held(configKey, failover.TaskReasonDependent, cut)
+	b.held(appKey("app"), karmada.TaskReasonKept, cut)
+	b.held(configKey, karmada.TaskReasonDependent, cut)
 	b.dropHolder(cut)
 	require.Equal(t, "LifeboatKept: "+cut, b.holders())
-	b.held(appKey("app"), failover.TaskReasonBanned, "")
-	b.held(configKey, failover.TaskReasonDependent, cut)
+	b.held(appKey("app"), karmada.TaskReasonBanned, "")
+	b.held(configKey, karmada.TaskReasonDependent, cut)
 	b.dropHolder(cut)
 	require.Empty(t, b.holders())
 }
@@ -91,14 +92,14 @@ func TestHoldersAreFoundAfterPropagateDepsIsSwitchedOff(t *testing.T) {
 		list map[string]string
 		ask  activities.DependentsRequest
 	}{
-		"by a run that took over":    {map[string]string{failover.AnnotationDependencies: "[]"}, activities.DependentsRequest{Search: true}},
+		"by a run that took over":    {map[string]string{karmada.AnnotationDependencies: "[]"}, activities.DependentsRequest{Search: true}},
 		"by one that lost an answer": {nil, activities.DependentsRequest{Lost: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.withConfig()
-			b.held(configKey, failover.TaskReasonDependent, "owner-1")
-			b.world.Change(appKey("app"), func(x *failover.Binding) { x.PropagateDeps, x.Annotations = false, c.list })
+			b.held(configKey, karmada.TaskReasonDependent, "owner-1")
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.PropagateDeps, x.Annotations = false, c.list })
 			c.ask.MoveRef = b.dependents().MoveRef
 			must[activities.DependentsResult](b, activities.NameDropDependents, c.ask)
 			require.Empty(t, b.holders())

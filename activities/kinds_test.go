@@ -6,17 +6,20 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
 // as makes app a resource of another kind, without replicas.
 func (b *bench) as(apiVersion, kind, name string) {
-	b.world.Change(appKey("app"), func(x *failover.Binding) {
-		x.Resource = failover.Resource{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: name}
+	b.world.Change(appKey("app"), func(x *karmada.Binding) {
+		x.Resource = karmada.Resource{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: name}
 	})
 	for _, cluster := range []string{"m2", "m3"} {
-		b.world.ChangeCluster(cluster, func(c *failover.Cluster) {
+		b.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
 			c.APIEnablements = append(slices.Clone(c.APIEnablements), apiVersion+"/"+kind)
 		})
 	}
@@ -29,15 +32,15 @@ func TestPreCheckAndEvict_KindThatStays_WriteNothing(t *testing.T) {
 	b.as("v1", "PersistentVolumeClaim", "data")
 	check := b.preCheck(func(*activities.PreCheckRequest) {})
 	require.Equal(t, activities.CheckOptedOut, check.End)
-	require.Equal(t, failover.ReasonKindStays, check.Reason)
+	require.Equal(t, reason.KindStays, check.Reason)
 	out := b.evict()
 	require.Equal(t, activities.EvictOptedOut, out.End)
-	require.Equal(t, failover.ReasonKindStays, out.Reason)
+	require.Equal(t, reason.KindStays, out.Reason)
 	require.Empty(t, b.world.Log("evict"))
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce})
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
 	require.True(t, page.Items[0].Stays)
 
-	b.acts.Settings.Kinds = failover.KindRules{"PersistentVolumeClaim": failover.KindMove}
+	b.acts.Settings.Kinds = rules.KindRules{"PersistentVolumeClaim": rules.KindMove}
 	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 }
@@ -48,16 +51,16 @@ func TestPreCheckAndEvict_JobThatRuns_AwaitsApproval(t *testing.T) {
 	b.fail()
 	b.as("batch/v1", "Job", "migrate")
 	check := b.preCheck(func(*activities.PreCheckRequest) {})
-	require.Equal(t, failover.ReasonAwaitingApproval, check.Reason)
-	require.Equal(t, []failover.ApprovalRule{failover.AskKind}, check.Asked)
-	require.Equal(t, failover.ReasonAwaitingApproval, b.evict().Reason)
+	require.Equal(t, reason.AwaitingApproval, check.Reason)
+	require.Equal(t, []queue.ApprovalRule{queue.AskKind}, check.Asked)
+	require.Equal(t, reason.AwaitingApproval, b.evict().Reason)
 	require.Empty(t, b.world.Log("evict"))
 
 	r := b.evictRequest()
 	r.Approval, r.Round = yes, 1
 	b.world.Collect(appKey("app"), "m1", `{"succeeded":1,"completionTime":"2026-03-01T03:00:00Z"}`)
 	out := must[activities.EvictResult](b, activities.NameEvict, r)
-	require.Equal(t, failover.ReasonKindStays, out.Reason, "it has finished meanwhile: an approval replaces no other check")
+	require.Equal(t, reason.KindStays, out.Reason, "it has finished meanwhile: an approval replaces no other check")
 	b.world.Collect(appKey("app"), "m1", `{"active":1}`)
 	require.Equal(t, activities.EvictWritten, must[activities.EvictResult](b, activities.NameEvict, r).End)
 }
@@ -65,13 +68,13 @@ func TestPreCheckAndEvict_JobThatRuns_AwaitsApproval(t *testing.T) {
 // crd makes app a CustomResourceDefinition that is configured to move, and puts an object
 // of its kind on the clusters.
 func (b *bench) crd(on ...string) {
-	b.acts.Settings.Kinds = failover.KindRules{"CustomResourceDefinition.apiextensions.k8s.io": failover.KindMove}
+	b.acts.Settings.Kinds = rules.KindRules{"CustomResourceDefinition.apiextensions.k8s.io": rules.KindMove}
 	b.as("apiextensions.k8s.io/v1", "CustomResourceDefinition", "crontabs.x.io")
-	b.bind("tab", func(x *failover.Binding) {
-		x.Resource = failover.Resource{APIVersion: "x.io/v1", Kind: "CronTab", Namespace: "shop", Name: "tab"}
+	b.bind("tab", func(x *karmada.Binding) {
+		x.Resource = karmada.Resource{APIVersion: "x.io/v1", Kind: "CronTab", Namespace: "shop", Name: "tab"}
 		x.Clusters = nil
 		for _, name := range on {
-			x.Clusters = append(x.Clusters, failover.TargetCluster{Name: name, Replicas: 2})
+			x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: name, Replicas: 2})
 		}
 	})
 }
@@ -80,17 +83,17 @@ func (b *bench) crd(on ...string) {
 func TestRelease_CRDInUse_IsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.ReleaseRequest)
-		reason  failover.Reason
+		reason  reason.Reason
 	}{
-		"an object stands":                    {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m1") }, failover.ReasonKindInUse},
-		"an object stands, and it is ordered": {func(b *bench, r *activities.ReleaseRequest) { b.crd("m1"); r.Ordered = true }, failover.ReasonKindInUse},
+		"an object stands":                    {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m1") }, reason.KindInUse},
+		"an object stands, and it is ordered": {func(b *bench, r *activities.ReleaseRequest) { b.crd("m1"); r.Ordered = true }, reason.KindInUse},
 		"an object is held": {func(b *bench, _ *activities.ReleaseRequest) {
 			b.crd("m2")
-			b.world.Change(appKey("tab"), func(x *failover.Binding) {
-				x.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonKept}}
+			b.world.Change(appKey("tab"), func(x *karmada.Binding) {
+				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonKept}}
 			})
-		}, failover.ReasonKindInUse},
-		"objects are elsewhere": {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m2") }, failover.ReasonWritten},
+		}, reason.KindInUse},
+		"objects are elsewhere": {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m2") }, reason.Written},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
@@ -105,10 +108,10 @@ func TestRelease_CRDInUse_IsRefused(t *testing.T) {
 // Rules: R4.6-48.
 func TestPreCheck_CRDInUse_DirectlyIsBlocked(t *testing.T) {
 	b := newBench(t)
-	b.purge = failover.PurgeDirectly
+	b.purge = karmada.PurgeDirectly
 	b.crd("m1")
-	require.Equal(t, failover.ReasonKindInUse, b.preCheck(func(*activities.PreCheckRequest) {}).Reason)
-	b.purge = failover.PurgeGracefully
+	require.Equal(t, reason.KindInUse, b.preCheck(func(*activities.PreCheckRequest) {}).Reason)
+	b.purge = karmada.PurgeGracefully
 	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End, "the hold keeps the CRD")
 }
 
@@ -118,12 +121,12 @@ func TestDropDependents_KindThatStays_IsKept(t *testing.T) {
 	b.withConfig()
 	b.fail()
 	must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
-	b.world.Change(configKey, func(x *failover.Binding) { x.Resource.APIVersion, x.Resource.Kind = "v1", "PersistentVolumeClaim" })
+	b.world.Change(configKey, func(x *karmada.Binding) { x.Resource.APIVersion, x.Resource.Kind = "v1", "PersistentVolumeClaim" })
 	b.moveApp("m2")
 	must[activities.DependentsResult](b, activities.NameDropDependents, b.dependents(func(r *activities.DependentsRequest) {
-		r.Held = []failover.BindingKey{configKey}
+		r.Held = []karmada.BindingKey{configKey}
 	}))
 	x := b.world.Peek(configKey)
 	require.Len(t, x.Tasks, 1)
-	require.Equal(t, failover.TaskReasonKept, x.Tasks[0].Reason)
+	require.Equal(t, karmada.TaskReasonKept, x.Tasks[0].Reason)
 }

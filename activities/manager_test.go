@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 )
 
@@ -21,18 +22,18 @@ func TestRelease_NeedsAnUpToDateKarmada(t *testing.T) {
 		manager    func(b *bench)
 		healthyFor time.Duration
 		ordered    bool
-		reason     failover.Reason
+		reason     reason.Reason
 	}{
 		{name: "renews", manager: func(*bench) {}, healthyFor: time.Minute},
-		{name: "dead", manager: func(b *bench) { b.world.ManagerDead = true }, healthyFor: time.Hour, reason: failover.ReasonKarmadaStale},
-		{name: "restarted", manager: func(b *bench) { b.world.ManagerSince = b.now.Add(-time.Minute) }, healthyFor: time.Hour, reason: failover.ReasonKarmadaStale},
+		{name: "dead", manager: func(b *bench) { b.world.ManagerDead = true }, healthyFor: time.Hour, reason: reason.KarmadaStale},
+		{name: "restarted", manager: func(b *bench) { b.world.ManagerSince = b.now.Add(-time.Minute) }, healthyFor: time.Hour, reason: reason.KarmadaStale},
 		{name: "dead, on an order", manager: func(b *bench) { b.world.ManagerDead = true }, healthyFor: time.Hour, ordered: true},
 		{
-			name: "no right to read it", manager: func(b *bench) { b.world.ManagerErr = fmt.Errorf("get: %w", failover.ErrForbidden) },
-			healthyFor: time.Minute, reason: failover.ReasonKarmadaUnseen,
+			name: "no right to read it", manager: func(b *bench) { b.world.ManagerErr = fmt.Errorf("get: %w", karmada.ErrForbidden) },
+			healthyFor: time.Minute, reason: reason.KarmadaUnseen,
 		},
-		{name: "no Lease, and health has outlasted detection", manager: func(b *bench) { b.world.ManagerErr = failover.ErrGone }, healthyFor: 90 * time.Second},
-		{name: "not configured", manager: func(b *bench) { b.acts.Manager = nil }, healthyFor: time.Minute, reason: failover.ReasonKarmadaUnseen},
+		{name: "no Lease, and health has outlasted detection", manager: func(b *bench) { b.world.ManagerErr = karmada.ErrGone }, healthyFor: 90 * time.Second},
+		{name: "not configured", manager: func(b *bench) { b.acts.Manager = nil }, healthyFor: time.Minute, reason: reason.KarmadaUnseen},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -43,8 +44,8 @@ func TestRelease_NeedsAnUpToDateKarmada(t *testing.T) {
 			b.pass(10 * time.Minute)
 			tc.manager(b)
 			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: tc.healthyFor, Ordered: tc.ordered})
-			require.Equal(t, tc.reason == failover.ReasonNone, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
-			if tc.reason != failover.ReasonNone {
+			require.Equal(t, tc.reason == reason.None, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
+			if tc.reason != reason.None {
 				require.Equal(t, tc.reason, out.Reason)
 				require.Empty(t, b.world.Log("release"))
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 )
 
@@ -31,7 +31,7 @@ type slowWork struct {
 }
 
 // WorkOf lets the permit pass.
-func (s slowWork) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+func (s slowWork) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	s.clock.now = s.clock.now.Add(time.Minute)
 	return s.around.WorkOf(ctx, b, cluster)
 }

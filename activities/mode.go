@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // BeginRequest opens an episode.
@@ -24,11 +26,11 @@ func (a *Activities) BeginEpisode(ctx context.Context, r BeginRequest) (Begin, e
 	if terms.ObserveRate = a.Settings.Pace.EvictionRate; a.Settings.Pace.Unlimited {
 		terms.ObserveRate = 0
 	}
-	c := failover.Cluster{Name: r.Cluster}
+	c := karmada.Cluster{Name: r.Cluster}
 	if a.Settings.ModeExceptions.ByLabel() {
 		// A deleted cluster has no labels any more; it is known by its name alone.
 		found, err := a.Reader.Cluster(ctx, r.Cluster)
-		if err != nil && !errors.Is(err, failover.ErrGone) {
+		if err != nil && !errors.Is(err, karmada.ErrGone) {
 			return Begin{}, classify("begin the failover of cluster", r.Cluster, err)
 		}
 		c.Labels = found.Labels
@@ -38,39 +40,39 @@ func (a *Activities) BeginEpisode(ctx context.Context, r BeginRequest) (Begin, e
 }
 
 // modeOf is the mode in which this worker's own config handles a cluster.
-func (s Settings) modeOf(c failover.Cluster) failover.Mode {
+func (s Settings) modeOf(c karmada.Cluster) rules.Mode {
 	return s.ModeExceptions.Of(c, s.Terms.Mode)
 }
 
 // enforcing tells whether this worker may begin something new on a cluster, as just
 // read, for an episode of that mode.
-func (a *Activities) enforcing(mode failover.Mode, c failover.Cluster) bool {
-	return mode == failover.ModeEnforce && a.Settings.modeOf(c) == failover.ModeEnforce
+func (a *Activities) enforcing(mode rules.Mode, c karmada.Cluster) bool {
+	return mode == rules.ModeEnforce && a.Settings.modeOf(c) == rules.ModeEnforce
 }
 
 // beginsNothing says why this worker begins nothing new on a cluster, as just read, for a
 // failover of that mode; no reason where it may. Restore, release and untaint do not ask.
-func (a *Activities) beginsNothing(mode failover.Mode, c failover.Cluster) (failover.Reason, string) {
+func (a *Activities) beginsNothing(mode rules.Mode, c karmada.Cluster) (reason.Reason, string) {
 	if !a.enforcing(mode, c) {
-		return failover.ReasonModeObserve, "this worker's own config, or the episode, says observe for this cluster"
+		return reason.ModeObserve, "this worker's own config, or the episode, says observe for this cluster"
 	}
 	return a.besideEvictor()
 }
 
 // besideEvictor says what speaks for a second evictor; no reason where nothing does.
-func (a *Activities) besideEvictor() (failover.Reason, string) {
+func (a *Activities) besideEvictor() (reason.Reason, string) {
 	if a.SecondEvictor == nil {
-		return failover.ReasonNone, ""
+		return reason.None, ""
 	}
 	evidence := a.SecondEvictor()
 	if evidence == "" {
-		return failover.ReasonNone, ""
+		return reason.None, ""
 	}
-	return failover.ReasonSecondEvictor, evidence + "; lifeboat preflight names the flags to set"
+	return reason.SecondEvictor, evidence + "; lifeboat preflight names the flags to set"
 }
 
 // mayEnforce tells whether an episode of that mode may do anything with this worker,
 // for any cluster.
-func (a *Activities) mayEnforce(mode failover.Mode) bool {
-	return mode == failover.ModeEnforce && a.Settings.ModeExceptions.MayEnforce(a.Settings.Terms.Mode)
+func (a *Activities) mayEnforce(mode rules.Mode) bool {
+	return mode == rules.ModeEnforce && a.Settings.ModeExceptions.MayEnforce(a.Settings.Terms.Mode)
 }

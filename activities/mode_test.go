@@ -4,29 +4,31 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
 // Rules: R4.15-8, R4.15-9.
 func TestAnEpisodeTakesTheModeOfItsCluster(t *testing.T) {
 	b := newBench(t)
-	b.acts.Settings.Terms.Mode = failover.ModeObserve
-	begun := func(cluster string) failover.Mode {
+	b.acts.Settings.Terms.Mode = rules.ModeObserve
+	begun := func(cluster string) rules.Mode {
 		return must[activities.Begin](b, activities.NameBeginEpisode, activities.BeginRequest{Cluster: cluster}).Terms.Mode
 	}
-	require.Equal(t, failover.ModeObserve, begun("m1"))
+	require.Equal(t, rules.ModeObserve, begun("m1"))
 	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m1"}
-	require.Equal(t, failover.ModeEnforce, begun("m1"))
-	require.Equal(t, failover.ModeObserve, begun("m2"))
+	require.Equal(t, rules.ModeEnforce, begun("m1"))
+	require.Equal(t, rules.ModeObserve, begun("m2"))
 	b.acts.Settings.ModeExceptions.Enforce.Selector = "tier=gold"
-	b.world.ChangeCluster("m2", func(c *failover.Cluster) { c.Labels = map[string]string{"tier": "gold"} })
-	require.Equal(t, failover.ModeEnforce, begun("m2"))
-	require.Equal(t, failover.ModeObserve, begun("m3"))
+	b.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.Labels = map[string]string{"tier": "gold"} })
+	require.Equal(t, rules.ModeEnforce, begun("m2"))
+	require.Equal(t, rules.ModeObserve, begun("m3"))
 	b.world.DeleteCluster("m2")
-	require.Equal(t, failover.ModeObserve, begun("m2"), "its label is gone with it")
+	require.Equal(t, rules.ModeObserve, begun("m2"), "its label is gone with it")
 	b.world.DeleteCluster("m1")
-	require.Equal(t, failover.ModeEnforce, begun("m1"))
+	require.Equal(t, rules.ModeEnforce, begun("m1"))
 }
 
 // What an episode says is not enough: the worker's own word about this very cluster
@@ -34,31 +36,31 @@ func TestAnEpisodeTakesTheModeOfItsCluster(t *testing.T) {
 //
 // Rules: R4.15-8, R4.15-10, R4.15-11.
 func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
-	for name, exceptions := range map[string]failover.ModeExceptions{
-		"by name":  {Observe: failover.ClusterSelection{Names: []string{"m1"}}},
-		"by label": {Observe: failover.ClusterSelection{Selector: "tier=gold"}},
+	for name, exceptions := range map[string]rules.ModeExceptions{
+		"by name":  {Observe: rules.ClusterSelection{Names: []string{"m1"}}},
+		"by label": {Observe: rules.ClusterSelection{Selector: "tier=gold"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
 			b.bind("other")
-			b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Labels = map[string]string{"tier": "gold"} })
+			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Labels = map[string]string{"tier": "gold"} })
 			before := len(b.world.Log(""))
 			b.acts.Settings.ModeExceptions = exceptions
 
 			r := b.evictRequest()
 			r.Key, r.UID = appKey("other"), ""
 			evicted := must[activities.EvictResult](b, activities.NameEvict, r)
-			require.Equal(t, failover.ReasonModeObserve, evicted.Reason)
+			require.Equal(t, reason.ModeObserve, evicted.Reason)
 			taint := activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
 			}
-			require.Equal(t, failover.ReasonModeObserve, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Refused)
+			require.Equal(t, reason.ModeObserve, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Refused)
 			require.Len(t, b.world.Log(""), before, "nothing new was begun")
 
 			b.world.SetReady("m1", true)
 			released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
 			require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
-			untaint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true}
+			untaint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true}
 			require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, untaint).Ours)
 		})
 	}
@@ -68,11 +70,11 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 func TestOneClusterMayBeEnforcedWhileTheOthersAreObserved(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	b.acts.Settings.Terms.Mode = failover.ModeObserve
+	b.acts.Settings.Terms.Mode = rules.ModeObserve
 	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m1"}
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m2"}
-	require.Equal(t, failover.ReasonModeObserve, b.evict().Reason)
+	require.Equal(t, reason.ModeObserve, b.evict().Reason)
 }
 
 // Restore, release, remove again and untaint never ask for a second evictor: what has
@@ -90,18 +92,18 @@ func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
 	r.Key, r.UID = appKey("other"), ""
 	evicted := must[activities.EvictResult](b, activities.NameEvict, r)
 	require.Equal(t, activities.EvictRefused, evicted.End)
-	require.Equal(t, failover.ReasonSecondEvictor, evicted.Reason)
+	require.Equal(t, reason.SecondEvictor, evicted.Reason)
 	require.Contains(t, evicted.Message, evidence)
 	checked := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
-		Cluster: "m1", Mode: failover.ModeEnforce, Items: []activities.Checked{{Key: appKey("other")}},
+		Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{{Key: appKey("other")}},
 	})
-	require.Equal(t, failover.ReasonSecondEvictor, checked.Checks[0].Reason, "no permit is requested for it")
-	taint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce}
+	require.Equal(t, reason.SecondEvictor, checked.Checks[0].Reason, "no permit is requested for it")
+	taint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce}
 	for what, begin := range map[string]func(*activities.TaintRequest){
 		"a taint of a rule": func(r *activities.TaintRequest) { r.Add, r.Companion = b.ripe(), activities.CompanionPut },
-		"a drain":           func(r *activities.TaintRequest) { r.Drain = &failover.Drain{Who: "kim", Why: "repair"} },
+		"a drain":           func(r *activities.TaintRequest) { r.Drain = &karmada.Drain{Who: "kim", Why: "repair"} },
 		"an ordered taint": func(r *activities.TaintRequest) {
-			order, wrong := failover.ParseTaint("example.com/out:NoExecute")
+			order, wrong := karmada.ParseTaint("example.com/out:NoExecute")
 			require.Empty(t, wrong)
 			order.Who, order.Why = "kim", "repair"
 			r.Order = &order
@@ -109,7 +111,7 @@ func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
 	} {
 		r := taint
 		begin(&r)
-		require.Equal(t, failover.ReasonSecondEvictor, must[activities.TaintResult](b, activities.NameWriteTaints, r).Refused, what)
+		require.Equal(t, reason.SecondEvictor, must[activities.TaintResult](b, activities.NameWriteTaints, r).Refused, what)
 	}
 	require.Len(t, b.world.Log(""), before, "nothing new was begun")
 
@@ -130,7 +132,7 @@ func TestHoldsOfDependentsWaitBesideASecondEvictor(t *testing.T) {
 	b.fail()
 	b.acts.SecondEvictor = func() string { return "flags" }
 	out := must[activities.DependentsResult](b, activities.NameHoldDependents, activities.DependentsRequest{
-		MoveRef: activities.MoveRef{Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), Mode: failover.ModeEnforce, Owner: "o"},
+		MoveRef: activities.MoveRef{Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), Mode: rules.ModeEnforce, Owner: "o"},
 	})
-	require.Equal(t, failover.ReasonSecondEvictor, out.Reason)
+	require.Equal(t, reason.SecondEvictor, out.Reason)
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -13,22 +16,22 @@ import (
 // MoveRef names one migration's binding, cluster and measure: what every look and
 // every later write of it starts from.
 type MoveRef struct {
-	Cluster    string              `json:"cluster"`
-	ClusterUID types.UID           `json:"clusterUID"`
-	Key        failover.BindingKey `json:"key"`
-	UID        types.UID           `json:"uid,omitempty"`
-	Mode       failover.Mode       `json:"mode"`
-	Owner      string              `json:"owner"`
-	Baseline   failover.Baseline   `json:"baseline"`
+	Cluster    string             `json:"cluster"`
+	ClusterUID types.UID          `json:"clusterUID"`
+	Key        karmada.BindingKey `json:"key"`
+	UID        types.UID          `json:"uid,omitempty"`
+	Mode       rules.Mode         `json:"mode"`
+	Owner      string             `json:"owner"`
+	Baseline   proof.Baseline     `json:"baseline"`
 	// Purge is how the old copy is to go; empty where the task has to tell.
-	Purge failover.PurgeMode `json:"purge,omitempty"`
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Written is when our eviction was known to stand; Generation what it left.
 	Written    time.Time `json:"written,omitzero"`
 	Generation int64     `json:"generation,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead, nil without.
-	Fence *failover.Fence `json:"fence,omitempty"`
+	Fence *proof.Fence `json:"fence,omitempty"`
 	// OldWork is the Work that was held, nil where it is not known by uid.
-	OldWork *failover.Work `json:"oldWork,omitempty"`
+	OldWork *karmada.Work `json:"oldWork,omitempty"`
 	// State is what our task carries for the new copy, as last seen.
 	State map[string]string `json:"state,omitempty"`
 	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
@@ -55,22 +58,22 @@ type Observation struct {
 	Replicas int32 `json:"replicas,omitempty"`
 	// Purge is our task's purge mode, Never where the copy is preserved: what a run that
 	// takes it over goes by.
-	Purge failover.PurgeMode `json:"purge,omitempty"`
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Preserved: the old copy outlives its Work, see [failover.Binding.PreservesCopies].
 	Preserved bool `json:"preserved,omitempty"`
 	// State is what our task carries for the new copy: labels by name.
 	State map[string]string `json:"state,omitempty"`
 	// StateWaived: a human has it go on without its state, for as long as the source is away.
-	StateWaived bool             `json:"stateWaived,omitempty"`
-	Placed      failover.Verdict `json:"placed"`
-	Health      failover.Verdict `json:"health"`
+	StateWaived bool           `json:"stateWaived,omitempty"`
+	Placed      reason.Verdict `json:"placed"`
+	Health      reason.Verdict `json:"health"`
 	// Answered: the scheduler has answered our eviction.
-	Answered failover.Verdict `json:"answered"`
+	Answered reason.Verdict `json:"answered"`
 	// Observed: the scheduler has observed the generation.
 	Observed bool     `json:"observed,omitempty"`
 	Targets  []string `json:"targets,omitempty"`
 	// On are the targets with their replicas.
-	On []failover.TargetCluster `json:"on,omitempty"`
+	On []karmada.TargetCluster `json:"on,omitempty"`
 	// LastCopy: Karmada's own taint manager may end the copy there, and no other is proven.
 	LastCopy bool `json:"lastCopy,omitempty"`
 	// SourceGone: the failed cluster was deleted. SourceReady: it answers.
@@ -84,10 +87,10 @@ type Observation struct {
 	StraightBack bool   `json:"straightBack,omitempty"`
 	Resource     string `json:"resource,omitempty"`
 	// OldWork is the Work on the failed cluster, when it was asked for.
-	OldWork *failover.Work `json:"oldWork,omitempty"`
+	OldWork *karmada.Work `json:"oldWork,omitempty"`
 	// UID is the binding's. Baseline is read off our task, when the old Work was asked for.
-	UID      types.UID          `json:"uid,omitempty"`
-	Baseline *failover.Baseline `json:"baseline,omitempty"`
+	UID      types.UID       `json:"uid,omitempty"`
+	Baseline *proof.Baseline `json:"baseline,omitempty"`
 }
 
 // Observe re-reads a binding and its clusters and judges where its move stands.
@@ -113,9 +116,9 @@ func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error
 
 // read fetches a binding and the fleet, in which the source and the targets were read just now
 // for a write; gone tells that the binding is not there under its uid.
-func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b failover.Binding, fleet []failover.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
+func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b karmada.Binding, fleet []karmada.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
 	b, err = a.Reader.Binding(ctx, r.Key)
-	if errors.Is(err, failover.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
+	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
 		return b, nil, true, nil
 	}
 	if err != nil {
@@ -135,7 +138,7 @@ func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b failove
 	return b, fleet, false, err
 }
 
-func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r MoveRef) Observation {
+func (a *Activities) observe(b *karmada.Binding, fleet []karmada.Cluster, r MoveRef) Observation {
 	o := Observation{Seen: b.ResourceVersion, UID: b.UID, Resource: resourceName(b)}
 	if task, _ := b.TaskFor(r.Cluster); task != nil {
 		o.sees(task, r.Named)
@@ -154,19 +157,19 @@ func (a *Activities) observe(b *failover.Binding, fleet []failover.Cluster, r Mo
 	o.Outage = source.Outage()
 	o.FenceStands = known && r.Fence.Stands(source)
 	o.StateWaived = known && r.Fence.WaivesState(source)
-	o.Placed = failover.Placed(b, r.Cluster)
-	o.Health = failover.Healthy(failover.HealthInput{
+	o.Placed = proof.Placed(b, r.Cluster)
+	o.Health = proof.Healthy(proof.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
 	})
 	o.LastCopy = a.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Status.ObservedGeneration == b.Generation
 	o.Answered = a.answered(b, r)
-	o.StraightBack = known && failover.TakesStraightBack(b, source)
+	o.StraightBack = known && proof.TakesStraightBack(b, source)
 	return o
 }
 
 // sees takes what a task for the cluster says.
-func (o *Observation) sees(task *failover.Task, named bool) {
+func (o *Observation) sees(task *karmada.Task, named bool) {
 	o.Banned = task.Bans()
 	if !task.Owned() {
 		return
@@ -182,7 +185,7 @@ func (o *Observation) sees(task *failover.Task, named bool) {
 
 // answered adds to the core's judgement that a Scheduled=False which has stood
 // unchanged for restoreWait since our write is an answer too.
-func (a *Activities) answered(b *failover.Binding, r MoveRef) failover.Verdict {
+func (a *Activities) answered(b *karmada.Binding, r MoveRef) reason.Verdict {
 	wrote := r.Generation
 	if wrote == 0 || b.HeldElsewhere(r.Cluster) {
 		// The write's answer was lost, or another run wrote it, or another cluster was
@@ -190,7 +193,7 @@ func (a *Activities) answered(b *failover.Binding, r MoveRef) failover.Verdict {
 		// the newest generation.
 		wrote = b.Generation
 	}
-	v := failover.Answered(b, wrote)
+	v := proof.Answered(b, wrote)
 	s := b.Status.Scheduled
 	if v.OK || s == nil || s.Status != corev1.ConditionFalse || r.Written.IsZero() {
 		return v
@@ -202,14 +205,14 @@ func (a *Activities) answered(b *failover.Binding, r MoveRef) failover.Verdict {
 	if a.Clock.Now().Sub(since) < a.Settings.Terms.RestoreWait {
 		return v
 	}
-	return failover.Verdict{OK: true, Reason: failover.ReasonNoClusterFit, Message: "Scheduled=False has stood unchanged since our write"}
+	return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since our write"}
 }
 
 // WorkRequest follows one old Work by uid.
 type WorkRequest struct {
-	Cluster string              `json:"cluster"`
-	Key     failover.BindingKey `json:"key"`
-	Work    failover.Work       `json:"work"`
+	Cluster string             `json:"cluster"`
+	Key     karmada.BindingKey `json:"key"`
+	Work    karmada.Work       `json:"work"`
 	// UID is the binding's, empty where any under its name will do.
 	UID types.UID `json:"uid,omitempty"`
 }
@@ -234,7 +237,7 @@ func (a *Activities) ObserveWork(ctx context.Context, r WorkRequest) (WorkState,
 	}
 	out := WorkState{Orphaned: orphaned}
 	w, err := a.Reader.Work(ctx, r.Work.Namespace, r.Work.Name)
-	if errors.Is(err, failover.ErrGone) || (err == nil && w.UID != r.Work.UID) {
+	if errors.Is(err, karmada.ErrGone) || (err == nil && w.UID != r.Work.UID) {
 		out.Gone = true
 		return out, nil
 	}
@@ -244,7 +247,7 @@ func (a *Activities) ObserveWork(ctx context.Context, r WorkRequest) (WorkState,
 	out.Deleting = w.Deleting
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
 	switch {
-	case errors.Is(err, failover.ErrGone):
+	case errors.Is(err, karmada.ErrGone):
 		out.Away = true
 	case err != nil:
 		return WorkState{}, classify("observe work's cluster", r.Cluster, err)

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -23,20 +26,20 @@ const (
 type EndRequest struct {
 	Cluster string `json:"cluster"`
 	// ClusterUID is of the cluster that the old copies are on; empty is not compared.
-	ClusterUID types.UID       `json:"clusterUID,omitempty"`
-	Mode       failover.Mode   `json:"mode"`
-	Debts      []failover.Debt `json:"debts"`
+	ClusterUID types.UID     `json:"clusterUID,omitempty"`
+	Mode       rules.Mode    `json:"mode"`
+	Debts      []record.Debt `json:"debts"`
 }
 
 // EndResult is what became of them.
 type EndResult struct {
 	// Ended are those of which no old copy is left, or wanted away.
-	Ended []failover.Debt `json:"ended,omitempty"`
+	Ended []record.Debt `json:"ended,omitempty"`
 	// Asked is of how many Karmada was made to try the deletion again.
 	Asked int `json:"asked,omitempty"`
 	// Reason and Message say why that could not be done; the others were looked at all the same.
-	Reason  failover.Reason `json:"reason,omitempty"`
-	Message string          `json:"message,omitempty"`
+	Reason  reason.Reason `json:"reason,omitempty"`
+	Message string        `json:"message,omitempty"`
 }
 
 // EndOldCopies looks which old copies are gone. On a cluster that is Ready it has Karmada
@@ -48,7 +51,7 @@ func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult,
 	if err != nil || gone {
 		return EndResult{}, err // its Works went with the Cluster object: that is no proof
 	}
-	try := isReady(c) && r.Mode == failover.ModeEnforce
+	try := isReady(c) && r.Mode == rules.ModeEnforce
 	var out EndResult
 	since := a.Clock.Start()
 	for _, d := range r.Debts {
@@ -73,9 +76,9 @@ func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult,
 }
 
 // sameCluster reads a cluster; gone is one that was deleted, or has another uid since.
-func (a *Activities) sameCluster(ctx context.Context, name string, uid types.UID) (c failover.Cluster, gone bool, err error) {
+func (a *Activities) sameCluster(ctx context.Context, name string, uid types.UID) (c karmada.Cluster, gone bool, err error) {
 	c, err = a.Reader.Cluster(ctx, name)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return c, true, nil
 	}
 	if err != nil {
@@ -87,7 +90,7 @@ func (a *Activities) sameCluster(ctx context.Context, name string, uid types.UID
 // failed notes why a Work could not be touched. One that is gone or has changed meanwhile is
 // looked at again.
 func (out *EndResult) failed(err error) {
-	if err != nil && !errors.Is(err, failover.ErrGone) && !errors.Is(err, failover.ErrConflict) {
+	if err != nil && !errors.Is(err, karmada.ErrGone) && !errors.Is(err, karmada.ErrConflict) {
 		out.Reason, out.Message = reasonOf(err), err.Error()
 	}
 }
@@ -95,9 +98,9 @@ func (out *EndResult) failed(err error) {
 // oldCopyGoing is the Work of a debt, nil where nothing is owed any more: it is gone, or
 // its cluster is a target again. Of a binding that is gone the Work is not on Lifeboat's
 // account: it is followed, not touched.
-func (a *Activities) oldCopyGoing(ctx context.Context, cluster string, d failover.Debt) (*failover.Work, error) {
+func (a *Activities) oldCopyGoing(ctx context.Context, cluster string, d record.Debt) (*karmada.Work, error) {
 	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
-	if errors.Is(err, failover.ErrGone) || err == nil && w.UID != d.UID {
+	if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != d.UID {
 		return nil, nil
 	}
 	if err != nil {

@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,13 +20,13 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 	}{
 		"the cluster is back":   {func(*bench, *activities.EndRequest) {}, 1, 0},
 		"the cluster is away":   {func(b *bench, _ *activities.EndRequest) { b.world.SetReady("m1", false) }, 0, 0},
-		"the failover observes": {func(_ *bench, r *activities.EndRequest) { r.Mode = failover.ModeObserve }, 0, 0},
+		"the failover observes": {func(_ *bench, r *activities.EndRequest) { r.Mode = rules.ModeObserve }, 0, 0},
 		"the Work is not being deleted": {func(b *bench, _ *activities.EndRequest) {
-			b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
+			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
 		}, 0, 0},
 		"the Work is wanted again": {func(b *bench, _ *activities.EndRequest) {
-			b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
-			b.world.Change(appKey("app"), func(x *failover.Binding) { x.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 		}, 0, 1},
 		"another Work has its name":                      {func(_ *bench, r *activities.EndRequest) { r.Debts[0].UID = "w0" }, 0, 1},
 		"the Work is gone":                               {func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, 0, 1},
@@ -37,8 +40,8 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.moveApp("m2")
-			b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1", Deleting: true})
-			r := activities.EndRequest{Cluster: "m1", Mode: failover.ModeEnforce, Debts: []failover.Debt{
+			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1", Deleting: true})
+			r := activities.EndRequest{Cluster: "m1", Mode: rules.ModeEnforce, Debts: []record.Debt{
 				{Key: appKey("app"), Namespace: "karmada-es-m1", Work: "old", UID: "w1"},
 			}}
 			c.arrange(b, &r)
@@ -54,26 +57,26 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 func TestEndOldCopies_KeepsToItsRateAndReadsOnWhereItMayNotWrite(t *testing.T) {
 	b := newBench(t)
 	b.moveApp("m2")
-	r := activities.EndRequest{Cluster: "m1", Mode: failover.ModeEnforce}
+	r := activities.EndRequest{Cluster: "m1", Mode: rules.ModeEnforce}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: name, Cluster: "m1", UID: "w", Deleting: true})
-		r.Debts = append(r.Debts, failover.Debt{Key: appKey("app"), Namespace: "karmada-es-m1", Work: name, UID: "w"})
+		b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: name, Cluster: "m1", UID: "w", Deleting: true})
+		r.Debts = append(r.Debts, record.Debt{Key: appKey("app"), Namespace: "karmada-es-m1", Work: name, UID: "w"})
 	}
 	b.world.DropWork("karmada-es-m1", "e")
 	b.world.Fail = func(op, _ string) error {
 		if op == "end" {
-			return failover.ErrForbidden
+			return karmada.ErrForbidden
 		}
 		return nil
 	}
 	out := must[activities.EndResult](b, activities.NameEndOldCopies, r)
-	require.Equal(t, failover.ReasonForbidden, out.Reason)
+	require.Equal(t, reason.Forbidden, out.Reason)
 	require.Len(t, out.Ended, 1, "what is gone is seen all the same")
 	b.world.Fail = nil
 	began := b.now
 	b.world.OnWait = func(d time.Duration) { b.now = b.now.Add(d) }
 	out = must[activities.EndResult](b, activities.NameEndOldCopies, r)
 	require.Equal(t, 4, out.Asked)
-	require.Equal(t, failover.ReasonNone, out.Reason)
+	require.Equal(t, reason.None, out.Reason)
 	require.Equal(t, activities.EndShares*3*time.Second/20, b.now.Sub(began), "all shares together: 20 per second")
 }

@@ -5,52 +5,54 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // planOrdered decides whether the order of a taint, or the end of one, may be written.
 // As a drain it begins something new: it needs enforce in the episode and in this worker.
-func (a *Activities) planOrdered(w *TaintWrite, r TaintRequest) (failover.Reason, string) {
+func (a *Activities) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
 	for _, o := range w.Cluster.Ordered {
-		if r.EndAllOrders || failover.OrderedOn(r.EndOrders, o.Name()) != nil {
+		if r.EndAllOrders || karmada.OrderedOn(r.EndOrders, o.Name()) != nil {
 			w.EndOrders = append(w.EndOrders, o)
 		}
 	}
 	if r.Order == nil {
 		return "", ""
 	}
-	if reason, why := a.beginsNothing(r.Mode, w.Cluster); reason != failover.ReasonNone {
-		return reason, why
+	if cause, why := a.beginsNothing(r.Mode, w.Cluster); cause != reason.None {
+		return cause, why
 	}
 	if wrong := r.Order.Validate(); wrong != "" {
-		return failover.ReasonInvalid, wrong
+		return reason.Invalid, wrong
 	}
 	return orderOnto(w, *r.Order)
 }
 
 // orderOnto adds the order where the cluster can take it. A taint that stands already
 // stays its owner's: ending our order would take it away.
-func orderOnto(w *TaintWrite, o failover.OrderedTaint) (failover.Reason, string) {
+func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	c := w.Cluster
-	stands := failover.OrderedOn(c.Ordered, o.Name())
+	stands := karmada.OrderedOn(c.Ordered, o.Name())
 	switch {
 	case c.Malformed != "":
-		return failover.ReasonMalformed, c.Malformed
-	case failover.OptedOut(c.Annotations):
-		return failover.ReasonOptedOut, "the cluster is opted out by its annotation " + failover.AnnotationEnabled
+		return reason.Malformed, c.Malformed
+	case rules.OptedOut(c.Annotations):
+		return reason.OptedOut, "the cluster is opted out by its annotation " + karmada.AnnotationEnabled
 	case !c.Writable(o.Effect):
-		return failover.ReasonMalformed, c.SoftMalformed
+		return reason.Malformed, c.SoftMalformed
 	case stands != nil && stands.Value != o.Value:
-		return failover.ReasonTaintOrdered, fmt.Sprintf("%s ordered %s: %s; take that away first: lifeboat taint %s --end", stands.Who, stands, stands.Why, c.Name)
+		return reason.TaintOrdered, fmt.Sprintf("%s ordered %s: %s; take that away first: lifeboat taint %s --end", stands.Who, stands, stands.Why, c.Name)
 	case stands != nil:
 		return "", ""
 	}
-	at := slices.IndexFunc(c.Added, func(t failover.AddedTaint) bool { return t.Key == o.Key && t.Effect == o.Effect })
+	at := slices.IndexFunc(c.Added, func(t karmada.AddedTaint) bool { return t.Key == o.Key && t.Effect == o.Effect })
 	switch {
 	case at >= 0:
-		return failover.ReasonOursStands, fmt.Sprintf("%s is ours already, by rule %s", o.Name(), c.Added[at].Rule)
+		return reason.OursStands, fmt.Sprintf("%s is ours already, by rule %s", o.Name(), c.Added[at].Rule)
 	case standing(c.Taints, o.Key, o.Effect):
-		return failover.ReasonForeignTaint, o.Name() + " stands already, put by somebody else"
+		return reason.ForeignTaint, o.Name() + " stands already, put by somebody else"
 	}
 	w.Order = &o
 	return "", ""
@@ -58,7 +60,7 @@ func orderOnto(w *TaintWrite, o failover.OrderedTaint) (failover.Reason, string)
 
 // recordOrdered tells whoever looks at the cluster who ordered a taint, or that it is
 // ordered no more.
-func (a *Activities) recordOrdered(ctx context.Context, c failover.Cluster, w TaintWrite, r TaintRequest) {
+func (a *Activities) recordOrdered(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
 	if w.Order != nil {
 		a.Events.Record(ctx, Event{
 			Cluster: c.Name, UID: c.UID, Reason: "TaintOrdered",

@@ -4,59 +4,61 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
-func disks() failover.OrderedTaint {
-	return failover.OrderedTaint{Key: "disks", Effect: corev1.TaintEffectNoExecute, Who: "jane", Why: "new disks"}
+func disks() karmada.OrderedTaint {
+	return karmada.OrderedTaint{Key: "disks", Effect: corev1.TaintEffectNoExecute, Who: "jane", Why: "new disks"}
 }
 
 func (b *bench) orderRequest() activities.TaintRequest {
 	o := disks()
-	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Order: &o}
+	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Order: &o}
 }
 
 // orders records jane's order of a taint.
 func (b *bench) orders() {
 	b.t.Helper()
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Ordered = []failover.OrderedTaint{disks()} })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Ordered = []karmada.OrderedTaint{disks()} })
 }
 
 // Rules: R4.1-42, R4.1-44, R4.15-7, R4.15-10.
 func TestTheOrderOfATaintIsRecordedOrRefused(t *testing.T) {
-	ours := func(c *failover.Cluster) {
+	ours := func(c *karmada.Cluster) {
 		c.Taints = []corev1.Taint{{Key: "disks", Effect: corev1.TaintEffectNoExecute}}
-		c.Added = []failover.AddedTaint{{Key: "disks", Effect: corev1.TaintEffectNoExecute, Rule: "disks"}}
+		c.Added = []karmada.AddedTaint{{Key: "disks", Effect: corev1.TaintEffectNoExecute, Rule: "disks"}}
 	}
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.TaintRequest)
-		refused failover.Reason
+		refused reason.Reason
 		writes  int
 	}{
 		"recorded": {func(*bench, *activities.TaintRequest) {}, "", 1},
 		"the episode observes": {
-			func(_ *bench, r *activities.TaintRequest) { r.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = failover.ModeObserve }, failover.ReasonModeObserve, 0,
+			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
-		"opted out":             {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, failover.ReasonOptedOut, 0},
-		"a key that is none":    {func(_ *bench, r *activities.TaintRequest) { r.Order.Key = "a b" }, failover.ReasonInvalid, 0},
+		"opted out":             {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, reason.OptedOut, 0},
+		"a key that is none":    {func(_ *bench, r *activities.TaintRequest) { r.Order.Key = "a b" }, reason.Invalid, 0},
 		"the same again":        {func(b *bench, _ *activities.TaintRequest) { b.orders() }, "", 0},
-		"with another value":    {func(b *bench, r *activities.TaintRequest) { b.orders(); r.Order.Value = "x" }, failover.ReasonTaintOrdered, 0},
-		"a rule put it already": {func(b *bench, _ *activities.TaintRequest) { b.world.ChangeCluster("m1", ours) }, failover.ReasonOursStands, 0},
+		"with another value":    {func(b *bench, r *activities.TaintRequest) { b.orders(); r.Order.Value = "x" }, reason.TaintOrdered, 0},
+		"a rule put it already": {func(b *bench, _ *activities.TaintRequest) { b.world.ChangeCluster("m1", ours) }, reason.OursStands, 0},
 		"others put it already": {func(b *bench, _ *activities.TaintRequest) {
-			b.world.ChangeCluster("m1", func(c *failover.Cluster) { ours(c); c.Added = nil })
-		}, failover.ReasonForeignTaint, 0},
+			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { ours(c); c.Added = nil })
+		}, reason.ForeignTaint, 0},
 		"a cluster that nobody understands": {func(b *bench, _ *activities.TaintRequest) {
-			b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Malformed = "bad" })
-		}, failover.ReasonMalformed, 0},
+			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "bad" })
+		}, reason.Malformed, 0},
 		"a soft one where their list cannot be read": {func(b *bench, r *activities.TaintRequest) {
-			r.Order.Effect = failover.EffectPreferNoExecute
-			b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.SoftUnreadable = true })
-		}, failover.ReasonMalformed, 0},
+			r.Order.Effect = karmada.EffectPreferNoExecute
+			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.SoftUnreadable = true })
+		}, reason.Malformed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -75,8 +77,8 @@ func (b *bench) orderTainted() {
 	b.t.Helper()
 	b.orders()
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut,
-		Add: []failover.RuleObservation{{Rule: failover.TaintRule, Match: failover.Matches, Taint: disks().RuleTaint()}},
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut,
+		Add: []rules.RuleObservation{{Rule: karmada.TaintRule, Match: rules.Matches, Taint: disks().RuleTaint()}},
 	})
 	require.Len(b.t, r.Ours, 2)
 }
@@ -87,7 +89,7 @@ func (b *bench) orderTainted() {
 func TestNoEvictionIsWrittenAfterTheOrderOfATaintHasEnded(t *testing.T) {
 	b := newBench(t)
 	b.orderTainted()
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Ordered = nil })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Ordered = nil })
 	require.Equal(t, activities.EvictNotAffected, b.evict().End, "its taint still stands, its order does not")
 	require.Empty(t, b.world.Log("evict"))
 	b.orders()
@@ -99,11 +101,11 @@ func TestTheEndOfAnOrderEndsThatOrderAlone(t *testing.T) {
 	b := newBench(t)
 	other := disks()
 	other.Key = "heat"
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Ordered = []failover.OrderedTaint{disks(), other} })
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Ordered = []karmada.OrderedTaint{disks(), other} })
 	r := b.orderRequest()
-	r.Order, r.EndOrders, r.Mode = nil, []failover.OrderedTaint{{Key: "disks", Effect: corev1.TaintEffectNoExecute}}, failover.ModeEnforce
+	r.Order, r.EndOrders, r.Mode = nil, []karmada.OrderedTaint{{Key: "disks", Effect: corev1.TaintEffectNoExecute}}, rules.ModeEnforce
 	must[activities.TaintResult](b, activities.NameWriteTaints, r)
-	require.Equal(t, []failover.OrderedTaint{other}, b.world.PeekCluster("m1").Ordered)
+	require.Equal(t, []karmada.OrderedTaint{other}, b.world.PeekCluster("m1").Ordered)
 	r.EndOrders, r.EndAllOrders = nil, true
 	must[activities.TaintResult](b, activities.NameWriteTaints, r)
 	require.Empty(t, b.world.PeekCluster("m1").Ordered)

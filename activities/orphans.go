@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -15,7 +17,7 @@ type OrphanRequest struct {
 	Cluster string `json:"cluster"`
 	Page    Page   `json:"page"`
 	// Drain is the order that stands on the cluster: it may select.
-	Drain *failover.Drain `json:"drain,omitempty"`
+	Drain *karmada.Drain `json:"drain,omitempty"`
 }
 
 // OrphanPage are hold tasks of ours whose owner is not running, and those whose is.
@@ -28,18 +30,18 @@ type OrphanPage struct {
 	Banned bool  `json:"banned,omitempty"`
 	Next   *Page `json:"next,omitempty"`
 	// Evicted are those for which a task of Karmada's own taint manager for the cluster stands.
-	Evicted []failover.BindingFact `json:"evicted,omitempty"`
+	Evicted []proof.BindingFact `json:"evicted,omitempty"`
 }
 
 // Orphan is one binding with a hold task of ours for the cluster.
 type Orphan struct {
-	Key      failover.BindingKey `json:"key"`
-	UID      types.UID           `json:"uid"`
-	Resource string              `json:"resource,omitempty"`
-	Owner    string              `json:"owner"`
+	Key      karmada.BindingKey `json:"key"`
+	UID      types.UID          `json:"uid"`
+	Resource string             `json:"resource,omitempty"`
+	Owner    string             `json:"owner"`
 	// Policy is what would be frozen of it now, for whoever takes it over; nil where its
 	// owner runs and has one.
-	Policy *failover.Policy `json:"policy,omitempty"`
+	Policy *rules.Policy `json:"policy,omitempty"`
 }
 
 // FindOrphans reads one page of bindings and asks, by Describe, which owners of
@@ -59,7 +61,7 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 	return out, nil
 }
 
-func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []failover.Binding, out *OrphanPage) error {
+func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []karmada.Binding, out *OrphanPage) error {
 	said := policyWords{}
 	for i := range page {
 		b := &page[i]
@@ -72,7 +74,7 @@ func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []f
 		if err := a.deadHolders(ctx, b, *task, out); err != nil {
 			return err
 		}
-		if task.Reason != failover.TaskReason {
+		if task.Reason != karmada.TaskReason {
 			continue
 		}
 		o := Orphan{Key: b.Key, UID: b.UID, Resource: resourceName(b), Owner: task.Owner()}
@@ -84,7 +86,7 @@ func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []f
 			out.Running = append(out.Running, o)
 			continue
 		}
-		stands, err := a.taskStands(ctx, b, r.Cluster, func(t *failover.Task) bool { return t.Owner() == o.Owner })
+		stands, err := a.taskStands(ctx, b, r.Cluster, func(t *karmada.Task) bool { return t.Owner() == o.Owner })
 		if err != nil {
 			return err
 		}
@@ -100,9 +102,9 @@ func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []f
 }
 
 // policyNow is what would be frozen of one binding now.
-func (a *Activities) policyNow(ctx context.Context, r OrphanRequest, one []failover.Binding, said policyWords) (*failover.Policy, error) {
+func (a *Activities) policyNow(ctx context.Context, r OrphanRequest, one []karmada.Binding, said policyWords) (*rules.Policy, error) {
 	b := &one[0]
-	policy, err := said.read(ctx, a, b, failover.PolicyOf(b, a.Settings.DefaultTolerations))
+	policy, err := said.read(ctx, a, b, rules.PolicyOf(b, a.Settings.DefaultTolerations))
 	if err != nil {
 		return nil, classify("read policy of binding", b.Key.String(), err)
 	}
@@ -115,9 +117,9 @@ func (a *Activities) policyNow(ctx context.Context, r OrphanRequest, one []failo
 
 // taskStands reads a binding again, whose task names a workflow that does not run: it may have ended
 // that task after the list or the cache saw it.
-func (a *Activities) taskStands(ctx context.Context, b *failover.Binding, cluster string, names func(*failover.Task) bool) (bool, error) {
+func (a *Activities) taskStands(ctx context.Context, b *karmada.Binding, cluster string, names func(*karmada.Task) bool) (bool, error) {
 	now, err := a.Reader.Binding(ctx, b.Key)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return false, nil
 	}
 	if err != nil {
@@ -129,8 +131,8 @@ func (a *Activities) taskStands(ctx context.Context, b *failover.Binding, cluste
 
 // deadHolders finds those that hold a dependent and do not run. What is left to a
 // human is off limits.
-func (a *Activities) deadHolders(ctx context.Context, b *failover.Binding, task failover.Task, out *OrphanPage) error {
-	if task.Reason != failover.TaskReason && !task.ForDependent() {
+func (a *Activities) deadHolders(ctx context.Context, b *karmada.Binding, task karmada.Task, out *OrphanPage) error {
+	if task.Reason != karmada.TaskReason && !task.ForDependent() {
 		return nil
 	}
 	for _, holder := range task.Others() {
@@ -141,7 +143,7 @@ func (a *Activities) deadHolders(ctx context.Context, b *failover.Binding, task 
 		if running {
 			continue
 		}
-		stands, err := a.taskStands(ctx, b, task.FromCluster, func(t *failover.Task) bool { return slices.Contains(t.Others(), holder) })
+		stands, err := a.taskStands(ctx, b, task.FromCluster, func(t *karmada.Task) bool { return slices.Contains(t.Others(), holder) })
 		if err != nil {
 			return err
 		}

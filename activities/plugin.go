@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
 // PluginVersion is the version of PluginRequest and PluginAnswer. Fields may be added
@@ -54,15 +56,15 @@ type PluginAnswer struct {
 }
 
 // Verdict is what the answer is worth.
-func (a PluginAnswer) Verdict(plugin string) failover.Verdict {
+func (a PluginAnswer) Verdict(plugin string) reason.Verdict {
 	switch {
 	case a.Version != PluginVersion:
-		return failover.Verdict{Reason: failover.ReasonPluginSilent, Message: fmt.Sprintf(
+		return reason.Verdict{Reason: reason.PluginSilent, Message: fmt.Sprintf(
 			"plug-in %s answers in version %d, asked in version %d", plugin, a.Version, PluginVersion)}
 	case !a.Proven:
-		return failover.Verdict{Reason: failover.ReasonPluginRefuses, Message: orElse(a.Message, "not proven")}
+		return reason.Verdict{Reason: reason.PluginRefuses, Message: orElse(a.Message, "not proven")}
 	default:
-		return failover.Verdict{OK: true, Reason: failover.ReasonHealthy, Message: orElse(a.Message, "proven")}
+		return reason.Verdict{OK: true, Reason: reason.Healthy, Message: orElse(a.Message, "proven")}
 	}
 }
 
@@ -76,17 +78,17 @@ func orElse(s, other string) string {
 // judged is what the plug-ins say at the release: the built-in ones look again, of
 // the others the answers that the migration has just asked for count, for the
 // placement that they were asked about.
-func (r ReleaseRequest) judged(look Observation) failover.Verdict {
-	proofs := append([]failover.Proof{{Plugin: failover.PluginResourceHealth, Verdict: look.Health}}, r.Proofs...)
+func (r ReleaseRequest) judged(look Observation) reason.Verdict {
+	proofs := append([]proof.Proof{{Plugin: proof.PluginResourceHealth, Verdict: look.Health}}, r.Proofs...)
 	v := r.Plugins.Judge(proofs)
 	if v.OK && len(r.Proofs) > 0 && !samePlacement(r.ProvenOn, look.On) {
-		return failover.Verdict{Reason: failover.ReasonNotHealthy, Message: "its placement has changed since the plug-ins answered"}
+		return reason.Verdict{Reason: reason.NotHealthy, Message: "its placement has changed since the plug-ins answered"}
 	}
 	return v
 }
 
-func samePlacement(x, y []failover.TargetCluster) bool {
-	byName := func(a, b failover.TargetCluster) int {
+func samePlacement(x, y []karmada.TargetCluster) bool {
+	byName := func(a, b karmada.TargetCluster) int {
 		switch {
 		case a.Name < b.Name:
 			return -1
@@ -111,9 +113,9 @@ type Prober interface {
 // heldLongEnough tells whether health has held for as long as it must. Ready lags
 // death: where the source answers and its copy is good, the new one is worth a fresh
 // probe of each target, or the wait until a death would have shown.
-func (a *Activities) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) failover.Verdict {
-	if len(r.ProvenOn) > 0 && failover.Joined(r.ProvenOn, look.On) {
-		return failover.Verdict{Reason: failover.ReasonNotHealthy, Message: "it was placed elsewhere since it was found healthy"}
+func (a *Activities) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) reason.Verdict {
+	if len(r.ProvenOn) > 0 && proof.Joined(r.ProvenOn, look.On) {
+		return reason.Verdict{Reason: reason.NotHealthy, Message: "it was placed elsewhere since it was found healthy"}
 	}
 	must := a.mustHold(r, Observation{})
 	if r.HealthyFor < must {
@@ -121,25 +123,25 @@ func (a *Activities) heldLongEnough(ctx context.Context, r ReleaseRequest, look 
 	}
 	must = a.mustHold(r, look)
 	if r.HealthyFor >= must {
-		return failover.Verdict{OK: true}
+		return reason.Verdict{OK: true}
 	}
 	switch {
 	case !r.Probe:
 		return notLongEnough(r.HealthyFor, must)
 	case a.Prober == nil:
 		// The migration counts on a probe: told of a clock, it would begin anew for ever.
-		return failover.Verdict{Reason: failover.ReasonProbeFailed, Message: fmt.Sprintf(
+		return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
 			"this worker's own config has no probe: health must hold for %s", must)}
 	}
 	for _, target := range look.Targets {
 		if err := a.Prober.Probe(ctx, target); err != nil {
-			return failover.Verdict{Reason: failover.ReasonProbeFailed, Message: fmt.Sprintf(
+			return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
 				"%s did not answer a probe (%v): health must hold for %s", target, err, must)}
 		}
 	}
-	return failover.Verdict{OK: len(look.Targets) > 0, Reason: failover.ReasonNotPlaced}
+	return reason.Verdict{OK: len(look.Targets) > 0, Reason: reason.NotPlaced}
 }
 
-func notLongEnough(held, must time.Duration) failover.Verdict {
-	return failover.Verdict{Reason: failover.ReasonNotHealthy, Message: fmt.Sprintf("healthy for %s of %s", held.Round(time.Second), must)}
+func notLongEnough(held, must time.Duration) reason.Verdict {
+	return reason.Verdict{Reason: reason.NotHealthy, Message: fmt.Sprintf("healthy for %s of %s", held.Round(time.Second), must)}
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -18,12 +20,12 @@ func TestAnswersOfPluginsAreTakenAtTheirWordOnly(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer activities.PluginAnswer
 		ok     bool
-		reason failover.Reason
+		reason reason.Reason
 	}{
-		"proven":             {activities.PluginAnswer{Version: 1, Proven: true}, true, failover.ReasonHealthy},
-		"not proven":         {activities.PluginAnswer{Version: 1, Message: "SERVFAIL"}, false, failover.ReasonPluginRefuses},
-		"an empty answer":    {activities.PluginAnswer{}, false, failover.ReasonPluginSilent},
-		"of another version": {activities.PluginAnswer{Version: 2, Proven: true}, false, failover.ReasonPluginSilent},
+		"proven":             {activities.PluginAnswer{Version: 1, Proven: true}, true, reason.Healthy},
+		"not proven":         {activities.PluginAnswer{Version: 1, Message: "SERVFAIL"}, false, reason.PluginRefuses},
+		"an empty answer":    {activities.PluginAnswer{}, false, reason.PluginSilent},
+		"of another version": {activities.PluginAnswer{Version: 2, Proven: true}, false, reason.PluginSilent},
 	} {
 		v := tc.answer.Verdict("dns")
 		require.Equal(t, tc.ok, v.OK, name)
@@ -42,13 +44,13 @@ func placed(t *testing.T, healthy bool) (*bench, activities.ReleaseRequest) {
 	ref := b.ref(b.evict())
 	b.pass(time.Minute)
 	b.pass(time.Minute)
-	return b, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour, ProvenOn: []failover.TargetCluster{{Name: "m2", Replicas: 2}}}
+	return b, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour, ProvenOn: []karmada.TargetCluster{{Name: "m2", Replicas: 2}}}
 }
 
 var (
-	withDNS = []failover.Plugin{{Name: failover.PluginResourceHealth}, {Name: "dns", TaskQueue: "ops", Activity: "CheckDNS"}}
-	dnsSays = func(ok bool) []failover.Proof {
-		return []failover.Proof{{Plugin: "dns", Verdict: failover.Verdict{OK: ok, Reason: failover.ReasonPluginRefuses, Message: "dns"}}}
+	withDNS = []proof.Plugin{{Name: proof.PluginResourceHealth}, {Name: "dns", TaskQueue: "ops", Activity: "CheckDNS"}}
+	dnsSays = func(ok bool) []proof.Proof {
+		return []proof.Proof{{Plugin: "dns", Verdict: reason.Verdict{OK: ok, Reason: reason.PluginRefuses, Message: "dns"}}}
 	}
 )
 
@@ -56,26 +58,26 @@ var (
 func TestTheReleaseJudgesThePluginsOnceMore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		healthy bool
-		mode    failover.PluginsMode
-		proofs  []failover.Proof
+		mode    proof.PluginsMode
+		proofs  []proof.Proof
 		moved   bool // the placement is another than the plug-ins were asked about
 		want    activities.ActEnd
 	}{
-		"any: the resource is healthy":            {true, failover.PluginsAny, nil, false, activities.ActDone},
-		"any: it is not, and dns passes":          {false, failover.PluginsAny, dnsSays(true), false, activities.ActDone},
-		"any: neither does":                       {false, failover.PluginsAny, dnsSays(false), false, activities.ActRefused},
-		"all: dns does not pass":                  {true, failover.PluginsAll, dnsSays(false), false, activities.ActRefused},
-		"all: dns has not been asked":             {true, failover.PluginsAll, nil, false, activities.ActRefused},
-		"all: both pass":                          {true, failover.PluginsAll, dnsSays(true), false, activities.ActDone},
-		"dns passed, but for another placement":   {false, failover.PluginsAny, dnsSays(true), true, activities.ActRefused},
-		"both passed, dns for another placement":  {true, failover.PluginsAll, dnsSays(true), true, activities.ActRefused},
-		"all: the resource alone is not healthy ": {false, failover.PluginsAll, dnsSays(true), false, activities.ActRefused},
+		"any: the resource is healthy":            {true, proof.PluginsAny, nil, false, activities.ActDone},
+		"any: it is not, and dns passes":          {false, proof.PluginsAny, dnsSays(true), false, activities.ActDone},
+		"any: neither does":                       {false, proof.PluginsAny, dnsSays(false), false, activities.ActRefused},
+		"all: dns does not pass":                  {true, proof.PluginsAll, dnsSays(false), false, activities.ActRefused},
+		"all: dns has not been asked":             {true, proof.PluginsAll, nil, false, activities.ActRefused},
+		"all: both pass":                          {true, proof.PluginsAll, dnsSays(true), false, activities.ActDone},
+		"dns passed, but for another placement":   {false, proof.PluginsAny, dnsSays(true), true, activities.ActRefused},
+		"both passed, dns for another placement":  {true, proof.PluginsAll, dnsSays(true), true, activities.ActRefused},
+		"all: the resource alone is not healthy ": {false, proof.PluginsAll, dnsSays(true), false, activities.ActRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, r := placed(t, tc.healthy)
-			r.Plugins, r.Proofs = failover.Plugins{List: withDNS, Mode: tc.mode}, tc.proofs
+			r.Plugins, r.Proofs = proof.Plugins{List: withDNS, Mode: tc.mode}, tc.proofs
 			if tc.moved {
-				r.ProvenOn = []failover.TargetCluster{{Name: "m3", Replicas: 2}}
+				r.ProvenOn = []karmada.TargetCluster{{Name: "m3", Replicas: 2}}
 			}
 			require.Equal(t, tc.want, must[activities.ActResult](b, activities.NameRelease, r).End)
 		})
@@ -104,15 +106,15 @@ func TestAFreshProbeOfEachTargetStandsInForDetection(t *testing.T) {
 		none        bool // this worker cannot probe
 		held        time.Duration
 		end         activities.ActEnd
-		reason      failover.Reason
+		reason      reason.Reason
 		asked       []string
 	}{
-		"the target answers":          {true, false, false, healthy, activities.ActDone, failover.ReasonWritten, []string{"m2"}},
-		"it does not":                 {true, true, false, healthy, activities.ActRefused, failover.ReasonProbeFailed, []string{"m2"}},
-		"nobody may probe":            {false, false, false, healthy, activities.ActRefused, failover.ReasonNotHealthy, nil},
-		"it outlasted detection":      {true, true, false, time.Hour, activities.ActDone, failover.ReasonWritten, nil},
-		"a probe saves no minHealthy": {true, false, false, time.Second, activities.ActRefused, failover.ReasonNotHealthy, nil},
-		"this worker cannot probe":    {true, false, true, healthy, activities.ActRefused, failover.ReasonProbeFailed, nil},
+		"the target answers":          {true, false, false, healthy, activities.ActDone, reason.Written, []string{"m2"}},
+		"it does not":                 {true, true, false, healthy, activities.ActRefused, reason.ProbeFailed, []string{"m2"}},
+		"nobody may probe":            {false, false, false, healthy, activities.ActRefused, reason.NotHealthy, nil},
+		"it outlasted detection":      {true, true, false, time.Hour, activities.ActDone, reason.Written, nil},
+		"a probe saves no minHealthy": {true, false, false, time.Second, activities.ActRefused, reason.NotHealthy, nil},
+		"this worker cannot probe":    {true, false, true, healthy, activities.ActRefused, reason.ProbeFailed, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

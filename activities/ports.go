@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -13,63 +15,63 @@ import (
 
 // ClusterReader reads member clusters from the API server.
 type ClusterReader interface {
-	Cluster(ctx context.Context, name string) (failover.Cluster, error)
-	Clusters(ctx context.Context) ([]failover.Cluster, error)
+	Cluster(ctx context.Context, name string) (karmada.Cluster, error)
+	Clusters(ctx context.Context) ([]karmada.Cluster, error)
 }
 
 // RuleReader reads the ClusterTaintRules. A rule that cannot be understood comes
 // back with Malformed set, never as an error.
 type RuleReader interface {
-	Rules(ctx context.Context) ([]failover.Rule, error)
+	Rules(ctx context.Context) ([]rules.Rule, error)
 }
 
 // Page asks for one page of bindings. Kind and Continue come back from the last page.
 type Page struct {
-	Kind     failover.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
-	Continue string               `json:"continue,omitempty"`
-	Limit    int64                `json:"limit,omitempty"` // 0: the adapter's default
+	Kind     karmada.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
+	Continue string              `json:"continue,omitempty"`
+	Limit    int64               `json:"limit,omitempty"` // 0: the adapter's default
 	// After is the last binding of a page that came from a [BindingCache].
-	After *failover.BindingKey `json:"after,omitempty"`
+	After *karmada.BindingKey `json:"after,omitempty"`
 }
 
 // BindingPage is one page of bindings of one kind. A malformed object comes back
 // as a Binding with Malformed set. Next is nil behind the last page of the last kind.
 type BindingPage struct {
-	Bindings []failover.Binding
+	Bindings []karmada.Binding
 	Next     *Page
 }
 
 // BindingReader reads ResourceBindings and ClusterResourceBindings.
 type BindingReader interface {
-	Binding(ctx context.Context, key failover.BindingKey) (failover.Binding, error)
+	Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error)
 	Bindings(ctx context.Context, page Page) (BindingPage, error)
 }
 
 // WorkReader finds the Work of a binding on a cluster (by the binding's permanent
 // id label, in karmada-es-<cluster>), or by its own name. ErrGone when there is none.
 type WorkReader interface {
-	WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error)
-	Work(ctx context.Context, namespace, name string) (failover.Work, error)
+	WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error)
+	Work(ctx context.Context, namespace, name string) (karmada.Work, error)
 	// WorkloadLabels are the labels of the workloads of these bindings, as the manifests in
 	// their Works on a cluster have them. A binding without a Work there is left out.
-	WorkloadLabels(ctx context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error)
+	WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error)
 }
 
 // OptOutReader reads the opt-out annotation of what surrounds a binding: its
 // namespace and its policy. (Its own stands on the binding, the cluster's on the cluster.)
 // Namespaces or policies that do not exist opt nothing out.
 type OptOutReader interface {
-	OptedOut(ctx context.Context, b *failover.Binding) (by string, err error)
+	OptedOut(ctx context.Context, b *karmada.Binding) (by string, err error)
 	// PolicyAnnotation is one annotation of the binding's policy, empty when absent.
-	PolicyAnnotation(ctx context.Context, b *failover.Binding, name string) (string, error)
+	PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error)
 	// PolicyPurgeMode is the purge-mode annotation of the binding's policy, empty when absent.
-	PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error)
+	PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error)
 }
 
 // StateReader evaluates state rules over a copy's raw status: labels by name, or an
 // ErrInvalid that says which rule cannot be read.
 type StateReader interface {
-	State(status json.RawMessage, rules []failover.StateRule) (map[string]string, error)
+	State(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error)
 }
 
 // Reader is everything that is read from Karmada.
@@ -86,31 +88,31 @@ type Reader interface {
 // annotations about them, in one patch that carries the resourceVersion of
 // Cluster. Every other taint keeps its timeAdded and its place.
 type TaintWrite struct {
-	Cluster failover.Cluster // as read
+	Cluster karmada.Cluster // as read
 	// Add are put unless one with the same key and effect stands.
-	Add []failover.RuleTaint
+	Add []karmada.RuleTaint
 	// AddRules name the rule of each Add, by index ("" for the companion taint).
 	AddRules []string
 	// Remove are taken away by key and effect, only if Added lists them.
-	Remove []failover.AddedTaint
+	Remove []karmada.AddedTaint
 	// Episode goes into AnnotationAddedTaints with each Add.
 	Episode string
 	// StoppedBy sets AnnotationStoppedBy when not nil; ClearStopped removes it.
-	StoppedBy    *failover.StoppedBy
+	StoppedBy    *karmada.StoppedBy
 	ClearStopped bool
 	// Drain sets AnnotationDrain when not nil; ClearDrain removes it.
-	Drain      *failover.Drain
+	Drain      *karmada.Drain
 	ClearDrain bool
 	// Order is added to AnnotationOrderedTaints when not nil; EndOrders, by key and
 	// effect, are taken out of it.
-	Order     *failover.OrderedTaint
-	EndOrders []failover.OrderedTaint
+	Order     *karmada.OrderedTaint
+	EndOrders []karmada.OrderedTaint
 }
 
 // EvictWrite takes the cluster out of spec.clusters and puts (or keeps, refreshing its
 // replicas) our hold task, in one merge patch that carries the resourceVersion of Binding.
 type EvictWrite struct {
-	Binding *failover.Binding // as read
+	Binding *karmada.Binding // as read
 	Cluster string
 	// Owner is the owning workflow's id, written to message.
 	Owner string
@@ -122,25 +124,25 @@ type EvictWrite struct {
 	Reason string
 	// Back is a former cluster that takes over in the same write: it becomes a target
 	// and its task of ours is dropped. Nil for an ordinary eviction.
-	Back *failover.TargetCluster
+	Back *karmada.TargetCluster
 	// Purge is the purgeMode of a new task, and of one that stood for parents or as a
 	// ban, Gracefully when empty; one of the binding's own migration keeps its own.
-	Purge failover.PurgeMode
+	Purge karmada.PurgeMode
 	// State becomes preservedLabelState, and our task the last one; none leaves what stands.
 	State map[string]string
 }
 
 // RestoreWrite puts the cluster back with its replicas and drops our task, in one patch.
 type RestoreWrite struct {
-	Binding *failover.Binding // as read
+	Binding *karmada.Binding // as read
 	Cluster string
 	// Others are survivors that the scheduler's no-fit answer emptied and that come
 	// back too; those with a task of their own are never among them.
-	Others []failover.TargetCluster
+	Others []karmada.TargetCluster
 	// Away are targets that go, Shrunk those that get fewer replicas: what came since
 	// the eviction, where a human had the former clusters put back.
 	Away       []string
-	Shrunk     []failover.TargetCluster
+	Shrunk     []karmada.TargetCluster
 	Replicas   int32
 	Now        time.Time
 	Reschedule bool
@@ -148,13 +150,13 @@ type RestoreWrite struct {
 
 // HoldWrite puts our task back without touching spec.clusters.
 type HoldWrite struct {
-	Binding  *failover.Binding
+	Binding  *karmada.Binding
 	Cluster  string
 	Owner    string
 	Replicas int32
 	Now      time.Time
 	Reason   string
-	Purge    failover.PurgeMode // as in EvictWrite
+	Purge    karmada.PurgeMode // as in EvictWrite
 	// Before are the clusters that it used before the eviction; empty takes those of now.
 	Before []string
 	State  map[string]string // as in EvictWrite
@@ -162,44 +164,44 @@ type HoldWrite struct {
 
 // ReleaseWrite drops our task for the cluster, in one patch.
 type ReleaseWrite struct {
-	Binding *failover.Binding
+	Binding *karmada.Binding
 	Cluster string
 }
 
 // MarkWrite changes reason and owner of our task, in one patch.
 type MarkWrite struct {
-	Binding *failover.Binding
+	Binding *karmada.Binding
 	Cluster string
 	Reason  string
 	Owner   string
 	// Purge is the task's new purge mode; empty leaves it.
-	Purge failover.PurgeMode
+	Purge karmada.PurgeMode
 }
 
 // Writer is everything that is written to Karmada. Each method is one merge patch
 // that carries the resourceVersion of what was read and touches only our fields.
 // Each returns the object as it stands after the write.
 type Writer interface {
-	Taint(ctx context.Context, w TaintWrite) (failover.Cluster, error)
-	Evict(ctx context.Context, w EvictWrite) (failover.Binding, error)
-	Restore(ctx context.Context, w RestoreWrite) (failover.Binding, error)
-	Hold(ctx context.Context, w HoldWrite) (failover.Binding, error)
-	Release(ctx context.Context, w ReleaseWrite) (failover.Binding, error)
-	Mark(ctx context.Context, w MarkWrite) (failover.Binding, error)
+	Taint(ctx context.Context, w TaintWrite) (karmada.Cluster, error)
+	Evict(ctx context.Context, w EvictWrite) (karmada.Binding, error)
+	Restore(ctx context.Context, w RestoreWrite) (karmada.Binding, error)
+	Hold(ctx context.Context, w HoldWrite) (karmada.Binding, error)
+	Release(ctx context.Context, w ReleaseWrite) (karmada.Binding, error)
+	Mark(ctx context.Context, w MarkWrite) (karmada.Binding, error)
 	// EndWork has Karmada try the deletion of a Work again that is being deleted, by a patch
 	// that means nothing else; any other Work is an ErrConflict.
-	EndWork(ctx context.Context, w failover.Work) error
+	EndWork(ctx context.Context, w karmada.Work) error
 	// Holders sets who holds a dependent's task.
-	Holders(ctx context.Context, w HoldersWrite) (failover.Binding, error)
+	Holders(ctx context.Context, w HoldersWrite) (karmada.Binding, error)
 }
 
 // Event is one Kubernetes Event on a binding or a cluster.
 type Event struct {
-	Cluster string               // set for an Event on a Cluster
-	Binding *failover.BindingKey // set for an Event on a binding
-	UID     types.UID            // of the object
+	Cluster string              // set for an Event on a Cluster
+	Binding *karmada.BindingKey // set for an Event on a binding
+	UID     types.UID           // of the object
 	// Workload is the resource template of the binding, on which the same Event is put.
-	Workload *failover.Resource
+	Workload *karmada.Resource
 	Warning  bool
 	Reason   string // as Karmada's: EvictWorkloadFromClusterSucceed, TaintClusterSucceed, …
 	Message  string // names the workflow
@@ -218,7 +220,7 @@ type Owners interface {
 // Moves tells what a BindingMigration that runs knows of the copy it holds.
 type Moves interface {
 	// OldWork is the Work that its eviction held, nil where it does not know that by uid.
-	OldWork(ctx context.Context, workflowID string) (*failover.Work, error)
+	OldWork(ctx context.Context, workflowID string) (*karmada.Work, error)
 }
 
 // PacerMemory is what the pacer's previous run left behind.
@@ -268,5 +270,5 @@ type Meter interface {
 	// Malformed counts an object that could not be understood.
 	Malformed(kind string)
 	// Blocked counts a pre-check or write that said no.
-	Blocked(reason failover.Reason)
+	Blocked(reason reason.Reason)
 }

@@ -6,7 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -15,44 +20,44 @@ type PreCheckRequest struct {
 	Cluster string    `json:"cluster"`
 	Items   []Checked `json:"items"`
 	// Mode of the episode: only in enforce an Event tells why a binding stays.
-	Mode failover.Mode `json:"mode,omitempty"`
+	Mode rules.Mode `json:"mode,omitempty"`
 	// Purge is the episode's purge mode where nobody named one.
-	Purge failover.PurgeMode `json:"purge,omitempty"`
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Round is the episode's: an approval holds for one. Standing are approval rules that
 	// asked before in it, and ask for the rest of it.
-	Round    int                     `json:"round,omitempty"`
-	Standing []failover.ApprovalRule `json:"standing,omitempty"`
+	Round    int                  `json:"round,omitempty"`
+	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 }
 
 // Checked names one binding.
 type Checked struct {
-	Key failover.BindingKey `json:"key"`
-	UID types.UID           `json:"uid,omitempty"`
+	Key karmada.BindingKey `json:"key"`
+	UID types.UID          `json:"uid,omitempty"`
 	// Purge is what the round has frozen of its purge mode: all of it once a check has
 	// told, and before that what stood on the binding itself (PurgeBySpec: in its spec).
-	Purge       failover.PurgeMode `json:"purge,omitempty"`
-	PurgeBySpec bool               `json:"purgeBySpec,omitempty"`
+	Purge       karmada.PurgeMode `json:"purge,omitempty"`
+	PurgeBySpec bool              `json:"purgeBySpec,omitempty"`
 	// Fence is what proves the old copy dead, as far as the episode knows.
-	Fence *failover.Fence `json:"fence,omitempty"`
+	Fence *proof.Fence `json:"fence,omitempty"`
 	// Approval is a human's yes, nil without.
-	Approval *failover.Approval `json:"approval,omitempty"`
+	Approval *queue.Approval `json:"approval,omitempty"`
 	// State is what the round has frozen of its state rules.
-	State []failover.StateRule `json:"state,omitempty"`
+	State []karmada.StateRule `json:"state,omitempty"`
 }
 
 // ask is what judgeMove needs beside the binding and the fleet.
 type ask struct {
-	frozen    failover.Policy // only its purge mode and state rules count
-	byDefault failover.PurgeMode
-	fence     *failover.Fence
-	headroom  *failover.Headroom // nil where room does not decide
+	frozen    rules.Policy // only its purge mode and state rules count
+	byDefault karmada.PurgeMode
+	fence     *proof.Fence
+	headroom  *placement.Headroom // nil where room does not decide
 	question  question
-	extent    *failover.Extent // nil where no approval rule needs it
+	extent    *placement.Extent // nil where no approval rule needs it
 }
 
 func (r PreCheckRequest) ask(item Checked) ask {
 	return ask{
-		frozen:    failover.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec, State: item.State},
+		frozen:    rules.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec, State: item.State},
 		byDefault: r.Purge, fence: item.Fence, question: r.question(item),
 	}
 }
@@ -72,11 +77,11 @@ const (
 
 // Check is the answer for one binding.
 type Check struct {
-	Key        failover.BindingKey `json:"key"`
-	End        CheckEnd            `json:"end"`
-	Reason     failover.Reason     `json:"reason,omitempty"`
-	Message    string              `json:"message,omitempty"`
-	Candidates []string            `json:"candidates,omitempty"`
+	Key        karmada.BindingKey `json:"key"`
+	End        CheckEnd           `json:"end"`
+	Reason     reason.Reason      `json:"reason,omitempty"`
+	Message    string             `json:"message,omitempty"`
+	Candidates []string           `json:"candidates,omitempty"`
 	// Held tells that a hold task of ours for this cluster stands already.
 	Held bool `json:"held,omitempty"`
 	// Reschedule tells that the eviction must also set rescheduleTriggeredAt.
@@ -84,17 +89,17 @@ type Check struct {
 	// Dependents tells that others go where it goes: they are held first.
 	Dependents bool `json:"dependents,omitempty"`
 	// Swap names a former cluster that takes over again, nil for an ordinary eviction.
-	Swap *failover.Swap `json:"swap,omitempty"`
+	Swap *proof.Swap `json:"swap,omitempty"`
 	// Purge is how its old copy is to go; frozen for the round from the first check on.
-	Purge failover.PurgeMode `json:"purge,omitempty"`
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Asked are the approval rules that ask a human; only with AwaitingApproval.
-	Asked []failover.ApprovalRule `json:"asked,omitempty"`
+	Asked []queue.ApprovalRule `json:"asked,omitempty"`
 	// state are the labels that the write puts into the task; stateless says why it goes
 	// without what it was to preserve.
 	state     map[string]string
 	stateless string
 	// workload is the resource template of the binding, for Events.
-	workload *failover.Resource
+	workload *karmada.Resource
 }
 
 // Bounds of what is told of one check: a tenant's policy says part of it, a fleet has any
@@ -105,7 +110,7 @@ const (
 )
 
 // told cuts a message to what is carried of it.
-func told(message string) string { return failover.Shortened(message, maxTold) }
+func told(message string) string { return reason.Shortened(message, maxTold) }
 
 // bounded is the check as it is told.
 func (c Check) bounded() Check {
@@ -167,15 +172,15 @@ func (a *Activities) movedTooOften(ctx context.Context, r PreCheckRequest) (m mo
 }
 
 // judge keeps a binding that could move from being driven round the fleet.
-func (m movesOf) judge(cluster string, q question, key failover.BindingKey, check Check) Check {
+func (m movesOf) judge(cluster string, q question, key karmada.BindingKey, check Check) Check {
 	until, tooOften := m.until[key.String()]
 	switch {
 	case check.End != CheckPass && check.End != CheckFence:
 	case q.approval.LiftsCap(q.round):
 	case m.err != nil:
-		check.End, check.Reason, check.Message = CheckBlocked, failover.ReasonFleetUnknown, "the pacer does not answer: "+m.err.Error()
+		check.End, check.Reason, check.Message = CheckBlocked, reason.FleetUnknown, "the pacer does not answer: "+m.err.Error()
 	case tooOften:
-		check.End, check.Reason = CheckBlocked, failover.ReasonPingPong
+		check.End, check.Reason = CheckBlocked, reason.PingPong
 		check.Message = fmt.Sprintf("it moved as often as pace.movesPerHour allows; not again before %s, or lifeboat approve %s --cluster %s --reason ...",
 			until.Format("15:04:05 MST"), key, cluster)
 	}
@@ -185,16 +190,16 @@ func (m movesOf) judge(cluster string, q question, key failover.BindingKey, chec
 // reading is what a batch is judged against. The bindings of the fleet are listed
 // once, and only where room or an approval rule decides.
 type reading struct {
-	fleet  []failover.Cluster
-	room   *failover.Headroom
-	tally  *failover.Tally
-	extent *failover.Extent
+	fleet  []karmada.Cluster
+	room   *placement.Headroom
+	tally  *placement.Tally
+	extent *placement.Extent
 }
 
 func (a *Activities) checkOne(ctx context.Context, r PreCheckRequest, item Checked, on *reading) (Check, error) {
 	b, err := a.Reader.Binding(ctx, item.Key)
-	if errors.Is(err, failover.ErrGone) || (err == nil && item.UID != "" && b.UID != item.UID) {
-		return Check{End: CheckGone, Reason: failover.ReasonBindingGone}, nil
+	if errors.Is(err, karmada.ErrGone) || (err == nil && item.UID != "" && b.UID != item.UID) {
+		return Check{End: CheckGone, Reason: reason.BindingGone}, nil
 	}
 	if err != nil {
 		return Check{}, err
@@ -224,7 +229,7 @@ func (a *Activities) blocked(ctx context.Context, r PreCheckRequest, item Checke
 		Binding: &item.Key, UID: item.UID, Workload: check.workload, Warning: true, Reason: "EvictWorkloadFromClusterBlocked",
 		Message: fmt.Sprintf("stays on %s: %s: %s (workflow %s)", r.Cluster, check.Reason, check.Message, workflowID(ctx)),
 	}
-	if check.Reason == failover.ReasonAwaitingApproval {
+	if check.Reason == reason.AwaitingApproval {
 		e.Reason = "EvictWorkloadFromClusterAwaitingApproval"
 		e.Message = fmt.Sprintf("stays on %s until somebody approves (lifeboat approve %s --cluster %s --reason ...): %s (workflow %s)",
 			r.Cluster, item.Key, r.Cluster, check.Message, workflowID(ctx))
@@ -235,53 +240,53 @@ func (a *Activities) blocked(ctx context.Context, r PreCheckRequest, item Checke
 // judgeMove says whether this binding may leave the cluster now. The pre-check and the
 // write ask the same question of fresh state. A human is asked last, and only about what
 // could move at once.
-func (a *Activities) judgeMove(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster, ask ask) (Check, error) {
+func (a *Activities) judgeMove(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
 	check, err := a.judgeAlone(ctx, b, cluster, fleet, ask)
 	if err != nil || check.End != CheckPass && check.End != CheckFence {
 		return check, err
 	}
-	if reason, why := a.besideEvictor(); reason != failover.ReasonNone {
-		check.End, check.Reason, check.Message = CheckBlocked, reason, why
+	if cause, why := a.besideEvictor(); cause != reason.None {
+		check.End, check.Reason, check.Message = CheckBlocked, cause, why
 		return check, nil
 	}
 	return a.approved(ctx, b, cluster, ask, check)
 }
 
 // judgeAlone is judgeMove without the human's word.
-func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster, ask ask) (Check, error) {
+func (a *Activities) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
 		check.Held = task.OnItsWay()
 	}
 	if task := b.ForeignTask(cluster); task != nil {
-		check.End, check.Reason = CheckBlocked, failover.ReasonForeignTask
+		check.End, check.Reason = CheckBlocked, reason.ForeignTask
 		check.Message = fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)
 		return check, nil
 	}
 	if b.Malformed != "" {
-		check.End, check.Reason, check.Message = CheckBlocked, failover.ReasonMalformed, b.Malformed
+		check.End, check.Reason, check.Message = CheckBlocked, reason.Malformed, b.Malformed
 		return check, nil
 	}
 	if _, at := b.Target(cluster); at < 0 || b.Deleting {
-		check.End, check.Reason = CheckNotTargeting, failover.ReasonNotTargeting
+		check.End, check.Reason = CheckNotTargeting, reason.NotTargeting
 		return check, nil
 	}
 	stays, policy, err := a.surroundings(ctx, b, cluster, fleet)
 	if err != nil {
 		return check, err
 	}
-	if stays.Reason != failover.ReasonNone {
+	if stays.Reason != reason.None {
 		check.End, check.Reason, check.Message = CheckOptedOut, stays.Reason, stays.Message
 		return check, nil
 	}
-	check.Purge = b.EffectivePurge(failover.ResolvePurgeMode(ask.frozen, policy, ask.byDefault))
+	check.Purge = b.EffectivePurge(rules.ResolvePurgeMode(ask.frozen, policy, ask.byDefault))
 	v, err := a.mayLeave(ctx, b, cluster, check.Purge)
 	if err != nil || !v.OK {
 		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
 		return check, err
 	}
-	check.Dependents = b.PropagateDeps && failover.DependenciesOf(b).Any()
-	return a.judgeWhere(ctx, failover.PreCheckInput{
+	check.Dependents = b.PropagateDeps && karmada.DependenciesOf(b).Any()
+	return a.judgeWhere(ctx, placement.PreCheckInput{
 		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
 		RoomUnknownOK: a.Settings.RoomUnknownOK, RoomForStaticWeights: a.Settings.RoomForStaticWeights,
 		Margin: a.Settings.RoomMargin, Karmada: a.Settings.Karmada, Reserved: ask.headroom.For(b.Key, fleet),
@@ -289,19 +294,19 @@ func (a *Activities) judgeAlone(ctx context.Context, b *failover.Binding, cluste
 }
 
 // mayLeave says what stands against a move in that purge mode, wherever it would go.
-func (a *Activities) mayLeave(ctx context.Context, b *failover.Binding, cluster string, purge failover.PurgeMode) (failover.Verdict, error) {
-	reason, why := failover.Unsupported(b, purge)
-	if reason == failover.ReasonNone {
-		reason, why = failover.HeldForParents(b, cluster, purge)
+func (a *Activities) mayLeave(ctx context.Context, b *karmada.Binding, cluster string, purge karmada.PurgeMode) (reason.Verdict, error) {
+	cause, why := rules.Unsupported(b, purge)
+	if cause == reason.None {
+		cause, why = proof.HeldForParents(b, cluster, purge)
 	}
-	if reason != failover.ReasonNone || purge != failover.PurgeDirectly {
-		return failover.Verdict{OK: reason == failover.ReasonNone, Reason: reason, Message: why}, nil
+	if cause != reason.None || purge != karmada.PurgeDirectly {
+		return reason.Verdict{OK: cause == reason.None, Reason: cause, Message: why}, nil
 	}
 	return a.definitionFree(ctx, b, cluster)
 }
 
 // judgeWhere looks for somewhere to go: back to a former cluster first, then anew.
-func (a *Activities) judgeWhere(ctx context.Context, in failover.PreCheckInput, ask ask, check Check) (Check, error) {
+func (a *Activities) judgeWhere(ctx context.Context, in placement.PreCheckInput, ask ask, check Check) (Check, error) {
 	if done, err := a.judgeSwap(ctx, in, &check); done || err != nil {
 		return check, err
 	}
@@ -309,11 +314,11 @@ func (a *Activities) judgeWhere(ctx context.Context, in failover.PreCheckInput, 
 }
 
 // withState holds a pass back whose state would be lost, or gives the write its labels.
-func (a *Activities) withState(in failover.PreCheckInput, ask ask, check Check) Check {
+func (a *Activities) withState(in placement.PreCheckInput, ask ask, check Check) Check {
 	if check.End != CheckPass {
 		return check
 	}
-	state := failover.StateInput{
+	state := proof.StateInput{
 		Rules: ask.frozen.State, Purge: check.Purge, Fence: ask.fence, Targets: len(in.Binding.Clusters),
 		Read: a.Reader.State, MissingOK: a.Settings.StateMissingOK,
 	}
@@ -321,7 +326,7 @@ func (a *Activities) withState(in failover.PreCheckInput, ask ask, check Check) 
 	if item := in.Binding.Item(in.Failing); item != nil {
 		state.Status = item.Status
 	}
-	labels, v := failover.PlanState(state)
+	labels, v := proof.PlanState(state)
 	if !v.OK {
 		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
 		return check
@@ -330,8 +335,8 @@ func (a *Activities) withState(in failover.PreCheckInput, ask ask, check Check) 
 	return check
 }
 
-func judgeTarget(in failover.PreCheckInput, check Check) Check {
-	verdict := failover.PreCheck(in)
+func judgeTarget(in placement.PreCheckInput, check Check) Check {
+	verdict := placement.PreCheck(in)
 	check.End, check.Reason, check.Message, check.Candidates = CheckPass, verdict.Reason, verdict.Message, verdict.Candidates
 	check.Reschedule = verdict.Reschedule
 	if !verdict.OK {
@@ -341,12 +346,12 @@ func judgeTarget(in failover.PreCheckInput, check Check) Check {
 }
 
 // fenced holds a pass back that may not be used before the old copy is dead.
-func fenced(check Check, cluster string, fleet []failover.Cluster, fence *failover.Fence) Check {
+func fenced(check Check, cluster string, fleet []karmada.Cluster, fence *proof.Fence) Check {
 	source, _ := find(fleet, cluster, "")
-	if check.End != CheckPass || !failover.NeedsFence(check.Purge, source, fence) {
+	if check.End != CheckPass || !proof.NeedsFence(check.Purge, source, fence) {
 		return check
 	}
-	v := failover.AwaitingFence(cluster, fence)
+	v := proof.AwaitingFence(cluster, fence)
 	check.End, check.Reason, check.Message = CheckFence, v.Reason, v.Message
 	return check
 }
@@ -357,26 +362,26 @@ const byItself = "by its own annotation or by config"
 // surroundings say what keeps a binding where it is (an opt-out, the rule of its kind), with a
 // reason, or else its policy's purge mode.
 func (a *Activities) surroundings(
-	ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster,
-) (stays failover.Verdict, policy failover.PurgeMode, err error) {
+	ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster,
+) (stays reason.Verdict, policy karmada.PurgeMode, err error) {
 	by, err := a.optedOutBy(ctx, b, cluster, fleet)
 	if err != nil || by != "" {
-		return failover.Verdict{Reason: failover.ReasonOptedOut, Message: by}, "", err
+		return reason.Verdict{Reason: reason.OptedOut, Message: by}, "", err
 	}
-	if rule, why := a.Settings.Kinds.Judge(b, cluster); rule == failover.KindKeep {
-		return failover.Verdict{Reason: failover.ReasonKindStays, Message: why}, "", nil
+	if rule, why := a.Settings.Kinds.Judge(b, cluster); rule == rules.KindKeep {
+		return reason.Verdict{Reason: reason.KindStays, Message: why}, "", nil
 	}
 	policy, err = a.Reader.PolicyPurgeMode(ctx, b)
-	return failover.Verdict{}, policy, err
+	return reason.Verdict{}, policy, err
 }
 
 // optedOutBy names what opts a binding out, empty where nothing does.
-func (a *Activities) optedOutBy(ctx context.Context, b *failover.Binding, cluster string, fleet []failover.Cluster) (string, error) {
+func (a *Activities) optedOutBy(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster) (string, error) {
 	if a.optedOutItself(b) {
 		return byItself, nil
 	}
 	for _, c := range fleet {
-		if c.Name == cluster && failover.OptedOut(c.Annotations) {
+		if c.Name == cluster && rules.OptedOut(c.Annotations) {
 			return "by cluster " + cluster, nil
 		}
 	}
@@ -384,7 +389,7 @@ func (a *Activities) optedOutBy(ctx context.Context, b *failover.Binding, cluste
 }
 
 // evacuating are the clusters that have a failover of their own past Suspected.
-func evacuating(fleet []failover.Cluster, but string) map[string]bool {
+func evacuating(fleet []karmada.Cluster, but string) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range fleet {
 		if c.Name != but && c.Evacuating() {
@@ -396,7 +401,7 @@ func evacuating(fleet []failover.Cluster, but string) map[string]bool {
 
 // suspects are the clusters whose reports prove nothing: evacuating, not Ready,
 // or being deleted. A cluster that is not in the fleet at all is found by absence.
-func suspects(fleet []failover.Cluster, b *failover.Binding, but string) map[string]bool {
+func suspects(fleet []karmada.Cluster, b *karmada.Binding, but string) map[string]bool {
 	out := evacuating(fleet, but)
 	known := map[string]bool{}
 	for _, c := range fleet {

@@ -5,24 +5,27 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // mayNotReturn re-reads what a plan cannot know: whether the cluster fails again,
 // whether the scheduler has answered, and for a put-back whether the former copy can
 // take over. True means that out holds the refusal.
-func (a *Activities) mayNotReturn(ctx context.Context, r RestoreRequest, b *failover.Binding, source failover.Cluster, out *ActResult) (bool, error) {
+func (a *Activities) mayNotReturn(ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster, out *ActResult) (bool, error) {
 	look := out.Look
 	if look.Placed.OK && !r.EvenIfPlaced && !r.PutBack {
-		out.refuse(failover.ReasonPlaced, "the scheduler has placed it elsewhere")
+		out.refuse(reason.Placed, "the scheduler has placed it elsewhere")
 		return true, nil
 	}
 	var why string
 	var err error
-	reason := failover.ReasonConditionsMatch
+	cause := reason.ConditionsMatch
 	switch {
 	case r.PutBack:
-		reason = failover.ReasonPutBackRefused
+		cause = reason.PutBackRefused
 		why, err = a.cannotTakeBack(ctx, r, b, source)
 	case !r.EvenIfFailing:
 		why, err = a.failing(ctx, source)
@@ -31,11 +34,11 @@ func (a *Activities) mayNotReturn(ctx context.Context, r RestoreRequest, b *fail
 		return true, err
 	}
 	if why != "" {
-		out.refuse(reason, why)
+		out.refuse(cause, why)
 		return true, nil
 	}
 	if !look.Answered.OK && !look.Placed.OK {
-		out.refuse(failover.ReasonRestoreUnanswered, look.Answered.Message)
+		out.refuse(reason.RestoreUnanswered, look.Answered.Message)
 		return true, nil
 	}
 	return false, nil
@@ -43,22 +46,22 @@ func (a *Activities) mayNotReturn(ctx context.Context, r RestoreRequest, b *fail
 
 // failing says why the cluster counts as failing now, empty when it does not: a
 // taint of others moves bindings, or a rule whose taint would matches.
-func (a *Activities) failing(ctx context.Context, c failover.Cluster) (string, error) {
-	if failover.OptedOut(c.Annotations) {
+func (a *Activities) failing(ctx context.Context, c karmada.Cluster) (string, error) {
+	if rules.OptedOut(c.Annotations) {
 		return "", nil
 	}
-	if foreign := failover.Foreign(c); len(foreign) > 0 {
+	if foreign := karmada.Foreign(c); len(foreign) > 0 {
 		return fmt.Sprintf("%s carries %s again", c.Name, foreign[0].ToString()), nil
 	}
 	if c.Drain != nil {
 		return c.Name + " is being drained", nil
 	}
-	rules, err := a.Reader.Rules(ctx)
+	list, err := a.Reader.Rules(ctx)
 	if err != nil {
 		return "", err
 	}
-	for _, o := range failover.Observe(rules, c, failover.FactOf(c)) {
-		if o.Match == failover.Matches && failover.Triggers(o.Taint.Effect) {
+	for _, o := range rules.Observe(list, c, rules.FactOf(c)) {
+		if o.Match == rules.Matches && karmada.Triggers(o.Taint.Effect) {
 			return fmt.Sprintf("%s fails again by rule %s", c.Name, o.Rule), nil
 		}
 	}
@@ -67,9 +70,9 @@ func (a *Activities) failing(ctx context.Context, c failover.Cluster) (string, e
 
 // cannotTakeBack says why the former cluster must not become a target in place of
 // the new ones, empty when it may: Karmada has deleted its copy, or it could not run it.
-func (a *Activities) cannotTakeBack(ctx context.Context, r RestoreRequest, b *failover.Binding, source failover.Cluster) (string, error) {
+func (a *Activities) cannotTakeBack(ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster) (string, error) {
 	task, _ := b.TaskFor(r.Cluster)
-	if task.PurgeMode == failover.PurgeDirectly {
+	if task.PurgeMode == karmada.PurgeDirectly {
 		return "purge mode Directly: Karmada has begun to delete the old copy", nil
 	}
 	if r.OursGo && !r.Stopped {
@@ -87,10 +90,10 @@ func (a *Activities) cannotTakeBack(ctx context.Context, r RestoreRequest, b *fa
 }
 
 // joined are the targets that came since the eviction: a put-back ends their copies.
-func (r RestoreRequest) joined(b *failover.Binding) []string {
+func (r RestoreRequest) joined(b *karmada.Binding) []string {
 	var names []string
 	for _, t := range b.Clusters {
-		if !failover.Joined(r.baseline(b).Clusters, []failover.TargetCluster{t}) {
+		if !proof.Joined(r.baseline(b).Clusters, []karmada.TargetCluster{t}) {
 			continue
 		}
 		names = append(names, t.Name)
@@ -100,13 +103,13 @@ func (r RestoreRequest) joined(b *failover.Binding) []string {
 
 // unfit says what about a former cluster stands against its taking over again,
 // empty when nothing does. oursGo: our own taints go with the same act.
-func unfit(c failover.Cluster, oursGo bool) string {
+func unfit(c karmada.Cluster, oursGo bool) string {
 	if c.Deleting || !isReady(c) {
 		return c.Name + " is not Ready"
 	}
-	hard, soft := failover.Triggering(c.Taints)
+	hard, soft := karmada.Triggering(c.Taints)
 	for _, t := range append(hard, soft...) {
-		if !oursGo || !failover.OursAdded(c, t) {
+		if !oursGo || !karmada.OursAdded(c, t) {
 			return fmt.Sprintf("%s carries taint %s", c.Name, t.ToString())
 		}
 	}
@@ -114,10 +117,10 @@ func unfit(c failover.Cluster, oursGo bool) string {
 }
 
 // oldCopyGone says that the held copy does not stand any more, empty when it does.
-func (a *Activities) oldCopyGone(ctx context.Context, b *failover.Binding, cluster string, known *failover.Work) (string, error) {
+func (a *Activities) oldCopyGone(ctx context.Context, b *karmada.Binding, cluster string, known *karmada.Work) (string, error) {
 	work, err := a.Reader.WorkOf(ctx, b, cluster)
 	switch {
-	case errors.Is(err, failover.ErrGone):
+	case errors.Is(err, karmada.ErrGone):
 		return "its old copy on " + cluster + " is gone", nil
 	case err != nil:
 		return "", err
@@ -131,9 +134,9 @@ func (a *Activities) oldCopyGone(ctx context.Context, b *failover.Binding, clust
 
 // baseline is the measure of what follows; where the eviction's answer was lost it
 // is read off our hold task.
-func (r MoveRef) baseline(b *failover.Binding) failover.Baseline {
+func (r MoveRef) baseline(b *karmada.Binding) proof.Baseline {
 	if len(r.Baseline.Clusters) > 0 {
 		return r.Baseline
 	}
-	return failover.BaselineFrom(b, r.Cluster)
+	return proof.BaselineFrom(b, r.Cluster)
 }

@@ -4,7 +4,10 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -13,60 +16,60 @@ import (
 func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*bench, *activities.RestoreRequest)
-		reason  failover.Reason
+		reason  reason.Reason
 	}{
-		"it can": {func(*bench, *activities.RestoreRequest) {}, failover.ReasonWritten},
+		"it can": {func(*bench, *activities.RestoreRequest) {}, reason.Written},
 		"not Ready": {
-			func(b *bench, _ *activities.RestoreRequest) { b.world.SetReady("m1", false) }, failover.ReasonPutBackRefused,
+			func(b *bench, _ *activities.RestoreRequest) { b.world.SetReady("m1", false) }, reason.PutBackRefused,
 		},
 		"our taint does not go with it": {
-			func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }, failover.ReasonPutBackRefused,
+			func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }, reason.PutBackRefused,
 		},
 		"a rule asks for our taint again": {
 			func(b *bench, r *activities.RestoreRequest) {
 				r.Stopped = false
-				b.world.AddRule(failover.Rule{
+				b.world.AddRule(rules.Rule{
 					Name:            "quick",
-					MatchConditions: []failover.MatchCondition{{ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}},
-					Taints:          []failover.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
+					MatchConditions: []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}},
+					Taints:          []karmada.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
 				})
-			}, failover.ReasonPutBackRefused,
+			}, reason.PutBackRefused,
 		},
 		"another hand's taint": {
 			func(b *bench, _ *activities.RestoreRequest) {
 				b.world.PutTaint("m1", corev1.Taint{Key: "x", Effect: corev1.TaintEffectNoExecute})
-			}, failover.ReasonPutBackRefused,
+			}, reason.PutBackRefused,
 		},
 		"its old Work is gone": {
-			func(b *bench, _ *activities.RestoreRequest) { b.world.DropWork("karmada-es-m1", "shop-app") }, failover.ReasonPutBackRefused,
+			func(b *bench, _ *activities.RestoreRequest) { b.world.DropWork("karmada-es-m1", "shop-app") }, reason.PutBackRefused,
 		},
 		"its old Work is going": {
 			func(b *bench, r *activities.RestoreRequest) {
-				b.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "shop-app", Cluster: "m1", UID: r.OldWork.UID, Deleting: true})
-			}, failover.ReasonPutBackRefused,
+				b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "shop-app", Cluster: "m1", UID: r.OldWork.UID, Deleting: true})
+			}, reason.PutBackRefused,
 		},
 		"another Work took its place": {
-			func(_ *bench, r *activities.RestoreRequest) { r.OldWork.UID = "older" }, failover.ReasonPutBackRefused,
+			func(_ *bench, r *activities.RestoreRequest) { r.OldWork.UID = "older" }, reason.PutBackRefused,
 		},
 		"Directly": {
 			func(b *bench, r *activities.RestoreRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks[0].PurgeMode = failover.PurgeDirectly })
-			}, failover.ReasonPutBackRefused,
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks[0].PurgeMode = karmada.PurgeDirectly })
+			}, reason.PutBackRefused,
 		},
 		"nobody knows where it was": {
 			func(b *bench, r *activities.RestoreRequest) {
-				r.Baseline = failover.Baseline{}
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Tasks[0].ClustersBeforeFailover = nil })
-			}, failover.ReasonPutBackRefused,
+				r.Baseline = proof.Baseline{}
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks[0].ClustersBeforeFailover = nil })
+			}, reason.PutBackRefused,
 		},
 		"the task alone knows where it was": {
-			func(_ *bench, r *activities.RestoreRequest) { r.Baseline = failover.Baseline{} }, failover.ReasonWritten,
+			func(_ *bench, r *activities.RestoreRequest) { r.Baseline = proof.Baseline{} }, reason.Written,
 		},
 		"another patch of the scheduler is on its way": {
 			func(b *bench, r *activities.RestoreRequest) {
-				b.world.Change(r.Key, func(x *failover.Binding) { x.Generation += 2 })
+				b.world.Change(r.Key, func(x *karmada.Binding) { x.Generation += 2 })
 				r.Generation = 99
-			}, failover.ReasonRestoreUnanswered,
+			}, reason.RestoreUnanswered,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,12 +85,12 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 			out := must[activities.ActResult](b, activities.NameRestore, r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)
 			after := b.world.Peek(ref.Key)
-			if c.reason != failover.ReasonWritten {
+			if c.reason != reason.Written {
 				require.Empty(t, b.world.Log("restore"))
 				require.Equal(t, "m2", after.Clusters[0].Name)
 				return
 			}
-			require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, after.Clusters, "one write: it is back and the new one is out")
+			require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, after.Clusters, "one write: it is back and the new one is out")
 			require.Empty(t, after.Tasks)
 			require.Len(t, b.world.Log("restore"), 1)
 		})
@@ -98,11 +101,11 @@ func TestARestoreStopsWhereTheClusterFailsAgain(t *testing.T) {
 	b, ref := unplaced(t)
 	b.world.SetReady("m1", false)
 	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
-	require.Equal(t, failover.ReasonConditionsMatch, out.Reason)
+	require.Equal(t, reason.ConditionsMatch, out.Reason)
 	b.world.SetReady("m1", true)
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
-	require.Equal(t, failover.ReasonConditionsMatch, out.Reason)
+	require.Equal(t, reason.ConditionsMatch, out.Reason)
 	require.Empty(t, b.world.Log("restore"))
 	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref, EvenIfFailing: true})
 	require.Equal(t, activities.ActDone, out.End, "a human who cancels has his way")

@@ -7,13 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // FleetReader reads every cluster and every rule.
 type FleetReader interface {
-	Clusters(ctx context.Context) ([]failover.Cluster, error)
-	Rules(ctx context.Context) ([]failover.Rule, error)
+	Clusters(ctx context.Context) ([]karmada.Cluster, error)
+	Rules(ctx context.Context) ([]rules.Rule, error)
 }
 
 // Karmada itself takes seconds to see that a cluster has failed.
@@ -29,9 +31,9 @@ type Recent struct {
 	clock Monotonic
 
 	mu       sync.Mutex
-	clusters answer[failover.Cluster]
-	rules    answer[failover.Rule]
-	manager  answer[failover.ManagerLease]
+	clusters answer[karmada.Cluster]
+	rules    answer[rules.Rule]
+	manager  answer[proof.ManagerLease]
 }
 
 // answer is a list and its age; no age: there is none.
@@ -47,12 +49,12 @@ func NewRecent(from FleetReader, clock Monotonic) *Recent {
 }
 
 // Clusters are those of at most a second ago.
-func (r *Recent) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+func (r *Recent) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	return share(ctx, r, &r.clusters, r.from.Clusters)
 }
 
 // Rules are those of at most a second ago.
-func (r *Recent) Rules(ctx context.Context) ([]failover.Rule, error) {
+func (r *Recent) Rules(ctx context.Context) ([]rules.Rule, error) {
 	return share(ctx, r, &r.rules, r.from.Rules)
 }
 
@@ -71,13 +73,13 @@ func (r *Recent) Manager(from ManagerReader) ManagerReader {
 }
 
 // ManagerLease is that of at most a second ago.
-func (m recentManager) ManagerLease(ctx context.Context) (failover.ManagerLease, error) {
-	all, err := share(ctx, m.r, &m.r.manager, func(ctx context.Context) ([]failover.ManagerLease, error) {
+func (m recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, error) {
+	all, err := share(ctx, m.r, &m.r.manager, func(ctx context.Context) ([]proof.ManagerLease, error) {
 		lease, err := m.from.ManagerLease(ctx)
-		return []failover.ManagerLease{lease}, err
+		return []proof.ManagerLease{lease}, err
 	})
 	if err != nil {
-		return failover.ManagerLease{}, err
+		return proof.ManagerLease{}, err
 	}
 	return all[0], nil
 }
@@ -121,17 +123,17 @@ func (a *Activities) recent() FleetReader {
 }
 
 // fleetWith is the recent fleet, in which the named clusters were read just now.
-func (a *Activities) fleetWith(ctx context.Context, names ...string) ([]failover.Cluster, error) {
+func (a *Activities) fleetWith(ctx context.Context, names ...string) ([]karmada.Cluster, error) {
 	fleet, err := a.recent().Clusters(ctx)
 	if err != nil || a.Recent == nil {
 		return fleet, err
 	}
 	for _, name := range names {
 		c, err := a.Reader.Cluster(ctx, name)
-		if err != nil && !errors.Is(err, failover.ErrGone) {
+		if err != nil && !errors.Is(err, karmada.ErrGone) {
 			return nil, err
 		}
-		at := slices.IndexFunc(fleet, func(known failover.Cluster) bool { return known.Name == name })
+		at := slices.IndexFunc(fleet, func(known karmada.Cluster) bool { return known.Name == name })
 		switch {
 		case at >= 0 && err == nil:
 			fleet[at] = c

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 )
@@ -20,7 +21,7 @@ type lister struct {
 	meanwhile func()
 }
 
-func (c *lister) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+func (c *lister) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	c.lists++
 	if c.meanwhile != nil {
 		c.meanwhile()
@@ -35,7 +36,7 @@ func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 	b := newBench(t)
 	from := &lister{World: b.world}
 	recent := activities.NewRecent(from, world.Clock{W: b.world})
-	ask := func() []failover.Cluster {
+	ask := func() []karmada.Cluster {
 		fleet, err := recent.Clusters(t.Context())
 		require.NoError(t, err)
 		require.Len(t, fleet, 3)
@@ -97,9 +98,9 @@ type leases struct {
 	err   error
 }
 
-func (l *leases) ManagerLease(context.Context) (failover.ManagerLease, error) {
+func (l *leases) ManagerLease(context.Context) (proof.ManagerLease, error) {
 	l.reads++
-	return failover.ManagerLease{Holder: "manager-1"}, l.err
+	return proof.ManagerLease{Holder: "manager-1"}, l.err
 }
 
 // Rules: R4.6-28.
@@ -115,7 +116,7 @@ func TestRecent_SharesTheManagersLease(t *testing.T) {
 	}
 	require.Equal(t, 1, from.reads)
 	b.now = b.now.Add(time.Second + 1)
-	from.err = failover.ErrGone
+	from.err = karmada.ErrGone
 	_, err := manager.ManagerLease(t.Context())
-	require.ErrorIs(t, err, failover.ErrGone)
+	require.ErrorIs(t, err, karmada.ErrGone)
 }

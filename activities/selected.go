@@ -3,12 +3,12 @@ package activities
 import (
 	"context"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // readLabels completes bindings with the labels of their workloads, from the Works on a
 // cluster. It is asked for only where a selector decides: a Work holds the whole manifest.
-func (a *Activities) readLabels(ctx context.Context, cluster string, bindings ...*failover.Binding) error {
+func (a *Activities) readLabels(ctx context.Context, cluster string, bindings ...*karmada.Binding) error {
 	if len(bindings) == 0 {
 		return nil
 	}
@@ -24,11 +24,11 @@ func (a *Activities) readLabels(ctx context.Context, cluster string, bindings ..
 
 // readSelected is readLabels for the bindings of a page that are, or were, on a cluster,
 // where a drain selects among them.
-func (a *Activities) readSelected(ctx context.Context, d *failover.Drain, page []failover.Binding, cluster string) error {
+func (a *Activities) readSelected(ctx context.Context, d *karmada.Drain, page []karmada.Binding, cluster string) error {
 	if !d.Selective() {
 		return nil
 	}
-	var here []*failover.Binding
+	var here []*karmada.Binding
 	for i := range page {
 		_, at := page[i].Target(cluster)
 		if task, _ := page[i].TaskFor(cluster); at >= 0 || task != nil {
@@ -40,7 +40,7 @@ func (a *Activities) readSelected(ctx context.Context, d *failover.Drain, page [
 
 // selectsAny tells whether a drain that is about to be recorded has anything to move. One
 // without a selector always has: what comes to the cluster later moves, too.
-func (a *Activities) selectsAny(ctx context.Context, d *failover.Drain, cluster string) (bool, error) {
+func (a *Activities) selectsAny(ctx context.Context, d *karmada.Drain, cluster string) (bool, error) {
 	if !d.Selective() {
 		return true, nil
 	}

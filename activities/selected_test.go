@@ -4,20 +4,22 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
 // Rules: R4.12-5.
 func TestListTargeting_WithSelector_FreezesWhomTheDrainLeavesOut(t *testing.T) {
 	b := newBench(t)
-	b.world.Change(appKey("app"), func(x *failover.Binding) { x.WorkloadLabels = map[string]string{"app": "one"} })
-	b.bind("other", func(x *failover.Binding) { x.WorkloadLabels = map[string]string{"app": "two"} })
-	b.bind("unknown", func(x *failover.Binding) { x.Labels = map[string]string{"app": "one"} })
+	b.world.Change(appKey("app"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"app": "one"} })
+	b.bind("other", func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"app": "two"} })
+	b.bind("unknown", func(x *karmada.Binding) { x.Labels = map[string]string{"app": "one"} })
 	b.world.DropWork("karmada-es-m1", "shop-unknown")
 	drain := jane()
 	drain.Selector = "app=one"
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce, Drain: drain})
+	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce, Drain: drain})
 	left := map[string]bool{}
 	for _, i := range page.Items {
 		left[i.Key.Name] = page.Policies[i.Policy].NotDrained
@@ -35,13 +37,13 @@ func TestPreCheck_ApprovalSelector_AsksWhereLabelsAreNotKnown(t *testing.T) {
 	}{
 		"other labels": {func(*bench) {}, activities.CheckPass},
 		"labels of the workload that match": {func(b *bench) {
-			b.world.Change(appKey("app"), func(x *failover.Binding) { x.WorkloadLabels = map[string]string{"tier": "gold"} })
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"tier": "gold"} })
 		}, activities.CheckBlocked},
 		"no Work": {func(b *bench) { b.world.DropWork("karmada-es-m1", "shop-app") }, activities.CheckBlocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.acts.Settings.Approval = failover.ApprovalRules{Selector: "tier=gold"}
+			b.acts.Settings.Approval = queue.ApprovalRules{Selector: "tier=gold"}
 			b.fail()
 			c.arrange(b)
 			check := b.preCheck(func(*activities.PreCheckRequest) {})

@@ -3,7 +3,11 @@ package activities
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -18,17 +22,17 @@ type Settings struct {
 	// Terms are handed to episodes when they begin.
 	Terms Terms
 	// ModeExceptions are the clusters whose mode is not that of Terms.
-	ModeExceptions failover.ModeExceptions
+	ModeExceptions rules.ModeExceptions
 	// Pace bounds evictions fleet-wide.
-	Pace failover.PaceConfig
+	Pace pace.Config
 	// DefaultTolerations stand in for bindings without any.
 	DefaultTolerations []corev1.Toleration
 	// ExcludeNamespaces opt whole namespaces out.
 	ExcludeNamespaces []string
 	// Approval says before which evictions a human is asked.
-	Approval failover.ApprovalRules
+	Approval queue.ApprovalRules
 	// Kinds say which kinds of workload stay, and which wait for an approval.
-	Kinds failover.KindRules
+	Kinds rules.KindRules
 	// RoomUnknownOK lets a cluster of unknown capacity count as having room.
 	RoomUnknownOK bool
 	// RoomForStaticWeights demands room of clusters that grow by static weight.
@@ -36,26 +40,26 @@ type Settings struct {
 	// RoomMargin is the percentage of every cluster's room that a yes must do without.
 	RoomMargin int
 	// Karmada is the release whose scheduler the pre-check follows.
-	Karmada failover.KarmadaRelease
+	Karmada karmada.Release
 	// StateMissingOK lets a binding go whose state cannot go along, without it.
 	StateMissingOK bool
 }
 
 // Terms are what an episode freezes of the config when it begins.
 type Terms struct {
-	Mode failover.Mode `json:"mode"`
+	Mode rules.Mode `json:"mode"`
 	// InFlight bounds migrations from Checking to Placing, Waiting those that wait for health.
 	InFlight int `json:"inFlight"`
 	Waiting  int `json:"waiting"`
 	// Purge is the purge mode of bindings that name none.
-	Purge failover.PurgeMode `json:"purge,omitempty"`
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// MinHealthy is how long health must hold; Detection how long it must hold where the
 	// source cluster is Ready, for Ready lags death.
 	MinHealthy time.Duration `json:"minHealthy"`
 	Detection  time.Duration `json:"detection"`
 	// Plugins prove new copies healthy; Fences are plug-ins that prove old ones dead.
-	Plugins failover.Plugins  `json:"plugins,omitzero"`
-	Fences  []failover.Plugin `json:"fences,omitempty"`
+	Plugins proof.Plugins  `json:"plugins,omitzero"`
+	Fences  []proof.Plugin `json:"fences,omitempty"`
 	// Probe lets a fresh probe of each target stand in for Detection.
 	Probe bool `json:"probe,omitempty"`
 	// GracefulTimeout raises needs-attention on a migration; alone it deletes nothing.

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -18,17 +19,17 @@ import (
 // for first, and once.
 type Snapshot struct {
 	from     Reader
-	clusters []failover.Cluster
-	rules    []failover.Rule
-	bindings []failover.Binding
-	at       map[failover.BindingKey]int
+	clusters []karmada.Cluster
+	rules    []rules.Rule
+	bindings []karmada.Binding
+	at       map[karmada.BindingKey]int
 	around   map[string]any
 }
 
 // TakeSnapshot reads the fleet, the rules and every binding. progress, when not nil, is
 // told how many bindings were read so far.
 func TakeSnapshot(ctx context.Context, from Reader, progress func(bindings int)) (*Snapshot, error) {
-	s := &Snapshot{from: from, at: map[failover.BindingKey]int{}, around: map[string]any{}}
+	s := &Snapshot{from: from, at: map[karmada.BindingKey]int{}, around: map[string]any{}}
 	var err error
 	if s.clusters, err = from.Clusters(ctx); err != nil {
 		return nil, fmt.Errorf("read the clusters: %w", err)
@@ -73,27 +74,27 @@ func (s *Snapshot) Failed(cluster string, at time.Time) *Snapshot {
 }
 
 // Cluster is one of those that were read.
-func (s *Snapshot) Cluster(_ context.Context, name string) (failover.Cluster, error) {
-	at := slices.IndexFunc(s.clusters, func(c failover.Cluster) bool { return c.Name == name })
+func (s *Snapshot) Cluster(_ context.Context, name string) (karmada.Cluster, error) {
+	at := slices.IndexFunc(s.clusters, func(c karmada.Cluster) bool { return c.Name == name })
 	if at < 0 {
-		return failover.Cluster{}, fmt.Errorf("cluster %s: %w", name, failover.ErrGone)
+		return karmada.Cluster{}, fmt.Errorf("cluster %s: %w", name, karmada.ErrGone)
 	}
 	return s.clusters[at], nil
 }
 
 // Clusters are those that were read.
-func (s *Snapshot) Clusters(context.Context) ([]failover.Cluster, error) {
+func (s *Snapshot) Clusters(context.Context) ([]karmada.Cluster, error) {
 	return slices.Clone(s.clusters), nil
 }
 
 // Rules are those that were read.
-func (s *Snapshot) Rules(context.Context) ([]failover.Rule, error) { return s.rules, nil }
+func (s *Snapshot) Rules(context.Context) ([]rules.Rule, error) { return s.rules, nil }
 
 // Binding is one of those that were read.
-func (s *Snapshot) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
+func (s *Snapshot) Binding(_ context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	at, known := s.at[key]
 	if !known {
-		return failover.Binding{}, fmt.Errorf("binding %s: %w", key, failover.ErrGone)
+		return karmada.Binding{}, fmt.Errorf("binding %s: %w", key, karmada.ErrGone)
 	}
 	return s.bindings[at], nil
 }
@@ -107,7 +108,7 @@ func (s *Snapshot) Bindings(_ context.Context, page Page) (BindingPage, error) {
 	if page.Continue != "" {
 		var err error
 		if from, err = strconv.Atoi(page.Continue); err != nil || from < 0 || from > len(s.bindings) {
-			return BindingPage{}, fmt.Errorf("page %q: %w", page.Continue, failover.ErrInvalid)
+			return BindingPage{}, fmt.Errorf("page %q: %w", page.Continue, karmada.ErrInvalid)
 		}
 	}
 	to := min(from+snapshotPage, len(s.bindings))
@@ -119,48 +120,48 @@ func (s *Snapshot) Bindings(_ context.Context, page Page) (BindingPage, error) {
 }
 
 // State evaluates state rules as the reader behind it does: it takes no request.
-func (s *Snapshot) State(status json.RawMessage, rules []failover.StateRule) (map[string]string, error) {
+func (s *Snapshot) State(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error) {
 	return s.from.State(status, rules)
 }
 
 // WorkOf reads the Work itself.
-func (s *Snapshot) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+func (s *Snapshot) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	return s.from.WorkOf(ctx, b, cluster)
 }
 
 // WorkloadLabels reads the Works themselves. Who may not read Works, such as an operator who
 // plans, knows no labels.
-func (s *Snapshot) WorkloadLabels(ctx context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error) {
+func (s *Snapshot) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
 	found, err := s.from.WorkloadLabels(ctx, bindings, cluster)
-	if errors.Is(err, failover.ErrForbidden) {
+	if errors.Is(err, karmada.ErrForbidden) {
 		return nil, nil
 	}
 	return found, err
 }
 
 // Work reads the Work itself.
-func (s *Snapshot) Work(ctx context.Context, namespace, name string) (failover.Work, error) {
+func (s *Snapshot) Work(ctx context.Context, namespace, name string) (karmada.Work, error) {
 	return s.from.Work(ctx, namespace, name)
 }
 
 // OptedOut asks once for each namespace and policy.
-func (s *Snapshot) OptedOut(ctx context.Context, b *failover.Binding) (string, error) {
+func (s *Snapshot) OptedOut(ctx context.Context, b *karmada.Binding) (string, error) {
 	return askOnce(s, "optedOut "+b.Key.Namespace, b, func() (string, error) { return s.from.OptedOut(ctx, b) })
 }
 
 // PolicyAnnotation asks once for each policy.
-func (s *Snapshot) PolicyAnnotation(ctx context.Context, b *failover.Binding, name string) (string, error) {
+func (s *Snapshot) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
 	return askOnce(s, "annotation "+name, b, func() (string, error) { return s.from.PolicyAnnotation(ctx, b, name) })
 }
 
 // PolicyPurgeMode asks once for each policy.
-func (s *Snapshot) PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error) {
-	return askOnce(s, "purge", b, func() (failover.PurgeMode, error) { return s.from.PolicyPurgeMode(ctx, b) })
+func (s *Snapshot) PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
+	return askOnce(s, "purge", b, func() (karmada.PurgeMode, error) { return s.from.PolicyPurgeMode(ctx, b) })
 }
 
 // askOnce asks what surrounds bindings of one policy once. Without a known policy each
 // binding is asked about by itself.
-func askOnce[T any](s *Snapshot, what string, b *failover.Binding, ask func() (T, error)) (T, error) {
+func askOnce[T any](s *Snapshot, what string, b *karmada.Binding, ask func() (T, error)) (T, error) {
 	id := b.PolicyID()
 	if id == "" {
 		id = "of " + b.Key.String()

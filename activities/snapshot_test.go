@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -21,17 +21,17 @@ type counted struct {
 	fail  error
 }
 
-func (c counted) OptedOut(_ context.Context, b *failover.Binding) (string, error) {
+func (c counted) OptedOut(_ context.Context, b *karmada.Binding) (string, error) {
 	c.asked["optedOut "+b.Key.Namespace+b.PolicyID()]++
 	return "", c.fail
 }
 
-func (c counted) PolicyPurgeMode(_ context.Context, b *failover.Binding) (failover.PurgeMode, error) {
+func (c counted) PolicyPurgeMode(_ context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
 	c.asked["purge "+b.PolicyID()]++
-	return failover.PurgeDirectly, nil
+	return karmada.PurgeDirectly, nil
 }
 
-func (c counted) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+func (c counted) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	c.asked["clusters"]++
 	fleet, err := c.World.Clusters(ctx)
 	return fleet, errors.Join(err, c.fail)
@@ -42,9 +42,9 @@ func TestASnapshotReadsEverythingOnce(t *testing.T) {
 	w.AddCluster("m1")
 	w.AddCluster("m2")
 	for i := range 1200 {
-		w.AddBinding(failover.Binding{
-			Key:         failover.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%04d", i)},
-			Annotations: map[string]string{failover.AnnotationClusterPolicyName: fmt.Sprint("policy", i%2)},
+		w.AddBinding(karmada.Binding{
+			Key:         karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%04d", i)},
+			Annotations: map[string]string{karmada.AnnotationClusterPolicyName: fmt.Sprint("policy", i%2)},
 		})
 	}
 	from := counted{World: w, asked: map[string]int{}}
@@ -63,7 +63,7 @@ func TestASnapshotReadsEverythingOnce(t *testing.T) {
 			require.NoError(t, err)
 			mode, err := s.PolicyPurgeMode(t.Context(), &p.Bindings[i])
 			require.NoError(t, err)
-			require.Equal(t, failover.PurgeDirectly, mode)
+			require.Equal(t, karmada.PurgeDirectly, mode)
 		}
 		if p.Next == nil {
 			break
@@ -76,9 +76,9 @@ func TestASnapshotReadsEverythingOnce(t *testing.T) {
 		"clusters": 1, "optedOut shop/policy0": 1, "optedOut shop/policy1": 1, "purge /policy0": 1, "purge /policy1": 1,
 	}, from.asked, "each policy once")
 	_, err = s.Bindings(t.Context(), activities.Page{Continue: "9999"})
-	require.ErrorIs(t, err, failover.ErrInvalid)
-	_, err = s.Binding(t.Context(), failover.BindingKey{Name: "none"})
-	require.ErrorIs(t, err, failover.ErrGone)
+	require.ErrorIs(t, err, karmada.ErrInvalid)
+	_, err = s.Binding(t.Context(), karmada.BindingKey{Name: "none"})
+	require.ErrorIs(t, err, karmada.ErrGone)
 }
 
 func TestInASnapshotOneClusterFailsAndNothingElseChanges(t *testing.T) {

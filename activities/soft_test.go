@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -14,32 +16,32 @@ const slowKey = "failover.example.org/slow"
 
 // softRule puts a soft taint while the network is not ready; ripeSoft asks for it.
 func (b *bench) softRule() {
-	b.world.AddRule(failover.Rule{
+	b.world.AddRule(rules.Rule{
 		Name: "network",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "NetworkReady", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "NetworkReady", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: slowKey, Effect: failover.EffectPreferNoExecute}},
+		Taints: []karmada.RuleTaint{{Key: slowKey, Effect: karmada.EffectPreferNoExecute}},
 	})
 	b.network(corev1.ConditionFalse)
 }
 
 func (b *bench) network(status corev1.ConditionStatus) {
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) {
-		c.Conditions = append(c.Conditions[:1:1], failover.Condition{Type: "NetworkReady", Status: status})
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+		c.Conditions = append(c.Conditions[:1:1], karmada.Condition{Type: "NetworkReady", Status: status})
 	})
 }
 
 func (b *bench) putSoft() activities.TaintResult {
 	b.t.Helper()
 	return must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Companion: activities.CompanionPut,
-		Add: []failover.RuleObservation{{Rule: "network", Taint: failover.RuleTaint{Key: slowKey, Effect: failover.EffectPreferNoExecute}}},
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut,
+		Add: []rules.RuleObservation{{Rule: "network", Taint: karmada.RuleTaint{Key: slowKey, Effect: karmada.EffectPreferNoExecute}}},
 	})
 }
 
-func softPolicy(seconds int64) failover.Policy {
-	return failover.Policy{ClusterFailover: true, SoftSeconds: &seconds}
+func softPolicy(seconds int64) rules.Policy {
+	return rules.Policy{ClusterFailover: true, SoftSeconds: &seconds}
 }
 
 // Rules: R4.2-2, R4.2-6.
@@ -49,18 +51,18 @@ func TestTheCompanionStaysWhileASoftTaintDoes(t *testing.T) {
 	require.Len(t, b.putSoft().Soft, 1)
 	b.world.SetReady("m1", false)
 	must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(),
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(),
 	})
 	b.world.SetReady("m1", true)
 	remove := activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, Companion: activities.CompanionDrop,
-		Remove: []failover.AddedTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
+		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, Companion: activities.CompanionDrop,
+		Remove: []karmada.AddedTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
 	}
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
-	require.Equal(t, []string{slowKey + ":PreferNoExecute", failover.EvacuatingTaintKey + ":NoSchedule"}, out.Standing)
+	require.Equal(t, []string{slowKey + ":PreferNoExecute", karmada.EvacuatingTaintKey + ":NoSchedule"}, out.Standing)
 
-	all := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true}
-	require.Equal(t, failover.ReasonConditionsMatch, must[activities.TaintResult](b, activities.NameWriteTaints, all).Refused,
+	all := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true}
+	require.Equal(t, reason.ConditionsMatch, must[activities.TaintResult](b, activities.NameWriteTaints, all).Refused,
 		"its rule still asks for it")
 	b.network(corev1.ConditionTrue)
 	require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, all).Standing)
@@ -74,13 +76,13 @@ func TestWhatIsGarbledIsNotOverwritten(t *testing.T) {
 	b := newBench(t)
 	b.softRule()
 	b.putSoft()
-	b.world.ChangeCluster("m1", func(c *failover.Cluster) {
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 		c.Taints, c.SoftUnreadable, c.SoftMalformed = nil, true, "no list"
 	})
-	require.Equal(t, failover.ReasonClusterRecovered, b.putSoft().Refused)
+	require.Equal(t, reason.ClusterRecovered, b.putSoft().Refused)
 	b.network(corev1.ConditionTrue)
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: failover.ModeEnforce, RemoveAll: true,
+		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true,
 	})
 	require.Len(t, out.Ours, 1)
 	require.Equal(t, slowKey, out.Ours[0].Key)
@@ -92,17 +94,17 @@ func TestWhatIsGarbledIsNotOverwritten(t *testing.T) {
 // Rules: R4.3-11, R4.3-12, R4.3-13.
 func TestAnEvictionUnderASoftTaintAsksWhetherItsOwnSecondsHaveRunOut(t *testing.T) {
 	for name, c := range map[string]struct {
-		policy  failover.Policy
+		policy  rules.Policy
 		arrange func(*bench)
 		end     activities.EvictEnd
 	}{
 		"they have":                     {softPolicy(60), func(*bench) {}, activities.EvictWritten},
 		"they have not":                 {softPolicy(61), func(*bench) {}, activities.EvictNotAffected},
-		"it has no spec.failover":       {failover.Policy{}, func(*bench) {}, activities.EvictNotAffected},
-		"nobody read how long":          {failover.Policy{ClusterFailover: true}, func(*bench) {}, activities.EvictNotAffected},
+		"it has no spec.failover":       {rules.Policy{}, func(*bench) {}, activities.EvictNotAffected},
+		"nobody read how long":          {rules.Policy{ClusterFailover: true}, func(*bench) {}, activities.EvictNotAffected},
 		"its rule matches no more":      {softPolicy(60), func(b *bench) { b.network(corev1.ConditionTrue) }, activities.EvictNotAffected},
 		"a human took the taint away":   {softPolicy(60), func(b *bench) { b.world.DropTaint("m1", slowKey) }, activities.EvictNotAffected},
-		"clusterTolerations do not aid": {failover.Policy{ClusterFailover: true, SoftSeconds: softPolicy(60).SoftSeconds, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, func(*bench) {}, activities.EvictWritten},
+		"clusterTolerations do not aid": {rules.Policy{ClusterFailover: true, SoftSeconds: softPolicy(60).SoftSeconds, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, func(*bench) {}, activities.EvictWritten},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -121,18 +123,18 @@ func TestAnEvictionUnderASoftTaintAsksWhetherItsOwnSecondsHaveRunOut(t *testing.
 // Rules: R4.3-12.
 func TestPoliciesAreAskedForSoftTolerationsOnlyWhereThatMatters(t *testing.T) {
 	b := newBench(t)
-	from := func(policy string) func(*failover.Binding) {
-		return func(x *failover.Binding) {
+	from := func(policy string) func(*karmada.Binding) {
+		return func(x *karmada.Binding) {
 			x.HasClusterFailover = true
-			x.Annotations = map[string]string{failover.AnnotationClusterPolicyName: policy}
+			x.Annotations = map[string]string{karmada.AnnotationClusterPolicyName: policy}
 		}
 	}
 	b.bind("first", from("p"))
 	b.bind("second", from("p"))
-	b.world.SetPolicyAnnotation(appKey("first"), failover.AnnotationTolerationSeconds, "42")
+	b.world.SetPolicyAnnotation(appKey("first"), karmada.AnnotationTolerationSeconds, "42")
 	read := map[bool]map[string]*int64{}
 	for _, soft := range []bool{false, true} {
-		page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: failover.ModeEnforce, Soft: soft})
+		page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce, Soft: soft})
 		read[soft] = map[string]*int64{}
 		for _, i := range page.Items {
 			read[soft][i.Key.Name] = page.Policies[i.Policy].SoftSeconds
@@ -150,8 +152,8 @@ func TestPoliciesAreAskedForSoftTolerationsOnlyWhereThatMatters(t *testing.T) {
 func TestASoftTaintedClusterIsNoTargetAndNoProof(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	b.world.PutTaint("m2", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+	b.world.PutTaint("m2", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
 	out := b.evict()
 	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, failover.ReasonNoTarget, out.Reason)
+	require.Equal(t, reason.NoTarget, out.Reason)
 }

@@ -6,13 +6,16 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
 var (
-	checkpoint = []failover.StateRule{{Label: "checkpoint", Path: "{.jobStatus.checkpoint}"}}
+	checkpoint = []karmada.StateRule{{Label: "checkpoint", Path: "{.jobStatus.checkpoint}"}}
 	carried    = map[string]string{"checkpoint": "17"}
 )
 
@@ -24,19 +27,19 @@ func stateful(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) withState(fence *failover.Fence) activities.EvictRequest {
+func (b *bench) withState(fence *proof.Fence) activities.EvictRequest {
 	r := b.directly(fence)
 	r.Policy.State = checkpoint
 	return r
 }
 
-func (b *bench) withoutState() *failover.Fence {
+func (b *bench) withoutState() *proof.Fence {
 	f := b.vouched()
 	f.WithoutState = true
 	return f
 }
 
-func (b *bench) task() failover.Task {
+func (b *bench) task() karmada.Task {
 	app := b.world.Peek(appKey("app"))
 	task, at := app.TaskFor("m1")
 	require.GreaterOrEqual(b.t, at, 0)
@@ -63,16 +66,16 @@ func TestTheOneEvictPatchCarriesWhatTheOldCopyLastReported(t *testing.T) {
 // Rules: R4.11-1, R4.3-15.
 func TestStateRulesAreFrozenWithThePolicy(t *testing.T) {
 	b := stateful(t)
-	b.world.Change(appKey("app"), func(x *failover.Binding) {
-		x.StateRules = []failover.StateRule{{Label: "later", Path: "{.nothing}"}}
+	b.world.Change(appKey("app"), func(x *karmada.Binding) {
+		x.StateRules = []karmada.StateRule{{Label: "later", Path: "{.nothing}"}}
 	})
 	must[activities.EvictResult](b, activities.NameEvict, b.withState(nil))
 	require.Equal(t, carried, b.task().State)
 
 	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m2"})
 	require.Empty(t, page.Policies)
-	b.bind("other", func(x *failover.Binding) { x.StateRules = checkpoint })
-	b.bind("third", func(x *failover.Binding) { x.StateRules = nil })
+	b.bind("other", func(x *karmada.Binding) { x.StateRules = checkpoint })
+	b.bind("third", func(x *karmada.Binding) { x.StateRules = nil })
 	page = must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1"})
 	require.Len(t, page.Policies, 2, "different rules are different policies")
 	require.Equal(t, checkpoint, page.Policies[page.Items[0].Policy].State)
@@ -82,20 +85,20 @@ func TestStateRulesAreFrozenWithThePolicy(t *testing.T) {
 func TestWhatCannotTakeItsStateAlongStaysAndNothingIsWritten(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*bench, *activities.EvictRequest)
-		want   failover.Reason
+		want   reason.Reason
 	}{
-		"the source is silent": {func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", false) }, failover.ReasonStateNeedsSource},
+		"the source is silent": {func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", false) }, reason.StateNeedsSource},
 		"it is proven dead, and silent still": {func(b *bench, r *activities.EvictRequest) {
 			b.world.SetReady("m1", false)
 			b.pass(time.Minute)
 			r.Fence = b.vouched()
-		}, failover.ReasonStateNeedsSource},
-		"its status was never collected": {func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", "") }, failover.ReasonStateNotCollected},
-		"the path finds nothing":         {func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", `{"jobStatus":{}}`) }, failover.ReasonStateUnreadable},
+		}, reason.StateNeedsSource},
+		"its status was never collected": {func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", "") }, reason.StateNotCollected},
+		"the path finds nothing":         {func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", `{"jobStatus":{}}`) }, reason.StateUnreadable},
 		"the path is none": {func(_ *bench, r *activities.EvictRequest) {
-			r.Policy.State = []failover.StateRule{{Label: "x", Path: "{.a"}}
-		}, failover.ReasonStateUnreadable},
-		"Gracefully": {func(_ *bench, r *activities.EvictRequest) { r.Purge = failover.PurgeGracefully }, failover.ReasonStateNotCarried},
+			r.Policy.State = []karmada.StateRule{{Label: "x", Path: "{.a"}}
+		}, reason.StateUnreadable},
+		"Gracefully": {func(_ *bench, r *activities.EvictRequest) { r.Purge = karmada.PurgeGracefully }, reason.StateNotCarried},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := stateful(t)
@@ -107,7 +110,7 @@ func TestWhatCannotTakeItsStateAlongStaysAndNothingIsWritten(t *testing.T) {
 			require.Equal(t, tc.want, out.Reason, out.Message)
 			require.Empty(t, b.world.Log("evict"))
 			check := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
-				Cluster: "m1", Mode: failover.ModeEnforce,
+				Cluster: "m1", Mode: rules.ModeEnforce,
 				Items: []activities.Checked{{Key: appKey("app"), Purge: r.Purge, State: r.Policy.State, Fence: r.Fence}},
 			}).Checks[0]
 			require.Equal(t, activities.CheckBlocked, check.End, "and it takes no lease to know")
@@ -140,7 +143,7 @@ func TestWithoutItsStateItGoesOnlyWhereSomebodySaidSo(t *testing.T) {
 		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
 	}
 	ref.Fence = b.vouched()
-	require.Equal(t, failover.ReasonStateNeedsSource, release().Reason, "dead is not enough")
+	require.Equal(t, reason.StateNeedsSource, release().Reason, "dead is not enough")
 	ref.Fence = b.withoutState()
 	require.Equal(t, activities.ActDone, release().End, "no health is asked for: the new copy has yet to begin")
 }
@@ -159,11 +162,11 @@ func TestAHoldThatCarriesStateGoesOnlyWhenTheNewCopyIsHealthy(t *testing.T) {
 	}
 	b.pass(time.Second)
 	b.pass(time.Second)
-	require.Equal(t, failover.ReasonOldCopyGoing, release().Reason)
+	require.Equal(t, reason.OldCopyGoing, release().Reason)
 	b.pass(20 * time.Second)
 	now, _ := b.world.Wears(appKey("app"), "m2")
 	require.Equal(t, carried, now, "the new copy began with its state")
-	require.Equal(t, failover.ReasonNotHealthy, release().Reason)
+	require.Equal(t, reason.NotHealthy, release().Reason)
 	b.pass(5 * time.Minute)
 	require.Contains(t, release().Message, "healthy for 0s", "not for long enough")
 	held = time.Hour
@@ -179,8 +182,8 @@ func TestAHoldThatCarriesStateGoesOnlyWhenTheNewCopyIsHealthy(t *testing.T) {
 func TestWhatIsHeldAgainCarriesItsStateAgain(t *testing.T) {
 	b := stateful(t)
 	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.withState(nil)))
-	ref.Purge, ref.State = failover.PurgeDirectly, b.task().State
-	b.world.Change(appKey("app"), func(x *failover.Binding) { x.Tasks = nil })
+	ref.Purge, ref.State = karmada.PurgeDirectly, b.task().State
+	b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks = nil })
 	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameHoldAgain, ref).End)
 	require.Equal(t, carried, b.task().State)
 }
@@ -192,23 +195,23 @@ func TestAnUnprovenReleaseNeverTakesTheLastCopy(t *testing.T) {
 	b.fail()
 	r := b.evictRequest()
 	out := must[activities.EvictResult](b, activities.NameEvict, r)
-	release := func(unproven bool, purge failover.PurgeMode) activities.ActResult {
-		b.world.Change(appKey("app"), func(x *failover.Binding) {
+	release := func(unproven bool, purge karmada.PurgeMode) activities.ActResult {
+		b.world.Change(appKey("app"), func(x *karmada.Binding) {
 			if task, at := x.TaskFor("m1"); at >= 0 {
 				task.PurgeMode = purge
 			}
 		})
 		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: b.ref(out), Unproven: unproven})
 	}
-	require.Equal(t, failover.ReasonNotPlaced, release(true, failover.PurgeGracefully).Reason)
+	require.Equal(t, reason.NotPlaced, release(true, karmada.PurgeGracefully).Reason)
 	b.pass(time.Minute)
-	require.Equal(t, failover.ReasonNotHealthy, release(false, failover.PurgeGracefully).Reason)
-	require.Equal(t, failover.ReasonPurgeNever, release(true, failover.PurgeNever).Reason)
-	require.Equal(t, failover.ReasonAwaitingFence, release(true, failover.PurgeDirectly).Reason, "it proves nobody dead")
+	require.Equal(t, reason.NotHealthy, release(false, karmada.PurgeGracefully).Reason)
+	require.Equal(t, reason.PurgeNever, release(true, karmada.PurgeNever).Reason)
+	require.Equal(t, reason.AwaitingFence, release(true, karmada.PurgeDirectly).Reason, "it proves nobody dead")
 	b.world.SetReady("m2", false)
-	require.Equal(t, failover.ReasonTargetNotReady, release(true, failover.PurgeGracefully).Reason, "its only target is away, too")
+	require.Equal(t, reason.TargetNotReady, release(true, karmada.PurgeGracefully).Reason, "its only target is away, too")
 	b.world.SetReady("m2", true)
-	require.Equal(t, activities.ActDone, release(true, failover.PurgeGracefully).End)
+	require.Equal(t, activities.ActDone, release(true, karmada.PurgeGracefully).End)
 }
 
 func TestNothingOfAStatusGetsIntoHistoryButTheLabels(t *testing.T) {

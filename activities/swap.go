@@ -3,19 +3,22 @@ package activities
 import (
 	"context"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
 // judgeSwap looks whether a former cluster whose copy we hold can take over from the
 // failing one, before any other place is looked for. Done means that check has the
 // answer. The former copy must stand, and the workflow that holds it must run: it is
 // the one to hold again should the scheduler take the cluster out.
-func (a *Activities) judgeSwap(ctx context.Context, in failover.PreCheckInput, check *Check) (done bool, err error) {
-	if check.Purge == failover.PurgeDirectly {
+func (a *Activities) judgeSwap(ctx context.Context, in placement.PreCheckInput, check *Check) (done bool, err error) {
+	if check.Purge == karmada.PurgeDirectly {
 		return false, nil // two copies must never run, and the failing one is not proven dead
 	}
-	swap, v := failover.PlanSwap(in)
-	if v.Reason == failover.ReasonNone {
+	swap, v := proof.PlanSwap(in)
+	if v.Reason == reason.None {
 		return false, nil
 	}
 	if !v.OK {
@@ -42,7 +45,7 @@ func (a *Activities) judgeSwap(ctx context.Context, in failover.PreCheckInput, c
 // heldWork asks the migration that holds the former copy which Work that is: another one
 // under the same name has not run since. Who does not know, or does not answer, hands
 // nothing over, and the binding moves on as any other.
-func (a *Activities) heldWork(ctx context.Context, owner string) (held *failover.Work, known bool) {
+func (a *Activities) heldWork(ctx context.Context, owner string) (held *karmada.Work, known bool) {
 	if a.Moves == nil {
 		return nil, true
 	}
@@ -54,9 +57,9 @@ func (a *Activities) heldWork(ctx context.Context, owner string) (held *failover
 }
 
 // back is what a swap puts back, nil for an ordinary eviction.
-func (out *EvictResult) back() *failover.TargetCluster {
+func (out *EvictResult) back() *karmada.TargetCluster {
 	if out.swap == nil {
 		return nil
 	}
-	return &failover.TargetCluster{Name: out.swap.Cluster, Replicas: out.swap.Replicas}
+	return &karmada.TargetCluster{Name: out.swap.Cluster, Replicas: out.swap.Replicas}
 }

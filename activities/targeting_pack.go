@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // packAbove is the number of bindings above which a page is compressed: a list of
@@ -16,12 +17,12 @@ const packAbove = 50
 
 // packedPage is a TargetingPage in its encoded form.
 type packedPage struct {
-	Policies []failover.Policy `json:"policies,omitempty"`
-	Items    []Targeting       `json:"items,omitempty"`
-	Packed   []byte            `json:"packed,omitempty"` // Items, compressed
-	Next     *Page             `json:"next,omitempty"`
+	Policies []rules.Policy `json:"policies,omitempty"`
+	Items    []Targeting    `json:"items,omitempty"`
+	Packed   []byte         `json:"packed,omitempty"` // Items, compressed
+	Next     *Page          `json:"next,omitempty"`
 
-	Evicted []failover.BindingFact `json:"evicted,omitempty"`
+	Evicted []proof.BindingFact `json:"evicted,omitempty"`
 }
 
 // MarshalJSON compresses a long page.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
@@ -30,7 +30,7 @@ func TestKubernetes119862And13258WhatRecoversAtTheLastMomentStays(t *testing.T) 
 			b := newBench(t)
 			b.fail()
 			before := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
-				Cluster: "m1", Mode: failover.ModeEnforce, Items: []activities.Checked{{Key: appKey("app"), UID: "uid-shop/app"}},
+				Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{{Key: appKey("app"), UID: "uid-shop/app"}},
 			})
 			require.Equal(t, activities.CheckPass, before.Checks[0].End, "%+v", before)
 			b.meanwhile(func() { c.meanwhile(b) })

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
@@ -36,7 +38,7 @@ type bench struct {
 	memory    activities.PacerMemory
 	lost      error
 	optedOut  string
-	purge     failover.PurgeMode
+	purge     karmada.PurgeMode
 }
 
 func (b *bench) MayRemove(context.Context, string, string) error {
@@ -72,11 +74,11 @@ type around struct {
 	b *bench
 }
 
-func (a around) OptedOut(context.Context, *failover.Binding) (string, error) {
+func (a around) OptedOut(context.Context, *karmada.Binding) (string, error) {
 	return a.b.optedOut, nil
 }
 
-func (a around) PolicyPurgeMode(context.Context, *failover.Binding) (failover.PurgeMode, error) {
+func (a around) PolicyPurgeMode(context.Context, *karmada.Binding) (karmada.PurgeMode, error) {
 	return a.b.purge, nil
 }
 
@@ -88,16 +90,16 @@ func newBench(t *testing.T) *bench {
 	for _, name := range []string{"m1", "m2", "m3"} {
 		b.world.AddCluster(name)
 	}
-	b.world.AddRule(failover.Rule{
+	b.world.AddRule(rules.Rule{
 		Name: "not-ready",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute}},
+		Taints: []karmada.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute}},
 	})
 	b.bind("app")
 	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
-	settings.Terms.Mode = failover.ModeEnforce
+	settings.Terms.Mode = rules.ModeEnforce
 	b.acts = &activities.Activities{
 		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Moves: b.world, Pacer: b, Manager: b.world,
 		Clock: serverClock{world.Clock{W: b.world}, b}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: settings,
@@ -108,20 +110,20 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func appKey(name string) failover.BindingKey {
-	return failover.BindingKey{Namespace: "shop", Name: name}
+func appKey(name string) karmada.BindingKey {
+	return karmada.BindingKey{Namespace: "shop", Name: name}
 }
 
-func (b *bench) bind(name string, edit ...func(*failover.Binding)) {
-	x := failover.Binding{
-		Key: appKey(name), Replicas: 2, SchedulerName: failover.DefaultSchedulerName,
-		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
-		Placement: &failover.Placement{
-			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{"m1", "m2"}},
-			SpreadConstraints: []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}},
-			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+func (b *bench) bind(name string, edit ...func(*karmada.Binding)) {
+	x := karmada.Binding{
+		Key: appKey(name), Replicas: 2, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
+		Placement: &karmada.Placement{
+			ClusterAffinity:   &karmada.ClusterAffinity{ClusterNames: []string{"m1", "m2"}},
+			SpreadConstraints: []karmada.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}},
+			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
 		},
-		Clusters: []failover.TargetCluster{{Name: "m1", Replicas: 2}},
+		Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}},
 	}
 	for _, e := range edit {
 		e(&x)
@@ -153,21 +155,21 @@ func (b *bench) fail() {
 	b.t.Helper()
 	b.world.SetReady("m1", false)
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: failover.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
 	})
 	require.Len(b.t, r.Ours, 2)
 }
 
-func (b *bench) ripe() []failover.RuleObservation {
-	return []failover.RuleObservation{{
-		Rule: "not-ready", Match: failover.Matches, Taint: failover.RuleTaint{Key: downKey, Effect: corev1.TaintEffectNoExecute},
+func (b *bench) ripe() []rules.RuleObservation {
+	return []rules.RuleObservation{{
+		Rule: "not-ready", Match: rules.Matches, Taint: karmada.RuleTaint{Key: downKey, Effect: corev1.TaintEffectNoExecute},
 	}}
 }
 
 // permit may be used from early on, for four seconds.
-func (b *bench) permit() failover.Permit {
+func (b *bench) permit() pace.Permit {
 	at := b.now.Add(b.early)
-	return failover.Permit{Number: 7, Earliest: at, Latest: at.Add(failover.PermitsEnd)}
+	return pace.Permit{Number: 7, Earliest: at, Latest: at.Add(pace.PermitsEnd)}
 }
 
 // meanwhile has something happen while an eviction waits for its moment.
@@ -186,7 +188,7 @@ func (c serverClock) ServerNow(context.Context) (time.Time, time.Duration) { ret
 
 func (b *bench) evictRequest() activities.EvictRequest {
 	return activities.EvictRequest{
-		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: failover.ModeEnforce, Permit: b.permit(), Owner: "owner-1",
+		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: rules.ModeEnforce, Permit: b.permit(), Owner: "owner-1",
 	}
 }
 
@@ -198,7 +200,7 @@ func (b *bench) evict() activities.EvictResult {
 // ref is the migration after a written eviction.
 func (b *bench) ref(out activities.EvictResult) activities.MoveRef {
 	return activities.MoveRef{
-		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: failover.ModeEnforce, Owner: "owner-1",
+		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: rules.ModeEnforce, Owner: "owner-1",
 		Baseline: out.Baseline, Generation: out.Generation, Written: b.now,
 	}
 }

@@ -3,7 +3,11 @@ package config
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -11,27 +15,27 @@ import (
 // one place, the table in keys.go; `lifeboat config print` shows it.
 type Config struct {
 	Instance   string
-	Mode       failover.Mode
-	Modes      failover.ModeExceptions
+	Mode       rules.Mode
+	Modes      rules.ModeExceptions
 	TaskQueue  string
 	UIURL      string
 	RunbookURL string
 	Kubernetes Kubernetes
-	Pace       failover.PaceConfig
+	Pace       pace.Config
 	Windows    Windows
 	Defaults   Defaults
 	State      State
 	Health     Health
 	// EvictPlugins prove new copies healthy, by EvictPluginsMode; FencePlugins prove the
 	// old copies of a silent cluster dead.
-	EvictPlugins     []failover.Plugin
-	EvictPluginsMode failover.PluginsMode
-	FencePlugins     []failover.Plugin
+	EvictPlugins     []proof.Plugin
+	EvictPluginsMode proof.PluginsMode
+	FencePlugins     []proof.Plugin
 	Recovery         Recovery
 	Capacity         Capacity
 	Karmada          Karmada
 	Approval         Approval
-	Kinds            failover.KindRules
+	Kinds            rules.KindRules
 	Drain            Drain
 	Rules            Rules
 	Witness          Witness
@@ -49,11 +53,11 @@ type Config struct {
 
 // Acts is enforce when any cluster may be handled so, else observe: what a process
 // must be able to do.
-func (c Config) Acts() failover.Mode {
+func (c Config) Acts() rules.Mode {
 	if c.Modes.MayEnforce(c.Mode) {
-		return failover.ModeEnforce
+		return rules.ModeEnforce
 	}
-	return failover.ModeObserve
+	return rules.ModeObserve
 }
 
 // Kubernetes says how to reach the Karmada API server. Empty strings follow kubectl's own order:
@@ -74,7 +78,7 @@ type Windows struct {
 // Defaults apply to bindings that say nothing themselves.
 type Defaults struct {
 	Tolerations []corev1.Toleration
-	PurgeMode   failover.PurgeMode
+	PurgeMode   karmada.PurgeMode
 }
 
 // State says what becomes of state that a binding wants preserved.
@@ -120,8 +124,8 @@ type ManagerLease struct {
 }
 
 // Plugins are the evict plug-ins with their mode.
-func (c Config) Plugins() failover.Plugins {
-	return failover.Plugins{List: c.EvictPlugins, Mode: c.EvictPluginsMode}
+func (c Config) Plugins() proof.Plugins {
+	return proof.Plugins{List: c.EvictPlugins, Mode: c.EvictPluginsMode}
 }
 
 // Recovery says what happens around the end of a failure.
@@ -159,14 +163,14 @@ type Karmada struct {
 
 // Approval says before which evictions a human is asked; what nothing asks for is automatic.
 type Approval struct {
-	failover.ApprovalRules
+	queue.ApprovalRules
 	// ExpireAfter is how long a question stands open; 0 is for ever.
 	ExpireAfter time.Duration
 }
 
 // Drain says when a cluster is emptied without an order.
 type Drain struct {
-	OnDeletion failover.DeletionPolicy
+	OnDeletion rules.DeletionPolicy
 }
 
 // Rules says which sources of taints are honoured beside ClusterTaintRules.
@@ -237,11 +241,11 @@ type Log struct {
 // Default is the configuration where nothing is configured.
 func Default() Config {
 	return Config{
-		Mode:       failover.ModeObserve,
+		Mode:       rules.ModeObserve,
 		TaskQueue:  "lifeboat",
 		RunbookURL: "https://github.com/lifeboat-failover/lifeboat/blob/main/docs/operations.md",
 		Kubernetes: Kubernetes{QPS: 50, Burst: 100},
-		Pace: failover.PaceConfig{
+		Pace: pace.Config{
 			EvictionRate:       0.5,
 			UnhealthyThreshold: 0.55,
 			SecondaryRate:      0.1,
@@ -250,7 +254,7 @@ func Default() Config {
 			UnlimitedChunk:     50,
 		},
 		Windows:  Windows{InFlight: 300, Waiting: 1500},
-		Defaults: Defaults{PurgeMode: failover.PurgeGracefully},
+		Defaults: Defaults{PurgeMode: karmada.PurgeGracefully},
 		State:    State{WhenMissing: StateBlock},
 		Health: Health{
 			MinHealthy:      10 * time.Second,
@@ -260,16 +264,16 @@ func Default() Config {
 			Probe:           ProbeNone,
 		},
 		Rules: Rules{
-			KarmadaPolicies: true, AddOnMatch: failover.DefaultAddOnMatch, RemoveOnMismatch: failover.DefaultRemoveOnMismatch,
+			KarmadaPolicies: true, AddOnMatch: rules.DefaultAddOnMatch, RemoveOnMismatch: rules.DefaultRemoveOnMismatch,
 		},
 		Witness:          Witness{Enabled: true, Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
-		EvictPlugins:     []failover.Plugin{{Name: failover.PluginResourceHealth}},
-		EvictPluginsMode: failover.PluginsAny,
+		EvictPlugins:     []proof.Plugin{{Name: proof.PluginResourceHealth}},
+		EvictPluginsMode: proof.PluginsAny,
 		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
 		Approval:         Approval{ExpireAfter: time.Hour},
-		Drain:            Drain{OnDeletion: failover.DeletionIgnore},
+		Drain:            Drain{OnDeletion: rules.DeletionIgnore},
 		Capacity:         Capacity{StaticWeights: StaticWeightsMove},
-		Karmada:          Karmada{Version: failover.NewestKarmada.String(), ManagerLease: ManagerLease{"karmada-system", "karmada-controller-manager"}},
+		Karmada:          Karmada{Version: karmada.NewestRelease.String(), ManagerLease: ManagerLease{"karmada-system", "karmada-controller-manager"}},
 		Workflow: Workflow{
 			PollInterval:  30 * time.Second,
 			AskAgain:      20 * time.Second,

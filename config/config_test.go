@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -40,17 +42,17 @@ func TestNothingConfiguredIsTheDefault(t *testing.T) {
 // Rules: R4.15-1, R4.15-8.
 func TestKarmada5899OnlyWhatIsNamedIsEnforced(t *testing.T) {
 	alone(t)
-	require.Equal(t, failover.ModeObserve, Default().Mode)
-	require.Equal(t, failover.ModeObserve, Default().Acts())
+	require.Equal(t, rules.ModeObserve, Default().Mode)
+	require.Equal(t, rules.ModeObserve, Default().Acts())
 	c, err := Load(Sources{File: write(t, "modes:\n  enforce: [m1]\n  enforceSelector: tier=gold\n  observe: [m2]\n")})
 	require.NoError(t, err)
-	require.Equal(t, failover.ModeObserve, c.Mode)
-	require.Equal(t, failover.ModeEnforce, c.Acts(), "the process must be able to act")
-	for name, want := range map[string]failover.Mode{"m1": failover.ModeEnforce, "m2": failover.ModeObserve, "m3": failover.ModeObserve} {
-		require.Equal(t, want, c.Modes.Of(failover.Cluster{Name: name}, c.Mode), name)
+	require.Equal(t, rules.ModeObserve, c.Mode)
+	require.Equal(t, rules.ModeEnforce, c.Acts(), "the process must be able to act")
+	for name, want := range map[string]rules.Mode{"m1": rules.ModeEnforce, "m2": rules.ModeObserve, "m3": rules.ModeObserve} {
+		require.Equal(t, want, c.Modes.Of(karmada.Cluster{Name: name}, c.Mode), name)
 	}
-	gold := failover.Cluster{Name: "m4", Labels: map[string]string{"tier": "gold"}}
-	require.Equal(t, failover.ModeEnforce, c.Modes.Of(gold, c.Mode))
+	gold := karmada.Cluster{Name: "m4", Labels: map[string]string{"tier": "gold"}}
+	require.Equal(t, rules.ModeEnforce, c.Modes.Of(gold, c.Mode))
 }
 
 func TestEveryDefaultIsAllowed(t *testing.T) {
@@ -214,12 +216,12 @@ func TestWhatIsRefused(t *testing.T) {
 // Rules: R4.6-21.
 func TestApprovalRulesAreReadPrintedAndHeldAgainstTheRest(t *testing.T) {
 	alone(t)
-	require.Equal(t, failover.ApprovalRules{}, Default().Approval.ApprovalRules, "nobody is asked by default")
+	require.Equal(t, queue.ApprovalRules{}, Default().Approval.ApprovalRules, "nobody is asked by default")
 	file := write(t, "approval:\n  clustersAbove: 2\n  replicasAbove: 33.5\n  capacityDeficit: true\n  purgeDirectly: true\n  namespaces: [bank]\n  selector: tier=gold\n  expireAfter: 0\n")
 	c, err := Load(Sources{File: file})
 	require.NoError(t, err)
 	clusters, share := 2, 33.5
-	require.Equal(t, Approval{ApprovalRules: failover.ApprovalRules{
+	require.Equal(t, Approval{ApprovalRules: queue.ApprovalRules{
 		ClustersAbove: &clusters, ReplicasAbove: &share, CapacityDeficit: true, Directly: true, Namespaces: []string{"bank"}, Selector: "tier=gold",
 	}}, c.Approval)
 	var out strings.Builder
@@ -242,7 +244,7 @@ func TestLoad_Kinds_AreReadAndPrinted(t *testing.T) {
 	} {
 		c, err := Load(from)
 		require.NoError(t, err, name)
-		require.Equal(t, failover.KindRules{"Job.batch": failover.KindMove, "Service": failover.KindAsk}, c.Kinds, name)
+		require.Equal(t, rules.KindRules{"Job.batch": rules.KindMove, "Service": rules.KindAsk}, c.Kinds, name)
 		var out strings.Builder
 		require.NoError(t, c.PrintJSON(&out))
 		require.Contains(t, out.String(), `"Job.batch=move"`)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
@@ -54,13 +54,13 @@ func TestWhatTheCallerSaysGoesBeforeWhatTheWorkersPublish(t *testing.T) {
 	}
 	c, err := Load(Sources{File: write(t, "pace: {evictionRate: 3}\n"), Workers: told})
 	require.NoError(t, err)
-	require.Equal(t, failover.ModeEnforce, c.Mode)
+	require.Equal(t, rules.ModeEnforce, c.Mode)
 	require.InDelta(t, 3, c.Pace.EvictionRate, 0)
 	require.Equal(t, Default().Health, c.Health, "what cannot be understood is left out")
 	require.Empty(t, c.Instance, "where the caller's servers are is the caller's to say")
 	c, err = Load(Sources{Set: []string{"mode=observe"}, Workers: told})
 	require.NoError(t, err)
-	require.Equal(t, failover.ModeObserve, c.Mode)
+	require.Equal(t, rules.ModeObserve, c.Mode)
 }
 
 // A key that is new has to be on one side.

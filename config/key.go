@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
@@ -154,9 +154,9 @@ func boolean(name string, target *bool, doc string) key {
 
 const unlimited = "unlimited"
 
-func rate(name string, target *failover.PaceConfig, doc string) key {
+func rate(name string, target *pace.Config, doc string) key {
 	k := key{Name: name, Want: "a number from 0 to 1000, or unlimited", Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (failover.PaceConfig, bool) {
+	k.set, k.get = parsed(target, func(s string) (pace.Config, bool) {
 		pace := *target
 		if s == unlimited {
 			pace.Unlimited = true
@@ -166,7 +166,7 @@ func rate(name string, target *failover.PaceConfig, doc string) key {
 		pace.Unlimited = false
 		pace.EvictionRate, ok = number(s, 0, 1000)
 		return pace, ok
-	}, func(p failover.PaceConfig) any {
+	}, func(p pace.Config) any {
 		if p.Unlimited {
 			return unlimited
 		}

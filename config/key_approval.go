@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // never is a limit that nothing exceeds.
@@ -30,10 +30,10 @@ func limit[T any](name, want string, target **T, parse func(string) (T, bool), d
 }
 
 // kinds is a list of rules, each "Kind.group=rule".
-func kinds(name string, target *failover.KindRules, doc string) key {
+func kinds(name string, target *rules.KindRules, doc string) key {
 	var list []string
 	k := listOf(name, &list, "a list of Kind.group=rule such as Job.batch=keep (the core group has no name), where the rule is move, keep or ask", doc,
-		func(s string) bool { _, _, ok := failover.ParseKindRule(s); return ok })
+		func(s string) bool { _, _, ok := rules.ParseKindRule(s); return ok })
 	setList := k.set
 	k.set = func(raw any) bool {
 		if !setList(raw) {
@@ -41,9 +41,9 @@ func kinds(name string, target *failover.KindRules, doc string) key {
 		}
 		*target = nil
 		for _, item := range list {
-			kind, rule, _ := failover.ParseKindRule(item)
+			kind, rule, _ := rules.ParseKindRule(item)
 			if *target == nil {
-				*target = failover.KindRules{}
+				*target = rules.KindRules{}
 			}
 			(*target)[kind] = rule
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"sigs.k8s.io/yaml"
 )
 
@@ -18,10 +18,10 @@ type pluginText struct {
 
 // plugins is a list of plug-ins; an item that is a bare name is a built-in one. One
 // text holds a list in YAML, or bare names separated by commas.
-func plugins(name string, target *[]failover.Plugin, builtInsToo bool, doc string) key {
+func plugins(name string, target *[]proof.Plugin, builtInsToo bool, doc string) key {
 	set := func(raw any) bool {
 		list, ok := pluginList(raw)
-		if !ok || (builtInsToo && len(list) == 0) || failover.CheckPlugins(list, builtInsToo) != nil {
+		if !ok || (builtInsToo && len(list) == 0) || proof.CheckPlugins(list, builtInsToo) != nil {
 			return false
 		}
 		*target = list
@@ -29,12 +29,12 @@ func plugins(name string, target *[]failover.Plugin, builtInsToo bool, doc strin
 	}
 	want := "a list of {name, taskQueue, activity, timeout: 1s to 1h}, each name once"
 	if builtInsToo {
-		want += "; " + failover.PluginResourceHealth + " stands by its name alone; not empty"
+		want += "; " + proof.PluginResourceHealth + " stands by its name alone; not empty"
 	}
 	return key{Name: name, Want: want, Doc: doc, set: set, get: func() any { return pluginTexts(*target) }}
 }
 
-func pluginList(raw any) ([]failover.Plugin, bool) {
+func pluginList(raw any) ([]proof.Plugin, bool) {
 	if s, ok := scalar(raw); ok {
 		var parsed any
 		if !strings.ContainsAny(s, "[{:\n") {
@@ -48,7 +48,7 @@ func pluginList(raw any) ([]failover.Plugin, bool) {
 	if !strict(raw, &items) {
 		return nil, false
 	}
-	list := make([]failover.Plugin, 0, len(items))
+	list := make([]proof.Plugin, 0, len(items))
 	for _, item := range items {
 		text := pluginText{}
 		if bare, ok := item.(string); ok {
@@ -56,7 +56,7 @@ func pluginList(raw any) ([]failover.Plugin, bool) {
 		} else if !strict(item, &text) {
 			return nil, false
 		}
-		p := failover.Plugin{Name: text.Name, TaskQueue: text.TaskQueue, Activity: text.Activity}
+		p := proof.Plugin{Name: text.Name, TaskQueue: text.TaskQueue, Activity: text.Activity}
 		if text.Timeout != "" {
 			var err error
 			if p.Timeout, err = time.ParseDuration(text.Timeout); err != nil || p.Timeout == 0 {
@@ -68,7 +68,7 @@ func pluginList(raw any) ([]failover.Plugin, bool) {
 	return list, true
 }
 
-func pluginTexts(list []failover.Plugin) []any {
+func pluginTexts(list []proof.Plugin) []any {
 	out := make([]any, 0, len(list))
 	for _, p := range list {
 		if p.BuiltIn() {

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // keys is every key: where its value lives, what it may be, what it is for. The
@@ -20,7 +22,7 @@ func (c *Config) generalKeys() []key {
 	return []key{
 		text("instance", &c.Instance, instancePattern,
 			"Prefix of every workflow id, for several Karmadas on one Temporal namespace."),
-		choice("mode", &c.Mode, []failover.Mode{failover.ModeObserve, failover.ModeEnforce},
+		choice("mode", &c.Mode, []rules.Mode{rules.ModeObserve, rules.ModeEnforce},
 			"observe decides and records, and writes nothing; enforce acts."),
 		names("modes.enforce", &c.Modes.Enforce.Names,
 			"Clusters that are handled in enforce, whatever mode says."),
@@ -72,7 +74,7 @@ func (c *Config) migrationKeys() []key {
 	return []key{
 		tolerations("defaults.tolerations", &c.Defaults.Tolerations,
 			"Tolerations of bindings that have none themselves."),
-		choice("defaults.purgeMode", &c.Defaults.PurgeMode, []failover.PurgeMode{failover.PurgeGracefully, failover.PurgeDirectly, failover.PurgeNever},
+		choice("defaults.purgeMode", &c.Defaults.PurgeMode, []karmada.PurgeMode{karmada.PurgeGracefully, karmada.PurgeDirectly, karmada.PurgeNever},
 			"How the old copy of a binding that does not say goes: Gracefully after the new one is proven, Directly before the new one begins, or Never."),
 		choice("state.whenMissing", &c.State.WhenMissing, []StateMissing{StateBlock, StateProceed},
 			"What a binding with statePreservation does whose status was never collected, or to whose new copy Karmada would not hand it (only Directly, on one target): block, or proceed without its state."),
@@ -90,7 +92,7 @@ func (c *Config) migrationKeys() []key {
 			"How a target is asked whether it is alive right before the old copy of a Ready cluster goes; an answer saves the wait for health.detection."),
 		plugins("evictPlugins", &c.EvictPlugins, true,
 			"What proves a new copy: ResourceHealth, and activities on task queues of your own (docs/plugins.md)."),
-		choice("evictPluginsMode", &c.EvictPluginsMode, []failover.PluginsMode{failover.PluginsAny, failover.PluginsAll},
+		choice("evictPluginsMode", &c.EvictPluginsMode, []proof.PluginsMode{proof.PluginsAny, proof.PluginsAll},
 			"Whether any one of evictPlugins is proof enough, or all are needed."),
 		plugins("fencePlugins", &c.FencePlugins, false,
 			"Activities on task queues of your own that prove the old copies of a silent cluster dead, for purge mode Directly."),
@@ -98,7 +100,7 @@ func (c *Config) migrationKeys() []key {
 			"How long a restore waits for the scheduler before the untaint goes ahead without it.")),
 		fixed(boolean("recovery.freezeTolerationsWhenHalted", &c.Recovery.FreezeTolerationsHalted,
 			"Toleration clocks stand still while the fleet is halted.")),
-		choice("drain.onDeletion", &c.Drain.OnDeletion, []failover.DeletionPolicy{failover.DeletionIgnore, failover.DeletionDrain},
+		choice("drain.onDeletion", &c.Drain.OnDeletion, []rules.DeletionPolicy{rules.DeletionIgnore, rules.DeletionDrain},
 			"What a deletion timestamp on a cluster means: leave it to Karmada, or drain the cluster."),
 		boolean("capacity.unknownIsRoom", &c.Capacity.UnknownIsRoom,
 			"A surviving cluster whose capacity is not known counts as having room."),

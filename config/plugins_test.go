@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,10 +24,10 @@ fencePlugins:
 `)
 	c, err := Load(Sources{File: file})
 	require.NoError(t, err)
-	require.Equal(t, failover.Plugins{Mode: failover.PluginsAll, List: []failover.Plugin{
+	require.Equal(t, proof.Plugins{Mode: proof.PluginsAll, List: []proof.Plugin{
 		{Name: "ResourceHealth"}, {Name: "dns", TaskQueue: "ops-checks", Activity: "CheckDNS", Timeout: 10 * time.Second},
 	}}, c.Plugins())
-	require.Equal(t, failover.PluginTimeout, c.FencePlugins[0].Timeout)
+	require.Equal(t, proof.PluginTimeout, c.FencePlugins[0].Timeout)
 
 	var printed strings.Builder
 	require.NoError(t, c.PrintYAML(&printed))
@@ -53,5 +53,5 @@ func TestPluginsThatCannotWorkAreRefused(t *testing.T) {
 	alone(t)
 	c, err := Load(Sources{Set: []string{"evictPlugins=ResourceHealth", "evictPluginsMode=all"}})
 	require.NoError(t, err)
-	require.Equal(t, failover.PluginsAll, c.EvictPluginsMode)
+	require.Equal(t, proof.PluginsAll, c.EvictPluginsMode)
 }

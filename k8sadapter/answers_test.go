@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -38,20 +38,20 @@ func TestClassify_WebhookThatCannotBeCalled_IsRefused(t *testing.T) {
 		body string
 		want error
 	}{
-		"nobody listens": {answered(t, "webhook_down"), failover.ErrRefused},
-		"no answer":      {answered(t, "webhook_hangs"), failover.ErrRefused},
+		"nobody listens": {answered(t, "webhook_down"), karmada.ErrRefused},
+		"no answer":      {answered(t, "webhook_hangs"), karmada.ErrRefused},
 		"a conversion webhook, after the store": {
 			status("InternalError", `Internal error occurred: conversion webhook for work.karmada.io/v1alpha1, Kind=ResourceBinding failed: Post "https://x"`, 500),
-			failover.ErrUnreachable,
+			karmada.ErrUnreachable,
 		},
 		"the text in the middle of another error": {
-			status("InternalError", `etcdserver: request timed out; failed calling webhook "x"`, 500), failover.ErrUnreachable,
+			status("InternalError", `etcdserver: request timed out; failed calling webhook "x"`, 500), karmada.ErrUnreachable,
 		},
 		"the text under another reason": {
-			status("Timeout", `Internal error occurred: failed calling webhook "x"`, 500), failover.ErrUnreachable,
+			status("Timeout", `Internal error occurred: failed calling webhook "x"`, 500), karmada.ErrUnreachable,
 		},
 		"the text of a proxy": {
-			status("InternalError", `Internal error occurred: failed calling webhook "x"`, 502), failover.ErrUnreachable,
+			status("InternalError", `Internal error occurred: failed calling webhook "x"`, 502), karmada.ErrUnreachable,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestClassify_WebhookThatCannotBeCalled_IsRefused(t *testing.T) {
 			}), Options{})
 			_, err := client.Evict(t.Context(), activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at})
 			require.ErrorIs(t, err, c.want)
-			require.Equal(t, errors.Is(c.want, failover.ErrUnreachable), errors.Is(err, failover.ErrUnreachable))
+			require.Equal(t, errors.Is(c.want, karmada.ErrUnreachable), errors.Is(err, karmada.ErrUnreachable))
 			require.ErrorContains(t, err, "failed")
 		})
 	}
@@ -84,13 +84,13 @@ func TestWorkloadLabels_OfRealWorks_AreThoseOfTheManifest(t *testing.T) {
 	page, err := client.Bindings(t.Context(), activities.Page{})
 	require.NoError(t, err)
 	require.Len(t, page.Bindings, 4)
-	bindings := make([]*failover.Binding, 0, len(page.Bindings)+2)
+	bindings := make([]*karmada.Binding, 0, len(page.Bindings)+2)
 	for i := range page.Bindings {
 		require.NotContains(t, page.Bindings[i].Labels, "app", "Karmada copies no label of the workload to the binding")
 		bindings = append(bindings, &page.Bindings[i])
 	}
-	away := failover.Binding{Key: failover.BindingKey{Namespace: "default", Name: "away"}, Labels: map[string]string{labelPermanentID: "no-such-id"}}
-	bindings = append(bindings, &away, &failover.Binding{Key: failover.BindingKey{Namespace: "default", Name: "without-id"}})
+	away := karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "away"}, Labels: map[string]string{labelPermanentID: "no-such-id"}}
+	bindings = append(bindings, &away, &karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "without-id"}})
 
 	found, err := client.WorkloadLabels(t.Context(), bindings, "member1")
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestWorkloadLabels_OfRealWorks_AreThoseOfTheManifest(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{"div-deployment": "div", "one-deployment": "one", "only1-deployment": "only1", "onecfg-configmap": ""}, app,
 		"what has no Work there, or no id, is left out")
-	drain := failover.Drain{Selector: "app=one"}
+	drain := karmada.Drain{Selector: "app=one"}
 	for _, b := range bindings {
 		require.False(t, drain.Selects(b))
 		b.WorkloadLabels = found[b.Key]
@@ -121,14 +121,14 @@ func TestWorkloadLabels_AsksForFewWorksAtOnce(t *testing.T) {
 		work("id1", "", `{}`), work("never-asked", "", `"x"`),
 	}, ",") + `]}`}}
 	client := connect(t, server, Options{})
-	var bindings []*failover.Binding
+	var bindings []*karmada.Binding
 	for n := range idsPerList + 1 {
-		key := failover.BindingKey{Namespace: "n", Name: strconv.Itoa(n)}
-		bindings = append(bindings, &failover.Binding{Key: key, Labels: map[string]string{labelPermanentID: "id" + strconv.Itoa(n)}})
+		key := karmada.BindingKey{Namespace: "n", Name: strconv.Itoa(n)}
+		bindings = append(bindings, &karmada.Binding{Key: key, Labels: map[string]string{labelPermanentID: "id" + strconv.Itoa(n)}})
 	}
 	found, err := client.WorkloadLabels(t.Context(), bindings, "m1")
 	require.NoError(t, err)
-	require.Equal(t, map[failover.BindingKey]map[string]string{bindings[0].Key: {"app": "new"}}, found,
+	require.Equal(t, map[karmada.BindingKey]map[string]string{bindings[0].Key: {"app": "new"}}, found,
 		"the Work that stays counts, and what cannot be understood has no known labels")
 	require.Len(t, server.requests, 2)
 	for _, r := range server.requests {

@@ -6,7 +6,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,13 +35,13 @@ type bindingSpecWire struct {
 // DecodeBinding reads a ResourceBinding or ClusterResourceBinding
 // (work.karmada.io/v1alpha2) from its JSON. It never fails: what cannot be
 // understood is named in Malformed.
-func DecodeBinding(raw []byte) failover.Binding {
+func DecodeBinding(raw []byte) karmada.Binding {
 	var d decoding
 	outline, meta := d.object(raw)
 	var spec bindingSpecWire
 	d.into("spec", outline.Spec, &spec)
-	binding := failover.Binding{
-		Key: failover.BindingKey{Namespace: meta.Namespace, Name: meta.Name},
+	binding := karmada.Binding{
+		Key: karmada.BindingKey{Namespace: meta.Namespace, Name: meta.Name},
 		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Generation: meta.Generation,
 		Deleting: meta.DeletionTimestamp != nil, Labels: meta.Labels, Annotations: meta.Annotations,
 	}
@@ -54,7 +55,7 @@ func DecodeBinding(raw []byte) failover.Binding {
 }
 
 // template reads what the binding propagates.
-func (d *decoding) template(b *failover.Binding, spec bindingSpecWire) {
+func (d *decoding) template(b *karmada.Binding, spec bindingSpecWire) {
 	var resource struct {
 		APIVersion string    `json:"apiVersion"`
 		Kind       string    `json:"kind"`
@@ -69,10 +70,10 @@ func (d *decoding) template(b *failover.Binding, spec bindingSpecWire) {
 	for _, part := range []*string{&resource.APIVersion, &resource.Kind, &resource.Namespace, &resource.Name} {
 		if len(*part) > maxResourcePart {
 			d.problem("spec.resource", "%.40s… is longer than %d bytes", *part, maxResourcePart)
-			*part = failover.Bounded(*part)
+			*part = reason.Bounded(*part)
 		}
 	}
-	b.Resource = failover.Resource(resource)
+	b.Resource = karmada.Resource(resource)
 	d.into("spec.replicas", spec.Replicas, &b.Replicas)
 	if b.Replicas < 0 {
 		d.problem("spec.replicas", "%d is negative", b.Replicas)
@@ -87,8 +88,8 @@ func (d *decoding) template(b *failover.Binding, spec bindingSpecWire) {
 }
 
 // requiredBy reads the parents of a dependent, and where they run.
-func (d *decoding) requiredBy(raw json.RawMessage) []failover.RequiredBy {
-	var parents []failover.RequiredBy
+func (d *decoding) requiredBy(raw json.RawMessage) []karmada.RequiredBy {
+	var parents []karmada.RequiredBy
 	for _, item := range d.items("spec.requiredBy", raw) {
 		var wire struct {
 			Namespace string `json:"namespace"`
@@ -98,7 +99,7 @@ func (d *decoding) requiredBy(raw json.RawMessage) []failover.RequiredBy {
 			} `json:"clusters"`
 		}
 		d.into("spec.requiredBy", item, &wire)
-		parent := failover.RequiredBy{Namespace: wire.Namespace, Name: wire.Name}
+		parent := karmada.RequiredBy{Namespace: wire.Namespace, Name: wire.Name}
 		for _, c := range wire.Clusters {
 			parent.Clusters = append(parent.Clusters, c.Name)
 		}
@@ -117,8 +118,8 @@ func (d *decoding) request(path string, raw json.RawMessage) corev1.ResourceList
 	return d.quantities(path, wire.Request)
 }
 
-func (d *decoding) components(raw json.RawMessage) []failover.Component {
-	var components []failover.Component
+func (d *decoding) components(raw json.RawMessage) []karmada.Component {
+	var components []karmada.Component
 	for _, item := range d.items("spec.components", raw) {
 		var wire struct {
 			Name         string          `json:"name"`
@@ -126,7 +127,7 @@ func (d *decoding) components(raw json.RawMessage) []failover.Component {
 			Requirements json.RawMessage `json:"replicaRequirements"`
 		}
 		d.into("spec.components", item, &wire)
-		components = append(components, failover.Component{
+		components = append(components, karmada.Component{
 			Name: wire.Name, Replicas: wire.Replicas, Request: d.request("spec.components", wire.Requirements),
 		})
 	}
@@ -134,7 +135,7 @@ func (d *decoding) components(raw json.RawMessage) []failover.Component {
 }
 
 // schedule reads what the scheduler reads and writes.
-func (d *decoding) schedule(b *failover.Binding, spec bindingSpecWire) {
+func (d *decoding) schedule(b *karmada.Binding, spec bindingSpecWire) {
 	b.RawClusters = d.items("spec.clusters", spec.Clusters)
 	b.Clusters = d.targets(b.RawClusters)
 	b.PlacedComponents = slices.ContainsFunc(b.RawClusters, sharesComponents)
@@ -158,8 +159,8 @@ func (d *decoding) schedule(b *failover.Binding, spec bindingSpecWire) {
 	b.Priority = priority.Priority
 }
 
-func (d *decoding) targets(items []json.RawMessage) []failover.TargetCluster {
-	targets := make([]failover.TargetCluster, len(items))
+func (d *decoding) targets(items []json.RawMessage) []karmada.TargetCluster {
+	targets := make([]karmada.TargetCluster, len(items))
 	seen := map[string]bool{}
 	for i, item := range items {
 		d.into("spec.clusters", item, &targets[i])
@@ -189,27 +190,27 @@ func sharesComponents(item json.RawMessage) bool {
 
 // taskWire is one of spec.gracefulEvictionTasks.
 type taskWire struct {
-	FromCluster            string             `json:"fromCluster"`
-	PurgeMode              failover.PurgeMode `json:"purgeMode,omitempty"`
-	Replicas               *int32             `json:"replicas,omitempty"`
-	Reason                 string             `json:"reason"`
-	Message                string             `json:"message,omitempty"`
-	Producer               string             `json:"producer"`
-	SuppressDeletion       *bool              `json:"suppressDeletion,omitempty"`
-	CreationTimestamp      *metav1.Time       `json:"creationTimestamp,omitempty"`
-	ClustersBeforeFailover []string           `json:"clustersBeforeFailover,omitempty"`
-	PreservedLabelState    map[string]string  `json:"preservedLabelState,omitempty"`
+	FromCluster            string            `json:"fromCluster"`
+	PurgeMode              karmada.PurgeMode `json:"purgeMode,omitempty"`
+	Replicas               *int32            `json:"replicas,omitempty"`
+	Reason                 string            `json:"reason"`
+	Message                string            `json:"message,omitempty"`
+	Producer               string            `json:"producer"`
+	SuppressDeletion       *bool             `json:"suppressDeletion,omitempty"`
+	CreationTimestamp      *metav1.Time      `json:"creationTimestamp,omitempty"`
+	ClustersBeforeFailover []string          `json:"clustersBeforeFailover,omitempty"`
+	PreservedLabelState    map[string]string `json:"preservedLabelState,omitempty"`
 }
 
-func (d *decoding) tasks(items []json.RawMessage) []failover.Task {
-	tasks := make([]failover.Task, len(items))
+func (d *decoding) tasks(items []json.RawMessage) []karmada.Task {
+	tasks := make([]karmada.Task, len(items))
 	for i, item := range items {
 		var wire taskWire
 		d.into("spec.gracefulEvictionTasks", item, &wire)
 		if wire.FromCluster == "" {
 			d.problem("spec.gracefulEvictionTasks", "item %d names no cluster", i)
 		}
-		tasks[i] = failover.Task{
+		tasks[i] = karmada.Task{
 			FromCluster: wire.FromCluster, PurgeMode: wire.PurgeMode, Replicas: wire.Replicas,
 			Reason: wire.Reason, Message: wire.Message, Producer: wire.Producer,
 			SuppressDeletion: wire.SuppressDeletion, CreationTimestamp: timeOf(wire.CreationTimestamp),
@@ -221,11 +222,11 @@ func (d *decoding) tasks(items []json.RawMessage) []failover.Task {
 
 // placement reads spec.placement strictly: a field that failover.Placement does
 // not have could change where the binding may go, so its path is kept.
-func (d *decoding) placement(b *failover.Binding, raw json.RawMessage) {
+func (d *decoding) placement(b *karmada.Binding, raw json.RawMessage) {
 	if absent(raw) {
 		return
 	}
-	var placement failover.Placement
+	var placement karmada.Placement
 	unknown, err := kjson.UnmarshalStrict(raw, &placement)
 	if err != nil {
 		d.problem("spec.placement", "%v", err)
@@ -248,15 +249,15 @@ const annotationAppliedPlacement = "policy.karmada.io/applied-placement"
 // placementPending tells whether the scheduler would place anew for the sake of the
 // placement alone. It looks at the one affinity group that it stands at; an annotation
 // that it cannot read counts for nothing.
-func placementPending(b *failover.Binding) bool {
+func placementPending(b *karmada.Binding) bool {
 	text, found := b.Annotations[annotationAppliedPlacement]
-	var applied failover.Placement
+	var applied karmada.Placement
 	if !found || b.Placement == nil || kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &applied) != nil {
 		return false
 	}
 	now := *b.Placement
-	observed := func(p failover.Placement) []failover.ClusterAffinityTerm {
-		return slices.DeleteFunc(slices.Clone(p.ClusterAffinities), func(t failover.ClusterAffinityTerm) bool {
+	observed := func(p karmada.Placement) []karmada.ClusterAffinityTerm {
+		return slices.DeleteFunc(slices.Clone(p.ClusterAffinities), func(t karmada.ClusterAffinityTerm) bool {
 			return t.AffinityName != b.Status.ObservedAffinity
 		})
 	}
@@ -269,25 +270,25 @@ func placementPending(b *failover.Binding) bool {
 }
 
 // tolerations bounds what a round would freeze of one binding's tolerations.
-func (d *decoding) tolerations(p *failover.Placement, raw json.RawMessage) {
+func (d *decoding) tolerations(p *karmada.Placement, raw json.RawMessage) {
 	var wire struct {
 		Tolerations json.RawMessage `json:"clusterTolerations"`
 	}
 	d.into("spec.placement", raw, &wire)
-	if len(wire.Tolerations) > failover.MaxTolerations {
-		d.problem("spec.placement.clusterTolerations", "%d bytes, more than %d", len(wire.Tolerations), failover.MaxTolerations)
+	if len(wire.Tolerations) > karmada.MaxTolerations {
+		d.problem("spec.placement.clusterTolerations", "%d bytes, more than %d", len(wire.Tolerations), karmada.MaxTolerations)
 		p.ClusterTolerations = nil
 	}
 }
 
 // failover reads spec.failover.cluster; the purge mode is only what stands there.
-func (d *decoding) failover(b *failover.Binding, raw json.RawMessage) {
+func (d *decoding) failover(b *karmada.Binding, raw json.RawMessage) {
 	var wire struct {
 		Cluster *struct {
-			PurgeMode         failover.PurgeMode `json:"purgeMode"`
-			TolerationSeconds *int64             `json:"tolerationSeconds"`
+			PurgeMode         karmada.PurgeMode `json:"purgeMode"`
+			TolerationSeconds *int64            `json:"tolerationSeconds"`
 			StatePreservation *struct {
-				Rules []failover.StateRule `json:"rules"`
+				Rules []karmada.StateRule `json:"rules"`
 			} `json:"statePreservation"`
 		} `json:"cluster"`
 	}
@@ -304,15 +305,15 @@ func (d *decoding) failover(b *failover.Binding, raw json.RawMessage) {
 }
 
 // stateRules bounds what a round would freeze of one binding.
-func (d *decoding) stateRules(rules []failover.StateRule) []failover.StateRule {
+func (d *decoding) stateRules(rules []karmada.StateRule) []karmada.StateRule {
 	const path = "spec.failover.cluster.statePreservation.rules"
-	if len(rules) > failover.MaxStateRules {
-		d.problem(path, "%d rules, more than %d", len(rules), failover.MaxStateRules)
+	if len(rules) > karmada.MaxStateRules {
+		d.problem(path, "%d rules, more than %d", len(rules), karmada.MaxStateRules)
 		return nil
 	}
 	for i, r := range rules {
-		if len(r.Path) > failover.MaxStatePath || len(r.Label) > failover.MaxStatePath {
-			d.problem(path, "rule %d is longer than %d bytes", i, failover.MaxStatePath)
+		if len(r.Path) > karmada.MaxStatePath || len(r.Label) > karmada.MaxStatePath {
+			d.problem(path, "rule %d is longer than %d bytes", i, karmada.MaxStatePath)
 			return nil
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
@@ -20,7 +21,7 @@ type BindingCache struct {
 
 	mu sync.Mutex
 	// written are results of own writes that the watch has not told of yet.
-	written map[failover.BindingKey]failover.Binding
+	written map[karmada.BindingKey]karmada.Binding
 }
 
 // Indexes of the bindings: those with a Lifeboat task under one value, and all by the clusters that
@@ -32,8 +33,8 @@ const (
 
 // NewBindingCache prepares the cache of what client reads and writes; Run fills it.
 func NewBindingCache(client *Client) *BindingCache {
-	c := &BindingCache{watch: &Watch{client: client}, written: map[failover.BindingKey]failover.Binding{}}
-	for _, kind := range []failover.BindingKind{failover.KindResourceBinding, failover.KindClusterResourceBinding} {
+	c := &BindingCache{watch: &Watch{client: client}, written: map[karmada.BindingKey]karmada.Binding{}}
+	for _, kind := range []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding} {
 		informer := c.watch.informer(bindingResource(kind), keeping(slimBinding))
 		// It cannot fail before the informer was started.
 		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexHeld, clusterIndex: indexClusters})
@@ -44,7 +45,7 @@ func NewBindingCache(client *Client) *BindingCache {
 }
 
 func indexHeld(object any) ([]string, error) {
-	entry, isKept := object.(*kept[failover.Binding])
+	entry, isKept := object.(*kept[karmada.Binding])
 	if !isKept {
 		return nil, fmt.Errorf("a binding cache holds %T", object)
 	}
@@ -55,7 +56,7 @@ func indexHeld(object any) ([]string, error) {
 }
 
 func indexClusters(object any) ([]string, error) {
-	entry, isKept := object.(*kept[failover.Binding])
+	entry, isKept := object.(*kept[karmada.Binding])
 	if !isKept {
 		return nil, fmt.Errorf("a binding cache holds %T", object)
 	}
@@ -63,7 +64,7 @@ func indexClusters(object any) ([]string, error) {
 }
 
 // clustersOf are the clusters that a binding targets or has a task for, each once.
-func clustersOf(b *failover.Binding) []string {
+func clustersOf(b *karmada.Binding) []string {
 	names := make([]string, 0, len(b.Clusters)+len(b.Tasks))
 	for _, target := range b.Clusters {
 		names = append(names, target.Name)
@@ -96,26 +97,26 @@ func (c *BindingCache) Known() bool {
 
 // Each calls do for every binding, or for those alone that have a task of Lifeboat's. What do
 // is given is shared, and must not be changed.
-func (c *BindingCache) Each(held bool, do func(*failover.Binding)) {
+func (c *BindingCache) Each(held bool, do func(*karmada.Binding)) {
 	if held {
-		c.each(func(i cache.Indexer) []any { return byIndex(i, heldIndex, heldIndex) }, (*failover.Binding).Held, do)
+		c.each(func(i cache.Indexer) []any { return byIndex(i, heldIndex, heldIndex) }, (*karmada.Binding).Held, do)
 		return
 	}
-	c.each(cache.Indexer.List, func(*failover.Binding) bool { return true }, do)
+	c.each(cache.Indexer.List, func(*karmada.Binding) bool { return true }, do)
 }
 
 // On returns the bindings that target a cluster or have a task for it, at most so many after a key
 // in the order of the keys.
-func (c *BindingCache) On(cluster string, after failover.BindingKey, most int) (page []failover.Binding, more bool) {
-	var found []*failover.Binding
+func (c *BindingCache) On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool) {
+	var found []*karmada.Binding
 	c.each(func(i cache.Indexer) []any { return byIndex(i, clusterIndex, cluster) },
-		func(b *failover.Binding) bool { return slices.Contains(clustersOf(b), cluster) },
-		func(b *failover.Binding) {
+		func(b *karmada.Binding) bool { return slices.Contains(clustersOf(b), cluster) },
+		func(b *karmada.Binding) {
 			if b.Key.Compare(after) > 0 {
 				found = append(found, b)
 			}
 		})
-	slices.SortFunc(found, func(a, b *failover.Binding) int { return a.Key.Compare(b.Key) })
+	slices.SortFunc(found, func(a, b *karmada.Binding) int { return a.Key.Compare(b.Key) })
 	for _, b := range found[:min(most, len(found))] {
 		page = append(page, *b)
 	}
@@ -129,11 +130,11 @@ func byIndex(i cache.Indexer, index, value string) []any {
 }
 
 // each calls do for what is kept, and for the own writes that match and are newer.
-func (c *BindingCache) each(of func(cache.Indexer) []any, match func(*failover.Binding) bool, do func(*failover.Binding)) {
+func (c *BindingCache) each(of func(cache.Indexer) []any, match func(*karmada.Binding) bool, do func(*karmada.Binding)) {
 	written := c.unseen()
 	for _, informer := range c.informers {
 		for _, object := range of(informer.GetIndexer()) {
-			entry, isKept := object.(*kept[failover.Binding])
+			entry, isKept := object.(*kept[karmada.Binding])
 			if !isKept {
 				continue
 			}
@@ -150,10 +151,10 @@ func (c *BindingCache) each(of func(cache.Indexer) []any, match func(*failover.B
 }
 
 // wrote takes what a write left.
-func (c *BindingCache) wrote(b failover.Binding) {
+func (c *BindingCache) wrote(b karmada.Binding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if last, known := c.written[b.Key]; !known || !failover.Rewound(last.ResourceVersion, b.ResourceVersion) {
+	if last, known := c.written[b.Key]; !known || !rules.Rewound(last.ResourceVersion, b.ResourceVersion) {
 		c.written[b.Key] = slimmed(b)
 	}
 	if len(c.written) > mostWritten {
@@ -166,11 +167,11 @@ const mostWritten = 1000
 
 // forget drops the own writes of which the watch has told, and those of bindings that are gone.
 func (c *BindingCache) forget() {
-	maps.DeleteFunc(c.written, func(_ failover.BindingKey, b failover.Binding) bool { return !c.behind(b) })
+	maps.DeleteFunc(c.written, func(_ karmada.BindingKey, b karmada.Binding) bool { return !c.behind(b) })
 }
 
 // unseen are the results of own writes that are newer than what the watch has told.
-func (c *BindingCache) unseen() map[failover.BindingKey]failover.Binding {
+func (c *BindingCache) unseen() map[karmada.BindingKey]karmada.Binding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget()
@@ -178,14 +179,14 @@ func (c *BindingCache) unseen() map[failover.BindingKey]failover.Binding {
 }
 
 // behind tells whether the watch has seen the binding, and an older version of it.
-func (c *BindingCache) behind(b failover.Binding) bool {
+func (c *BindingCache) behind(b karmada.Binding) bool {
 	at := 0
-	if b.Key.Kind() == failover.KindClusterResourceBinding {
+	if b.Key.Kind() == karmada.KindClusterResourceBinding {
 		at = 1
 	}
 	name := metav1.ObjectMeta{Namespace: b.Key.Namespace, Name: b.Key.Name}
-	object, exists, err := c.informers[at].GetStore().Get(&kept[failover.Binding]{ObjectMeta: name})
-	entry, isKept := object.(*kept[failover.Binding])
+	object, exists, err := c.informers[at].GetStore().Get(&kept[karmada.Binding]{ObjectMeta: name})
+	entry, isKept := object.(*kept[karmada.Binding])
 	return err == nil && exists && isKept && entry.value.ResourceVersion != b.ResourceVersion &&
-		failover.Rewound(b.ResourceVersion, entry.value.ResourceVersion)
+		rules.Rewound(b.ResourceVersion, entry.value.ResourceVersion)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic/fake"
@@ -16,7 +16,7 @@ import (
 // cachedNames are the bindings that a cache has, sorted, each with its version.
 func cachedNames(c *BindingCache, held bool) []string {
 	var names []string
-	c.Each(held, func(b *failover.Binding) { names = append(names, b.Key.String()+"@"+b.ResourceVersion) })
+	c.Each(held, func(b *karmada.Binding) { names = append(names, b.Key.String()+"@"+b.ResourceVersion) })
 	slices.Sort(names)
 	return names
 }
@@ -40,8 +40,8 @@ func cacheOf(t *testing.T, objects ...string) (*fake.FakeDynamicClient, *Client,
 
 // namesOn are the bindings of a cluster, page by page, in the order of the pages.
 func namesOn(c *BindingCache, cluster string, most int) (names []string) {
-	for after, more := (failover.BindingKey{}), true; more; {
-		var page []failover.Binding
+	for after, more := (karmada.BindingKey{}), true; more; {
+		var page []karmada.Binding
 		page, more = c.On(cluster, after, most)
 		for i := range page {
 			after = page[i].Key

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -36,7 +36,7 @@ type bindingSpecPatch struct {
 // bindingEdit collects the changes of one write to a binding. Items of others are
 // moved around as raw JSON and never decoded into something smaller.
 type bindingEdit struct {
-	binding *failover.Binding
+	binding *karmada.Binding
 	cluster string // that the write is about
 
 	clusters, tasks               []json.RawMessage
@@ -46,15 +46,15 @@ type bindingEdit struct {
 
 // newBindingEdit refuses a binding of which the lists to be written are not known
 // item by item: a write would lose what was not read.
-func newBindingEdit(b *failover.Binding, cluster string) (*bindingEdit, error) {
+func newBindingEdit(b *karmada.Binding, cluster string) (*bindingEdit, error) {
 	if b == nil || cluster == "" {
-		return nil, fmt.Errorf("%w: no binding or no cluster given", failover.ErrInvalid)
+		return nil, fmt.Errorf("%w: no binding or no cluster given", karmada.ErrInvalid)
 	}
 	if b.ResourceVersion == "" {
-		return nil, fmt.Errorf("%w: the binding has no resourceVersion", failover.ErrInvalid)
+		return nil, fmt.Errorf("%w: the binding has no resourceVersion", karmada.ErrInvalid)
 	}
 	if len(b.RawClusters) != len(b.Clusters) || len(b.RawTasks) != len(b.Tasks) {
-		return nil, fmt.Errorf("%w: the binding's own JSON items are missing", failover.ErrInvalid)
+		return nil, fmt.Errorf("%w: the binding's own JSON items are missing", karmada.ErrInvalid)
 	}
 	return &bindingEdit{
 		binding: b, cluster: cluster,
@@ -66,16 +66,16 @@ func newBindingEdit(b *failover.Binding, cluster string) (*bindingEdit, error) {
 // beside which ours may stand fails where it says Directly: there is nothing left to hold.
 func (e *bindingEdit) refuseForeign(beside ...string) error {
 	for _, task := range e.binding.Tasks {
-		allowed := slices.Contains(beside, task.Producer) && task.PurgeMode != failover.PurgeDirectly
+		allowed := slices.Contains(beside, task.Producer) && task.PurgeMode != karmada.PurgeDirectly
 		if task.FromCluster == e.cluster && !task.Ours() && !allowed {
-			return fmt.Errorf("%w: a task of producer %q for %s stands", failover.ErrInvalid, task.Producer, e.cluster)
+			return fmt.Errorf("%w: a task of producer %q for %s stands", karmada.ErrInvalid, task.Producer, e.cluster)
 		}
 	}
 	return nil
 }
 
 // removeTarget takes the cluster out of spec.clusters; removed is nil when it is no target.
-func (e *bindingEdit) removeTarget() (removed *failover.TargetCluster) {
+func (e *bindingEdit) removeTarget() (removed *karmada.TargetCluster) {
 	target, index := e.binding.Target(e.cluster)
 	if target == nil {
 		return nil
@@ -86,7 +86,7 @@ func (e *bindingEdit) removeTarget() (removed *failover.TargetCluster) {
 }
 
 // addTarget puts a cluster into spec.clusters; one that stands there stays as it is.
-func (e *bindingEdit) addTarget(target failover.TargetCluster) error {
+func (e *bindingEdit) addTarget(target karmada.TargetCluster) error {
 	if standing, _ := e.binding.Target(target.Name); standing != nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (e *bindingEdit) addTarget(target failover.TargetCluster) error {
 
 // undo takes targets out and gives others fewer replicas; what else their items
 // carry stays.
-func (e *bindingEdit) undo(away []string, shrunk []failover.TargetCluster) error {
+func (e *bindingEdit) undo(away []string, shrunk []karmada.TargetCluster) error {
 	for _, target := range shrunk {
 		_, index := e.binding.Target(target.Name)
 		if index < 0 {
@@ -123,7 +123,7 @@ func (e *bindingEdit) undo(away []string, shrunk []failover.TargetCluster) error
 }
 
 // takeBack makes a former cluster a target again and drops our tasks for it.
-func (e *bindingEdit) takeBack(former failover.TargetCluster) error {
+func (e *bindingEdit) takeBack(former karmada.TargetCluster) error {
 	rest := *e.binding
 	rest.Tasks, e.tasks = nil, nil
 	for i, task := range e.binding.Tasks {
@@ -134,7 +134,7 @@ func (e *bindingEdit) takeBack(former failover.TargetCluster) error {
 		rest.Tasks, e.tasks = append(rest.Tasks, task), append(e.tasks, e.binding.RawTasks[i])
 	}
 	if !e.tasksChanged {
-		return fmt.Errorf("%w: no task of ours for %s stands", failover.ErrInvalid, former.Name)
+		return fmt.Errorf("%w: no task of ours for %s stands", karmada.ErrInvalid, former.Name)
 	}
 	e.binding = &rest
 	return e.addTarget(former)
@@ -147,7 +147,7 @@ type hold struct {
 	// replicas are written when known: nil leaves those of a standing task.
 	replicas *int32
 	// purge is the mode of a new task, or of one taken over; the binding's own keeps its own.
-	purge failover.PurgeMode
+	purge karmada.PurgeMode
 	// before are the clusters of such a task; empty takes the present targets.
 	before []string
 	// state are labels for the new copy; none leaves those of the binding's own task.
@@ -162,7 +162,7 @@ func (e *bindingEdit) putTask(h hold) error {
 		return e.appendTask(h)
 	}
 	fields := map[string]any{
-		"reason": orDefault(h.reason, failover.TaskReason), "suppressDeletion": true,
+		"reason": orDefault(h.reason, karmada.TaskReason), "suppressDeletion": true,
 	}
 	if h.owner != "" {
 		message, err := e.owner(h.owner)
@@ -202,10 +202,10 @@ func (e *bindingEdit) moveLast(index int) {
 
 // takeOver makes a task that stood for parents, or as a ban, say what a new one of
 // this hold would: its mode was theirs, and so were its clusters and its time.
-func (e *bindingEdit) takeOver(task failover.Task, h hold, fields map[string]any) error {
+func (e *bindingEdit) takeOver(task karmada.Task, h hold, fields map[string]any) error {
 	purge := h.mode()
-	if purge == failover.PurgeDirectly && len(task.Others()) > 0 {
-		return fmt.Errorf("%w: parents hold it on %s, and Directly would delete it under them", failover.ErrInvalid, e.cluster)
+	if purge == karmada.PurgeDirectly && len(task.Others()) > 0 {
+		return fmt.Errorf("%w: parents hold it on %s, and Directly would delete it under them", karmada.ErrInvalid, e.cluster)
 	}
 	fields["purgeMode"], fields["clustersBeforeFailover"] = purge, nil
 	if len(h.state) == 0 {
@@ -220,8 +220,8 @@ func (e *bindingEdit) takeOver(task failover.Task, h hold, fields map[string]any
 	return nil
 }
 
-func (h hold) mode() failover.PurgeMode {
-	return failover.PurgeMode(orDefault(string(h.purge), string(failover.PurgeGracefully)))
+func (h hold) mode() karmada.PurgeMode {
+	return karmada.PurgeMode(orDefault(string(h.purge), string(karmada.PurgeGracefully)))
 }
 
 // before are the clusters that a task of this hold names.
@@ -251,7 +251,7 @@ func (e *bindingEdit) changeTask(ours []int, fields map[string]any) error {
 func (e *bindingEdit) appendTask(h hold) error {
 	task := taskWire{
 		FromCluster: e.cluster, PurgeMode: h.mode(),
-		Reason: orDefault(h.reason, failover.TaskReason), Message: cut(h.owner), Producer: failover.Producer,
+		Reason: orDefault(h.reason, karmada.TaskReason), Message: cut(h.owner), Producer: karmada.Producer,
 		SuppressDeletion:  new(true),
 		CreationTimestamp: timestamp(h.now), ClustersBeforeFailover: e.before(h),
 		PreservedLabelState: h.state,

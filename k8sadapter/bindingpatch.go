@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // evictPatch takes the cluster out of spec.clusters and makes our task stand. Our
@@ -16,7 +16,7 @@ func evictPatch(w activities.EvictWrite) ([]byte, error) {
 		return nil, err
 	}
 	if w.Binding.Malformed != "" {
-		return nil, fmt.Errorf("%w: malformed: %s", failover.ErrInvalid, w.Binding.Malformed)
+		return nil, fmt.Errorf("%w: malformed: %s", karmada.ErrInvalid, w.Binding.Malformed)
 	}
 	if err := edit.refuseForeign(); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func evictPatch(w activities.EvictWrite) ([]byte, error) {
 	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, purge: w.Purge, state: w.State}
 	removed := edit.removeTarget()
 	if removed == nil && len(edit.ours()) == 0 {
-		return nil, fmt.Errorf("%w: %s is no target of it", failover.ErrInvalid, w.Cluster)
+		return nil, fmt.Errorf("%w: %s is no target of it", karmada.ErrInvalid, w.Cluster)
 	}
 	if removed != nil {
 		held.replicas = &removed.Replicas
@@ -50,10 +50,10 @@ func restorePatch(w activities.RestoreWrite) ([]byte, error) {
 	if err := edit.undo(w.Away, w.Shrunk); err != nil {
 		return nil, err
 	}
-	back := append([]failover.TargetCluster{{Name: w.Cluster, Replicas: w.Replicas}}, w.Others...)
+	back := append([]karmada.TargetCluster{{Name: w.Cluster, Replicas: w.Replicas}}, w.Others...)
 	for i, target := range back {
 		if task, _ := w.Binding.TaskFor(target.Name); i > 0 && task != nil {
-			return nil, fmt.Errorf("%w: %s has a task of its own and must not come back", failover.ErrInvalid, target.Name)
+			return nil, fmt.Errorf("%w: %s has a task of its own and must not come back", karmada.ErrInvalid, target.Name)
 		}
 		if err := edit.addTarget(target); err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func holdPatch(w activities.HoldWrite) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := edit.refuseForeign(failover.TaintManager); err != nil {
+	if err := edit.refuseForeign(karmada.TaintManager); err != nil {
 		return nil, err
 	}
 	held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before, state: w.State}
@@ -104,9 +104,9 @@ func markPatch(w activities.MarkWrite) ([]byte, error) {
 	}
 	ours := edit.ours()
 	if len(ours) == 0 {
-		return nil, fmt.Errorf("%w: no task of ours for %s stands", failover.ErrInvalid, w.Cluster)
+		return nil, fmt.Errorf("%w: no task of ours for %s stands", karmada.ErrInvalid, w.Cluster)
 	}
-	fields := map[string]any{"reason": orDefault(w.Reason, failover.TaskReason)}
+	fields := map[string]any{"reason": orDefault(w.Reason, karmada.TaskReason)}
 	if w.Purge != "" {
 		fields["purgeMode"] = w.Purge
 	}

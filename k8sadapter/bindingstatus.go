@@ -3,7 +3,7 @@ package k8sadapter
 import (
 	"encoding/json"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -18,10 +18,10 @@ type bindingStatusWire struct {
 	Aggregated         json.RawMessage `json:"aggregatedStatus"`
 }
 
-func (d *decoding) bindingStatus(raw json.RawMessage) failover.BindingStatus {
+func (d *decoding) bindingStatus(raw json.RawMessage) karmada.BindingStatus {
 	var wire bindingStatusWire
 	d.into("status", raw, &wire)
-	var status failover.BindingStatus
+	var status karmada.BindingStatus
 	d.into("status.schedulerObservedGeneration", wire.ObservedGeneration, &status.ObservedGeneration)
 	d.into("status.schedulerObservingAffinityName", wire.ObservedAffinity, &status.ObservedAffinity)
 	var last *metav1.Time
@@ -40,7 +40,7 @@ func (d *decoding) bindingStatus(raw json.RawMessage) failover.BindingStatus {
 
 // aggregatedItem reads one cluster's copy. What is wrong with it stays with it:
 // a kind's own odd status is no reason to distrust the binding.
-func aggregatedItem(raw json.RawMessage) failover.AggregatedItem {
+func aggregatedItem(raw json.RawMessage) karmada.AggregatedItem {
 	var d decoding
 	var wire struct {
 		ClusterName json.RawMessage `json:"clusterName"`
@@ -49,7 +49,7 @@ func aggregatedItem(raw json.RawMessage) failover.AggregatedItem {
 		Health      json.RawMessage `json:"health"`
 	}
 	d.into("aggregatedStatus", raw, &wire)
-	item := failover.AggregatedItem{Health: failover.HealthUnknown}
+	item := karmada.AggregatedItem{Health: karmada.HealthUnknown}
 	d.into("clusterName", wire.ClusterName, &item.Cluster)
 	if item.Cluster == "" {
 		d.problem("clusterName", "missing")
@@ -57,7 +57,7 @@ func aggregatedItem(raw json.RawMessage) failover.AggregatedItem {
 	d.into("applied", wire.Applied, &item.Applied)
 	d.into("health", wire.Health, &item.Health)
 	if item.Health == "" {
-		item.Health = failover.HealthUnknown
+		item.Health = karmada.HealthUnknown
 	}
 	d.counts(&item, wire.Status)
 	item.Status = wire.Status
@@ -66,7 +66,7 @@ func aggregatedItem(raw json.RawMessage) failover.AggregatedItem {
 }
 
 // counts reads the numbers of a copy's raw status, where its kind reports them.
-func (d *decoding) counts(item *failover.AggregatedItem, raw json.RawMessage) {
+func (d *decoding) counts(item *karmada.AggregatedItem, raw json.RawMessage) {
 	var wire struct {
 		Generation         json.RawMessage `json:"generation"`
 		ObservedGeneration json.RawMessage `json:"observedGeneration"`

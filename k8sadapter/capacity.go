@@ -6,14 +6,14 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // capacity reads status.resourceSummary; nil, not known, when it is absent or not
 // readable. It is a hint: what is odd about it makes no cluster malformed.
-func capacity(summary, models json.RawMessage) *failover.Capacity {
+func capacity(summary, models json.RawMessage) *karmada.Capacity {
 	if absent(summary) {
 		return nil
 	}
@@ -26,7 +26,7 @@ func capacity(summary, models json.RawMessage) *failover.Capacity {
 	var d decoding
 	const path = "status.resourceSummary"
 	d.into(path, summary, &wire)
-	known := failover.Capacity{
+	known := karmada.Capacity{
 		Allocatable: d.quantities(path, wire.Allocatable), Allocated: d.quantities(path, wire.Allocated), Allocating: d.quantities(path, wire.Allocating),
 	}
 	if len(d.problems) > 0 {
@@ -39,7 +39,7 @@ func capacity(summary, models json.RawMessage) *failover.Capacity {
 // nodeModels joins the grades of spec.resourceModels with the nodes counted of each, as
 // Karmada does: by grade, the last definition of a grade, the sum of its counts. None
 // where there is no grade or no count, or a negative one.
-func nodeModels(models, counts json.RawMessage) (joined []failover.NodeModel, unknown bool) {
+func nodeModels(models, counts json.RawMessage) (joined []karmada.NodeModel, unknown bool) {
 	var grades []struct {
 		Grade  uint `json:"grade"`
 		Ranges []struct {
@@ -54,9 +54,9 @@ func nodeModels(models, counts json.RawMessage) (joined []failover.NodeModel, un
 	var d decoding
 	d.into("status.resourceSummary.allocatableModelings", counts, &counted)
 	d.into("spec.resourceModels", models, &grades)
-	byGrade := map[uint]failover.NodeModel{}
+	byGrade := map[uint]karmada.NodeModel{}
 	for _, grade := range grades {
-		model := failover.NodeModel{Min: corev1.ResourceList{}}
+		model := karmada.NodeModel{Min: corev1.ResourceList{}}
 		for _, r := range grade.Ranges {
 			model.Min[r.Name] = d.quantity("spec.resourceModels", r.Min)
 		}

@@ -3,12 +3,12 @@ package k8sadapter
 import (
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func clusterWith(spec, summary string) failover.Cluster {
+func clusterWith(spec, summary string) karmada.Cluster {
 	return DecodeCluster([]byte(`{"metadata":{"name":"m1","uid":"u"},"spec":` + spec + `,"status":{"resourceSummary":` + summary + `}}`))
 }
 
@@ -30,7 +30,7 @@ func TestNodeModelsAreJoinedWithTheirCounts(t *testing.T) {
 
 // Rules: R4.6-16.
 func TestOddModelsMakeRoomUnknownAndNoClusterMalformed(t *testing.T) {
-	for name, c := range map[string]failover.Cluster{
+	for name, c := range map[string]karmada.Cluster{
 		"grades as text":           clusterWith(`{"resourceModels":"x"}`, `{"allocatableModelings":[{"count":1}]}`),
 		"a minimum of no quantity": clusterWith(`{"resourceModels":[{"ranges":[{"name":"cpu","min":"many"}]}]}`, `{"allocatableModelings":[{"count":1}]}`),
 		"counts as text":           clusterWith(`{}`, `{"allocatableModelings":"x"}`),
@@ -44,7 +44,7 @@ func TestOddModelsMakeRoomUnknownAndNoClusterMalformed(t *testing.T) {
 
 // Rules: R4.6-20.
 func TestWhatABindingAsksForIsReadOrParksIt(t *testing.T) {
-	binding := func(spec string) failover.Binding {
+	binding := func(spec string) karmada.Binding {
 		return DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"v","kind":"K","name":"x"},` + spec + `}}`))
 	}
 	b := binding(`"components":[{"name":"job","replicas":2,"replicaRequirements":{"resourceRequest":{"cpu":"500m"},"nodeClaim":{"nodeSelector":{"a":"b"}}}}],

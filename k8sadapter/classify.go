@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -24,7 +24,7 @@ const defaultRetryAfter = time.Second
 func classify(r request, err error, retryAfter time.Duration) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
-		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), failover.ErrUnreachable, err)
+		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), karmada.ErrUnreachable, err)
 	}
 	code := int(status.Status().Code)
 	if details := status.Status().Details; details != nil && details.RetryAfterSeconds > 0 {
@@ -34,14 +34,14 @@ func classify(r request, err error, retryAfter time.Duration) error {
 		if retryAfter == 0 {
 			retryAfter = defaultRetryAfter
 		}
-		return fmt.Errorf("%s %s: %w", r.verb, r.object(), &failover.ThrottledError{RetryAfter: retryAfter, Err: err})
+		return fmt.Errorf("%s %s: %w", r.verb, r.object(), &karmada.ThrottledError{RetryAfter: retryAfter, Err: err})
 	}
 	if code == http.StatusForbidden || code == http.StatusUnauthorized {
 		return fmt.Errorf("%s %s: %w: may not %s %s: %w", r.verb, r.object(),
-			failover.ErrForbidden, r.verb, r.permission(), err)
+			karmada.ErrForbidden, r.verb, r.permission(), err)
 	}
 	if refusedByAdmission(status.Status()) {
-		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), failover.ErrRefused, err)
+		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), karmada.ErrRefused, err)
 	}
 	if sentinel := sentinelOf(code); sentinel != nil {
 		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), sentinel, err)
@@ -67,14 +67,14 @@ func refusedByAdmission(status metav1.Status) bool {
 func sentinelOf(code int) error {
 	switch code {
 	case http.StatusConflict, http.StatusGone:
-		return failover.ErrConflict
+		return karmada.ErrConflict
 	case http.StatusNotFound:
-		return failover.ErrGone
+		return karmada.ErrGone
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
-		return failover.ErrInvalid
+		return karmada.ErrInvalid
 	case http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return failover.ErrUnreachable
+		return karmada.ErrUnreachable
 	default:
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,7 +76,7 @@ type Client struct {
 	// policies are the windows of ClusterTaintPolicies, nil where they are not honoured.
 	policies *PolicyWindows
 	// onWrite takes what each write to a binding left; nil: nobody does.
-	onWrite func(failover.Binding)
+	onWrite func(karmada.Binding)
 }
 
 // NewClient connects to the API server that a kubeconfig names. An empty
@@ -198,11 +198,11 @@ func (r request) object() string {
 // check refuses names that would end up as another path.
 func (r request) check() error {
 	if r.verb != "list" && r.name == "" {
-		return fmt.Errorf("%s %s: %w: no name", r.verb, r.object(), failover.ErrInvalid)
+		return fmt.Errorf("%s %s: %w: no name", r.verb, r.object(), karmada.ErrInvalid)
 	}
 	for _, segment := range []string{r.namespace, r.name} {
 		if problems := rest.IsValidPathSegmentName(segment); len(problems) > 0 {
-			return fmt.Errorf("%s %s: %w: name %q %s", r.verb, r.object(), failover.ErrInvalid, segment, problems[0])
+			return fmt.Errorf("%s %s: %w: name %q %s", r.verb, r.object(), karmada.ErrInvalid, segment, problems[0])
 		}
 	}
 	return nil

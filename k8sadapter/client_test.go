@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -104,7 +104,7 @@ const rbPath = "/apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings/
 func TestAWriteReturnsTheObjectAsItStandsAfterIt(t *testing.T) {
 	server := &apiServer{objects: map[string]string{rbPath: shared}}
 	client := connect(t, server, Options{})
-	key := failover.BindingKey{Namespace: "shop", Name: "cart-deployment"}
+	key := karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}
 
 	read, err := client.Binding(t.Context(), key)
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestAWriteReturnsTheObjectAsItStandsAfterIt(t *testing.T) {
 	server.mutex.Unlock()
 
 	_, err = client.Release(t.Context(), activities.ReleaseWrite{Binding: &evicted, Cluster: "m1"})
-	require.ErrorIs(t, err, failover.ErrConflict)
+	require.ErrorIs(t, err, karmada.ErrConflict)
 	assert.ErrorContains(t, err, "release from m1: patch resourcebindings shop/cart-deployment")
 }
 
@@ -132,28 +132,28 @@ func TestEveryAnswerOfTheServerIsClassified(t *testing.T) {
 		header string
 		want   error
 	}{
-		"conflict":                     {409, "Conflict", "", failover.ErrConflict},
-		"expired page":                 {410, "Expired", "", failover.ErrConflict},
-		"not found":                    {404, "NotFound", "", failover.ErrGone},
-		"invalid":                      {422, "Invalid", "", failover.ErrInvalid},
-		"bad request":                  {400, "BadRequest", "", failover.ErrInvalid},
-		"too large":                    {413, "RequestEntityTooLarge", "", failover.ErrInvalid},
-		"forbidden":                    {403, "Forbidden", "", failover.ErrForbidden},
-		"unauthorized":                 {401, "Unauthorized", "", failover.ErrForbidden},
-		"throttled":                    {429, "TooManyRequests", "7", failover.ErrThrottled},
-		"throttled, not how long":      {429, "TooManyRequests", "", failover.ErrThrottled},
-		"unavailable, come back":       {503, "ServiceUnavailable", "7", failover.ErrThrottled},
-		"unavailable":                  {503, "ServiceUnavailable", "", failover.ErrUnreachable},
-		"internal":                     {500, "InternalError", "", failover.ErrUnreachable},
-		"internal, come back":          {500, "InternalError", "7", failover.ErrUnreachable},
-		"bad gateway":                  {502, "", "", failover.ErrUnreachable},
-		"timeout of the server's own":  {504, "Timeout", "", failover.ErrUnreachable},
+		"conflict":                     {409, "Conflict", "", karmada.ErrConflict},
+		"expired page":                 {410, "Expired", "", karmada.ErrConflict},
+		"not found":                    {404, "NotFound", "", karmada.ErrGone},
+		"invalid":                      {422, "Invalid", "", karmada.ErrInvalid},
+		"bad request":                  {400, "BadRequest", "", karmada.ErrInvalid},
+		"too large":                    {413, "RequestEntityTooLarge", "", karmada.ErrInvalid},
+		"forbidden":                    {403, "Forbidden", "", karmada.ErrForbidden},
+		"unauthorized":                 {401, "Unauthorized", "", karmada.ErrForbidden},
+		"throttled":                    {429, "TooManyRequests", "7", karmada.ErrThrottled},
+		"throttled, not how long":      {429, "TooManyRequests", "", karmada.ErrThrottled},
+		"unavailable, come back":       {503, "ServiceUnavailable", "7", karmada.ErrThrottled},
+		"unavailable":                  {503, "ServiceUnavailable", "", karmada.ErrUnreachable},
+		"internal":                     {500, "InternalError", "", karmada.ErrUnreachable},
+		"internal, come back":          {500, "InternalError", "7", karmada.ErrUnreachable},
+		"bad gateway":                  {502, "", "", karmada.ErrUnreachable},
+		"timeout of the server's own":  {504, "Timeout", "", karmada.ErrUnreachable},
 		"something never heard of":     {418, "Teapot", "", nil},
 		"method that is not supported": {405, "MethodNotAllowed", "", nil},
 	}
 	sentinels := []error{
-		failover.ErrConflict, failover.ErrGone, failover.ErrInvalid, failover.ErrForbidden,
-		failover.ErrUnreachable, failover.ErrThrottled, failover.ErrRefused,
+		karmada.ErrConflict, karmada.ErrGone, karmada.ErrInvalid, karmada.ErrForbidden,
+		karmada.ErrUnreachable, karmada.ErrThrottled, karmada.ErrRefused,
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,11 +172,11 @@ func TestEveryAnswerOfTheServerIsClassified(t *testing.T) {
 			}
 			assert.Equal(t, int32(1), requests.Load(), "a write is sent once")
 			require.ErrorContains(t, err, "patch resourcebindings shop/cart-deployment")
-			if throttled := (*failover.ThrottledError)(nil); errors.As(err, &throttled) {
+			if throttled := (*karmada.ThrottledError)(nil); errors.As(err, &throttled) {
 				assert.Equal(t, c.header == "7", throttled.RetryAfter == 7*time.Second)
 				assert.Positive(t, throttled.RetryAfter)
 			}
-			if errors.Is(c.want, failover.ErrForbidden) {
+			if errors.Is(c.want, karmada.ErrForbidden) {
 				assert.ErrorContains(t, err, "may not patch resourcebindings.work.karmada.io")
 			}
 		})
@@ -191,7 +191,7 @@ func TestNoAnswerIsUnreachable(t *testing.T) {
 		client, err := NewClientFor(&rest.Config{Host: server.URL}, Options{})
 		require.NoError(t, err)
 		_, err = client.Evict(t.Context(), write)
-		assert.ErrorIs(t, err, failover.ErrUnreachable)
+		assert.ErrorIs(t, err, karmada.ErrUnreachable)
 	})
 	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
@@ -199,13 +199,13 @@ func TestNoAnswerIsUnreachable(t *testing.T) {
 	})
 	t.Run("the server hangs past the client's timeout", func(t *testing.T) {
 		_, err := connect(t, hang, Options{Timeout: 20 * time.Millisecond}).Evict(t.Context(), write)
-		assert.ErrorIs(t, err, failover.ErrUnreachable)
+		assert.ErrorIs(t, err, karmada.ErrUnreachable)
 	})
 	t.Run("the caller's deadline passes", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err := connect(t, hang, Options{}).Evict(ctx, write)
-		require.ErrorIs(t, err, failover.ErrUnreachable)
+		require.ErrorIs(t, err, karmada.ErrUnreachable)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 	t.Run("the connection is cut in the middle of the answer", func(t *testing.T) {
@@ -214,16 +214,16 @@ func TestNoAnswerIsUnreachable(t *testing.T) {
 			_, _ = io.WriteString(w, "{")
 		})
 		_, err := connect(t, cut, Options{}).Evict(t.Context(), write)
-		assert.ErrorIs(t, err, failover.ErrUnreachable)
+		assert.ErrorIs(t, err, karmada.ErrUnreachable)
 	})
 }
 
 func TestANameThatWouldBeAnotherPathIsRefused(t *testing.T) {
 	server := &apiServer{}
 	client := connect(t, server, Options{})
-	for _, key := range []failover.BindingKey{{Namespace: "..", Name: "x"}, {Namespace: "a", Name: "b/c"}, {Namespace: "a", Name: "%2e"}, {}} {
+	for _, key := range []karmada.BindingKey{{Namespace: "..", Name: "x"}, {Namespace: "a", Name: "b/c"}, {Namespace: "a", Name: "%2e"}, {}} {
 		_, err := client.Binding(t.Context(), key)
-		require.ErrorIs(t, err, failover.ErrInvalid, key)
+		require.ErrorIs(t, err, karmada.ErrInvalid, key)
 	}
 	assert.Empty(t, server.requests)
 }
@@ -241,17 +241,17 @@ func TestOneObjectIsReadOutOfAList(t *testing.T) {
 	c, err := client.ClusterNow(t.Context(), "here")
 	require.NoError(t, err)
 	assert.Equal(t, "here", c.Name)
-	b, err := client.BindingNow(t.Context(), failover.BindingKey{Namespace: "shop", Name: "here"})
+	b, err := client.BindingNow(t.Context(), karmada.BindingKey{Namespace: "shop", Name: "here"})
 	require.NoError(t, err)
 	assert.Equal(t, "shop/here", b.Key.String())
 
 	_, err = client.ClusterNow(t.Context(), "gone")
-	require.ErrorIs(t, err, failover.ErrGone)
-	_, err = client.BindingNow(t.Context(), failover.BindingKey{Name: "gone"})
-	require.ErrorIs(t, err, failover.ErrGone)
+	require.ErrorIs(t, err, karmada.ErrGone)
+	_, err = client.BindingNow(t.Context(), karmada.BindingKey{Name: "gone"})
+	require.ErrorIs(t, err, karmada.ErrGone)
 	refused := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusForbidden, "Forbidden") }), Options{})
 	_, err = refused.ClusterNow(t.Context(), "here")
-	require.ErrorIs(t, err, failover.ErrForbidden)
+	require.ErrorIs(t, err, karmada.ErrForbidden)
 }
 
 func TestBindingsComePageByPageOfBothKinds(t *testing.T) {
@@ -285,7 +285,7 @@ func TestBindingsComePageByPageOfBothKinds(t *testing.T) {
 
 func TestMissingRulesDefinitionIsNoEmptyListOfRules(t *testing.T) {
 	_, err := connect(t, &apiServer{}, Options{}).Rules(t.Context())
-	require.ErrorIs(t, err, failover.ErrGone)
+	require.ErrorIs(t, err, karmada.ErrGone)
 	assert.ErrorContains(t, err, "lifeboat setup")
 }
 
@@ -297,26 +297,26 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 	const off, never = `"failover.lifeboat.dev/enabled":"false"`, `"failover.lifeboat.dev/purge-mode":"Never"`
 	const namespace, pp = "/api/v1/namespaces/shop", "/apis/policy.karmada.io/v1alpha1/namespaces/shop/propagationpolicies/cart"
 	const cpp = "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies/all"
-	byPP := map[string]string{failover.AnnotationPolicyNamespace: "shop", failover.AnnotationPolicyName: "cart"}
-	byCPP := map[string]string{failover.AnnotationClusterPolicyName: "all"}
+	byPP := map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}
+	byCPP := map[string]string{karmada.AnnotationClusterPolicyName: "all"}
 	cases := map[string]struct {
 		objects     map[string]string
-		key         failover.BindingKey
+		key         karmada.BindingKey
 		annotations map[string]string
 		by          string
-		mode        failover.PurgeMode
+		mode        karmada.PurgeMode
 	}{
-		"the namespace":          {map[string]string{namespace: annotated(off)}, failover.BindingKey{Namespace: "shop", Name: "x"}, byPP, "namespace shop", ""},
-		"the policy":             {map[string]string{namespace: annotated(""), pp: annotated(off)}, failover.BindingKey{Namespace: "shop", Name: "x"}, byPP, "propagationpolicies shop/cart", ""},
-		"the cluster policy":     {map[string]string{cpp: annotated(off + "," + never)}, failover.BindingKey{Name: "x"}, byCPP, "clusterpropagationpolicies all", "Never"},
-		"nothing that exists":    {nil, failover.BindingKey{Namespace: "shop", Name: "x"}, byPP, "", ""},
-		"no policy at all":       {map[string]string{namespace: annotated("")}, failover.BindingKey{Namespace: "shop", Name: "x"}, nil, "", ""},
-		"enabled says something": {map[string]string{cpp: annotated(`"failover.lifeboat.dev/enabled":"true"`)}, failover.BindingKey{Name: "x"}, byCPP, "", ""},
+		"the namespace":          {map[string]string{namespace: annotated(off)}, karmada.BindingKey{Namespace: "shop", Name: "x"}, byPP, "namespace shop", ""},
+		"the policy":             {map[string]string{namespace: annotated(""), pp: annotated(off)}, karmada.BindingKey{Namespace: "shop", Name: "x"}, byPP, "propagationpolicies shop/cart", ""},
+		"the cluster policy":     {map[string]string{cpp: annotated(off + "," + never)}, karmada.BindingKey{Name: "x"}, byCPP, "clusterpropagationpolicies all", "Never"},
+		"nothing that exists":    {nil, karmada.BindingKey{Namespace: "shop", Name: "x"}, byPP, "", ""},
+		"no policy at all":       {map[string]string{namespace: annotated("")}, karmada.BindingKey{Namespace: "shop", Name: "x"}, nil, "", ""},
+		"enabled says something": {map[string]string{cpp: annotated(`"failover.lifeboat.dev/enabled":"true"`)}, karmada.BindingKey{Name: "x"}, byCPP, "", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, &apiServer{objects: c.objects}, Options{})
-			b := &failover.Binding{Key: c.key, Annotations: c.annotations}
+			b := &karmada.Binding{Key: c.key, Annotations: c.annotations}
 			by, err := client.OptedOut(t.Context(), b)
 			require.NoError(t, err)
 			assert.Equal(t, c.by, by)
@@ -326,8 +326,8 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 		})
 	}
 	broken := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, 500, "InternalError") }), Options{})
-	_, err := broken.OptedOut(t.Context(), &failover.Binding{Key: failover.BindingKey{Namespace: "shop", Name: "x"}})
-	assert.ErrorIs(t, err, failover.ErrUnreachable, "not knowing is not the same as not opted out")
+	_, err := broken.OptedOut(t.Context(), &karmada.Binding{Key: karmada.BindingKey{Namespace: "shop", Name: "x"}})
+	assert.ErrorIs(t, err, karmada.ErrUnreachable, "not knowing is not the same as not opted out")
 }
 
 func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
@@ -336,16 +336,16 @@ func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
       {"metadata":{"name":"old","namespace":"karmada-es-m1","uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"}},
       {"metadata":{"name":"new","namespace":"karmada-es-m1","uid":"2"}}]}`}}
 	client := connect(t, server, Options{})
-	b := &failover.Binding{Key: failover.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"}}
+	b := &karmada.Binding{Key: karmada.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"}}
 
 	work, err := client.WorkOf(t.Context(), b, "m1")
 	require.NoError(t, err)
-	assert.Equal(t, failover.Work{Namespace: "karmada-es-m1", Name: "new", UID: "2", Cluster: "m1"}, work)
+	assert.Equal(t, karmada.Work{Namespace: "karmada-es-m1", Name: "new", UID: "2", Cluster: "m1"}, work)
 	assert.Contains(t, server.requests[0], "labelSelector=resourcebinding.karmada.io%2Fpermanent-id%3Did")
 
 	server.objects[works] = `{"metadata":{},"items":[]}`
 	_, err = client.WorkOf(t.Context(), b, "m1")
-	require.ErrorIs(t, err, failover.ErrGone)
-	_, err = client.WorkOf(t.Context(), &failover.Binding{Key: failover.BindingKey{Name: "x"}}, "m1")
-	assert.ErrorIs(t, err, failover.ErrInvalid, "without its id a Work cannot be told from others")
+	require.ErrorIs(t, err, karmada.ErrGone)
+	_, err = client.WorkOf(t.Context(), &karmada.Binding{Key: karmada.BindingKey{Name: "x"}}, "m1")
+	assert.ErrorIs(t, err, karmada.ErrInvalid, "without its id a Work cannot be told from others")
 }

@@ -3,7 +3,7 @@ package k8sadapter
 import (
 	"encoding/json"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -27,7 +27,7 @@ type clusterStatusWire struct {
 
 // DecodeCluster reads a Cluster (cluster.karmada.io/v1alpha1) from its JSON. It
 // never fails: what cannot be understood is named in Malformed.
-func DecodeCluster(raw []byte) failover.Cluster {
+func DecodeCluster(raw []byte) karmada.Cluster {
 	var d decoding
 	outline, meta := d.object(raw)
 	var spec clusterSpecWire
@@ -35,7 +35,7 @@ func DecodeCluster(raw []byte) failover.Cluster {
 	var status clusterStatusWire
 	d.into("status", outline.Status, &status)
 
-	cluster := failover.Cluster{
+	cluster := karmada.Cluster{
 		Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		Labels: meta.Labels, Annotations: meta.Annotations, Deleting: meta.DeletionTimestamp != nil,
 		Conditions:     d.conditions(status.Conditions),
@@ -49,10 +49,10 @@ func DecodeCluster(raw []byte) failover.Cluster {
 	d.into("spec.proxyURL", spec.ProxyURL, &cluster.ProxyURL)
 	cluster.Taints, cluster.RawTaints = d.taints(spec.Taints)
 	readSoftTaints(&cluster)
-	d.annotation(meta.Annotations, failover.AnnotationAddedTaints, &cluster.Added)
-	d.annotation(meta.Annotations, failover.AnnotationStoppedBy, &cluster.Stopped)
-	d.annotation(meta.Annotations, failover.AnnotationDrain, &cluster.Drain)
-	d.annotation(meta.Annotations, failover.AnnotationOrderedTaints, &cluster.Ordered)
+	d.annotation(meta.Annotations, karmada.AnnotationAddedTaints, &cluster.Added)
+	d.annotation(meta.Annotations, karmada.AnnotationStoppedBy, &cluster.Stopped)
+	d.annotation(meta.Annotations, karmada.AnnotationDrain, &cluster.Drain)
+	d.annotation(meta.Annotations, karmada.AnnotationOrderedTaints, &cluster.Ordered)
 	cluster.Malformed = d.malformed()
 	return cluster
 }
@@ -89,13 +89,13 @@ type softTaintWire struct {
 // readSoftTaints adds the soft taints to the cluster's others. The annotation is
 // written by hand, and what is wrong with it is kept apart: it must not cost the
 // cluster its hard taints and its rules. Items are read each for itself.
-func readSoftTaints(c *failover.Cluster) {
-	value, found := c.Annotations[failover.AnnotationSoftTaints]
+func readSoftTaints(c *karmada.Cluster) {
+	value, found := c.Annotations[karmada.AnnotationSoftTaints]
 	if !found {
 		return
 	}
 	var d decoding
-	path := annotationPath(failover.AnnotationSoftTaints)
+	path := annotationPath(karmada.AnnotationSoftTaints)
 	items := d.items(path, json.RawMessage(value))
 	c.SoftUnreadable = len(d.problems) > 0
 	for _, item := range items {
@@ -113,7 +113,7 @@ func (d *decoding) softTaint(path string, item json.RawMessage) (corev1.Taint, b
 	switch {
 	case len(d.problems) > before:
 		return corev1.Taint{}, false
-	case soft.Key == "" || soft.Effect != "" && soft.Effect != failover.EffectPreferNoExecute:
+	case soft.Key == "" || soft.Effect != "" && soft.Effect != karmada.EffectPreferNoExecute:
 		d.problem(path, "key %q with effect %q is no soft taint", soft.Key, soft.Effect)
 		return corev1.Taint{}, false
 	case soft.TimeAdded.IsZero():
@@ -121,7 +121,7 @@ func (d *decoding) softTaint(path string, item json.RawMessage) (corev1.Taint, b
 		d.problem(path, "key %q has no timeAdded: it never moves anything", soft.Key)
 	}
 	return corev1.Taint{
-		Key: soft.Key, Value: soft.Value, Effect: failover.EffectPreferNoExecute, TimeAdded: soft.TimeAdded,
+		Key: soft.Key, Value: soft.Value, Effect: karmada.EffectPreferNoExecute, TimeAdded: soft.TimeAdded,
 	}, true
 }
 

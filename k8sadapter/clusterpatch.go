@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -68,53 +68,53 @@ func (l *rawList) read(raw json.RawMessage) taintItem {
 
 // clusterEdit collects the changes of one write to a Cluster.
 type clusterEdit struct {
-	cluster     failover.Cluster
+	cluster     karmada.Cluster
 	hard, soft  rawList
 	added       rawList // AnnotationAddedTaints
 	ordered     rawList // AnnotationOrderedTaints
 	annotations map[string]*string
 }
 
-func newClusterEdit(c failover.Cluster) (*clusterEdit, error) {
+func newClusterEdit(c karmada.Cluster) (*clusterEdit, error) {
 	if c.Name == "" || c.ResourceVersion == "" {
-		return nil, fmt.Errorf("%w: no cluster, or no resourceVersion, given", failover.ErrInvalid)
+		return nil, fmt.Errorf("%w: no cluster, or no resourceVersion, given", karmada.ErrInvalid)
 	}
-	hard := slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect != failover.EffectPreferNoExecute })
+	hard := slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect != karmada.EffectPreferNoExecute })
 	if hard && len(c.RawTaints) == 0 {
-		return nil, fmt.Errorf("%w: the cluster's own JSON taints are missing", failover.ErrInvalid)
+		return nil, fmt.Errorf("%w: the cluster's own JSON taints are missing", karmada.ErrInvalid)
 	}
 	edit := &clusterEdit{
 		cluster: c, hard: rawList{items: slices.Clone(c.RawTaints)}, annotations: map[string]*string{},
 	}
 	var err error
-	if edit.added.items, err = annotationItems(c, failover.AnnotationAddedTaints); err != nil {
+	if edit.added.items, err = annotationItems(c, karmada.AnnotationAddedTaints); err != nil {
 		return nil, err
 	}
-	if edit.ordered.items, err = annotationItems(c, failover.AnnotationOrderedTaints); err != nil {
+	if edit.ordered.items, err = annotationItems(c, karmada.AnnotationOrderedTaints); err != nil {
 		return nil, err
 	}
-	edit.soft.effect = failover.EffectPreferNoExecute
-	edit.soft.items, edit.soft.err = annotationItems(c, failover.AnnotationSoftTaints)
+	edit.soft.effect = karmada.EffectPreferNoExecute
+	edit.soft.items, edit.soft.err = annotationItems(c, karmada.AnnotationSoftTaints)
 	return edit, nil
 }
 
 // annotationItems reads an annotation that holds a JSON list. What cannot be read
 // must not be overwritten.
-func annotationItems(c failover.Cluster, name string) ([]json.RawMessage, error) {
+func annotationItems(c karmada.Cluster, name string) ([]json.RawMessage, error) {
 	value, found := c.Annotations[name]
 	if !found {
 		return nil, nil
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal([]byte(value), &items); err != nil {
-		return nil, fmt.Errorf("%w: annotation %s: %w", failover.ErrInvalid, name, err)
+		return nil, fmt.Errorf("%w: annotation %s: %w", karmada.ErrInvalid, name, err)
 	}
 	return items, nil
 }
 
 // standing is the list that a taint of this effect stands in.
 func (e *clusterEdit) standing(effect corev1.TaintEffect) *rawList {
-	if effect == failover.EffectPreferNoExecute {
+	if effect == karmada.EffectPreferNoExecute {
 		return &e.soft
 	}
 	return &e.hard
@@ -122,10 +122,10 @@ func (e *clusterEdit) standing(effect corev1.TaintEffect) *rawList {
 
 // add puts a taint and records it as ours. One that others put stays theirs; one
 // of ours from an earlier episode is recorded for this one.
-func (e *clusterEdit) add(taint failover.RuleTaint, record failover.AddedTaint, now time.Time) error {
+func (e *clusterEdit) add(taint karmada.RuleTaint, record karmada.AddedTaint, now time.Time) error {
 	item := taintItem{Key: taint.Key, Effect: taint.Effect}
 	if karmadasOwn(taint.Key, taint.Effect) {
-		return fmt.Errorf("%w: taint %s:%s belongs to Karmada", failover.ErrInvalid, taint.Key, taint.Effect)
+		return fmt.Errorf("%w: taint %s:%s belongs to Karmada", karmada.ErrInvalid, taint.Key, taint.Effect)
 	}
 	list := e.standing(taint.Effect)
 	if list.err != nil {
@@ -148,14 +148,14 @@ func (e *clusterEdit) add(taint failover.RuleTaint, record failover.AddedTaint, 
 }
 
 // recordedFor tells whether the record at an index already says the same episode.
-func (e *clusterEdit) recordedFor(index int, record failover.AddedTaint) bool {
-	var standing failover.AddedTaint
+func (e *clusterEdit) recordedFor(index int, record karmada.AddedTaint) bool {
+	var standing karmada.AddedTaint
 	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.Episode == record.Episode
 }
 
 // newTaint leaves timeAdded of a hard taint to the server, whose clock counts.
-func newTaint(taint failover.RuleTaint, now time.Time) any {
-	if taint.Effect == failover.EffectPreferNoExecute {
+func newTaint(taint karmada.RuleTaint, now time.Time) any {
+	if taint.Effect == karmada.EffectPreferNoExecute {
 		return softTaintWire{Key: taint.Key, Value: taint.Value, TimeAdded: timestamp(now)}
 	}
 	return struct {
@@ -166,7 +166,7 @@ func newTaint(taint failover.RuleTaint, now time.Time) any {
 }
 
 // remove takes a taint away if the annotation says that it is ours.
-func (e *clusterEdit) remove(taint failover.AddedTaint) error {
+func (e *clusterEdit) remove(taint karmada.AddedTaint) error {
 	item := taintItem{Key: taint.Key, Effect: taint.Effect}
 	if e.added.find(item) < 0 || karmadasOwn(taint.Key, taint.Effect) {
 		return nil
@@ -209,7 +209,7 @@ func taintPatch(w activities.TaintWrite, now time.Time) ([]byte, error) {
 		return nil, err
 	}
 	if len(w.AddRules) != len(w.Add) {
-		return nil, fmt.Errorf("%w: %d taints of %d rules", failover.ErrInvalid, len(w.Add), len(w.AddRules))
+		return nil, fmt.Errorf("%w: %d taints of %d rules", karmada.ErrInvalid, len(w.Add), len(w.AddRules))
 	}
 	for _, taint := range w.Remove {
 		if err := edit.remove(taint); err != nil {
@@ -217,7 +217,7 @@ func taintPatch(w activities.TaintWrite, now time.Time) ([]byte, error) {
 		}
 	}
 	for i, taint := range w.Add {
-		record := failover.AddedTaint{Key: taint.Key, Effect: taint.Effect, Rule: w.AddRules[i], Episode: w.Episode}
+		record := karmada.AddedTaint{Key: taint.Key, Effect: taint.Effect, Rule: w.AddRules[i], Episode: w.Episode}
 		if err := edit.add(taint, record, now); err != nil {
 			return nil, err
 		}
@@ -232,11 +232,11 @@ func taintPatch(w activities.TaintWrite, now time.Time) ([]byte, error) {
 func (e *clusterEdit) records(w activities.TaintWrite) error {
 	switch {
 	case w.StoppedBy != nil:
-		if err := e.annotateJSON(failover.AnnotationStoppedBy, w.StoppedBy); err != nil {
+		if err := e.annotateJSON(karmada.AnnotationStoppedBy, w.StoppedBy); err != nil {
 			return err
 		}
 	case w.ClearStopped:
-		e.annotations[failover.AnnotationStoppedBy] = nil
+		e.annotations[karmada.AnnotationStoppedBy] = nil
 	}
 	for _, o := range w.EndOrders {
 		e.ordered.drop(taintItem{Key: o.Key, Effect: o.Effect})
@@ -248,21 +248,21 @@ func (e *clusterEdit) records(w activities.TaintWrite) error {
 	}
 	switch {
 	case w.Drain != nil:
-		return e.annotateJSON(failover.AnnotationDrain, w.Drain)
+		return e.annotateJSON(karmada.AnnotationDrain, w.Drain)
 	case w.ClearDrain:
-		e.annotations[failover.AnnotationDrain] = nil
+		e.annotations[karmada.AnnotationDrain] = nil
 	}
 	return nil
 }
 
 func (e *clusterEdit) patch() ([]byte, error) {
-	if err := e.annotate(failover.AnnotationAddedTaints, e.added); err != nil {
+	if err := e.annotate(karmada.AnnotationAddedTaints, e.added); err != nil {
 		return nil, err
 	}
-	if err := e.annotate(failover.AnnotationOrderedTaints, e.ordered); err != nil {
+	if err := e.annotate(karmada.AnnotationOrderedTaints, e.ordered); err != nil {
 		return nil, err
 	}
-	if err := e.annotate(failover.AnnotationSoftTaints, e.soft); err != nil {
+	if err := e.annotate(karmada.AnnotationSoftTaints, e.soft); err != nil {
 		return nil, err
 	}
 	patch := clusterPatch{Metadata: patchMetadata{

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,7 +26,7 @@ func (d *decoding) problem(path, format string, args ...any) {
 
 // malformed is all problems in one line, empty without any. It is bounded: whoever writes
 // an object says how many there are, and it is carried to who lists others as well.
-func (d *decoding) malformed() string { return failover.Bounded(strings.Join(d.problems, "; ")) }
+func (d *decoding) malformed() string { return reason.Bounded(strings.Join(d.problems, "; ")) }
 
 // into decodes one part; an absent one leaves the target alone.
 func (d *decoding) into(path string, raw json.RawMessage, target any) {
@@ -98,19 +100,19 @@ func identity(raw json.RawMessage) metaWire {
 }
 
 // conditions reads status.conditions.
-func (d *decoding) conditions(raw json.RawMessage) []failover.Condition {
+func (d *decoding) conditions(raw json.RawMessage) []karmada.Condition {
 	var wire []metav1.Condition
 	d.into("status.conditions", raw, &wire)
-	conditions := make([]failover.Condition, 0, len(wire))
-	if len(wire) > failover.MaxConditions {
-		d.problem("status.conditions", "%d of them, more than %d", len(wire), failover.MaxConditions)
+	conditions := make([]karmada.Condition, 0, len(wire))
+	if len(wire) > rules.MaxConditions {
+		d.problem("status.conditions", "%d of them, more than %d", len(wire), rules.MaxConditions)
 		return nil
 	}
 	for _, c := range wire {
 		// An agent of the member may write these: they must not outgrow who judges them.
-		conditions = append(conditions, failover.Condition{
-			Type: failover.Bounded(c.Type), Status: corev1.ConditionStatus(failover.Bounded(string(c.Status))),
-			Reason: failover.Bounded(c.Reason), Message: failover.Bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
+		conditions = append(conditions, karmada.Condition{
+			Type: reason.Bounded(c.Type), Status: corev1.ConditionStatus(reason.Bounded(string(c.Status))),
+			Reason: reason.Bounded(c.Reason), Message: reason.Bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
 		})
 	}
 	return conditions

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -72,7 +73,7 @@ func TestARecordedHoldIsReadInFull(t *testing.T) {
 			continue
 		}
 		assert.True(t, task.Ours())
-		assert.Equal(t, failover.PurgeGracefully, task.PurgeMode)
+		assert.Equal(t, karmada.PurgeGracefully, task.PurgeMode)
 		assert.Equal(t, []string{"member1", "member2"}, task.ClustersBeforeFailover)
 		assert.True(t, *task.SuppressDeletion)
 		assert.Equal(t, "Divided", b.Placement.ReplicaScheduling.Type)
@@ -111,10 +112,10 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	b := DecodeBinding([]byte(wholeBinding))
 
 	assert.Empty(t, b.Malformed)
-	assert.Equal(t, failover.BindingKey{Namespace: "shop", Name: "cart-deployment"}, b.Key)
+	assert.Equal(t, karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}, b.Key)
 	assert.Equal(t, "7", b.ResourceVersion)
 	assert.Equal(t, int64(3), b.Generation)
-	assert.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2"}}, b.Clusters)
+	assert.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2"}}, b.Clusters)
 	for _, raw := range append(b.RawClusters, b.RawTasks...) {
 		assert.Contains(t, wholeBinding, string(raw), "raw items stay byte for byte")
 	}
@@ -123,9 +124,9 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 		"spec.placement.clusterAffinity.new", "spec.placement.workloadAffinity", "spec.placement.spreadConstraints[0].odd",
 	}, b.UnknownFields)
 	assert.True(t, b.Workload && b.PropagateDeps && b.HasClusterFailover && b.SchedulingSuspended)
-	assert.Equal(t, []failover.StateRule{{Label: "a", Path: "b"}}, b.StateRules)
-	assert.Equal(t, failover.PurgeDirectly, b.PurgeMode)
-	assert.Equal(t, []failover.Component{{Name: "x", Replicas: 1}}, b.Components)
+	assert.Equal(t, []karmada.StateRule{{Label: "a", Path: "b"}}, b.StateRules)
+	assert.Equal(t, karmada.PurgeDirectly, b.PurgeMode)
+	assert.Equal(t, []karmada.Component{{Name: "x", Replicas: 1}}, b.Components)
 	assert.Len(t, b.RequiredBy, 1)
 	assert.False(t, b.PlacedComponents)
 	assert.Equal(t, "1", b.Request.Cpu().String())
@@ -139,7 +140,7 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	full := b.Status.Aggregated[0]
 	assert.Equal(t, []int64{4, 3, 2, 1}, []int64{*full.Generation, *full.ObservedGeneration, *full.Replicas, *full.ReadyReplicas})
 	silent := b.Status.Aggregated[1]
-	assert.Equal(t, failover.HealthUnknown, silent.Health)
+	assert.Equal(t, karmada.HealthUnknown, silent.Health)
 	assert.Nil(t, silent.Replicas)
 	odd := b.Status.Aggregated[2]
 	assert.Contains(t, odd.Malformed, "status.replicas")
@@ -200,10 +201,10 @@ func TestAClusterShowsHardAndSoftTaintsAsOneList(t *testing.T) {
 	assert.True(t, c.Deleting)
 	require.Len(t, c.Taints, 2)
 	assert.Equal(t, corev1.TaintEffectNoExecute, c.Taints[0].Effect)
-	assert.Equal(t, failover.EffectPreferNoExecute, c.Taints[1].Effect)
+	assert.Equal(t, karmada.EffectPreferNoExecute, c.Taints[1].Effect)
 	assert.NotNil(t, c.Taints[1].TimeAdded)
 	assert.Len(t, c.RawTaints, 1, "soft taints are no items of spec.taints")
-	assert.Equal(t, []failover.AddedTaint{{Key: "k", Effect: "NoExecute", Rule: "r", Episode: "e"}}, c.Added)
+	assert.Equal(t, []karmada.AddedTaint{{Key: "k", Effect: "NoExecute", Rule: "r", Episode: "e"}}, c.Added)
 	assert.Equal(t, "ann", c.Stopped.Who)
 	assert.Equal(t, []string{"z"}, c.Zones, "the deprecated zone counts while there are no zones")
 	assert.Equal(t, []string{"110", "10", "3"}, []string{
@@ -222,9 +223,9 @@ func TestAMalformedClusterSaysWhatIsWrong(t *testing.T) {
 		return string(raw)
 	}
 	cases := map[string]struct{ raw, want string }{
-		"added taints no JSON":      {with(failover.AnnotationAddedTaints, "mine"), failover.AnnotationAddedTaints},
-		"added taints as a map":     {with(failover.AnnotationAddedTaints, `{"key":"k"}`), failover.AnnotationAddedTaints},
-		"stopped by a list":         {with(failover.AnnotationStoppedBy, `[]`), failover.AnnotationStoppedBy},
+		"added taints no JSON":      {with(karmada.AnnotationAddedTaints, "mine"), karmada.AnnotationAddedTaints},
+		"added taints as a map":     {with(karmada.AnnotationAddedTaints, `{"key":"k"}`), karmada.AnnotationAddedTaints},
+		"stopped by a list":         {with(karmada.AnnotationStoppedBy, `[]`), karmada.AnnotationStoppedBy},
 		"taints as text":            {`{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":"x"}}`, "spec.taints"},
 		"a taint's time is no time": {`{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":[{"key":"a","timeAdded":"x"}]}}`, "spec.taints"},
 		"conditions as text":        {`{"metadata":{"name":"m1","uid":"u"},"status":{"conditions":"x"}}`, "status.conditions"},
@@ -254,17 +255,17 @@ func TestMalformedSoftTaintsCostNothingElse(t *testing.T) {
 		unreadable bool
 	}{
 		"fine":               {`[{"key":"a",` + time + `},{"key":"b","effect":"PreferNoExecute",` + time + `}]`, "", []string{"a", "b"}, false},
-		"no JSON":            {`"`, failover.AnnotationSoftTaints, nil, true},
-		"a map":              {`{"key":"a"}`, failover.AnnotationSoftTaints, nil, true},
-		"an item of text":    {`["x",{"key":"a",` + time + `}]`, failover.AnnotationSoftTaints, []string{"a"}, false},
+		"no JSON":            {`"`, karmada.AnnotationSoftTaints, nil, true},
+		"a map":              {`{"key":"a"}`, karmada.AnnotationSoftTaints, nil, true},
+		"an item of text":    {`["x",{"key":"a",` + time + `}]`, karmada.AnnotationSoftTaints, []string{"a"}, false},
 		"no key":             {`[{},{"key":"a",` + time + `}]`, "no soft taint", []string{"a"}, false},
 		"a hard one":         {`[{"key":"k","effect":"NoExecute"},{"key":"a",` + time + `}]`, "no soft taint", []string{"a"}, false},
-		"a time of nonsense": {`[{"key":"k","timeAdded":"soon"},{"key":"a",` + time + `}]`, failover.AnnotationSoftTaints, []string{"a"}, false},
+		"a time of nonsense": {`[{"key":"k","timeAdded":"soon"},{"key":"a",` + time + `}]`, karmada.AnnotationSoftTaints, []string{"a"}, false},
 		"no time":            {`[{"key":"a"}]`, "no timeAdded", []string{"a"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := json.Marshal(map[string]any{
-				"metadata": map[string]any{"name": "m1", "uid": "u", "annotations": map[string]string{failover.AnnotationSoftTaints: c.value}},
+				"metadata": map[string]any{"name": "m1", "uid": "u", "annotations": map[string]string{karmada.AnnotationSoftTaints: c.value}},
 				"spec":     map[string]any{"taints": []any{map[string]any{"key": "hard", "effect": "NoExecute"}}},
 			})
 			require.NoError(t, err)
@@ -273,7 +274,7 @@ func TestMalformedSoftTaintsCostNothingElse(t *testing.T) {
 			assert.Equal(t, c.want == "", cluster.SoftMalformed == "")
 			assert.Contains(t, cluster.SoftMalformed, c.want)
 			assert.Equal(t, c.unreadable, cluster.SoftUnreadable)
-			_, soft := failover.Triggering(cluster.Taints)
+			_, soft := karmada.Triggering(cluster.Taints)
 			var keys []string
 			for _, taint := range soft {
 				keys = append(keys, taint.Key)
@@ -286,7 +287,7 @@ func TestMalformedSoftTaintsCostNothingElse(t *testing.T) {
 
 // Rules: R4.1-5, R4.1-9.
 func TestARuleIsReadWithItsDefaultsOrRefusedWithItsReason(t *testing.T) {
-	rule := func(spec string) failover.Rule {
+	rule := func(spec string) rules.Rule {
 		return DecodeRule([]byte(`{"metadata":{"name":"r","uid":"u","generation":4},"spec":` + spec + `}`))
 	}
 	const when = `"matchConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}]`

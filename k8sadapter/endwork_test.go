@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,7 +44,7 @@ func (s *workServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Rules: R4.8-17.
 func TestEndWork_BumpsTheGenerationOfTheVeryWorkThatIsBeingDeleted(t *testing.T) {
 	yes, no := true, false
-	old := failover.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w1"}
+	old := karmada.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w1"}
 	for name, c := range map[string]struct {
 		server  workServer
 		patches int
@@ -53,8 +53,8 @@ func TestEndWork_BumpsTheGenerationOfTheVeryWorkThatIsBeingDeleted(t *testing.T)
 		"unset":              {workServer{uid: "w1", deleting: true}, 1, nil},
 		"as Karmada sets it": {workServer{uid: "w1", deleting: true, suspend: &no}, 1, nil},
 		"true already":       {workServer{uid: "w1", deleting: true, suspend: &yes}, 2, nil},
-		"another Work":       {workServer{uid: "w2", deleting: true}, 0, failover.ErrConflict},
-		"not being deleted":  {workServer{uid: "w1"}, 0, failover.ErrConflict},
+		"another Work":       {workServer{uid: "w2", deleting: true}, 0, karmada.ErrConflict},
+		"not being deleted":  {workServer{uid: "w1"}, 0, karmada.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := c.server

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +41,7 @@ func anyBinding(t *rapid.T) object {
 			targets = append(targets, with(t, object{"name": name, "replicas": rapid.IntRange(0, 9).Draw(t, "replicas")}))
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "tasks for "+name) {
-			producer := rapid.SampledFrom([]string{failover.Producer, "TaintManager"}).Draw(t, "producer")
+			producer := rapid.SampledFrom([]string{karmada.Producer, "TaintManager"}).Draw(t, "producer")
 			tasks = append(tasks, with(t, object{"fromCluster": name, "producer": producer, "reason": "R", "message": oddText.Draw(t, "message")}))
 		}
 	}
@@ -62,27 +62,27 @@ func anyBinding(t *rapid.T) object {
 }
 
 // bindingWrites are all writes to a binding, each as a patch for cluster m1.
-var bindingWrites = map[string]func(b *failover.Binding) ([]byte, error){
-	"evict": func(b *failover.Binding) ([]byte, error) {
-		return evictPatch(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: failover.TaskReason})
+var bindingWrites = map[string]func(b *karmada.Binding) ([]byte, error){
+	"evict": func(b *karmada.Binding) ([]byte, error) {
+		return evictPatch(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
 	},
-	"restore": func(b *failover.Binding) ([]byte, error) {
+	"restore": func(b *karmada.Binding) ([]byte, error) {
 		return restorePatch(activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at})
 	},
-	"hold": func(b *failover.Binding) ([]byte, error) {
+	"hold": func(b *karmada.Binding) ([]byte, error) {
 		return holdPatch(activities.HoldWrite{Binding: b, Cluster: "m1", Owner: "w", Replicas: 2, Now: at})
 	},
-	"release": func(b *failover.Binding) ([]byte, error) {
+	"release": func(b *karmada.Binding) ([]byte, error) {
 		return releasePatch(activities.ReleaseWrite{Binding: b, Cluster: "m1"})
 	},
-	"enter a holder": func(b *failover.Binding) ([]byte, error) {
+	"enter a holder": func(b *karmada.Binding) ([]byte, error) {
 		return holdersPatch(activities.HoldersWrite{Binding: b, Cluster: "m1", Holders: []string{"binding-migration/m1/n/parent"}, Now: at})
 	},
-	"drop the last holder": func(b *failover.Binding) ([]byte, error) {
+	"drop the last holder": func(b *karmada.Binding) ([]byte, error) {
 		return holdersPatch(activities.HoldersWrite{Binding: b, Cluster: "m1", Now: at})
 	},
-	"mark": func(b *failover.Binding) ([]byte, error) {
-		return markPatch(activities.MarkWrite{Binding: b, Cluster: "m1", Reason: failover.TaskReasonKept, Owner: "w"})
+	"mark": func(b *karmada.Binding) ([]byte, error) {
+		return markPatch(activities.MarkWrite{Binding: b, Cluster: "m1", Reason: karmada.TaskReasonKept, Owner: "w"})
 	},
 }
 
@@ -94,7 +94,7 @@ func foreignBinding(t require.TestingT, raw []byte) object {
 	spec := part(o, "spec")
 	without(spec, "clusters", func(item object) bool { return item["name"] == "m1" })
 	without(spec, "gracefulEvictionTasks", func(item object) bool {
-		return item["fromCluster"] == "m1" && item["producer"] == failover.Producer
+		return item["fromCluster"] == "m1" && item["producer"] == karmada.Producer
 	})
 	return o
 }
@@ -132,7 +132,7 @@ func TestKarmada7184NoBindingWriteChangesWhatIsNotOurs(t *testing.T) {
 				require.Empty(t, b.Malformed)
 				patch, err := write(&b)
 				if err != nil {
-					require.ErrorIs(t, err, failover.ErrInvalid)
+					require.ErrorIs(t, err, karmada.ErrInvalid)
 					return
 				}
 				written++
@@ -148,7 +148,7 @@ func TestKarmada7184NoBindingWriteChangesWhatIsNotOurs(t *testing.T) {
 }
 
 // checkBinding is what must be true of a binding after a write.
-func checkBinding(t require.TestingT, write string, after failover.Binding) {
+func checkBinding(t require.TestingT, write string, after karmada.Binding) {
 	ours := 0
 	for _, task := range after.Tasks {
 		if task.FromCluster == "m1" && task.Ours() {
@@ -171,20 +171,20 @@ func checkBinding(t require.TestingT, write string, after failover.Binding) {
 	}
 }
 
-var taintKeys = []string{"a", "b", failover.EvacuatingTaintKey, "cluster.karmada.io/not-ready"}
+var taintKeys = []string{"a", "b", karmada.EvacuatingTaintKey, "cluster.karmada.io/not-ready"}
 
 // anyCluster generates clusters whose taints are of several hands, and the list of
 // those that the annotation says are ours.
 func anyCluster(t *rapid.T) object {
 	taints, soft, added := []any{}, []any{}, []any{}
 	for _, key := range taintKeys {
-		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", failover.EffectPreferNoExecute} {
+		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", karmada.EffectPreferNoExecute} {
 			if rapid.Bool().Draw(t, "ours "+key) {
 				added = append(added, with(t, object{"key": key, "effect": effect, "rule": "r", "episode": "e1"}))
 			}
 			switch {
 			case !rapid.Bool().Draw(t, "stands "+key):
-			case effect == failover.EffectPreferNoExecute:
+			case effect == karmada.EffectPreferNoExecute:
 				soft = append(soft, with(t, object{"key": key, "value": oddText.Draw(t, "value")}))
 			default:
 				taints = append(taints, with(t, object{"key": key, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}))
@@ -192,7 +192,7 @@ func anyCluster(t *rapid.T) object {
 		}
 	}
 	annotations := object{"team": oddText.Draw(t, "annotation")}
-	for name, items := range map[string][]any{failover.AnnotationSoftTaints: soft, failover.AnnotationAddedTaints: added} {
+	for name, items := range map[string][]any{karmada.AnnotationSoftTaints: soft, karmada.AnnotationAddedTaints: added} {
 		if len(items) > 0 {
 			raw, err := json.Marshal(items)
 			require.NoError(t, err)
@@ -206,17 +206,17 @@ func anyCluster(t *rapid.T) object {
 	})
 }
 
-func anyTaintWrite(t *rapid.T, c failover.Cluster) activities.TaintWrite {
+func anyTaintWrite(t *rapid.T, c karmada.Cluster) activities.TaintWrite {
 	w := activities.TaintWrite{Cluster: c, Episode: "e2"}
 	for _, key := range taintKeys {
-		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", failover.EffectPreferNoExecute} {
+		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", karmada.EffectPreferNoExecute} {
 			switch rapid.SampledFrom([]string{"leave", "add", "remove"}).Draw(t, key+":"+string(effect)) {
 			case "add":
 				if !karmadasOwn(key, effect) {
-					w.Add, w.AddRules = append(w.Add, failover.RuleTaint{Key: key, Effect: effect}), append(w.AddRules, "r")
+					w.Add, w.AddRules = append(w.Add, karmada.RuleTaint{Key: key, Effect: effect}), append(w.AddRules, "r")
 				}
 			case "remove":
-				w.Remove = append(w.Remove, failover.AddedTaint{Key: key, Effect: effect})
+				w.Remove = append(w.Remove, karmada.AddedTaint{Key: key, Effect: effect})
 			}
 		}
 	}
@@ -229,17 +229,17 @@ func foreignCluster(t require.TestingT, raw []byte, foreign func(object) bool) o
 	var o object
 	require.NoError(t, json.Unmarshal(raw, &o))
 	annotations := part(part(o, "metadata"), "annotations")
-	delete(annotations, failover.AnnotationAddedTaints)
+	delete(annotations, karmada.AnnotationAddedTaints)
 	soft := []any{}
-	if text, isText := annotations[failover.AnnotationSoftTaints].(string); isText {
+	if text, isText := annotations[karmada.AnnotationSoftTaints].(string); isText {
 		require.NoError(t, json.Unmarshal([]byte(text), &soft))
 	}
 	softOnly := object{"soft": soft}
 	without(softOnly, "soft", func(item object) bool {
-		item["effect"] = string(failover.EffectPreferNoExecute)
+		item["effect"] = string(karmada.EffectPreferNoExecute)
 		return !foreign(item)
 	})
-	annotations[failover.AnnotationSoftTaints] = softOnly["soft"]
+	annotations[karmada.AnnotationSoftTaints] = softOnly["soft"]
 	without(part(o, "spec"), "taints", func(item object) bool { return !foreign(item) })
 	return o
 }
@@ -286,6 +286,6 @@ func text(value any) string {
 	return s
 }
 
-func recordedAsOurs(c failover.Cluster, taint corev1.Taint) bool {
-	return slices.ContainsFunc(c.Added, func(x failover.AddedTaint) bool { return x.Key == taint.Key && x.Effect == taint.Effect })
+func recordedAsOurs(c karmada.Cluster, taint corev1.Taint) bool {
+	return slices.ContainsFunc(c.Added, func(x karmada.AddedTaint) bool { return x.Key == taint.Key && x.Effect == taint.Effect })
 }

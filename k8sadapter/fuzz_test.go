@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -27,7 +28,7 @@ func FuzzDecodeBinding(f *testing.F) {
 		for _, write := range bindingWrites {
 			patch, err := write(&b)
 			if err != nil {
-				require.ErrorIs(t, err, failover.ErrInvalid)
+				require.ErrorIs(t, err, karmada.ErrInvalid)
 				continue
 			}
 			if !stored(raw) {
@@ -58,18 +59,18 @@ func stored(raw []byte) bool {
 // FuzzDecodeCluster: whatever a cluster and its annotations are, they are read without
 // harm, and a taint is put or refused.
 func FuzzDecodeCluster(f *testing.F) {
-	seeds(f, `{"metadata":{"name":"m1","uid":"u","resourceVersion":"41","annotations":{"`+failover.AnnotationSoftTaints+
-		`":"[{\"key\":\"a/b\"}]","`+failover.AnnotationAddedTaints+`":"[{\"key\":\"a\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e\"}]"}},
+	seeds(f, `{"metadata":{"name":"m1","uid":"u","resourceVersion":"41","annotations":{"`+karmada.AnnotationSoftTaints+
+		`":"[{\"key\":\"a/b\"}]","`+karmada.AnnotationAddedTaints+`":"[{\"key\":\"a\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e\"}]"}},
 		"spec":{"taints":[{"key":"a","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}],"zone":"z","zones":["a"]},
 		"status":{"conditions":[{"type":"Ready","status":"True"}],"resourceSummary":{"allocatable":{"cpu":"4"}}}}`)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		c := DecodeCluster(raw)
 		patch, err := taintPatch(activities.TaintWrite{
-			Cluster: c, Episode: "e2", Add: []failover.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"},
-			Remove: []failover.AddedTaint{{Key: "b", Effect: "NoSchedule"}},
+			Cluster: c, Episode: "e2", Add: []karmada.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"},
+			Remove: []karmada.AddedTaint{{Key: "b", Effect: "NoSchedule"}},
 		}, at)
 		if err != nil {
-			require.ErrorIs(t, err, failover.ErrInvalid)
+			require.ErrorIs(t, err, karmada.ErrInvalid)
 			return
 		}
 		require.True(t, json.Valid(patch))
@@ -98,8 +99,8 @@ func FuzzClusterAnnotations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, soft, added, ordered, drain, stopped string) {
 		raw, err := json.Marshal(object{
 			"metadata": object{"name": "m1", "uid": "u", "resourceVersion": "41", "annotations": object{
-				failover.AnnotationSoftTaints: soft, failover.AnnotationAddedTaints: added, failover.AnnotationOrderedTaints: ordered,
-				failover.AnnotationDrain: drain, failover.AnnotationStoppedBy: stopped,
+				karmada.AnnotationSoftTaints: soft, karmada.AnnotationAddedTaints: added, karmada.AnnotationOrderedTaints: ordered,
+				karmada.AnnotationDrain: drain, karmada.AnnotationStoppedBy: stopped,
 			}},
 			"spec": object{"taints": []any{object{"key": "theirs", "effect": "NoExecute", "later": 1.5}}},
 		})
@@ -107,18 +108,18 @@ func FuzzClusterAnnotations(f *testing.F) {
 		c := DecodeCluster(raw)
 		require.NotEmpty(t, c.Taints)
 		for _, taint := range c.Taints[1:] {
-			require.True(t, taint.Key != "" && taint.Effect == failover.EffectPreferNoExecute)
+			require.True(t, taint.Key != "" && taint.Effect == karmada.EffectPreferNoExecute)
 		}
 		if !json.Valid([]byte(soft)) && soft != "" {
 			require.True(t, c.SoftUnreadable)
 		}
-		failover.DueUnder(failover.Policy{ClusterFailover: true}.ReadSoft(""), c.Taints, at)
+		rules.DueUnder(rules.Policy{ClusterFailover: true}.ReadSoft(""), c.Taints, at)
 		patch, err := taintPatch(activities.TaintWrite{
-			Cluster: c, Episode: "e2", Add: []failover.RuleTaint{{Key: "new", Effect: "NoExecute"}, {Key: "new", Effect: failover.EffectPreferNoExecute}},
-			AddRules: []string{"r", "r"}, Remove: []failover.AddedTaint{{Key: "theirs", Effect: "NoExecute"}}, ClearDrain: true,
+			Cluster: c, Episode: "e2", Add: []karmada.RuleTaint{{Key: "new", Effect: "NoExecute"}, {Key: "new", Effect: karmada.EffectPreferNoExecute}},
+			AddRules: []string{"r", "r"}, Remove: []karmada.AddedTaint{{Key: "theirs", Effect: "NoExecute"}}, ClearDrain: true,
 		}, at)
 		if err != nil {
-			require.ErrorIs(t, err, failover.ErrInvalid)
+			require.ErrorIs(t, err, karmada.ErrInvalid)
 			return
 		}
 		after := DecodeCluster(marshalled(t, applied(t, raw, patch)))
@@ -140,7 +141,7 @@ func FuzzDecodeRules(f *testing.F) {
 		`{"metadata":{"name":"p"},"spec":{"addOnConditions":[{"conditionType":"Ready","operator":"NotIn","statusValues":["True"]}],
 		"taints":[{"key":"a","effect":"NoExecute"}]}}`)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, rule := range []failover.Rule{DecodeRule(raw), DecodePolicy(raw, PolicyWindows{AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute})} {
+		for _, rule := range []rules.Rule{DecodeRule(raw), DecodePolicy(raw, PolicyWindows{AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute})} {
 			if rule.Malformed != "" {
 				continue
 			}

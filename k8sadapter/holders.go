@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // Holders sets who holds a dependent's task for a cluster.
-func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (failover.Binding, error) {
+func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmada.Binding, error) {
 	patch, err := holdersPatch(w)
 	return c.patchBinding(ctx, "set the holders on "+w.Cluster, w.Binding, patch, err)
 }
@@ -24,16 +24,16 @@ func holdersPatch(w activities.HoldersWrite) ([]byte, error) {
 	if err := edit.refuseForeign(); err != nil {
 		return nil, err
 	}
-	message, fits := failover.HoldersMessage(w.Holders)
+	message, fits := karmada.HoldersMessage(w.Holders)
 	if !fits {
-		return nil, fmt.Errorf("%w: %d holders do not fit into a task's message", failover.ErrInvalid, len(w.Holders))
+		return nil, fmt.Errorf("%w: %d holders do not fit into a task's message", karmada.ErrInvalid, len(w.Holders))
 	}
 	ours := edit.ours()
 	switch {
 	case len(w.Holders) == 0:
 		edit.dropTask()
 	case len(ours) == 0:
-		err = edit.appendTask(hold{owner: message, reason: failover.TaskReasonDependent, now: w.Now})
+		err = edit.appendTask(hold{owner: message, reason: karmada.TaskReasonDependent, now: w.Now})
 	default:
 		err = edit.changeTask(ours, map[string]any{"message": message})
 	}
@@ -50,9 +50,9 @@ func (e *bindingEdit) owner(own string) (string, error) {
 	if task == nil || !task.Ours() || len(task.Others()) == 0 {
 		return cut(own), nil
 	}
-	message, fits := failover.HoldersMessage(append([]string{own}, task.Others()...))
+	message, fits := karmada.HoldersMessage(append([]string{own}, task.Others()...))
 	if !fits {
-		return "", fmt.Errorf("%w: %s does not fit beside the other holders", failover.ErrInvalid, own)
+		return "", fmt.Errorf("%w: %s does not fit beside the other holders", karmada.ErrInvalid, own)
 	}
 	return message, nil
 }
@@ -73,6 +73,6 @@ func (e *bindingEdit) letGo() error {
 		e.dropTask()
 		return nil
 	}
-	message, _ := failover.HoldersMessage(others)
-	return e.changeTask(ours, map[string]any{"message": message, "reason": failover.TaskReasonDependent})
+	message, _ := karmada.HoldersMessage(others)
+	return e.changeTask(ours, map[string]any{"message": message, "reason": karmada.TaskReasonDependent})
 }

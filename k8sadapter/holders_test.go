@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,7 +45,7 @@ func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 		"the last takes it away": {func() ([]byte, error) { return holders(dependent) }, ""},
 		"the dependent's own migration takes it over": {
 			func() ([]byte, error) {
-				return evictPatch(activities.EvictWrite{Binding: decoded(t, dependent), Cluster: "m1", Owner: "own", Now: at, Reason: failover.TaskReason})
+				return evictPatch(activities.EvictWrite{Binding: decoded(t, dependent), Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason})
 			},
 			`{"clustersBeforeFailover":["m1"],"creationTimestamp":"2026-11-21T10:00:00Z","fromCluster":"m1","later":1,` +
 				`"message":"own p1 p2","producer":"Lifeboat","purgeMode":"Gracefully","reason":"ClusterFailover",`,
@@ -78,7 +78,7 @@ func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 		})
 	}
 	b := decoded(t, dependent)
-	require.Equal(t, []failover.RequiredBy{
+	require.Equal(t, []karmada.RequiredBy{
 		{Namespace: "shop", Name: "cart-deployment", Clusters: []string{"m1"}}, {Namespace: "shop", Name: "menu-deployment"},
 	}, b.RequiredBy)
 	require.True(t, b.ServesOn("m1"))
@@ -89,7 +89,7 @@ func TestNoHolderIsEverCutOff(t *testing.T) {
 	long := strings.Repeat("x", 1020)
 	crowded := decoded(t, strings.Replace(dependent, "p1 p2", long, 1))
 	_, err := holdersPatch(activities.HoldersWrite{Binding: crowded, Cluster: "m1", Holders: []string{long, "p2p3"}})
-	require.ErrorIs(t, err, failover.ErrInvalid)
-	_, err = evictPatch(activities.EvictWrite{Binding: crowded, Cluster: "m1", Owner: "owner", Now: at, Reason: failover.TaskReason})
-	require.ErrorIs(t, err, failover.ErrInvalid)
+	require.ErrorIs(t, err, karmada.ErrInvalid)
+	_, err = evictPatch(activities.EvictWrite{Binding: crowded, Cluster: "m1", Owner: "owner", Now: at, Reason: karmada.TaskReason})
+	require.ErrorIs(t, err, karmada.ErrInvalid)
 }

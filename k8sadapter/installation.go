@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -46,7 +46,7 @@ func (c *Client) Undefined(ctx context.Context) ([]string, error) {
 // resources are the names that one group and version serves; none when there is no such group.
 func (c *Client) resources(ctx context.Context, version string) ([]string, error) {
 	raw, err := c.document(ctx, "/apis/"+version)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Client) ClusterTaintPolicies(ctx context.Context) ([]string, error) {
 		_ = json.Unmarshal(raw, &wire) // one that cannot be read still stands
 		return wire.Metadata.Name
 	})
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil
 	}
 	return names, err

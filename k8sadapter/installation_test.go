@@ -3,7 +3,7 @@ package k8sadapter
 import (
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,7 +45,7 @@ func TestKarmadasPurgeModesAreReadFromItsDefinition(t *testing.T) {
 	require.Empty(t, modes)
 	delete(server.objects, path)
 	_, err = client.PurgeModes(t.Context())
-	require.ErrorIs(t, err, failover.ErrGone)
+	require.ErrorIs(t, err, karmada.ErrGone)
 }
 
 // Rules: R4.15-20, R4.15-22.

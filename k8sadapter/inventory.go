@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,7 +43,7 @@ type reading struct {
 }
 
 func (c *Client) readings() []reading {
-	windows := PolicyWindows{AddOnMatch: failover.DefaultAddOnMatch, RemoveOnMismatch: failover.DefaultRemoveOnMismatch}
+	windows := PolicyWindows{AddOnMatch: rules.DefaultAddOnMatch, RemoveOnMismatch: rules.DefaultRemoveOnMismatch}
 	binding := func(raw []byte) MalformedObject {
 		b := DecodeBinding(raw)
 		return MalformedObject{b.Key.String(), b.Malformed}
@@ -72,7 +73,7 @@ func (c *Client) readings() []reading {
 func metadataProblem(raw []byte) MalformedObject {
 	var d decoding
 	_, meta := d.object(raw)
-	return MalformedObject{failover.BindingKey{Namespace: meta.Namespace, Name: meta.Name}.String(), d.malformed()}
+	return MalformedObject{karmada.BindingKey{Namespace: meta.Namespace, Name: meta.Name}.String(), d.malformed()}
 }
 
 // May tells whether a verb ("list", "watch") is to be tried on a resource, as
@@ -100,7 +101,7 @@ func (c *Client) inventory(ctx context.Context, r reading) Inventory {
 	query := url.Values{"limit": {strconv.Itoa(pageLimit)}}
 	for {
 		page, err := c.listPage(ctx, request{verb: "list", resource: r.resource, query: query, accept: r.accept})
-		if errors.Is(err, failover.ErrGone) {
+		if errors.Is(err, karmada.ErrGone) {
 			out.Absent = true
 			return out
 		}
@@ -145,7 +146,7 @@ func (c *Client) Watches(ctx context.Context, may May) []Watched {
 		}
 		w := Watched{Resource: r.GroupResource().String()}
 		w.Events, w.Err = c.watchOnce(ctx, r)
-		if errors.Is(w.Err, failover.ErrGone) {
+		if errors.Is(w.Err, karmada.ErrGone) {
 			w.Absent, w.Err = true, nil
 		}
 		all = append(all, w)
@@ -209,7 +210,7 @@ func (c *Client) InStep(ctx context.Context) (Sight, error) {
 	for !w.HasSynced() {
 		select {
 		case <-ctx.Done():
-			return Sight{}, fmt.Errorf("the watch did not see everything: %w: %w", failover.ErrUnreachable, ctx.Err())
+			return Sight{}, fmt.Errorf("the watch did not see everything: %w: %w", karmada.ErrUnreachable, ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,7 +95,7 @@ func TestAWatchIsHeldOpenOnEverythingThatIsFollowed(t *testing.T) {
 	require.Len(t, found, 5)
 	require.NoError(t, found["clusters"].Err)
 	require.Equal(t, 1, found["clusters"].Events, "the bookmark came")
-	require.ErrorIs(t, found["resourcebindings"].Err, failover.ErrForbidden)
+	require.ErrorIs(t, found["resourcebindings"].Err, karmada.ErrForbidden)
 	require.ErrorContains(t, found["resourcebindings"].Err, "may not watch resourcebindings.work.karmada.io")
 	require.True(t, found["clustertaintpolicies"].Absent)
 }
@@ -116,16 +117,16 @@ func TestAClientThatOnlyReadsSendsNoWrite(t *testing.T) {
 	client.Watches(t.Context(), nil)
 	_, err := client.InStep(t.Context())
 	require.NoError(t, err)
-	findings := client.Preflight(t.Context(), WorkerPermissions(failover.ModeEnforce))
+	findings := client.Preflight(t.Context(), WorkerPermissions(rules.ModeEnforce))
 	require.True(t, findings[0].Allowed, "what one may do is asked by a POST that stores nothing")
 	b := DecodeBinding([]byte(rbJSON))
 	c := DecodeCluster([]byte(clusterJSON))
 	_, evicted := client.Evict(t.Context(), activities.EvictWrite{Binding: &b, Cluster: "m1", Now: time.Now()})
 	_, tainted := client.Taint(t.Context(), activities.TaintWrite{
-		Cluster: c, Add: []failover.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e",
+		Cluster: c, Add: []karmada.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e",
 	})
 	for _, refused := range []error{evicted, tainted, client.InstallCRDs(t.Context())} {
-		require.ErrorIs(t, refused, failover.ErrForbidden)
+		require.ErrorIs(t, refused, karmada.ErrForbidden)
 		require.ErrorContains(t, refused, "only reads")
 	}
 	for sent := range l.sent {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -39,7 +39,7 @@ type LeaderConfig struct {
 // seconds, so one shorter than a second would be free for all.
 func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run func(ctx context.Context)) error {
 	if cfg.LeaseDuration < time.Second {
-		return fmt.Errorf("lead %s/%s: %w: leaseDuration %s is below 1s", cfg.Namespace, cfg.Name, failover.ErrInvalid, cfg.LeaseDuration)
+		return fmt.Errorf("lead %s/%s: %w: leaseDuration %s is below 1s", cfg.Namespace, cfg.Name, karmada.ErrInvalid, cfg.LeaseDuration)
 	}
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, cfg.Namespace, cfg.Name,
 		resourcelock.ResourceLockConfig{Identity: cfg.Identity}, c.leaseConfig(), cfg.RenewDeadline)
@@ -59,7 +59,7 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("lead %s/%s: %w: %w", cfg.Namespace, cfg.Name, failover.ErrInvalid, err)
+		return fmt.Errorf("lead %s/%s: %w: %w", cfg.Namespace, cfg.Name, karmada.ErrInvalid, err)
 	}
 	stop := context.AfterFunc(ctx, term.withdraw)
 	defer stop()

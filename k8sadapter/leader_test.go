@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -129,7 +129,7 @@ func TestALeaseThatWouldProtectNobodyIsRefused(t *testing.T) {
 	short.LeaseDuration, short.RenewDeadline = 900*time.Millisecond, 500*time.Millisecond
 	for _, bad := range []LeaderConfig{late, short} {
 		err := client.RunLeaderElected(t.Context(), bad, func(context.Context) { t.Error("led") })
-		require.ErrorIs(t, err, failover.ErrInvalid)
+		require.ErrorIs(t, err, karmada.ErrInvalid)
 		assert.ErrorContains(t, err, "lead n/lifeboat")
 	}
 }

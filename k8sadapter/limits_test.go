@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,13 +21,13 @@ func TestWhatIsWrongWithAnObjectIsToldWithinBounds(t *testing.T) {
 		"a number of many digits":  DecodeBinding([]byte(`{"metadata":{"name":"x","uid":"u"},"spec":{"replicas":` + long + `}}`)).Malformed,
 		"a resource of long names": DecodeBinding([]byte(`{"metadata":{"name":"x","uid":"u"},"spec":{"resource":{"apiVersion":"v1","kind":"K","name":"` + long + `"}}}`)).Malformed,
 		"taints that are none":     DecodeCluster([]byte(`{"metadata":{"name":"m","uid":"u"},"spec":{"taints":[` + long + `]}}`)).Malformed,
-		"soft taints without key": DecodeCluster([]byte(`{"metadata":{"name":"m","uid":"u","annotations":{"` + failover.AnnotationSoftTaints +
+		"soft taints without key": DecodeCluster([]byte(`{"metadata":{"name":"m","uid":"u","annotations":{"` + karmada.AnnotationSoftTaints +
 			`":"[` + strings.TrimSuffix(strings.Repeat(`{},`, 50_000), ",") + `]"}}}`)).SoftMalformed,
 		"a rule's taints": DecodeRule([]byte(`{"metadata":{"name":"r","uid":"u"},"spec":{"taints":[{"key":"` + long + `","effect":"NoExecute"}]}}`)).Malformed,
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEmpty(t, malformed)
-			require.LessOrEqual(t, len(malformed), failover.MaxConditionText)
+			require.LessOrEqual(t, len(malformed), reason.MaxConditionText)
 		})
 	}
 }
@@ -57,15 +58,15 @@ func TestAnAmountThatNobodyMeansIsNotReckonedWith(t *testing.T) {
 func TestAPolicyOfAnImpossibleNameDoesNotExist(t *testing.T) {
 	for _, name := range []string{"../../nodes", "a/b", "..", "100%", strings.Repeat("x", 10_000)} {
 		for _, annotations := range []map[string]string{
-			{failover.AnnotationPolicyNamespace: "shop", failover.AnnotationPolicyName: name},
-			{failover.AnnotationPolicyNamespace: name, failover.AnnotationPolicyName: "cart"},
-			{failover.AnnotationClusterPolicyName: name},
+			{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: name},
+			{karmada.AnnotationPolicyNamespace: name, karmada.AnnotationPolicyName: "cart"},
+			{karmada.AnnotationClusterPolicyName: name},
 		} {
-			_, found := policyOf(&failover.Binding{Annotations: annotations})
+			_, found := policyOf(&karmada.Binding{Annotations: annotations})
 			require.False(t, found, name[:min(20, len(name))])
 		}
 	}
-	policy, found := policyOf(&failover.Binding{Annotations: map[string]string{failover.AnnotationPolicyNamespace: "shop", failover.AnnotationPolicyName: "cart"}})
+	policy, found := policyOf(&karmada.Binding{Annotations: map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}})
 	require.True(t, found)
 	require.Equal(t, "propagationpolicies shop/cart", policy.object())
 }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -17,10 +18,10 @@ type ManagerLease struct {
 }
 
 // ManagerLease implements activities.ManagerReader.
-func (l ManagerLease) ManagerLease(ctx context.Context) (failover.ManagerLease, error) {
+func (l ManagerLease) ManagerLease(ctx context.Context) (proof.ManagerLease, error) {
 	raw, err := l.Client.do(ctx, request{verb: "get", resource: leaseResource, namespace: l.Namespace, name: l.Name})
 	if err != nil {
-		return failover.ManagerLease{}, err
+		return proof.ManagerLease{}, err
 	}
 	var wire struct {
 		Spec struct {
@@ -31,9 +32,9 @@ func (l ManagerLease) ManagerLease(ctx context.Context) (failover.ManagerLease, 
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(raw, &wire); err != nil {
-		return failover.ManagerLease{}, fmt.Errorf("read Lease %s/%s: %w: %w", l.Namespace, l.Name, failover.ErrInvalid, err)
+		return proof.ManagerLease{}, fmt.Errorf("read Lease %s/%s: %w: %w", l.Namespace, l.Name, karmada.ErrInvalid, err)
 	}
-	return failover.ManagerLease{
+	return proof.ManagerLease{
 		Holder: wire.Spec.Holder, Acquired: wire.Spec.Acquired.Time, Renewed: wire.Spec.Renewed.Time,
 		Duration: time.Duration(wire.Spec.Seconds) * time.Second,
 	}, nil

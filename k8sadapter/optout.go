@@ -4,20 +4,22 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // OptedOut looks at the binding's namespace and its policy. by names the object
 // that opts the binding out ("namespace shop", "propagationpolicies shop/cart"),
 // and is empty when none does. What does not exist opts nothing out.
-func (c *Client) OptedOut(ctx context.Context, b *failover.Binding) (by string, err error) {
+func (c *Client) OptedOut(ctx context.Context, b *karmada.Binding) (by string, err error) {
 	if b.Key.Namespace != "" {
 		namespace := request{verb: "get", resource: namespaceResource, name: b.Key.Namespace}
 		annotations, err := c.annotations(ctx, namespace)
 		if err != nil {
 			return "", err
 		}
-		if failover.OptedOut(annotations) {
+		if rules.OptedOut(annotations) {
 			return "namespace " + b.Key.Namespace, nil
 		}
 	}
@@ -29,7 +31,7 @@ func (c *Client) OptedOut(ctx context.Context, b *failover.Binding) (by string, 
 	if err != nil {
 		return "", err
 	}
-	if failover.OptedOut(annotations) {
+	if rules.OptedOut(annotations) {
 		return policy.object(), nil
 	}
 	return "", nil
@@ -37,7 +39,7 @@ func (c *Client) OptedOut(ctx context.Context, b *failover.Binding) (by string, 
 
 // PolicyAnnotation is one annotation of the binding's policy, empty when there is
 // no such policy or annotation. The value is not judged.
-func (c *Client) PolicyAnnotation(ctx context.Context, b *failover.Binding, name string) (string, error) {
+func (c *Client) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
 	policy, found := policyOf(b)
 	if !found {
 		return "", nil
@@ -48,31 +50,31 @@ func (c *Client) PolicyAnnotation(ctx context.Context, b *failover.Binding, name
 
 // PolicyPurgeMode is the purge-mode annotation of the binding's policy, empty when
 // there is no such policy or annotation. The value is not judged.
-func (c *Client) PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error) {
+func (c *Client) PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
 	policy, found := policyOf(b)
 	if !found {
 		return "", nil
 	}
 	annotations, err := c.annotations(ctx, policy)
-	return failover.PurgeMode(annotations[failover.AnnotationPurgeMode]), err
+	return karmada.PurgeMode(annotations[karmada.AnnotationPurgeMode]), err
 }
 
 // policyOf is the request for the policy that a binding comes from. Karmada keeps
 // its name in annotations, which anybody may write who writes the binding: a policy of a
 // name that no object can have does not exist, and to ask for it would be an error.
-func policyOf(b *failover.Binding) (policy request, found bool) {
-	if name := b.Annotations[failover.AnnotationPolicyName]; name != "" {
-		namespace := b.Annotations[failover.AnnotationPolicyNamespace]
+func policyOf(b *karmada.Binding) (policy request, found bool) {
+	if name := b.Annotations[karmada.AnnotationPolicyName]; name != "" {
+		namespace := b.Annotations[karmada.AnnotationPolicyNamespace]
 		return possible(request{verb: "get", resource: ppResource, namespace: namespace, name: name})
 	}
-	if name := b.Annotations[failover.AnnotationClusterPolicyName]; name != "" {
+	if name := b.Annotations[karmada.AnnotationClusterPolicyName]; name != "" {
 		return possible(request{verb: "get", resource: cppResource, name: name})
 	}
 	return request{}, false
 }
 
 func possible(r request) (request, bool) {
-	if len(r.namespace) > failover.MaxName || len(r.name) > failover.MaxName || r.check() != nil {
+	if len(r.namespace) > reason.MaxName || len(r.name) > reason.MaxName || r.check() != nil {
 		return request{}, false
 	}
 	return r, true
@@ -82,7 +84,7 @@ func possible(r request) (request, bool) {
 func (c *Client) annotations(ctx context.Context, r request) (map[string]string, error) {
 	r.accept = acceptMetadata
 	raw, err := c.do(ctx, r)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return map[string]string{}, nil
 	}
 	if err != nil {

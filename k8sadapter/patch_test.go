@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -40,7 +40,7 @@ var heldAlone = strings.Replace(held, `{"fromCluster":"m1","producer":"Other","r
 // beside is shared while Karmada's own taint manager evicts it from m3.
 var beside = strings.Replace(shared, `"producer":"Other"`, `"producer":"TaintManager","purgeMode":"Gracefully"`, 1)
 
-func decoded(t *testing.T, raw string) *failover.Binding {
+func decoded(t *testing.T, raw string) *karmada.Binding {
 	t.Helper()
 	b := DecodeBinding([]byte(raw))
 	require.Empty(t, b.Malformed)
@@ -60,7 +60,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 	}{
 		"a hold beside the task of Karmada's taint manager leaves that as it is": {
 			func() ([]byte, error) {
-				return holdPatch(activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at, Reason: failover.TaskReason})
+				return holdPatch(activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at, Reason: karmada.TaskReason})
 			},
 			`{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m3","producer":"TaintManager","purgeMode":"Gracefully","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
@@ -69,7 +69,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		},
 		"an eviction removes the cluster and appends a task": {
 			func() ([]byte, error) {
-				return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: failover.TaskReason})
+				return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: karmada.TaskReason})
 			},
 			`{"metadata":{"resourceVersion":"7"},"spec":{"clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]}],` +
 				`"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
@@ -78,7 +78,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		},
 		"a repeat keeps the one task and sets its replicas to what was taken out": {
 			func() ([]byte, error) {
-				return evictPatch(activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at, Reason: failover.TaskReason})
+				return evictPatch(activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at, Reason: karmada.TaskReason})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1}],"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"new","producer":"Lifeboat","reason":"ClusterFailover","replicas":1,"suppressDeletion":true},` + m4 + `]}}`,
@@ -94,8 +94,8 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		"a swap puts a former cluster back, drops its task and holds the failing one": {
 			func() ([]byte, error) {
 				return evictPatch(activities.EvictWrite{
-					Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at, Reason: failover.TaskReason,
-					Back: &failover.TargetCluster{Name: "m1", Replicas: 2},
+					Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at, Reason: karmada.TaskReason,
+					Back: &karmada.TargetCluster{Name: "m1", Replicas: 2},
 				})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 +
@@ -106,14 +106,14 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 			func() ([]byte, error) {
 				b := decoded(t, strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m5","replicas":1},{"name":"m2","replicas":3,"later":1}]`, 1))
 				return restorePatch(activities.RestoreWrite{
-					Binding: b, Cluster: "m1", Replicas: 2, Now: at, Away: []string{"m5"}, Shrunk: []failover.TargetCluster{{Name: "m2", Replicas: 1}},
+					Binding: b, Cluster: "m1", Replicas: 2, Now: at, Away: []string{"m5"}, Shrunk: []karmada.TargetCluster{{Name: "m2", Replicas: 1}},
 				})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"later":1,"name":"m2","replicas":1},{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a second task of ours is folded into the first": {
 			func() ([]byte, error) {
-				return holdPatch(activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: failover.TaskReason})
+				return holdPatch(activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m1","message":"o","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true},` + m4 + `]}}`,
@@ -122,7 +122,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 			func() ([]byte, error) {
 				return restorePatch(activities.RestoreWrite{
 					Binding: decoded(t, held), Cluster: "m1", Replicas: 2, Now: at, Reschedule: true,
-					Others: []failover.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
+					Others: []karmada.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
 				})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1},{"name":"m1","replicas":2},{"name":"m5"}],` +
@@ -156,7 +156,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		},
 		"a mark changes reason and owner": {
 			func() ([]byte, error) {
-				return markPatch(activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: failover.TaskReasonLeftToHuman})
+				return markPatch(activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: karmada.TaskReasonLeftToHuman})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"LifeboatLeftToHuman","replicas":2,"suppressDeletion":true},` + m4 + `]}}`,
@@ -209,7 +209,7 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 		}, "resourceVersion"},
 		"writing nothing": {func() ([]byte, error) { return releasePatch(activities.ReleaseWrite{Cluster: "m1"}) }, "no binding"},
 		"restoring another that has a task of its own": {func() ([]byte, error) {
-			return restorePatch(activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []failover.TargetCluster{{Name: "m4"}}})
+			return restorePatch(activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []karmada.TargetCluster{{Name: "m4"}}})
 		}, "m4 has a task"},
 		"marking what is not ours": {func() ([]byte, error) {
 			return markPatch(activities.MarkWrite{Binding: decoded(t, shared), Cluster: "m3", Reason: "X"})
@@ -218,7 +218,7 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.patch()
-			require.ErrorIs(t, err, failover.ErrInvalid)
+			require.ErrorIs(t, err, karmada.ErrInvalid)
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
@@ -247,13 +247,13 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 		`{"key":"human","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1}`
 	const down = `{"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}`
 	const record = `{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e1\",\"later\":1}`
-	companion := failover.RuleTaint{Key: failover.EvacuatingTaintKey, Effect: "NoSchedule"}
+	companion := karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: "NoSchedule"}
 	cases := map[string]struct {
 		write activities.TaintWrite
 		want  string
 	}{
 		"a taint and its companion are put and recorded": {
-			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "new", Value: "1", Effect: "NoExecute"}, companion}, AddRules: []string{"r2", ""}, Episode: "e2"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "new", Value: "1", Effect: "NoExecute"}, companion}, AddRules: []string{"r2", ""}, Episode: "e2"},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
 				`{\"key\":\"new\",\"effect\":\"NoExecute\",\"rule\":\"r2\",\"episode\":\"e2\"},` +
 				`{\"key\":\"failover.lifeboat.dev/evacuating\",\"effect\":\"NoSchedule\",\"rule\":\"\",\"episode\":\"e2\"}]"}},` +
@@ -261,30 +261,30 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 				`{"key":"failover.lifeboat.dev/evacuating","effect":"NoSchedule"}]}}`,
 		},
 		"a taint that a human put stays the human's": {
-			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, Episode: "e2"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, Episode: "e2"},
 			`{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a taint of an earlier episode is recorded for this one": {
-			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e2"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e2"},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":` +
 				`"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e2\"}]"}}}`,
 		},
 		"the same again changes nothing": {
-			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
 			`{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a soft taint goes to the annotation with its time": {
-			activities.TaintWrite{Add: []failover.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
 				`{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"episode\":\"e1\"}]",` +
 				`"failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"},{\"key\":\"soft\",\"timeAdded\":\"2026-11-21T10:00:00Z\"}]"}}}`,
 		},
 		"the last of ours takes the annotation with it": {
-			activities.TaintWrite{Remove: []failover.AddedTaint{{Key: "down", Effect: "NoExecute"}}},
+			activities.TaintWrite{Remove: []karmada.AddedTaint{{Key: "down", Effect: "NoExecute"}}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":null}},"spec":{"taints":[` + others + `]}}`,
 		},
 		"what is not recorded as ours is not removed": {
-			activities.TaintWrite{Remove: []failover.AddedTaint{
+			activities.TaintWrite{Remove: []karmada.AddedTaint{
 				{Key: "human", Effect: "NoExecute"},
 				{Key: "human", Effect: "PreferNoExecute"},
 				{Key: "down", Effect: "NoSchedule"},
@@ -293,22 +293,22 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 			`{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a cancel is recorded": {
-			activities.TaintWrite{StoppedBy: &failover.StoppedBy{Who: "ann", Why: "a > b", Episode: "e1"}},
+			activities.TaintWrite{StoppedBy: &karmada.StoppedBy{Who: "ann", Why: "a > b", Episode: "e1"}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"a > b\",\"episode\":\"e1\"}"}}}`,
 		},
 		"a drain is recorded": {
-			activities.TaintWrite{Drain: &failover.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, Episode: "e1"}},
+			activities.TaintWrite{Drain: &karmada.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, Episode: "e1"}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":` +
 				`"{\"who\":\"ann\",\"why\":\"new kernel\",\"selector\":\"a!=b\",\"rate\":0.5,\"episode\":\"e1\"}"}}}`,
 		},
 		"the order of a taint is recorded, and those of others stay": {
-			activities.TaintWrite{Order: &failover.OrderedTaint{Key: "k", Value: "v", Effect: "NoExecute", Who: "ann", Why: "disks", Episode: "e1"}},
+			activities.TaintWrite{Order: &karmada.OrderedTaint{Key: "k", Value: "v", Effect: "NoExecute", Who: "ann", Why: "disks", Episode: "e1"}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":` +
 				`"[{\"key\":\"old\",\"effect\":\"NoExecute\",\"who\":\"bob\",\"why\":\"heat\",\"since\":1},` +
 				`{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\",\"who\":\"ann\",\"why\":\"disks\",\"episode\":\"e1\"}]"}}}`,
 		},
 		"the end of the last one takes the annotation with it": {
-			activities.TaintWrite{EndOrders: []failover.OrderedTaint{{Key: "old", Effect: "NoExecute"}, {Key: "none", Effect: "NoExecute"}}},
+			activities.TaintWrite{EndOrders: []karmada.OrderedTaint{{Key: "old", Effect: "NoExecute"}, {Key: "none", Effect: "NoExecute"}}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":null}}}`,
 		},
 		"and ended": {
@@ -333,10 +333,10 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 
 func TestATaintWriteThatWouldHarmIsRefused(t *testing.T) {
 	cluster := DecodeCluster([]byte(tainted))
-	karmadas := activities.TaintWrite{Cluster: cluster, Add: []failover.RuleTaint{{Key: "cluster.karmada.io/unschedulable", Effect: "NoSchedule"}}, AddRules: []string{"r"}}
+	karmadas := activities.TaintWrite{Cluster: cluster, Add: []karmada.RuleTaint{{Key: "cluster.karmada.io/unschedulable", Effect: "NoSchedule"}}, AddRules: []string{"r"}}
 	bare := activities.TaintWrite{Cluster: cluster, ClearStopped: true}
 	bare.Cluster.RawTaints = nil
-	ruleless := activities.TaintWrite{Cluster: cluster, Add: []failover.RuleTaint{{Key: "a", Effect: "NoExecute"}}}
+	ruleless := activities.TaintWrite{Cluster: cluster, Add: []karmada.RuleTaint{{Key: "a", Effect: "NoExecute"}}}
 	garbled := activities.TaintWrite{ClearStopped: true, Cluster: DecodeCluster([]byte(
 		`{"metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"mine"}}}`))}
 	for name, write := range map[string]activities.TaintWrite{
@@ -345,7 +345,7 @@ func TestATaintWriteThatWouldHarmIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := taintPatch(write, at)
-			assert.ErrorIs(t, err, failover.ErrInvalid)
+			assert.ErrorIs(t, err, karmada.ErrInvalid)
 		})
 	}
 }
@@ -357,17 +357,17 @@ func TestAGarbledListOfSoftTaintsIsLeftAloneAndHardTaintsArePutAllTheSame(t *tes
       "failover.lifeboat.dev/added-taints":"[{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"episode\":\"e1\"}]"}}}`))
 	put := func(effect string) activities.TaintWrite {
 		return activities.TaintWrite{
-			Cluster: cluster, Episode: "e1", AddRules: []string{"r"}, Add: []failover.RuleTaint{{Key: "down", Effect: corev1.TaintEffect(effect)}},
+			Cluster: cluster, Episode: "e1", AddRules: []string{"r"}, Add: []karmada.RuleTaint{{Key: "down", Effect: corev1.TaintEffect(effect)}},
 		}
 	}
 	patch, err := taintPatch(put("NoExecute"), at)
 	require.NoError(t, err)
-	assert.NotContains(t, string(patch), failover.AnnotationSoftTaints)
+	assert.NotContains(t, string(patch), karmada.AnnotationSoftTaints)
 	assert.Contains(t, string(patch), `{"key":"down","effect":"NoExecute"}`)
 	_, err = taintPatch(put("PreferNoExecute"), at)
-	require.ErrorIs(t, err, failover.ErrInvalid)
+	require.ErrorIs(t, err, karmada.ErrInvalid)
 	_, err = taintPatch(activities.TaintWrite{Cluster: cluster, Remove: cluster.Added}, at)
-	require.ErrorIs(t, err, failover.ErrInvalid, "our record stays while the taint may stand in what cannot be read")
+	require.ErrorIs(t, err, karmada.ErrInvalid, "our record stays while the taint may stand in what cannot be read")
 }
 
 // applied is what a server makes of a merge patch.

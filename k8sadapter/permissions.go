@@ -3,7 +3,7 @@ package k8sadapter
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // grant is several verbs on one resource.
@@ -22,7 +22,7 @@ const (
 )
 
 // StarterPermissions are what the starter needs in a mode, its Lease included.
-func StarterPermissions(mode failover.Mode, leaseNamespace, leaseName string) []Permission {
+func StarterPermissions(mode rules.Mode, leaseNamespace, leaseName string) []Permission {
 	leases := grant("elect one leader", "coordination.k8s.io", "leases", "create", "get", "update")
 	for i := range leases {
 		leases[i].Namespace = leaseNamespace
@@ -37,7 +37,7 @@ func StarterPermissions(mode failover.Mode, leaseNamespace, leaseName string) []
 		grant("see bindings move", groupWork, "clusterresourcebindings", "list", "watch"),
 		leases,
 	)
-	if mode == failover.ModeEnforce {
+	if mode == rules.ModeEnforce {
 		status := grant("say which rules are refused and why", RuleGroup, "clustertaintrules", "patch")
 		status[0].Subresource = "status"
 		all = slices.Concat(all, status, grant("report malformed objects", "", "events", "create", "get", "patch"))
@@ -52,7 +52,7 @@ func PolicyPermissions(verbs ...string) []Permission {
 }
 
 // WorkerPermissions are what the worker needs in a mode.
-func WorkerPermissions(mode failover.Mode) []Permission {
+func WorkerPermissions(mode rules.Mode) []Permission {
 	all := slices.Concat(
 		grant("read conditions and taints", groupCluster, "clusters", "get", "list"),
 		grant("know the rules", RuleGroup, "clustertaintrules", "list"),
@@ -63,7 +63,7 @@ func WorkerPermissions(mode failover.Mode) []Permission {
 		grant("read opt-outs and purge modes", groupPolicy, "clusterpropagationpolicies", "get"),
 		grant("read opt-outs", "", "namespaces", "get"),
 	)
-	if mode == failover.ModeEnforce {
+	if mode == rules.ModeEnforce {
 		all = slices.Concat(all,
 			grant("taint and untaint", groupCluster, "clusters", "patch"),
 			grant("evict, restore and release", groupWork, "resourcebindings", "patch"),
@@ -77,8 +77,8 @@ func WorkerPermissions(mode failover.Mode) []Permission {
 
 // ManagerPermissions are what the worker needs besides in enforce, to see whether what Karmada
 // reports is kept up to date. Without the Lease's name nothing is asked.
-func ManagerPermissions(mode failover.Mode, namespace, name string) []Permission {
-	if mode != failover.ModeEnforce || name == "" {
+func ManagerPermissions(mode rules.Mode, namespace, name string) []Permission {
+	if mode != rules.ModeEnforce || name == "" {
 		return nil
 	}
 	all := grant("see whether Karmada is up to date", "coordination.k8s.io", "leases", "get")

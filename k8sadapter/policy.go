@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -26,9 +28,9 @@ type conditionWire struct {
 
 // policySpecWire is the spec of Karmada's ClusterTaintPolicy.
 type policySpecWire struct {
-	TargetClusters     *failover.ClusterAffinity `json:"targetClusters"`
-	AddOnConditions    []conditionWire           `json:"addOnConditions"`
-	RemoveOnConditions []conditionWire           `json:"removeOnConditions"`
+	TargetClusters     *karmada.ClusterAffinity `json:"targetClusters"`
+	AddOnConditions    []conditionWire          `json:"addOnConditions"`
+	RemoveOnConditions []conditionWire          `json:"removeOnConditions"`
 	Taints             []struct {
 		Key    string             `json:"key"`
 		Value  string             `json:"value"`
@@ -38,36 +40,36 @@ type policySpecWire struct {
 
 // DecodePolicy reads a ClusterTaintPolicy (policy.karmada.io/v1alpha1) from its JSON
 // as a rule. As DecodeRule it never fails, and refuses what it does not fully know.
-func DecodePolicy(raw []byte, windows PolicyWindows) failover.Rule {
+func DecodePolicy(raw []byte, windows PolicyWindows) rules.Rule {
 	var d decoding
 	outline, meta := d.object(raw)
 	var spec policySpecWire
 	d.strict("spec", outline.Spec, &spec)
-	rule := failover.Rule{
-		Name: failover.PolicyPrefix + meta.Name, Generation: meta.Generation, Policy: true, TargetClusters: spec.TargetClusters,
+	rule := rules.Rule{
+		Name: rules.PolicyPrefix + meta.Name, Generation: meta.Generation, Policy: true, TargetClusters: spec.TargetClusters,
 		MatchConditions: policyConditions(spec.AddOnConditions), RemoveConditions: policyConditions(spec.RemoveOnConditions),
-		RequireWitness: d.flag(meta.Annotations, failover.AnnotationRequireWitness),
+		RequireWitness: d.flag(meta.Annotations, karmada.AnnotationRequireWitness),
 	}
-	add := d.seconds(meta.Annotations, failover.AnnotationAddSeconds, windows.AddOnMatch)
-	remove := d.seconds(meta.Annotations, failover.AnnotationRemoveSeconds, windows.RemoveOnMismatch)
+	add := d.seconds(meta.Annotations, karmada.AnnotationAddSeconds, windows.AddOnMatch)
+	remove := d.seconds(meta.Annotations, karmada.AnnotationRemoveSeconds, windows.RemoveOnMismatch)
 	for _, taint := range spec.Taints {
 		if karmadasOwn(taint.Key, taint.Effect) {
 			d.problem("spec.taints", "%s:%s belongs to Karmada", taint.Key, taint.Effect)
 		}
-		rule.Taints = append(rule.Taints, failover.RuleTaint{
+		rule.Taints = append(rule.Taints, karmada.RuleTaint{
 			Key: taint.Key, Value: taint.Value, Effect: taint.Effect, AddOnMatch: add, RemoveOnMismatch: remove,
 		})
 	}
 	if rule.Malformed = d.malformed(); rule.Malformed == "" {
-		rule.Malformed = failover.Bounded(rule.Validate())
+		rule.Malformed = reason.Bounded(rule.Validate())
 	}
 	return rule
 }
 
-func policyConditions(wire []conditionWire) []failover.MatchCondition {
-	var out []failover.MatchCondition
+func policyConditions(wire []conditionWire) []rules.MatchCondition {
+	var out []rules.MatchCondition
 	for _, c := range wire {
-		out = append(out, failover.MatchCondition(c))
+		out = append(out, rules.MatchCondition(c))
 	}
 	return out
 }
@@ -100,15 +102,15 @@ func (d *decoding) flag(annotations map[string]string, name string) bool {
 
 // policyRules are Karmada's ClusterTaintPolicies as rules: none where that source is
 // off, or where this Karmada does not know the kind.
-func (c *Client) policyRules(ctx context.Context) ([]failover.Rule, error) {
+func (c *Client) policyRules(ctx context.Context) ([]rules.Rule, error) {
 	if c.policies == nil {
 		return nil, nil
 	}
 	rules, err := listAll(ctx, c, policyResource, c.decodePolicy)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil
 	}
 	return rules, err
 }
 
-func (c *Client) decodePolicy(raw []byte) failover.Rule { return DecodePolicy(raw, *c.policies) }
+func (c *Client) decodePolicy(raw []byte) rules.Rule { return DecodePolicy(raw, *c.policies) }

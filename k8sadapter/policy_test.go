@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -79,5 +79,5 @@ func TestPoliciesAreReadWhereTheyAreHonouredAndKnown(t *testing.T) {
 	assert.Equal(t, []string{"r"}, read(both, nil), "the source is off")
 	assert.Equal(t, []string{"r"}, read(map[string]string{rulesPath: rules}, &configured), "a Karmada that does not know the kind")
 	_, err := connect(t, &apiServer{objects: map[string]string{policiesPath: both[policiesPath]}}, Options{Policies: &configured}).Rules(t.Context())
-	require.ErrorIs(t, err, failover.ErrGone, "our own definition must be there")
+	require.ErrorIs(t, err, karmada.ErrGone, "our own definition must be there")
 }

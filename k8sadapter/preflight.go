@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -84,14 +84,14 @@ var reviewResource = schema.GroupVersionResource{
 // when there is none.
 func (c *Client) SecondEvictor(ctx context.Context) (evidence string, err error) {
 	found := 0
-	for _, kind := range []failover.BindingKind{failover.KindResourceBinding, failover.KindClusterResourceBinding} {
+	for _, kind := range []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding} {
 		all, err := listAll(ctx, c, bindingResource(kind), tasksOf)
 		if err != nil {
 			return "", fmt.Errorf("look for a second evictor: %w", err)
 		}
 		for _, binding := range all {
 			for _, task := range binding.tasks {
-				if task.Producer != failover.TaintManager {
+				if task.Producer != karmada.TaintManager {
 					continue
 				}
 				if found++; found == 1 {
@@ -109,7 +109,7 @@ func (c *Client) SecondEvictor(ctx context.Context) (evidence string, err error)
 
 // taskHolder is the little of a binding that a search for tasks needs.
 type taskHolder struct {
-	key   failover.BindingKey
+	key   karmada.BindingKey
 	tasks []taskWire
 }
 
@@ -123,7 +123,7 @@ func tasksOf(raw []byte) taskHolder {
 	if err := json.Unmarshal(raw, &wire); err != nil {
 		return taskHolder{} // a malformed binding is reported where bindings are read
 	}
-	key := failover.BindingKey{Namespace: wire.Metadata.Namespace, Name: wire.Metadata.Name}
+	key := karmada.BindingKey{Namespace: wire.Metadata.Namespace, Name: wire.Metadata.Name}
 	return taskHolder{key: key, tasks: wire.Spec.Tasks}
 }
 

@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // probeTimeout bounds one probe: a cluster that needs longer is not well.
@@ -61,7 +61,7 @@ func (p EndpointProber) Probe(ctx context.Context, cluster string) error {
 		return fmt.Errorf("read cluster %s: %w", cluster, err)
 	}
 	if at.Spec.APIEndpoint == "" {
-		return fmt.Errorf("%w: cluster %s has no apiEndpoint", failover.ErrInvalid, cluster)
+		return fmt.Errorf("%w: cluster %s has no apiEndpoint", karmada.ErrInvalid, cluster)
 	}
 	transport := &http.Transport{
 		DisableKeepAlives: true,                                              // what was open before a death proves nothing
@@ -78,11 +78,11 @@ func (p EndpointProber) Probe(ctx context.Context, cluster string) error {
 func ask(ctx context.Context, client *http.Client, endpoint, path string) error {
 	target, err := url.JoinPath(endpoint, path)
 	if err != nil {
-		return fmt.Errorf("%w: apiEndpoint %q: %w", failover.ErrInvalid, endpoint, err)
+		return fmt.Errorf("%w: apiEndpoint %q: %w", karmada.ErrInvalid, endpoint, err)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
-		return fmt.Errorf("%w: %w", failover.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", karmada.ErrInvalid, err)
 	}
 	answer, err := client.Do(r)
 	if err != nil {
@@ -93,7 +93,7 @@ func ask(ctx context.Context, client *http.Client, endpoint, path string) error 
 	case http.StatusOK:
 		return nil
 	case http.StatusNotFound:
-		return fmt.Errorf("%s: %w", target, failover.ErrGone)
+		return fmt.Errorf("%s: %w", target, karmada.ErrGone)
 	default:
 		return fmt.Errorf("%s answers %s", target, answer.Status)
 	}
@@ -104,7 +104,7 @@ func probe(ctx context.Context, cluster string, get func(ctx context.Context, pa
 	defer cancel()
 	var err error
 	for _, path := range livePaths {
-		if err = get(ctx, path); !errors.Is(err, failover.ErrGone) {
+		if err = get(ctx, path); !errors.Is(err, karmada.ErrGone) {
 			break
 		}
 	}

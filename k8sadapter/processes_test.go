@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -49,7 +50,7 @@ func TestKarmada2835AnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 	var server posted
 	recorder := NewRecorder(connect(t, &server, Options{}), "lifeboat-worker")
 	binding := activities.Event{
-		Binding: &failover.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u1",
+		Binding: &karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u1",
 		Reason: "EvictWorkloadFromClusterSucceed", Message: "moved by workflow w",
 	}
 	cluster := activities.Event{Cluster: "m1", UID: "u2", Warning: true, Reason: "TaintClusterFailed", Message: strings.Repeat("ü", 2000)}
@@ -60,7 +61,7 @@ func TestKarmada2835AnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 	require.Len(t, server.bodies, 1)
 	recorder.Record(t.Context(), binding)
 	recorder.Record(t.Context(), cluster)
-	recorder.Record(t.Context(), activities.Event{Binding: &failover.BindingKey{Name: "role"}, Reason: "R", Message: "m"})
+	recorder.Record(t.Context(), activities.Event{Binding: &karmada.BindingKey{Name: "role"}, Reason: "R", Message: "m"})
 
 	require.Len(t, server.bodies, 3, "the repeat is not written")
 	first, second, third := server.bodies[0], server.bodies[1], server.bodies[2]
@@ -81,13 +82,13 @@ func TestKarmada2835AnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 func TestRecord_EventOfABinding_IsOnItsWorkloadAsWell(t *testing.T) {
 	var server posted
 	recorder := NewRecorder(connect(t, &server, Options{}), "lifeboat-worker")
-	for _, workload := range []failover.Resource{
+	for _, workload := range []karmada.Resource{
 		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart", UID: "u2"},
 		{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "reader"},
 		{}, // a binding that cannot be read
 	} {
 		recorder.Record(t.Context(), activities.Event{
-			Binding: &failover.BindingKey{Namespace: workload.Namespace, Name: "b-" + workload.Name}, UID: "u1", Workload: &workload,
+			Binding: &karmada.BindingKey{Namespace: workload.Namespace, Name: "b-" + workload.Name}, UID: "u1", Workload: &workload,
 			Reason: "EvictWorkloadFromClusterSucceed", Message: "evicted",
 		})
 	}
@@ -155,7 +156,7 @@ func TestWhatTwoWorkersSayIsOneEvent(t *testing.T) {
 		workers = append(workers, NewRecorder(client, "lifeboat-worker"))
 	}
 	told := activities.Event{
-		Binding: &failover.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u1",
+		Binding: &karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u1",
 		Reason: "EvictWorkloadFromClusterSucceed", Message: "evicted from m1 by workflow binding-migration/m1/shop/cart",
 	}
 	say := func(worker int, after time.Duration, e activities.Event) {
@@ -206,9 +207,9 @@ func TestPreflightAnswersEveryPermission(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","status":{"allowed":%t}}`, allowed)
 	})
 	client := connect(t, server, Options{})
-	for mode, missing := range map[failover.Mode][]string{
-		failover.ModeObserve: nil,
-		failover.ModeEnforce: {
+	for mode, missing := range map[rules.Mode][]string{
+		rules.ModeObserve: nil,
+		rules.ModeEnforce: {
 			"patch clusters.cluster.karmada.io", "patch resourcebindings.work.karmada.io",
 			"patch clusterresourcebindings.work.karmada.io",
 			"patch works.work.karmada.io", "patch events",
@@ -225,9 +226,9 @@ func TestPreflightAnswersEveryPermission(t *testing.T) {
 		}
 		assert.Equal(t, missing, names)
 	}
-	findings := Missing(client.Preflight(t.Context(), StarterPermissions(failover.ModeObserve, "karmada-system", "lifeboat")))
+	findings := Missing(client.Preflight(t.Context(), StarterPermissions(rules.ModeObserve, "karmada-system", "lifeboat")))
 	require.Len(t, findings, 1)
-	require.ErrorIs(t, findings[0].Err, failover.ErrUnreachable, "not answered is not granted")
+	require.ErrorIs(t, findings[0].Err, karmada.ErrUnreachable, "not answered is not granted")
 	assert.Equal(t, "update leases.coordination.k8s.io named lifeboat in namespace karmada-system", findings[0].Permission.String())
 }
 
@@ -238,7 +239,7 @@ func TestASecondEvictorIsFoundByItsTasks(t *testing.T) {
 		return fmt.Sprintf(`{"metadata":{"name":"b","namespace":%q},"spec":{"gracefulEvictionTasks":[{"fromCluster":"m1","producer":%q}]}}`, namespace, producer)
 	}
 	server := &apiServer{objects: map[string]string{
-		rbs:  `{"items":["garbage",` + task("n", failover.Producer) + `,` + task("n", "TaintManager") + `]}`,
+		rbs:  `{"items":["garbage",` + task("n", karmada.Producer) + `,` + task("n", "TaintManager") + `]}`,
 		crbs: `{"items":[` + task("", "TaintManager") + `]}`,
 	}}
 	client := connect(t, server, Options{})
@@ -246,7 +247,7 @@ func TestASecondEvictorIsFoundByItsTasks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "ResourceBinding n/b carries a task of producer TaintManager for cluster m1, and 1 more such tasks stand", evidence)
 
-	server.objects = map[string]string{rbs: `{"items":[` + task("n", failover.Producer) + `]}`, crbs: `{"items":[]}`}
+	server.objects = map[string]string{rbs: `{"items":[` + task("n", karmada.Producer) + `]}`, crbs: `{"items":[]}`}
 	evidence, err = client.SecondEvictor(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, evidence)
@@ -260,7 +261,7 @@ func TestHealthIsWhatTheAPIServerSaysOfItself(t *testing.T) {
 	}), Options{})
 	require.NoError(t, client.Healthy(t.Context()))
 	code = http.StatusInternalServerError
-	assert.ErrorIs(t, client.Healthy(t.Context()), failover.ErrUnreachable)
+	assert.ErrorIs(t, client.Healthy(t.Context()), karmada.ErrUnreachable)
 }
 
 func TestARulesStatusIsWrittenOnlyWhenItSaysSomethingNew(t *testing.T) {
@@ -269,25 +270,25 @@ func TestARulesStatusIsWrittenOnlyWhenItSaysSomethingNew(t *testing.T) {
 	server := &apiServer{objects: map[string]string{path: standing, path + "/status": standing}}
 	now := at
 	client := connect(t, server, Options{Now: func() time.Time { return now }})
-	write := func(rule failover.Rule, matched ...string) error {
+	write := func(rule rules.Rule, matched ...string) error {
 		rule.Name = "r"
 		err := client.UpdateRuleStatus(t.Context(), RuleStatus{Rule: rule, MatchedClusters: matched})
 		server.objects[path] = server.objects[path+"/status"]
 		return err
 	}
-	require.NoError(t, write(failover.Rule{Generation: 2}, "m2", "m1"))
+	require.NoError(t, write(rules.Rule{Generation: 2}, "m2", "m1"))
 	assert.Contains(t, server.objects[path], `"matchedClusters":["m1","m2"]`)
 	assert.Contains(t, server.objects[path], `"lastTransitionTime":"2026-11-21T10:00:00Z"`)
 
 	requests := len(server.requests)
 	now = now.Add(time.Hour)
-	require.NoError(t, write(failover.Rule{Generation: 2}, "m1", "m2"))
+	require.NoError(t, write(rules.Rule{Generation: 2}, "m1", "m2"))
 	assert.Len(t, server.requests, requests+1, "nothing new: only the read")
 
-	require.NoError(t, write(failover.Rule{Generation: 2, Malformed: "spec.taints: odd"}))
+	require.NoError(t, write(rules.Rule{Generation: 2, Malformed: "spec.taints: odd"}))
 	assert.Contains(t, server.objects[path], `"message":"spec.taints: odd"`)
 	assert.Contains(t, server.objects[path], `"lastTransitionTime":"2026-11-21T11:00:00Z"`)
-	assert.ErrorIs(t, write(failover.Rule{Generation: 1}), failover.ErrConflict, "judged on an older rule")
+	assert.ErrorIs(t, write(rules.Rule{Generation: 1}), karmada.ErrConflict, "judged on an older rule")
 }
 
 func TestTheRuleDefinitionHasTheShapeThatIsDecoded(t *testing.T) {
@@ -310,6 +311,6 @@ func TestTheRuleDefinitionHasTheShapeThatIsDecoded(t *testing.T) {
 		require.True(t, isNumber, field)
 		return time.Duration(byDefault) * time.Second
 	}
-	assert.Equal(t, failover.DefaultAddOnMatch, seconds("addOnMatchSeconds"))
-	assert.Equal(t, failover.DefaultRemoveOnMismatch, seconds("removeOnMismatchSeconds"))
+	assert.Equal(t, rules.DefaultAddOnMatch, seconds("addOnMatchSeconds"))
+	assert.Equal(t, rules.DefaultRemoveOnMismatch, seconds("removeOnMismatchSeconds"))
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // encode writes JSON without escaping <, > and &, so that what is copied from an
@@ -15,7 +15,7 @@ func encode(value any) ([]byte, error) {
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("encode: %w: %w", failover.ErrInvalid, err)
+		return nil, fmt.Errorf("encode: %w: %w", karmada.ErrInvalid, err)
 	}
 	return bytes.TrimRight(buffer.Bytes(), "\n"), nil
 }
@@ -25,7 +25,7 @@ func encode(value any) ([]byte, error) {
 func withFields(object json.RawMessage, fields map[string]any) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(object, &all); err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", object, failover.ErrInvalid, err)
+		return nil, fmt.Errorf("read %s: %w: %w", object, karmada.ErrInvalid, err)
 	}
 	for name, value := range fields {
 		if value == nil {

@@ -9,7 +9,8 @@ import (
 	"strconv"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -17,25 +18,25 @@ import (
 const pageLimit = 500
 
 // Cluster reads one member cluster.
-func (c *Client) Cluster(ctx context.Context, name string) (failover.Cluster, error) {
+func (c *Client) Cluster(ctx context.Context, name string) (karmada.Cluster, error) {
 	raw, err := c.do(ctx, request{verb: "get", resource: clusterResource, name: name})
 	if err != nil {
-		return failover.Cluster{}, err
+		return karmada.Cluster{}, err
 	}
 	return DecodeCluster(raw), nil
 }
 
 // Clusters reads every member cluster.
-func (c *Client) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	return listAll(ctx, c, clusterResource, DecodeCluster)
 }
 
 // Rules reads every ClusterTaintRule and, where that source is on, every
 // ClusterTaintPolicy. A missing definition of our own is an error (ErrGone), not an
 // empty list: no rule and no answer are different things.
-func (c *Client) Rules(ctx context.Context) ([]failover.Rule, error) {
+func (c *Client) Rules(ctx context.Context) ([]rules.Rule, error) {
 	rules, err := listAll(ctx, c, ruleResource, DecodeRule)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return nil, fmt.Errorf("the definition of ClusterTaintRule is not installed (run lifeboat setup): %w", err)
 	}
 	if err != nil {
@@ -46,12 +47,12 @@ func (c *Client) Rules(ctx context.Context) ([]failover.Rule, error) {
 }
 
 // Binding reads one binding.
-func (c *Client) Binding(ctx context.Context, key failover.BindingKey) (failover.Binding, error) {
+func (c *Client) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	raw, err := c.do(ctx, request{
 		verb: "get", resource: bindingResource(key.Kind()), namespace: key.Namespace, name: key.Name,
 	})
 	if err != nil {
-		return failover.Binding{}, err
+		return karmada.Binding{}, err
 	}
 	return DecodeBinding(raw), nil
 }
@@ -61,33 +62,33 @@ func (c *Client) Binding(ctx context.Context, key failover.BindingKey) (failover
 // error is an ErrConflict: start again from the first page.
 func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
 	if page.Kind == "" {
-		page.Kind = failover.KindResourceBinding
+		page.Kind = karmada.KindResourceBinding
 	}
 	items, next, err := c.list(ctx, bindingResource(page.Kind), page.Limit, page.Continue)
 	if err != nil {
 		return activities.BindingPage{}, err
 	}
-	out := activities.BindingPage{Bindings: make([]failover.Binding, 0, len(items))}
+	out := activities.BindingPage{Bindings: make([]karmada.Binding, 0, len(items))}
 	for _, item := range items {
 		out.Bindings = append(out.Bindings, DecodeBinding(item))
 	}
 	switch {
 	case next != "":
 		out.Next = &activities.Page{Kind: page.Kind, Continue: next, Limit: page.Limit}
-	case page.Kind == failover.KindResourceBinding:
-		out.Next = &activities.Page{Kind: failover.KindClusterResourceBinding, Limit: page.Limit}
+	case page.Kind == karmada.KindResourceBinding:
+		out.Next = &activities.Page{Kind: karmada.KindClusterResourceBinding, Limit: page.Limit}
 	}
 	return out, nil
 }
 
 // ClusterNow is Cluster for who may list clusters and not get one.
-func (c *Client) ClusterNow(ctx context.Context, name string) (failover.Cluster, error) {
+func (c *Client) ClusterNow(ctx context.Context, name string) (karmada.Cluster, error) {
 	raw, err := c.only(ctx, request{verb: "list", resource: clusterResource}, name)
 	return decodeOnly(raw, err, DecodeCluster)
 }
 
 // BindingNow is Binding for who may list bindings and not get one.
-func (c *Client) BindingNow(ctx context.Context, key failover.BindingKey) (failover.Binding, error) {
+func (c *Client) BindingNow(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	raw, err := c.only(ctx, request{verb: "list", resource: bindingResource(key.Kind()), namespace: key.Namespace}, key.Name)
 	return decodeOnly(raw, err, DecodeBinding)
 }
@@ -100,7 +101,7 @@ func (c *Client) only(ctx context.Context, r request, name string) (json.RawMess
 		return nil, err
 	}
 	if len(page.Items) != 1 {
-		return nil, fmt.Errorf("list %s: no %s: %w", r.object(), name, failover.ErrGone)
+		return nil, fmt.Errorf("list %s: no %s: %w", r.object(), name, karmada.ErrGone)
 	}
 	return page.Items[0], nil
 }
@@ -142,7 +143,7 @@ func (c *Client) listPage(ctx context.Context, r request) (listWire, error) {
 	}
 	var page listWire
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return listWire{}, fmt.Errorf("list %s: answer is no list: %w: %w", r.object(), failover.ErrUnreachable, err)
+		return listWire{}, fmt.Errorf("list %s: answer is no list: %w: %w", r.object(), karmada.ErrUnreachable, err)
 	}
 	return page, nil
 }

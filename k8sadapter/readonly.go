@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // readOnly lets nothing through that could change anything: what is asked of a client
@@ -20,7 +20,7 @@ func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 		if request.Body != nil {
 			_ = request.Body.Close() // a RoundTripper closes it, come what may
 		}
-		return nil, fmt.Errorf("%s %s: %w: this client only reads", request.Method, request.URL.Path, failover.ErrForbidden)
+		return nil, fmt.Errorf("%s %s: %w: this client only reads", request.Method, request.URL.Path, karmada.ErrForbidden)
 	}
 	return r.next.RoundTrip(request)
 }

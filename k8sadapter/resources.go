@@ -1,7 +1,7 @@
 package k8sadapter
 
 import (
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -37,8 +37,8 @@ const (
 )
 
 // bindingResource is where bindings of a kind are served.
-func bindingResource(kind failover.BindingKind) schema.GroupVersionResource {
-	if kind == failover.KindClusterResourceBinding {
+func bindingResource(kind karmada.BindingKind) schema.GroupVersionResource {
+	if kind == karmada.KindClusterResourceBinding {
 		return crbResource
 	}
 	return rbResource

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 )
@@ -15,7 +17,7 @@ const karmadaTaintPrefix = "cluster.karmada.io/"
 
 // ruleSpecWire is the spec of a ClusterTaintRule.
 type ruleSpecWire struct {
-	TargetClusters  *failover.ClusterAffinity `json:"targetClusters"`
+	TargetClusters  *karmada.ClusterAffinity `json:"targetClusters"`
 	MatchConditions []struct {
 		ConditionType string                   `json:"conditionType"`
 		Operator      string                   `json:"operator"`
@@ -36,23 +38,23 @@ type ruleTaintWire struct {
 // DecodeRule reads a ClusterTaintRule (failover.lifeboat.dev/v1alpha1) from its
 // JSON. It never fails: a rule with a field that this version does not know, or
 // that the core refuses, comes back with Malformed saying why.
-func DecodeRule(raw []byte) failover.Rule {
+func DecodeRule(raw []byte) rules.Rule {
 	var d decoding
 	outline, meta := d.object(raw)
 	var spec ruleSpecWire
 	d.strict("spec", outline.Spec, &spec)
-	rule := failover.Rule{
+	rule := rules.Rule{
 		Name: meta.Name, Generation: meta.Generation, TargetClusters: spec.TargetClusters, RequireWitness: spec.RequireWitness,
 	}
 	for _, match := range spec.MatchConditions {
-		rule.MatchConditions = append(rule.MatchConditions, failover.MatchCondition(match))
+		rule.MatchConditions = append(rule.MatchConditions, rules.MatchCondition(match))
 	}
 	for _, taint := range spec.Taints {
 		rule.Taints = append(rule.Taints, d.ruleTaint(taint))
 	}
 	rule.Malformed = d.malformed()
 	if rule.Malformed == "" {
-		rule.Malformed = failover.Bounded(rule.Validate())
+		rule.Malformed = reason.Bounded(rule.Validate())
 	}
 	return rule
 }
@@ -72,12 +74,12 @@ func (d *decoding) strict(path string, raw json.RawMessage, target any) {
 	}
 }
 
-func (d *decoding) ruleTaint(wire ruleTaintWire) failover.RuleTaint {
+func (d *decoding) ruleTaint(wire ruleTaintWire) karmada.RuleTaint {
 	const path = "spec.taints"
-	taint := failover.RuleTaint{
+	taint := karmada.RuleTaint{
 		Key: wire.Key, Value: wire.Value, Effect: wire.Effect,
-		AddOnMatch:       d.window(path+".addOnMatchSeconds", wire.AddOnMatchSeconds, failover.DefaultAddOnMatch),
-		RemoveOnMismatch: d.window(path+".removeOnMismatchSeconds", wire.RemoveOnMismatchSeconds, failover.DefaultRemoveOnMismatch),
+		AddOnMatch:       d.window(path+".addOnMatchSeconds", wire.AddOnMatchSeconds, rules.DefaultAddOnMatch),
+		RemoveOnMismatch: d.window(path+".removeOnMismatchSeconds", wire.RemoveOnMismatchSeconds, rules.DefaultRemoveOnMismatch),
 	}
 	if karmadasOwn(taint.Key, taint.Effect) {
 		d.problem(path, "%s:%s belongs to Karmada", taint.Key, taint.Effect)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +20,7 @@ const conditionAccepted = "Accepted"
 // RuleStatus is what Lifeboat says about a rule. Only in enforce: in observe
 // nothing is written, not even a status.
 type RuleStatus struct {
-	Rule failover.Rule // as judged; Malformed makes it refused, with that message
+	Rule rules.Rule // as judged; Malformed makes it refused, with that message
 	// MatchedClusters are those whose conditions match now.
 	MatchedClusters []string
 }
@@ -46,13 +48,13 @@ func (c *Client) UpdateRuleStatus(ctx context.Context, s RuleStatus) error {
 		return nil
 	}
 	if object.Generation != s.Rule.Generation {
-		return fmt.Errorf("update status of rule %s: %w", s.Rule.Name, failover.ErrConflict)
+		return fmt.Errorf("update status of rule %s: %w", s.Rule.Name, karmada.ErrConflict)
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": patchMetadata{ResourceVersion: object.ResourceVersion}, "status": next,
 	})
 	if err != nil {
-		return fmt.Errorf("update status of rule %s: %w: %w", s.Rule.Name, failover.ErrInvalid, err)
+		return fmt.Errorf("update status of rule %s: %w: %w", s.Rule.Name, karmada.ErrInvalid, err)
 	}
 	_, err = c.do(ctx, request{
 		verb: "patch", resource: ruleResource, name: s.Rule.Name, subresource: "status", body: patch,
@@ -68,7 +70,7 @@ func (s RuleStatus) status(standing ruleStatusWire, now metav1.Time) ruleStatusW
 		Message: "the rule is honoured", ObservedGeneration: s.Rule.Generation, LastTransitionTime: now,
 	}
 	if s.Rule.Malformed != "" {
-		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, string(failover.ReasonMalformed), s.Rule.Malformed
+		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, string(reason.Malformed), s.Rule.Malformed
 	}
 	next := ruleStatusWire{
 		ObservedGeneration: s.Rule.Generation,

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -166,7 +166,7 @@ func sortedNames(properties map[string]spec.Schema) []string {
 func bindingValues() schemaValues {
 	cluster := rapid.Custom(func(t *rapid.T) any { return rapid.SampledFrom(clusterNames).Draw(t, "cluster") })
 	producer := rapid.Custom(func(t *rapid.T) any {
-		return rapid.SampledFrom([]string{failover.Producer, "TaintManager"}).Draw(t, "producer")
+		return rapid.SampledFrom([]string{karmada.Producer, "TaintManager"}).Draw(t, "producer")
 	})
 	return schemaValues{of: map[string]*rapid.Generator[any]{
 		"metadata": rapid.Custom(func(t *rapid.T) any {
@@ -207,7 +207,7 @@ func understoodOrSaid(t require.TestingT, before []byte, written map[string]int)
 	for name, write := range bindingWrites {
 		patch, err := write(&b)
 		if err != nil {
-			require.ErrorIs(t, err, failover.ErrInvalid)
+			require.ErrorIs(t, err, karmada.ErrInvalid)
 			continue
 		}
 		written[name]++

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +47,7 @@ func namedValues() schemaValues {
 	return schemaValues{of: map[string]*rapid.Generator[any]{
 		"metadata": rapid.Custom(func(t *rapid.T) any {
 			annotations := object{}
-			for _, name := range []string{failover.AnnotationEnabled, failover.AnnotationAddSeconds, failover.AnnotationTolerationSeconds, "example.com/x"} {
+			for _, name := range []string{karmada.AnnotationEnabled, karmada.AnnotationAddSeconds, karmada.AnnotationTolerationSeconds, "example.com/x"} {
 				if rapid.Bool().Draw(t, "has "+name) {
 					annotations[name] = rapid.SampledFrom([]string{"", "false", "300", "-1", "<&>"}).Draw(t, name)
 				}
@@ -65,7 +66,7 @@ func taintPolicyValues() schemaValues {
 		values.of["spec."+list+"[].operator"] = choice("In", "NotIn", "Exists", "")
 		values.of["spec."+list+"[].statusValues[]"] = choice("True", "False", "Unknown", "x")
 	}
-	values.of["spec.taints[].key"] = choice("down", "example.com/down", failover.EvacuatingTaintKey, "cluster.karmada.io/not-ready", "")
+	values.of["spec.taints[].key"] = choice("down", "example.com/down", karmada.EvacuatingTaintKey, "cluster.karmada.io/not-ready", "")
 	values.of["spec.taints[].effect"] = choice("NoExecute", "NoSchedule", "PreferNoExecute", "PreferNoSchedule")
 	return values
 }
@@ -74,7 +75,7 @@ func holdsBinding(t require.TestingT, raw []byte) { understoodOrSaid(t, raw, map
 
 // holdsWork: whatever a Work says, its identity is read, for that is all that is.
 func holdsWork(t require.TestingT, raw []byte) {
-	assert.Equal(t, failover.Work{Namespace: "karmada-es-m1", Name: "x", UID: "u", Cluster: "m1"}, DecodeWork(raw))
+	assert.Equal(t, karmada.Work{Namespace: "karmada-es-m1", Name: "x", UID: "u", Cluster: "m1"}, DecodeWork(raw))
 }
 
 // holdsAnnotations: of a propagation policy only the annotations are read.
@@ -99,7 +100,7 @@ var refusedOfPolicies = []string{
 // holdsTaintPolicy: a policy is a rule that can be gone by, or says why it is none.
 func holdsTaintPolicy(t require.TestingT, raw []byte) {
 	rule := DecodePolicy(raw, PolicyWindows{AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute})
-	assert.Equal(t, failover.PolicyPrefix+"x", rule.Name)
+	assert.Equal(t, rules.PolicyPrefix+"x", rule.Name)
 	if rule.Malformed != "" {
 		for _, problem := range strings.Split(rule.Malformed, "; ") {
 			assert.True(t, slices.ContainsFunc(refusedOfPolicies, func(one string) bool { return strings.Contains(problem, one) }), problem)
@@ -109,10 +110,10 @@ func holdsTaintPolicy(t require.TestingT, raw []byte) {
 	assert.NotEmpty(t, rule.Taints)
 	for _, taint := range rule.Taints {
 		assert.False(t, karmadasOwn(taint.Key, taint.Effect))
-		assert.True(t, failover.Triggers(taint.Effect) || taint.Effect == corev1.TaintEffectNoSchedule)
+		assert.True(t, karmada.Triggers(taint.Effect) || taint.Effect == corev1.TaintEffectNoSchedule)
 		assert.GreaterOrEqual(t, taint.AddOnMatch, time.Duration(0))
 	}
-	_, err := rule.TargetClusters.Selects(failover.Cluster{Name: "m1"})
+	_, err := rule.TargetClusters.Selects(karmada.Cluster{Name: "m1"})
 	assert.NoError(t, err)
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 )
@@ -15,7 +15,7 @@ import (
 const maxStateValue = 1024
 
 // State evaluates state rules as [PreservedState] does.
-func (c *Client) State(status json.RawMessage, rules []failover.StateRule) (map[string]string, error) {
+func (c *Client) State(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error) {
 	return PreservedState(status, rules)
 }
 
@@ -23,16 +23,16 @@ func (c *Client) State(status json.RawMessage, rules []failover.StateRule) (map[
 // key that is missing is an error, and one rule that fails fails them all. Whole
 // numbers keep their digits, where Karmada writes 1e+06. It returns labels by name, or
 // an ErrInvalid that names the rule.
-func PreservedState(status json.RawMessage, rules []failover.StateRule) (map[string]string, error) {
+func PreservedState(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error) {
 	var found map[string]any
 	if err := kjson.Unmarshal(status, &found); err != nil {
-		return nil, fmt.Errorf("%w: the status: %w", failover.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: the status: %w", karmada.ErrInvalid, err)
 	}
 	labels := make(map[string]string, len(rules))
 	for _, r := range rules {
 		value, err := evaluate(r.Path, found)
 		if err != nil {
-			return nil, fmt.Errorf("%w: the jsonPath of label %s: %w", failover.ErrInvalid, r.Label, err)
+			return nil, fmt.Errorf("%w: the jsonPath of label %s: %w", karmada.ErrInvalid, r.Label, err)
 		}
 		labels[r.Label] = value
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,7 +33,7 @@ func TestKarmada4905StateIsReadInKarmadasOwnDialect(t *testing.T) {
 		"just text: Karmada takes it as is": "just text: Karmada takes it as is",
 	} {
 		t.Run(path, func(t *testing.T) {
-			got, err := PreservedState(json.RawMessage(flink), []failover.StateRule{{Label: "l", Path: path}})
+			got, err := PreservedState(json.RawMessage(flink), []karmada.StateRule{{Label: "l", Path: path}})
 			require.NoError(t, err)
 			require.Equal(t, map[string]string{"l": want}, got)
 		})
@@ -42,7 +42,7 @@ func TestKarmada4905StateIsReadInKarmadasOwnDialect(t *testing.T) {
 
 // Rules: R4.11-4.
 func TestAPathThatCannotBeReadSaysWhichRule(t *testing.T) {
-	fine := failover.StateRule{Label: "fine", Path: "{.ok}"}
+	fine := karmada.StateRule{Label: "fine", Path: "{.ok}"}
 	for name, tc := range map[string]struct{ status, path string }{
 		"a key that is missing":  {flink, "{.jobStatus.savepoint}"},
 		"no such syntax":         {flink, "{.jobStatus"},
@@ -55,8 +55,8 @@ func TestAPathThatCannotBeReadSaysWhichRule(t *testing.T) {
 		"a status that is cut":   {`{"x":`, "{.x}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := PreservedState(json.RawMessage(tc.status), []failover.StateRule{fine, {Label: "odd", Path: tc.path}})
-			require.ErrorIs(t, err, failover.ErrInvalid)
+			got, err := PreservedState(json.RawMessage(tc.status), []karmada.StateRule{fine, {Label: "odd", Path: tc.path}})
+			require.ErrorIs(t, err, karmada.ErrInvalid)
 			require.Nil(t, got, "one rule that fails fails them all")
 			if strings.HasPrefix(tc.status, "{\"j") {
 				require.ErrorContains(t, err, "odd")
@@ -79,8 +79,8 @@ func TestAPathThatWouldRunForEverIsRefused(t *testing.T) {
 		"the same members over and over": "{" + strings.Repeat("['list','list']", 2) + "}" + "{" + strings.Repeat("[0,0,0,0]", 4) + "}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := PreservedState(json.RawMessage(flink), []failover.StateRule{{Label: "l", Path: path}})
-			require.ErrorIs(t, err, failover.ErrInvalid)
+			_, err := PreservedState(json.RawMessage(flink), []karmada.StateRule{{Label: "l", Path: path}})
+			require.ErrorIs(t, err, karmada.ErrInvalid)
 			require.ErrorContains(t, err, "again and again")
 		})
 	}
@@ -92,12 +92,12 @@ func FuzzPreservedState(f *testing.F) {
 		f.Add(path, flink)
 	}
 	f.Fuzz(func(t *testing.T, path, status string) {
-		if len(path) > failover.MaxStatePath {
+		if len(path) > karmada.MaxStatePath {
 			return
 		}
-		got, err := PreservedState(json.RawMessage(status), []failover.StateRule{{Label: "l", Path: path}})
+		got, err := PreservedState(json.RawMessage(status), []karmada.StateRule{{Label: "l", Path: path}})
 		if err != nil {
-			require.ErrorIs(t, err, failover.ErrInvalid)
+			require.ErrorIs(t, err, karmada.ErrInvalid)
 			return
 		}
 		require.LessOrEqual(t, len(got["l"]), maxStateValue)
@@ -106,15 +106,15 @@ func FuzzPreservedState(f *testing.F) {
 
 func TestMoreStateRulesThanARoundFreezesAreMalformed(t *testing.T) {
 	one := `{"aliasLabelName":"a","jsonPath":"{.x}"}`
-	binding := func(rules string) failover.Binding {
+	binding := func(rules string) karmada.Binding {
 		return DecodeBinding([]byte(strings.Replace(wholeBinding, `[{"aliasLabelName":"a","jsonPath":"b"}]`, rules, 1)))
 	}
-	require.Equal(t, []failover.StateRule{{Label: "a", Path: "{.x}"}}, binding("["+one+"]").StateRules)
+	require.Equal(t, []karmada.StateRule{{Label: "a", Path: "{.x}"}}, binding("["+one+"]").StateRules)
 	require.Empty(t, binding("[]").Malformed)
 	for _, rules := range []string{
-		"[" + strings.Repeat(one+",", failover.MaxStateRules) + one + "]",
-		`[{"aliasLabelName":"a","jsonPath":"` + strings.Repeat("x", failover.MaxStatePath+1) + `"}]`,
-		`[{"aliasLabelName":"` + strings.Repeat("x", failover.MaxStatePath+1) + `","jsonPath":"{.x}"}]`,
+		"[" + strings.Repeat(one+",", karmada.MaxStateRules) + one + "]",
+		`[{"aliasLabelName":"a","jsonPath":"` + strings.Repeat("x", karmada.MaxStatePath+1) + `"}]`,
+		`[{"aliasLabelName":"` + strings.Repeat("x", karmada.MaxStatePath+1) + `","jsonPath":"{.x}"}]`,
 		`[{"aliasLabelName":1,"jsonPath":"{.x}"}]`, `{}`, `["x"]`,
 	} {
 		b := binding(rules)
@@ -131,7 +131,7 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 	const carried = `"preservedLabelState":{"at":"9","cp":"17"}`
 	write := func(raw string, state map[string]string) string {
 		patch, err := evictPatch(activities.EvictWrite{
-			Binding: decoded(t, raw), Cluster: "m1", Owner: "o", Now: at, Reason: failover.TaskReason, Purge: failover.PurgeDirectly, State: state,
+			Binding: decoded(t, raw), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason, Purge: karmada.PurgeDirectly, State: state,
 		})
 		require.NoError(t, err)
 		return string(patch)
@@ -147,10 +147,10 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 	old := strings.Replace(putBack, `"later":1}`, `"later":1,`+carried+`}`, 1)
 	require.Contains(t, write(old, nil), carried, "a repeat without state leaves what stands")
 
-	ban := strings.Replace(old, `"reason":"ClusterFailover","message":"old"`, `"reason":"`+failover.TaskReasonBanned+`","message":"old"`, 1)
+	ban := strings.Replace(old, `"reason":"ClusterFailover","message":"old"`, `"reason":"`+karmada.TaskReasonBanned+`","message":"old"`, 1)
 	require.NotContains(t, write(ban, nil), carried, "what a ban carried belonged to an older move")
 
-	patch, err := holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Now: at, Purge: failover.PurgeDirectly, State: state})
+	patch, err := holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Now: at, Purge: karmada.PurgeDirectly, State: state})
 	require.NoError(t, err)
 	require.Contains(t, string(patch), carried, "what is held again carries it again")
 }

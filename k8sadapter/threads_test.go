@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,28 +23,28 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands string
 		ours   int // tasks of ours for m1 after the write
-		write  func(*Client, *failover.Binding) (failover.Binding, error)
+		write  func(*Client, *karmada.Binding) (karmada.Binding, error)
 	}{
-		"evict": {shared, 1, func(k *Client, b *failover.Binding) (failover.Binding, error) {
-			return k.Evict(t.Context(), activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: failover.TaskReason})
+		"evict": {shared, 1, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Evict(t.Context(), activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
 		}},
-		"hold": {shared, 1, func(k *Client, b *failover.Binding) (failover.Binding, error) {
-			return k.Hold(t.Context(), activities.HoldWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: failover.TaskReason})
+		"hold": {shared, 1, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Hold(t.Context(), activities.HoldWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
 		}},
-		"release": {heldAlone, 0, func(k *Client, b *failover.Binding) (failover.Binding, error) {
+		"release": {heldAlone, 0, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
 			return k.Release(t.Context(), activities.ReleaseWrite{Binding: b, Cluster: "m1"})
 		}},
-		"restore": {heldAlone, 0, func(k *Client, b *failover.Binding) (failover.Binding, error) {
+		"restore": {heldAlone, 0, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
 			return k.Restore(t.Context(), activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at})
 		}},
-		"mark": {heldAlone, 1, func(k *Client, b *failover.Binding) (failover.Binding, error) {
-			return k.Mark(t.Context(), activities.MarkWrite{Binding: b, Cluster: "m1", Reason: failover.TaskReasonKept})
+		"mark": {heldAlone, 1, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Mark(t.Context(), activities.MarkWrite{Binding: b, Cluster: "m1", Reason: karmada.TaskReasonKept})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &apiServer{objects: map[string]string{rbPath: c.stands}}
 			client := connect(t, server, Options{})
-			key := failover.BindingKey{Namespace: "shop", Name: "cart-deployment"}
+			key := karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}
 			read, err := client.Binding(t.Context(), key)
 			require.NoError(t, err)
 			others := len(read.Tasks)
@@ -58,7 +58,7 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 			server.mutex.Unlock()
 
 			_, err = c.write(client, &read)
-			require.ErrorIs(t, err, failover.ErrConflict)
+			require.ErrorIs(t, err, karmada.ErrConflict)
 			server.mutex.Lock()
 			require.Equal(t, now, server.objects[rbPath], "what the other one wrote stands as it was")
 			server.mutex.Unlock()

@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,16 +26,16 @@ import (
 // what it is given is shared and must not be changed.
 type Handlers struct {
 	// OnCluster hears of a cluster that is new (old is nil) or changed.
-	OnCluster func(old, current *failover.Cluster)
+	OnCluster func(old, current *karmada.Cluster)
 	// OnClusterDeleted hears of a deletion, with the last sight of the cluster.
-	OnClusterDeleted func(last *failover.Cluster)
+	OnClusterDeleted func(last *karmada.Cluster)
 	// OnRules hears all rules of every source, once they are all known and then whenever
 	// one changed.
-	OnRules func(rules []failover.Rule)
+	OnRules func(rules []rules.Rule)
 	// OnBinding hears of a binding of either kind that is new (old is nil) or changed.
-	OnBinding func(old, current *failover.Binding)
+	OnBinding func(old, current *karmada.Binding)
 	// OnBindingDeleted hears of a deletion, with the last sight of the binding.
-	OnBindingDeleted func(last *failover.Binding)
+	OnBindingDeleted func(last *karmada.Binding)
 }
 
 // WatchConfig says what a Watch speaks through.
@@ -110,9 +111,9 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 
 // slimBinding is a binding without the raw statuses of its copies: the cache keeps
 // every binding, and only an eviction reads those.
-func slimBinding(raw []byte) failover.Binding { return slimmed(DecodeBinding(raw)) }
+func slimBinding(raw []byte) karmada.Binding { return slimmed(DecodeBinding(raw)) }
 
-func slimmed(b failover.Binding) failover.Binding {
+func slimmed(b karmada.Binding) karmada.Binding {
 	b.Status.Aggregated = slices.Clone(b.Status.Aggregated)
 	for i := range b.Status.Aggregated {
 		b.Status.Aggregated[i].Status = nil
@@ -140,7 +141,7 @@ func (w *Watch) Run(ctx context.Context) error {
 		registered = append(registered, err)
 	}
 	register(w.clusters, hear(w.handlers.OnCluster, w.handlers.OnClusterDeleted))
-	anyRule := hear(func(_, _ *failover.Rule) { w.tellRules() }, func(*failover.Rule) { w.tellRules() })
+	anyRule := hear(func(_, _ *rules.Rule) { w.tellRules() }, func(*rules.Rule) { w.tellRules() })
 	register(w.rules, anyRule)
 	if w.policies != nil {
 		register(w.policies, anyRule)
@@ -185,20 +186,20 @@ func (w *Watch) HasSynced() bool {
 }
 
 // Clusters are all clusters as last seen.
-func (w *Watch) Clusters() []failover.Cluster { return contents[failover.Cluster](w.clusters) }
+func (w *Watch) Clusters() []karmada.Cluster { return contents[karmada.Cluster](w.clusters) }
 
 // Rules are all ClusterTaintRules and, where honoured, ClusterTaintPolicies as last seen.
-func (w *Watch) Rules() []failover.Rule {
-	rules := contents[failover.Rule](w.rules)
+func (w *Watch) Rules() []rules.Rule {
+	list := contents[rules.Rule](w.rules)
 	if w.policies != nil {
-		rules = append(rules, contents[failover.Rule](w.policies)...)
+		list = append(list, contents[rules.Rule](w.policies)...)
 	}
-	return rules
+	return list
 }
 
 // Bindings are all bindings of both kinds as last seen.
-func (w *Watch) Bindings() []failover.Binding {
-	return append(contents[failover.Binding](w.rbs), contents[failover.Binding](w.crbs)...)
+func (w *Watch) Bindings() []karmada.Binding {
+	return append(contents[karmada.Binding](w.rbs), contents[karmada.Binding](w.crbs)...)
 }
 
 func contents[T any](informer cache.SharedIndexInformer) []T {
@@ -266,7 +267,7 @@ func sameVersion(old, current any) bool {
 // absentKind notes that this Karmada does not know ClusterTaintPolicy. Should the kind
 // come, the informer finds it.
 func (w *Watch) absentKind(resource schema.GroupVersionResource, err error) bool {
-	if resource != policyResource || !errors.Is(err, failover.ErrGone) {
+	if resource != policyResource || !errors.Is(err, karmada.ErrGone) {
 		return false
 	}
 	w.unknown.Store(true)
@@ -300,7 +301,7 @@ func (w *Watch) complain(ctx context.Context, resource schema.GroupVersionResour
 	}
 	w.complaints.Store(resource, complaint{text: classified.Error(), at: now})
 	level := slog.LevelWarn
-	if errors.Is(classified, failover.ErrForbidden) || errors.Is(classified, failover.ErrGone) {
+	if errors.Is(classified, karmada.ErrForbidden) || errors.Is(classified, karmada.ErrGone) {
 		level = slog.LevelError // nothing but a human changes that
 	}
 	w.client.log.Log(ctx, level, "watch broke", "resource", resource.GroupResource().String(), "error", classified)

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,15 +68,15 @@ func (h *heard) contains(line string) func() bool {
 
 func (h *heard) handlers() Handlers {
 	return Handlers{
-		OnCluster: func(old, current *failover.Cluster) {
+		OnCluster: func(old, current *karmada.Cluster) {
 			if old == nil {
 				h.say("new cluster " + current.Name)
 				return
 			}
 			h.say("cluster " + current.Name + " at " + old.ResourceVersion + " then " + current.ResourceVersion)
 		},
-		OnClusterDeleted: func(last *failover.Cluster) { h.say("deleted cluster " + last.Name) },
-		OnRules: func(rules []failover.Rule) {
+		OnClusterDeleted: func(last *karmada.Cluster) { h.say("deleted cluster " + last.Name) },
+		OnRules: func(rules []rules.Rule) {
 			var names []string
 			for _, r := range rules {
 				names = append(names, r.Name)
@@ -84,12 +85,12 @@ func (h *heard) handlers() Handlers {
 			defer h.mutex.Unlock()
 			h.rules = append(h.rules, names)
 		},
-		OnBinding: func(old, current *failover.Binding) {
+		OnBinding: func(old, current *karmada.Binding) {
 			if old == nil {
 				h.say("new binding " + current.Key.String())
 			}
 		},
-		OnBindingDeleted: func(last *failover.Binding) { h.say("deleted binding " + last.Key.String()) },
+		OnBindingDeleted: func(last *karmada.Binding) { h.say("deleted binding " + last.Key.String()) },
 	}
 }
 

@@ -9,16 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // DecodeWork reads the metadata of a Work (work.karmada.io/v1alpha1).
-func DecodeWork(raw []byte) failover.Work {
+func DecodeWork(raw []byte) karmada.Work {
 	var d decoding
 	_, meta := d.object(raw)
-	return failover.Work{
+	return karmada.Work{
 		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID,
 		Cluster:  strings.TrimPrefix(meta.Namespace, executionNamespacePrefix),
 		Deleting: meta.DeletionTimestamp != nil,
@@ -26,12 +26,12 @@ func DecodeWork(raw []byte) failover.Work {
 }
 
 // Work reads one Work. Only its metadata crosses the wire.
-func (c *Client) Work(ctx context.Context, namespace, name string) (failover.Work, error) {
+func (c *Client) Work(ctx context.Context, namespace, name string) (karmada.Work, error) {
 	raw, err := c.do(ctx, request{
 		verb: "get", resource: workResource, namespace: namespace, name: name, accept: acceptMetadata,
 	})
 	if err != nil {
-		return failover.Work{}, err
+		return karmada.Work{}, err
 	}
 	return DecodeWork(raw), nil
 }
@@ -39,22 +39,22 @@ func (c *Client) Work(ctx context.Context, namespace, name string) (failover.Wor
 // WorkOf finds the Work of a binding on a cluster by the binding's permanent id.
 // Should there be several, one that is not being deleted wins. A binding without
 // that label is an ErrInvalid: its Work cannot be told from others.
-func (c *Client) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+func (c *Client) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	label := permanentIDLabel(b.Key.Kind())
 	id := b.Labels[label]
 	if id == "" {
-		return failover.Work{}, fmt.Errorf("find work of %s on %s: %w: no label %s",
-			b.Key, cluster, failover.ErrInvalid, label)
+		return karmada.Work{}, fmt.Errorf("find work of %s on %s: %w: no label %s",
+			b.Key, cluster, karmada.ErrInvalid, label)
 	}
 	page, err := c.listPage(ctx, request{
 		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
 		accept: acceptMetadataList, query: url.Values{"labelSelector": {labels.Set{label: id}.String()}},
 	})
 	if err != nil {
-		return failover.Work{}, err
+		return karmada.Work{}, err
 	}
 	if len(page.Items) == 0 {
-		return failover.Work{}, fmt.Errorf("find work of %s on %s: %w", b.Key, cluster, failover.ErrGone)
+		return karmada.Work{}, fmt.Errorf("find work of %s on %s: %w", b.Key, cluster, karmada.ErrGone)
 	}
 	found := DecodeWork(page.Items[0])
 	for _, item := range page.Items[1:] {
@@ -65,8 +65,8 @@ func (c *Client) WorkOf(ctx context.Context, b *failover.Binding, cluster string
 	return found, nil
 }
 
-func permanentIDLabel(kind failover.BindingKind) string {
-	if kind == failover.KindClusterResourceBinding {
+func permanentIDLabel(kind karmada.BindingKind) string {
+	if kind == karmada.KindClusterResourceBinding {
 		return labelClusterPermanentID
 	}
 	return labelPermanentID
@@ -79,10 +79,10 @@ const idsPerList = 100
 // cluster. Whole Works cross the wire, each once, and nothing but the labels is kept. A
 // binding without permanent id, or without a Work there, is left out. Of several Works, one
 // that is not being deleted wins.
-func (c *Client) WorkloadLabels(ctx context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error) {
-	out := map[failover.BindingKey]map[string]string{}
-	for _, kind := range []failover.BindingKind{failover.KindResourceBinding, failover.KindClusterResourceBinding} {
-		keys, ids := map[string]failover.BindingKey{}, []string{}
+func (c *Client) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
+	out := map[karmada.BindingKey]map[string]string{}
+	for _, kind := range []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding} {
+		keys, ids := map[string]karmada.BindingKey{}, []string{}
 		for _, b := range bindings {
 			if id := b.Labels[permanentIDLabel(kind)]; b.Key.Kind() == kind && len(validation.IsValidLabelValue(id)) == 0 && id != "" {
 				keys[id] = b.Key
@@ -103,10 +103,10 @@ type labelSearch struct {
 	cluster string
 	label   string   // of a Work: its binding's permanent id
 	ids     []string // those asked for now
-	keys    map[string]failover.BindingKey
+	keys    map[string]karmada.BindingKey
 }
 
-func (c *Client) workloadLabels(ctx context.Context, s labelSearch, out map[failover.BindingKey]map[string]string) error {
+func (c *Client) workloadLabels(ctx context.Context, s labelSearch, out map[karmada.BindingKey]map[string]string) error {
 	page, err := c.listPage(ctx, request{
 		verb: "list", resource: workResource, namespace: executionNamespacePrefix + s.cluster,
 		query: url.Values{"labelSelector": {s.label + " in (" + strings.Join(s.ids, ",") + ")"}},
@@ -114,7 +114,7 @@ func (c *Client) workloadLabels(ctx context.Context, s labelSearch, out map[fail
 	if err != nil {
 		return err
 	}
-	going := map[failover.BindingKey]bool{}
+	going := map[karmada.BindingKey]bool{}
 	for _, item := range page.Items {
 		var work manifestWire
 		if json.Unmarshal(item, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
@@ -150,7 +150,7 @@ type manifestWire struct {
 // and is tried again after up to 1000 s. The field is spec.suspendDispatching: the controller
 // does not read it of a Work that is being deleted. Karmada sets it to false, so it becomes
 // true; where it is true already, false.
-func (c *Client) EndWork(ctx context.Context, w failover.Work) error {
+func (c *Client) EndWork(ctx context.Context, w karmada.Work) error {
 	r := request{verb: "get", resource: workResource, namespace: w.Namespace, name: w.Name, accept: acceptMetadata}
 	raw, err := c.do(ctx, r)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *Client) EndWork(ctx context.Context, w failover.Work) error {
 	for _, suspend := range []bool{true, false} {
 		_, meta := d.object(raw)
 		if meta.UID != w.UID || meta.DeletionTimestamp == nil {
-			return fmt.Errorf("end work %s/%s: %w: it is another one, or is not being deleted", w.Namespace, w.Name, failover.ErrConflict)
+			return fmt.Errorf("end work %s/%s: %w: it is another one, or is not being deleted", w.Namespace, w.Name, karmada.ErrConflict)
 		}
 		if meta.Generation != before.Generation {
 			return nil

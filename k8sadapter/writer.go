@@ -5,21 +5,21 @@ import (
 	"fmt"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // Every write below is one merge patch, sent once. An ErrUnreachable means that it
 // may or may not stand; any other error that it does not.
 
 // Taint adds and removes taints of ours with our record of them.
-func (c *Client) Taint(ctx context.Context, w activities.TaintWrite) (failover.Cluster, error) {
+func (c *Client) Taint(ctx context.Context, w activities.TaintWrite) (karmada.Cluster, error) {
 	patch, err := taintPatch(w, c.now())
 	if err != nil {
-		return failover.Cluster{}, fmt.Errorf("taint cluster %s: %w", w.Cluster.Name, err)
+		return karmada.Cluster{}, fmt.Errorf("taint cluster %s: %w", w.Cluster.Name, err)
 	}
 	raw, err := c.do(ctx, request{verb: "patch", resource: clusterResource, name: w.Cluster.Name, body: patch})
 	if err != nil {
-		return failover.Cluster{}, fmt.Errorf("taint cluster %s: %w", w.Cluster.Name, err)
+		return karmada.Cluster{}, fmt.Errorf("taint cluster %s: %w", w.Cluster.Name, err)
 	}
 	return DecodeCluster(raw), nil
 }
@@ -27,51 +27,51 @@ func (c *Client) Taint(ctx context.Context, w activities.TaintWrite) (failover.C
 // Evict takes the cluster out of spec.clusters under our hold task. A task of
 // another producer for it, or a cluster that is neither a target nor held by us,
 // is an ErrInvalid.
-func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (failover.Binding, error) {
+func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Binding, error) {
 	patch, err := evictPatch(w)
 	return c.patchBinding(ctx, "evict from "+w.Cluster, w.Binding, patch, err)
 }
 
 // Restore puts the cluster back and drops our task.
-func (c *Client) Restore(ctx context.Context, w activities.RestoreWrite) (failover.Binding, error) {
+func (c *Client) Restore(ctx context.Context, w activities.RestoreWrite) (karmada.Binding, error) {
 	patch, err := restorePatch(w)
 	return c.patchBinding(ctx, "restore to "+w.Cluster, w.Binding, patch, err)
 }
 
 // Hold puts our task back without touching spec.clusters.
-func (c *Client) Hold(ctx context.Context, w activities.HoldWrite) (failover.Binding, error) {
+func (c *Client) Hold(ctx context.Context, w activities.HoldWrite) (karmada.Binding, error) {
 	patch, err := holdPatch(w)
 	return c.patchBinding(ctx, "hold on "+w.Cluster, w.Binding, patch, err)
 }
 
 // Release drops our task.
-func (c *Client) Release(ctx context.Context, w activities.ReleaseWrite) (failover.Binding, error) {
+func (c *Client) Release(ctx context.Context, w activities.ReleaseWrite) (karmada.Binding, error) {
 	patch, err := releasePatch(w)
 	return c.patchBinding(ctx, "release from "+w.Cluster, w.Binding, patch, err)
 }
 
 // Mark changes reason and owner of our task; without one it is an ErrInvalid.
-func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (failover.Binding, error) {
+func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Binding, error) {
 	patch, err := markPatch(w)
 	return c.patchBinding(ctx, "mark task for "+w.Cluster, w.Binding, patch, err)
 }
 
 // patchBinding sends a patch that was built, or says why it could not be.
 func (c *Client) patchBinding(
-	ctx context.Context, op string, b *failover.Binding, patch []byte, err error,
-) (failover.Binding, error) {
+	ctx context.Context, op string, b *karmada.Binding, patch []byte, err error,
+) (karmada.Binding, error) {
 	if b == nil {
-		b = &failover.Binding{}
+		b = &karmada.Binding{}
 	}
 	if err != nil {
-		return failover.Binding{}, fmt.Errorf("%s binding %s: %w", op, b.Key, err)
+		return karmada.Binding{}, fmt.Errorf("%s binding %s: %w", op, b.Key, err)
 	}
 	raw, err := c.do(ctx, request{
 		verb: "patch", resource: bindingResource(b.Key.Kind()),
 		namespace: b.Key.Namespace, name: b.Key.Name, body: patch,
 	})
 	if err != nil {
-		return failover.Binding{}, fmt.Errorf("%s: %w", op, err)
+		return karmada.Binding{}, fmt.Errorf("%s: %w", op, err)
 	}
 	after := DecodeBinding(raw)
 	if c.onWrite != nil {

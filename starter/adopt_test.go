@@ -9,7 +9,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -71,13 +71,13 @@ func (a abandoned) Bindings(ctx context.Context, page activities.Page) (activiti
 	p, err := a.held.Bindings(ctx, page)
 	for i := range p.Bindings {
 		if p.Bindings[i].Resource.Name == "cart" {
-			p.Bindings[i].Tasks = []failover.Task{{FromCluster: "member1", Producer: failover.Producer, Reason: failover.TaskReason, Message: "gone"}}
+			p.Bindings[i].Tasks = []karmada.Task{{FromCluster: "member1", Producer: karmada.Producer, Reason: karmada.TaskReason, Message: "gone"}}
 		}
 	}
 	return p, err
 }
 
-func (a abandoned) Binding(ctx context.Context, _ failover.BindingKey) (failover.Binding, error) {
+func (a abandoned) Binding(ctx context.Context, _ karmada.BindingKey) (karmada.Binding, error) {
 	p, err := a.Bindings(ctx, activities.Page{})
 	return p.Bindings[1], err
 }
@@ -125,7 +125,7 @@ func (a abandonedTwice) Bindings(ctx context.Context, page activities.Page) (act
 	return p, err
 }
 
-func (a abandonedTwice) Binding(ctx context.Context, _ failover.BindingKey) (failover.Binding, error) {
+func (a abandonedTwice) Binding(ctx context.Context, _ karmada.BindingKey) (karmada.Binding, error) {
 	p, err := a.Bindings(ctx, activities.Page{})
 	return p.Bindings[1], err
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -30,7 +30,7 @@ those that come later, too, and over rounds, until it ends.`,
 	})
 	cmd.Flags().StringVar(&length, "for", "", "for how long from now, as in 30m (required)")
 	return before(cmd, func(cmd *cobra.Command) error {
-		if _, wrong := failover.SnoozeFor(length); wrong != "" {
+		if _, wrong := queue.SnoozeFor(length); wrong != "" {
 			return process.Usage(cmd, "--for: %s", wrong)
 		}
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
@@ -27,12 +27,12 @@ func (s *session) exists(ctx context.Context, name string) error {
 
 // clusterNamed finds a cluster, nil where Karmada cannot be read. Of a name that Karmada does
 // not have it says which one may have been meant.
-func clusterNamed(ctx context.Context, karmada activities.Reader, name string) (*failover.Cluster, error) {
-	fleet, err := karmada.Clusters(ctx)
+func clusterNamed(ctx context.Context, client activities.Reader, name string) (*karmada.Cluster, error) {
+	fleet, err := client.Clusters(ctx)
 	if err != nil { // who may not list them may still read one by its name
-		c, err := karmada.Cluster(ctx, name)
+		c, err := client.Cluster(ctx, name)
 		switch {
-		case errors.Is(err, failover.ErrGone):
+		case errors.Is(err, karmada.ErrGone):
 			return nil, fmt.Errorf("%w: %s", plan.ErrNotFound, name)
 		case err != nil:
 			return nil, nil //nolint:nilerr // nothing is known of its clusters

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -48,22 +48,22 @@ func TestAClusterWithoutAFailoverIsNotTakenForNone(t *testing.T) {
 // unreadFleet is a Karmada whose clusters the caller may not list.
 type unreadFleet struct{ held }
 
-func (unreadFleet) Cluster(context.Context, string) (failover.Cluster, error) {
-	return failover.Cluster{}, failover.ErrForbidden
+func (unreadFleet) Cluster(context.Context, string) (karmada.Cluster, error) {
+	return karmada.Cluster{}, karmada.ErrForbidden
 }
 
-func (unreadFleet) Clusters(context.Context) ([]failover.Cluster, error) {
-	return nil, failover.ErrForbidden
+func (unreadFleet) Clusters(context.Context) ([]karmada.Cluster, error) {
+	return nil, karmada.ErrForbidden
 }
 
 // oneCluster is a Karmada of which the caller may read clusters by name, and not list them.
 type oneCluster struct{ unreadFleet }
 
-func (oneCluster) Cluster(_ context.Context, name string) (failover.Cluster, error) {
+func (oneCluster) Cluster(_ context.Context, name string) (karmada.Cluster, error) {
 	if name != "member1" {
-		return failover.Cluster{}, failover.ErrGone
+		return karmada.Cluster{}, karmada.ErrGone
 	}
-	return failover.Cluster{Name: name, UID: "u"}, nil
+	return karmada.Cluster{Name: name, UID: "u"}, nil
 }
 
 func TestExists_WhoMayOnlyReadByName_BeginsNoFailoverOnATypo(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/preflight"
@@ -197,18 +197,18 @@ func TestThePreflightsExitCodeTellsPassedRefusedAndUnaskedApart(t *testing.T) {
 // fleet is a Karmada of two clusters and two bindings.
 type fleet struct{ activities.Reader }
 
-func (fleet) Clusters(context.Context) ([]failover.Cluster, error) {
-	return []failover.Cluster{{Name: "member2"}, {Name: "member1"}}, nil
+func (fleet) Clusters(context.Context) ([]karmada.Cluster, error) {
+	return []karmada.Cluster{{Name: "member2"}, {Name: "member1"}}, nil
 }
 
 func (fleet) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
-	one := func(name string) failover.Binding {
-		return failover.Binding{
-			Key:      failover.BindingKey{Namespace: "shop", Name: name + "-deployment"},
-			Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
+	one := func(name string) karmada.Binding {
+		return karmada.Binding{
+			Key:      karmada.BindingKey{Namespace: "shop", Name: name + "-deployment"},
+			Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
 		}
 	}
-	return activities.BindingPage{Bindings: []failover.Binding{one("till"), one("cart")}}, nil
+	return activities.BindingPage{Bindings: []karmada.Binding{one("till"), one("cart")}}, nil
 }
 
 // complete is what the shell is offered for a line.
@@ -231,7 +231,7 @@ func TestNamesAreCompletedFromTheLiveFleet(t *testing.T) {
 	require.Equal(t, []string{"member1", "member2"}, complete(t, a, "status", "mem"))
 	require.Empty(t, complete(t, a, "status", "member1", ""))
 	require.Equal(t, []string{"table", "json", "yaml"}, complete(t, a, "status", "-o", ""))
-	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return nil, failover.ErrUnreachable }
+	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return nil, karmada.ErrUnreachable }
 	require.Empty(t, complete(t, a, "status", ""), "trouble offers nothing")
 }
 

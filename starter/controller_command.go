@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
@@ -114,18 +115,18 @@ func newKarmada(c config.Config, log *slog.Logger) (*k8sadapter.Client, error) {
 
 // watchable fails where watching could never work, and says why. A Karmada that
 // does not answer is waited for.
-func watchable(ctx context.Context, c config.Config, karmada *k8sadapter.Client, log *slog.Logger) error {
-	_, err := karmada.Rules(ctx)
+func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, log *slog.Logger) error {
+	_, err := client.Rules(ctx)
 	switch {
-	case errors.Is(err, failover.ErrGone):
+	case errors.Is(err, karmada.ErrGone):
 		return fmt.Errorf("the Karmada API server does not know ClusterTaintRule; %s", process.SetupHint)
-	case errors.Is(err, failover.ErrUnreachable), errors.Is(err, failover.ErrThrottled):
+	case errors.Is(err, karmada.ErrUnreachable), errors.Is(err, karmada.ErrThrottled):
 		log.WarnContext(ctx, "the Karmada API server does not answer, watching as soon as it does", telemetry.KeyError, err)
 		return nil
-	case err != nil && !errors.Is(err, failover.ErrForbidden):
+	case err != nil && !errors.Is(err, karmada.ErrForbidden):
 		return err
 	}
-	return process.Permitted(ctx, karmada, starterPermissions(c))
+	return process.Permitted(ctx, client, starterPermissions(c))
 }
 
 // starterPermissions are what this starter needs.
@@ -144,7 +145,7 @@ func watcher(
 	c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, metrics *telemetry.StarterMetrics, log *slog.Logger,
 ) *watch.Watcher {
 	reports := &watch.KarmadaReports{Log: log}
-	if c.Acts() == failover.ModeEnforce {
+	if c.Acts() == rules.ModeEnforce {
 		reports.Events, reports.Status = k8sadapter.NewRecorder(karmada, program), karmada
 	}
 	var witness *watch.Witness

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
@@ -36,7 +36,7 @@ cluster stays drained until this is ended. If it fails meanwhile, the rules go o
 With --end what has not moved stays, what is not yet placed elsewhere is put back, what has moved stays
 where it is, and our taints go. If the cluster fails by itself, its failover goes on.
 
-The order is recorded on the Cluster, in the annotation ` + failover.AnnotationDrain + `.
+The order is recorded on the Cluster, in the annotation ` + karmada.AnnotationDrain + `.
 It is refused in observe.`,
 		example: `  lifeboat drain member1 --reason "new kernel" --wait
   lifeboat drain member1 --reason "move the shop" --selector app=shop --rate 0.2
@@ -53,7 +53,7 @@ It is refused in observe.`,
 	cmd.ValidArgsFunction = a.completeClusters()
 	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only workloads whose labels match, as in kubectl -l; it is an error when none does")
 	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
-	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+failover.DrainTaintKey+":NoExecute")
+	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+karmada.DrainTaintKey+":NoExecute")
 	cmd.Flags().BoolVar(&o.end, "end", false, "end the drain")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until nothing is left to move")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 waits for ever")
@@ -72,7 +72,7 @@ func (o *drainOptions) check(cmd *cobra.Command) error {
 		return process.Usage(cmd, "--wait is for a drain, not for its end")
 	}
 	// Who and why are checked with every order.
-	if wrong := (&failover.Drain{Who: "x", Why: "x", Selector: o.order.Selector, Rate: o.order.Rate}).Validate(); wrong != "" {
+	if wrong := (&karmada.Drain{Who: "x", Why: "x", Selector: o.order.Selector, Rate: o.order.Rate}).Validate(); wrong != "" {
 		return process.Usage(cmd, "%s", wrong)
 	}
 	return nil

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -70,7 +70,7 @@ func (a *app) giveFleet(cmd *cobra.Command, verb order, g *ordering) error {
 	if err := g.check(cmd); err != nil {
 		return err
 	}
-	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, failover.Scope, error) {
-		return s.desk().Target(orders.Fleet), failover.Scope{}, nil
+	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
+		return s.desk().Target(orders.Fleet), queue.Scope{}, nil
 	})
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/audit"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
@@ -93,7 +93,7 @@ func auditFlag(cmd *cobra.Command, path *string) {
 
 // readTrail reads of the audit trail what is wanted, nothing where there is none. Only
 // one that was asked for has to be there.
-func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*failover.AuditRecord) bool) (audit.Trail, error) {
+func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*record.Audit) bool) (audit.Trail, error) {
 	path := asked
 	if path == "" && c.Audit.Sink == config.AuditFile {
 		path = c.Audit.Path

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -24,10 +24,10 @@ func underWorkers(t *testing.T, inForce map[string]string, line string) string {
 	w := world.New(time.Now)
 	w.AddCluster("member1")
 	w.AddCluster("member2")
-	w.AddBinding(failover.Binding{
-		Key: failover.BindingKey{Namespace: "shop", Name: "cart"}, Replicas: 1, SchedulerName: failover.DefaultSchedulerName,
-		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"},
-		Clusters: []failover.TargetCluster{{Name: "member1", Replicas: 1}}, Placement: &failover.Placement{},
+	w.AddBinding(karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, Replicas: 1, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		Clusters: []karmada.TargetCluster{{Name: "member1", Replicas: 1}}, Placement: &karmada.Placement{},
 	})
 	a := newApp()
 	a.karmada = func(c config.Config, _ *slog.Logger) (activities.Reader, error) {

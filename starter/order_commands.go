@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -149,7 +149,7 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 		if err := g.check(cmd); err != nil {
 			return err
 		}
-		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (orders.Target, failover.Scope, error) {
+		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
 			return w.aim(ctx, s, verb.held)
 		})
 	}

@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
@@ -88,7 +89,7 @@ func (g *ordering) check(cmd *cobra.Command) error {
 // give asks once, finds out whose workflow it is, sends the order there and says what
 // came of it.
 func (a *app) give(
-	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, failover.Scope, error),
+	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, queue.Scope, error),
 ) error {
 	if !g.yes {
 		if err := confirm(cmd, fmt.Sprintf(verb.confirm, name)); err != nil {
@@ -107,7 +108,7 @@ func (a *app) give(
 			return err
 		}
 		out.Cluster, out.WorkflowID, out.Link = to.Name, to.WorkflowID, s.link(to.WorkflowID)
-		if scope != (failover.Scope{}) {
+		if scope != (queue.Scope{}) {
 			out.Whom = scope.String()
 		}
 		out.Answer, err = verb.send(s.desk(), ctx, to, workflows.ScopedOrder{Order: g.by, Scope: scope})
@@ -220,7 +221,7 @@ func (w *whom) take(cmd *cobra.Command, verb order, object string) error {
 }
 
 // aim finds the workflow that an order is for.
-func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope failover.Scope, err error) {
+func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope queue.Scope, err error) {
 	if scope, err = w.scope(ctx, s); err != nil {
 		return to, scope, err
 	}
@@ -234,33 +235,33 @@ func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target
 }
 
 // scope is whom, as workflows know it. A workload is looked up in Karmada.
-func (w *whom) scope(ctx context.Context, s *session) (failover.Scope, error) {
+func (w *whom) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	switch {
 	case w.all:
-		return failover.Scope{All: true}, nil
+		return queue.Scope{All: true}, nil
 	case w.binding == "" && w.namespace == "":
-		return failover.Scope{}, nil
+		return queue.Scope{}, nil
 	case w.binding == "":
-		return failover.Scope{Namespace: w.namespace}, nil
+		return queue.Scope{Namespace: w.namespace}, nil
 	}
 	ref, err := subject.Parse(w.binding, w.namespace)
 	if err != nil {
-		return failover.Scope{}, err
+		return queue.Scope{}, err
 	}
 	if key, known := ref.Key(); known {
-		return failover.ScopeOf(key), nil
+		return queue.ScopeOf(key), nil
 	}
 	karmada, err := s.reader()
 	if err != nil {
-		return failover.Scope{}, err
+		return queue.Scope{}, err
 	}
 	b, err := ref.Find(ctx, karmada)
-	return failover.ScopeOf(b.Key), err
+	return queue.ScopeOf(b.Key), err
 }
 
 // clusterOf finds the one failover that concerns a binding: among those that run and,
 // where held, among the hold tasks that stand on the binding itself.
-func (s *session) clusterOf(ctx context.Context, key failover.BindingKey, held bool) (string, error) {
+func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bool) (string, error) {
 	all, err := s.source().Overview(ctx)
 	if err != nil {
 		return "", err
@@ -288,7 +289,7 @@ func (s *session) clusterOf(ctx context.Context, key failover.BindingKey, held b
 }
 
 // heldOn are the clusters on which a task of ours holds a copy of a binding.
-func (s *session) heldOn(ctx context.Context, key failover.BindingKey) ([]string, error) {
+func (s *session) heldOn(ctx context.Context, key karmada.BindingKey) ([]string, error) {
 	karmada, err := s.reader()
 	if err != nil {
 		return nil, err
@@ -307,7 +308,7 @@ func (s *session) heldOn(ctx context.Context, key failover.BindingKey) ([]string
 }
 
 // concerns tells whether a failover has a binding in its queue, or on its way.
-func concerns(s *workflows.EpisodeStatus, key failover.BindingKey) bool {
+func concerns(s *workflows.EpisodeStatus, key karmada.BindingKey) bool {
 	_, moving := s.Moves[key.String()]
 	return moving || slices.ContainsFunc(s.Items, func(i workflows.Item) bool { return i.Key == key && i.State != workflows.ItemIdle })
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
@@ -125,15 +125,15 @@ func (o *office) tell(t *testing.T, words ...string) (out string, code int) {
 // held is a Karmada in which cart was left to a human on member3.
 type held struct{ fleet }
 
-func (h held) Binding(ctx context.Context, key failover.BindingKey) (failover.Binding, error) {
+func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	all, err := h.Bindings(ctx, activities.Page{})
-	at := slices.IndexFunc(all.Bindings, func(b failover.Binding) bool { return b.Key == key })
+	at := slices.IndexFunc(all.Bindings, func(b karmada.Binding) bool { return b.Key == key })
 	if err != nil || at < 0 {
-		return failover.Binding{}, errors.Join(err, failover.ErrGone)
+		return karmada.Binding{}, errors.Join(err, karmada.ErrGone)
 	}
 	b := all.Bindings[at]
 	if b.Resource.Name == "cart" {
-		b.Tasks = []failover.Task{{FromCluster: "member3", Producer: failover.Producer, Reason: failover.TaskReasonLeftToHuman}}
+		b.Tasks = []karmada.Task{{FromCluster: "member3", Producer: karmada.Producer, Reason: karmada.TaskReasonLeftToHuman}}
 	}
 	return b, nil
 }
@@ -141,9 +141,9 @@ func (h held) Binding(ctx context.Context, key failover.BindingKey) (failover.Bi
 // waits is a failover in which these bindings wait, and one of no concern.
 func waits(names ...string) workflows.EpisodeStatus {
 	s := workflows.EpisodeStatus{}
-	s.Items = []workflows.Item{{Key: failover.BindingKey{Namespace: "shop", Name: "idle"}, State: workflows.ItemIdle}}
+	s.Items = []workflows.Item{{Key: karmada.BindingKey{Namespace: "shop", Name: "idle"}, State: workflows.ItemIdle}}
 	for _, name := range names {
-		s.Items = append(s.Items, workflows.Item{Key: failover.BindingKey{Namespace: "shop", Name: name}, State: workflows.ItemDue})
+		s.Items = append(s.Items, workflows.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, State: workflows.ItemDue})
 	}
 	return s
 }

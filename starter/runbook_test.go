@@ -16,8 +16,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -89,7 +90,7 @@ func TestEveryReasonHasAHeadingOrARowInTheRunbookAndEachIsAReason(t *testing.T) 
 		require.Contains(t, body, "\n- **You:** ", reason)
 		require.Len(t, fenced(body), 1, "%s: one command to begin with", reason)
 	}
-	require.Equal(t, "p#notarget", failover.ReasonNoTarget.In("p"), "as GitHub names a heading's anchor")
+	require.Equal(t, "p#notarget", reason.NoTarget.In("p"), "as GitHub names a heading's anchor")
 }
 
 func TestTheRunbookKnowsEveryPhaseOutcomeAndTaskReason(t *testing.T) {
@@ -100,7 +101,7 @@ func TestTheRunbookKnowsEveryPhaseOutcomeAndTaskReason(t *testing.T) {
 		}
 	}
 	for _, reason := range []string{
-		failover.TaskReason, failover.TaskReasonKept, failover.TaskReasonLeftToHuman, failover.TaskReasonBanned, failover.TaskReasonDependent,
+		karmada.TaskReason, karmada.TaskReasonKept, karmada.TaskReasonLeftToHuman, karmada.TaskReasonBanned, karmada.TaskReasonDependent,
 	} {
 		require.Contains(t, all["Tasks and annotations"], "| `"+reason+"` |")
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
@@ -111,7 +111,7 @@ func (s *session) close() { s.temporal.Close() }
 // reader reads from Karmada, a deletion timestamp on a cluster as the configuration says.
 func (s *session) reader() (activities.Reader, error) {
 	karmada, err := s.app.karmada(s.config, s.log)
-	if err == nil && s.config.Drain.OnDeletion == failover.DeletionDrain {
+	if err == nil && s.config.Drain.OnDeletion == rules.DeletionDrain {
 		return activities.DrainDeleting{Reader: karmada}, nil
 	}
 	return karmada, err

@@ -4,8 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ With a - behind it, as in kubectl taint, a taint that was put so is taken away; 
 has not moved stays, what is not yet placed elsewhere is put back, what has moved stays where it is. If the
 cluster fails by itself, its failover goes on. What a rule put goes when the rule no longer matches.
 
-The order is recorded on the Cluster, in the annotation ` + failover.AnnotationOrderedTaints + `.
+The order is recorded on the Cluster, in the annotation ` + karmada.AnnotationOrderedTaints + `.
 It is refused in observe, and where that taint stands already by another hand.`,
 		example: `  lifeboat taint member1 maintenance:NoExecute --reason "the disks are replaced"
   lifeboat taint member1 maintenance:NoExecute- --reason "the disks are new"
@@ -45,7 +46,7 @@ It is refused in observe, and where that taint stands already by another hand.`,
 		}
 		if away = end; !end {
 			taint, away = strings.CutSuffix(args[1], "-")
-			if _, wrong := failover.ParseTaint(taint); wrong != "" {
+			if _, wrong := karmada.ParseTaint(taint); wrong != "" {
 				return process.Usage(cmd, "%s", wrong)
 			}
 		}
@@ -86,7 +87,7 @@ func (a *app) giveCluster(cmd *cobra.Command, verb order, g *ordering, cluster s
 	if err := g.check(cmd); err != nil {
 		return err
 	}
-	return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (orders.Target, failover.Scope, error) {
-		return s.desk().Target(cluster), failover.Scope{}, s.exists(ctx, cluster) // the failover of a name that is none would end as Gone
+	return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
+		return s.desk().Target(cluster), queue.Scope{}, s.exists(ctx, cluster) // the failover of a name that is none would end as Gone
 	})
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // evictorGuard keeps a worker that enforces from beginning anything new beside a second
 // evictor. Until Karmada has answered, the guard assumes one. A worker that starts when
 // nothing speaks for one is not held back again: from then on each failover looks for itself.
 type evictorGuard struct {
-	karmada karmada
+	karmada karmadaAPI
 	flags   flagReader // nil: the flags of Karmada's controllers cannot be seen
 	gauge   func(beside bool)
 	log     *slog.Logger
@@ -39,8 +39,8 @@ const (
 // notAsked is the evidence until Karmada has answered.
 const notAsked = "Karmada has not answered yet whether tasks of its taint manager stand"
 
-func guardFor(c config.Config, k karmada, gauge func(bool), log *slog.Logger) *evictorGuard {
-	g := &evictorGuard{karmada: k, gauge: gauge, log: log, off: c.Acts() != failover.ModeEnforce}
+func guardFor(c config.Config, k karmadaAPI, gauge func(bool), log *slog.Logger) *evictorGuard {
+	g := &evictorGuard{karmada: k, gauge: gauge, log: log, off: c.Acts() != rules.ModeEnforce}
 	if !g.off {
 		g.evidence = notAsked
 	}
@@ -93,7 +93,7 @@ func (g *evictorGuard) byFlags(ctx context.Context) string {
 		g.log.WarnContext(ctx, "the flags of karmada-controller-manager could not be checked", "error", err, "do", process.TurnOff)
 		return ""
 	}
-	return failover.ReadControllerManager(flags).Evicts
+	return rules.ReadControllerManager(flags).Evicts
 }
 
 // watch looks again for as long as something speaks for a second evictor.

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,7 +27,7 @@ func (l *leaving) SecondEvictor(context.Context) (string, error) {
 	l.looks++
 	switch {
 	case l.silent:
-		return "", failover.ErrUnreachable
+		return "", karmada.ErrUnreachable
 	case l.looks > l.gone:
 		return "", nil
 	}
@@ -36,7 +37,7 @@ func (l *leaving) SecondEvictor(context.Context) (string, error) {
 // Rules: R4.15-19, R4.15-27.
 func TestAWorkerBesideASecondEvictorStartsAndSaysWhatToDo(t *testing.T) {
 	c := config.Default()
-	c.Mode = failover.ModeEnforce
+	c.Mode = rules.ModeEnforce
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))
 	var gauge bool
@@ -64,7 +65,7 @@ func TestAWorkerBesideASecondEvictorStartsAndSaysWhatToDo(t *testing.T) {
 // Rules: R4.15-27.
 func TestAGuardThatCannotAskAssumesASecondEvictor(t *testing.T) {
 	c := config.Default()
-	c.Mode = failover.ModeEnforce
+	c.Mode = rules.ModeEnforce
 	quiet := slog.New(slog.DiscardHandler)
 	unseen := &leaving{silent: true}
 	guard := guardFor(c, unseen, func(bool) {}, quiet)
@@ -105,13 +106,13 @@ func TestAWorkerReadsTheFlagsWhereItSeesThem(t *testing.T) {
 		said   string
 	}{
 		"no flags to be seen": {said: "could not be checked"},
-		"no right to read":    {flags: hostCluster{err: failover.ErrForbidden}, said: "could not be checked"},
+		"no right to read":    {flags: hostCluster{err: karmada.ErrForbidden}, said: "could not be checked"},
 		"Karmada evicts":      {flags: hostCluster{flags: evicts}, beside: true, said: "begins no new eviction"},
 		"Karmada does not":    {flags: hostCluster{flags: []string{"--feature-gates=Failover=false"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := config.Default()
-			conf.Mode = failover.ModeEnforce
+			conf.Mode = rules.ModeEnforce
 			var said bytes.Buffer
 			guard := guardFor(conf, world{}, func(bool) {}, slog.New(slog.NewTextHandler(&said, nil)))
 			guard.flags = c.flags

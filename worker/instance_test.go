@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -20,7 +20,7 @@ import (
 // Whoever shares a task queue with another instance, or starts a workflow for one that does
 // not exist, has nothing done on this worker's Karmada.
 func TestAWorkerActsForItsOwnInstanceAlone(t *testing.T) {
-	key := failover.BindingKey{Namespace: "shop", Name: "cart"}
+	key := karmada.BindingKey{Namespace: "shop", Name: "cart"}
 	for id, own := range map[string]bool{
 		workflows.ClusterFailoverID("eu", "m1"):       true,
 		workflows.BindingMigrationID("eu", "m1", key): true,

@@ -9,17 +9,19 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
 // karmada is what the preflight asks.
-type karmada interface {
+type karmadaAPI interface {
 	process.Asker
-	Rules(ctx context.Context) ([]failover.Rule, error)
+	Rules(ctx context.Context) ([]rules.Rule, error)
 	SecondEvictor(ctx context.Context) (evidence string, err error)
 }
 
@@ -35,7 +37,7 @@ func preflight(ctx context.Context, c config.Config, t temporal, g *evictorGuard
 		return false, err
 	}
 	if c.Plugins().AnyOfSeveral() {
-		log.WarnContext(ctx, "one evict plug-in of several is enough", "evictPlugins", len(c.EvictPlugins), "why", failover.WarnAnyOfSeveral)
+		log.WarnContext(ctx, "one evict plug-in of several is enough", "evictPlugins", len(c.EvictPlugins), "why", proof.WarnAnyOfSeveral)
 	}
 	err = fit(ctx, c, g)
 	if silent(err) {
@@ -46,7 +48,7 @@ func preflight(ctx context.Context, c config.Config, t temporal, g *evictorGuard
 }
 
 func silent(err error) bool {
-	return errors.Is(err, failover.ErrUnreachable) || errors.Is(err, failover.ErrThrottled)
+	return errors.Is(err, karmada.ErrUnreachable) || errors.Is(err, karmada.ErrThrottled)
 }
 
 // awaitKarmada asks a Karmada that did not answer at the start until it does, for what
@@ -72,9 +74,9 @@ func fit(ctx context.Context, c config.Config, g *evictorGuard) error {
 	k := g.karmada
 	_, err := k.Rules(ctx)
 	switch {
-	case errors.Is(err, failover.ErrGone):
+	case errors.Is(err, karmada.ErrGone):
 		return fmt.Errorf("the Karmada API server does not know ClusterTaintRule; %s", process.SetupHint)
-	case err != nil && !errors.Is(err, failover.ErrForbidden):
+	case err != nil && !errors.Is(err, karmada.ErrForbidden):
 		return err
 	}
 	if err := process.Permitted(ctx, k, slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name), process.PolicyPermissions(c, "list"))); err != nil {

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +29,7 @@ type world struct {
 
 func (w world) Ready(context.Context, []string) error { return w.notReady }
 
-func (w world) Rules(context.Context) ([]failover.Rule, error) { return nil, w.rules }
+func (w world) Rules(context.Context) ([]rules.Rule, error) { return nil, w.rules }
 
 func (w world) SecondEvictor(context.Context) (string, error) { return w.evidence, nil }
 
@@ -39,7 +41,7 @@ func (w world) Preflight(_ context.Context, permissions []k8sadapter.Permission)
 	return findings
 }
 
-func (w world) check(t *testing.T, mode failover.Mode) error {
+func (w world) check(t *testing.T, mode rules.Mode) error {
 	t.Helper()
 	c := config.Default()
 	c.Mode = mode
@@ -50,18 +52,18 @@ func (w world) check(t *testing.T, mode failover.Mode) error {
 }
 
 func TestAWorkerStartsWhereItCanWork(t *testing.T) {
-	require.NoError(t, world{}.check(t, failover.ModeObserve))
-	require.NoError(t, world{}.check(t, failover.ModeEnforce))
+	require.NoError(t, world{}.check(t, rules.ModeObserve))
+	require.NoError(t, world{}.check(t, rules.ModeEnforce))
 }
 
 func TestAnUnpreparedServerIsSentToSetup(t *testing.T) {
 	missing := errors.New("namespace does not exist; " + process.SetupHint)
-	require.ErrorIs(t, world{notReady: missing}.check(t, failover.ModeObserve), missing)
-	require.ErrorContains(t, world{rules: failover.ErrGone}.check(t, failover.ModeObserve), "lifeboat setup")
+	require.ErrorIs(t, world{notReady: missing}.check(t, rules.ModeObserve), missing)
+	require.ErrorContains(t, world{rules: karmada.ErrGone}.check(t, rules.ModeObserve), "lifeboat setup")
 }
 
 func TestAKarmadaThatDoesNotAnswerIsWaitedFor(t *testing.T) {
-	require.NoError(t, world{rules: failover.ErrUnreachable}.check(t, failover.ModeEnforce))
+	require.NoError(t, world{rules: karmada.ErrUnreachable}.check(t, rules.ModeEnforce))
 }
 
 // returning is a Karmada that answers only from the third question on.
@@ -70,9 +72,9 @@ type returning struct {
 	asked int
 }
 
-func (r *returning) Rules(ctx context.Context) ([]failover.Rule, error) {
+func (r *returning) Rules(ctx context.Context) ([]rules.Rule, error) {
 	if r.asked++; r.asked < 3 {
-		return nil, failover.ErrUnreachable
+		return nil, karmada.ErrUnreachable
 	}
 	return r.world.Rules(ctx)
 }
@@ -82,7 +84,7 @@ func (r *returning) Rules(ctx context.Context) ([]failover.Rule, error) {
 // Rules: R4.15-27.
 func TestAKarmadaThatAnswersLaterIsAskedThen(t *testing.T) {
 	c := config.Default()
-	c.Mode = failover.ModeEnforce
+	c.Mode = rules.ModeEnforce
 	quiet := slog.New(slog.DiscardHandler)
 	fine := &returning{}
 	guard := guardFor(c, fine, func(bool) {}, quiet)
@@ -94,7 +96,7 @@ func TestAKarmadaThatAnswersLaterIsAskedThen(t *testing.T) {
 	require.Empty(t, guard.secondEvictor())
 	denied := &returning{world: world{denied: "patch"}}
 	err = awaitKarmada(t.Context(), time.Millisecond, c, guardFor(c, denied, func(bool) {}, quiet))
-	require.ErrorIs(t, err, failover.ErrForbidden)
+	require.ErrorIs(t, err, karmada.ErrForbidden)
 	fatal := make(chan error, 1)
 	host{fatal: fatal}.endWith(func() error { return err })
 	require.Equal(t, process.ExitFailed, exitCode(fmt.Errorf("the worker cannot go on: %w", <-fatal)))
@@ -106,36 +108,36 @@ func TestAKarmadaThatAnswersLaterIsAskedThen(t *testing.T) {
 // Rules: R4.15-23.
 func TestTheWorkerWarnsOfSeveralEvictPluginsUnderAny(t *testing.T) {
 	c := config.Default()
-	c.EvictPlugins = append(c.EvictPlugins, failover.Plugin{Name: "dns", TaskQueue: "q", Activity: "a"})
-	for mode, warns := range map[failover.PluginsMode]bool{failover.PluginsAny: true, failover.PluginsAll: false} {
+	c.EvictPlugins = append(c.EvictPlugins, proof.Plugin{Name: "dns", TaskQueue: "q", Activity: "a"})
+	for mode, warns := range map[proof.PluginsMode]bool{proof.PluginsAny: true, proof.PluginsAll: false} {
 		var said bytes.Buffer
 		c.EvictPluginsMode = mode
 		log := slog.New(slog.NewTextHandler(&said, nil))
 		_, err := preflight(t.Context(), c, world{}, guardFor(c, world{}, func(bool) {}, log), log)
 		require.NoError(t, err, "it is no reason not to start")
-		require.Equal(t, warns, strings.Contains(said.String(), failover.WarnAnyOfSeveral))
+		require.Equal(t, warns, strings.Contains(said.String(), proof.WarnAnyOfSeveral))
 	}
 }
 
 // Rules: R4.15-15.
 func TestMissingPermissionsAreNamedByVerbAndResource(t *testing.T) {
-	err := world{rules: failover.ErrForbidden, denied: "patch"}.check(t, failover.ModeEnforce)
-	require.ErrorIs(t, err, failover.ErrForbidden)
+	err := world{rules: karmada.ErrForbidden, denied: "patch"}.check(t, rules.ModeEnforce)
+	require.ErrorIs(t, err, karmada.ErrForbidden)
 	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint")
 	require.ErrorContains(t, err, "patch resourcebindings.work.karmada.io")
-	require.NoError(t, world{denied: "patch"}.check(t, failover.ModeObserve), "who observes patches nothing")
+	require.NoError(t, world{denied: "patch"}.check(t, rules.ModeObserve), "who observes patches nothing")
 }
 
 func TestSettingsCarryWhatWasConfigured(t *testing.T) {
 	c := config.Default()
-	c.Mode, c.Instance, c.Windows.InFlight, c.Workflow.DebtWait = failover.ModeEnforce, "eu", 7, 9
+	c.Mode, c.Instance, c.Windows.InFlight, c.Workflow.DebtWait = rules.ModeEnforce, "eu", 7, 9
 	c.Selectors.ExcludeNamespaces, c.Capacity.UnknownIsRoom = []string{"tools"}, true
 	require.False(t, process.Settings(c).StateMissingOK || process.Settings(c).Terms.ReleaseUnproven, "off by default")
 	c.State.WhenMissing, c.Health.ReleaseUnproven = config.StateProceed, true
 	s := process.Settings(c)
 	require.True(t, s.StateMissingOK && s.Terms.ReleaseUnproven)
 	require.Equal(t, "eu", s.Instance)
-	require.Equal(t, failover.ModeEnforce, s.Terms.Mode)
+	require.Equal(t, rules.ModeEnforce, s.Terms.Mode)
 	require.Equal(t, 7, s.Terms.InFlight)
 	require.EqualValues(t, 9, s.Terms.DebtWait)
 	require.Equal(t, []string{"tools"}, s.ExcludeNamespaces)

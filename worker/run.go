@@ -11,8 +11,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/audit"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/worker/ports"
@@ -210,7 +210,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 
 // reader reads a deletion timestamp on a cluster as the configuration says.
 func reader(c config.Config, karmada *k8sadapter.Client) activities.Reader {
-	if c.Drain.OnDeletion == failover.DeletionDrain {
+	if c.Drain.OnDeletion == rules.DeletionDrain {
 		return activities.DrainDeleting{Reader: karmada}
 	}
 	return karmada
@@ -244,7 +244,7 @@ func (silence) Record(context.Context, activities.Event) {}
 // events records nothing in observe: then nothing at all is written. What an
 // episode that began in enforce still has to finish it finishes without Events.
 func events(c config.Config, karmada *k8sadapter.Client) activities.EventRecorder {
-	if c.Acts() != failover.ModeEnforce {
+	if c.Acts() != rules.ModeEnforce {
 		return silence{}
 	}
 	return k8sadapter.NewRecorder(karmada, program)

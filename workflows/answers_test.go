@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -14,9 +17,9 @@ import (
 // there on; the controller repeats the word each minute.
 func (s *story) probes(up, down, until time.Duration) {
 	for at := up; at < until; at += time.Minute {
-		says := failover.WitnessUp
+		says := rules.WitnessUp
 		if at >= down {
-			says = failover.WitnessDown
+			says = rules.WitnessDown
 		}
 		s.at(at, func() { s.testify(says, "") })
 	}
@@ -26,7 +29,7 @@ func (s *story) probes(up, down, until time.Duration) {
 //
 // Rules: R4.1-48, R4.1-50.
 func TestAMemberThatAnswersTheProbeIsNotFailedOver(t *testing.T) {
-	for name, mode := range map[string]failover.Mode{"enforce": failover.ModeEnforce, "observe": failover.ModeObserve} {
+	for name, mode := range map[string]rules.Mode{"enforce": rules.ModeEnforce, "observe": rules.ModeObserve} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.settings.Terms.Mode = mode
@@ -35,13 +38,13 @@ func TestAMemberThatAnswersTheProbeIsNotFailedOver(t *testing.T) {
 			s.probes(time.Second, time.Hour, 30*time.Minute)
 			s.at(20*time.Minute, func() {
 				now := s.status()
-				require.Equal(t, failover.EpisodeSuspected, now.Phase)
-				require.Equal(t, failover.ReasonMemberAnswers, now.Reason)
-				require.Equal(t, []failover.Reason{failover.ReasonMemberAnswers}, now.Attention)
+				require.Equal(t, phase.EpisodeSuspected, now.Phase)
+				require.Equal(t, reason.MemberAnswers, now.Reason)
+				require.Equal(t, []reason.Reason{reason.MemberAnswers}, now.Attention)
 				require.Empty(t, s.world.Log(""))
 			})
 			s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
-			require.Equal(t, failover.EpisodeFalseAlarm, s.play().Ended)
+			require.Equal(t, phase.EpisodeFalseAlarm, s.play().Ended)
 		})
 	}
 }
@@ -57,7 +60,7 @@ func TestAMemberThatAnswersNoMoreIsFailedOverAfterItsWholeWindow(t *testing.T) {
 		require.Empty(t, s.status().Attention)
 		s.world.SetReady("m1", true)
 	})
-	require.Equal(t, failover.EpisodeRecovered, s.play().Ended)
+	require.Equal(t, phase.EpisodeRecovered, s.play().Ended)
 	evicted := s.world.Log("evict")
 	require.Len(t, evicted, 1)
 	require.GreaterOrEqual(t, evicted[0].At.Sub(storyBegins), dies+addAfter)
@@ -70,7 +73,7 @@ func TestAnOldAnswerOfAMemberContradictsNothing(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
-	s.at(time.Second, func() { s.testify(failover.WitnessUp, "") })
+	s.at(time.Second, func() { s.testify(rules.WitnessUp, "") })
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	evicted := s.world.Log("evict")
@@ -85,11 +88,11 @@ func TestAFailoverGoesOnWhenItsMemberAnswersAgain(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.probes(addAfter+30*time.Second, time.Hour, 20*time.Minute)
 	s.at(20*time.Minute, func() {
-		require.Equal(t, failover.EpisodeEvacuated, s.status().Phase)
+		require.Equal(t, phase.EpisodeEvacuated, s.status().Phase)
 		require.Len(t, s.world.PeekCluster("m1").Added, 2, "the taint and the evacuation NoSchedule taint")
 		s.world.SetReady("m1", true)
 	})
-	require.Equal(t, failover.EpisodeRecovered, s.play().Ended)
+	require.Equal(t, phase.EpisodeRecovered, s.play().Ended)
 }
 
 // Rules: R4.1-53.
@@ -101,14 +104,14 @@ func TestAnOperatorOverrulesTheExternalProbeWithATaint(t *testing.T) {
 	s.at(10*time.Minute, func() { s.taints(workflows.UpdateTaint, "outage:NoExecute") })
 	s.at(15*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 1)
-		require.False(t, failover.OursAdded(s.world.PeekCluster("m1"), corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's own taint is not put")
+		require.False(t, karmada.OursAdded(s.world.PeekCluster("m1"), corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's own taint is not put")
 	})
 	s.at(20*time.Minute, func() {
 		s.world.SetReady("m1", true)
 		s.taints(workflows.UpdateUntaint, "outage:NoExecute")
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,17 +19,17 @@ func TestAttention_RefusedTaintWrite_EndsWhenOneStands(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.world.Fail = func(op, _ string) error {
 		if op == "taint" {
-			return failover.ErrInvalid
+			return karmada.ErrInvalid
 		}
 		return nil
 	}
 	s.at(3*time.Minute, func() {
-		require.Equal(t, []failover.Reason{failover.ReasonInvalid}, s.status().Attention)
+		require.Equal(t, []reason.Reason{reason.Invalid}, s.status().Attention)
 		s.world.Fail = nil
 	})
 	s.at(8*time.Minute, func() {
 		require.Empty(t, s.status().Attention)
-		require.Equal(t, failover.EpisodeEvacuated, s.status().Phase)
+		require.Equal(t, phase.EpisodeEvacuated, s.status().Phase)
 		s.world.SetReady("m1", true)
 	})
 	s.play()
@@ -45,15 +47,15 @@ func TestAttention_TwoCauses_StandSideBySide(t *testing.T) {
 	s.bind("waits", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	s.at(4*time.Minute, func() {
-		require.Equal(t, []failover.Reason{failover.ReasonWaitingFull}, s.status().Attention)
-		s.evictedByKarmada(theirs, failover.TaintManager)
+		require.Equal(t, []reason.Reason{reason.WaitingFull}, s.status().Attention)
+		s.evictedByKarmada(theirs, karmada.TaintManager)
 	})
 	s.at(6*time.Minute, func() {
-		require.Equal(t, []failover.Reason{failover.ReasonSecondEvictor, failover.ReasonWaitingFull}, s.status().Attention)
+		require.Equal(t, []reason.Reason{reason.SecondEvictor, reason.WaitingFull}, s.status().Attention)
 		s.world.SetReady("m1", true)
 	})
 	s.at(6*time.Minute+wellFor+10*time.Second, func() {
-		require.NotContains(t, s.status().Attention, failover.ReasonWaitingFull, "it dispatches nothing any more")
+		require.NotContains(t, s.status().Attention, reason.WaitingFull, "it dispatches nothing any more")
 	})
 	s.at(40*time.Minute, func() { s.world.HealthyAfter = 0 })
 	s.play()

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -22,10 +25,10 @@ func newAudited(t *testing.T) *story {
 }
 
 // recorded are the records of one kind, about one binding where one is named.
-func (s *story) recorded(kind failover.AuditKind, about ...failover.BindingKey) []failover.AuditRecord {
-	var out []failover.AuditRecord
+func (s *story) recorded(kind record.Kind, about ...karmada.BindingKey) []record.Audit {
+	var out []record.Audit
 	for _, r := range s.trail.Records() {
-		whom := func(key failover.BindingKey) bool { return slices.Contains(r.Bindings, key.String()) }
+		whom := func(key karmada.BindingKey) bool { return slices.Contains(r.Bindings, key.String()) }
 		if r.Kind == kind && (len(about) == 0 || slices.ContainsFunc(about, whom)) {
 			out = append(out, r)
 		}
@@ -34,8 +37,8 @@ func (s *story) recorded(kind failover.AuditKind, about ...failover.BindingKey) 
 }
 
 // kinds is what was recorded of one binding, in order.
-func (s *story) kinds(key failover.BindingKey) []failover.AuditKind {
-	var out []failover.AuditKind
+func (s *story) kinds(key karmada.BindingKey) []record.Kind {
+	var out []record.Kind
 	for _, r := range s.trail.Records() {
 		if slices.Contains(r.Bindings, key.String()) {
 			out = append(out, r.Kind)
@@ -46,13 +49,13 @@ func (s *story) kinds(key failover.BindingKey) []failover.AuditKind {
 
 // audited is what the trail has as the outcome of every binding, by round; a record that
 // was written twice counts once, a newer one takes the place of an older.
-func (s *story) audited(rounds int) []map[string]failover.Outcome {
-	out := make([]map[string]failover.Outcome, rounds)
+func (s *story) audited(rounds int) []map[string]phase.Outcome {
+	out := make([]map[string]phase.Outcome, rounds)
 	for n := range out {
-		out[n] = map[string]failover.Outcome{}
+		out[n] = map[string]phase.Outcome{}
 	}
 	seen := map[string]bool{}
-	for _, r := range s.recorded(failover.AuditBindingOutcome) {
+	for _, r := range s.recorded(record.AuditBindingOutcome) {
 		for _, b := range r.Bindings {
 			if !seen[r.ID] {
 				out[r.Round-1][b[strings.Index(b, "/")+1:]] = r.Outcome
@@ -67,8 +70,8 @@ func (s *story) audited(rounds int) []map[string]failover.Outcome {
 // that of the report, and no record stands there twice.
 func (s *story) everyOutcomeIsRecorded() {
 	s.t.Helper()
-	last, ids := map[string]failover.AuditRecord{}, map[string]bool{}
-	for _, r := range s.recorded(failover.AuditBindingOutcome) {
+	last, ids := map[string]record.Audit{}, map[string]bool{}
+	for _, r := range s.recorded(record.AuditBindingOutcome) {
 		for _, b := range r.Bindings {
 			last[b] = r
 		}
@@ -76,7 +79,7 @@ func (s *story) everyOutcomeIsRecorded() {
 	for _, r := range s.trail.Records() {
 		require.False(s.t, ids[r.ID], "record %s stands there twice", r.ID)
 		ids[r.ID] = true
-		require.Equal(s.t, failover.AuditVersion, r.APIVersion)
+		require.Equal(s.t, record.Version, r.APIVersion)
 		require.NotEmpty(s.t, r.Workflow)
 	}
 	for _, x := range s.report.Rounds[len(s.report.Rounds)-1].Results {
@@ -102,45 +105,45 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 	})
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
 	require.Zero(t, s.report.Unaudited)
 	s.everyOutcomeIsRecorded()
 
-	confirmed := s.recorded(failover.AuditFailureConfirmed)
+	confirmed := s.recorded(record.AuditFailureConfirmed)
 	require.Len(t, confirmed, 1)
 	require.Contains(t, confirmed[0].Evidence["rule not-ready"], taintKey)
 	require.Contains(t, confirmed[0].Evidence["ready"], "False")
 	require.Equal(t, "cluster-failover/m1", confirmed[0].Workflow)
 	require.Equal(t, s.report.Episode, confirmed[0].Episode)
-	require.Equal(t, failover.ModeEnforce, confirmed[0].Mode)
-	require.Len(t, s.recorded(failover.AuditRecoveryConfirmed), 1)
-	require.Len(t, s.recorded(failover.AuditTaintAdded), 2, "the taint and its companion")
-	require.Len(t, s.recorded(failover.AuditTaintRemoved), 2)
-	closed := s.recorded(failover.AuditEpisodeClosed)
+	require.Equal(t, rules.ModeEnforce, confirmed[0].Mode)
+	require.Len(t, s.recorded(record.AuditRecoveryConfirmed), 1)
+	require.Len(t, s.recorded(record.AuditTaintAdded), 2, "the taint and its companion")
+	require.Len(t, s.recorded(record.AuditTaintRemoved), 2)
+	closed := s.recorded(record.AuditEpisodeClosed)
 	require.Len(t, closed, 1)
 	require.Equal(t, s.report.Rounds[0].Counts, closed[0].Counts)
 
-	require.Equal(t, []failover.AuditKind{
-		failover.AuditBindingQueued, failover.AuditBindingBegun, failover.AuditBindingEvicted, failover.AuditBindingPlaced,
-		failover.AuditBindingReleased, failover.AuditBindingOutcome,
+	require.Equal(t, []record.Kind{
+		record.AuditBindingQueued, record.AuditBindingBegun, record.AuditBindingEvicted, record.AuditBindingPlaced,
+		record.AuditBindingReleased, record.AuditBindingOutcome,
 	}, s.kinds(moves))
-	evicted := s.recorded(failover.AuditBindingEvicted, moves)[0]
+	evicted := s.recorded(record.AuditBindingEvicted, moves)[0]
 	require.Equal(t, "binding-migration/m1/shop/moves", evicted.Workflow)
 	require.Equal(t, "m1 (2 replicas)", evicted.Evidence["from"])
 	require.NotEmpty(t, evicted.Evidence["permit"])
-	require.Equal(t, []string{"m2"}, s.recorded(failover.AuditBindingPlaced, moves)[0].To)
-	require.NotEmpty(t, s.recorded(failover.AuditBindingReleased, moves)[0].Evidence["healthyFor"])
-	require.Equal(t, []failover.AuditKind{failover.AuditBindingQueued, failover.AuditOrderGiven, failover.AuditBindingOutcome}, s.kinds(skipped))
-	require.Equal(t, []failover.AuditKind{failover.AuditBindingQueued, failover.AuditBindingBlocked, failover.AuditBindingOutcome}, s.kinds(stuck),
+	require.Equal(t, []string{"m2"}, s.recorded(record.AuditBindingPlaced, moves)[0].To)
+	require.NotEmpty(t, s.recorded(record.AuditBindingReleased, moves)[0].Evidence["healthyFor"])
+	require.Equal(t, []record.Kind{record.AuditBindingQueued, record.AuditOrderGiven, record.AuditBindingOutcome}, s.kinds(skipped))
+	require.Equal(t, []record.Kind{record.AuditBindingQueued, record.AuditBindingBlocked, record.AuditBindingOutcome}, s.kinds(stuck),
 		"looked at again and again, blocked for one reason")
 
-	orders := s.recorded(failover.AuditOrderGiven)
+	orders := s.recorded(record.AuditOrderGiven)
 	var told []string
 	for _, o := range orders {
 		told = append(told, strings.Join([]string{o.Order, o.Who, o.Why}, "|"))
 	}
 	require.Equal(t, []string{"pause|jane|wait for me", "skip|joe|it may die", "resume|jane|go on"}, told)
-	pace := s.recorded(failover.AuditPaceChanged)
+	pace := s.recorded(record.AuditPaceChanged)
 	require.NotEmpty(t, pace)
 	require.Equal(t, "fleet-pacer", pace[0].Workflow)
 }
@@ -172,11 +175,11 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 	}
 	well, away := play(false), play(true)
 	for _, s := range []*story{well, away} {
-		require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+		require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
 		require.Zero(t, s.report.Unaudited)
 		s.everyOutcomeIsRecorded()
-		require.Len(t, s.recorded(failover.AuditFailureConfirmed), 1)
-		require.Len(t, s.recorded(failover.AuditBindingEvicted), 1)
+		require.Len(t, s.recorded(record.AuditFailureConfirmed), 1)
+		require.Len(t, s.recorded(record.AuditBindingEvicted), 1)
 	}
 }
 
@@ -189,7 +192,7 @@ func TestAFailoverThatClosesWithTheSinkAwaySaysWhatItsTrailLacks(t *testing.T) {
 	s.trail.Fail(errors.New("no space left on device"))
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
 	require.Positive(t, s.report.Unaudited)
 	require.Empty(t, s.trail.Records())
 }
@@ -201,7 +204,7 @@ func TestWithoutATrailNothingIsRecorded(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
 	require.Empty(t, s.trail.Records())
 }
 
@@ -209,15 +212,15 @@ func TestWithoutATrailNothingIsRecorded(t *testing.T) {
 // Rules: R4.16-5.
 func TestAnEpisodeThatObservesIsRecorded(t *testing.T) {
 	s := newAudited(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	s.everyOutcomeIsRecorded()
-	require.Equal(t, failover.OutcomeWouldMove, s.recorded(failover.AuditBindingOutcome, moves)[0].Outcome)
-	require.Equal(t, failover.ModeObserve, s.recorded(failover.AuditFailureConfirmed)[0].Mode)
-	require.NotEmpty(t, s.recorded(failover.AuditTaintAdded))
+	require.Equal(t, phase.OutcomeWouldMove, s.recorded(record.AuditBindingOutcome, moves)[0].Outcome)
+	require.Equal(t, rules.ModeObserve, s.recorded(record.AuditFailureConfirmed)[0].Mode)
+	require.NotEmpty(t, s.recorded(record.AuditTaintAdded))
 }
 
 // Rules: R4.16-4.
@@ -229,9 +232,9 @@ func TestTheTrailIsCompleteWhereverARunIsCut(t *testing.T) {
 				s.settings.Terms.Audit = true
 				t.Cleanup(func() {
 					require.Zero(t, s.report.Unaudited)
-					of := make([]map[string]failover.Outcome, len(s.report.Rounds))
+					of := make([]map[string]phase.Outcome, len(s.report.Rounds))
 					for n, round := range s.report.Rounds {
-						of[n] = map[string]failover.Outcome{}
+						of[n] = map[string]phase.Outcome{}
 						for _, x := range round.Results {
 							of[n][x.Key.Name] = x.Outcome
 						}
@@ -259,10 +262,10 @@ func TestTheSameAboutManyBindingsIsOneRecord(t *testing.T) {
 		}
 	})
 	s.play()
-	require.Equal(t, failover.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
 	require.Zero(t, s.report.Unaudited)
 	queued := map[string]bool{}
-	for _, r := range s.recorded(failover.AuditBindingQueued) {
+	for _, r := range s.recorded(record.AuditBindingQueued) {
 		for _, b := range r.Bindings {
 			queued[b] = true
 		}

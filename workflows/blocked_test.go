@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -19,7 +22,7 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.Fail = func(op, _ string) error {
 		if op == "evict" {
-			return fmt.Errorf("patch resourcebindings shop/app: %w: %s", failover.ErrUnreachable, strings.ReplaceAll(said, ": ", ":\n\t\x1b"))
+			return fmt.Errorf("patch resourcebindings shop/app: %w: %s", karmada.ErrUnreachable, strings.ReplaceAll(said, ": ", ":\n\t\x1b"))
 		}
 		return nil
 	}
@@ -27,7 +30,7 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		item, queued := s.queued()
 		require.True(t, queued)
-		require.Equal(t, []any{workflows.ItemBlocked, failover.ReasonUnverified}, []any{item.State, item.Reason}, item.Message)
+		require.Equal(t, []any{workflows.ItemBlocked, reason.Unverified}, []any{item.State, item.Reason}, item.Message)
 		require.Equal(t, "the write did not stand: "+said, item.Message)
 		require.Contains(t, s.explain(key).Item.Message, said)
 		require.Contains(t, s.pageOf(workflows.ClusterFailoverID("", "m1")), "failed calling webhook")
@@ -41,10 +44,10 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 //
 // Rules: R4.6-18, R4.6-19, R4.6-23.
 func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
-	for reason, block := range map[failover.Reason]func(b *failover.Binding, on bool){
-		failover.ReasonSchedulingSuspended: func(b *failover.Binding, on bool) { b.SchedulingSuspended = on },
-		failover.ReasonForeignScheduler: func(b *failover.Binding, on bool) {
-			if b.SchedulerName = failover.DefaultSchedulerName; on {
+	for reason, block := range map[reason.Reason]func(b *karmada.Binding, on bool){
+		reason.SchedulingSuspended: func(b *karmada.Binding, on bool) { b.SchedulingSuspended = on },
+		reason.ForeignScheduler: func(b *karmada.Binding, on bool) {
+			if b.SchedulerName = karmada.DefaultSchedulerName; on {
 				b.SchedulerName = "another"
 			}
 		},
@@ -53,7 +56,7 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 			s := newStory(t)
 			s.settings.Terms.Recheck = time.Hour
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
-			s.world.Change(key, func(b *failover.Binding) { block(b, true) })
+			s.world.Change(key, func(b *karmada.Binding) { block(b, true) })
 			s.world.SetReady("m1", false)
 			looked := false
 			s.at(4*time.Minute, func() {
@@ -61,10 +64,10 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 				require.True(t, queued)
 				require.Equal(t, []any{workflows.ItemBlocked, reason}, []any{item.State, item.Reason}, item.Message)
 				require.Empty(t, s.world.Log("evict"))
-				s.world.Change(key, func(b *failover.Binding) { block(b, false); b.Generation++ })
+				s.world.Change(key, func(b *karmada.Binding) { block(b, false); b.Generation++ })
 				b := s.world.Peek(key)
 				s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
-					Bindings: []failover.BindingFact{{Key: key, UID: b.UID, ResourceVersion: b.ResourceVersion}},
+					Bindings: []proof.BindingFact{{Key: key, UID: b.UID, ResourceVersion: b.ResourceVersion}},
 				})
 				looked = true
 			})
@@ -72,7 +75,7 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 			r := s.play()
 			require.True(t, looked)
-			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 		})
 	}
 }
@@ -85,7 +88,7 @@ func TestRelease_RefusedByAWebhookForMinutes_NeedsAttention(t *testing.T) {
 	refuses := true
 	s.world.Fail = func(op, _ string) error {
 		if op == "release" && refuses {
-			return fmt.Errorf("%w: %s", failover.ErrForbidden, said)
+			return fmt.Errorf("%w: %s", karmada.ErrForbidden, said)
 		}
 		return nil
 	}
@@ -95,13 +98,13 @@ func TestRelease_RefusedByAWebhookForMinutes_NeedsAttention(t *testing.T) {
 		s.at(at, func() {
 			m := s.status().Moves["shop/app"]
 			require.Contains(t, m.Message, said)
-			require.Equal(t, failover.ReasonForbidden, m.Reason)
+			require.Equal(t, reason.Forbidden, m.Reason)
 			require.NotEmpty(t, m.Attention, "%+v", m)
 			shown++
 		})
 	}
 	s.at(9*time.Minute, func() { refuses = false })
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(s.play()))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Positive(t, shown)
 }

@@ -11,7 +11,14 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -32,12 +39,12 @@ func bare() *episode {
 // A state that somebody made up must not turn in its loop without ever waiting: the
 // worker, and every other workflow on it, would pay for that.
 func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
-	ref := activities.MoveRef{Cluster: "m1", Key: failover.BindingKey{Namespace: "shop", Name: "cart"}}
+	ref := activities.MoveRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}}
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, st := range map[string]MigrationState{
 		"a phase that is none":        {Ref: ref, Began: began, Phase: "Nonsense"},
 		"no phase":                    {Ref: ref, Began: began},
-		"an end without an outcome":   {Ref: ref, Began: began, Phase: failover.MigrationDone},
+		"an end without an outcome":   {Ref: ref, Began: began, Phase: phase.MigrationDone},
 		"no cluster and no binding":   {},
 		"a cluster without a binding": {Ref: activities.MoveRef{Cluster: "m1"}},
 	} {
@@ -55,7 +62,7 @@ func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
 // Somebody starts a second failover of a cluster, or a second migration of a binding, by
 // hand: under another id it ends before it has done anything.
 func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
-	key := failover.BindingKey{Namespace: "shop", Name: "cart"}
+	key := karmada.BindingKey{Namespace: "shop", Name: "cart"}
 	st := MigrationState{Ref: activities.MoveRef{Cluster: "m1", Key: key}}
 	for name, tc := range map[string]struct {
 		id   string
@@ -69,7 +76,7 @@ func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 		"a migration from another cluster": {BindingMigrationID("", "m2", key), BindingMigrationParams{State: st}, BindingMigration},
 		"a migration that claims to go on": {"by-hand", BindingMigrationParams{State: withPhase(st)}, BindingMigration},
 		"a migration under its failover's": {ClusterFailoverID("", "m1"), BindingMigrationParams{State: st}, BindingMigration},
-		"a failover that claims to go on":  {"by-hand", ClusterFailoverParams{Cluster: "m1", State: &EpisodeState{Phase: failover.EpisodeEvacuating}}, ClusterFailover},
+		"a failover that claims to go on":  {"by-hand", ClusterFailoverParams{Cluster: "m1", State: &EpisodeState{Phase: phase.EpisodeEvacuating}}, ClusterFailover},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := patientEnv()
@@ -87,7 +94,7 @@ func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 }
 
 func withPhase(st MigrationState) MigrationState {
-	st.Phase, st.Began = failover.MigrationPlacing, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	st.Phase, st.Began = phase.MigrationPlacing, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	return st
 }
 
@@ -95,48 +102,48 @@ func TestAnOrderTooLongToBeCarriedIsRefused(t *testing.T) {
 	require.NoError(t, refuseOrder(Order{Who: "jane", Reason: strings.Repeat("x", maxReason)}))
 	require.Error(t, refuseOrder(Order{Who: "jane", Reason: strings.Repeat("x", maxReason+1)}))
 	require.Error(t, refuseOrder(Order{Who: strings.Repeat("x", maxWho+1), Reason: "a drill"}))
-	long := failover.Scope{Namespace: strings.Repeat("x", 254)}
+	long := queue.Scope{Namespace: strings.Repeat("x", 254)}
 	require.NotEmpty(t, long.Check())
-	require.Empty(t, failover.Scope{Namespace: strings.Repeat("x", 253)}.Check())
+	require.Empty(t, queue.Scope{Namespace: strings.Repeat("x", 253)}.Check())
 }
 
 // What bounds the activity that uses a permit is reckoned from the permit: one that lasts for
 // ever would be refused by the server for ever.
 func TestAPermitOfAHundredYearsIsNone(t *testing.T) {
 	e := bare()
-	e.granted(Grant{Permits: failover.Permits{Number: 1, Size: 1, Window: math.MaxInt64}})
-	e.granted(Grant{Permits: failover.Permits{Number: 2, Size: 1, Window: failover.PermitsEnd + 1}})
-	e.granted(Grant{Permits: failover.Permits{Number: 2, Size: math.MaxInt, Window: time.Second}})
+	e.granted(Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: math.MaxInt64}})
+	e.granted(Grant{Permits: pace.Permits{Number: 2, Size: 1, Window: pace.PermitsEnd + 1}})
+	e.granted(Grant{Permits: pace.Permits{Number: 2, Size: math.MaxInt, Window: time.Second}})
 	require.Empty(t, e.st.Grants)
-	e.granted(Grant{Permits: failover.Permits{Number: 3, Size: 1, Window: failover.PermitsEnd}})
+	e.granted(Grant{Permits: pace.Permits{Number: 3, Size: 1, Window: pace.PermitsEnd}})
 	require.Len(t, e.st.Grants, 1)
 
 	m := &migration{log: e.log}
-	m.st.Phase, m.st.Held = failover.MigrationChecking, true
+	m.st.Phase, m.st.Held = phase.MigrationChecking, true
 	now := time.Now()
-	m.takePermit(failover.Permit{Number: 1, Earliest: now, Latest: now.AddDate(100, 0, 0)})
-	m.takePermit(failover.Permit{Number: 2, Earliest: now, Latest: now})
+	m.takePermit(pace.Permit{Number: 1, Earliest: now, Latest: now.AddDate(100, 0, 0)})
+	m.takePermit(pace.Permit{Number: 2, Earliest: now, Latest: now})
 	require.Zero(t, m.st.Permit)
-	m.takePermit(failover.Permit{Number: 3, Earliest: now, Latest: now.Add(time.Second)})
+	m.takePermit(pace.Permit{Number: 3, Earliest: now, Latest: now.Add(time.Second)})
 	require.EqualValues(t, 3, m.st.Permit.Number)
 }
 
 // A fact too large to be handed on wakes, and is not kept.
 func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
-	for name, conditions := range map[string][]failover.FactCondition{
-		"a long text": {{Type: "Ready", Status: "False", Reason: strings.Repeat("x", failover.MaxConditionText+1)}},
-		"many":        make([]failover.FactCondition, failover.MaxConditions+1),
+	for name, conditions := range map[string][]rules.FactCondition{
+		"a long text": {{Type: "Ready", Status: "False", Reason: strings.Repeat("x", reason.MaxConditionText+1)}},
+		"many":        make([]rules.FactCondition, rules.MaxConditions+1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := bare()
-			e.observed(ClusterObserved{Fact: failover.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: conditions}})
+			e.observed(ClusterObserved{Fact: rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: conditions}})
 			require.Empty(t, e.st.Facts)
 			require.True(t, e.clusterDirty && e.dirty, "the re-read tells what it would have")
 		})
 	}
 	e := bare()
-	e.observed(ClusterObserved{Fact: failover.ClusterFact{
-		Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: []failover.FactCondition{{Type: "Ready", Status: "False"}},
+	e.observed(ClusterObserved{Fact: rules.ClusterFact{
+		Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: []rules.FactCondition{{Type: "Ready", Status: "False"}},
 	}})
 	require.Len(t, e.st.Facts, 1)
 }
@@ -148,11 +155,11 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 func TestTheDebtOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 	e := bare()
 	for n := range maxDebts + 7 {
-		e.finishedElsewhere(MigrationReport{Episode: "before", Result: &failover.Result{Debt: &failover.Debt{Work: fmt.Sprint(n)}}})
+		e.finishedElsewhere(MigrationReport{Episode: "before", Result: &record.Result{Debt: &record.Debt{Work: fmt.Sprint(n)}}})
 	}
 	require.Len(t, e.st.Debts, maxDebts)
 	require.Equal(t, 7, e.st.DebtsBeyond)
-	e.finishedElsewhere(MigrationReport{Episode: "before", Result: &failover.Result{}})
+	e.finishedElsewhere(MigrationReport{Episode: "before", Result: &record.Result{}})
 	require.Equal(t, 7, e.st.DebtsBeyond)
 }
 
@@ -181,8 +188,8 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 		var ahead []time.Duration
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {
 			m := &migration{ctx: ctx, log: bare().log}
-			m.st.Ref.Purge = failover.PurgeDirectly
-			m.fencedByAll(Fenced{Fence: failover.Fence{By: failover.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
+			m.st.Ref.Purge = karmada.PurgeDirectly
+			m.fencedByAll(Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
 			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
 		}
 		return ahead, nil
@@ -196,27 +203,27 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 // No text of a message is carried without a bound: one of 2 MB would end whoever hands it
 // on, or its next run.
 func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
-	long, key := strings.Repeat("x", 600_000), failover.BindingKey{Namespace: "shop", Name: "cart"}
-	e, fact := bare(), failover.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7"}
+	long, key := strings.Repeat("x", 600_000), karmada.BindingKey{Namespace: "shop", Name: "cart"}
+	e, fact := bare(), rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7"}
 	fact.UID = types.UID(long)
 	e.observed(ClusterObserved{Fact: fact})
-	fact.UID, fact.Witness = "u", failover.Witness(long)
+	fact.UID, fact.Witness = "u", rules.Witness(long)
 	e.observed(ClusterObserved{Fact: fact})
 	require.Empty(t, e.st.Facts)
 	require.Zero(t, e.st.Witness)
 
-	e.granted(Grant{Permits: failover.Permits{Number: 1, Size: 1, Window: time.Second}, Episode: long})
+	e.granted(Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: time.Second}, Episode: long})
 	require.Empty(t, e.st.Grants)
-	e.paced(PaceChanged{Pace: failover.Pace{Tier: failover.TierNormal, Reason: failover.Reason(long)}})
+	e.paced(PaceChanged{Pace: pace.Pace{Tier: pace.TierNormal, Reason: reason.Reason(long)}})
 	require.Zero(t, e.st.Pace)
 	e.st.Moves = map[string]Move{key.String(): {Key: key}}
 	e.reported(MigrationReport{Episode: "this", Round: 1, Key: key, Message: long})
-	e.reported(MigrationReport{Episode: "this", Round: 1, Key: key, Result: &failover.Result{Key: key, Outcome: failover.OutcomeGone, Cause: long}})
+	e.reported(MigrationReport{Episode: "this", Round: 1, Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeGone, Cause: long}})
 	require.Equal(t, map[string]Move{key.String(): {Key: key}}, e.st.Moves)
 	require.Empty(t, e.st.Results)
 
 	order := Order{Who: "jane", Reason: "a drill"}
-	named := BindingOrder{CancelOrder: CancelOrder{Order: order}, Binding: failover.BindingKey{Namespace: "shop", Name: long}}
+	named := BindingOrder{CancelOrder: CancelOrder{Order: order}, Binding: karmada.BindingKey{Namespace: "shop", Name: long}}
 	require.ErrorContains(t, e.refuseOne(UpdateRelease, named), "253 bytes")
 	require.Error(t, refuseDrain(DrainOrder{Order: order, Selector: long}))
 	require.NoError(t, refuseDrain(DrainOrder{Order: order, Selector: "tier=gold"}))
@@ -225,14 +232,14 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 func TestWhatIsTooLongToBeCarriedByAMigrationOrThePacerIsNotKept(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
 	m := &migration{log: bare().log}
-	m.st.Episode, m.st.Ref.Purge = "this", failover.PurgeDirectly
+	m.st.Episode, m.st.Ref.Purge = "this", karmada.PurgeDirectly
 	m.adoptedBy(MigrationAdopted{Episode: long, Round: 2})
 	require.Equal(t, "this", m.st.Episode)
-	m.fencedByAll(Fenced{Fence: failover.Fence{By: failover.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
+	m.fencedByAll(Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
 	require.Nil(t, m.st.Ref.Fence)
 
 	p := &pacer{log: m.log}
-	p.st.Requests, p.st.Pace.Tier = map[string]Request{}, failover.TierNormal
+	p.st.Requests, p.st.Pace.Tier = map[string]Request{}, pace.TierNormal
 	p.requested(GrantRequest{Cluster: long, Episode: "e", Open: true})
 	p.requested(GrantRequest{Cluster: "m1", Episode: long, Open: true})
 	require.Empty(t, p.st.Requests)
@@ -255,7 +262,7 @@ func TestABatchOfRecordsFitsIntoOneCall(t *testing.T) {
 		s := newScribe(ctx, &dirty, nil)
 		s.on, s.source = func() bool { return true }, func() activities.AuditSource { return activities.AuditSource{} }
 		for range 6 {
-			s.tell(failover.AuditRecord{Kind: failover.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})
+			s.tell(record.Audit{Kind: record.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})
 		}
 		s.finish()
 		return nil

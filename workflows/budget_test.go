@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,12 +19,12 @@ func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Len(t, s.reports, 2)
 	require.True(t, s.reports[0].Placed)
 	require.Nil(t, s.reports[0].Result)
-	require.Equal(t, failover.MigrationAwaitingHealth, s.reports[0].Phase)
-	require.Equal(t, failover.ReasonPurgeDebt, s.reports[1].Result.Reason)
+	require.Equal(t, phase.MigrationAwaitingHealth, s.reports[0].Phase)
+	require.Equal(t, reason.PurgeDebt, s.reports[1].Result.Reason)
 	require.Zero(t, looks.looks, "signals carry verdicts")
 }
 
@@ -38,7 +39,7 @@ func TestMigrationThatWaits_IsReportedOnceItHasWaited(t *testing.T) {
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Len(t, s.reports, 3)
-	require.Equal(t, failover.ReasonPlaced, s.reports[0].Reason)
-	require.Equal(t, failover.ReasonNotHealthy, s.reports[1].Reason, "it has waited for 15 s")
+	require.Equal(t, reason.Placed, s.reports[0].Reason)
+	require.Equal(t, reason.NotHealthy, s.reports[1].Reason, "it has waited for 15 s")
 	require.NotNil(t, s.reports[2].Result)
 }

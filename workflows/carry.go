@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -60,7 +63,7 @@ func (e *episode) leaveForLater(most int) {
 	if len(e.st.Items) <= most {
 		return
 	}
-	top := failover.Top{Most: most}
+	top := queue.Top{Most: most}
 	e.tick()
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
@@ -68,7 +71,7 @@ func (e *episode) leaveForLater(most int) {
 			continue
 		}
 		due, _ := e.due(i)
-		top.Offer(failover.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
+		top.Offer(queue.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
 	}
 	keep := make([]bool, len(e.st.Items))
 	for _, at := range top.Sorted() {
@@ -79,7 +82,7 @@ func (e *episode) leaveForLater(most int) {
 		switch {
 		case keep[at] || i.Policy < 0:
 			kept = append(kept, i)
-		case i.Reason == failover.ReasonSchedulerReturnsIt: // it has its outcome, by which the list knows it again
+		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
 		case i.Was:
 			e.st.Later = leave(e.st.Later, i)
 		default:
@@ -90,9 +93,9 @@ func (e *episode) leaveForLater(most int) {
 }
 
 // leave files an item under its frozen policy.
-func leave(sets []*failover.BindingSet, i Item) []*failover.BindingSet {
+func leave(sets []*queue.BindingSet, i Item) []*queue.BindingSet {
 	for len(sets) <= i.Policy {
-		sets = append(sets, &failover.BindingSet{})
+		sets = append(sets, &queue.BindingSet{})
 	}
 	sets[i.Policy].Add(i.Key, i.UID)
 	return sets
@@ -105,8 +108,8 @@ type leftItem struct {
 }
 
 // rememberedOf is what an earlier run remembered of a binding that it could not carry over.
-func (e *episode) rememberedOf(key failover.BindingKey, uid types.UID) (leftItem, bool) {
-	for n, sets := range [][]*failover.BindingSet{e.st.Later, e.st.LaterIdle} {
+func (e *episode) rememberedOf(key karmada.BindingKey, uid types.UID) (leftItem, bool) {
+	for n, sets := range [][]*queue.BindingSet{e.st.Later, e.st.LaterIdle} {
 		for policy, set := range sets {
 			if set.Has(key, uid) {
 				return leftItem{policy: policy, owes: n == 0}, policy < len(e.st.Policy)
@@ -117,8 +120,8 @@ func (e *episode) rememberedOf(key failover.BindingKey, uid types.UID) (leftItem
 }
 
 // joinedAgain takes a binding that is known otherwise again out of what was left for later.
-func (e *episode) joinedAgain(key failover.BindingKey, uid types.UID) {
-	for _, sets := range [][]*failover.BindingSet{e.st.Later, e.st.LaterIdle} {
+func (e *episode) joinedAgain(key karmada.BindingKey, uid types.UID) {
+	for _, sets := range [][]*queue.BindingSet{e.st.Later, e.st.LaterIdle} {
 		for _, set := range sets {
 			if set.Has(key, uid) {
 				set.Remove(key, uid)
@@ -129,7 +132,7 @@ func (e *episode) joinedAgain(key failover.BindingKey, uid types.UID) {
 
 // endLater ends what was left for later and did not come back. It is counted, where an
 // outcome is owed; names and uids of it are not known any more.
-func (e *episode) endLater(outcome failover.Outcome) {
+func (e *episode) endLater(outcome phase.Outcome) {
 	for _, set := range e.st.Later {
 		if set.Len() > 0 {
 			e.st.Counts[string(outcome)] += set.Len()

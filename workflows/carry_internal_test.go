@@ -9,7 +9,12 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
@@ -29,25 +34,25 @@ func crowded(ctx workflow.Context, n int) *episode {
 	}
 	now := workflow.Now(ctx)
 	e := newEpisode(ctx, ClusterFailoverParams{Cluster: "member1"})
-	e.st.Episode, e.st.Round, e.st.Phase = "e", 1, failover.EpisodeEvacuating
-	taint := failover.TaintRef{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-time.Hour)}
+	e.st.Episode, e.st.Round, e.st.Phase = "e", 1, phase.EpisodeEvacuating
+	taint := rules.TaintRef{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-time.Hour)}
 	for p := range 5 {
-		e.st.Policy = append(e.st.Policy, failover.Policy{Priority: int32(p)}) //nolint:gosec // 0 to 4
-		e.st.Dues = append(e.st.Dues, failover.Due{Affected: true, At: taint.TimeAdded, Taint: taint, Reason: failover.ReasonTaintUntolerated})
+		e.st.Policy = append(e.st.Policy, rules.Policy{Priority: int32(p)}) //nolint:gosec // 0 to 4
+		e.st.Dues = append(e.st.Dues, rules.Due{Affected: true, At: taint.TimeAdded, Taint: taint, Reason: reason.TaintUntolerated})
 	}
 	for i := range n {
 		app := fmt.Sprintf("%s-%s-%d", words[r.IntN(len(words))], words[r.IntN(len(words))], i)
-		key := failover.BindingKey{Namespace: fmt.Sprintf("team-%s-%d", words[r.IntN(len(words))], r.IntN(50)), Name: app + "-deployment"}
+		key := karmada.BindingKey{Namespace: fmt.Sprintf("team-%s-%d", words[r.IntN(len(words))], r.IntN(50)), Name: app + "-deployment"}
 		resource := "Deployment " + key.Namespace + "/" + app
 		if i%2 == 0 {
 			e.st.Items = append(e.st.Items, Item{
-				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: ItemDue, Reason: failover.ReasonWaiting, Was: true,
+				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: ItemDue, Reason: reason.Waiting, Was: true,
 			})
 			continue
 		}
-		debt := &failover.Debt{Key: key, Namespace: "karmada-es-member1", Work: fmt.Sprintf("%s-%08x", app, r.Uint32()), UID: uid()}
-		e.record(failover.Result{
-			Key: key, UID: uid(), Resource: resource, Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurgeDebt,
+		debt := &record.Debt{Key: key, Namespace: "karmada-es-member1", Work: fmt.Sprintf("%s-%08x", app, r.Uint32()), UID: uid()}
+		e.record(record.Result{
+			Key: key, UID: uid(), Resource: resource, Outcome: phase.OutcomeMigrated, Reason: reason.PurgeDebt,
 			To: []string{"member2", "member3"}, At: now.Add(time.Duration(i) * 1234567 * time.Microsecond), Wrote: true, Debt: debt,
 		})
 	}
@@ -85,8 +90,8 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 			inWorkflow(t, func(ctx workflow.Context) {
 				e := crowded(ctx, n)
 				before := len(e.st.Items)
-				policies := map[failover.BindingKey]int{}
-				uids := map[failover.BindingKey]types.UID{}
+				policies := map[karmada.BindingKey]int{}
+				uids := map[karmada.BindingKey]types.UID{}
 				for _, i := range e.st.Items {
 					policies[i.Key], uids[i.Key] = i.Policy, i.UID
 				}
@@ -112,7 +117,7 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 				require.Equal(t, map[string]int{"Migrated": n / 2}, next.st.Counts)
 				require.Len(t, next.st.Items, len(e.st.Items))
 				require.Equal(t, n/2, len(next.st.Debts)+next.st.DebtsBeyond)
-				in := map[failover.BindingKey]bool{}
+				in := map[karmada.BindingKey]bool{}
 				for _, i := range next.st.Items {
 					in[i.Key] = true
 				}
@@ -135,16 +140,16 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
 		e := newEpisode(ctx, ClusterFailoverParams{Cluster: "member1"})
-		key := func(i int) failover.BindingKey {
-			return failover.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", i)}
+		key := func(i int) karmada.BindingKey {
+			return karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", i)}
 		}
-		e.record(failover.Result{Key: key(-1), UID: "u", Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonCancelled, Cause: "cancelled by jane: x"})
+		e.record(record.Result{Key: key(-1), UID: "u", Outcome: phase.OutcomeAbandoned, Reason: reason.Cancelled, Cause: "cancelled by jane: x"})
 		for i := range 5000 {
-			outcome := failover.OutcomeMigrated
+			outcome := phase.OutcomeMigrated
 			if i%10 == 0 {
-				outcome = failover.OutcomeKept
+				outcome = phase.OutcomeKept
 			}
-			e.record(failover.Result{Key: key(i), UID: "u", Outcome: outcome})
+			e.record(record.Result{Key: key(i), UID: "u", Outcome: outcome})
 		}
 		require.LessOrEqual(t, len(e.st.Results), maxDetails)
 		require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1}, e.st.Counts)
@@ -154,19 +159,19 @@ func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
 		require.Negative(t, e.resultAt(key(1), "u"))
 		require.True(t, e.cameBack(targetingOf(key(1))), "moved and released in this round, though folded")
 
-		e.record(failover.Result{Key: key(1), UID: "u", Outcome: failover.OutcomeSkipped})
+		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeSkipped})
 		require.Equal(t, map[string]int{"Migrated": 4499, "Kept": 500, "Abandoned": 1, "Skipped": 1}, e.st.Counts)
 		require.False(t, e.cameBack(targetingOf(key(1))))
 		for _, moved := range []int{2, 4999} { // folded, and not
-			e.record(failover.Result{Key: key(moved), UID: "u", Outcome: failover.OutcomeMovedByOthers})
+			e.record(record.Result{Key: key(moved), UID: "u", Outcome: phase.OutcomeMovedByOthers})
 		}
 		require.NotContains(t, e.st.Counts, "MovedByOthers", "our own move was no work of others")
-		e.record(failover.Result{Key: key(1), UID: "u", Outcome: failover.OutcomeMigrated})
+		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeMigrated})
 		require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1, "Skipped": 0}, e.st.Counts)
 	})
 }
 
-func targetingOf(key failover.BindingKey) activities.Targeting {
+func targetingOf(key karmada.BindingKey) activities.Targeting {
 	return activities.Targeting{Key: key, UID: "u"}
 }
 
@@ -175,27 +180,27 @@ func targetingOf(key failover.BindingKey) activities.Targeting {
 // Rules: R4.5-26.
 func TestAHaltOutlastsTheEndOfARound(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
-		halted := func(since time.Duration, then failover.Tier) *episode {
+		halted := func(since time.Duration, then pace.Tier) *episode {
 			e := newEpisode(ctx, ClusterFailoverParams{Cluster: "member1"})
 			e.st.Terms.FreezeWhenHalted = true
 			at := metaTime(e.now().Add(since))
 			e.st.Cluster.Foreign = []corev1.Taint{{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
-			e.paced(PaceChanged{Pace: failover.Pace{Tier: failover.TierHalted}})
+			e.paced(PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
 			require.NoError(t, workflow.Sleep(ctx, 50*time.Minute))
-			e.paced(PaceChanged{Pace: failover.Pace{Tier: then}})
+			e.paced(PaceChanged{Pace: pace.Pace{Tier: then}})
 			e.newRound()
 			return e
 		}
-		still := halted(time.Hour, failover.TierHalted)
+		still := halted(time.Hour, pace.TierHalted)
 		require.Len(t, still.st.Frozen, 1)
 		require.Zero(t, still.st.Frozen[0].To, "the clocks of the new round stand still too")
-		require.Empty(t, halted(time.Hour, failover.TierSlow).st.Frozen, "the taint came later")
+		require.Empty(t, halted(time.Hour, pace.TierSlow).st.Frozen, "the taint came later")
 
-		older := halted(-time.Minute, failover.TierSlow)
+		older := halted(-time.Minute, pace.TierSlow)
 		require.Len(t, older.st.Frozen, 1)
 		since := older.st.Cluster.Foreign[0].TimeAdded.Time
-		older.st.Policy = []failover.Policy{{}}
-		older.st.Dues = []failover.Due{{Affected: true, At: since.Add(time.Hour), Taint: failover.TaintRef{Key: "down", TimeAdded: since}}}
+		older.st.Policy = []rules.Policy{{}}
+		older.st.Dues = []rules.Due{{Affected: true, At: since.Add(time.Hour), Taint: rules.TaintRef{Key: "down", TimeAdded: since}}}
 		due, _ := older.dueAt(Item{})
 		require.Equal(t, since.Add(time.Hour+50*time.Minute), due, "its hour, and the halt")
 	})

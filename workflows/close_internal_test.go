@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
@@ -25,11 +27,11 @@ func TestDebtThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 		e := bare()
 		e.ctx = ctx
 		for i := range 50 {
-			e.owe(&failover.Debt{Work: fmt.Sprint("first", i)})
+			e.owe(&record.Debt{Work: fmt.Sprint("first", i)})
 		}
-		workflow.Go(ctx, func(workflow.Context) { e.owe(&failover.Debt{Work: "second"}) })
+		workflow.Go(ctx, func(workflow.Context) { e.owe(&record.Debt{Work: "second"}) })
 		e.endOnce(ctx)
-		require.Equal(t, []failover.Debt{{Work: "second"}}, e.st.Debts)
+		require.Equal(t, []record.Debt{{Work: "second"}}, e.st.Debts)
 		require.True(t, e.dirty)
 		return nil
 	})
@@ -46,15 +48,15 @@ func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
 	}, activity.RegisterOptions{Name: activities.NameWriteTaints})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		e := newEpisode(ctx, ClusterFailoverParams{Cluster: "m1"})
-		e.st.Episode, e.st.Round, e.st.Phase, e.st.Terms.Mode = "e", 1, failover.EpisodeStopped, failover.ModeEnforce
+		e.st.Episode, e.st.Round, e.st.Phase, e.st.Terms.Mode = "e", 1, phase.EpisodeStopped, rules.ModeEnforce
 		e.st.Stopped = &Order{Who: "jane", Reason: "a drill"}
 		e.st.ClosedAt, e.st.Settled, e.adoptDirty = workflow.Now(ctx), workflow.Now(ctx), false
 		workflow.Go(ctx, func(workflow.Context) { e.resume(ScopedOrder{Order: Order{Who: "joe", Reason: "go on"}}) })
 		e.actStopped()
-		require.Equal(t, failover.EpisodeStopped, e.st.Phase)
+		require.Equal(t, phase.EpisodeStopped, e.st.Phase)
 		require.True(t, e.dirty, "the next turn obeys")
 		e.obey()
-		require.Equal(t, failover.EpisodeSuspected, e.st.Phase)
+		require.Equal(t, phase.EpisodeSuspected, e.st.Phase)
 		require.Equal(t, 2, e.st.Round)
 		return nil
 	})

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -53,7 +53,7 @@ func once(ctx workflow.Context, summary string, limit time.Duration) workflow.Co
 const maxSummary = 400
 
 // cut keeps a text within a summary's limit.
-func cut(s string) string { return failover.Shortened(s, maxSummary-3) }
+func cut(s string) string { return reason.Shortened(s, maxSummary-3) }
 
 // minTimer is the shortest timer that Temporal keeps.
 const minTimer = time.Second

@@ -8,7 +8,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
@@ -99,23 +101,23 @@ var scenarios = map[string]func(*story){
 		s.in("bank", "first", time.Minute)
 		s.in("bank", "last", time.Minute)
 		s.world.SetReady("m1", false)
-		s.at(13*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(failover.Scope{Namespace: "shop"}, "5m")) })
-		s.at(17*time.Second, func() { s.ordered(workflows.UpdatePause, by(failover.Scope{Namespace: "bank"})) })
-		s.at(19*time.Second, func() { s.ordered(workflows.UpdatePrioritise, priority(failover.Scope{Namespace: "bank"}, -5)) })
+		s.at(13*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(queue.Scope{Namespace: "shop"}, "5m")) })
+		s.at(17*time.Second, func() { s.ordered(workflows.UpdatePause, by(queue.Scope{Namespace: "bank"})) })
+		s.at(19*time.Second, func() { s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{Namespace: "bank"}, -5)) })
 		s.at(487*time.Second, func() {
 			require.Len(s.t, s.world.Log("evict"), 1, "shop after its snooze, and nobody of bank")
 			require.GreaterOrEqual(s.t, s.movedAt()[key.String()], 5*time.Minute+13*time.Second)
-			s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{Namespace: "bank"})})
+			s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "bank"})})
 		})
 		s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
 	"asked and approved": func(s *story) {
-		s.settings.Approval = failover.ApprovalRules{Namespaces: []string{"shop"}}
+		s.settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
 		yes := s.in("shop", "app", time.Minute)
 		s.in("shop", "no", time.Minute)
 		s.in("bank", "free", time.Minute)
 		s.world.SetReady("m1", false)
-		s.at(187*time.Second, func() { s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(yes))) })
+		s.at(187*time.Second, func() { s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(yes))) })
 		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
 	"cancelled": func(s *story) {
@@ -152,7 +154,7 @@ var scenarios = map[string]func(*story){
 		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
 	"observed": func(s *story) {
-		s.settings.Terms.Mode = failover.ModeObserve
+		s.settings.Terms.Mode = rules.ModeObserve
 		s.bind("app", []string{"m1"}, "m1", "m2")
 		s.world.SetReady("m1", false)
 		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -161,8 +163,8 @@ var scenarios = map[string]func(*story){
 
 // told is what must not depend on where a run was cut.
 type told struct {
-	Ended    failover.EpisodePhase
-	Outcomes []map[string]failover.Outcome
+	Ended    phase.Episode
+	Outcomes []map[string]phase.Outcome
 	Writes   []string
 	Leftover []string
 }
@@ -189,7 +191,7 @@ func tell(t *testing.T, tale func(*story), c *continueOften) told {
 	r := s.play()
 	out := told{Ended: r.Ended, Leftover: s.world.Leftovers()}
 	for _, round := range r.Rounds {
-		of := map[string]failover.Outcome{}
+		of := map[string]phase.Outcome{}
 		for _, x := range round.Results {
 			require.NotContains(t, of, x.Key.Name, "one outcome per binding and round")
 			of[x.Key.Name] = x.Outcome

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -21,10 +24,10 @@ const cordonKey = "failover.example.org/cordon"
 func (s *story) cordonRule(add, remove time.Duration) { s.cordonRuleOn("Ready", add, remove) }
 
 func (s *story) cordonRuleOn(condition string, add, remove time.Duration) {
-	s.world.AddRule(failover.Rule{
+	s.world.AddRule(rules.Rule{
 		Name:            "cordons",
-		MatchConditions: []failover.MatchCondition{{ConditionType: condition, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
-		Taints:          []failover.RuleTaint{{Key: cordonKey, Effect: corev1.TaintEffectNoSchedule, AddOnMatch: add, RemoveOnMismatch: remove}},
+		MatchConditions: []rules.MatchCondition{{ConditionType: condition, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
+		Taints:          []karmada.RuleTaint{{Key: cordonKey, Effect: corev1.TaintEffectNoSchedule, AddOnMatch: add, RemoveOnMismatch: remove}},
 	})
 }
 
@@ -50,21 +53,21 @@ func TestCordonRule_TaintsByItsWindowsWithoutAFailoverOfWorkloads(t *testing.T) 
 	s.world.SetReady("m1", false)
 	s.at(add-time.Second, func() {
 		require.False(t, s.cordoned())
-		require.Equal(t, failover.EpisodeSuspected, s.status().Phase)
-		require.Equal(t, failover.ReasonWindowRunning, s.status().Reason)
+		require.Equal(t, phase.EpisodeSuspected, s.status().Phase)
+		require.Equal(t, reason.WindowRunning, s.status().Reason)
 	})
 	s.at(30*time.Minute, func() {
 		require.True(t, s.cordoned())
 		now := s.status()
-		require.Equal(t, failover.EpisodeCordoned, now.Phase)
-		require.Equal(t, failover.ReasonCordoned, now.Reason)
+		require.Equal(t, phase.EpisodeCordoned, now.Phase)
+		require.Equal(t, reason.Cordoned, now.Reason)
 		require.Empty(t, now.Asked.Cluster, "the pacer is not asked")
 		require.Empty(t, now.Items)
 		s.world.SetReady("m1", true)
 	})
 	s.at(30*time.Minute+remove-time.Second, func() { require.True(t, s.cordoned()) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeUncordoned, r.Ended)
+	require.Equal(t, phase.EpisodeUncordoned, r.Ended)
 	require.Empty(t, r.Rounds[0].Results)
 	writes := s.world.Log("")
 	require.Len(t, writes, 2, "the taint is put and removed, and nothing else is written")
@@ -82,24 +85,24 @@ func TestCordonRule_ABlipIsAFalseAlarm(t *testing.T) {
 	s.onlyCordonRule(time.Minute, time.Minute)
 	s.world.SetReady("m1", false)
 	s.at(50*time.Second, func() { s.world.SetReady("m1", true) })
-	require.Equal(t, failover.EpisodeFalseAlarm, s.play().Ended)
+	require.Equal(t, phase.EpisodeFalseAlarm, s.play().Ended)
 	require.Empty(t, s.world.Log(""))
 }
 
 // Rules: R4.1-46.
 func TestCordonRule_InObserveNothingIsWritten(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.onlyCordonRule(time.Minute, time.Minute)
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() {
 		now := s.status()
-		require.Equal(t, failover.EpisodeCordoned, now.Phase)
+		require.Equal(t, phase.EpisodeCordoned, now.Phase)
 		require.Len(t, now.Virtual, 1)
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeUncordoned, r.Ended)
+	require.Equal(t, phase.EpisodeUncordoned, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 11*time.Minute)
 	require.Empty(t, s.world.Log(""))
 }
@@ -116,17 +119,17 @@ func TestCordonRule_BesideOneThatMovesEachTaintHasItsOwnWindow(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(addAfter-time.Second, func() {
 		require.True(t, s.cordoned(), "while the window of the rule that moves still runs")
-		require.Equal(t, failover.EpisodeSuspected, s.status().Phase)
+		require.Equal(t, phase.EpisodeSuspected, s.status().Phase)
 	})
 	s.at(back, func() { s.world.SetReady("m1", true) })
 	s.at(back+wellFor-2*time.Second, func() {
 		require.False(t, s.cordoned())
-		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		require.Len(t, hard, 1)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -145,14 +148,14 @@ func TestCordonRule_ItsWindowOutlivesTheFailover(t *testing.T) {
 	s.at(add-time.Second, func() { require.False(t, s.cordoned()) })
 	s.at(add+5*time.Second, func() {
 		require.True(t, s.cordoned())
-		require.Equal(t, failover.ReasonCordoned, s.status().Reason)
+		require.Equal(t, reason.Cordoned, s.status().Reason)
 	})
 	s.at(add+time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), add+time.Minute)
 	require.Len(t, r.Rounds, 1)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -180,14 +183,14 @@ func TestCordoned_ATaintThatMovesMakesItAFailover(t *testing.T) {
 			s.cordonRuleOn(networkReady, 10*time.Second, time.Second)
 			s.network(corev1.ConditionFalse)
 			s.at(5*time.Minute, func() {
-				require.Equal(t, failover.EpisodeCordoned, s.status().Phase)
+				require.Equal(t, phase.EpisodeCordoned, s.status().Phase)
 				tc.fail(s)
 			})
 			s.at(15*time.Minute, func() { tc.well(s) })
 			s.at(25*time.Minute, func() { s.network(corev1.ConditionTrue) })
 			r := s.play()
-			require.Equal(t, failover.EpisodeRecovered, r.Ended)
-			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+			require.Equal(t, phase.EpisodeRecovered, r.Ended)
+			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
@@ -203,6 +206,6 @@ func TestCordoned_ACancelTakesTheTaintAway(t *testing.T) {
 		require.False(t, s.cordoned(), "stopped, no rule is applied")
 		s.world.SetReady("m1", true)
 	})
-	require.Equal(t, failover.EpisodeCancelled, s.play().Ended)
+	require.Equal(t, phase.EpisodeCancelled, s.play().Ended)
 	require.Empty(t, s.world.Leftovers())
 }

@@ -10,7 +10,12 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +27,7 @@ import (
 type throng struct {
 	activities.Reader // nobody asks for anything else
 	taint             corev1.Taint
-	bindings          []failover.Binding
+	bindings          []karmada.Binding
 	moved             map[string]bool
 	pages             int
 }
@@ -52,8 +57,8 @@ func (x *throng) Bindings(_ context.Context, p activities.Page) (activities.Bind
 }
 
 // Cluster is the one that fails.
-func (x *throng) Cluster(context.Context, string) (failover.Cluster, error) {
-	return failover.Cluster{Name: "m1", UID: "u", Taints: []corev1.Taint{x.taint}}, nil
+func (x *throng) Cluster(context.Context, string) (karmada.Cluster, error) {
+	return karmada.Cluster{Name: "m1", UID: "u", Taints: []corev1.Taint{x.taint}}, nil
 }
 
 // Now, Start and Wait are a clock that stands an hour after the taint.
@@ -66,26 +71,26 @@ func (x *throng) Wait(context.Context, time.Duration) error { return nil }
 
 // newThrong has n bindings of ten priorities and four tolerations, listed by a name
 // that says nothing about either.
-func newThrong(began time.Time, n int) (x *throng, want []failover.Item) {
+func newThrong(began time.Time, n int) (x *throng, want []queue.Item) {
 	at := metav1.NewTime(began.Add(-time.Hour))
 	x = &throng{taint: corev1.Taint{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}, moved: map[string]bool{}}
 	for i := range n {
 		seconds := int64(i % 4 * 60)
-		b := failover.Binding{
-			Key: failover.BindingKey{Namespace: fmt.Sprintf("team-%02d", i%37), Name: fmt.Sprintf("app-%06d-deployment", i*7919%n)},
+		b := karmada.Binding{
+			Key: karmada.BindingKey{Namespace: fmt.Sprintf("team-%02d", i%37), Name: fmt.Sprintf("app-%06d-deployment", i*7919%n)},
 			UID: types.UID(fmt.Sprintf("%08x-1111-4222-8333-%012x", uint32(i)*2654435761, uint64(i)*11400714819323198485>>16)), Priority: int32(i % 10), Replicas: 2, //nolint:gosec // 0 to 9
-			Clusters:  []failover.TargetCluster{{Name: "m1", Replicas: 2}},
-			Placement: &failover.Placement{ClusterTolerations: []corev1.Toleration{{Key: "down", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}},
+			Clusters:  []karmada.TargetCluster{{Name: "m1", Replicas: 2}},
+			Placement: &karmada.Placement{ClusterTolerations: []corev1.Toleration{{Key: "down", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}},
 		}
 		x.bindings = append(x.bindings, b)
 		// No seconds, and some that are less than the time since, both mean now: the order
 		// is by when they ran out.
-		want = append(want, failover.Item{Key: b.Key, Priority: b.Priority, Due: at.Add(time.Duration(seconds) * time.Second)})
+		want = append(want, queue.Item{Key: b.Key, Priority: b.Priority, Due: at.Add(time.Duration(seconds) * time.Second)})
 	}
-	slices.SortFunc(x.bindings, func(a, b failover.Binding) int {
-		return failover.Compare(failover.Item{Key: a.Key}, failover.Item{Key: b.Key})
+	slices.SortFunc(x.bindings, func(a, b karmada.Binding) int {
+		return queue.Compare(queue.Item{Key: a.Key}, queue.Item{Key: b.Key})
 	})
-	slices.SortFunc(want, failover.Compare)
+	slices.SortFunc(want, queue.Compare)
 	return x, want
 }
 
@@ -104,15 +109,15 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 	acts := &activities.Activities{Reader: x, Clock: x, Log: slog.New(slog.DiscardHandler)}
 	acts.Register(env)
 
-	var taken []failover.BindingKey
+	var taken []karmada.BindingKey
 	runs, most, started := 0, 0, time.Now()
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		params := ClusterFailoverParams{Cluster: "m1"}
 		for ; len(taken) < n; runs++ {
 			e := newEpisode(ctx, params)
 			if runs == 0 {
-				e.st.Episode, e.st.Round, e.st.UID, e.st.Phase = "e", 1, "u", failover.EpisodeEvacuating
-				e.st.Terms.Mode = failover.ModeEnforce
+				e.st.Episode, e.st.Round, e.st.UID, e.st.Phase = "e", 1, "u", phase.EpisodeEvacuating
+				e.st.Terms.Mode = rules.ModeEnforce
 			}
 			e.refreshQueue()
 			if left := len(e.st.Items); left != n-len(taken) {
@@ -146,15 +151,15 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 }
 
 // take moves the most urgent, a window at a time, as a dispatch would.
-func (x *throng) take(e *episode, many int) []failover.BindingKey {
-	var taken []failover.BindingKey
+func (x *throng) take(e *episode, many int) []karmada.BindingKey {
+	var taken []karmada.BindingKey
 	for len(taken) < many {
 		gone := map[int]bool{}
 		for _, at := range e.first(ItemDue, 5000) {
 			i := e.st.Items[at]
 			gone[at], x.moved[i.Key.String()] = true, true
 			taken = append(taken, i.Key)
-			e.record(failover.Result{Key: i.Key, UID: i.UID, Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurged, Wrote: true, At: e.now()})
+			e.record(record.Result{Key: i.Key, UID: i.UID, Outcome: phase.OutcomeMigrated, Reason: reason.Purged, Wrote: true, At: e.now()})
 		}
 		if len(gone) == 0 {
 			return taken
@@ -175,6 +180,6 @@ func (x *throng) edit() {
 	for i := range x.bindings {
 		b := &x.bindings[i]
 		b.Priority = 100 - b.Priority
-		b.Placement = &failover.Placement{}
+		b.Placement = &karmada.Placement{}
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
@@ -43,14 +45,14 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 	})
 	s.settings.Pace.EvictionRate = 5
 	s.settings.Terms.Detection = 5 * time.Second
-	want := make([]failover.Item, 0, n)
+	want := make([]queue.Item, 0, n)
 	for i := range n {
 		key := s.bind(fmt.Sprintf("app-%05d", i*7919%n), []string{"m1"}, "m1", "m2", "m3")
 		priority := int32(i % 100) //nolint:gosec // below 100
-		s.world.Change(key, func(b *failover.Binding) { b.Priority = priority })
-		want = append(want, failover.Item{Key: key, Priority: priority})
+		s.world.Change(key, func(b *karmada.Binding) { b.Priority = priority })
+		want = append(want, queue.Item{Key: key, Priority: priority})
 	}
-	slices.SortFunc(want, failover.Compare)
+	slices.SortFunc(want, queue.Compare)
 	s.world.SetReady("m1", false)
 	recovers := false
 	for i := range 300 {
@@ -72,10 +74,10 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 	require.GreaterOrEqual(t, len(evictions), 30)
 	require.Greater(t, c.runs[workflows.TypeClusterFailover], 2)
 	for i, w := range evictions {
-		at := slices.IndexFunc(want, func(x failover.Item) bool { return x.Key.String() == w.Binding })
+		at := slices.IndexFunc(want, func(x queue.Item) bool { return x.Key.String() == w.Binding })
 		require.InDelta(t, i, at, crossing, "the %d. of all", i)
 	}
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	last := r.Rounds[len(r.Rounds)-1]
 	require.Equal(t, map[string]int{"Migrated": len(evictions), "Abandoned": n - len(evictions)}, last.Counts)
 	require.Equal(t, n, len(last.Results)+last.Folded)

@@ -5,25 +5,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
-var configKey = failover.BindingKey{Namespace: "shop", Name: "config-configmap"}
+var configKey = karmada.BindingKey{Namespace: "shop", Name: "config-configmap"}
 
 // parents makes bindings that need one ConfigMap, and its binding.
 func (s *story) parents(names ...string) {
 	for _, name := range names {
-		s.world.Change(s.bind(name, []string{"m1"}, "m1", "m2"), func(b *failover.Binding) {
+		s.world.Change(s.bind(name, []string{"m1"}, "m1", "m2"), func(b *karmada.Binding) {
 			b.PropagateDeps = true
 			b.Annotations = map[string]string{
-				failover.AnnotationDependencies: `[{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"config"}]`,
+				karmada.AnnotationDependencies: `[{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"config"}]`,
 			}
 		})
 	}
-	s.world.AddDependent(failover.Binding{
-		Key: configKey, Resource: failover.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "config"},
+	s.world.AddDependent(karmada.Binding{
+		Key: configKey, Resource: karmada.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "config"},
 	})
 	require.True(s.t, s.world.HasWork(configKey, "m1"))
 }
@@ -34,7 +36,7 @@ func (s *story) neverBare(names ...string) (looks *int) {
 	looks = new(int)
 	s.looks = append(s.looks, func() {
 		for _, name := range names {
-			key := failover.BindingKey{Namespace: "shop", Name: name}
+			key := karmada.BindingKey{Namespace: "shop", Name: name}
 			if s.world.HasWork(key, "m1") {
 				*looks++
 				require.True(s.t, s.world.HasWork(configKey, "m1"), "%s is on m1 and what it needs is not", name)
@@ -44,7 +46,7 @@ func (s *story) neverBare(names ...string) (looks *int) {
 	return looks
 }
 
-func (s *story) holdersOf(key failover.BindingKey) []string {
+func (s *story) holdersOf(key karmada.BindingKey) []string {
 	b := s.world.Peek(key)
 	if task, _ := b.TaskFor("m1"); task != nil {
 		return task.Holders()
@@ -65,7 +67,7 @@ func TestKarmada7324DependentsMoveAlongAndStayUntilTheOldCopyGoes(t *testing.T) 
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(r))
 	require.NotZero(t, *looks)
 	require.Equal(t, 3, most, "each parent is a holder")
 	require.Empty(t, s.holdersOf(configKey))
@@ -87,7 +89,7 @@ func TestAfterARestoreADependentIsHeldUntilItIsWantedThereAgain(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	require.NotZero(t, *looks)
 	holders, restores := s.world.Log("holders"), s.world.Log("restore")
 	require.Len(t, restores, 1)
@@ -105,14 +107,14 @@ func TestWhatCannotBeHeldBlocksItsParentAndLeavesNothing(t *testing.T) {
 		crowd = append(crowd, fmt.Sprintf("binding-migration/m1/shop/n%03d", i))
 		s.world.SetRunning(crowd[i], true)
 	}
-	message, fits := failover.HoldersMessage(crowd)
+	message, fits := karmada.HoldersMessage(crowd)
 	require.True(t, fits)
 	s.at(time.Second, func() {
-		s.world.Change(configKey, func(b *failover.Binding) {
-			b.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonDependent, Message: message}}
+		s.world.Change(configKey, func(b *karmada.Binding) {
+			b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent, Message: message}}
 		})
 	})
-	seen := map[failover.Reason]bool{}
+	seen := map[reason.Reason]bool{}
 	for at := addAfter; at < 3*time.Minute; at += time.Second {
 		s.at(at, func() {
 			value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
@@ -127,8 +129,8 @@ func TestWhatCannotBeHeldBlocksItsParentAndLeavesNothing(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"frontend": "Abandoned"}, outcomes(r))
-	require.True(t, seen[failover.ReasonTooManyHolders], "%v", seen)
+	require.Equal(t, map[string]phase.Outcome{"frontend": "Abandoned"}, outcomes(r))
+	require.True(t, seen[reason.TooManyHolders], "%v", seen)
 	require.Empty(t, s.world.Log("evict"))
 	require.Equal(t, crowd, s.holdersOf(configKey))
 }
@@ -141,14 +143,14 @@ func TestABlockedParentHoldsNothing(t *testing.T) {
 	s.parents("app")
 	s.world.Fail = func(op, _ string) error {
 		if op == "evict" {
-			return failover.ErrForbidden
+			return karmada.ErrForbidden
 		}
 		return nil
 	}
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.NotEmpty(t, s.world.Log("holders"))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -157,11 +159,11 @@ func TestABlockedParentHoldsNothing(t *testing.T) {
 func TestADeadHolderIsTakenOutAndNothingIsRestored(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
-	s.world.Change(configKey, func(b *failover.Binding) {
+	s.world.Change(configKey, func(b *karmada.Binding) {
 		b.RequiredBy = nil
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonDependent,
-			Message: workflows.BindingMigrationID("", "m1", failover.BindingKey{Namespace: "shop", Name: "gone"}),
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent,
+			Message: workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "gone"}),
 		}}
 	})
 	s.world.SetReady("m1", false)
@@ -178,23 +180,23 @@ func TestADeadHolderIsTakenOutAndNothingIsRestored(t *testing.T) {
 // Rules: R4.8-11, R4.10-6.
 func TestADependentThatMovesItselfTakesTheHoldOverWithItsOwnMode(t *testing.T) {
 	s := newStory(t)
-	parent := workflows.BindingMigrationID("", "m1", failover.BindingKey{Namespace: "shop", Name: "parent"})
+	parent := workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "parent"})
 	s.world.SetRunning(parent, true)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.purging(key, failover.PurgeNever)
+	s.purging(key, karmada.PurgeNever)
 	hold := true
 	s.at(time.Second, func() {
-		s.world.Change(key, func(b *failover.Binding) {
-			b.Tasks = []failover.Task{{
-				FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonDependent, Message: parent,
-				PurgeMode: failover.PurgeGracefully, SuppressDeletion: &hold,
+		s.world.Change(key, func(b *karmada.Binding) {
+			b.Tasks = []karmada.Task{{
+				FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent, Message: parent,
+				PurgeMode: karmada.PurgeGracefully, SuppressDeletion: &hold,
 			}}
 		})
 	})
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
 	require.Empty(t, s.world.Log("release"), "nothing is released")
 }
 
@@ -205,14 +207,14 @@ func TestADependentThatMovesItselfTakesTheHoldOverWithItsOwnMode(t *testing.T) {
 func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
-	parent := failover.BindingKey{Namespace: "shop", Name: "app"}
+	parent := karmada.BindingKey{Namespace: "shop", Name: "app"}
 	owner := workflows.BindingMigrationID("", "m1", parent)
-	for key, reason := range map[failover.BindingKey]string{parent: failover.TaskReasonLeftToHuman, configKey: failover.TaskReasonDependent} {
-		s.world.Change(key, func(b *failover.Binding) {
-			b.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: reason, Message: owner}}
+	for key, reason := range map[karmada.BindingKey]string{parent: karmada.TaskReasonLeftToHuman, configKey: karmada.TaskReasonDependent} {
+		s.world.Change(key, func(b *karmada.Binding) {
+			b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: owner}}
 		})
 	}
-	s.world.Change(parent, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}} })
+	s.world.Change(parent, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}} })
 	looks := s.neverBare("app")
 	s.world.SetReady("m1", false)
 	s.at(10*time.Second, func() { s.world.SetReady("m1", true) })
@@ -221,7 +223,7 @@ func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
 	b := s.world.Peek(configKey)
 	task, _ := b.TaskFor("m1")
 	require.NotNil(t, task)
-	require.Equal(t, failover.TaskReasonLeftToHuman, task.Reason)
+	require.Equal(t, karmada.TaskReasonLeftToHuman, task.Reason)
 }
 
 // A hold of which no answer came may land later: it is taken back after that.
@@ -237,20 +239,20 @@ func TestALateHoldOfADependentIsTakenBackToo(t *testing.T) {
 		}
 		late = true
 		s.env.RegisterDelayedCallback(func() {
-			s.world.Change(failover.BindingKey{Namespace: "shop", Name: "app"}, func(b *failover.Binding) {
-				b.Annotations[failover.AnnotationEnabled] = "false" // nothing of it moves any more
+			s.world.Change(karmada.BindingKey{Namespace: "shop", Name: "app"}, func(b *karmada.Binding) {
+				b.Annotations[karmada.AnnotationEnabled] = "false" // nothing of it moves any more
 			})
-			s.world.Change(configKey, func(b *failover.Binding) {
-				message, _ := failover.HoldersMessage([]string{workflows.BindingMigrationID("", "m1", failover.BindingKey{Namespace: "shop", Name: "app"})})
-				b.Tasks = []failover.Task{{FromCluster: "m1", Producer: failover.Producer, Reason: failover.TaskReasonDependent, Message: message}}
+			s.world.Change(configKey, func(b *karmada.Binding) {
+				message, _ := karmada.HoldersMessage([]string{workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "app"})})
+				b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent, Message: message}}
 			})
 		}, 2*time.Second)
-		return failover.ErrUnreachable
+		return karmada.ErrUnreachable
 	}
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Skipped"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Skipped"}, outcomes(r))
 	require.True(t, late)
 	require.Empty(t, s.world.Log("evict"))
 	require.Empty(t, s.world.Leftovers())

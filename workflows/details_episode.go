@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"go.temporal.io/sdk/workflow"
 )
@@ -62,7 +65,7 @@ func said(o *Order) string {
 func (e *episode) why() string {
 	var parts []string
 	if len(e.st.Attention) > 0 {
-		parts = append(parts, "needs attention: "+failover.Causes(e.st.Attention))
+		parts = append(parts, "needs attention: "+reason.Causes(e.st.Attention))
 	}
 	if e.st.Cluster.Ready != "" {
 		parts = append(parts, strings.TrimSpace("Ready="+e.st.Cluster.Ready+" "+e.st.Cluster.ReadyReason))
@@ -72,18 +75,18 @@ func (e *episode) why() string {
 	}
 	for _, t := range e.st.Cluster.Ours {
 		if t.Rule != "" {
-			parts = append(parts, fmt.Sprintf("taint %s:%s %s", t.Key, t.Effect, failover.RuleTitle(t.Rule)))
+			parts = append(parts, fmt.Sprintf("taint %s:%s %s", t.Key, t.Effect, rules.RuleTitle(t.Rule)))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 func (e *episode) pageCounts() view.PageCounts {
-	c := view.PageCounts{Outcomes: map[failover.Outcome]int{}, Unproven: e.unproven()}
+	c := view.PageCounts{Outcomes: map[phase.Outcome]int{}, Unproven: e.unproven()}
 	c.Moving = len(e.st.Moves) - c.Unproven
 	for _, outcome := range workflow.DeterministicKeys(e.st.Counts) {
 		if n := e.st.Counts[outcome]; n > 0 {
-			c.Outcomes[failover.Outcome(outcome)] = n
+			c.Outcomes[phase.Outcome(outcome)] = n
 			c.Settled += n
 		}
 	}
@@ -95,7 +98,7 @@ func (e *episode) pageCounts() view.PageCounts {
 			c.Waiting++
 		case ItemBlocked:
 			c.Blocked++
-			if i.Reason == failover.ReasonAwaitingApproval {
+			if i.Reason == reason.AwaitingApproval {
 				c.Asked++
 			}
 		case ItemPaused:
@@ -152,7 +155,7 @@ func (e *episode) eta() time.Time {
 		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, ItemPaused, itemEnded:
 		}
 	}
-	eta, ok := failover.ETA(e.now(), dues, 0, e.st.Pace)
+	eta, ok := pace.ETA(e.now(), dues, 0, e.st.Pace)
 	if !ok || len(dues) == 0 {
 		return time.Time{}
 	}
@@ -164,7 +167,7 @@ func (e *episode) viewMoves(v *view.PageView) {
 		if m := e.st.Moves[key]; len(v.Moving) < pageLines {
 			v.Moving = append(v.Moving, view.MovingLine{
 				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message,
-				NeedsAttention: m.Attention != failover.ReasonNone, Placed: m.Placed, Since: m.Since,
+				NeedsAttention: m.Attention != reason.None, Placed: m.Placed, Since: m.Since,
 			})
 		}
 	}

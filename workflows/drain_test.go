@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -18,16 +21,16 @@ func (s *story) drain(o workflows.DrainOrder) *answer {
 }
 
 // tolerant lets a binding tolerate everything, for ever.
-func (s *story) tolerant(key failover.BindingKey) {
-	s.world.Change(key, func(b *failover.Binding) {
+func (s *story) tolerant(key karmada.BindingKey) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
 }
 
 // labelled gives the workload of a binding one label, "key=value".
-func (s *story) labelled(key failover.BindingKey, label string) {
+func (s *story) labelled(key karmada.BindingKey, label string) {
 	name, value, _ := strings.Cut(label, "=")
-	s.world.Change(key, func(b *failover.Binding) { b.WorkloadLabels = map[string]string{name: value} })
+	s.world.Change(key, func(b *karmada.Binding) { b.WorkloadLabels = map[string]string{name: value} })
 }
 
 // Drain before unjoin, as kubectl does it for a node.
@@ -51,9 +54,9 @@ func TestKarmada1995And1762ADrainMovesEverythingOffAHealthyCluster(t *testing.T)
 	r := s.play()
 
 	require.NoError(t, drained.err)
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
-	require.Equal(t, failover.ReasonPurged, s.appResult().Reason, "it ended when the old copy was gone, not with a debt")
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Equal(t, reason.Purged, s.appResult().Reason, "it ended when the old copy was gone, not with a debt")
 	require.Nil(t, s.appResult().Debt)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -75,9 +78,9 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 			s.deletions = drains
 			s.tolerant(s.bind("app", []string{"m1"}, "m1", "m2"))
 			s.keepOpen()
-			s.at(time.Second, func() { s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Deleting = true }) })
+			s.at(time.Second, func() { s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Deleting = true }) })
 			if !drains {
-				require.Equal(t, failover.EpisodeFalseAlarm, s.play().Ended)
+				require.Equal(t, phase.EpisodeFalseAlarm, s.play().Ended)
 				require.Empty(t, s.world.Log(""))
 				return
 			}
@@ -85,15 +88,15 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 			s.at(30*time.Minute, func() {
 				require.Len(t, s.world.PeekCluster("m1").Added, 2, "our hard taint and our NoSchedule")
 				require.Nil(t, s.world.PeekCluster("m1").Drain, "nobody ordered it: there is no record to leave")
-				require.Equal(t, failover.EpisodeEvacuated, s.status().Phase, "it stays open as long as the cluster is there")
+				require.Equal(t, phase.EpisodeEvacuated, s.status().Phase, "it stays open as long as the cluster is there")
 				undrained = s.orderAs(workflows.UpdateUndrain, workflows.Order{Who: "jane", Reason: "keep it"})
 			})
 			s.at(40*time.Minute, func() { s.world.DeleteCluster("m1") })
 			r := s.play()
 			require.ErrorContains(t, undrained.err, "drain.onDeletion")
-			require.Equal(t, failover.EpisodeGone, r.Ended)
-			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
-			require.Equal(t, failover.ReasonPurged, s.appResult().Reason)
+			require.Equal(t, phase.EpisodeGone, r.Ended)
+			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+			require.Equal(t, reason.Purged, s.appResult().Reason)
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
@@ -110,7 +113,7 @@ func TestADrainSeesThePurgeToItsEnd(t *testing.T) {
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
 	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
 	s.play()
-	require.Equal(t, failover.ReasonPurged, s.appResult().Reason)
+	require.Equal(t, reason.Purged, s.appResult().Reason)
 	require.GreaterOrEqual(t, s.appResult().At.Sub(s.world.Log("release")[0].At), s.world.DeleteAfter)
 }
 
@@ -173,7 +176,7 @@ func TestDrain_SelectorMatchesNothing_IsRefusedAndWritesNothing(t *testing.T) {
 // Rules: R4.15-7.
 func TestADrainInObserveIsRefusedAndWritesNothing(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.keepOpen()
 	var a *answer
@@ -197,13 +200,13 @@ func TestAFailureInMidDrainGoesOnAfterTheDrain(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		c := s.world.PeekCluster("m1")
 		require.Nil(t, c.Drain)
-		require.True(t, failover.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
-		require.False(t, failover.OursAdded(c, corev1.Taint{Key: failover.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}))
+		require.True(t, karmada.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
+		require.False(t, karmada.OursAdded(c, corev1.Taint{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}))
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -266,8 +269,8 @@ func TestUndrainAbandonsWhatIsQueuedAndRestoresWhatIsUnplaced(t *testing.T) {
 	s.at(30*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
 	require.ErrorContains(t, again.err, "lifeboat drain m1 --end")
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored", "later": "Abandoned"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "later": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -279,13 +282,13 @@ func TestADrainOutlivesItsRun(t *testing.T) {
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.keepOpen()
 	s.at(time.Second, func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
-			c.Drain = &failover.Drain{Who: "jane", Why: "new kernel", Episode: "another"}
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+			c.Drain = &karmada.Drain{Who: "jane", Why: "new kernel", Episode: "another"}
 		})
 	})
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -297,7 +300,7 @@ func TestACancelledDrainLeavesNoOrderBehind(t *testing.T) {
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.001}) })
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "stop it all") })
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -308,16 +311,16 @@ func TestAnOptOutEndsADrainAndItsRecord(t *testing.T) {
 	s.keepOpen()
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
 	s.at(time.Minute, func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
 // bans are the tasks that keep the scheduler from putting bindings back on m1.
-func (s *story) bans(keys ...failover.BindingKey) []failover.Task {
-	var out []failover.Task
+func (s *story) bans(keys ...karmada.BindingKey) []karmada.Task {
+	var out []karmada.Task
 	for _, key := range keys {
 		b := s.world.Peek(key)
 		if task, _ := b.TaskFor("m1"); task != nil && task.Bans() {
@@ -339,8 +342,8 @@ func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
 	s.at(3*time.Minute, func() {
 		require.Len(t, s.world.Log("release"), 1)
-		s.world.Change(key, func(b *failover.Binding) { // as the scheduler would
-			b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}}
+		s.world.Change(key, func(b *karmada.Binding) { // as the scheduler would
+			b.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}}
 			b.Generation++
 			b.Status.ObservedGeneration = b.Generation
 		})
@@ -349,13 +352,13 @@ func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
 		require.Len(t, s.world.Log("evict"), 2, "the scheduler had put it back")
 		bans := s.bans(key)
 		require.Len(t, bans, 1)
-		require.Equal(t, failover.PurgeDirectly, bans[0].PurgeMode)
+		require.Equal(t, karmada.PurgeDirectly, bans[0].PurgeMode)
 		require.False(t, s.world.HasWork(key, "m1"), "its old copy has gone")
 		require.True(t, s.world.HasWork(key, "m2"))
 		s.order(workflows.UpdateUndrain, "done")
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 	require.Len(t, s.world.Log("evict"), 2)
 }
@@ -370,7 +373,7 @@ func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
 			s.tolerant(key)
 			s.labelled(key, "tier=front")
-			s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
 			s.keepOpen()
 			s.at(time.Second, func() { s.drain(workflows.DrainOrder{Selector: selector}) })
 			s.at(8*time.Minute, func() {
@@ -388,14 +391,14 @@ func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 //
 // Rules: R4.7-15, R4.9-36.
 func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
-	for verb, reason := range map[string]failover.Reason{
-		workflows.UpdatePutBack: failover.ReasonPutBackRefused, workflows.UpdateRelease: failover.ReasonSchedulerReturnsIt,
+	for verb, reason := range map[string]reason.Reason{
+		workflows.UpdatePutBack: reason.PutBackRefused, workflows.UpdateRelease: reason.SchedulerReturnsIt,
 	} {
 		t.Run(verb, func(t *testing.T) {
 			s := newStory(t)
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
 			s.tolerant(key)
-			s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
 			s.keepOpen()
 			s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
 			if verb == workflows.UpdatePutBack {
@@ -409,7 +412,7 @@ func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
 			})
 			r := s.play()
 			got := resultOf(t, r)
-			require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+			require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 			require.Equal(t, reason, got.Reason)
 			require.Contains(t, got.Message, "until undrain")
 			require.Empty(t, got.Cause, "nobody's order did that")
@@ -431,15 +434,15 @@ func TestABanThatNobodyHeardOfGoesWithTheDrain(t *testing.T) {
 	s.keepOpen()
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
 	s.at(5*time.Minute, func() {
-		s.world.Change(key, func(b *failover.Binding) {
+		s.world.Change(key, func(b *karmada.Binding) {
 			task, _ := b.TaskFor("m1")
-			task.Reason, task.PurgeMode = failover.TaskReasonBanned, failover.PurgeDirectly
+			task.Reason, task.PurgeMode = karmada.TaskReasonBanned, karmada.PurgeDirectly
 		})
 	})
 	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 	require.True(t, got.Banned)
 	require.Empty(t, s.world.Leftovers())
 }

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,8 +49,8 @@ type episode struct {
 	standing    standing // by scope, as the standing orders say
 	waited      bool     // this run has waited at least once
 	inbox       episodeInbox
-	shown       failover.EpisodePhase // as last published in search attributes
-	shownReason failover.Reason
+	shown       phase.Episode // as last published in search attributes
+	shownReason reason.Reason
 	scribe      scribe
 }
 
@@ -54,13 +58,13 @@ type episode struct {
 type EpisodeReport struct {
 	Cluster string `json:"cluster"`
 	// UID is the cluster's: another one under its name knows nothing of the old copies.
-	UID     types.UID             `json:"uid,omitempty"`
-	Episode string                `json:"episode"`
-	Ended   failover.EpisodePhase `json:"ended"`
-	Began   time.Time             `json:"began"`
-	Until   time.Time             `json:"until"`
-	Rounds  []RoundReport         `json:"rounds"`
-	Debts   []failover.Debt       `json:"debts,omitempty"` // purge debt, handed over
+	UID     types.UID     `json:"uid,omitempty"`
+	Episode string        `json:"episode"`
+	Ended   phase.Episode `json:"ended"`
+	Began   time.Time     `json:"began"`
+	Until   time.Time     `json:"until"`
+	Rounds  []RoundReport `json:"rounds"`
+	Debts   []record.Debt `json:"debts,omitempty"` // purge debt, handed over
 	// DebtsBeyond counts those for which Debts had no room.
 	DebtsBeyond int `json:"debtsBeyond,omitempty"`
 	// Unaudited counts audit records that its trail lacks, the sink having been away.
@@ -76,8 +80,8 @@ func (r *EpisodeReport) Paid() {
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Results {
 			x := &r.Rounds[n].Results[i]
-			if x.Reason == failover.ReasonPurgeDebt && x.Debt != nil && !slices.Contains(r.Debts, *x.Debt) {
-				x.Reason, x.Debt = failover.ReasonPurged, nil
+			if x.Reason == reason.PurgeDebt && x.Debt != nil && !slices.Contains(r.Debts, *x.Debt) {
+				x.Reason, x.Debt = reason.Purged, nil
 			}
 		}
 	}
@@ -155,7 +159,7 @@ func (e *episode) begin() {
 	now := e.now()
 	info := workflow.GetInfo(e.ctx)
 	e.st.Episode = cmp.Or(info.FirstRunID, info.WorkflowExecution.RunID)
-	e.st.Round, e.st.Phase = 1, failover.EpisodeSuspected
+	e.st.Round, e.st.Phase = 1, phase.EpisodeSuspected
 	e.st.Began, e.st.Since, e.st.Entered = now, now, now
 	var b activities.Begin
 	ctx := doing(e.ctx, "take the terms of this episode from the worker's config")
@@ -169,12 +173,12 @@ func (e *episode) begin() {
 
 func (e *episode) now() time.Time { return workflow.Now(e.ctx) }
 
-func (e *episode) enforcing() bool { return e.st.Terms.Mode == failover.ModeEnforce }
+func (e *episode) enforcing() bool { return e.st.Terms.Mode == rules.ModeEnforce }
 
 // on moves the phase by an event. An illegal move is a bug of ours: it is logged
 // and changes nothing.
-func (e *episode) on(event failover.EpisodeEvent, reason failover.Reason) bool {
-	next, err := failover.NextEpisode(e.st.Phase, event)
+func (e *episode) on(event phase.EpisodeEvent, reason reason.Reason) bool {
+	next, err := phase.NextEpisode(e.st.Phase, event)
 	if err != nil {
 		e.log.Error("refused a transition", "error", err)
 		return false
@@ -194,19 +198,19 @@ func (e *episode) act() {
 		return
 	}
 	switch e.st.Phase {
-	case failover.EpisodeSuspected, failover.EpisodeCordoned:
+	case phase.EpisodeSuspected, phase.EpisodeCordoned:
 		e.actSuspected()
-	case failover.EpisodeConfirmed:
+	case phase.EpisodeConfirmed:
 		e.actConfirmed()
-	case failover.EpisodeEvacuating, failover.EpisodeEvacuated:
+	case phase.EpisodeEvacuating, phase.EpisodeEvacuated:
 		e.actEvacuating()
-	case failover.EpisodeRecovering:
+	case phase.EpisodeRecovering:
 		e.actRecovering()
-	case failover.EpisodeSettling:
+	case phase.EpisodeSettling:
 		e.actSettling()
-	case failover.EpisodeStopped:
+	case phase.EpisodeStopped:
 		e.actStopped()
-	case failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case phase.EpisodeFalseAlarm, phase.EpisodeUncordoned, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone:
 	}
 }
 
@@ -281,8 +285,8 @@ func (e *episode) newRound() {
 	e.st.Items, e.st.Policy, e.st.Dues, e.st.Judged = nil, nil, nil, ""
 	e.st.Listed, e.st.Settled, e.st.ClosedAt, e.st.Named, e.st.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	e.st.Virtual, e.st.Fenced = nil, nil
-	e.st.Approvals, e.st.Asking = nil, nil          // an approval holds for one round
-	e.freeze(e.st.Pace.Tier == failover.TierHalted) // a halt outlasts the round
+	e.st.Approvals, e.st.Asking = nil, nil      // an approval holds for one round
+	e.freeze(e.st.Pace.Tier == pace.TierHalted) // a halt outlasts the round
 	e.forgetFrozen()
 	e.listDirty, e.clusterDirty = true, true
 }

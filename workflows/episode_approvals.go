@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/workflow"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -18,8 +21,8 @@ type Approval struct {
 	ScopedOrder
 	At time.Time `json:"at"`
 	// Bindings are those, as a set of hashes; Count is how many.
-	Bindings *failover.BindingSet `json:"bindings,omitempty"`
-	Count    int                  `json:"count"`
+	Bindings *queue.BindingSet `json:"bindings,omitempty"`
+	Count    int               `json:"count"`
 }
 
 func (e *episode) serveApprovals(ctx workflow.Context) error {
@@ -52,7 +55,7 @@ func (e *episode) refuseApprove(o ScopedOrder) error {
 // approvable are those that a yes concerns now, by their place in the queue or, where
 // they wait for a fence, as moves: a taint makes them move, nothing of theirs is
 // written, and nobody approved them yet.
-func (e *episode) approvable(scope failover.Scope) (waiting []int, fenced []Move) {
+func (e *episode) approvable(scope queue.Scope) (waiting []int, fenced []Move) {
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
 		if i.Was && !i.Parked && i.State != ItemIdle && scope.Covers(i.Key) && e.unapproved(i, scope) {
@@ -61,7 +64,7 @@ func (e *episode) approvable(scope failover.Scope) (waiting []int, fenced []Move
 	}
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		m := e.st.Moves[key]
-		if m.Phase == failover.MigrationAwaitingFence && scope.Covers(m.Key) && e.approvalOf(m.Key, m.UID) == nil {
+		if m.Phase == phase.MigrationAwaitingFence && scope.Covers(m.Key) && e.approvalOf(m.Key, m.UID) == nil {
 			fenced = append(fenced, m)
 		}
 	}
@@ -69,17 +72,17 @@ func (e *episode) approvable(scope failover.Scope) (waiting []int, fenced []Move
 }
 
 // unapproved tells whether a yes for a scope says more about a binding than an earlier one.
-func (e *episode) unapproved(i *Item, scope failover.Scope) bool {
+func (e *episode) unapproved(i *Item, scope queue.Scope) bool {
 	earlier := e.approvalOf(i.Key, i.UID)
 	return earlier == nil || scope.One() && capped(i) && !earlier.ForOne
 }
 
 // capped tells whether a binding waits since it has moved too often: a yes for it alone lifts that.
-func capped(i *Item) bool { return i.State == ItemBlocked && i.Reason == failover.ReasonPingPong }
+func capped(i *Item) bool { return i.State == ItemBlocked && i.Reason == reason.PingPong }
 
 // approve records a human's yes, and has those looked at again that waited for it.
 func (e *episode) approve(o ScopedOrder) string {
-	yes := Approval{ScopedOrder: o, At: e.now(), Bindings: &failover.BindingSet{}}
+	yes := Approval{ScopedOrder: o, At: e.now(), Bindings: &queue.BindingSet{}}
 	asked := 0
 	waiting, fenced := e.approvable(o.Scope)
 	for _, m := range fenced {
@@ -90,7 +93,7 @@ func (e *episode) approve(o ScopedOrder) string {
 		yes.Bindings.Add(i.Key, i.UID)
 		switch {
 		case i.State == ItemBlocked && asks(i.Reason):
-			i.Reason, i.AskedAt = failover.ReasonAwaitingApproval, time.Time{}
+			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
 		case o.Scope.One() && capped(i):
 		default:
 			continue
@@ -105,15 +108,15 @@ func (e *episode) approve(o ScopedOrder) string {
 		o.Scope, yes.Count, asked, e.tally(o.Scope, time.Time{}).notTouched())
 }
 
-func asks(r failover.Reason) bool {
-	return r == failover.ReasonAwaitingApproval || r == failover.ReasonApprovalExpired
+func asks(r reason.Reason) bool {
+	return r == reason.AwaitingApproval || r == reason.ApprovalExpired
 }
 
 // approvalOf is the yes for a binding in this round, nil without.
-func (e *episode) approvalOf(key failover.BindingKey, uid types.UID) *failover.Approval {
+func (e *episode) approvalOf(key karmada.BindingKey, uid types.UID) *queue.Approval {
 	for n := len(e.st.Approvals) - 1; n >= 0; n-- {
 		if a := e.st.Approvals[n]; a.Bindings.Has(key, uid) {
-			return &failover.Approval{Who: a.Who, Why: a.Reason, At: a.At, Round: e.st.Round, ForOne: a.Scope.One()}
+			return &queue.Approval{Who: a.Who, Why: a.Reason, At: a.At, Round: e.st.Round, ForOne: a.Scope.One()}
 		}
 	}
 	return nil
@@ -121,12 +124,12 @@ func (e *episode) approvalOf(key failover.BindingKey, uid types.UID) *failover.A
 
 // asked begins the time of a question that blocks an item, unless it was answered while
 // it was being asked.
-func (e *episode) asked(i *Item, rules []failover.ApprovalRule) {
-	if i.Reason != failover.ReasonAwaitingApproval {
+func (e *episode) asked(i *Item, rules []queue.ApprovalRule) {
+	if i.Reason != reason.AwaitingApproval {
 		return
 	}
-	if slices.Contains(rules, failover.AskReplicas) && !slices.Contains(e.st.Asking, failover.AskReplicas) {
-		e.st.Asking = append(e.st.Asking, failover.AskReplicas)
+	if slices.Contains(rules, queue.AskReplicas) && !slices.Contains(e.st.Asking, queue.AskReplicas) {
+		e.st.Asking = append(e.st.Asking, queue.AskReplicas)
 	}
 	switch {
 	case e.approvalOf(i.Key, i.UID) != nil:
@@ -138,7 +141,7 @@ func (e *episode) asked(i *Item, rules []failover.ApprovalRule) {
 
 // unasked ends a question that a fresh check does not ask any more.
 func (e *episode) unasked(i *Item, c activities.Check) {
-	if c.Reason != failover.ReasonAwaitingApproval {
+	if c.Reason != reason.AwaitingApproval {
 		i.AskedAt = time.Time{}
 	}
 }
@@ -146,12 +149,12 @@ func (e *episode) unasked(i *Item, c activities.Check) {
 // unanswered tells whether the question about an item has gone unanswered for too long:
 // then it stays where it is, and is looked at again only when somebody approves it.
 func (e *episode) unanswered(i *Item) bool {
-	over := i.Reason == failover.ReasonAwaitingApproval && !i.AskedAt.IsZero() &&
+	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() &&
 		e.st.Terms.AskFor > 0 && !e.now().Before(i.AskedAt.Add(e.st.Terms.AskFor))
 	if over {
-		i.Reason, i.RetryAt = failover.ReasonApprovalExpired, time.Time{}
+		i.Reason, i.RetryAt = reason.ApprovalExpired, time.Time{}
 		i.Message = cut("nobody approved it within " + e.st.Terms.AskFor.String() + ": " + i.Message)
 		e.auditBlocked(i)
 	}
-	return i.Reason == failover.ReasonApprovalExpired
+	return i.Reason == reason.ApprovalExpired
 }

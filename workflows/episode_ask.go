@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -12,9 +14,9 @@ import (
 // clusterAsk is an order about what stands on the cluster (a drain, a taint, or the end
 // of one) until the main loop answers it: only that has read the cluster and knows the mode.
 type clusterAsk struct {
-	verb   string                // the update's name
-	drain  *failover.Drain       // of UpdateDrain
-	taint  failover.OrderedTaint // of UpdateTaint, and of UpdateUntaint where it names one
+	verb   string               // the update's name
+	drain  *karmada.Drain       // of UpdateDrain
+	taint  karmada.OrderedTaint // of UpdateTaint, and of UpdateUntaint where it names one
 	by     Order
 	answer string
 	err    error
@@ -90,7 +92,7 @@ func (e *episode) beginsNothing(what string) string {
 		return "the cluster is gone"
 	case !e.enforcing():
 		return "this failover observes and writes nothing; " + what + " needs mode: enforce"
-	case e.st.Phase == failover.EpisodeStopped:
+	case e.st.Phase == phase.EpisodeStopped:
 		return "its failover was stopped by " + e.st.Stopped.Who + "; resume it first"
 	}
 	return ""
@@ -109,14 +111,14 @@ func (e *episode) orderWritten(what string, r activities.TaintRequest) error {
 }
 
 // whyBad is what the failure rests on.
-func (e *episode) whyBad() failover.Reason {
+func (e *episode) whyBad() reason.Reason {
 	switch {
 	case e.failing() && !e.onlyOrdered():
-		return failover.ReasonConditionsMatch
+		return reason.ConditionsMatch
 	case len(e.st.Cluster.Ordered) > 0:
-		return failover.ReasonTaintOrdered
+		return reason.TaintOrdered
 	case e.st.Cluster.Drain != nil:
-		return failover.ReasonDrained
+		return reason.Drained
 	}
-	return failover.ReasonConditionsMatch
+	return reason.ConditionsMatch
 }

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -58,9 +61,9 @@ func (e *episode) take(a activities.Assessment) {
 // memberAnswers tells whether the external probe contradicts a rule whose taint moves
 // bindings, so that this taint is not put.
 func (e *episode) memberAnswers() bool {
-	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k rules.WindowKey) bool {
 		w := e.st.Windows[k]
-		return w.Last == failover.Neither && w.Reason == failover.ReasonMemberAnswers
+		return w.Last == rules.Neither && w.Reason == reason.MemberAnswers
 	})
 }
 
@@ -75,60 +78,60 @@ func (e *episode) tainted(r activities.TaintResult) {
 // bad tells whether anything speaks for a failure: a taint that others put and that
 // moves bindings, or a rule whose taint does.
 func (e *episode) bad() bool {
-	return len(e.st.Cluster.Foreign) > 0 || slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+	return len(e.st.Cluster.Foreign) > 0 || slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k rules.WindowKey) bool {
 		w := e.st.Windows[k]
-		return w.Matching && failover.Triggers(w.Taint.Effect) && e.counts(w)
+		return w.Matching && karmada.Triggers(w.Taint.Effect) && e.counts(w)
 	})
 }
 
 // counts tells whether a rule that matches is this failure, and not one that is
 // only suspected. Once a failure is confirmed, another rule whose window still runs
 // holds up neither its recovery nor its untaint; it is looked at before the close.
-func (e *episode) counts(w failover.Window) bool {
+func (e *episode) counts(w rules.Window) bool {
 	switch e.st.Phase {
-	case failover.EpisodeEvacuating, failover.EpisodeEvacuated, failover.EpisodeRecovering:
+	case phase.EpisodeEvacuating, phase.EpisodeEvacuated, phase.EpisodeRecovering:
 		return e.stands(w.Taint) || e.virtual(w.Taint) || e.ripens(w)
-	case failover.EpisodeSettling:
+	case phase.EpisodeSettling:
 		return w.Since.After(e.st.ClosedAt) || e.ripens(w)
-	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeConfirmed, failover.EpisodeStopped,
-		failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case phase.EpisodeSuspected, phase.EpisodeCordoned, phase.EpisodeConfirmed, phase.EpisodeStopped,
+		phase.EpisodeFalseAlarm, phase.EpisodeUncordoned, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone:
 	}
 	return true
 }
 
 // suspected tells whether a rule whose taint moves bindings matches, however long.
 func (e *episode) suspected() bool {
-	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k rules.WindowKey) bool {
 		w := e.st.Windows[k]
-		return w.Matching && failover.Triggers(w.Taint.Effect)
+		return w.Matching && karmada.Triggers(w.Taint.Effect)
 	})
 }
 
 // virtual tells whether a taint would stand if this were not observe.
-func (e *episode) virtual(t failover.RuleTaint) bool {
+func (e *episode) virtual(t karmada.RuleTaint) bool {
 	return slices.ContainsFunc(e.st.Virtual, func(v corev1.Taint) bool { return v.Key == t.Key && v.Effect == t.Effect })
 }
 
 // ripens tells whether a rule's taint is to be put now, and can be.
-func (e *episode) ripens(w failover.Window) bool {
-	if e.st.Cluster.SoftUnreadable && w.Taint.Effect == failover.EffectPreferNoExecute {
+func (e *episode) ripens(w rules.Window) bool {
+	if e.st.Cluster.SoftUnreadable && w.Taint.Effect == karmada.EffectPreferNoExecute {
 		return false
 	}
 	return w.AddRipe(e.judged)
 }
 
-func (e *episode) stands(t failover.RuleTaint) bool {
+func (e *episode) stands(t karmada.RuleTaint) bool {
 	return slices.Contains(e.st.Cluster.Standing, t.Key+":"+string(t.Effect))
 }
 
 // ripe are the taints whose rule has matched for its whole window and that do not
 // stand yet.
-func (e *episode) ripe() []failover.RuleObservation {
-	var out []failover.RuleObservation
+func (e *episode) ripe() []rules.RuleObservation {
+	var out []rules.RuleObservation
 	for _, k := range e.st.Windows.SortedKeys() {
 		w := e.st.Windows[k]
 		if e.ripens(w) && !e.stands(w.Taint) {
-			out = append(out, failover.RuleObservation{Rule: w.Rule, Taint: w.Taint, Match: w.Last})
+			out = append(out, rules.RuleObservation{Rule: w.Rule, Taint: w.Taint, Match: w.Last})
 		}
 	}
 	return out
@@ -137,15 +140,15 @@ func (e *episode) ripe() []failover.RuleObservation {
 // ripeToMove tells whether the window of a taint that moves bindings has run out on
 // a match, standing or not.
 func (e *episode) ripeToMove() bool {
-	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k rules.WindowKey) bool {
 		w := e.st.Windows[k]
-		return failover.Triggers(w.Taint.Effect) && e.ripens(w)
+		return karmada.Triggers(w.Taint.Effect) && e.ripens(w)
 	})
 }
 
 // withered are taints of ours whose rule has mismatched for its removal window.
-func (e *episode) withered() []failover.AddedTaint {
-	var out []failover.AddedTaint
+func (e *episode) withered() []karmada.AddedTaint {
+	var out []karmada.AddedTaint
 	for _, t := range e.st.Cluster.Ours {
 		if t.Rule != "" && e.removable(t) {
 			out = append(out, t)
@@ -156,11 +159,11 @@ func (e *episode) withered() []failover.AddedTaint {
 
 // leaving are the taints that go with the recovery: each taint of a rule whose own removal
 // window has passed, and the taints of orders, whose records go in the same write.
-func (e *episode) leaving() []failover.AddedTaint {
-	var out []failover.AddedTaint
+func (e *episode) leaving() []karmada.AddedTaint {
+	var out []karmada.AddedTaint
 	for _, t := range e.st.Cluster.Ours {
-		ordered := t.Rule == failover.DrainRule || t.Rule == failover.TaintRule
-		if ordered || e.removable(t) || !e.hasWindow(t) && failover.Triggers(t.Effect) {
+		ordered := t.Rule == karmada.DrainRule || t.Rule == karmada.TaintRule
+		if ordered || e.removable(t) || !e.hasWindow(t) && karmada.Triggers(t.Effect) {
 			out = append(out, t)
 		}
 	}
@@ -169,32 +172,32 @@ func (e *episode) leaving() []failover.AddedTaint {
 
 // hasWindow tells whether a window of this failover decides about a taint. For one without, the
 // recovery waited before it was confirmed.
-func (e *episode) hasWindow(t failover.AddedTaint) bool {
+func (e *episode) hasWindow(t karmada.AddedTaint) bool {
 	_, known := e.st.Windows[windowKey(t)]
 	return known
 }
 
-func windowKey(t failover.AddedTaint) failover.WindowKey {
-	return failover.RuleObservation{Rule: t.Rule, Taint: failover.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
+func windowKey(t karmada.AddedTaint) rules.WindowKey {
+	return rules.RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
 }
 
-func (e *episode) removable(t failover.AddedTaint) bool {
+func (e *episode) removable(t karmada.AddedTaint) bool {
 	w, known := e.st.Windows[windowKey(t)]
 	switch {
 	case known && e.takenAway(t):
 		// Of the taint nothing is left but our record. A rule that matches puts it back.
-		return !w.Matching && w.Last != failover.Undecided
+		return !w.Matching && w.Last != rules.Undecided
 	case !known:
-		return e.st.Cluster.OptedOut || e.now().Sub(e.st.Entered) >= failover.DefaultRemoveOnMismatch
+		return e.st.Cluster.OptedOut || e.now().Sub(e.st.Entered) >= rules.DefaultRemoveOnMismatch
 	}
 	return w.RemoveRipe(e.judged)
 }
 
 // takenAway tells whether somebody else removed a taint that is recorded as ours.
 // Where its list cannot be read, that is not known.
-func (e *episode) takenAway(t failover.AddedTaint) bool {
-	unread := e.st.Cluster.SoftUnreadable && t.Effect == failover.EffectPreferNoExecute
-	return !unread && !e.stands(failover.RuleTaint{Key: t.Key, Effect: t.Effect})
+func (e *episode) takenAway(t karmada.AddedTaint) bool {
+	unread := e.st.Cluster.SoftUnreadable && t.Effect == karmada.EffectPreferNoExecute
+	return !unread && !e.stands(karmada.RuleTaint{Key: t.Key, Effect: t.Effect})
 }
 
 // wellForLong tells whether every taint of ours that moves bindings could go now. Without one (a
@@ -204,7 +207,7 @@ func (e *episode) wellForLong() bool {
 		return e.virtualWellForLong()
 	}
 	for _, t := range e.st.Cluster.Ours {
-		if failover.Triggers(t.Effect) && !e.removable(t) {
+		if karmada.Triggers(t.Effect) && !e.removable(t) {
 			return false
 		}
 	}
@@ -226,7 +229,7 @@ func (e *episode) armWindows() {
 	wanted := map[string]bool{}
 	for _, k := range e.st.Windows.SortedKeys() {
 		w := e.st.Windows[k]
-		mine := slices.ContainsFunc(e.st.Cluster.Ours, func(t failover.AddedTaint) bool { return t.Key == w.Taint.Key && t.Effect == w.Taint.Effect })
+		mine := slices.ContainsFunc(e.st.Cluster.Ours, func(t karmada.AddedTaint) bool { return t.Key == w.Taint.Key && t.Effect == w.Taint.Effect })
 		name := string(k)
 		switch {
 		case w.Matching && !e.stands(w.Taint):

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -50,27 +54,27 @@ func (e *episode) auditBegun() {
 		e.scribe.trail = &Trail{}
 		return
 	}
-	e.scribe.tell(failover.AuditRecord{
-		Kind: failover.AuditEpisodeBegun, Time: e.st.Began, Round: e.st.Round, Phase: string(e.st.Phase),
+	e.scribe.tell(record.Audit{
+		Kind: record.AuditEpisodeBegun, Time: e.st.Began, Round: e.st.Round, Phase: string(e.st.Phase),
 	})
 }
 
 // auditPhase tells of a transition with what speaks for it.
-func (e *episode) auditPhase(from failover.EpisodePhase, event failover.EpisodeEvent) {
-	r := failover.AuditRecord{
-		Kind: failover.AuditPhaseEntered, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason,
+func (e *episode) auditPhase(from phase.Episode, event phase.EpisodeEvent) {
+	r := record.Audit{
+		Kind: record.AuditPhaseEntered, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason,
 		Evidence: map[string]string{"event": string(event), "from": string(from)},
 	}
 	switch {
-	case event == failover.EventConfirmed:
-		r.Kind = failover.AuditFailureConfirmed
+	case event == phase.EventConfirmed:
+		r.Kind = record.AuditFailureConfirmed
 		e.evidence(r.Evidence)
-	case event == failover.EventRecoveryConfirmed:
-		r.Kind = failover.AuditRecoveryConfirmed
+	case event == phase.EventRecoveryConfirmed:
+		r.Kind = record.AuditRecoveryConfirmed
 		e.evidence(r.Evidence)
 		r.Evidence["wellSince"] = moment(e.st.Well)
 	case e.st.Phase.Terminal():
-		r.Kind, r.Counts = failover.AuditEpisodeClosed, e.totals()
+		r.Kind, r.Counts = record.AuditEpisodeClosed, e.totals()
 		if owed := len(e.st.Debts) + e.st.DebtsBeyond; owed > 0 {
 			r.Evidence["purgeDebt"] = strconv.Itoa(owed)
 		}
@@ -80,7 +84,7 @@ func (e *episode) auditPhase(from failover.EpisodePhase, event failover.EpisodeE
 
 // auditRound tells the totals of a round that is over.
 func (e *episode) auditRound(round RoundReport) {
-	e.scribe.tell(failover.AuditRecord{Kind: failover.AuditRoundClosed, Round: round.Round, Phase: string(round.Ended), Counts: sum(nil, round.Counts)})
+	e.scribe.tell(record.Audit{Kind: record.AuditRoundClosed, Round: round.Round, Phase: string(round.Ended), Counts: sum(nil, round.Counts)})
 }
 
 // totals are the outcomes of all rounds.
@@ -129,24 +133,24 @@ func (e *episode) evidence(out map[string]string) {
 func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // auditTaints tells what a write changed about our taints.
-func (e *episode) auditTaints(was []failover.AddedTaint) {
-	same := func(t failover.AddedTaint) func(failover.AddedTaint) bool {
-		return func(x failover.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
+func (e *episode) auditTaints(was []karmada.AddedTaint) {
+	same := func(t karmada.AddedTaint) func(karmada.AddedTaint) bool {
+		return func(x karmada.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
 	}
 	for _, t := range e.st.Cluster.Ours {
 		if !slices.ContainsFunc(was, same(t)) {
-			e.auditTaint(failover.AuditTaintAdded, t, "")
+			e.auditTaint(record.AuditTaintAdded, t, "")
 		}
 	}
 	for _, t := range was {
 		if !slices.ContainsFunc(e.st.Cluster.Ours, same(t)) {
-			e.auditTaint(failover.AuditTaintRemoved, t, "")
+			e.auditTaint(record.AuditTaintRemoved, t, "")
 		}
 	}
 }
 
-func (e *episode) auditTaint(kind failover.AuditKind, t failover.AddedTaint, message string) {
-	e.scribe.tell(failover.AuditRecord{
+func (e *episode) auditTaint(kind record.Kind, t karmada.AddedTaint, message string) {
+	e.scribe.tell(record.Audit{
 		Kind: kind, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason, Message: message,
 		Evidence: map[string]string{"taint": t.Key + ":" + string(t.Effect), "rule": t.Rule},
 	})
@@ -154,16 +158,16 @@ func (e *episode) auditTaint(kind failover.AuditKind, t failover.AddedTaint, mes
 
 // auditVirtual is auditTaints for observe, where the taint would stand.
 func (e *episode) auditVirtual(t corev1.Taint, rule string) {
-	e.scribe.tell(failover.AuditRecord{
-		Kind: failover.AuditTaintAdded, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason, Message: "observed: nothing is written",
+	e.scribe.tell(record.Audit{
+		Kind: record.AuditTaintAdded, Round: e.st.Round, Phase: string(e.st.Phase), Reason: e.st.Reason, Message: "observed: nothing is written",
 		Evidence: map[string]string{"taint": t.Key + ":" + string(t.Effect), "rule": rule},
 	})
 }
 
 // auditQueued tells that a taint makes a binding move, and when.
-func (e *episode) auditQueued(i *Item, due time.Time, d failover.Due) {
-	e.scribe.add(failover.AuditRecord{
-		Kind: failover.AuditBindingQueued, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, Reason: i.Reason,
+func (e *episode) auditQueued(i *Item, due time.Time, d rules.Due) {
+	e.scribe.add(record.Audit{
+		Kind: record.AuditBindingQueued, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, Reason: i.Reason,
 		Evidence: map[string]string{"taint": d.Taint.Key + ":" + string(d.Taint.Effect), "due": moment(due)},
 	})
 }
@@ -176,15 +180,15 @@ func (e *episode) auditBlocked(i *Item) {
 	if e.scribe.active() {
 		i.Said = i.Reason
 	}
-	e.scribe.add(failover.AuditRecord{
-		Kind: failover.AuditBindingBlocked, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, Reason: i.Reason, Message: i.Message,
+	e.scribe.add(record.Audit{
+		Kind: record.AuditBindingBlocked, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, Reason: i.Reason, Message: i.Message,
 	})
 }
 
 // auditMove tells that a migration of a binding began.
 func (e *episode) auditMove(i Item, st MigrationState) {
-	r := failover.AuditRecord{
-		Kind: failover.AuditBindingBegun, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, To: i.To,
+	r := record.Audit{
+		Kind: record.AuditBindingBegun, Round: e.st.Round, Bindings: about(i.Key), Resource: i.Resource, To: i.To,
 		Message: moveSummary(i, e.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
 	}
 	if !st.DueAt.IsZero() {
@@ -205,9 +209,9 @@ func (e *episode) auditActs(r MigrationReport) {
 }
 
 // auditOutcome tells what became of a binding in a round.
-func (e *episode) auditOutcome(round int, x failover.Result) {
-	r := failover.AuditRecord{
-		Kind: failover.AuditBindingOutcome, Round: round, Bindings: about(x.Key), Resource: x.Resource, Time: x.At,
+func (e *episode) auditOutcome(round int, x record.Result) {
+	r := record.Audit{
+		Kind: record.AuditBindingOutcome, Round: round, Bindings: about(x.Key), Resource: x.Resource, Time: x.At,
 		Outcome: x.Outcome, Reason: x.Reason, Message: x.Message, Cause: x.Cause, To: x.To,
 	}
 	if x.Fence != nil || x.Debt != nil {
@@ -223,12 +227,12 @@ func (e *episode) auditOutcome(round int, x failover.Result) {
 }
 
 // auditOrder tells of a human's order; details come in pairs of a name and what it says.
-func (e *episode) auditOrder(verb string, o Order, scope failover.Scope, details ...string) {
-	r := failover.AuditRecord{
-		Kind: failover.AuditOrderGiven, Round: e.st.Round, Phase: string(e.st.Phase), Order: verb, Who: o.Who, Why: o.Reason,
+func (e *episode) auditOrder(verb string, o Order, scope queue.Scope, details ...string) {
+	r := record.Audit{
+		Kind: record.AuditOrderGiven, Round: e.st.Round, Phase: string(e.st.Phase), Order: verb, Who: o.Who, Why: o.Reason,
 		Evidence: map[string]string{"scope": scope.String()},
 	}
-	if scope == (failover.Scope{}) {
+	if scope == (queue.Scope{}) {
 		r.Evidence["scope"] = "the failover"
 	}
 	if scope.One() {
@@ -241,10 +245,10 @@ func (e *episode) auditOrder(verb string, o Order, scope failover.Scope, details
 // auditDrain tells of a drain that is recorded on the cluster, or of the end of one.
 func (e *episode) auditDrain(ask *clusterAsk) {
 	if d := ask.drain; d != nil {
-		e.auditOrder(ask.verb, ask.by, failover.Scope{}, "selector", d.Selector, "rate", rateOf(d.Rate), "honourTolerations", yes(d.HonourTolerations))
+		e.auditOrder(ask.verb, ask.by, queue.Scope{}, "selector", d.Selector, "rate", rateOf(d.Rate), "honourTolerations", yes(d.HonourTolerations))
 		return
 	}
-	e.auditOrder(ask.verb, ask.by, failover.Scope{})
+	e.auditOrder(ask.verb, ask.by, queue.Scope{})
 }
 
 // yes is what a record says of a switch; nothing where it is off.
@@ -264,9 +268,9 @@ func rateOf(rate float64) string {
 }
 
 // auditUnnamed tells the outcome of bindings whose names are not known any more.
-func (e *episode) auditUnnamed(outcome failover.Outcome, n int) {
-	e.scribe.add(failover.AuditRecord{
-		Kind: failover.AuditBindingOutcome, Round: e.st.Round, Outcome: outcome, Message: "they were too many to be carried over by name",
+func (e *episode) auditUnnamed(outcome phase.Outcome, n int) {
+	e.scribe.add(record.Audit{
+		Kind: record.AuditBindingOutcome, Round: e.st.Round, Outcome: outcome, Message: "they were too many to be carried over by name",
 		Counts: map[string]int{string(outcome): n},
 	})
 }

@@ -5,7 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -47,7 +51,7 @@ func (e *episode) refuseOne(verb string, o BindingOrder) error {
 	if o.Binding.Name == "" {
 		return refused(`field "binding": missing; say which, e.g. "binding": {"namespace": "shop", "name": "cart-deployment"}`)
 	}
-	if why := failover.ScopeOf(o.Binding).Check(); why != "" {
+	if why := queue.ScopeOf(o.Binding).Check(); why != "" {
 		return refused(why)
 	}
 	if e.st.Episode != "" && !e.enforcing() && verb != UpdateSkip {
@@ -64,7 +68,7 @@ func (e *episode) refuseOne(verb string, o BindingOrder) error {
 
 // senseless says why an order about a binding comes too early or too late, empty
 // when it does not.
-func (e *episode) senseless(verb string, key failover.BindingKey) string {
+func (e *episode) senseless(verb string, key karmada.BindingKey) string {
 	move, moving := e.st.Moves[key.String()]
 	queued := e.queuedAt(key) >= 0
 	early := verb == UpdateSkip || verb == UpdateCancel
@@ -75,7 +79,7 @@ func (e *episode) senseless(verb string, key failover.BindingKey) string {
 		return "it still waits and nothing of ours stands; skip or cancel it instead"
 	case !moving || queued:
 		return ""
-	case move.Phase == failover.MigrationPurging, move.Phase == failover.MigrationDone:
+	case move.Phase == phase.MigrationPurging, move.Phase == phase.MigrationDone:
 		return "released already: what was released does not come back"
 	case verb == UpdateSkip:
 		return "its move has begun; cancel it instead"
@@ -85,25 +89,25 @@ func (e *episode) senseless(verb string, key failover.BindingKey) string {
 
 // released: the newest outcome of a binding in this round is that its old copy was let go. One that
 // a drain keeps off has a task still, and its own answer.
-func (e *episode) released(key failover.BindingKey) bool {
+func (e *episode) released(key karmada.BindingKey) bool {
 	if _, moving := e.st.Moves[key.String()]; moving || e.queuedAt(key) >= 0 {
 		return false
 	}
 	for _, r := range slices.Backward(e.st.Results) {
 		if r.Key == key {
-			return r.Outcome == failover.OutcomeMigrated && !r.Banned
+			return r.Outcome == phase.OutcomeMigrated && !r.Banned
 		}
 	}
 	return false
 }
 
-func (e *episode) queuedAt(key failover.BindingKey) int {
+func (e *episode) queuedAt(key karmada.BindingKey) int {
 	return slices.IndexFunc(e.st.Items, func(i Item) bool { return i.Key == key })
 }
 
 // orderOne keeps an order for the main loop.
 func (e *episode) orderOne(verb string, o BindingOrder) string {
-	e.auditOrder(verb, o.Order, failover.ScopeOf(o.Binding), "putBack", yes(o.PutBack))
+	e.auditOrder(verb, o.Order, queue.ScopeOf(o.Binding), "putBack", yes(o.PutBack))
 	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
 	e.dirty = true
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"
@@ -141,10 +145,10 @@ func (e *episode) awaitHeld(ctx workflow.Context, verb string, o BindingOrder, a
 func (a *heldAsk) end(answer string, err error) { a.answer, a.err, a.done = answer, err, true }
 
 // ended is the answer that an outcome is.
-func (a *heldAsk) ended(r failover.Result) {
-	did := r.Outcome == failover.OutcomeMigrated
+func (a *heldAsk) ended(r record.Result) {
+	did := r.Outcome == phase.OutcomeMigrated
 	if a.verb == UpdatePutBack { // where nothing was written, nothing is to be put back
-		did = r.Outcome == failover.OutcomeRestored || r.Outcome == failover.OutcomeAbandoned
+		did = r.Outcome == phase.OutcomeRestored || r.Outcome == phase.OutcomeAbandoned
 	}
 	if did {
 		a.end(string(r.Outcome)+": "+r.Key.String(), nil)
@@ -205,21 +209,21 @@ func (e *episode) callOff(v bindingVerb) {
 		e.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
 		return
 	}
-	e.record(v.forMove().calledOff(failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now()}))
+	e.record(v.forMove().calledOff(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now()}))
 	e.dirty = true
 }
 
 // calledOff is the end of a binding of which nothing was written and that a human called off.
-func (o MigrationOrder) calledOff(r failover.Result) failover.Result {
+func (o MigrationOrder) calledOff(r record.Result) record.Result {
 	why := " by " + o.Who + ": " + o.Reason
-	r.Outcome = failover.OutcomeAbandoned
+	r.Outcome = phase.OutcomeAbandoned
 	switch o.Verb {
 	case UpdateSkip:
-		r.Outcome, r.Reason, r.Cause = failover.OutcomeSkipped, failover.ReasonSkipOrdered, "skipped"+why
+		r.Outcome, r.Reason, r.Cause = phase.OutcomeSkipped, reason.SkipOrdered, "skipped"+why
 	case UpdatePutBack:
-		r.Reason, r.Cause = failover.ReasonPutBackOrdered, "put back"+why
+		r.Reason, r.Cause = reason.PutBackOrdered, "put back"+why
 	default:
-		r.Reason, r.Cause = failover.ReasonCancelled, "cancelled"+why
+		r.Reason, r.Cause = reason.Cancelled, "cancelled"+why
 	}
 	return r
 }

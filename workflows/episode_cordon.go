@@ -3,14 +3,17 @@ package workflows
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // cordon carries out the rules that put NoSchedule taints alone: each taint by its own windows.
 // Nothing is listed and no permit is requested, because no workload moves.
 func (e *episode) cordon() {
-	e.st.Reason = failover.ReasonWindowRunning
+	e.st.Reason = reason.WindowRunning
 	switch {
 	case !e.enforcing():
 		e.cordonVirtually()
@@ -20,9 +23,9 @@ func (e *episode) cordon() {
 	if !e.cordonStands() {
 		return
 	}
-	e.st.Reason = failover.ReasonCordoned
-	if e.st.Phase == failover.EpisodeSuspected {
-		e.on(failover.EventCordoned, failover.ReasonCordoned)
+	e.st.Reason = reason.Cordoned
+	if e.st.Phase == phase.EpisodeSuspected {
+		e.on(phase.EventCordoned, reason.Cordoned)
 	}
 }
 
@@ -31,7 +34,7 @@ func (e *episode) cordonVirtually() {
 	e.taintVirtually()
 	was := len(e.st.Virtual)
 	e.st.Virtual = slices.DeleteFunc(e.st.Virtual, func(t corev1.Taint) bool {
-		return !slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+		return !slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k rules.WindowKey) bool {
 			w := e.st.Windows[k]
 			return w.Taint.Key == t.Key && w.Taint.Effect == t.Effect && !w.RemoveRipe(e.judged)
 		})
@@ -42,8 +45,8 @@ func (e *episode) cordonVirtually() {
 // onlyCordons tells whether NoSchedule taints of rules, or rules that ask for them, are all
 // that this failover has to see to.
 func (e *episode) onlyCordons() bool {
-	early := e.st.Phase == failover.EpisodeSuspected || e.st.Phase == failover.EpisodeCordoned
-	settled := e.st.Phase == failover.EpisodeSettling && !e.st.Settled.IsZero()
+	early := e.st.Phase == phase.EpisodeSuspected || e.st.Phase == phase.EpisodeCordoned
+	settled := e.st.Phase == phase.EpisodeSettling && !e.st.Settled.IsZero()
 	switch {
 	case !early && !settled, e.st.UID == "", !e.st.GoneAt.IsZero(), len(e.st.Moves) > 0, len(e.asks) > 0, e.ordersRecorded():
 		return false
@@ -56,10 +59,10 @@ func (e *episode) onlyCordons() bool {
 // looksLater tells whether the look for hold tasks with which a run begins can wait: it reads every
 // binding, and a cluster that is only cordoned has none of this failover's.
 func (e *episode) looksLater() bool {
-	if e.adoptNow || e.st.Phase == failover.EpisodeSettling {
+	if e.adoptNow || e.st.Phase == phase.EpisodeSettling {
 		return false // a failover that settles sees its last hold task gone before it closes
 	}
-	ends := e.st.Phase == failover.EpisodeCordoned && !e.bad() && e.nothingOfOurs()
+	ends := e.st.Phase == phase.EpisodeCordoned && !e.bad() && e.nothingOfOurs()
 	return e.onlyCordons() || ends
 }
 
@@ -67,13 +70,13 @@ func (e *episode) looksLater() bool {
 func (e *episode) cordonStands() bool {
 	cordons := func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule }
 	return slices.ContainsFunc(e.st.Virtual, cordons) ||
-		slices.ContainsFunc(e.st.Cluster.Ours, func(t failover.AddedTaint) bool { return !ofThisFailure(t) })
+		slices.ContainsFunc(e.st.Cluster.Ours, func(t karmada.AddedTaint) bool { return !ofThisFailure(t) })
 }
 
 // cordonMatches tells whether a rule that asks for a NoSchedule taint matches, however long.
 func (e *episode) cordonMatches() bool {
-	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
+	return slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k rules.WindowKey) bool {
 		w := e.st.Windows[k]
-		return w.Matching && !failover.Triggers(w.Taint.Effect)
+		return w.Matching && !karmada.Triggers(w.Taint.Effect)
 	})
 }

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
@@ -36,19 +39,19 @@ func (e *episode) dispatch() {
 }
 
 // readyReason is what those wait for that passed the pre-check.
-func (e *episode) readyReason() failover.Reason {
+func (e *episode) readyReason() reason.Reason {
 	inFlight, waiting := e.windows()
 	switch {
 	case e.st.Paused != nil:
-		return failover.ReasonPaused
+		return reason.Paused
 	case waiting >= e.st.Terms.Waiting:
-		return failover.ReasonWaitingFull
+		return reason.WaitingFull
 	case inFlight >= e.st.Terms.InFlight:
-		return failover.ReasonWindowFull
-	case e.st.Pace.Tier == failover.TierHalted:
-		return failover.ReasonHalted
+		return reason.WindowFull
+	case e.st.Pace.Tier == pace.TierHalted:
+		return reason.Halted
 	default:
-		return failover.ReasonAwaitingGrant
+		return reason.AwaitingGrant
 	}
 }
 
@@ -66,7 +69,7 @@ func (e *episode) mayBegin() bool {
 // windows count the children from Checking to Placing, and those that wait.
 func (e *episode) windows() (inFlight, waiting int) {
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if m := e.st.Moves[key]; m.Placed || m.Phase == failover.MigrationAwaitingFence {
+		if m := e.st.Moves[key]; m.Placed || m.Phase == phase.MigrationAwaitingFence {
 			waiting++
 		} else {
 			inFlight++
@@ -80,7 +83,7 @@ func (e *episode) windows() (inFlight, waiting int) {
 func (e *episode) dropPassed() {
 	for len(e.st.Grants) > 0 {
 		switch first, _ := e.st.Grants[0].Take(); {
-		case first.Earliest.After(e.now().Add(2 * failover.PermitsEnd)):
+		case first.Earliest.After(e.now().Add(2 * pace.PermitsEnd)):
 			e.st.Grants = e.st.Grants[1:]
 		case e.now().Before(first.Latest):
 			return
@@ -91,7 +94,7 @@ func (e *episode) dropPassed() {
 }
 
 // takePermit takes the next permit in hand.
-func (e *episode) takePermit() failover.Permit {
+func (e *episode) takePermit() pace.Permit {
 	permit, rest := e.st.Grants[0].Take()
 	e.st.Grants[0].Permits = rest
 	if rest.Size <= 0 {
@@ -110,7 +113,7 @@ func (e *episode) permits() (n int) {
 }
 
 // startMove begins the child that evicts under one permit.
-func (e *episode) startMove(i Item, permit failover.Permit) {
+func (e *episode) startMove(i Item, permit pace.Permit) {
 	due, why := e.dueAt(i)
 	e.startChild(i, MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
 }
@@ -177,10 +180,10 @@ func (e *episode) startChild(i Item, st MigrationState) {
 	child := workflow.ExecuteChildWorkflow(ctx, TypeBindingMigration, BindingMigrationParams{Instance: e.instance, State: st})
 	move := Move{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Round: e.st.Round, Policy: i.Policy, Tries: i.Tries, Queued: i.Queued, Purge: i.Purge, Fence: i.Fence,
-		Phase: failover.MigrationChecking, Since: e.now(), Heard: e.now(), Holds: st.HasDependents,
+		Phase: phase.MigrationChecking, Since: e.now(), Heard: e.now(), Holds: st.HasDependents,
 	}
 	if st.AwaitFence {
-		move.Phase = failover.MigrationAwaitingFence
+		move.Phase = phase.MigrationAwaitingFence
 	}
 	e.st.Moves[i.Key.String()] = move
 	e.starting = append(e.starting, starting{item: i, move: move, adopts: st.Adopt, named: st.Ref.Named, child: child})
@@ -215,7 +218,7 @@ func (e *episode) started(s starting, err error) {
 			e.adoptDirty = true // its task stands, and nobody works on it
 			e.backOff()
 		} else {
-			e.block(&s.item, failover.ReasonUnreachable, err.Error())
+			e.block(&s.item, reason.Unreachable, err.Error())
 			e.st.Items = append(e.st.Items, s.item)
 		}
 	}
@@ -290,8 +293,8 @@ func (e *episode) signalMove(m Move, name string, message any) (told bool) {
 // released by then, nobody lists again. One that still holds is adopted, one that still
 // targets the cluster is listed, and its own outcome takes the place of this.
 func (e *episode) vanished(m Move) {
-	e.recordIn(m.Round, failover.Result{
-		Key: m.Key, UID: m.UID, Resource: m.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonUnverified,
+	e.recordIn(m.Round, record.Result{
+		Key: m.Key, UID: m.UID, Resource: m.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.Unverified,
 		Message: "its migration was ended from outside", At: e.now(),
 	})
 }
@@ -376,7 +379,7 @@ func (e *episode) adopt(o activities.Orphan, orphan bool) {
 		delete(e.st.Moves, o.Key.String())
 		e.adoptMove(o)
 	case o.Owner == BindingMigrationID(e.instance, e.cluster, o.Key):
-		move := Move{Key: o.Key, UID: o.UID, Resource: o.Resource, Round: e.st.Round, Policy: -1, Phase: failover.MigrationPlacing, Since: e.now(), Heard: e.now()}
+		move := Move{Key: o.Key, UID: o.UID, Resource: o.Resource, Round: e.st.Round, Policy: -1, Phase: phase.MigrationPlacing, Since: e.now(), Heard: e.now()}
 		e.ownRunning(move)
 	}
 }
@@ -409,7 +412,7 @@ func (e *episode) want() GrantRequest {
 	r := GrantRequest{
 		Cluster: e.cluster, Episode: e.st.Episode, Seen: e.st.Newest, Open: !e.st.Phase.Terminal(), Paused: e.st.Paused != nil, Every: e.st.Terms.AskAgain,
 	}
-	evacuating := e.st.Phase == failover.EpisodeEvacuating || e.st.Phase == failover.EpisodeEvacuated
+	evacuating := e.st.Phase == phase.EpisodeEvacuating || e.st.Phase == phase.EpisodeEvacuated
 	if !evacuating || e.st.Paused != nil {
 		return r
 	}
@@ -430,19 +433,19 @@ func (e *episode) nextWake() (time.Time, string) {
 		}
 	}
 	switch e.st.Phase {
-	case failover.EpisodeEvacuating, failover.EpisodeEvacuated:
+	case phase.EpisodeEvacuating, phase.EpisodeEvacuated:
 		if e.st.GoneAt.IsZero() {
 			e.nextInQueue(sooner)
 		}
-	case failover.EpisodeSettling, failover.EpisodeStopped:
+	case phase.EpisodeSettling, phase.EpisodeStopped:
 		if e.st.Settled.IsZero() {
 			sooner(e.st.ClosedAt.Add(e.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
 		} else if len(e.st.Debts) > 0 {
 			sooner(e.st.Settled.Add(debtLate), "old copies are late")
 			sooner(e.st.Settled.Add(e.st.Terms.DebtWait+time.Second), "old copies have had their time")
 		}
-	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeConfirmed, failover.EpisodeRecovering,
-		failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case phase.EpisodeSuspected, phase.EpisodeCordoned, phase.EpisodeConfirmed, phase.EpisodeRecovering,
+		phase.EpisodeFalseAlarm, phase.EpisodeUncordoned, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone:
 	}
 	if e.enforcing() && !e.onlyCordons() {
 		sooner(e.st.AskedAt.Add(e.st.Terms.AskAgain), "tell the pacer again what is wanted")

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -14,7 +16,7 @@ const MemoDrain = "lifeboatDrain"
 
 func (e *episode) serveDrains(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateDrain, func(ctx workflow.Context, o DrainOrder) (string, error) {
-		return e.askCluster(ctx, &clusterAsk{verb: UpdateDrain, by: o.Order, drain: &failover.Drain{
+		return e.askCluster(ctx, &clusterAsk{verb: UpdateDrain, by: o.Order, drain: &karmada.Drain{
 			Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
 		}})
 	}, workflow.UpdateHandlerOptions{
@@ -84,7 +86,7 @@ func (e *episode) failing() bool {
 		return true
 	}
 	for _, k := range e.st.Windows.SortedKeys() {
-		if w := e.st.Windows[k]; w.Rule != failover.DrainRule && failover.Triggers(w.Taint.Effect) && e.ripens(w) {
+		if w := e.st.Windows[k]; w.Rule != karmada.DrainRule && karmada.Triggers(w.Taint.Effect) && e.ripens(w) {
 			return true
 		}
 	}
@@ -136,13 +138,13 @@ func (e *episode) drainWant(want int) int {
 func (e *episode) drainWrote(m Move, r MigrationReport) {
 	wrote := !unwritten(r.Phase) && r.Result == nil || r.Result != nil && r.Result.Wrote
 	if rate := e.drainRate(); rate > 0 && wrote && unwritten(m.Phase) {
-		e.st.NextDrain = e.now().Add(failover.Apart(rate))
+		e.st.NextDrain = e.now().Add(pace.Apart(rate))
 	}
 }
 
 // unwritten tells the phases in which an eviction may still be sent.
-func unwritten(p failover.MigrationPhase) bool {
-	return p == failover.MigrationChecking || p == failover.MigrationEvicting
+func unwritten(p phase.Migration) bool {
+	return p == phase.MigrationChecking || p == phase.MigrationEvicting
 }
 
 // selectAnew follows a drain's selector, which is no part of the frozen policy: a

@@ -2,7 +2,11 @@ package workflows
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -41,7 +45,7 @@ func (e *episode) serveResume(ctx workflow.Context) error {
 }
 
 func (e *episode) refuseResume(o Resume) error {
-	if o.Scope != (failover.Scope{}) && o.Scope != (failover.Scope{All: true}) {
+	if o.Scope != (queue.Scope{}) && o.Scope != (queue.Scope{All: true}) {
 		return e.refuseScopedResume(o)
 	}
 	switch {
@@ -51,7 +55,7 @@ func (e *episode) refuseResume(o Resume) error {
 		if why := e.noEnforcing(); why != "" {
 			return refused(why)
 		}
-	case e.st.Paused == nil && e.st.Phase != failover.EpisodeStopped:
+	case e.st.Paused == nil && e.st.Phase != phase.EpisodeStopped:
 		return refused("neither paused nor stopped as a whole: nothing to resume" + e.stillPaused())
 	}
 	return refuseOrder(o.Order)
@@ -59,8 +63,8 @@ func (e *episode) refuseResume(o Resume) error {
 
 // noEnforcing says why this episode cannot be turned into one that enforces.
 func (e *episode) noEnforcing() string {
-	_, err := failover.NextEpisode(e.st.Phase, failover.EventEnforceOrdered)
-	early := e.st.Phase == failover.EpisodeSuspected || e.st.Phase == failover.EpisodeCordoned || e.st.Phase == failover.EpisodeStopped
+	_, err := phase.NextEpisode(e.st.Phase, phase.EventEnforceOrdered)
+	early := e.st.Phase == phase.EpisodeSuspected || e.st.Phase == phase.EpisodeCordoned || e.st.Phase == phase.EpisodeStopped
 	switch {
 	case err != nil && !early:
 		return "it is " + string(e.st.Phase) + ": there is nothing left to enforce"
@@ -96,14 +100,14 @@ func (e *episode) enforce(asked *enforcement) {
 	if asked.refused = e.noEnforcing(); asked.refused != "" {
 		return
 	}
-	if b.Terms.Mode != failover.ModeEnforce {
+	if b.Terms.Mode != rules.ModeEnforce {
 		asked.refused = "the worker's own config says observe for " + e.cluster + ": set mode or modes.enforce, restart the workers, and order it again"
 		return
 	}
 	if e.st.Paused == asked.paused {
 		e.st.Paused = nil // one that was given since says not yet, and stands
 	}
-	e.auditOrder(UpdateResume, asked.order, failover.Scope{}, "enforce", yes(true))
+	e.auditOrder(UpdateResume, asked.order, queue.Scope{}, "enforce", yes(true))
 	e.endObserving(asked.order)
 	e.st.Terms = b.Terms
 	e.showMode()
@@ -113,12 +117,12 @@ func (e *episode) enforce(asked *enforcement) {
 // endObserving ends the round that observed: each binding that was to move gets the
 // outcome that it had come to.
 func (e *episode) endObserving(order Order) {
-	if e.st.Phase == failover.EpisodeSuspected || e.st.Phase == failover.EpisodeCordoned {
+	if e.st.Phase == phase.EpisodeSuspected || e.st.Phase == phase.EpisodeCordoned {
 		e.st.Virtual = nil
 		return // nothing was listed yet
 	}
-	if e.st.Phase == failover.EpisodeStopped {
-		if e.on(failover.EventResumeOrdered, failover.ReasonEnforceOrdered) {
+	if e.st.Phase == phase.EpisodeStopped {
+		if e.on(phase.EventResumeOrdered, reason.EnforceOrdered) {
 			e.newRound()
 			e.st.Stopped, e.st.Windows = nil, nil // no rule was applied meanwhile: its windows run again
 		}
@@ -127,15 +131,15 @@ func (e *episode) endObserving(order Order) {
 	for _, i := range e.st.Items {
 		switch {
 		case i.Was && i.State != ItemBlocked:
-			e.record(failover.Result{
-				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonEnforceOrdered,
+			e.record(record.Result{
+				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.EnforceOrdered,
 				Cause: "enforced by " + order.Who + ": " + order.Reason, At: e.now(),
 			})
 		default:
 			e.abandon(i, nil)
 		}
 	}
-	if e.on(failover.EventEnforceOrdered, failover.ReasonEnforceOrdered) {
+	if e.on(phase.EventEnforceOrdered, reason.EnforceOrdered) {
 		e.newRound()
 	}
 }

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
@@ -16,7 +20,7 @@ const pausedByLifeboat = "lifeboat"
 // evictedByOthers takes bindings that Karmada's own taint manager evicts from this
 // cluster. The first of them halts this failover until a human resumes it; a resume
 // looks again before anything is dispatched.
-func (e *episode) evictedByOthers(found ...failover.BindingFact) {
+func (e *episode) evictedByOthers(found ...proof.BindingFact) {
 	if len(found) == 0 || !e.enforcing() {
 		return
 	}
@@ -24,14 +28,14 @@ func (e *episode) evictedByOthers(found ...failover.BindingFact) {
 	if e.besideEvictor() {
 		return
 	}
-	why := failover.SecondEvictorAt(found[0].Key, e.cluster)
+	why := rules.SecondEvictorAt(found[0].Key, e.cluster)
 	e.log.Warn("halted: second evictor", "binding", found[0].Key.String())
 	e.st.Beside = true
 	if e.st.Paused == nil {
 		e.st.Paused = &Order{Who: pausedByLifeboat, Reason: why}
 	}
-	e.scribe.tell(failover.AuditRecord{
-		Kind: failover.AuditBindingAttention, Round: e.st.Round, Phase: string(e.st.Phase), Reason: failover.ReasonSecondEvictor,
+	e.scribe.tell(record.Audit{
+		Kind: record.AuditBindingAttention, Round: e.st.Round, Phase: string(e.st.Phase), Reason: reason.SecondEvictor,
 		Message: "this failover is halted: " + why, Bindings: about(found[0].Key),
 	})
 	e.dirty = true
@@ -40,7 +44,7 @@ func (e *episode) evictedByOthers(found ...failover.BindingFact) {
 // holdBeside has a migration hold each of the bindings of which Karmada may end the last copy, as
 // many as may move at once: those for which there is no room are looked at again when half of
 // that is free. One that was only told of by the watch is looked at first, once in a run.
-func (e *episode) holdBeside(found []failover.BindingFact) {
+func (e *episode) holdBeside(found []proof.BindingFact) {
 	for _, b := range found {
 		key := b.Key.String()
 		_, moving := e.st.Moves[key]
@@ -68,7 +72,7 @@ func (e *episode) besideEvictor() bool { return e.st.Beside }
 
 // mayAdd leaves out taints that move bindings while Karmada evicts, too: it would move
 // them at once. It leaves them out as well while they are taken away again and again.
-func (e *episode) mayAdd(add []failover.RuleObservation) []failover.RuleObservation {
+func (e *episode) mayAdd(add []rules.RuleObservation) []rules.RuleObservation {
 	e.noticeTaken(add)
 	if e.besideEvictor() || e.taintDisputed() {
 		return withoutTriggering(add)
@@ -83,39 +87,39 @@ const disputeWithin = time.Minute
 // noticeTaken pauses the failover where a taint that was put back is gone again at once: a
 // human wants it gone, or another controller does. A controller that lost it by accident loses
 // it once.
-func (e *episode) noticeTaken(add []failover.RuleObservation) {
+func (e *episode) noticeTaken(add []rules.RuleObservation) {
 	last := e.st.TakenAway
 	if last == nil || last.Twice || e.now().Sub(last.At) >= disputeWithin {
 		return
 	}
 	for _, o := range add {
-		at := slices.IndexFunc(e.st.Cluster.Ours, func(t failover.AddedTaint) bool {
+		at := slices.IndexFunc(e.st.Cluster.Ours, func(t karmada.AddedTaint) bool {
 			return t.Rule == o.Rule && t.Key == o.Taint.Key && t.Effect == o.Taint.Effect
 		})
-		if at < 0 || !failover.Triggers(o.Taint.Effect) {
+		if at < 0 || !karmada.Triggers(o.Taint.Effect) {
 			continue
 		}
 		t := e.st.Cluster.Ours[at]
 		e.st.TakenAway = &TakenAway{AddedTaint: t, At: e.now(), Twice: true}
 		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
-			t.Key, t.Effect, failover.RuleTitle(t.Rule), view.EndsTaint(t.Rule, e.cluster))
+			t.Key, t.Effect, rules.RuleTitle(t.Rule), view.EndsTaint(t.Rule, e.cluster))
 		e.log.Warn("paused: a taint is taken away again and again", "taint", t.Key+":"+string(t.Effect))
 		if e.st.Paused == nil {
 			e.st.Paused = &Order{Who: pausedByLifeboat, Reason: cut(why)}
 		}
-		e.auditTaint(failover.AuditTaintRemoved, t, why)
+		e.auditTaint(record.AuditTaintRemoved, t, why)
 		e.dirty = true
 		return
 	}
 }
 
 // putBack takes note of taints that a write put back.
-func (e *episode) putBack(taints []failover.AddedTaint) {
+func (e *episode) putBack(taints []karmada.AddedTaint) {
 	for _, t := range taints {
-		if failover.Triggers(t.Effect) {
+		if karmada.Triggers(t.Effect) {
 			e.st.TakenAway = &TakenAway{AddedTaint: t, At: e.now()}
 		}
-		e.auditTaint(failover.AuditTaintAdded, t, view.TaintPutBack(t, e.cluster))
+		e.auditTaint(record.AuditTaintAdded, t, view.TaintPutBack(t, e.cluster))
 	}
 }
 

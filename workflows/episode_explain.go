@@ -4,7 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
@@ -14,20 +20,20 @@ import (
 // ExplainRequest asks a ClusterFailover about one of its bindings. UID finds an outcome
 // that was folded; it may be left out.
 type ExplainRequest struct {
-	Binding failover.BindingKey `json:"binding"`
-	UID     types.UID           `json:"uid,omitempty"`
+	Binding karmada.BindingKey `json:"binding"`
+	UID     types.UID          `json:"uid,omitempty"`
 }
 
 // Explanation is the chain of reasons for one binding, from the conditions of its
 // cluster to what it waits for. It answers the query explain.
 type Explanation struct {
-	Now     time.Time             `json:"now"`
-	Cluster string                `json:"cluster"`
-	Episode string                `json:"episode"`
-	Round   int                   `json:"round"`
-	Mode    string                `json:"mode"`
-	Phase   failover.EpisodePhase `json:"phase"`
-	Reason  failover.Reason       `json:"reason,omitempty"`
+	Now     time.Time     `json:"now"`
+	Cluster string        `json:"cluster"`
+	Episode string        `json:"episode"`
+	Round   int           `json:"round"`
+	Mode    string        `json:"mode"`
+	Phase   phase.Episode `json:"phase"`
+	Reason  reason.Reason `json:"reason,omitempty"`
 	// Ready and ReadyReason are the cluster's condition, as last judged.
 	Ready       string `json:"ready,omitempty"`
 	ReadyReason string `json:"readyReason,omitempty"`
@@ -35,13 +41,13 @@ type Explanation struct {
 	// Rules are the windows of every rule; Confirmed is when the round was.
 	Rules     []view.WindowLine `json:"rules,omitempty"`
 	Confirmed time.Time         `json:"confirmed,omitzero"`
-	Drain     *failover.Drain   `json:"drain,omitempty"`
+	Drain     *karmada.Drain    `json:"drain,omitempty"`
 	// Ordered are the taints that humans ordered on the cluster.
-	Ordered []failover.OrderedTaint `json:"ordered,omitempty"`
+	Ordered []karmada.OrderedTaint `json:"ordered,omitempty"`
 	// Taints are those that move bindings, and what this one's frozen policy says to each.
-	Taints []failover.TaintWord `json:"taints,omitempty"`
-	Policy *failover.Policy     `json:"policy,omitempty"`
-	Why    failover.Due         `json:"why,omitzero"`
+	Taints []rules.TaintWord `json:"taints,omitempty"`
+	Policy *rules.Policy     `json:"policy,omitempty"`
+	Why    rules.Due         `json:"why,omitzero"`
 	// Priority is the one that counts. SnoozedBy and PausedBy are the orders of humans that
 	// hold for it, nil without.
 	Priority  int32        `json:"priority"`
@@ -49,18 +55,18 @@ type Explanation struct {
 	PausedBy  *ScopedPause `json:"pausedBy,omitempty"`
 	// DueAt is when it is due, in time during which the clocks were not frozen, and not
 	// before its snooze is over.
-	DueAt  time.Time           `json:"dueAt,omitzero"`
-	Frozen []failover.Interval `json:"frozen,omitempty"`
+	DueAt  time.Time        `json:"dueAt,omitzero"`
+	Frozen []rules.Interval `json:"frozen,omitempty"`
 	// Item is its place in the queue; Ahead are those that have their turn before it.
 	Item  *Item `json:"item,omitempty"`
 	Ahead int   `json:"ahead,omitempty"`
 	// Move is its migration, as that last said.
 	Move *Move `json:"move,omitempty"`
 	// Pace, Paused and Stopped are what holds the queue; Asked is what the pacer was told.
-	Pace    failover.Pace `json:"pace"`
-	Paused  *Order        `json:"paused,omitempty"`
-	Stopped *Order        `json:"stopped,omitempty"`
-	Asked   GrantRequest  `json:"asked,omitzero"`
+	Pace    pace.Pace    `json:"pace"`
+	Paused  *Order       `json:"paused,omitempty"`
+	Stopped *Order       `json:"stopped,omitempty"`
+	Asked   GrantRequest `json:"asked,omitzero"`
 	// Results are what became of it, by round.
 	Results []RoundResult `json:"results,omitempty"`
 }
@@ -68,7 +74,7 @@ type Explanation struct {
 // RoundResult is what became of a binding in one round.
 type RoundResult struct {
 	Round int `json:"round"`
-	failover.Result
+	record.Result
 }
 
 // Known tells whether the failover has anything to do with the binding.
@@ -100,22 +106,22 @@ func (e *episode) explainPolicy(x *Explanation, policy int) {
 	taints := slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Virtual)
 	if policy < 0 || policy >= len(e.st.Policy) {
 		for _, t := range taints {
-			x.Taints = append(x.Taints, failover.TaintWord{Taint: taintRef(t)})
+			x.Taints = append(x.Taints, rules.TaintWord{Taint: taintRef(t)})
 		}
 		return
 	}
 	frozen := e.st.Policy[policy]
-	x.Policy, x.Taints = &frozen, failover.TaintWords(frozen, taints, e.now())
+	x.Policy, x.Taints = &frozen, rules.TaintWords(frozen, taints, e.now())
 	if policy < len(e.st.Dues) {
 		x.DueAt, x.Why = e.policyDue(policy)
 		if x.SnoozedBy != nil {
-			x.DueAt = failover.Snoozed(x.DueAt, x.SnoozedBy.Until)
+			x.DueAt = queue.Snoozed(x.DueAt, x.SnoozedBy.Until)
 		}
 	}
 }
 
-func taintRef(t corev1.Taint) failover.TaintRef {
-	ref := failover.TaintRef{Key: t.Key, Value: t.Value, Effect: t.Effect}
+func taintRef(t corev1.Taint) rules.TaintRef {
+	ref := rules.TaintRef{Key: t.Key, Value: t.Value, Effect: t.Effect}
 	if t.TimeAdded != nil {
 		ref.TimeAdded = t.TimeAdded.Time
 	}
@@ -125,11 +131,11 @@ func taintRef(t corev1.Taint) failover.TaintRef {
 // ahead counts the queued bindings that have their turn before one. It remembers
 // nothing: a query must leave no trace in the state of a run.
 func (e *episode) ahead(of int) int {
-	ranked := func(i *Item) failover.Item {
-		out := failover.Item{Key: i.Key, Priority: e.priorityOf(i)}
+	ranked := func(i *Item) queue.Item {
+		out := queue.Item{Key: i.Key, Priority: e.priorityOf(i)}
 		if i.Policy >= 0 && i.Policy < len(e.st.Dues) {
 			due, _ := e.policyDue(i.Policy)
-			out.Due = failover.Snoozed(due, failover.Latest(e.standing.snoozed, i.Key))
+			out.Due = queue.Snoozed(due, queue.Latest(e.standing.snoozed, i.Key))
 		}
 		return out
 	}
@@ -137,7 +143,7 @@ func (e *episode) ahead(of int) int {
 	for at := range e.st.Items {
 		switch i := &e.st.Items[at]; i.State {
 		case ItemTolerating, ItemDue, ItemReady, ItemHold:
-			if at != of && failover.Compare(ranked(i), mine) < 0 {
+			if at != of && queue.Compare(ranked(i), mine) < 0 {
 				before++
 			}
 		case ItemIdle, ItemBlocked, ItemBehind, ItemFence, ItemPaused, itemEnded:
@@ -149,7 +155,7 @@ func (e *episode) ahead(of int) int {
 // resultsOf are the outcomes of a binding, the newest round last.
 func (e *episode) resultsOf(r ExplainRequest) []RoundResult {
 	var out []RoundResult
-	take := func(round int, results []failover.Result) {
+	take := func(round int, results []record.Result) {
 		for _, x := range results {
 			if x.Key == r.Binding && (r.UID == "" || x.UID == r.UID) {
 				out = append(out, RoundResult{Round: round, Result: x})
@@ -165,7 +171,7 @@ func (e *episode) resultsOf(r ExplainRequest) []RoundResult {
 	}
 	for _, outcome := range workflow.DeterministicKeys(e.st.Folded) {
 		if e.st.Folded[outcome].Has(r.Binding, r.UID) {
-			out = append(out, RoundResult{Round: e.st.Round, Result: failover.Result{Key: r.Binding, UID: r.UID, Outcome: failover.Outcome(outcome)}})
+			out = append(out, RoundResult{Round: e.st.Round, Result: record.Result{Key: r.Binding, UID: r.UID, Outcome: phase.Outcome(outcome)}})
 		}
 	}
 	return out

@@ -5,18 +5,22 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/workflow"
 )
 
 // fenceOf is what is known to prove an item's old copy dead: its own fence, or a
 // human's word for the whole cluster. Whether it still stands is judged where it is used.
-func (e *episode) fenceOf(i Item) *failover.Fence {
+func (e *episode) fenceOf(i Item) *proof.Fence {
 	f := cmp.Or(i.Fence, e.st.Fenced)
 	if i.Fence != nil && e.st.Fenced != nil && e.st.Fenced.At.After(i.Fence.At) {
 		f = e.st.Fenced
 	}
-	dead := i.Purge == "" || i.Purge == failover.PurgeDirectly
+	dead := i.Purge == "" || i.Purge == karmada.PurgeDirectly
 	if f == nil || dead || f.WithoutState && len(e.stateOf(i)) > 0 {
 		return f
 	}
@@ -24,7 +28,7 @@ func (e *episode) fenceOf(i Item) *failover.Fence {
 }
 
 // stateOf is what is frozen of an item's state rules.
-func (e *episode) stateOf(i Item) []failover.StateRule {
+func (e *episode) stateOf(i Item) []karmada.StateRule {
 	if i.Policy < 0 || i.Policy >= len(e.st.Policy) {
 		return nil
 	}
@@ -52,7 +56,7 @@ func (e *episode) startFences() {
 			return
 		}
 		if _, waiting := e.windows(); waiting >= e.st.Terms.Waiting {
-			e.block(&e.st.Items[at], failover.ReasonWaitingFull, "it waits for a fence, and too many wait already")
+			e.block(&e.st.Items[at], reason.WaitingFull, "it waits for a fence, and too many wait already")
 			continue
 		}
 		i := e.st.Items[at]
@@ -63,7 +67,7 @@ func (e *episode) startFences() {
 }
 
 func (e *episode) confirmFenced(o FenceOrder) string {
-	e.auditOrder(UpdateConfirmFenced, o.Order, failover.Scope{Binding: o.Binding}, "withoutState", yes(o.WithoutState))
+	e.auditOrder(UpdateConfirmFenced, o.Order, queue.Scope{Binding: o.Binding}, "withoutState", yes(o.WithoutState))
 	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.fence(e.now(), e.st.Turns.Outage())})
 	e.dirty = true
 	about := "what waited for a fence of " + e.cluster
@@ -80,9 +84,9 @@ func (e *episode) refuseFenced(o FenceOrder) error {
 	switch {
 	case e.st.Cluster.Ready == "True":
 		return refused(e.cluster + " is Ready: it is not dead, and Karmada deletes the old copies there itself")
-	case e.st.Phase == failover.EpisodeStopped || e.closing():
+	case e.st.Phase == phase.EpisodeStopped || e.closing():
 		return refused("nothing is evicted any more: there is nothing to confirm")
-	case o.Binding != (failover.BindingKey{}) && !moves && e.queuedAt(o.Binding) < 0:
+	case o.Binding != (karmada.BindingKey{}) && !moves && e.queuedAt(o.Binding) < 0:
 		return refused("it neither waits nor moves: there is nothing to confirm")
 	case !o.WithoutState && e.needsState(o.Binding):
 		return refused(stateNeedsSource(e.cluster))
@@ -93,7 +97,7 @@ func (e *episode) refuseFenced(o FenceOrder) error {
 }
 
 // needsState tells whether a binding's state goes along only through the source.
-func (e *episode) needsState(key failover.BindingKey) bool {
+func (e *episode) needsState(key karmada.BindingKey) bool {
 	var as Item
 	if at := e.queuedAt(key); at >= 0 {
 		as = e.st.Items[at]
@@ -103,7 +107,7 @@ func (e *episode) needsState(key failover.BindingKey) bool {
 	} else {
 		return false
 	}
-	return as.Reason == failover.ReasonStateNeedsSource || len(e.stateOf(as)) > 0
+	return as.Reason == reason.StateNeedsSource || len(e.stateOf(as)) > 0
 }
 
 // stateNeedsSource answers whoever vouches for an old copy whose state is still wanted.
@@ -119,8 +123,8 @@ func unseenOutage(cluster string) string {
 
 // fenceWord is a human's word about one binding, or without one about the whole cluster.
 type fenceWord struct {
-	binding failover.BindingKey
-	fence   failover.Fence
+	binding karmada.BindingKey
+	fence   proof.Fence
 }
 
 // fencedOne takes a human's word about one binding to where it waits.
@@ -135,7 +139,7 @@ func (e *episode) fencedOne(w fenceWord) {
 }
 
 // fenced spreads a human's word to whoever waits for it.
-func (e *episode) fenced(f *failover.Fence) {
+func (e *episode) fenced(f *proof.Fence) {
 	e.st.Fenced = f
 	e.unblock()
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {

@@ -4,7 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -20,7 +24,7 @@ const (
 	statusItems = 2000 // queued bindings in the answer to a query
 )
 
-const causeRecovery = failover.CauseRecovery
+const causeRecovery = record.CauseRecovery
 
 // fold moves old results into the counts. Those that a human must look after go last.
 func (e *episode) fold() {
@@ -29,7 +33,7 @@ func (e *episode) fold() {
 	}
 	extra := len(e.st.Results) - keepDetails
 	for _, must := range []bool{false, true} {
-		e.st.Results = slices.DeleteFunc(e.st.Results, func(r failover.Result) bool {
+		e.st.Results = slices.DeleteFunc(e.st.Results, func(r record.Result) bool {
 			if extra <= 0 || !e.foldable(r) && (!must || e.binds(r)) {
 				return false
 			}
@@ -44,33 +48,33 @@ func (e *episode) fold() {
 	e.order.results = nil
 }
 
-func (e *episode) foldable(r failover.Result) bool {
+func (e *episode) foldable(r record.Result) bool {
 	switch r.Outcome {
-	case failover.OutcomeMigrated, failover.OutcomeMovedByOthers, failover.OutcomeGone:
+	case phase.OutcomeMigrated, phase.OutcomeMovedByOthers, phase.OutcomeGone:
 		return true
-	case failover.OutcomeAbandoned, failover.OutcomeWouldMove, failover.OutcomeWouldBlock:
+	case phase.OutcomeAbandoned, phase.OutcomeWouldMove, phase.OutcomeWouldBlock:
 		return e.closing()
-	case failover.OutcomeRestored, failover.OutcomeKept, failover.OutcomeLeftToHuman, failover.OutcomeSkipped, failover.OutcomeBlocked:
+	case phase.OutcomeRestored, phase.OutcomeKept, phase.OutcomeLeftToHuman, phase.OutcomeSkipped, phase.OutcomeBlocked:
 	}
 	return false
 }
 
 // binds: a human decided this in this round; folded, it would be forgotten and the
 // binding be moved against the order.
-func (e *episode) binds(r failover.Result) bool {
+func (e *episode) binds(r record.Result) bool {
 	return !e.closing() && r.Cause != "" && r.Cause != causeRecovery
 }
 
-func (e *episode) foldOne(r failover.Result) { e.foldedInto(r.Outcome).Add(r.Key, r.UID) }
+func (e *episode) foldOne(r record.Result) { e.foldedInto(r.Outcome).Add(r.Key, r.UID) }
 
 // foldedInto are the bindings with an outcome that are in the counts alone.
-func (e *episode) foldedInto(outcome failover.Outcome) *failover.BindingSet {
+func (e *episode) foldedInto(outcome phase.Outcome) *queue.BindingSet {
 	if e.st.Folded == nil {
-		e.st.Folded = map[string]*failover.BindingSet{}
+		e.st.Folded = map[string]*queue.BindingSet{}
 	}
 	set := e.st.Folded[string(outcome)]
 	if set == nil {
-		set = &failover.BindingSet{}
+		set = &queue.BindingSet{}
 		e.st.Folded[string(outcome)] = set
 	}
 	return set
@@ -78,7 +82,7 @@ func (e *episode) foldedInto(outcome failover.Outcome) *failover.BindingSet {
 
 // unfold takes a binding out of the folded results, and out of the counts: it gets
 // another outcome.
-func (e *episode) unfold(key failover.BindingKey, uid types.UID) {
+func (e *episode) unfold(key karmada.BindingKey, uid types.UID) {
 	for _, outcome := range workflow.DeterministicKeys(e.st.Folded) {
 		if set := e.st.Folded[outcome]; set.Has(key, uid) {
 			set.Remove(key, uid)
@@ -96,7 +100,7 @@ func (e *episode) folded() int {
 	return n
 }
 
-func (e *episode) owe(d *failover.Debt) {
+func (e *episode) owe(d *record.Debt) {
 	switch {
 	case d == nil || slices.Contains(e.st.Debts, *d): // one that came back and moved once more owes the same Work
 	case len(e.st.Debts) < maxDebts:
@@ -124,9 +128,9 @@ func (e *episode) mostTelling(most int) []Item {
 }
 
 // blockedBy counts the blocked by reason, and tells when the first of them was due.
-func (e *episode) blockedBy() (by map[failover.Reason]int, since time.Time) {
+func (e *episode) blockedBy() (by map[reason.Reason]int, since time.Time) {
 	e.tick()
-	by = map[failover.Reason]int{}
+	by = map[reason.Reason]int{}
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
 		if i.State != ItemBlocked {
@@ -143,7 +147,7 @@ func (e *episode) blockedBy() (by map[failover.Reason]int, since time.Time) {
 // status is the answer to a query: of a long queue only a part.
 func (e *episode) status() EpisodeStatus {
 	s := EpisodeStatus{Instance: e.instance, Name: e.cluster, Now: e.now(), EpisodeState: e.st, Queue: map[ItemState]int{}}
-	s.WaitingBy = map[failover.Reason]int{}
+	s.WaitingBy = map[reason.Reason]int{}
 	for _, i := range e.st.Items {
 		s.Queue[i.State]++
 		if i.State == ItemDue || i.State == ItemReady || i.State == ItemHold {

@@ -3,7 +3,7 @@ package workflows
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // maxFrozen bounds how many halts are remembered one by one.
@@ -13,7 +13,7 @@ const maxFrozen = 100
 // no clock ran then. A taint may be older than the round, so the others stay.
 func (e *episode) forgetFrozen() {
 	taints := slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Cluster.Foreign)
-	e.st.Frozen = slices.DeleteFunc(e.st.Frozen, func(f failover.Interval) bool {
+	e.st.Frozen = slices.DeleteFunc(e.st.Frozen, func(f rules.Interval) bool {
 		if f.To.IsZero() {
 			return false
 		}

@@ -3,7 +3,7 @@ package workflows
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -45,17 +45,17 @@ type turn struct {
 
 // next is the most urgent of all that could use a permit now.
 func (e *episode) next() turn {
-	top := failover.Top{Most: 1}
+	top := queue.Top{Most: 1}
 	keys := e.waitForPermit()
 	for n, key := range keys {
 		as := e.st.Moves[key].asItem()
 		due, _ := e.due(&as)
-		top.Offer(failover.Item{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
+		top.Offer(queue.Item{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
 	}
 	if ready := e.first(ItemReady, 1); len(ready) > 0 && e.mayBegin() {
 		i := &e.st.Items[ready[0]]
 		due, _ := e.due(i)
-		top.Offer(failover.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, len(keys)+ready[0])
+		top.Offer(queue.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, len(keys)+ready[0])
 	}
 	at := top.Sorted()
 	switch {

@@ -5,7 +5,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -68,7 +73,7 @@ func (e *episode) serve(ctx workflow.Context) error {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
 			e.orders.cancel = &Order{Who: "cancellation request", Reason: "requested in Temporal"}
-			e.auditOrder(UpdateCancel, *e.orders.cancel, failover.Scope{})
+			e.auditOrder(UpdateCancel, *e.orders.cancel, queue.Scope{})
 			e.dirty = true
 		}
 	})
@@ -144,7 +149,7 @@ func (e *episode) observed(m ClusterObserved) {
 		return
 	}
 	e.testified(f)
-	if e.st.Seen != "" && f.UID == e.st.UID && !f.Deleted && !failover.Newer(f.ResourceVersion, e.st.Seen) {
+	if e.st.Seen != "" && f.UID == e.st.UID && !f.Deleted && !rules.Newer(f.ResourceVersion, e.st.Seen) {
 		return // older than what was judged
 	}
 	e.st.Facts = append(e.st.Facts, f)
@@ -184,7 +189,7 @@ func (e *episode) adoptAsked(m Adopt) {
 	}
 	if m.By.Who != "" {
 		m.By.Who, m.By.Reason = cut(m.By.Who), cut(m.By.Reason)
-		e.auditOrder(OrderAdopt, m.By, failover.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
+		e.auditOrder(OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	e.adoptDirty, e.adoptNow, e.clusterDirty, e.dirty = true, true, true, true
 }
@@ -210,7 +215,7 @@ func (e *episode) paced(m PaceChanged) {
 	}
 	was := e.st.Pace
 	e.st.Pace = m.Pace
-	e.freeze(m.Pace.Tier == failover.TierHalted)
+	e.freeze(m.Pace.Tier == pace.TierHalted)
 	if was.Total != m.Pace.Total || !slices.Equal(was.Faulty, m.Pace.Faulty) {
 		e.unblock()
 	}
@@ -226,7 +231,7 @@ func (e *episode) freeze(halted bool) {
 	open := n > 0 && e.st.Frozen[n-1].To.IsZero()
 	switch {
 	case halted && !open:
-		e.st.Frozen = append(e.st.Frozen, failover.Interval{From: e.now()})
+		e.st.Frozen = append(e.st.Frozen, rules.Interval{From: e.now()})
 		e.boundFrozen()
 	case !halted && open:
 		e.st.Frozen[n-1].To = e.now()
@@ -275,7 +280,7 @@ func (e *episode) progressed(r MigrationReport, m Move) {
 	m.WantsPermit = r.WantsPermit
 	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
 	// An answer that is not there yet excuses nobody: restoreWait is its time.
-	m.Excused = m.Excused || r.Late || r.Reason == failover.ReasonRestoreUndone || r.Reason == failover.ReasonDependentsNotBack
+	m.Excused = m.Excused || r.Late || r.Reason == reason.RestoreUndone || r.Reason == reason.DependentsNotBack
 	e.st.Moves[r.Key.String()] = m
 }
 
@@ -293,10 +298,10 @@ func (e *episode) finished(r MigrationReport, m Move, known bool) {
 		return
 	}
 	switch {
-	case !known && r.Result.Outcome == failover.OutcomeBlocked:
-	case m.Named && r.Result.Outcome == failover.OutcomeAbandoned:
+	case !known && r.Result.Outcome == phase.OutcomeBlocked:
+	case m.Named && r.Result.Outcome == phase.OutcomeAbandoned:
 		// Nothing of ours stood: what became of it before stays on record.
-	case r.Result.Outcome == failover.OutcomeBlocked:
+	case r.Result.Outcome == phase.OutcomeBlocked:
 		e.blocked(r, m)
 	default:
 		e.recordIn(r.Round, *r.Result)
@@ -318,16 +323,16 @@ func (e *episode) blocked(r MigrationReport, m Move) {
 		}
 		e.requeue(*r.Result, m)
 	case e.st.Stopped != nil:
-		r.Result.Outcome, r.Result.Reason, r.Result.Cause = failover.OutcomeAbandoned, failover.ReasonCancelled, "cancelled by "+said(e.st.Stopped)
+		r.Result.Outcome, r.Result.Reason, r.Result.Cause = phase.OutcomeAbandoned, reason.Cancelled, "cancelled by "+said(e.st.Stopped)
 		e.recordIn(r.Round, *r.Result)
 	default:
-		r.Result.Outcome, r.Result.Cause = failover.OutcomeAbandoned, causeRecovery
+		r.Result.Outcome, r.Result.Cause = phase.OutcomeAbandoned, causeRecovery
 		e.recordIn(r.Round, *r.Result)
 	}
 }
 
 // recordIn files a result under its own round.
-func (e *episode) recordIn(round int, r failover.Result) {
+func (e *episode) recordIn(round int, r record.Result) {
 	if round == e.st.Round {
 		e.record(r)
 		return
@@ -342,7 +347,7 @@ func (e *episode) recordIn(round int, r failover.Result) {
 }
 
 // requeue puts a binding back that was refused at the write.
-func (e *episode) requeue(r failover.Result, m Move) {
+func (e *episode) requeue(r record.Result, m Move) {
 	i := Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
 	if m.Policy < 0 || m.Policy >= len(e.st.Policy) {
 		e.listDirty = true // adopted without a policy: the list freezes one
@@ -352,10 +357,10 @@ func (e *episode) requeue(r failover.Result, m Move) {
 	if r.Fence != nil {
 		i.Fence = r.Fence
 	}
-	if r.Reason == failover.ReasonFenced {
-		i.State, i.Reason, i.RetryAt, i.Tries = ItemDue, failover.ReasonWaiting, time.Time{}, m.Tries
+	if r.Reason == reason.Fenced {
+		i.State, i.Reason, i.RetryAt, i.Tries = ItemDue, reason.Waiting, time.Time{}, m.Tries
 	}
-	if r.Reason == failover.ReasonPermitPassed || r.Reason == failover.ReasonHalted {
+	if r.Reason == reason.PermitPassed || r.Reason == reason.Halted {
 		// It passed every check: ask anew soon, though never hot.
 		i.RetryAt, i.Tries = e.now().Add(minTimer), m.Tries
 	}

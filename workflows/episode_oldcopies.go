@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -63,9 +64,9 @@ func (e *episode) ended(ctx workflow.Context, share workflow.Future) {
 		e.log.Error("could not end old copies", "error", err)
 		return
 	}
-	if r.Reason != failover.ReasonNone {
+	if r.Reason != reason.None {
 		e.log.Warn("could not end old copies", "reason", r.Reason, "message", r.Message)
 	}
-	e.st.Debts = slices.DeleteFunc(e.st.Debts, func(d failover.Debt) bool { return slices.Contains(r.Ended, d) })
+	e.st.Debts = slices.DeleteFunc(e.st.Debts, func(d record.Debt) bool { return slices.Contains(r.Ended, d) })
 	e.dirty = e.dirty || len(r.Ended) > 0
 }

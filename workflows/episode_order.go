@@ -3,32 +3,37 @@ package workflows
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // order is what a run remembers beside its state, so that a turn over a queue of
 // many thousands stays short. Nothing of it is carried over.
 type order struct {
-	items   map[failover.BindingKey]int // where an item stands, while a page is joined
-	results map[resultKey]int           // where a result stands
-	dues    []policyDue                 // by policy, as of dueNow
+	items   map[karmada.BindingKey]int // where an item stands, while a page is joined
+	results map[resultKey]int          // where a result stands
+	dues    []policyDue                // by policy, as of dueNow
 	dueNow  time.Time
 }
 
 type resultKey struct {
-	key failover.BindingKey
+	key karmada.BindingKey
 	uid types.UID
 }
 
 type policyDue struct {
 	at    time.Time
-	due   failover.Due
+	due   rules.Due
 	known bool
 }
 
 // dueAt is when an item's toleration runs out, measured in unfrozen time.
-func (e *episode) dueAt(i Item) (time.Time, failover.Due) {
+func (e *episode) dueAt(i Item) (time.Time, rules.Due) {
 	e.tick()
 	return e.due(&i)
 }
@@ -43,19 +48,19 @@ func (e *episode) tick() {
 
 // due is dueAt as of the last tick. A snooze moves it later, by the wall clock: it is a
 // human's word, and a halt does not stretch it.
-func (e *episode) due(i *Item) (time.Time, failover.Due) {
+func (e *episode) due(i *Item) (time.Time, rules.Due) {
 	if i.Policy < 0 || i.Policy >= len(e.order.dues) {
-		return time.Time{}, failover.Due{Reason: failover.ReasonNoTaint}
+		return time.Time{}, rules.Due{Reason: reason.NoTaint}
 	}
 	p := &e.order.dues[i.Policy]
 	if !p.known {
 		p.at, p.due = e.policyDue(i.Policy)
 		p.known = true
 	}
-	return failover.Snoozed(p.at, failover.Latest(e.standing.snoozed, i.Key)), p.due
+	return queue.Snoozed(p.at, queue.Latest(e.standing.snoozed, i.Key)), p.due
 }
 
-func (e *episode) policyDue(policy int) (time.Time, failover.Due) {
+func (e *episode) policyDue(policy int) (time.Time, rules.Due) {
 	d := e.st.Dues[policy]
 	if !d.Affected {
 		return time.Time{}, d
@@ -64,7 +69,7 @@ func (e *episode) policyDue(policy int) (time.Time, failover.Due) {
 	if since.IsZero() {
 		since = d.At
 	}
-	return failover.Thaw(since, d.At, e.st.Frozen, e.now()), d
+	return rules.Thaw(since, d.At, e.st.Frozen, e.now()), d
 }
 
 // forgetDues has every due time worked out anew: the clocks, or the taints, changed.
@@ -76,7 +81,7 @@ func (e *episode) first(state ItemState, k int) []int {
 	if k <= 0 {
 		return nil
 	}
-	top := failover.Top{Most: k}
+	top := queue.Top{Most: k}
 	e.tick()
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
@@ -84,7 +89,7 @@ func (e *episode) first(state ItemState, k int) []int {
 			continue
 		}
 		due, _ := e.due(i)
-		top.Offer(failover.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
+		top.Offer(queue.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
 	}
 	return top.Sorted()
 }
@@ -129,7 +134,7 @@ func (e *episode) nextList() time.Time {
 // targeting is how many bindings a list brings: those that observe has judged
 // target the cluster still.
 func (e *episode) targeting() int {
-	return len(e.st.Items) + e.st.Counts[string(failover.OutcomeWouldMove)]
+	return len(e.st.Items) + e.st.Counts[string(phase.OutcomeWouldMove)]
 }
 
 // longList is from how many bindings on lists are spaced out.
@@ -138,14 +143,14 @@ const longList = 1000
 // indexItems remembers where each item stands. Others come and go while a page is
 // read, so it is made anew for each.
 func (e *episode) indexItems() {
-	e.order.items = make(map[failover.BindingKey]int, len(e.st.Items))
+	e.order.items = make(map[karmada.BindingKey]int, len(e.st.Items))
 	for at := range e.st.Items {
 		e.order.items[e.st.Items[at].Key] = at
 	}
 }
 
 // itemAt is where an item stands, -1 when it does not; right after indexItems alone.
-func (e *episode) itemAt(key failover.BindingKey) int {
+func (e *episode) itemAt(key karmada.BindingKey) int {
 	if at, ok := e.order.items[key]; ok {
 		return at
 	}
@@ -158,7 +163,7 @@ func (e *episode) appendItem(i Item) {
 }
 
 // resultAt is where a binding's result of this round stands, -1 when there is none.
-func (e *episode) resultAt(key failover.BindingKey, uid types.UID) int {
+func (e *episode) resultAt(key karmada.BindingKey, uid types.UID) int {
 	if e.order.results == nil || len(e.order.results) != len(e.st.Results) {
 		e.order.results = make(map[resultKey]int, len(e.st.Results))
 		for at := range e.st.Results {
@@ -176,18 +181,18 @@ func (e *episode) resultAt(key failover.BindingKey, uid types.UID) int {
 // after, took it for the work of others; and one that came back into play after its move
 // and was abandoned then is still where that move left it. A human's word is an end of
 // its own, by which the binding is known as called off.
-func (e *episode) outranked(r failover.Result) bool {
-	idle := r.Outcome == failover.OutcomeMovedByOthers || r.Outcome == failover.OutcomeAbandoned && !calledOff(r.Reason)
+func (e *episode) outranked(r record.Result) bool {
+	idle := r.Outcome == phase.OutcomeMovedByOthers || r.Outcome == phase.OutcomeAbandoned && !calledOff(r.Reason)
 	if !idle || r.Wrote {
 		return false
 	}
 	at := e.resultAt(r.Key, r.UID)
-	return at >= 0 && (e.st.Results[at].Wrote || e.st.Results[at].Outcome == failover.OutcomeMigrated) || e.st.Folded[string(failover.OutcomeMigrated)].Has(r.Key, r.UID)
+	return at >= 0 && (e.st.Results[at].Wrote || e.st.Results[at].Outcome == phase.OutcomeMigrated) || e.st.Folded[string(phase.OutcomeMigrated)].Has(r.Key, r.UID)
 }
 
 // record keeps the one outcome of a binding in this round. An earlier end without
 // a write gives way: the binding came back into play.
-func (e *episode) record(r failover.Result) {
+func (e *episode) record(r record.Result) {
 	if e.outranked(r) {
 		return
 	}
@@ -218,7 +223,7 @@ func (e *episode) nextInQueue(sooner func(time.Time, string)) {
 	case of == nil:
 	case of.State == ItemBlocked:
 		sooner(at, "look at blocked "+of.Key.String()+" again")
-	case of.Reason == failover.ReasonSnoozed:
+	case of.Reason == reason.Snoozed:
 		sooner(at, "the snooze of "+of.Key.String()+" ends")
 	default:
 		sooner(at, "the toleration of "+of.Key.String()+" runs out")

@@ -3,7 +3,10 @@ package workflows
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
 // obey carries out what humans ordered since the last turn.
@@ -16,19 +19,19 @@ func (e *episode) obey() {
 	for _, v := range o.scoped {
 		e.obeyScoped(v)
 	}
-	if o.cancel != nil && e.on(failover.EventCancelOrdered, failover.ReasonCancelled) {
+	if o.cancel != nil && e.on(phase.EventCancelOrdered, reason.Cancelled) {
 		e.st.Stopped, e.st.StopPutBack = o.cancel, o.putBack
 		e.st.ClosedAt, e.st.Settled = time.Time{}, time.Time{}
 	}
 	for _, word := range o.fences {
-		if word.binding == (failover.BindingKey{}) {
+		if word.binding == (karmada.BindingKey{}) {
 			e.fenced(&word.fence)
 		} else {
 			e.fencedOne(word)
 		}
 	}
 	e.obeyEnforce(o)
-	if o.resume != nil && e.st.Phase == failover.EpisodeStopped && e.on(failover.EventResumeOrdered, failover.ReasonConditionsMatch) {
+	if o.resume != nil && e.st.Phase == phase.EpisodeStopped && e.on(phase.EventResumeOrdered, reason.ConditionsMatch) {
 		e.newRound()
 		e.st.Stopped, e.st.StopPutBack, e.st.Windows = nil, false, nil // no rule was applied meanwhile: its windows run again
 	}
@@ -37,10 +40,10 @@ func (e *episode) obey() {
 func (e *episode) resume(o ScopedOrder) string {
 	e.dirty = true
 	e.auditOrder(UpdateResume, o.Order, o.Scope)
-	if o.Scope != (failover.Scope{}) && !o.All {
+	if o.Scope != (queue.Scope{}) && !o.All {
 		return e.resumeScoped(o)
 	}
-	if e.st.Phase == failover.EpisodeStopped {
+	if e.st.Phase == phase.EpisodeStopped {
 		e.orders.resume = &o.Order
 		return "re-opened as a new round: the windows run again before anything moves" + e.stillPaused()
 	}
@@ -49,10 +52,10 @@ func (e *episode) resume(o ScopedOrder) string {
 }
 
 func (e *episode) cancel(o BindingOrder) string {
-	if o.Binding != (failover.BindingKey{}) {
+	if o.Binding != (karmada.BindingKey{}) {
 		return e.orderOne(UpdateCancel, o)
 	}
-	e.auditOrder(UpdateCancel, o.Order, failover.Scope{}, "putBack", yes(o.PutBack))
+	e.auditOrder(UpdateCancel, o.Order, queue.Scope{}, "putBack", yes(o.PutBack))
 	e.orders.cancel, e.orders.putBack, e.dirty = &o.Order, o.PutBack, true
 	placed := "keeps both copies"
 	if o.PutBack {
@@ -62,10 +65,10 @@ func (e *episode) cancel(o BindingOrder) string {
 }
 
 func (e *episode) refuseCancel(o BindingOrder) error {
-	if o.Binding != (failover.BindingKey{}) {
+	if o.Binding != (karmada.BindingKey{}) {
 		return e.refuseOne(UpdateCancel, o)
 	}
-	if e.st.Phase == failover.EpisodeStopped {
+	if e.st.Phase == phase.EpisodeStopped {
 		return refused("stopped already by " + e.st.Stopped.Who)
 	}
 	return refuseOrder(o.Order)

@@ -5,7 +5,12 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -24,12 +29,12 @@ func (e *episode) actSuspected() {
 		// An earlier run had confirmed this failure and put its taint, or a window has run out.
 		e.confirm(e.whyBad())
 	case len(e.st.Cluster.Foreign) > 0:
-		e.confirm(failover.ReasonForeignTaint)
+		e.confirm(reason.ForeignTaint)
 	case e.bad():
-		e.st.Reason = failover.ReasonWindowRunning
+		e.st.Reason = reason.WindowRunning
 		e.followRules()
 	case e.memberAnswers():
-		e.st.Reason = failover.ReasonMemberAnswers
+		e.st.Reason = reason.MemberAnswers
 		e.followRules()
 	default:
 		e.actUnsuspected()
@@ -43,14 +48,14 @@ func (e *episode) actUnsuspected() {
 		return // somebody is about to begin a drain, or to put a taint: this is no false alarm
 	case e.onlyCordons():
 		e.cordon()
-	case e.nothingOfOurs() && e.st.Phase == failover.EpisodeCordoned:
-		e.on(failover.EventUncordoned, failover.ReasonClusterRecovered)
+	case e.nothingOfOurs() && e.st.Phase == phase.EpisodeCordoned:
+		e.on(phase.EventUncordoned, reason.ClusterRecovered)
 	case e.nothingOfOurs():
-		e.on(failover.EventNothingWrong, failover.ReasonBlip)
+		e.on(phase.EventNothingWrong, reason.Blip)
 	default:
 		// Something of ours is left (an earlier round, an adopted task): it recovers, it is no false alarm.
 		e.st.Well = e.now()
-		e.on(failover.EventConditionsWell, failover.ReasonClusterRecovered)
+		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
 	}
 }
 
@@ -65,16 +70,16 @@ func (e *episode) inheritsTaint() bool {
 		return false
 	}
 	for _, t := range e.st.Cluster.Ours {
-		if failover.Triggers(t.Effect) {
+		if karmada.Triggers(t.Effect) {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *episode) confirm(reason failover.Reason) {
+func (e *episode) confirm(reason reason.Reason) {
 	e.st.Named = e.now()
-	e.on(failover.EventConfirmed, reason)
+	e.on(phase.EventConfirmed, reason)
 }
 
 // actConfirmed puts the taints, the companion included: it must stand before the
@@ -83,7 +88,7 @@ func (e *episode) confirm(reason failover.Reason) {
 func (e *episode) actConfirmed() {
 	if !e.bad() {
 		e.st.Well = e.now()
-		e.on(failover.EventConditionsWell, failover.ReasonClusterRecovered)
+		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
 		return
 	}
 	if e.enforcing() && e.st.Pace.Tier == "" || e.besideEvictor() {
@@ -93,7 +98,7 @@ func (e *episode) actConfirmed() {
 		return
 	}
 	e.listDirty = true
-	e.on(failover.EventTainted, e.st.Reason)
+	e.on(phase.EventTainted, e.st.Reason)
 }
 
 // taint brings the cluster's taints to what the rules ask for; false means that
@@ -139,7 +144,7 @@ func (e *episode) taintVirtually() {
 }
 
 func (e *episode) companionStands() bool {
-	return e.stands(failover.RuleTaint{Key: failover.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule})
+	return e.stands(karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule})
 }
 
 // writeTaints runs the one activity that writes to the cluster.
@@ -184,10 +189,10 @@ func (e *episode) followRules() {
 	}
 	add, remove := e.mayAdd(e.ripe()), e.withered()
 	switch e.st.Phase { //nolint:exhaustive // in the other phases the taints that move bindings follow their rules, too
-	case failover.EpisodeRecovering: // those that move bindings go with the untaint
-		remove = slices.DeleteFunc(remove, func(t failover.AddedTaint) bool { return failover.Triggers(t.Effect) })
+	case phase.EpisodeRecovering: // those that move bindings go with the untaint
+		remove = slices.DeleteFunc(remove, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
 		add = withoutTriggering(add)
-	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeSettling:
+	case phase.EpisodeSuspected, phase.EpisodeCordoned, phase.EpisodeSettling:
 		add = withoutTriggering(add)
 	}
 	if len(add) == 0 && len(remove) == 0 {
@@ -199,10 +204,10 @@ func (e *episode) followRules() {
 	e.dirty = e.dirty || ok && len(r.Ours) != was // what they asked for may have been the last thing to do
 }
 
-func withoutTriggering(in []failover.RuleObservation) []failover.RuleObservation {
-	var out []failover.RuleObservation
+func withoutTriggering(in []rules.RuleObservation) []rules.RuleObservation {
+	var out []rules.RuleObservation
 	for _, o := range in {
-		if !failover.Triggers(o.Taint.Effect) {
+		if !karmada.Triggers(o.Taint.Effect) {
 			out = append(out, o)
 		}
 	}
@@ -213,7 +218,7 @@ func withoutTriggering(in []failover.RuleObservation) []failover.RuleObservation
 func (e *episode) actEvacuating() {
 	if !e.bad() {
 		e.st.Well = e.now()
-		e.on(failover.EventConditionsWell, failover.ReasonClusterRecovered)
+		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
 		return
 	}
 	if !e.taint() {
@@ -224,10 +229,10 @@ func (e *episode) actEvacuating() {
 	e.preCheck()
 	e.dispatch()
 	switch done := e.queueDone(); {
-	case done && e.st.Phase == failover.EpisodeEvacuating:
-		e.on(failover.EventQueueDone, e.st.Reason)
-	case !done && e.st.Phase == failover.EpisodeEvacuated:
-		e.on(failover.EventWorkAppeared, e.st.Reason)
+	case done && e.st.Phase == phase.EpisodeEvacuating:
+		e.on(phase.EventQueueDone, e.st.Reason)
+	case !done && e.st.Phase == phase.EpisodeEvacuated:
+		e.on(phase.EventWorkAppeared, e.st.Reason)
 	}
 }
 
@@ -238,7 +243,7 @@ func (e *episode) queueDone() bool {
 		return false
 	}
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if m := e.st.Moves[key]; m.Placed || m.Phase != failover.MigrationAwaitingFence {
+		if m := e.st.Moves[key]; m.Placed || m.Phase != phase.MigrationAwaitingFence {
 			return false
 		}
 	}
@@ -258,9 +263,9 @@ func (e *episode) actRecovering() {
 	case e.bad():
 		e.st.Well = time.Time{}
 		e.listDirty = true
-		e.on(failover.EventConditionsBad, failover.ReasonConditionsMatch)
+		e.on(phase.EventConditionsBad, reason.ConditionsMatch)
 	case e.wellForLong():
-		e.on(failover.EventRecoveryConfirmed, failover.ReasonClusterRecovered)
+		e.on(phase.EventRecoveryConfirmed, reason.ClusterRecovered)
 	}
 }
 
@@ -287,13 +292,13 @@ func (e *episode) actSettling() {
 func (e *episode) close() {
 	switch {
 	case len(e.st.Cluster.Ours) > 0 || e.cordonMatches():
-		e.st.Reason = failover.ReasonCordoned
+		e.st.Reason = reason.Cordoned
 		e.followRules() // no run closes while a taint of ours stands, or while the window of one runs
 	case e.suspected():
 		e.failAgain() // another rule has begun to match: its window goes on in a round of its own
 	case !e.liftBans():
 	case e.debtsSettled():
-		e.end(failover.EventAllSettled, failover.ReasonClusterRecovered)
+		e.end(phase.EventAllSettled, reason.ClusterRecovered)
 	}
 }
 
@@ -310,7 +315,7 @@ func (e *episode) movesEnded() bool {
 
 // failAgain: from abandon and restore on, a failure that comes back is a new round.
 func (e *episode) failAgain() {
-	if e.on(failover.EventFailedAgain, failover.ReasonConditionsMatch) {
+	if e.on(phase.EventFailedAgain, reason.ConditionsMatch) {
 		e.newRound()
 	}
 }
@@ -327,7 +332,7 @@ func (e *episode) closeQueue(cancelled *Order) {
 	for _, i := range e.st.Items {
 		e.abandon(i, cancelled)
 	}
-	e.endLater(failover.OutcomeAbandoned)
+	e.endLater(phase.OutcomeAbandoned)
 	e.st.Items = nil
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		if m, still := e.st.Moves[key]; still {
@@ -369,7 +374,7 @@ func (e *episode) untaint() {
 	switch {
 	case !ok:
 		return
-	case r.Refused == failover.ReasonConditionsMatch:
+	case r.Refused == reason.ConditionsMatch:
 		e.clusterDirty = true
 		e.failAgain()
 	case r.Refused == "" && !slices.ContainsFunc(r.Ours, ofThisFailure):
@@ -381,8 +386,8 @@ func (e *episode) untaint() {
 
 // ofThisFailure: a taint that moves bindings, or the companion. What else stands
 // follows from a rule of its own, which may still match.
-func ofThisFailure(t failover.AddedTaint) bool {
-	return t.Rule == "" || failover.Triggers(t.Effect)
+func ofThisFailure(t karmada.AddedTaint) bool {
+	return t.Rule == "" || karmada.Triggers(t.Effect)
 }
 
 // debtsSettled tells whether old Works are gone, which endOldCopies sees to beside the run,
@@ -410,12 +415,12 @@ func (e *episode) actStopped() {
 			return
 		}
 	}
-	e.end(failover.EventStopSettled, failover.ReasonCancelled)
+	e.end(phase.EventStopSettled, reason.Cancelled)
 }
 
 // end closes this failover, unless an order was taken since this turn began: that is
 // answered already, and is carried out with the next turn first.
-func (e *episode) end(event failover.EpisodeEvent, reason failover.Reason) {
+func (e *episode) end(event phase.EpisodeEvent, reason reason.Reason) {
 	if !e.orders.none() {
 		e.dirty = true
 		return
@@ -431,7 +436,7 @@ func (e *episode) stopTaints() {
 	}
 	r, ok := e.writeTaints("remove our taints from "+e.cluster+": stopped by "+e.st.Stopped.Who, activities.TaintRequest{
 		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndAllOrders: true, EndedBy: said(e.st.Stopped),
-		StoppedBy: &failover.StoppedBy{Who: e.st.Stopped.Who, Why: e.st.Stopped.Reason, Episode: e.st.Episode},
+		StoppedBy: &karmada.StoppedBy{Who: e.st.Stopped.Who, Why: e.st.Stopped.Reason, Episode: e.st.Episode},
 	})
 	switch {
 	case !ok:
@@ -460,18 +465,18 @@ func (e *episode) actGone() {
 		e.st.Grants = nil
 		for _, i := range e.st.Items {
 			if i.Was {
-				e.record(failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterGone, At: e.now()})
+				e.record(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: e.now()})
 			}
 		}
-		e.endLater(failover.OutcomeAbandoned)
+		e.endLater(phase.OutcomeAbandoned)
 		e.st.Items = nil
 		for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 			if m, still := e.st.Moves[key]; still {
-				e.signalMove(m, SignalBindingObserved, failover.BindingFact{Key: m.Key, UID: m.UID})
+				e.signalMove(m, SignalBindingObserved, proof.BindingFact{Key: m.Key, UID: m.UID})
 			}
 		}
 	}
 	if e.movesEnded() && e.liftBans() {
-		e.on(failover.EventClusterGone, failover.ReasonClusterGone)
+		e.on(phase.EventClusterGone, reason.ClusterGone)
 	}
 }

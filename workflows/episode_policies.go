@@ -2,7 +2,7 @@ package workflows
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -19,7 +19,7 @@ func (e *episode) judgePolicies() {
 		e.st.Dues, e.st.Judged = nil, e.taintSignature()
 		return
 	}
-	var dues []failover.Due
+	var dues []rules.Due
 	under := ""
 	for len(dues) < len(e.st.Policy) {
 		some, ok := e.judgeSome(fit(e.st.Policy[len(dues):]))
@@ -38,7 +38,7 @@ func (e *episode) judgePolicies() {
 
 // judgeSome has some policies judged, and takes the taints that they were judged under;
 // false means that this could not be done for now.
-func (e *episode) judgeSome(policies []failover.Policy) ([]failover.Due, bool) {
+func (e *episode) judgeSome(policies []rules.Policy) ([]rules.Due, bool) {
 	var r activities.PoliciesResult
 	ctx := doing(e.ctx, "judge whom the taints of "+e.cluster+" move, and when")
 	request := activities.PoliciesRequest{Cluster: e.cluster, UID: e.st.UID, Policies: policies, Virtual: e.st.Virtual}
@@ -58,7 +58,7 @@ func (e *episode) judgeSome(policies []failover.Policy) ([]failover.Due, bool) {
 }
 
 // fit are as many of the first policies as one activity takes, one at least.
-func fit(policies []failover.Policy) []failover.Policy {
+func fit(policies []rules.Policy) []rules.Policy {
 	bytes := 0
 	for n := range policies {
 		if bytes += sizeOf(policies[n]); n > 0 && (n >= maxPolicies || bytes > maxPolicyBytes) {

@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -86,7 +90,7 @@ func (e *episode) list(soft bool) {
 		page = *p.Next
 	}
 	e.st.Listed, e.listed = e.now(), true
-	e.endLater(failover.OutcomeMovedByOthers) // what the whole list did not bring back is not there any more
+	e.endLater(phase.OutcomeMovedByOthers) // what the whole list did not bring back is not there any more
 	e.dropMissing(found)
 	e.pokeSilent()
 }
@@ -100,7 +104,7 @@ func (e *episode) policyIndex() map[string]int {
 	return index
 }
 
-func policyKey(p failover.Policy) string {
+func policyKey(p rules.Policy) string {
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Sprintf("%+v", p)
@@ -111,7 +115,7 @@ func policyKey(p failover.Policy) string {
 // join adds a binding that targets the cluster. One that is moving is queued
 // behind its move; one that was moved and released in this round, and came back,
 // is not evicted again while anything of it may live.
-func (e *episode) join(t activities.Targeting, policy failover.Policy, policies map[string]int) {
+func (e *episode) join(t activities.Targeting, policy rules.Policy, policies map[string]int) {
 	key := t.Key.String()
 	if m, moving := e.st.Moves[key]; moving {
 		e.joinedAgain(t.Key, t.UID) // its outcome is the child's to tell
@@ -145,11 +149,11 @@ func (e *episode) join(t activities.Targeting, policy failover.Policy, policies 
 
 // freed: what parked an item holds no more.
 func (e *episode) freed(i Item, t activities.Targeting) bool {
-	return i.Reason == failover.ReasonMalformed && t.Malformed == "" || i.Reason == failover.ReasonSchedulerReturnsIt && e.diedHere(t)
+	return i.Reason == reason.Malformed && t.Malformed == "" || i.Reason == reason.SchedulerReturnsIt && e.diedHere(t)
 }
 
 // freezePolicy is the index of a policy, frozen now if it is new.
-func (e *episode) freezePolicy(policy failover.Policy, policies map[string]int) int {
+func (e *episode) freezePolicy(policy rules.Policy, policies map[string]int) int {
 	index, known := policies[policyKey(policy)]
 	if !known {
 		index = len(e.st.Policy)
@@ -174,14 +178,14 @@ func (e *episode) newItem(t activities.Targeting, left leftItem) Item {
 	item := Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.policy, Kind: e.internKind(t.Kind), State: ItemIdle, Was: left.owes}
 	switch {
 	case t.Malformed != "":
-		item.State, item.Reason, item.Message, item.Parked, item.Was = ItemBlocked, failover.ReasonMalformed, cut(t.Malformed), true, true
+		item.State, item.Reason, item.Message, item.Parked, item.Was = ItemBlocked, reason.Malformed, cut(t.Malformed), true, true
 	case e.cameBack(t) && e.st.Cluster.Drain != nil:
 		item.Returned = true // moved once more, and then kept away until undrain
 	case e.cameBack(t) && e.diedHere(t):
 		e.notThere(t) // an ordinary move, and the first that can help it
 	case e.cameBack(t):
 		e.notThere(t)
-		item.State, item.Reason, item.Parked = ItemBlocked, failover.ReasonSchedulerReturnsIt, true
+		item.State, item.Reason, item.Parked = ItemBlocked, reason.SchedulerReturnsIt, true
 		item.Message = "the scheduler put it back after a release; it is not evicted again in this round"
 	}
 	if item.State == ItemBlocked {
@@ -198,7 +202,7 @@ func (e *episode) settled(t activities.Targeting) bool {
 // calledOff: a human cancelled or skipped the move of this binding in this round, or
 // had it put back. It has its outcome, and moving it again would take the order back.
 func (e *episode) calledOff(t activities.Targeting) bool {
-	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
+	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r record.Result) bool {
 		return r.Key == t.Key && r.UID == t.UID && calledOff(r.Reason)
 	})
 }
@@ -208,13 +212,13 @@ func (e *episode) staysPut(t activities.Targeting) bool {
 	if !t.Stays {
 		return false
 	}
-	return e.st.Folded[string(failover.OutcomeSkipped)].Has(t.Key, t.UID) || slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
-		return r.Key == t.Key && r.UID == t.UID && r.Reason == failover.ReasonKindStays
+	return e.st.Folded[string(phase.OutcomeSkipped)].Has(t.Key, t.UID) || slices.ContainsFunc(e.st.Results, func(r record.Result) bool {
+		return r.Key == t.Key && r.UID == t.UID && r.Reason == reason.KindStays
 	})
 }
 
-func calledOff(r failover.Reason) bool {
-	return r == failover.ReasonCancelled || r == failover.ReasonSkipOrdered || r == failover.ReasonPutBackOrdered
+func calledOff(r reason.Reason) bool {
+	return r == reason.Cancelled || r == reason.SkipOrdered || r == reason.PutBackOrdered
 }
 
 // dropMissing ends queued bindings that no longer target the cluster: another hand
@@ -224,9 +228,9 @@ func (e *episode) dropMissing(found map[string]bool) {
 		if found[i.Key.String()] {
 			return false
 		}
-		if i.Was && i.Reason != failover.ReasonSchedulerReturnsIt {
-			e.record(failover.Result{
-				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeMovedByOthers, Reason: failover.ReasonMovedByOthers, At: e.now(),
+		if i.Was && i.Reason != reason.SchedulerReturnsIt {
+			e.record(record.Result{
+				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers, At: e.now(),
 			})
 		}
 		return true
@@ -269,7 +273,7 @@ func (e *episode) countQueued(i *Item) {
 }
 
 // sortBy is sortOne by when the item is due.
-func (e *episode) sortBy(i *Item, due time.Time, d failover.Due) {
+func (e *episode) sortBy(i *Item, due time.Time, d rules.Due) {
 	now := e.now()
 	switch {
 	case !d.Affected:
@@ -278,17 +282,17 @@ func (e *episode) sortBy(i *Item, due time.Time, d failover.Due) {
 		i.State, i.Reason, i.Was, i.AskedAt = ItemTolerating, e.whyNotDue(i, due), true, time.Time{}
 	case i.State == ItemBlocked && (e.unanswered(i) || now.Before(i.RetryAt)):
 	case e.pausedOne(i.Key):
-		i.State, i.Reason, i.Was = ItemPaused, failover.ReasonPaused, true
+		i.State, i.Reason, i.Was = ItemPaused, reason.Paused, true
 	case i.State == ItemBlocked:
 		i.State = ItemDue
 	case i.State == ItemIdle || i.State == ItemTolerating || i.State == ItemPaused:
-		i.State, i.Reason, i.Was = ItemDue, failover.ReasonWaiting, true
+		i.State, i.Reason, i.Was = ItemDue, reason.Waiting, true
 	}
 }
 
 // unmoved is an item that no taint moves.
-func (e *episode) unmoved(i *Item, why failover.Reason) {
-	if why == failover.ReasonMalformed {
+func (e *episode) unmoved(i *Item, why reason.Reason) {
+	if why == reason.Malformed {
 		// Not parked: a hard taint may still come to move it.
 		i.State, i.Reason, i.Was = ItemBlocked, why, true
 		i.Message = cut(e.st.Policy[i.Policy].SoftMalformed)
@@ -299,11 +303,11 @@ func (e *episode) unmoved(i *Item, why failover.Reason) {
 }
 
 // whyNotDue tells a toleration that runs from a snooze that does.
-func (e *episode) whyNotDue(i *Item, due time.Time) failover.Reason {
-	if failover.Latest(e.standing.snoozed, i.Key).Equal(due) {
-		return failover.ReasonSnoozed
+func (e *episode) whyNotDue(i *Item, due time.Time) reason.Reason {
+	if queue.Latest(e.standing.snoozed, i.Key).Equal(due) {
+		return reason.Snoozed
 	}
-	return failover.ReasonAwaitingDue
+	return reason.AwaitingDue
 }
 
 // checkBatch and checkAhead bound how many bindings one activity pre-checks, and
@@ -365,7 +369,7 @@ func (e *episode) takeChecks(c *checking) {
 		}
 		switch i := &e.st.Items[at]; {
 		case c.err != nil:
-			e.block(i, failover.ReasonUnreachable, c.err.Error())
+			e.block(i, reason.Unreachable, c.err.Error())
 		case n < len(c.result.Checks):
 			e.checked(i, c.result.Checks[n])
 		}
@@ -390,7 +394,7 @@ func (e *episode) toCheck(i Item) activities.Checked {
 const itemEnded ItemState = "ended"
 
 func (e *episode) checked(i *Item, c activities.Check) {
-	end := failover.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Reason: c.Reason, Message: c.Message, At: e.now()}
+	end := record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Reason: c.Reason, Message: c.Message, At: e.now()}
 	if i.Purge == "" {
 		i.Purge = c.Purge
 	}
@@ -398,7 +402,7 @@ func (e *episode) checked(i *Item, c activities.Check) {
 	switch c.End {
 	case activities.CheckPass:
 		i.Deps = c.Dependents
-		i.State, i.Reason, i.Message, i.To, i.Said = ItemReady, failover.ReasonAwaitingGrant, "", c.Candidates, ""
+		i.State, i.Reason, i.Message, i.To, i.Said = ItemReady, reason.AwaitingGrant, "", c.Candidates, ""
 		if i.Deps && e.enforcing() {
 			i.State, i.Message = ItemHold, "its dependents are held first"
 		}
@@ -411,7 +415,7 @@ func (e *episode) checked(i *Item, c activities.Check) {
 		e.mustFence(i, c)
 		return
 	case activities.CheckNotTargeting:
-		end.Outcome = failover.OutcomeMovedByOthers
+		end.Outcome = phase.OutcomeMovedByOthers
 		if c.Held {
 			// A task of ours without a move of ours: adopt it.
 			e.adoptDirty = true
@@ -419,9 +423,9 @@ func (e *episode) checked(i *Item, c activities.Check) {
 			return
 		}
 	case activities.CheckGone:
-		end.Outcome = failover.OutcomeGone
+		end.Outcome = phase.OutcomeGone
 	case activities.CheckOptedOut:
-		end.Outcome = failover.OutcomeSkipped
+		end.Outcome = phase.OutcomeSkipped
 	}
 	i.State = itemEnded
 	e.record(end)
@@ -434,12 +438,12 @@ const pingPongRetry = 5 * time.Minute
 const maxBackOff = 8
 
 // block parks an item with its reason until it is looked at again.
-func (e *episode) block(i *Item, reason failover.Reason, message string) {
+func (e *episode) block(i *Item, why reason.Reason, message string) {
 	wait := e.st.Terms.Recheck << min(i.Tries, 3)
 	i.Tries++
-	i.State, i.Reason, i.Message = ItemBlocked, reason, cut(message)
+	i.State, i.Reason, i.Message = ItemBlocked, why, cut(message)
 	i.RetryAt = e.now().Add(min(wait, maxBackOff*e.st.Terms.Recheck))
-	if reason == failover.ReasonPingPong {
+	if why == reason.PingPong {
 		i.RetryAt = e.now().Add(pingPongRetry)
 	}
 	e.auditBlocked(i)
@@ -454,7 +458,7 @@ func (e *episode) unblock() {
 
 // lookAgain has a blocked binding looked at now: what blocked it may have changed.
 func (e *episode) lookAgain(at int) {
-	if i := &e.st.Items[at]; i.State == ItemBlocked && !i.Parked && i.Reason != failover.ReasonPingPong && i.Reason != failover.ReasonApprovalExpired {
+	if i := &e.st.Items[at]; i.State == ItemBlocked && !i.Parked && i.Reason != reason.PingPong && i.Reason != reason.ApprovalExpired {
 		i.RetryAt, i.Tries = time.Time{}, 0
 		e.dirty = true
 	}
@@ -462,18 +466,18 @@ func (e *episode) lookAgain(at int) {
 
 // abandon ends a queued binding without a write. One that no taint ever made move owes no outcome.
 func (e *episode) abandon(i Item, cancelled *Order) {
-	if !i.Was || i.Reason == failover.ReasonSchedulerReturnsIt {
+	if !i.Was || i.Reason == reason.SchedulerReturnsIt {
 		return
 	}
-	r := failover.Result{
-		Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered,
+	r := record.Result{
+		Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered,
 		Cause: causeRecovery, At: e.now(), Message: i.Message,
 	}
 	switch {
 	case cancelled != nil:
-		r.Reason, r.Cause = failover.ReasonCancelled, "cancelled by "+cancelled.Who+": "+cancelled.Reason
+		r.Reason, r.Cause = reason.Cancelled, "cancelled by "+cancelled.Who+": "+cancelled.Reason
 	case !e.enforcing() && i.State == ItemBlocked:
-		r.Outcome, r.Reason = failover.OutcomeWouldBlock, i.Reason
+		r.Outcome, r.Reason = phase.OutcomeWouldBlock, i.Reason
 	case i.State == ItemBlocked:
 		r.Message = "it was blocked: " + string(i.Reason) + " " + i.Message
 	}

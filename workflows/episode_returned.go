@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -18,11 +20,11 @@ func (e *episode) diedHere(t activities.Targeting) bool {
 // to a cluster on which it does not run.
 func (e *episode) notThere(t activities.Targeting) {
 	at := e.resultAt(t.Key, t.UID)
-	if at < 0 || e.st.Results[at].Outcome != failover.OutcomeMigrated {
+	if at < 0 || e.st.Results[at].Outcome != phase.OutcomeMigrated {
 		return
 	}
 	r := &e.st.Results[at]
-	r.Reason, r.Message = failover.ReasonSchedulerReturnsIt, "the scheduler put it back on "+e.cluster+" after its release"
+	r.Reason, r.Message = reason.SchedulerReturnsIt, "the scheduler put it back on "+e.cluster+" after its release"
 	if t.Alone {
 		r.To = nil
 	}
@@ -30,10 +32,10 @@ func (e *episode) notThere(t activities.Targeting) {
 
 // cameBack: this binding was moved and released in this round.
 func (e *episode) cameBack(t activities.Targeting) bool {
-	if e.st.Folded[string(failover.OutcomeMigrated)].Has(t.Key, t.UID) {
+	if e.st.Folded[string(phase.OutcomeMigrated)].Has(t.Key, t.UID) {
 		return true
 	}
-	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r failover.Result) bool {
-		return r.Key == t.Key && r.UID == t.UID && r.Outcome == failover.OutcomeMigrated
+	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r record.Result) bool {
+		return r.Key == t.Key && r.UID == t.UID && r.Outcome == phase.OutcomeMigrated
 	})
 }

@@ -3,7 +3,11 @@ package workflows
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -20,23 +24,23 @@ func (e *episode) simulate() {
 		}
 		i := e.st.Items[ready[0]]
 		e.st.Items = slices.Delete(e.st.Items, ready[0], ready[0]+1) // its result says that it is judged
-		e.record(failover.Result{
-			Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: failover.OutcomeWouldMove, Reason: failover.ReasonWouldMove, To: i.To, At: e.now(),
+		e.record(record.Result{
+			Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeWouldMove, Reason: reason.WouldMove, To: i.To, At: e.now(),
 		})
 		if e.st.Terms.ObserveRate > 0 {
-			e.st.NextSim = e.now().Add(failover.Apart(e.st.Terms.ObserveRate))
+			e.st.NextSim = e.now().Add(pace.Apart(e.st.Terms.ObserveRate))
 		}
 	}
 }
 
 // simulated: observe has found that this binding would move in this round. It still
 // targets the cluster, so every list brings it again.
-func (e *episode) simulated(key failover.BindingKey, uid types.UID) bool {
-	if e.st.Counts[string(failover.OutcomeWouldMove)] == 0 {
+func (e *episode) simulated(key karmada.BindingKey, uid types.UID) bool {
+	if e.st.Counts[string(phase.OutcomeWouldMove)] == 0 {
 		return false
 	}
 	if at := e.resultAt(key, uid); at >= 0 {
-		return e.st.Results[at].Outcome == failover.OutcomeWouldMove
+		return e.st.Results[at].Outcome == phase.OutcomeWouldMove
 	}
-	return e.st.Folded[string(failover.OutcomeWouldMove)].Has(key, uid)
+	return e.st.Folded[string(phase.OutcomeWouldMove)].Has(key, uid)
 }

@@ -3,17 +3,18 @@ package workflows
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // softMatters tells whether a soft taint stands, would stand, or may come to: only
 // then are the policies of bindings asked for how long they bear one.
 func (e *episode) softMatters() bool {
-	soft := func(t corev1.Taint) bool { return t.Effect == failover.EffectPreferNoExecute }
+	soft := func(t corev1.Taint) bool { return t.Effect == karmada.EffectPreferNoExecute }
 	return len(e.st.Cluster.Soft) > 0 || slices.ContainsFunc(e.st.Virtual, soft) ||
-		slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k failover.WindowKey) bool {
-			return e.st.Windows[k].Taint.Effect == failover.EffectPreferNoExecute
+		slices.ContainsFunc(e.st.Windows.SortedKeys(), func(k rules.WindowKey) bool {
+			return e.st.Windows[k].Taint.Effect == karmada.EffectPreferNoExecute
 		})
 }
 
@@ -25,7 +26,7 @@ func (e *episode) softUnread() bool {
 
 // learnSoft completes the frozen policy of a queued binding with the one thing that
 // had not been read of it; what was frozen stays.
-func (e *episode) learnSoft(i *Item, read failover.Policy, policies map[string]int) {
+func (e *episode) learnSoft(i *Item, read rules.Policy, policies map[string]int) {
 	frozen := e.st.Policy[i.Policy]
 	if frozen.SoftRead() || !read.SoftRead() {
 		return

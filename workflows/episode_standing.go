@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -54,7 +56,7 @@ func (e *episode) refuseScoped(verb string, o ScopedOrder) error {
 	switch why := o.Check(); {
 	case why != "":
 		return refused(why)
-	case e.st.Phase == failover.EpisodeStopped:
+	case e.st.Phase == phase.EpisodeStopped:
 		return refused("stopped by " + e.st.Stopped.Who + ": nothing is dispatched any more")
 	case e.closing():
 		return refused("it is being closed: nothing is dispatched any more")
@@ -67,13 +69,13 @@ func (e *episode) refuseScoped(verb string, o ScopedOrder) error {
 
 // begun says why nothing can be ordered ahead for one binding: its move has begun, or
 // it is none of this failover's. Before the first list nobody can tell.
-func (e *episode) begun(verb string, scope failover.Scope) string {
+func (e *episode) begun(verb string, scope queue.Scope) string {
 	if !scope.One() {
 		return ""
 	}
 	m, moving := e.st.Moves[scope.Binding.String()]
 	switch {
-	case moving && (m.Phase == failover.MigrationAwaitingFence || m.Holds), moving && verb == UpdatePause && !m.Placed:
+	case moving && (m.Phase == phase.MigrationAwaitingFence || m.Holds), moving && verb == UpdatePause && !m.Placed:
 		return "" // it comes back to the queue, or its cluster may have to be taken out again
 	case moving:
 		return "its move has begun; cancel it instead"
@@ -87,7 +89,7 @@ func (e *episode) begun(verb string, scope failover.Scope) string {
 func (e *episode) leftForLater() bool { return len(e.st.Later)+len(e.st.LaterIdle) > 0 }
 
 func (e *episode) refuseSnooze(o SnoozeOrder) error {
-	d, wrong := failover.SnoozeFor(o.For)
+	d, wrong := queue.SnoozeFor(o.For)
 	if wrong != "" {
 		return refused(wrong)
 	}
@@ -104,7 +106,7 @@ func (e *episode) refuseSnooze(o SnoozeOrder) error {
 
 // snooze keeps bindings from being due for a while. The longer of two stands.
 func (e *episode) snooze(o SnoozeOrder) string {
-	d, _ := failover.SnoozeFor(o.For)
+	d, _ := queue.SnoozeFor(o.For)
 	z := Snooze{ScopedOrder: o.ScopedOrder, At: e.now(), Until: e.now().Add(d)}
 	n := e.tally(o.Scope, z.Until)
 	e.auditOrder(UpdateSnooze, o.Order, o.Scope, "until", moment(z.Until))
@@ -127,8 +129,8 @@ func (e *episode) snooze(o SnoozeOrder) string {
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
 
 func (e *episode) refusePause(o ScopedOrder) error {
-	if o.Scope == (failover.Scope{}) || o.All {
-		if o.All && o.Scope != (failover.Scope{All: true}) {
+	if o.Scope == (queue.Scope{}) || o.All {
+		if o.All && o.Scope != (queue.Scope{All: true}) {
 			return refused(o.Check())
 		}
 		return refuseOrder(o.Order)
@@ -142,7 +144,7 @@ func (e *episode) refusePause(o ScopedOrder) error {
 // pause stops dispatch of the whole failover, a namespace or one binding.
 func (e *episode) pause(o ScopedOrder) string {
 	e.auditOrder(UpdatePause, o.Order, o.Scope)
-	if o.Scope == (failover.Scope{}) || o.All {
+	if o.Scope == (queue.Scope{}) || o.All {
 		e.st.Paused, e.dirty = &o.Order, true
 		return "paused: no new move begins"
 	}
@@ -161,7 +163,7 @@ func (e *episode) pauseBySignal(o ScopedOrder) {
 	}
 	o.Who, o.Reason = cut(o.Who), cut(o.Reason)
 	if o.Check() != "" || roomFor(e.st.Pauses, o.Scope) != nil {
-		o.Scope = failover.Scope{}
+		o.Scope = queue.Scope{}
 	}
 	e.pause(o)
 }
@@ -233,7 +235,7 @@ type scopedTally struct{ sooner, later, moving int }
 
 // tally counts those that a taint moves and that are due before, or not before, a
 // moment, and those whose move has begun.
-func (e *episode) tally(scope failover.Scope, until time.Time) scopedTally {
+func (e *episode) tally(scope queue.Scope, until time.Time) scopedTally {
 	var n scopedTally
 	e.tick()
 	for at := range e.st.Items {
@@ -252,7 +254,7 @@ func (e *episode) tally(scope failover.Scope, until time.Time) scopedTally {
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		switch m := e.st.Moves[key]; {
 		case !scope.Covers(m.Key):
-		case m.Phase != failover.MigrationAwaitingFence && !m.Holds:
+		case m.Phase != phase.MigrationAwaitingFence && !m.Holds:
 			n.moving++
 		case until.IsZero():
 			n.later++
@@ -272,12 +274,12 @@ func (n scopedTally) notTouched() string {
 }
 
 // scopes are entries of a list of standing orders.
-type scopes interface{ scope() failover.Scope }
+type scopes interface{ scope() queue.Scope }
 
-func (o ScopedOrder) scope() failover.Scope { return o.Scope }
+func (o ScopedOrder) scope() queue.Scope { return o.Scope }
 
 // roomFor refuses one entry too many; one that takes the place of another needs none.
-func roomFor[T scopes](list []T, scope failover.Scope) error {
+func roomFor[T scopes](list []T, scope queue.Scope) error {
 	if len(list) < maxStanding || slices.ContainsFunc(list, func(x T) bool { return x.scope() == scope }) {
 		return nil
 	}
@@ -302,7 +304,7 @@ func (e *episode) obeyScoped(v scopedVerb) {
 }
 
 // pausedOne tells whether a binding, or its namespace, is paused.
-func (e *episode) pausedOne(key failover.BindingKey) bool {
+func (e *episode) pausedOne(key karmada.BindingKey) bool {
 	_, paused := e.standing.paused.Narrowest(key)
 	return paused
 }

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"go.temporal.io/sdk/workflow"
 )
 
 func (e *episode) serveTaints(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateTaint, func(ctx workflow.Context, o TaintOrder) (string, error) {
-		taint, wrong := failover.ParseTaint(o.Taint)
+		taint, wrong := karmada.ParseTaint(o.Taint)
 		if wrong != "" {
 			return "", refused(wrong)
 		}
@@ -19,7 +20,7 @@ func (e *episode) serveTaints(ctx workflow.Context) error {
 		return e.askCluster(ctx, &clusterAsk{verb: UpdateTaint, by: o.Order, taint: taint})
 	}, workflow.UpdateHandlerOptions{
 		Validator: func(o TaintOrder) error {
-			if _, wrong := failover.ParseTaint(o.Taint); wrong != "" {
+			if _, wrong := karmada.ParseTaint(o.Taint); wrong != "" {
 				return refused(wrong)
 			}
 			return refuseOrder(o.Order)
@@ -47,11 +48,11 @@ func (e *episode) serveTaints(ctx workflow.Context) error {
 }
 
 // endedTaint is the taint whose order is to end; without one all of them.
-func endedTaint(o TaintOrder) (t failover.OrderedTaint, wrong string) {
+func endedTaint(o TaintOrder) (t karmada.OrderedTaint, wrong string) {
 	if o.Taint == "" {
 		return t, ""
 	}
-	return failover.ParseTaint(o.Taint)
+	return karmada.ParseTaint(o.Taint)
 }
 
 func (e *episode) obeyTaint(ask *clusterAsk) (string, error) {
@@ -63,7 +64,7 @@ func (e *episode) obeyTaint(ask *clusterAsk) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e.auditOrder(UpdateTaint, ask.by, failover.Scope{}, "taint", ask.taint.String())
+	e.auditOrder(UpdateTaint, ask.by, queue.Scope{}, "taint", ask.taint.String())
 	return fmt.Sprintf("tainted with %s: what does not tolerate it moves, until lifeboat taint %s --end", ask.taint, e.cluster), nil
 }
 
@@ -81,13 +82,13 @@ func (e *episode) obeyUntaint(ask *clusterAsk) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e.auditOrder(UpdateUntaint, ask.by, failover.Scope{}, "taint", list)
+	e.auditOrder(UpdateUntaint, ask.by, queue.Scope{}, "taint", list)
 	return "untainted of " + list + ": what it moved stays moved, what is unplaced is put back where nothing else speaks for a failure", nil
 }
 
 // endsOrders are the orders that an untaint ends, or why it ends none: a taint that
 // a rule or somebody else put is not an order's to take away.
-func (e *episode) endsOrders(t failover.OrderedTaint) (ended []failover.OrderedTaint, why string) {
+func (e *episode) endsOrders(t karmada.OrderedTaint) (ended []karmada.OrderedTaint, why string) {
 	c := e.st.Cluster
 	switch {
 	case !e.st.GoneAt.IsZero():
@@ -97,8 +98,8 @@ func (e *episode) endsOrders(t failover.OrderedTaint) (ended []failover.OrderedT
 	case t.Key == "":
 		return c.Ordered, ""
 	}
-	if o := failover.OrderedOn(c.Ordered, t.Name()); o != nil {
-		return []failover.OrderedTaint{*o}, ""
+	if o := karmada.OrderedOn(c.Ordered, t.Name()); o != nil {
+		return []karmada.OrderedTaint{*o}, ""
 	}
 	for _, ours := range c.Ours {
 		if ours.Key == t.Key && ours.Effect == t.Effect {
@@ -118,7 +119,7 @@ func (e *episode) onlyOrdered() bool {
 	}
 	for _, k := range e.st.Windows.SortedKeys() {
 		w := e.st.Windows[k]
-		if w.Rule != failover.DrainRule && w.Rule != failover.TaintRule && failover.Triggers(w.Taint.Effect) && e.ripens(w) {
+		if w.Rule != karmada.DrainRule && w.Rule != karmada.TaintRule && karmada.Triggers(w.Taint.Effect) && e.ripens(w) {
 			return false
 		}
 	}

@@ -3,13 +3,13 @@ package workflows
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // Testimony is the newest word of the starter's own probe, and when it was heard.
 type Testimony struct {
-	Says  failover.Witness `json:"says,omitempty"`
-	Heard time.Time        `json:"heard,omitzero"`
+	Says  rules.Witness `json:"says,omitempty"`
+	Heard time.Time     `json:"heard,omitzero"`
 }
 
 // testimonyHolds is how long a word of the witness counts: it is told again every
@@ -19,8 +19,8 @@ const testimonyHolds = 3 * time.Minute
 // testified keeps what the witness says. The word goes with a fact of the same
 // cluster, whatever that fact's version: a member may die without any change of its
 // Cluster object.
-func (e *episode) testified(f failover.ClusterFact) {
-	if f.Deleted || (e.st.UID != "" && f.UID != e.st.UID) || (f.Witness == failover.WitnessAbsent && e.st.Witness.Says == failover.WitnessAbsent) {
+func (e *episode) testified(f rules.ClusterFact) {
+	if f.Deleted || (e.st.UID != "" && f.UID != e.st.UID) || (f.Witness == rules.WitnessAbsent && e.st.Witness.Says == rules.WitnessAbsent) {
 		return
 	}
 	if f.Witness != e.st.Witness.Says {
@@ -30,9 +30,9 @@ func (e *episode) testified(f failover.ClusterFact) {
 }
 
 // witness is the word that counts now.
-func (e *episode) witness() failover.Witness {
+func (e *episode) witness() rules.Witness {
 	if e.now().Sub(e.st.Witness.Heard) > testimonyHolds {
-		return failover.WitnessAbsent
+		return rules.WitnessAbsent
 	}
 	return e.st.Witness.Says
 }

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -15,9 +17,9 @@ import (
 func TestADeletedBindingEndsItsMigrationAtEveryPhase(t *testing.T) {
 	rows := recoveryTable()
 	restoring := rows["evicted, no answer yet, and it will be no"]
-	restoring.phase = failover.MigrationRestoring
+	restoring.phase = phase.MigrationRestoring
 	rows["restoring"] = restoring
-	seen := map[failover.MigrationPhase]bool{failover.MigrationDone: true}
+	seen := map[phase.Migration]bool{phase.MigrationDone: true}
 	for name, r := range rows {
 		if r.phase == "" {
 			continue // nothing of ours runs for it
@@ -46,17 +48,17 @@ func TestADeletedBindingEndsItsMigrationAtEveryPhase(t *testing.T) {
 			}
 			s.at(8*time.Minute, s.well)
 			report := s.play()
-			require.Equal(t, failover.EpisodeRecovered, report.Ended)
-			require.Equal(t, failover.OutcomeGone, s.appResult().Outcome, "%+v", s.appResult())
+			require.Equal(t, phase.EpisodeRecovered, report.Ended)
+			require.Equal(t, phase.OutcomeGone, s.appResult().Outcome, "%+v", s.appResult())
 			require.Len(t, report.Rounds[0].Results, 1)
 			require.Less(t, s.appResult().At.Sub(storyBegins), 8*time.Minute, "nobody has to come for that")
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
-	seen[failover.MigrationChecking] = true // TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd
-	for _, phase := range []failover.MigrationPhase{
-		failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationAwaitingFence, failover.MigrationPlacing,
-		failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationRestoring, failover.MigrationDone,
+	seen[phase.MigrationChecking] = true // TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd
+	for _, phase := range []phase.Migration{
+		phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationAwaitingFence, phase.MigrationPlacing,
+		phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationRestoring, phase.MigrationDone,
 	} {
 		require.True(t, seen[phase], "no row stands at %s", phase)
 	}
@@ -67,11 +69,11 @@ func TestADeletedBindingEndsItsMigrationAtEveryPhase(t *testing.T) {
 // Rules: R4.7-19, R4.7-37.
 func TestGracefulTimeoutRaisesTheFlagAndDeletesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		arrange func(*story, failover.BindingKey)
-		end     failover.Outcome
+		arrange func(*story, karmada.BindingKey)
+		end     phase.Outcome
 	}{
-		"not healthy": {func(s *story, _ failover.BindingKey) { s.world.HealthyAfter = 3 * time.Hour }, failover.OutcomeMigrated},
-		"no fit":      {noFit, failover.OutcomeRestored},
+		"not healthy": {func(s *story, _ karmada.BindingKey) { s.world.HealthyAfter = 3 * time.Hour }, phase.OutcomeMigrated},
+		"no fit":      {noFit, phase.OutcomeRestored},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -83,7 +85,7 @@ func TestGracefulTimeoutRaisesTheFlagAndDeletesNothing(t *testing.T) {
 			s.at(2*time.Hour, func() {
 				move := s.status().Moves["shop/app"]
 				require.NotEmpty(t, move.Attention)
-				require.Equal(t, failover.ReasonGracefulTimeout, s.standing(key).Attention)
+				require.Equal(t, reason.GracefulTimeout, s.standing(key).Attention)
 				b := s.world.Peek(key)
 				task, _ := b.TaskFor("m1")
 				require.NotNil(t, task)

@@ -5,18 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
 // evictedByKarmada has Karmada's own taint manager, or another producer, evict a binding from m1.
-func (s *story) evictedByKarmada(key failover.BindingKey, producer string) {
+func (s *story) evictedByKarmada(key karmada.BindingKey, producer string) {
 	now := s.env.Now()
-	s.world.Edit(key, func(b *failover.Binding) {
-		b.Clusters = slices.DeleteFunc(slices.Clone(b.Clusters), func(t failover.TargetCluster) bool { return t.Name == "m1" })
-		b.Tasks = append(slices.Clone(b.Tasks), failover.Task{
-			FromCluster: "m1", PurgeMode: failover.PurgeGracefully, Reason: "TaintUntolerated", Producer: producer, CreationTimestamp: &now,
+	s.world.Edit(key, func(b *karmada.Binding) {
+		b.Clusters = slices.DeleteFunc(slices.Clone(b.Clusters), func(t karmada.TargetCluster) bool { return t.Name == "m1" })
+		b.Tasks = append(slices.Clone(b.Tasks), karmada.Task{
+			FromCluster: "m1", PurgeMode: karmada.PurgeGracefully, Reason: "TaintUntolerated", Producer: producer, CreationTimestamp: &now,
 		})
 	})
 }
@@ -37,11 +40,11 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 			s.world.SetReady("m1", false)
 			var before int
 			s.at(4*time.Minute, func() {
-				s.evictedByKarmada(theirs, failover.TaintManager)
+				s.evictedByKarmada(theirs, karmada.TaintManager)
 				before = len(s.world.Log("evict"))
 				if told {
 					s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
-						Bindings: []failover.BindingFact{{Key: theirs, SecondEvictor: true}},
+						Bindings: []proof.BindingFact{{Key: theirs, SecondEvictor: true}},
 					})
 				}
 			})
@@ -56,15 +59,15 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 				require.Contains(t, st.Paused.Reason, "SecondEvictor")
 				require.Contains(t, st.Paused.Reason, "--enable-no-execute-taint-eviction=false")
 				require.Contains(t, st.Paused.Reason, theirs.String())
-				require.Equal(t, []failover.Reason{failover.ReasonSecondEvictor}, st.Attention)
+				require.Equal(t, []reason.Reason{reason.SecondEvictor}, st.Attention)
 				before = len(s.world.Log("evict"))
 			})
 			s.at(7*time.Minute, func() { s.order(workflows.UpdateResume, "too early") })
 			s.at(10*time.Minute, func() {
 				require.NotNil(t, s.status().Paused, "the task still stands: halted again")
 				require.Len(t, s.world.Log("evict"), before, "nothing is dispatched in between")
-				s.world.Edit(theirs, func(b *failover.Binding) {
-					b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.TaintManager })
+				s.world.Edit(theirs, func(b *karmada.Binding) {
+					b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.TaintManager })
 				})
 			})
 			s.at(11*time.Minute, func() { s.order(workflows.UpdateResume, "the flags are set") })
@@ -94,39 +97,39 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 			last, served, direct, optedOut := s.bind("z", []string{"m1"}, "m1"), s.bind("y", []string{"m1", "m2"}, "m1", "m2", "m3"),
 				s.bind("x", []string{"m1"}, "m1"), s.bind("w", []string{"m1"}, "m1")
 			never := s.bind("v", []string{"m1"}, "m1")
-			s.world.Edit(never, func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationPurgeMode: "Never"} })
-			s.world.Edit(optedOut, func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
+			s.world.Edit(never, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationPurgeMode: "Never"} })
+			s.world.Edit(optedOut, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
 			s.world.SetReady("m1", false)
 			s.at(4*time.Minute, func() {
-				for _, key := range []failover.BindingKey{last, never, served, direct, optedOut} {
-					s.evictedByKarmada(key, failover.TaintManager)
+				for _, key := range []karmada.BindingKey{last, never, served, direct, optedOut} {
+					s.evictedByKarmada(key, karmada.TaintManager)
 				}
-				s.world.Edit(direct, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeDirectly })
+				s.world.Edit(direct, func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly })
 				if how.by {
 					s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
-						Bindings: []failover.BindingFact{{Key: last, SecondEvictor: true}},
+						Bindings: []proof.BindingFact{{Key: last, SecondEvictor: true}},
 					})
 				}
 			})
 			s.at(6*time.Minute, func() {
 				b, _ := s.world.Binding(t.Context(), last)
 				require.Len(t, b.Tasks, 2)
-				require.Equal(t, failover.TaintManager, b.Tasks[0].Producer, "theirs stays as it was")
+				require.Equal(t, karmada.TaintManager, b.Tasks[0].Producer, "theirs stays as it was")
 				require.True(t, b.Tasks[1].Ours())
 				require.Equal(t, workflows.BindingMigrationID("", "m1", last), b.Tasks[1].Message)
 				require.NotNil(t, s.status().Paused)
-				for _, key := range []failover.BindingKey{served, direct, optedOut} {
+				for _, key := range []karmada.BindingKey{served, direct, optedOut} {
 					b, _ := s.world.Binding(t.Context(), key)
 					require.Len(t, b.Tasks, 1, key.String())
 				}
 				require.Len(t, s.world.Log("hold"), 2)
 				kept, _ := s.world.Binding(t.Context(), never)
-				require.Equal(t, failover.PurgeNever, kept.Tasks[1].PurgeMode, "as its annotation says")
+				require.Equal(t, karmada.PurgeNever, kept.Tasks[1].PurgeMode, "as its annotation says")
 			})
 			s.at(7*time.Minute, func() { // Karmada's timeout
-				for _, key := range []failover.BindingKey{last, never} {
-					s.world.Edit(key, func(b *failover.Binding) {
-						b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.TaintManager })
+				for _, key := range []karmada.BindingKey{last, never} {
+					s.world.Edit(key, func(b *karmada.Binding) {
+						b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.TaintManager })
 					})
 				}
 			})
@@ -152,28 +155,28 @@ func TestLastCopiesAreHeldAsManyAtOnceAsMayWait(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Waiting = 2
 	s.settings.Pace.EvictionRate = 0.001
-	var keys []failover.BindingKey
+	var keys []karmada.BindingKey
 	for _, name := range []string{"a", "b", "c", "d"} {
 		keys = append(keys, s.bind(name, []string{"m1"}, "m1"))
 	}
 	s.world.SetReady("m1", false)
 	s.at(4*time.Minute, func() {
 		for _, key := range keys {
-			s.evictedByKarmada(key, failover.TaintManager)
+			s.evictedByKarmada(key, karmada.TaintManager)
 		}
 	})
 	s.at(6*time.Minute, func() {
 		require.Len(t, s.world.Log("hold"), 2)
 		for _, w := range s.world.Log("hold") { // an operator ends them
-			key, _ := failover.ParseBindingKey(w.Binding)
-			s.world.Edit(key, func(b *failover.Binding) { b.Tasks = nil })
+			key, _ := karmada.ParseBindingKey(w.Binding)
+			s.world.Edit(key, func(b *karmada.Binding) { b.Tasks = nil })
 		}
 	})
 	s.at(12*time.Minute, func() {
 		require.Len(t, s.world.Log("hold"), 4)
 		for _, key := range keys { // Karmada's timeout: until then its scheduler takes no such cluster
-			s.world.Edit(key, func(b *failover.Binding) {
-				b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.TaintManager })
+			s.world.Edit(key, func(b *karmada.Binding) {
+				b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.TaintManager })
 			})
 		}
 		s.world.SetReady("m1", true)
@@ -189,7 +192,7 @@ func TestAFailoverBesideASecondEvictorPutsNoTaintThatMovesBindings(t *testing.T)
 	s := newStory(t)
 	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
 	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, failover.TaintManager)
+	s.evictedByKarmada(theirs, karmada.TaintManager)
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() {
 		require.NotNil(t, s.status().Paused)
@@ -221,10 +224,10 @@ func TestATaskOfAnotherProducerHaltsNothing(t *testing.T) {
 // Rules: R4.15-28.
 func TestAnObservedFailoverIsNotHaltedBesideASecondEvictor(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
 	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, failover.TaintManager)
+	s.evictedByKarmada(theirs, karmada.TaintManager)
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { require.Nil(t, s.status().Paused) })
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })

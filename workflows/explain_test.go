@@ -4,13 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
 // explain asks m1's failover about one binding.
-func (s *story) explain(key failover.BindingKey) workflows.Explanation {
+func (s *story) explain(key karmada.BindingKey) workflows.Explanation {
 	s.t.Helper()
 	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryExplain, workflows.ExplainRequest{Binding: key})
 	require.NoError(s.t, err)
@@ -30,7 +32,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 	s.at(30*time.Second, func() {
 		x := s.explain(moved)
 		require.False(t, x.Known(), "nothing is listed before the failure is confirmed")
-		require.Equal(t, failover.EpisodeSuspected, x.Phase)
+		require.Equal(t, phase.EpisodeSuspected, x.Phase)
 		require.Equal(t, "not-ready", x.Rules[0].Rule)
 		require.True(t, x.Rules[0].Deadline.Equal(storyBegins.Add(addAfter)))
 	})
@@ -40,17 +42,17 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 		require.Len(t, x.Taints, 1)
 		require.Equal(t, int64(600), *x.Taints[0].Toleration.TolerationSeconds)
 		require.True(t, x.DueAt.Equal(x.Taints[0].Until), "nothing stood still")
-		require.Equal(t, failover.ReasonTolerationExpired, x.Why.Reason)
+		require.Equal(t, reason.TolerationExpired, x.Why.Reason)
 		require.Zero(t, x.Ahead)
 		require.Equal(t, 1, s.explain(later).Ahead)
 		x = s.explain(stuck)
-		require.Equal(t, failover.ReasonPinned, x.Item.Reason)
-		require.Equal(t, failover.ReasonTaintUntolerated, x.Taints[0].Reason)
+		require.Equal(t, reason.Pinned, x.Item.Reason)
+		require.Equal(t, reason.TaintUntolerated, x.Taints[0].Reason)
 		require.Nil(t, x.Taints[0].Toleration)
 		x = s.explain(moved)
-		require.Equal(t, failover.OutcomeMigrated, x.Results[0].Outcome)
+		require.Equal(t, phase.OutcomeMigrated, x.Results[0].Outcome)
 		require.Nil(t, x.Item)
-		require.False(t, s.explain(failover.BindingKey{Namespace: "shop", Name: "none"}).Known())
+		require.False(t, s.explain(karmada.BindingKey{Namespace: "shop", Name: "none"}).Known())
 		s.world.SetReady("m1", true)
 	})
 	s.play()

@@ -4,7 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -19,15 +23,15 @@ func (s *story) vouch(id string) *answer {
 	return s.update(id, workflows.UpdateConfirmFenced, "vouch|"+id+"|"+s.env.Now().String(), o)
 }
 
-func (s *story) migration(key failover.BindingKey) string {
+func (s *story) migration(key karmada.BindingKey) string {
 	return workflows.BindingMigrationID("", "m1", key)
 }
 
 // direct binds app to m1 in purge mode Directly.
-func direct(t *testing.T) (*story, failover.BindingKey) {
+func direct(t *testing.T) (*story, karmada.BindingKey) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.purging(key, failover.PurgeDirectly)
+	s.purging(key, karmada.PurgeDirectly)
 	return s, key
 }
 
@@ -49,8 +53,8 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 		answer, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 		require.NoError(t, err)
 		require.NoError(t, answer.Get(&st))
-		require.Equal(t, failover.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
-		require.Equal(t, failover.ReasonAwaitingFence, st.Moves["shop/app"].Reason)
+		require.Equal(t, phase.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
+		require.Equal(t, reason.AwaitingFence, st.Moves["shop/app"].Reason)
 		require.NotEmpty(t, st.Moves["shop/app"].Attention)
 		page := s.pageOf(s.migration(key))
 		require.Contains(t, page, "**Why it moves:** **TaintUntolerated**: taint")
@@ -60,7 +64,7 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 	})
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
 	require.Equal(t, []string{"taint", "taint"}, ops(s), "not one write to the binding")
 	require.Empty(t, s.world.Leftovers())
 }
@@ -82,10 +86,10 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	result := s.appResult()
-	require.Equal(t, failover.OutcomeMigrated, result.Outcome)
-	require.Equal(t, failover.Fence{By: failover.FenceByHuman, Who: "jane", Message: "power is off", At: result.Fence.At, Outage: "False@" + storyBegins.UTC().Format(time.RFC3339)}, *result.Fence)
+	require.Equal(t, phase.OutcomeMigrated, result.Outcome)
+	require.Equal(t, proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: result.Fence.At, Outage: "False@" + storyBegins.UTC().Format(time.RFC3339)}, *result.Fence)
 	require.Equal(t, []string{"taint", "evict", "release", "taint"}, ops(s))
 	require.False(t, s.world.Log("evict")[0].At.Before(vouched))
 	s.oneAtATime(vouched)
@@ -100,17 +104,17 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 func TestAHumanMayVouchForTheWholeCluster(t *testing.T) {
 	s, key := direct(t)
 	other := s.bind("other", []string{"m1"}, "m1", "m3")
-	s.purging(other, failover.PurgeDirectly)
+	s.purging(other, karmada.PurgeDirectly)
 	plain := s.bind("plain", []string{"m1"}, "m1", "m4")
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(workflows.ClusterFailoverID("", "m1"))) })
 	s.at(7*time.Minute, func() {
 		late := s.bind("late", []string{"m1"}, "m1", "m5")
-		s.purging(late, failover.PurgeDirectly)
+		s.purging(late, karmada.PurgeDirectly)
 	})
 	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "other": "Migrated", "plain": "Migrated", "late": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated", "plain": "Migrated", "late": "Migrated"}, outcomes(r))
 	for _, x := range r.Rounds[0].Results {
 		require.Equal(t, x.Key == plain, x.Fence == nil, "recorded where it counted: %s", x.Key)
 	}
@@ -124,7 +128,7 @@ func TestDirectlyOnASourceThatAnswersDeletesFirst(t *testing.T) {
 	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
 	s.at(5*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Nil(t, s.appResult().Fence)
 	s.oneAtATime(time.Time{})
 	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
@@ -138,14 +142,14 @@ func TestALostLabelMakesNoOldCopyEnd(t *testing.T) {
 	s, key := direct(t)
 	s.world.DeleteAfter = 5 * time.Minute
 	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
-	s.world.OnWrite = func(w world.Write, _, _ failover.Binding) {
+	s.world.OnWrite = func(w world.Write, _, _ karmada.Binding) {
 		if w.Op == "evict" {
-			s.world.Relabelled = map[failover.BindingKey]bool{key: true}
+			s.world.Relabelled = map[karmada.BindingKey]bool{key: true}
 		}
 	}
 	s.at(15*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	s.oneAtATime(time.Time{})
 	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
 	require.GreaterOrEqual(t, released.Sub(evicted), s.world.DeleteAfter, "the task stands until the Work that was held is gone")
@@ -168,7 +172,7 @@ func TestASourceThatDiesAfterTheWriteIsFencedBeforeTheDrop(t *testing.T) {
 			s.play()
 			require.True(t, *died)
 			s.oneAtATime(vouched)
-			require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 			released := s.world.Log("release")[0].At
 			if vouches {
 				require.False(t, released.Before(storyBegins.Add(5*time.Minute)))
@@ -205,7 +209,7 @@ func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
 			s, key := direct(t)
 			dies := func() {
 				s.world.SetReady("m1", false)
-				s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(skew) })
+				s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(skew) })
 			}
 			dies()
 			s.at(3*time.Minute, func() { s.order(workflows.UpdatePause, "wait") })
@@ -216,7 +220,7 @@ func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
 			s.at(6*time.Minute, func() { s.order(workflows.UpdateResume, "go on") })
 			s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
-			require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
 			require.Empty(t, s.world.Log("evict"))
 		})
 	}
@@ -228,11 +232,11 @@ func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
 func TestAFenceCountsWhereKarmadasClockIsAhead(t *testing.T) {
 	s, key := direct(t)
 	s.world.SetReady("m1", false)
-	s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(time.Hour) })
+	s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(time.Hour) })
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(s.migration(key))) })
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Equal(t, "False@"+storyBegins.Add(time.Hour).UTC().Format(time.RFC3339), s.appResult().Fence.Outage)
 }
 
@@ -258,13 +262,13 @@ func TestAWordForAClusterThatWasNotSeenSilentIsRefused(t *testing.T) {
 func TestARecoveryDoesNotTakeADirectlyMoveBack(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.purging(key, failover.PurgeDirectly)
+	s.purging(key, karmada.PurgeDirectly)
 	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
 	const recovered = 2 * time.Minute
 	s.at(recovered, func() { s.world.DropTaint("m1", maintenance) })
 	s.at(10*time.Minute, func() { s.world.DropTaint("m2", "cordon"); s.world.Requeue(key) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Equal(t, []string{"taint", "evict", "taint", "release"}, ops(s), "not restored; untainted before it was placed")
 	untainted := s.world.Log("taint")[1].At
 	require.Less(t, untainted.Sub(storyBegins), recovered+s.settings.Terms.RestoreWait)
@@ -274,12 +278,12 @@ func TestARecoveryDoesNotTakeADirectlyMoveBack(t *testing.T) {
 func TestACancelledDirectlyMoveIsRestoredWhileUnplacedAndLeftOnceItIsPlaced(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.purging(key, failover.PurgeDirectly)
+	s.purging(key, karmada.PurgeDirectly)
 	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "not now") })
 	s.at(6*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	s.play()
-	require.Equal(t, failover.OutcomeRestored, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeRestored, s.appResult().Outcome)
 
 	s, key = direct(t)
 	s.world.DeleteAfter = 20 * time.Second
@@ -287,10 +291,10 @@ func TestACancelledDirectlyMoveIsRestoredWhileUnplacedAndLeftOnceItIsPlaced(t *t
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "not now") })
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", maintenance) })
 	s.play()
-	require.Equal(t, failover.OutcomeLeftToHuman, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeLeftToHuman, s.appResult().Outcome)
 	left := s.world.Peek(key)
 	task, _ := left.TaskFor("m1")
-	require.Equal(t, failover.PurgeDirectly, task.PurgeMode, "and Karmada still deletes the old copy first")
+	require.Equal(t, karmada.PurgeDirectly, task.PurgeMode, "and Karmada still deletes the old copy first")
 }
 
 func TestWhoCancelsWhileItWaitsForAFenceAbandonsIt(t *testing.T) {
@@ -299,8 +303,8 @@ func TestWhoCancelsWhileItWaitsForAFenceAbandonsIt(t *testing.T) {
 	s.at(4*time.Minute, func() { s.cancelMove(key) })
 	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
-	require.Equal(t, failover.ReasonCancelled, s.appResult().Reason)
+	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, reason.Cancelled, s.appResult().Reason)
 	require.Empty(t, s.world.Log("evict"))
 }
 
@@ -331,26 +335,26 @@ func TestAnAdoptedDirectlyHoldIsFencedToo(t *testing.T) {
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	hold, replicas := true, int32(2)
 	s.world.SetReady("m1", false)
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}}
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer, PurgeMode: failover.PurgeDirectly,
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer, PurgeMode: karmada.PurgeDirectly,
 			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
 		}}
 	})
 	s.at(10*time.Minute, func() { require.Empty(t, s.world.Log("release")) })
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 }
 
 func TestObserveSaysWhoWouldWaitForAFence(t *testing.T) {
 	s, _ := direct(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeWouldBlock, s.appResult().Outcome)
-	require.Equal(t, failover.ReasonAwaitingFence, s.appResult().Reason)
+	require.Equal(t, phase.OutcomeWouldBlock, s.appResult().Outcome)
+	require.Equal(t, reason.AwaitingFence, s.appResult().Reason)
 	require.Empty(t, s.world.Log(""))
 }

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +24,7 @@ func evictedAfterAHalt(t *testing.T, freeze bool) time.Duration {
 	s := newStory(t)
 	s.settings.Terms.FreezeWhenHalted = freeze
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterTolerations = tolerations(60) })
+	s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterTolerations = tolerations(60) })
 	s.world.SetReady("m1", false)
 	s.at(80*time.Second, func() {
 		require.Len(t, s.world.Log("taint"), 1)
@@ -50,7 +51,7 @@ func TestDefaultTolerationsStandInForBindingsWithoutAny(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(time.Hour, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "own": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "own": "Migrated"}, outcomes(r))
 	require.GreaterOrEqual(t, s.evictedAt("app"), addAfter+20*time.Minute)
 	require.Less(t, s.evictedAt("own"), s.evictedAt("app"))
 }
@@ -73,7 +74,7 @@ func TestKubernetes90794ATaintThatGoesCallsOffItsEvictionsThoughAnotherStays(t *
 	s := newStory(t)
 	const stays = "example.com/stays"
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = append(tolerations(120), corev1.Toleration{Key: stays, Operator: corev1.TolerationOpExists})
 	})
 	s.bind("other", []string{"m1"}, "m1", "m2")
@@ -82,7 +83,7 @@ func TestKubernetes90794ATaintThatGoesCallsOffItsEvictionsThoughAnotherStays(t *
 	s.at(time.Minute, func() { s.world.DropTaint("m1", taintKey) })
 	s.at(6*time.Minute, func() { s.world.DropTaint("m1", stays) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned", "other": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned", "other": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1, "only what the taint that stays moves")
 }

@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
@@ -129,9 +133,9 @@ func given(orders ...*Order) error {
 }
 
 // fuzzPhases are the phases that a message can find a migration in.
-var fuzzPhases = []failover.MigrationPhase{
-	failover.MigrationChecking, failover.MigrationAwaitingFence, failover.MigrationEvicting, failover.MigrationPlacing,
-	failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationRestoring, failover.MigrationDone,
+var fuzzPhases = []phase.Migration{
+	phase.MigrationChecking, phase.MigrationAwaitingFence, phase.MigrationEvicting, phase.MigrationPlacing,
+	phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationRestoring, phase.MigrationDone,
 }
 
 // FuzzMigrationMessages: whatever signals and updates a BindingMigration gets, it takes
@@ -177,27 +181,27 @@ update confirm-fenced {"who":"jane","reason":"dead","withoutState":true}`,
 func midway(ctx workflow.Context, shape uint8) MigrationState {
 	now := workflow.Now(ctx)
 	st := MigrationState{
-		Ref:    activities.MoveRef{Cluster: "m1", Key: failover.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Purge: failover.PurgeGracefully},
+		Ref:    activities.MoveRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Purge: karmada.PurgeGracefully},
 		Parent: "cluster-failover/m1", Episode: "e", Round: 2, Phase: fuzzPhases[int(shape%16)%len(fuzzPhases)], Began: now, Entered: now,
-		Terms: activities.Terms{Mode: failover.ModeEnforce, Audit: true}, Outage: "False@2026-01-01T00:00:00Z", Held: true, HasDependents: true,
+		Terms: activities.Terms{Mode: rules.ModeEnforce, Audit: true}, Outage: "False@2026-01-01T00:00:00Z", Held: true, HasDependents: true,
 	}
 	if shape&16 != 0 {
-		st.Ref.Purge = failover.PurgeDirectly
+		st.Ref.Purge = karmada.PurgeDirectly
 	}
-	if st.Wrote = shape&32 == 0; st.Phase == failover.MigrationDone {
-		st.Result = &failover.Result{Key: st.Ref.Key, UID: "u", Outcome: failover.OutcomeMigrated}
+	if st.Wrote = shape&32 == 0; st.Phase == phase.MigrationDone {
+		st.Result = &record.Result{Key: st.Ref.Key, UID: "u", Outcome: phase.OutcomeMigrated}
 	}
 	return st
 }
 
 // sane tells what must hold of a migration whatever it was told.
 func (m *migration) sane(now time.Time) error {
-	about := failover.BindingKey{Namespace: "shop", Name: "cart"}
+	about := karmada.BindingKey{Namespace: "shop", Name: "cart"}
 	fence := m.st.Ref.Fence
 	return errors.Join(
 		unless(m.st.Round > 0 && m.st.Episode != "", "it reports to round %d of episode %q, which nobody hears", m.st.Round, m.st.Episode),
 		unless(m.st.Ref.Key == about && m.st.Ref.Cluster == "m1", "it is about %s on %s", m.st.Ref.Key, m.st.Ref.Cluster),
-		unless(m.st.Permit == failover.Permit{} || m.st.Permit.Valid(), "it goes by permit %+v", m.st.Permit),
+		unless(m.st.Permit == pace.Permit{} || m.st.Permit.Valid(), "it goes by permit %+v", m.st.Permit),
 		unless(fence == nil || fence.By != "" && !fence.At.After(now), "it goes by fence %+v at %s", fence, now),
 		unless(m.st.Recover == nil || m.st.Recover.Round > 0, "it recovers in round %+v", m.st.Recover),
 		unless(!m.over() || m.st.PutBack == nil, "it is over, and says that it was put back"),
@@ -252,7 +256,7 @@ update claim {"cluster":"m1","binding":"shop/cart"}`,
 			return func() error {
 				p.expire()
 				p.forgetSilent()
-				p.st.Pace, p.st.Assessed = p.ordered(failover.Pace{Tier: failover.TierNormal, Rate: 0.5}), p.now()
+				p.st.Pace, p.st.Assessed = p.ordered(pace.Pace{Tier: pace.TierNormal, Rate: 0.5}), p.now()
 				p.grant()
 				halted := p.st.Orders.Halted != nil && p.st.Schedule.Number != granted
 				if granted = p.st.Schedule.Number; halted {
@@ -270,8 +274,8 @@ func pacing(ctx workflow.Context, size int) *pacer {
 	now := workflow.Now(ctx)
 	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx)}
 	p.st = PacerState{
-		Pace: failover.Pace{Tier: failover.TierNormal, Rate: 0.5}, Assessed: now, Schedule: failover.Schedule{Number: 7}, Audited: true,
-		Config:   failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, MovesPerHour: 3},
+		Pace: pace.Pace{Tier: pace.TierNormal, Rate: 0.5}, Assessed: now, Schedule: pace.Schedule{Number: 7}, Audited: true,
+		Config:   pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, MovesPerHour: 3},
 		Requests: map[string]Request{"m1": {GrantRequest: GrantRequest{Cluster: "m1", Episode: "e", Want: 2, Open: true, Every: time.Minute}, Heard: now, Told: true}},
 	}
 	if size > 0 {
@@ -305,7 +309,7 @@ func (p *pacer) saneSchedule() error {
 	for _, g := range p.st.Schedule.Out {
 		bad = append(bad,
 			unless(g.Valid() && g.Used >= 0 && g.Used <= g.Size, "the books of a grant are wrong: %+v", g),
-			unless(g.Ends().Sub(now) <= failover.PermitsEnd, "a permit outlasts its time: %+v", g))
+			unless(g.Ends().Sub(now) <= pace.PermitsEnd, "a permit outlasts its time: %+v", g))
 	}
 	return errors.Join(bad...)
 }

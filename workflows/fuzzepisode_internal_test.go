@@ -9,14 +9,19 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 )
 
 // fuzzEpisodePhases are the phases that a message can find a failover in.
-var fuzzEpisodePhases = []failover.EpisodePhase{
-	failover.EpisodeSuspected, failover.EpisodeConfirmed, failover.EpisodeEvacuating, failover.EpisodeEvacuated,
-	failover.EpisodeRecovering, failover.EpisodeSettling, failover.EpisodeStopped,
+var fuzzEpisodePhases = []phase.Episode{
+	phase.EpisodeSuspected, phase.EpisodeConfirmed, phase.EpisodeEvacuating, phase.EpisodeEvacuated,
+	phase.EpisodeRecovering, phase.EpisodeSettling, phase.EpisodeStopped,
 }
 
 // failoverScripts are what FuzzFailoverMessages begins with: every message in a form that
@@ -94,8 +99,8 @@ func FuzzFailoverMessages(f *testing.F) {
 }
 
 // reportedOn are the bindings of which a script has a migration report.
-func reportedOn(script string) map[failover.BindingKey]bool {
-	about := map[failover.BindingKey]bool{}
+func reportedOn(script string) map[karmada.BindingKey]bool {
+	about := map[karmada.BindingKey]bool{}
 	for _, m := range messagesOf(script) {
 		var r MigrationReport
 		if m.name == SignalMigrationReport && json.Unmarshal(m.payload, &r) == nil {
@@ -113,22 +118,22 @@ func underWay(ctx workflow.Context, shape uint8) *episode {
 	e.cluster = "m1"
 	e.st.UID, e.st.Listed, e.st.Seen = "u", now, "7"
 	e.st.Phase = fuzzEpisodePhases[int(shape%16)%len(fuzzEpisodePhases)]
-	e.st.Terms = activities.Terms{Mode: failover.ModeEnforce, InFlight: 300, Waiting: 1500, FreezeWhenHalted: true, Audit: true}
+	e.st.Terms = activities.Terms{Mode: rules.ModeEnforce, InFlight: 300, Waiting: 1500, FreezeWhenHalted: true, Audit: true}
 	if shape&16 != 0 {
-		e.st.Terms.Mode = failover.ModeObserve
+		e.st.Terms.Mode = rules.ModeObserve
 	}
-	if e.st.Phase == failover.EpisodeStopped {
+	if e.st.Phase == phase.EpisodeStopped {
 		e.st.Stopped = &Order{Who: "jane", Reason: "a drill"}
 	}
-	e.st.Turns = failover.Turns{failover.ConditionReady: "False@2026-01-01T00:00:00Z"}
+	e.st.Turns = rules.Turns{karmada.ConditionReady: "False@2026-01-01T00:00:00Z"}
 	e.st.Cluster.Ready = "False"
-	e.st.Pace = failover.Pace{Tier: failover.TierNormal, Rate: 0.5}
-	for name, phase := range map[string]failover.MigrationPhase{"cart": failover.MigrationEvicting, "web": failover.MigrationAwaitingHealth} {
-		key := failover.BindingKey{Namespace: "shop", Name: name}
-		e.st.Moves[key.String()] = Move{Key: key, UID: "u", Round: 1, Phase: phase, Placed: phase == failover.MigrationAwaitingHealth, Since: now}
+	e.st.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 0.5}
+	for name, current := range map[string]phase.Migration{"cart": phase.MigrationEvicting, "web": phase.MigrationAwaitingHealth} {
+		key := karmada.BindingKey{Namespace: "shop", Name: name}
+		e.st.Moves[key.String()] = Move{Key: key, UID: "u", Round: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
 	}
 	e.st.Items = append(e.st.Items, Item{
-		Key: failover.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: ItemDue, Reason: failover.ReasonWaiting, Was: true,
+		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: ItemDue, Reason: reason.Waiting, Was: true,
 	})
 	return e
 }
@@ -180,7 +185,7 @@ func (e *episode) saneResults() error {
 func (e *episode) saneOrders() error {
 	now := e.now()
 	most := max(len(e.st.Snoozes), len(e.st.Pauses), len(e.st.Priorities), len(e.st.Approvals))
-	long := func(z Snooze) bool { return z.Check() != "" || z.Until.Sub(now) > failover.MaxSnooze }
+	long := func(z Snooze) bool { return z.Check() != "" || z.Until.Sub(now) > queue.MaxSnooze }
 	void := func(w fenceWord) bool {
 		return w.fence.Outage == "" || w.fence.Who == "" || w.fence.At.After(now.Add(time.Second))
 	}

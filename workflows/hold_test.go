@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -31,7 +33,7 @@ func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
 		status := s.pacerStatus()
 		require.Zero(t, status.Granted)
 		require.Empty(t, status.Schedule.Out)
-		require.Equal(t, failover.MigrationChecking, s.status().Moves["shop/app"].Phase)
+		require.Equal(t, phase.MigrationChecking, s.status().Moves["shop/app"].Phase)
 	})
 	s.at(4*time.Minute, func() {
 		require.EqualValues(t, 1, s.pacerStatus().Granted)
@@ -39,15 +41,15 @@ func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Equal(t, 1, s.pacer.used)
 	require.Empty(t, s.world.Leftovers())
 }
 
 // heldAhead is a story of two parents of which one waits for its permit, its dependents
 // held, until after the story's end. Which of them does is known from minute three on.
-func heldAhead(t *testing.T) (s *story, waits *failover.BindingKey) {
-	s, waits = newStory(t), &failover.BindingKey{Namespace: "shop"}
+func heldAhead(t *testing.T) (s *story, waits *karmada.BindingKey) {
+	s, waits = newStory(t), &karmada.BindingKey{Namespace: "shop"}
 	s.settings.Pace.EvictionRate = 0.001
 	s.parents("a", "b")
 	s.world.SetReady("m1", false)
@@ -57,7 +59,7 @@ func heldAhead(t *testing.T) (s *story, waits *failover.BindingKey) {
 			waits.Name = "b"
 		}
 		require.True(t, s.status().Moves[waits.String()].WantsPermit)
-		require.Equal(t, failover.ReasonAwaitingGrant, s.status().Moves[waits.String()].Reason)
+		require.Equal(t, reason.AwaitingGrant, s.status().Moves[waits.String()].Reason)
 		require.Contains(t, s.holdersOf(configKey), s.migration(*waits))
 	})
 	return s, waits
@@ -68,27 +70,27 @@ func heldAhead(t *testing.T) (s *story, waits *failover.BindingKey) {
 // Rules: R4.7-39, R4.9-10, R4.9-32, R4.10-3.
 func TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		happens func(*story, failover.BindingKey)
-		want    failover.Outcome
-		ended   failover.EpisodePhase
+		happens func(*story, karmada.BindingKey)
+		want    phase.Outcome
+		ended   phase.Episode
 	}{
-		"recovery": {func(s *story, _ failover.BindingKey) { s.world.SetReady("m1", true) }, failover.OutcomeAbandoned, failover.EpisodeRecovered},
+		"recovery": {func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", true) }, phase.OutcomeAbandoned, phase.EpisodeRecovered},
 		"cancelled": {
-			func(s *story, key failover.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
-			failover.OutcomeAbandoned, failover.EpisodeRecovered,
+			func(s *story, key karmada.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
+			phase.OutcomeAbandoned, phase.EpisodeRecovered,
 		},
-		"binding deleted": {func(s *story, key failover.BindingKey) { s.world.DeleteBinding(key) }, failover.OutcomeGone, failover.EpisodeRecovered},
-		"cluster deleted": {func(s *story, _ failover.BindingKey) { s.world.DeleteCluster("m1") }, failover.OutcomeAbandoned, failover.EpisodeGone},
+		"binding deleted": {func(s *story, key karmada.BindingKey) { s.world.DeleteBinding(key) }, phase.OutcomeGone, phase.EpisodeRecovered},
+		"cluster deleted": {func(s *story, _ karmada.BindingKey) { s.world.DeleteCluster("m1") }, phase.OutcomeAbandoned, phase.EpisodeGone},
 		"paused, recovered": {
-			func(s *story, _ failover.BindingKey) { s.order(workflows.UpdatePause, "wait") },
-			failover.OutcomeAbandoned, failover.EpisodeRecovered,
+			func(s *story, _ karmada.BindingKey) { s.order(workflows.UpdatePause, "wait") },
+			phase.OutcomeAbandoned, phase.EpisodeRecovered,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, waits := heldAhead(t)
 			s.at(4*time.Minute, func() { c.happens(s, *waits) })
 			s.at(8*time.Minute, func() {
-				if c.ended != failover.EpisodeGone {
+				if c.ended != phase.EpisodeGone {
 					s.world.SetReady("m1", true)
 				}
 			})
@@ -112,7 +114,7 @@ func TestADrainsOwnRateCountsNoParentThatWaits(t *testing.T) {
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
 	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(r))
 	evicted := s.world.Log("evict")
 	require.Len(t, evicted, 3)
 	for i, w := range evicted[1:] {

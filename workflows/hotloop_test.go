@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -22,16 +25,16 @@ func TestAFenceThatDoesNotStandIsAskedForAgainAfterAWait(t *testing.T) {
 	vouches := storyBegins.Add(4 * time.Minute)
 	var bmc *checks
 	bmc, p := s.plug("bmc", func(r activities.PluginRequest) (activities.PluginAnswer, error) {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 			c.Conditions[0].LastTransition = c.Conditions[0].LastTransition.Add(time.Second)
 		})
 		return says(!s.env.Now().Before(vouches) && len(bmc.asked) < tooOften)(r)
 	})
-	s.settings.Terms.Fences = []failover.Plugin{p}
+	s.settings.Terms.Fences = []proof.Plugin{p}
 	s.world.SetReady("m1", false)
 	s.at(9*time.Minute, func() {
 		st := s.standing(key)
-		require.Equal(t, failover.ReasonAwaitingFence, st.Reason)
+		require.Equal(t, reason.AwaitingFence, st.Reason)
 		require.Contains(t, st.Message, "is void")
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -55,11 +58,11 @@ func TestARefusedReleaseWaitsAlsoWhereHealthNeedNotHold(t *testing.T) {
 		first := len(dns.asked) == 1 // the look is content, and the release is not
 		return says(first || len(dns.asked) >= tooOften || !s.env.Now().Before(ready))(r)
 	})
-	s.settings.Terms.Plugins = failover.Plugins{List: []failover.Plugin{builtIn, p}, Mode: failover.PluginsAll}
+	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAll}
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Less(t, len(dns.asked), tooOften)
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
 }
@@ -77,5 +80,5 @@ func TestAnEpisodeWhoseHealthNeedNotHoldIsReleasedByAWorkerThatWantsMore(t *test
 	s.at(5*time.Minute, func() { require.Len(t, s.world.Log("release"), 1) })
 	s.at(10*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 }

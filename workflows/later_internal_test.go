@@ -7,7 +7,14 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 )
@@ -19,14 +26,14 @@ func TestWhatObserveJudgedAndWhatIsParkedIsCarriedInBounds(t *testing.T) {
 	const n = 30_000
 	inWorkflow(t, func(ctx workflow.Context) {
 		e := crowded(ctx, 2*n)
-		e.st.Terms.Mode, e.st.Results, e.st.Folded, e.st.Counts, e.st.Debts = failover.ModeObserve, nil, nil, map[string]int{}, nil
+		e.st.Terms.Mode, e.st.Results, e.st.Folded, e.st.Counts, e.st.Debts = rules.ModeObserve, nil, nil, map[string]int{}, nil
 		e.order = order{}
 		all := make([]Item, len(e.st.Items))
 		copy(all, e.st.Items)
 		for at := range e.st.Items {
 			i := &e.st.Items[at]
 			if i.State = ItemReady; at >= n/50 {
-				i.State, i.Reason, i.Message, i.Parked = ItemBlocked, failover.ReasonMalformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
+				i.State, i.Reason, i.Message, i.Parked = ItemBlocked, reason.Malformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
 			}
 		}
 		e.simulate()
@@ -34,10 +41,10 @@ func TestWhatObserveJudgedAndWhatIsParkedIsCarriedInBounds(t *testing.T) {
 		require.Equal(t, map[string]int{"WouldMove": n / 50}, e.st.Counts)
 		judged := all[0]
 		e.indexItems()
-		e.join(activities.Targeting{Key: judged.Key, UID: judged.UID}, failover.Policy{}, map[string]int{})
+		e.join(activities.Targeting{Key: judged.Key, UID: judged.UID}, rules.Policy{}, map[string]int{})
 		require.Len(t, e.st.Items, n-n/50, "it is not queued again")
 		e.listDirty = false
-		e.bindingsChanged(BindingsChanged{Bindings: []failover.BindingFact{{Key: judged.Key, UID: judged.UID}}})
+		e.bindingsChanged(BindingsChanged{Bindings: []proof.BindingFact{{Key: judged.Key, UID: judged.UID}}})
 		require.False(t, e.listDirty, "a change of it is no reason to list")
 		raw, err := json.Marshal(e.carry())
 		require.NoError(t, err)
@@ -57,17 +64,17 @@ func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
 	}{
 		"paused":         {func(e *episode) { e.st.Paused = &Order{Who: "jane", Reason: "look first"}; e.dispatch() }, 2},
 		"nobody waits":   {func(e *episode) { e.st.Items = nil; e.dispatch() }, 2},
-		"recovering":     {func(e *episode) { e.st.Phase = failover.EpisodeRecovering; e.actRecovering() }, 0},
+		"recovering":     {func(e *episode) { e.st.Phase = phase.EpisodeRecovering; e.actRecovering() }, 0},
 		"the queue ends": {func(e *episode) { e.closeQueue(nil) }, 0},
 		"cluster gone":   {func(e *episode) { e.actGone() }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorkflow(t, func(ctx workflow.Context) {
 				e := crowded(ctx, 10)
-				e.st.Moves, e.st.Terms.Mode = map[string]Move{}, failover.ModeEnforce
+				e.st.Moves, e.st.Terms.Mode = map[string]Move{}, rules.ModeEnforce
 				e.st.Terms.InFlight, e.st.Terms.Waiting = 300, 1500
-				passed := failover.Permits{Number: 7, Size: 3, First: e.now().Add(-time.Hour), Window: time.Second}
-				e.st.Grants = []Grant{{Permits: passed}, {Permits: failover.Permits{Number: 10, Size: 2, First: e.now().Add(time.Second), Window: time.Second}}}
+				passed := pace.Permits{Number: 7, Size: 3, First: e.now().Add(-time.Hour), Window: time.Second}
+				e.st.Grants = []Grant{{Permits: passed}, {Permits: pace.Permits{Number: 10, Size: 2, First: e.now().Add(time.Second), Window: time.Second}}}
 				c.end(e)
 				require.Equal(t, c.kept, e.permits())
 			})
@@ -115,7 +122,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			e.st.Moves[all[199].Key.String()] = Move{Key: all[199].Key, UID: all[199].UID, Round: 1}
 			e.indexItems()
 			for _, i := range append(slices.Clone(all[:120]), all[199]) {
-				e.join(activities.Targeting{Key: i.Key, UID: i.UID}, failover.Policy{}, map[string]int{})
+				e.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})
 			}
 			for _, i := range e.st.Items {
 				at := slices.IndexFunc(all, func(x Item) bool { return x.Key == i.Key })
@@ -137,9 +144,9 @@ func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) 
 		e := crowded(ctx, 100)
 		gone := e.st.Items[0]
 		e.leaveForLater(0)
-		e.endLater(failover.OutcomeMovedByOthers)
+		e.endLater(phase.OutcomeMovedByOthers)
 		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 50}, e.st.Counts)
-		e.record(failover.Result{Key: gone.Key, UID: gone.UID, Outcome: failover.OutcomeRestored, Wrote: true})
+		e.record(record.Result{Key: gone.Key, UID: gone.UID, Outcome: phase.OutcomeRestored, Wrote: true})
 		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 49, "Restored": 1}, e.st.Counts, "one that comes back has one outcome")
 	})
 }
@@ -153,11 +160,11 @@ func TestAParentThatWaitsForItsPermitObeysAPauseAndASnooze(t *testing.T) {
 		e := crowded(ctx, 10)
 		e.st.Terms.InFlight, e.st.Terms.Waiting = 300, 1500
 		e.st.Items = nil
-		key := failover.BindingKey{Namespace: "shop", Name: "app"}
-		e.st.Moves = map[string]Move{key.String(): {Key: key, Phase: failover.MigrationChecking, Policy: 3, Holds: true, WantsPermit: true}}
+		key := karmada.BindingKey{Namespace: "shop", Name: "app"}
+		e.st.Moves = map[string]Move{key.String(): {Key: key, Phase: phase.MigrationChecking, Policy: 3, Holds: true, WantsPermit: true}}
 		require.Equal(t, turn{item: -1, move: key.String(), priority: 3, ok: true}, e.next())
 
-		one := ScopedOrder{Order: Order{Who: "jane", Reason: "wait"}, Scope: failover.Scope{Binding: key}}
+		one := ScopedOrder{Order: Order{Who: "jane", Reason: "wait"}, Scope: queue.Scope{Binding: key}}
 		require.NoError(t, e.refusePause(one))
 		e.pause(one)
 		require.False(t, e.next().ok)

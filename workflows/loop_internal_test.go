@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 )
@@ -14,10 +14,10 @@ func TestARefusedTransitionIsFollowedByAWait(t *testing.T) {
 	env := patientEnv()
 	env.ExecuteWorkflow(func(ctx workflow.Context) (time.Duration, error) {
 		m := newMigration(ctx, BindingMigrationParams{})
-		m.st.Phase, m.st.Terms.Recheck = failover.MigrationPurging, time.Minute
+		m.st.Phase, m.st.Terms.Recheck = phase.MigrationPurging, time.Minute
 		began := workflow.Now(ctx)
-		m.on(failover.EventPlaced)
-		require.Equal(t, failover.MigrationPurging, m.st.Phase)
+		m.on(phase.EventPlaced)
+		require.Equal(t, phase.MigrationPurging, m.st.Phase)
 		return workflow.Now(ctx).Sub(began), nil
 	})
 	require.NoError(t, env.GetWorkflowError())

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -15,10 +17,10 @@ import (
 //
 // Rules: R4.9-51.
 func TestAnOrderDoesNotKeepTheTaskOfADeletedCluster(t *testing.T) {
-	arrange := map[string]func(*testing.T) (*story, failover.BindingKey){
+	arrange := map[string]func(*testing.T) (*story, karmada.BindingKey){
 		"placed":   slowHealth,
-		"unplaced": func(t *testing.T) (*story, failover.BindingKey) { s := newStory(t); return s, unplaceable(s) },
-		"Directly": func(t *testing.T) (*story, failover.BindingKey) {
+		"unplaced": func(t *testing.T) (*story, karmada.BindingKey) { s := newStory(t); return s, unplaceable(s) },
+		"Directly": func(t *testing.T) (*story, karmada.BindingKey) {
 			s, key := direct(t)
 			s.world.DeleteAfter = 20 * time.Second
 			diesAfterTheWrite(s)
@@ -38,7 +40,7 @@ func TestAnOrderDoesNotKeepTheTaskOfADeletedCluster(t *testing.T) {
 					s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, putBack))
 				})
 				r := s.play()
-				require.Equal(t, failover.EpisodeGone, r.Ended)
+				require.Equal(t, phase.EpisodeGone, r.Ended)
 				require.Empty(t, s.world.Leftovers())
 			})
 		}
@@ -58,8 +60,8 @@ func TestADirectlyThatAnotherHandPutsBackIsSeenThrough(t *testing.T) {
 			died := diesAfterTheWrite(s)
 			s.at(5*time.Minute, func() {
 				require.Len(t, s.world.Peek(key).Tasks, 1)
-				s.world.Change(key, func(b *failover.Binding) {
-					b.Clusters, b.Tasks = []failover.TargetCluster{{Name: "m1", Replicas: 2}}, nil
+				s.world.Change(key, func(b *karmada.Binding) {
+					b.Clusters, b.Tasks = []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, nil
 					b.Generation++
 					b.Status.ObservedGeneration = b.Generation
 				})
@@ -71,8 +73,8 @@ func TestADirectlyThatAnotherHandPutsBackIsSeenThrough(t *testing.T) {
 			r := s.play()
 			require.True(t, *died)
 			got := resultOf(t, r)
-			require.Equal(t, failover.OutcomeRestored, got.Outcome)
-			require.Equal(t, failover.ReasonSwapped, got.Reason)
+			require.Equal(t, phase.OutcomeRestored, got.Outcome)
+			require.Equal(t, reason.Swapped, got.Reason)
 			require.Equal(t, map[string]int{"Restored": 1}, nonZero(r.Rounds[0].Counts))
 			require.Len(t, s.world.Log("evict"), 1)
 			require.Equal(t, "m1", s.world.Peek(key).Clusters[0].Name)
@@ -101,7 +103,7 @@ func TestATaskThatIsNoLongerDirectlyTakesOrders(t *testing.T) {
 			s.world.DeleteAfter = 20 * time.Minute
 			s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
 			s.at(3*time.Minute, func() {
-				s.world.Change(key, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeGracefully })
+				s.world.Change(key, func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeGracefully })
 			})
 			s.at(4*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 			if verb == workflows.UpdatePutBack {
@@ -110,7 +112,7 @@ func TestATaskThatIsNoLongerDirectlyTakesOrders(t *testing.T) {
 				s.at(5*time.Minute, func() { s.must(verb, key, false) })
 			}
 			r := s.play()
-			require.Equal(t, failover.OutcomeMigrated, resultOf(t, r).Outcome)
+			require.Equal(t, phase.OutcomeMigrated, resultOf(t, r).Outcome)
 			require.Empty(t, s.world.Log("restore"))
 			require.Equal(t, byHand, s.world.Log("release")[0].At.Sub(storyBegins) < 6*time.Minute)
 			require.Empty(t, s.world.Leftovers())

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -18,14 +21,14 @@ func TestMalformedSignalsToAFailoverChangeNothing(t *testing.T) {
 	}
 	s.at(10*time.Second, func() {
 		send(workflows.SignalClusterObserved, workflows.ClusterObserved{})
-		send(workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: failover.ClusterFact{Cluster: "m2", UID: "uid-m2", Deleted: true}})
+		send(workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "m2", UID: "uid-m2", Deleted: true}})
 		send(workflows.SignalAdopt, workflows.Adopt{Cluster: "m2"})
-		send(workflows.SignalGrant, workflows.Grant{Permits: failover.Permits{Number: 99}})
-		send(workflows.SignalMigrationReport, workflows.MigrationReport{Key: key, Result: &failover.Result{Key: key, Outcome: failover.OutcomeMigrated}})
+		send(workflows.SignalGrant, workflows.Grant{Permits: pace.Permits{Number: 99}})
+		send(workflows.SignalMigrationReport, workflows.MigrationReport{Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeMigrated}})
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1)
 	require.Len(t, r.Rounds[0].Results, 1)
 }

@@ -3,7 +3,14 @@ package workflows
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -36,7 +43,7 @@ type TaintOrder struct {
 // failover's. In a pause or its end no scope at all stands for the whole failover.
 type ScopedOrder struct {
 	Order
-	failover.Scope
+	queue.Scope
 }
 
 // SnoozeOrder asks that bindings be left where they are for a while.
@@ -62,44 +69,44 @@ type Resume struct {
 
 // ClusterObserved wakes a ClusterFailover, or starts it.
 type ClusterObserved struct {
-	Fact failover.ClusterFact `json:"fact"`
+	Fact rules.ClusterFact `json:"fact"`
 }
 
 // BindingsChanged says that bindings that target the cluster, or carry a hold
 // task for it, came, changed or went.
 type BindingsChanged struct {
-	Bindings []failover.BindingFact `json:"bindings"`
+	Bindings []proof.BindingFact `json:"bindings"`
 }
 
 // Adopt asks a ClusterFailover to take over what it finds of ours: tasks, taints
 // and annotations whose owner is not running.
 type Adopt struct {
-	Cluster  string                 `json:"cluster"`
-	Bindings []failover.BindingFact `json:"bindings,omitempty"`
+	Cluster  string              `json:"cluster"`
+	Bindings []proof.BindingFact `json:"bindings,omitempty"`
 	// By is the human who swept by hand, empty where the starter found it.
 	By Order `json:"by,omitzero"`
 }
 
 // Grant are permits for the evictions of one cluster.
 type Grant struct {
-	failover.Permits
+	pace.Permits
 	Episode string `json:"episode"`
 }
 
 // PaceChanged tells every episode the tier and rate, and whether clocks are frozen.
 type PaceChanged struct {
-	Pace failover.Pace `json:"pace"`
+	Pace pace.Pace `json:"pace"`
 }
 
 // MigrationReport is what a child tells its ClusterFailover: progress, or its end.
 type MigrationReport struct {
-	Episode string                  `json:"episode"`
-	Round   int                     `json:"round"`
-	Key     failover.BindingKey     `json:"key"`
-	UID     types.UID               `json:"uid"`
-	Phase   failover.MigrationPhase `json:"phase"`
-	Reason  failover.Reason         `json:"reason,omitempty"`
-	Message string                  `json:"message,omitempty"`
+	Episode string             `json:"episode"`
+	Round   int                `json:"round"`
+	Key     karmada.BindingKey `json:"key"`
+	UID     types.UID          `json:"uid"`
+	Phase   phase.Migration    `json:"phase"`
+	Reason  reason.Reason      `json:"reason,omitempty"`
+	Message string             `json:"message,omitempty"`
 	// Refused is why the put-back or release of that id was refused, empty where none was.
 	Refused   string `json:"refused,omitempty"`
 	RefusedID string `json:"refusedID,omitempty"`
@@ -110,14 +117,14 @@ type MigrationReport struct {
 	// WantsPermit tells that its dependents are held, and that it waits for a permit.
 	WantsPermit bool `json:"wantsPermit,omitempty"`
 	// Attention is why it needs a human's eyes; it changes no behaviour.
-	Attention failover.Reason `json:"attention,omitempty"`
-	To        []string        `json:"to,omitempty"`
+	Attention reason.Reason `json:"attention,omitempty"`
+	To        []string      `json:"to,omitempty"`
 	// Late tells that its restore has waited for longer than restoreWait: the untaint waits no more.
 	Late bool `json:"late,omitempty"`
 	// Result is set once, with the last report.
-	Result *failover.Result `json:"result,omitempty"`
+	Result *record.Result `json:"result,omitempty"`
 	// Acts are for the audit trail: what it did, and what was ordered of it.
-	Acts []failover.AuditRecord `json:"acts,omitempty"`
+	Acts []record.Audit `json:"acts,omitempty"`
 }
 
 // CancelOrder stops one migration.
@@ -131,21 +138,21 @@ type CancelOrder struct {
 // without a binding stops the whole failover.
 type BindingOrder struct {
 	CancelOrder
-	Binding failover.BindingKey `json:"binding,omitzero"`
+	Binding karmada.BindingKey `json:"binding,omitzero"`
 }
 
 // FenceOrder vouches that the copies on a silent cluster are dead: those of all its
 // bindings, or of the one that is named.
 type FenceOrder struct {
 	Order
-	Binding failover.BindingKey `json:"binding,omitzero"`
+	Binding karmada.BindingKey `json:"binding,omitzero"`
 	// WithoutState has those go on, too, whose state could only go along with the source back.
 	WithoutState bool `json:"withoutState,omitempty"`
 }
 
 // fence is the word, about the outage that was seen last.
-func (o FenceOrder) fence(at time.Time, outage string) failover.Fence {
-	return failover.Fence{By: failover.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
+func (o FenceOrder) fence(at time.Time, outage string) proof.Fence {
+	return proof.Fence{By: proof.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
 }
 
 // MigrationOrder carries a human's order from a ClusterFailover to a child. Verb is
@@ -165,7 +172,7 @@ type Recover struct {
 
 // Fenced tells a child that a human vouches for the whole cluster: it is dead.
 type Fenced struct {
-	Fence failover.Fence `json:"fence"`
+	Fence proof.Fence `json:"fence"`
 }
 
 // MigrationAdopted tells a running child that another run or round owns it now.
@@ -177,8 +184,8 @@ type MigrationAdopted struct {
 // FleetObserved starts the pacer and tells it that clusters came, went or changed.
 type FleetObserved struct {
 	// Probed is what the external probe knows by now, nil where it has nothing to add.
-	Probed          failover.Probed `json:"probed,omitempty"`
-	ResourceVersion string          `json:"resourceVersion,omitempty"`
+	Probed          rules.Probed `json:"probed,omitempty"`
+	ResourceVersion string       `json:"resourceVersion,omitempty"`
 }
 
 // GrantRequest is level-triggered: it says what a cluster wants now.

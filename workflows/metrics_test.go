@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
@@ -100,14 +101,14 @@ func TestMetrics_EvictionTriedTwice_CountsOneThatEnteredTheQueue(t *testing.T) {
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	patient := s.bind("patient", []string{"m1"}, "m1", "m2")
 	seconds := int64(120)
-	s.world.Change(patient, func(b *failover.Binding) {
+	s.world.Change(patient, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 		b.Resource.APIVersion, b.Resource.Kind = "v1", "ConfigMap"
 	})
 	// The first eviction is refused: it stays in the queue.
 	s.world.Fail = func(op, _ string) error {
 		if op == "evict" {
-			return failover.ErrForbidden
+			return karmada.ErrForbidden
 		}
 		return nil
 	}
@@ -115,7 +116,7 @@ func TestMetrics_EvictionTriedTwice_CountsOneThatEnteredTheQueue(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.Fail = nil })
 	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "patient": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "patient": "Migrated"}, outcomes(r))
 
 	require.Equal(t, map[string]int64{
 		"lifeboat_evict cluster=m1":                               2,

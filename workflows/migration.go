@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -41,7 +44,7 @@ type migration struct {
 	// news is the version of the binding that the newest signal told of.
 	news string
 	// verdict is that signal, where it carries a verdict that nothing has followed yet.
-	verdict *failover.BindingFact
+	verdict *proof.BindingFact
 	// distrusts: a release was refused, so that the next verdict is preceded by a look.
 	distrusts bool
 	// awaitsNews tells that nothing can have changed before the next signal.
@@ -51,22 +54,22 @@ type migration struct {
 // BindingMigration moves one binding off one cluster: check and evict in one
 // activity under one permit, wait for the scheduler, wait for health, look once
 // more and release, see the old copy go. It ends in exactly one outcome.
-func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (failover.Result, error) {
+func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (record.Result, error) {
 	m := newMigration(ctx, p)
 	if wrong := m.st.malformed(); wrong != "" {
-		return failover.Result{}, temporal.NewNonRetryableApplicationError("started with what makes no sense: "+wrong, "Malformed", nil)
+		return record.Result{}, temporal.NewNonRetryableApplicationError("started with what makes no sense: "+wrong, "Malformed", nil)
 	}
 	if err := named(ctx, BindingMigrationID(m.instance, m.st.Ref.Cluster, m.st.Ref.Key)); err != nil {
-		return failover.Result{}, err
+		return record.Result{}, err
 	}
 	if err := m.serve(ctx); err != nil {
-		return failover.Result{}, err
+		return record.Result{}, err
 	}
 	m.enter(m.st.Phase)
-	for m.st.Phase != failover.MigrationDone || m.holding() {
+	for m.st.Phase != phase.MigrationDone || m.holding() {
 		if m.waited && fullHistory(m.ctx, m.st.Terms.HistoryEvents) && workflow.AllHandlersFinished(m.ctx) {
 			m.inbox.drain(m)
-			return failover.Result{}, workflow.NewContinueAsNewError(m.ctx, TypeBindingMigration, BindingMigrationParams{Instance: m.instance, State: m.st})
+			return record.Result{}, workflow.NewContinueAsNewError(m.ctx, TypeBindingMigration, BindingMigrationParams{Instance: m.instance, State: m.st})
 		}
 		m.step()
 	}
@@ -82,7 +85,7 @@ func newMigration(ctx workflow.Context, p BindingMigrationParams) *migration {
 	m.log = log.With(workflow.GetLogger(ctx), "cluster", m.st.Ref.Cluster, "binding", m.st.Ref.Key.String())
 	if m.st.Began.IsZero() {
 		m.st.Began = workflow.Now(ctx)
-		m.st.Phase = failover.MigrationChecking
+		m.st.Phase = phase.MigrationChecking
 		m.st.Ref.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	} else {
 		m.unreported = workflow.Now(ctx) // what the run before has not reported
@@ -93,23 +96,23 @@ func newMigration(ctx workflow.Context, p BindingMigrationParams) *migration {
 // step does what the phase asks for, once.
 func (m *migration) step() {
 	switch m.st.Phase {
-	case failover.MigrationChecking:
+	case phase.MigrationChecking:
 		m.check()
-	case failover.MigrationAwaitingFence:
+	case phase.MigrationAwaitingFence:
 		m.awaitFence()
-	case failover.MigrationEvicting:
+	case phase.MigrationEvicting:
 		m.verify()
-	case failover.MigrationPlacing:
+	case phase.MigrationPlacing:
 		m.place()
-	case failover.MigrationAwaitingHealth:
+	case phase.MigrationAwaitingHealth:
 		m.awaitHealth()
-	case failover.MigrationReleasing:
+	case phase.MigrationReleasing:
 		m.release()
-	case failover.MigrationPurging:
+	case phase.MigrationPurging:
 		m.purge()
-	case failover.MigrationRestoring:
+	case phase.MigrationRestoring:
 		m.restore()
-	case failover.MigrationDone:
+	case phase.MigrationDone:
 		m.letGoOfDependents()
 	}
 }
@@ -117,8 +120,8 @@ func (m *migration) step() {
 // on moves the phase by an event. An illegal move is a bug of ours: it is logged,
 // and the phase stays, for a workflow never dies of it. It waits before it goes on: the
 // same look would bring it here again at once.
-func (m *migration) on(e failover.MigrationEvent) {
-	next, err := failover.NextMigration(m.st.Phase, e)
+func (m *migration) on(e phase.MigrationEvent) {
+	next, err := phase.NextMigration(m.st.Phase, e)
 	if err != nil {
 		m.log.Error("refused a transition", "error", err)
 		m.wait(m.st.Terms.Recheck, "look again after a refused transition")
@@ -128,7 +131,7 @@ func (m *migration) on(e failover.MigrationEvent) {
 		return
 	}
 	m.st.Phase, m.st.Entered = next, workflow.Now(m.ctx)
-	if next == failover.MigrationPlacing || next == failover.MigrationAwaitingHealth {
+	if next == phase.MigrationPlacing || next == phase.MigrationAwaitingHealth {
 		m.st.HealthySince = time.Time{}
 	}
 	m.enter(next)
@@ -136,7 +139,7 @@ func (m *migration) on(e failover.MigrationEvent) {
 
 // enter publishes a phase; at the end the outcome stands in its place, so that a
 // list of closed migrations says what became of them.
-func (m *migration) enter(phase failover.MigrationPhase) {
+func (m *migration) enter(phase phase.Migration) {
 	shown := string(phase)
 	if m.st.Result != nil {
 		shown = string(m.st.Result.Outcome)
@@ -155,21 +158,21 @@ func (m *migration) publish(shown string) {
 
 // passes tells the phases that last as long as one activity: they are published where they
 // last for longer.
-func passes(phase failover.MigrationPhase) bool {
-	return phase == failover.MigrationChecking || phase == failover.MigrationPlacing || phase == failover.MigrationReleasing || phase == failover.MigrationPurging
+func passes(current phase.Migration) bool {
+	return current == phase.MigrationChecking || current == phase.MigrationPlacing || current == phase.MigrationReleasing || current == phase.MigrationPurging
 }
 
 // end records the outcome and closes.
-func (m *migration) end(e failover.MigrationEvent, r failover.Result) {
+func (m *migration) end(e phase.MigrationEvent, r record.Result) {
 	r.Key, r.UID, r.Resource, r.At = m.st.Ref.Key, m.st.Ref.UID, m.st.Resource, workflow.Now(m.ctx)
-	if r.Outcome == failover.OutcomeBlocked && m.ordered() {
-		r.Outcome, r.Reason = failover.OutcomeAbandoned, m.orderReason() // whoever ordered wants it in no queue
+	if r.Outcome == phase.OutcomeBlocked && m.ordered() {
+		r.Outcome, r.Reason = phase.OutcomeAbandoned, m.orderReason() // whoever ordered wants it in no queue
 	}
 	r.Banned = m.st.Banned
 	if r.Wrote = m.st.Wrote; m.direct() || len(m.st.Policy.State) > 0 {
 		r.Fence = m.st.Ref.Fence
 	}
-	if r.To == nil && r.Outcome == failover.OutcomeMigrated {
+	if r.To == nil && r.Outcome == phase.OutcomeMigrated {
 		r.To = m.st.To
 	}
 	if r.Cause == "" {
@@ -199,7 +202,7 @@ func (m *migration) cause() string {
 
 // note publishes why it stands where it stands, when that is news: "1 of 3 ready"
 // must not stay on the failover's page when it is 2.
-func (m *migration) note(reason failover.Reason, message string) {
+func (m *migration) note(reason reason.Reason, message string) {
 	another, news := reason != m.st.Reason, message != m.st.Message
 	m.st.Reason, m.st.Message = reason, message
 	m.page()
@@ -219,10 +222,10 @@ func (m *migration) note(reason failover.Reason, message string) {
 // failover depends.
 func (m *migration) progresses() bool {
 	switch m.st.Phase {
-	case failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationPurging:
+	case phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging:
 		return true
-	case failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationAwaitingFence, failover.MigrationRestoring,
-		failover.MigrationDone:
+	case phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationAwaitingFence, phase.MigrationRestoring,
+		phase.MigrationDone:
 	}
 	return false
 }
@@ -243,7 +246,7 @@ func (m *migration) reportIn() (time.Duration, bool) {
 }
 
 // attention raises the flag; it changes no behaviour.
-func (m *migration) attention(reason failover.Reason, message string) {
+func (m *migration) attention(reason reason.Reason, message string) {
 	if m.st.Attention == reason {
 		return
 	}
@@ -251,7 +254,7 @@ func (m *migration) attention(reason failover.Reason, message string) {
 	tags := map[string]string{"cluster": m.st.Ref.Cluster, "reason": string(reason)}
 	workflow.GetMetricsHandler(m.ctx).WithTags(tags).Counter("lifeboat_needs_attention").Inc(1)
 	m.log.Warn("needs attention", "reason", reason, "message", message)
-	m.acted(failover.AuditBindingAttention, failover.AuditRecord{Reason: reason, Message: cut(message)})
+	m.acted(record.AuditBindingAttention, record.Audit{Reason: reason, Message: cut(message)})
 	known := reason == m.st.Reason && message == m.st.Message // then a note is no news, but the flag is
 	m.note(reason, message)
 	if known || !m.unreported.IsZero() {
@@ -270,15 +273,15 @@ func (m *migration) withRefusal() string {
 
 // tell reports to the ClusterFailover. A parent that is not running is told
 // nothing: its next run adopts.
-func (m *migration) tell(result *failover.Result) (heard bool) { return m.tellFrom(m.ctx, result) }
+func (m *migration) tell(result *record.Result) (heard bool) { return m.tellFrom(m.ctx, result) }
 
 // tellFrom is tell for a coroutine of its own, which may block on its own context only.
-func (m *migration) tellFrom(ctx workflow.Context, result *failover.Result) (heard bool) {
+func (m *migration) tellFrom(ctx workflow.Context, result *record.Result) (heard bool) {
 	report := MigrationReport{
 		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.withRefusal()), Refused: m.st.Refusal, RefusedID: m.st.RefusedID, Placed: m.st.Placed,
 		Attention: m.st.Attention, To: m.st.To, Result: result,
-		Late:   m.st.Attention == failover.ReasonRestoreUnanswered,
+		Late:   m.st.Attention == reason.RestoreUnanswered,
 		GoesOn: m.st.Wrote && m.direct(), WantsPermit: result == nil && m.wantsPermit(), Acts: slices.Clone(m.st.Acts),
 	}
 	asOf := m.unreported

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -20,7 +22,7 @@ const maxActs = 100
 // acted keeps what this migration did, or what was ordered of it, for the next report:
 // its ClusterFailover writes it into the audit trail with everything else. Evidence comes
 // in pairs of a name and what it says; what says nothing is left out.
-func (m *migration) acted(kind failover.AuditKind, r failover.AuditRecord, evidence ...string) {
+func (m *migration) acted(kind record.Kind, r record.Audit, evidence ...string) {
 	if !m.st.Terms.Audit {
 		return
 	}
@@ -48,13 +50,13 @@ func (m *migration) lost(n int) {
 
 // orderedBy keeps a human's order to this one migration.
 func (m *migration) orderedBy(verb string, o Order, details ...string) {
-	m.acted(failover.AuditOrderGiven, failover.AuditRecord{Order: verb, Who: o.Who, Why: o.Reason}, append(details, "scope", m.st.Ref.Key.String())...)
+	m.acted(record.AuditOrderGiven, record.Audit{Order: verb, Who: o.Who, Why: o.Reason}, append(details, "scope", m.st.Ref.Key.String())...)
 }
 
 // told drops what a report has taken along.
-func (m *migration) told(acts []failover.AuditRecord) {
-	m.st.Acts = slices.DeleteFunc(m.st.Acts, func(r failover.AuditRecord) bool {
-		return slices.ContainsFunc(acts, func(x failover.AuditRecord) bool { return x.ID == r.ID })
+func (m *migration) told(acts []record.Audit) {
+	m.st.Acts = slices.DeleteFunc(m.st.Acts, func(r record.Audit) bool {
+		return slices.ContainsFunc(acts, func(x record.Audit) bool { return x.ID == r.ID })
 	})
 }
 
@@ -86,7 +88,7 @@ func (m *migration) lastActs() {
 }
 
 // places is "member1 (2 replicas), member2", as evidence.
-func places(on []failover.TargetCluster) string {
+func places(on []karmada.TargetCluster) string {
 	var out []string
 	for _, t := range on {
 		name := t.Name
@@ -108,14 +110,14 @@ func (m *migration) auditEvicted() {
 	if m.st.Permit.Number > 0 {
 		permit = strconv.FormatInt(m.st.Permit.Number, 10)
 	}
-	r := failover.AuditRecord{Reason: m.st.Reason, Message: m.st.Message}
+	r := record.Audit{Reason: m.st.Reason, Message: m.st.Message}
 	if m.st.Adopt {
 		r.Message = "found standing, and taken over"
 	}
-	m.acted(failover.AuditBindingEvicted, r, "permit", permit, "from", places(m.st.Ref.Baseline.Clusters), "oldWork", old, "taint", taintOf(m.st.Why))
+	m.acted(record.AuditBindingEvicted, r, "permit", permit, "from", places(m.st.Ref.Baseline.Clusters), "oldWork", old, "taint", taintOf(m.st.Why))
 }
 
-func taintOf(d failover.Due) string {
+func taintOf(d rules.Due) string {
 	if d.Taint.Key == "" {
 		return ""
 	}
@@ -132,7 +134,7 @@ func (m *migration) auditReleased(r activities.ReleaseRequest) {
 	if r.HealthyFor > 0 {
 		held = r.HealthyFor.String()
 	}
-	m.acted(failover.AuditBindingReleased, failover.AuditRecord{Reason: m.st.Reason, Message: m.st.Message, To: m.st.To},
+	m.acted(record.AuditBindingReleased, record.Audit{Reason: m.st.Reason, Message: m.st.Message, To: m.st.To},
 		"healthyFor", held, "proof", strings.Join(proof, "; "), "banned", yes(m.st.Banned))
 }
 
@@ -145,13 +147,13 @@ func (m *migration) auditHeld() {
 	for _, d := range m.st.Dependents {
 		names = append(names, d.String())
 	}
-	m.acted(failover.AuditBindingHeld, failover.AuditRecord{Message: "its dependents are held first"}, "dependents", cut(strings.Join(names, ", ")))
+	m.acted(record.AuditBindingHeld, record.Audit{Message: "its dependents are held first"}, "dependents", cut(strings.Join(names, ", ")))
 }
 
 // auditFenced tells that a plug-in proves the old copy dead, once for the same words: one
 // that is found void is asked again and again.
 func (m *migration) auditFenced(plugin, message string) {
 	if f := m.st.Ref.Fence; f == nil || f.By != plugin || f.Message != message {
-		m.acted(failover.AuditBindingFenced, failover.AuditRecord{Message: message}, "plugin", plugin)
+		m.acted(record.AuditBindingFenced, record.Audit{Message: message}, "plugin", plugin)
 	}
 }

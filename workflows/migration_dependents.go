@@ -4,7 +4,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -27,18 +30,18 @@ func (m *migration) holdDependents() bool {
 	if err != nil {
 		m.log.Warn("lost the answer of holding dependents", "error", err)
 		m.st.SearchDependents = true
-		out.Reason, out.Message = failover.ReasonUnreachable, err.Error()
+		out.Reason, out.Message = reason.Unreachable, err.Error()
 	}
-	if out.Reason == failover.ReasonNone {
+	if out.Reason == reason.None {
 		m.st.Held = true
 		m.auditHeld()
 		return !m.ordered() // somebody ordered otherwise meanwhile: the next look obeys
 	}
-	if out.Reason == failover.ReasonUnreachable {
+	if out.Reason == reason.Unreachable {
 		m.letSettle("let the write of a dependent's hold without an answer run out before it is taken back")
 	}
-	m.on(failover.EventWriteSent)
-	m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: out.Reason, Message: cut(out.Message)})
+	m.on(phase.EventWriteSent)
+	m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: out.Reason, Message: cut(out.Message)})
 	return false
 }
 
@@ -48,7 +51,7 @@ func (m *migration) permitted() bool {
 	if m.st.Permit.Number > 0 {
 		return true
 	}
-	m.note(failover.ReasonAwaitingGrant, "its dependents are held")
+	m.note(reason.AwaitingGrant, "its dependents are held")
 	m.wait(m.st.Terms.HealthPoll, "its dependents are held: wait for the permit to move "+m.st.Ref.Key.String())
 	if m.ordered() || m.st.Permit.Number > 0 {
 		return false // the next look obeys, or goes on
@@ -56,24 +59,24 @@ func (m *migration) permitted() bool {
 	switch look, ok := m.look("see whether " + m.st.Ref.Key.String() + " is still to move"); {
 	case !ok:
 	case look.Gone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case look.SourceGone:
-		m.on(failover.EventWriteSent)
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonClusterGone})
+		m.on(phase.EventWriteSent)
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.ClusterGone})
 	case !m.tell(nil): // no failover runs that could give it one: whatever comes after lists the binding anew
-		m.on(failover.EventWriteSent)
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonPermitPassed})
+		m.on(phase.EventWriteSent)
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.PermitPassed})
 	}
 	return false
 }
 
 // wantsPermit tells whether only a permit is missing for the eviction.
 func (m *migration) wantsPermit() bool {
-	return m.st.Phase == failover.MigrationChecking && m.st.Held && m.st.Permit.Number == 0
+	return m.st.Phase == phase.MigrationChecking && m.st.Held && m.st.Permit.Number == 0
 }
 
 // takePermit takes the permit that its failover gives it, where it has use for one.
-func (m *migration) takePermit(p failover.Permit) {
+func (m *migration) takePermit(p pace.Permit) {
 	switch {
 	case !p.Valid():
 		m.log.Warn("ignored a malformed signal", "signal", SignalPermit, "number", p.Number)
@@ -103,7 +106,7 @@ func (m *migration) letGoOfDependents() {
 		m.st.Reason, m.st.Message = m.st.Result.Reason, m.st.Result.Message
 		return
 	case err != nil:
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(reason.Unreachable, err.Error())
 	case workflow.Now(m.ctx).Sub(m.st.Result.At) > m.st.Terms.RestoreWait:
 		m.attention(out.Reason, out.Message)
 	default:

@@ -6,7 +6,11 @@ import (
 	"unicode"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -23,15 +27,15 @@ const settle = 5 * time.Second
 func (m *migration) check() {
 	switch {
 	case m.st.Adopt:
-		m.on(failover.EventWriteSent)
+		m.on(phase.EventWriteSent)
 		return
 	case m.st.AwaitFence:
-		m.on(failover.EventFenceAsked)
+		m.on(phase.EventFenceAsked)
 		return
 	}
 	if m.ordered() {
-		m.on(failover.EventWriteSent)
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
+		m.on(phase.EventWriteSent)
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.orderReason()})
 		return
 	}
 	if m.st.HasDependents && (!m.holdDependents() || !m.permitted()) {
@@ -43,11 +47,11 @@ func (m *migration) check() {
 		Approval: m.st.Approval, Round: m.st.Round, Standing: m.st.Standing,
 		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Permit: m.st.Permit, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
 	}
-	m.on(failover.EventWriteSent)
+	m.on(phase.EventWriteSent)
 	ctx := once(m.ctx, "look once more, then evict "+m.st.Ref.Key.String()+" from "+m.st.Ref.Cluster, m.permitLasts())
 	if err := workflow.ExecuteActivity(ctx, activities.NameEvict, request).Get(ctx, &out); err != nil {
 		m.log.Warn("lost the answer of an eviction", "error", err)
-		out = activities.EvictResult{End: activities.EvictUnknown, Reason: failover.ReasonUnverified, Message: err.Error()}
+		out = activities.EvictResult{End: activities.EvictUnknown, Reason: reason.Unverified, Message: err.Error()}
 	}
 	m.evicted(out)
 }
@@ -70,20 +74,20 @@ func (m *migration) evicted(out activities.EvictResult) {
 		m.st.Said = saidOf(out.Message)
 		m.page()
 	case activities.EvictRefused, activities.EvictNotAffected, activities.EvictClusterGone:
-		m.refused(failover.OutcomeBlocked, out)
+		m.refused(phase.OutcomeBlocked, out)
 	case activities.EvictElsewhere:
-		m.refused(failover.OutcomeMovedByOthers, out)
+		m.refused(phase.OutcomeMovedByOthers, out)
 	case activities.EvictOptedOut:
-		m.refused(failover.OutcomeSkipped, out)
+		m.refused(phase.OutcomeSkipped, out)
 	case activities.EvictGone:
-		m.refused(failover.OutcomeGone, out)
+		m.refused(phase.OutcomeGone, out)
 	}
 }
 
 // permitLasts bounds the activity that uses the permit, from now on.
 func (m *migration) permitLasts() time.Duration {
 	left := m.st.Permit.Latest.Sub(workflow.Now(m.ctx))
-	return min(max(0, left), failover.PermitsEnd) + evictSlack
+	return min(max(0, left), pace.PermitsEnd) + evictSlack
 }
 
 // stands goes on from our task, whoever saw it written. Each eviction that is seen to stand
@@ -95,7 +99,7 @@ func (m *migration) stands() {
 	m.st.Wrote = true
 	m.st.Ref.Written = workflow.Now(m.ctx)
 	m.auditEvicted()
-	m.on(failover.EventWriteStands)
+	m.on(phase.EventWriteStands)
 	if m.st.TellWritten || m.st.Adopt || m.direct() {
 		m.tell(nil)
 	} else {
@@ -103,15 +107,15 @@ func (m *migration) stands() {
 	}
 }
 
-func (m *migration) refused(outcome failover.Outcome, out activities.EvictResult) {
-	m.end(failover.EventWriteRefused, failover.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
+func (m *migration) refused(outcome phase.Outcome, out activities.EvictResult) {
+	m.end(phase.EventWriteRefused, record.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
 }
 
-func (m *migration) orderReason() failover.Reason {
+func (m *migration) orderReason() reason.Reason {
 	if m.st.Cancelled != nil {
-		return failover.ReasonCancelled
+		return reason.Cancelled
 	}
-	return failover.ReasonClusterRecovered
+	return reason.ClusterRecovered
 }
 
 // letSettle waits until no request without an answer can be on its way any more.
@@ -149,9 +153,9 @@ func (m *migration) verify() {
 func (m *migration) verified(look activities.Observation) {
 	switch {
 	case look.Gone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case look.TaskNote != "":
-		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonForeignTask, Message: look.TaskNote})
+		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: reason.ForeignTask, Message: look.TaskNote})
 	case look.Held:
 		m.stands()
 	case look.Banned && !look.Targeted:
@@ -159,11 +163,11 @@ func (m *migration) verified(look activities.Observation) {
 	case m.st.Adopt && look.LastCopy && m.st.Cancelled == nil:
 		m.holdBeside()
 	case m.ordered():
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.orderReason()})
 	case look.Targeted:
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonUnverified, Message: notStood(m.st.Said)})
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Unverified, Message: notStood(m.st.Said)})
 	default:
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeMovedByOthers, Reason: failover.ReasonMovedByOthers})
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
 	}
 }
 
@@ -173,11 +177,11 @@ const maxSaid = 240
 // saidOf is what the API server said of a write, in one short line of plain text, without
 // what the client put before it: that a webhook could not be called, most often.
 func saidOf(message string) string {
-	if _, said, ok := strings.Cut(message, failover.ErrUnreachable.Error()+": "); ok {
+	if _, said, ok := strings.Cut(message, karmada.ErrUnreachable.Error()+": "); ok {
 		message = said
 	}
 	message = strings.Join(strings.FieldsFunc(message, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	return failover.Shortened(message, maxSaid)
+	return reason.Shortened(message, maxSaid)
 }
 
 func notStood(said string) string {

@@ -2,12 +2,16 @@ package workflows
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
 // direct: the new copy must not run beside the old.
-func (m *migration) direct() bool { return m.st.Ref.Purge == failover.PurgeDirectly }
+func (m *migration) direct() bool { return m.st.Ref.Purge == karmada.PurgeDirectly }
 
 // carries: Karmada hands state on by our task, to a new copy that begins once the old
 // one is deleted, and that has to be proven before the task goes.
@@ -28,7 +32,7 @@ func (m *migration) awaitFence() {
 		return
 	}
 	if m.ordered() {
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeAbandoned, Reason: m.orderReason()})
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.orderReason()})
 		return
 	}
 	o, ok := m.look("see whether " + m.st.Ref.Cluster + " answers again, for " + m.st.Ref.Key.String())
@@ -36,26 +40,26 @@ func (m *migration) awaitFence() {
 		m.wait(m.st.Terms.HealthPoll, "try to read the binding again")
 		return
 	}
-	blocked := failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonFenced}
+	blocked := record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Fenced}
 	switch {
 	case o.Gone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case o.TaskNote != "":
-		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonForeignTask, Message: o.TaskNote})
+		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: reason.ForeignTask, Message: o.TaskNote})
 	case o.SourceGone:
-		blocked.Reason = failover.ReasonClusterGone
-		m.end(failover.EventWriteRefused, blocked)
+		blocked.Reason = reason.ClusterGone
+		m.end(phase.EventWriteRefused, blocked)
 	case o.Held:
 		m.stands()
 	case !o.Targeted:
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeMovedByOthers, Reason: failover.ReasonMovedByOthers})
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
 	case o.SourceReady:
 		m.st.Ref.Fence = nil
 		blocked.Message = m.st.Ref.Cluster + " answers again"
-		m.end(failover.EventWriteRefused, blocked)
+		m.end(phase.EventWriteRefused, blocked)
 	case o.FenceStands:
 		blocked.Message = m.st.Ref.Fence.String()
-		m.end(failover.EventWriteRefused, blocked)
+		m.end(phase.EventWriteRefused, blocked)
 	default:
 		m.askFence()
 	}
@@ -77,11 +81,11 @@ func (m *migration) awaitOldCopy() {
 	case !o.Placed.OK:
 		m.st.Placed = false
 		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
-		m.on(failover.EventUnplaced)
+		m.on(phase.EventUnplaced)
 		m.tell(nil)
 	case m.obeys(o):
 	case o.OldWork == nil && m.carries():
-		m.on(failover.EventPlaced)
+		m.on(phase.EventPlaced)
 	default:
 		m.awaitDeath(o)
 	}
@@ -93,14 +97,14 @@ func (m *migration) awaitDeath(o activities.Observation) {
 	waived := !m.carries() || o.StateWaived
 	switch {
 	case o.OldWork == nil || (!o.SourceReady && o.FenceStands && waived):
-		m.on(failover.EventFenced)
+		m.on(phase.EventFenced)
 	case o.SourceReady:
-		v := failover.OldCopyGoing(m.st.Ref.Cluster)
+		v := proof.OldCopyGoing(m.st.Ref.Cluster)
 		m.note(v.Reason, v.Message)
 		m.overdue("the old copy is not gone")
 		m.wait(purgePoll, "wait for Karmada to delete the old copy of "+m.st.Ref.Key.String())
 	case !waived:
-		v := failover.NeedsSource(m.st.Ref.Cluster)
+		v := proof.NeedsSource(m.st.Ref.Cluster)
 		m.attention(v.Reason, v.Message)
 		m.note(v.Reason, v.Message)
 		m.wait(m.st.Terms.HealthPoll, "wait for "+m.st.Ref.Cluster+": the state of "+m.st.Ref.Key.String()+" goes along only through it")
@@ -115,10 +119,10 @@ func (m *migration) awaitDeath(o activities.Observation) {
 func (m *migration) askFence() {
 	void := m.st.Ref.Fence
 	proven, why := m.askFences()
-	if proven && (void == nil || void.By == failover.FenceByHuman) {
+	if proven && (void == nil || void.By == proof.FenceByHuman) {
 		return
 	}
-	v := failover.AwaitingFence(m.st.Ref.Cluster, m.st.Ref.Fence)
+	v := proof.AwaitingFence(m.st.Ref.Cluster, m.st.Ref.Fence)
 	v.Message += why
 	m.attention(v.Reason, v.Message)
 	m.note(v.Reason, v.Message)
@@ -139,7 +143,7 @@ func (m *migration) serveFence(ctx workflow.Context) error {
 
 func (m *migration) refuseFenced(o FenceOrder) error {
 	switch {
-	case m.st.Phase == failover.MigrationDone:
+	case m.st.Phase == phase.MigrationDone:
 		return refused("it has ended")
 	case !m.direct():
 		return refused("only purge mode Directly waits for a fence, and this one goes " + string(m.st.Ref.Purge))
@@ -166,4 +170,4 @@ func (m *migration) fencedByAll(f Fenced) {
 	}
 }
 
-func (m *migration) fencedBy(f failover.Fence) { m.st.Ref.Fence, m.dirty = &f, true }
+func (m *migration) fencedBy(f proof.Fence) { m.st.Ref.Fence, m.dirty = &f, true }

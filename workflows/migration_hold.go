@@ -7,7 +7,12 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -25,7 +30,7 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 	m.calm()
 	ctx := doing(m.ctx, summary)
 	if err := workflow.ExecuteActivity(ctx, activities.NameObserve, m.held()).Get(ctx, &o); err != nil {
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(reason.Unreachable, err.Error())
 		return o, false
 	}
 	if o.Resource != "" {
@@ -41,9 +46,9 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 // seen notes which version of the binding was read. Where an older one stands than before,
 // proof begins anew: the health that it tells of may be over, and so may the rest.
 func (m *migration) seen(version string) {
-	if failover.Rewound(m.st.Ref.Seen, version) {
+	if rules.Rewound(m.st.Ref.Seen, version) {
 		m.st.Rewound, m.st.HealthySince = true, time.Time{}
-		m.attention(failover.ReasonRewound, "Karmada has gone back in time: version "+version+" stands, "+m.st.Ref.Seen+
+		m.attention(reason.Rewound, "Karmada has gone back in time: version "+version+" stands, "+m.st.Ref.Seen+
 			" did before; proof begins anew")
 	}
 	m.st.Ref.Seen = cmp.Or(version, m.st.Ref.Seen)
@@ -61,10 +66,10 @@ func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 		m.wait(m.st.Terms.HealthPoll, "try to read the binding again")
 		return o, false
 	case o.Gone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 		return o, false
 	case o.TaskNote != "":
-		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonForeignTask, Message: o.TaskNote})
+		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: reason.ForeignTask, Message: o.TaskNote})
 		return o, false
 	case !o.Held:
 		m.droppedByOthers(o)
@@ -76,11 +81,11 @@ func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 
 // droppedByOthers: our task is gone by another hand. Nothing is left to hold.
 func (m *migration) droppedByOthers(o activities.Observation) {
-	r := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonForeignTask, To: o.Targets, Cause: "our task was dropped by another hand"}
+	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.ForeignTask, To: o.Targets, Cause: "our task was dropped by another hand"}
 	switch {
 	case o.Targeted && m.st.MaybeReleased && m.st.Recover == nil:
 		// Released and put back since, as far as anybody can know: no round evicts that twice.
-		r.Reason, r.Cause = failover.ReasonSchedulerReturnsIt, "released, though the answer was lost; "+m.st.Ref.Cluster+" is a target again"
+		r.Reason, r.Cause = reason.SchedulerReturnsIt, "released, though the answer was lost; "+m.st.Ref.Cluster+" is a target again"
 	case o.Targeted:
 		m.returned()
 		return
@@ -88,22 +93,22 @@ func (m *migration) droppedByOthers(o activities.Observation) {
 		m.endBanned(o)
 		return
 	case !o.Placed.OK:
-		r.Outcome, r.Message = failover.OutcomeLeftToHuman, "and it is not placed: "+o.Placed.Message
+		r.Outcome, r.Message = phase.OutcomeLeftToHuman, "and it is not placed: "+o.Placed.Message
 	}
-	m.end(failover.EventLeftToHuman, r)
+	m.end(phase.EventLeftToHuman, r)
 }
 
 // endBanned: our hold was released in a drain, and whoever wrote that did not hear of it or
 // is another run. What was released does not come back, and its ban goes with the drain.
 func (m *migration) endBanned(o activities.Observation) {
-	r := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonSchedulerReturnsIt, To: o.Targets}
+	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.SchedulerReturnsIt, To: o.Targets}
 	r.Message = "released, and kept off " + m.st.Ref.Cluster + " until undrain"
 	if m.st.PutBack != nil {
 		m.dropOrder("put-back refused: " + r.Message)
-		r.Reason, r.Message = failover.ReasonPutBackRefused, m.st.Refusal
+		r.Reason, r.Message = reason.PutBackRefused, m.st.Refusal
 	}
 	m.st.Banned, m.st.PutBack, m.st.Drop = true, nil, nil
-	m.end(failover.EventLeftToHuman, r)
+	m.end(phase.EventLeftToHuman, r)
 }
 
 // place waits for the scheduler.
@@ -125,7 +130,7 @@ func (m *migration) place() {
 		m.carried = &o
 		m.placed(o)
 	case o.Targeted && m.st.Paused != nil:
-		m.note(failover.ReasonPaused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+said(m.st.Paused))
+		m.note(reason.Paused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+said(m.st.Paused))
 		m.wait(m.st.Terms.HealthPoll, "wait until "+m.st.Ref.Key.String()+" is resumed")
 	case o.Targeted:
 		m.removeAgain()
@@ -139,22 +144,22 @@ func (m *migration) place() {
 // placed is the point from which recovery no longer takes it back.
 func (m *migration) placed(o activities.Observation) {
 	m.st.Placed, m.st.To = true, o.Targets
-	m.st.Reason, m.st.Message = failover.ReasonPlaced, "on "+strings.Join(o.Targets, ", ")
+	m.st.Reason, m.st.Message = reason.Placed, "on "+strings.Join(o.Targets, ", ")
 	if m.carries() && len(o.Targets) > 1 {
-		m.attention(failover.ReasonStateNotCarried, "it was placed on several clusters, "+m.st.Message[len("on "):]+": Karmada hands its state on to none of them")
+		m.attention(reason.StateNotCarried, "it was placed on several clusters, "+m.st.Message[len("on "):]+": Karmada hands its state on to none of them")
 	}
-	m.acted(failover.AuditBindingPlaced, failover.AuditRecord{Reason: m.st.Reason, To: m.st.To})
+	m.acted(record.AuditBindingPlaced, record.Audit{Reason: m.st.Reason, To: m.st.To})
 	if m.direct() {
-		m.on(failover.EventFenceAsked)
+		m.on(phase.EventFenceAsked)
 	} else {
-		m.on(failover.EventPlaced)
+		m.on(phase.EventPlaced)
 	}
 	m.tell(nil)
 }
 
 // removeAgain takes the cluster out that the scheduler's late patch put back.
 func (m *migration) removeAgain() {
-	m.note(failover.ReasonPutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
+	m.note(reason.PutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
 	var out activities.ActResult
 	ctx := doing(m.ctx, "remove "+m.st.Ref.Cluster+" again from "+m.st.Ref.Key.String()+": the scheduler put it back")
 	err := workflow.ExecuteActivity(ctx, activities.NameRemoveAgain, activities.EvictRequest{
@@ -163,11 +168,11 @@ func (m *migration) removeAgain() {
 	}).Get(ctx, &out)
 	if err == nil && out.End == activities.ActDone {
 		m.st.Ref.Generation = out.Generation
-		m.acted(failover.AuditBindingRemoved, failover.AuditRecord{Reason: failover.ReasonPutBack})
+		m.acted(record.AuditBindingRemoved, record.Audit{Reason: reason.PutBack})
 		return
 	}
 	if err != nil {
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(reason.Unreachable, err.Error())
 	} else if out.End == activities.ActRefused {
 		m.note(out.Reason, out.Message)
 	}
@@ -178,7 +183,7 @@ func (m *migration) removeAgain() {
 // there is no timeout into deletion.
 func (m *migration) awaitHealth() {
 	if m.ripe() {
-		m.on(failover.EventProvenHealthy)
+		m.on(phase.EventProvenHealthy)
 		return
 	}
 	o, ok := m.lookPlaced()
@@ -193,7 +198,7 @@ func (m *migration) awaitHealth() {
 	case !o.Placed.OK:
 		m.st.Placed = false
 		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
-		m.on(failover.EventUnplaced)
+		m.on(phase.EventUnplaced)
 		m.tell(nil)
 		return
 	case m.obeys(o):
@@ -213,17 +218,17 @@ func (m *migration) awaitHealth() {
 
 // proceed goes on with copies that are proven, or go unproven by the terms.
 func (m *migration) proceed(o activities.Observation) {
-	if m.st.Ref.Purge == failover.PurgeNever {
-		m.mark("keep the old copy of "+m.st.Ref.Key.String()+" for good", failover.TaskReasonKept, failover.EventKept, failover.Result{
-			Outcome: failover.OutcomeKept, Reason: m.keptBy(), To: m.st.To,
+	if m.st.Ref.Purge == karmada.PurgeNever {
+		m.mark("keep the old copy of "+m.st.Ref.Key.String()+" for good", karmada.TaskReasonKept, phase.EventKept, record.Result{
+			Outcome: phase.OutcomeKept, Reason: m.keptBy(), To: m.st.To,
 		})
 		return
 	}
 	if m.st.Recover != nil && o.StraightBack && !m.direct() {
-		m.on(failover.EventRestoreOrdered)
+		m.on(phase.EventRestoreOrdered)
 		return
 	}
-	m.on(failover.EventProvenHealthy)
+	m.on(phase.EventProvenHealthy)
 }
 
 // lookPlaced is the look that found the binding placed, as long as nothing has changed since,
@@ -254,28 +259,28 @@ func (m *migration) ripe() bool {
 		return false
 	}
 	free := m.st.Recover == nil && m.st.Cancelled == nil && m.st.PutBack == nil && m.st.Drop == nil
-	return free && m.st.Ref.Purge == failover.PurgeGracefully && !m.carries()
+	return free && m.st.Ref.Purge == karmada.PurgeGracefully && !m.carries()
 }
 
 // keptBy is why the old copy stays for good.
-func (m *migration) keptBy() failover.Reason {
+func (m *migration) keptBy() reason.Reason {
 	if m.st.Preserved {
-		return failover.ReasonCopyPreserved
+		return reason.CopyPreserved
 	}
-	return failover.ReasonPurgeNever
+	return reason.PurgeNever
 }
 
 // preserved says of an old Work that ends that the copy on the member does not.
-func (m *migration) preserved(r failover.Result) failover.Result {
+func (m *migration) preserved(r record.Result) record.Result {
 	if m.st.Preserved {
-		r.Reason, r.Message = failover.ReasonCopyPreserved, "the old copy on "+m.st.Ref.Cluster+" runs on: spec.preserveResourcesOnDeletion"
+		r.Reason, r.Message = reason.CopyPreserved, "the old copy on "+m.st.Ref.Cluster+" runs on: spec.preserveResourcesOnDeletion"
 	}
 	return r
 }
 
 // untilProven is how much longer to wait, 0 when health has held for long enough.
 func (m *migration) untilProven(o activities.Observation) time.Duration {
-	if failover.Joined(m.st.On, o.On) {
+	if proof.Joined(m.st.On, o.On) {
 		m.st.HealthySince, m.st.Unprobed = time.Time{}, false // the scheduler moved it, between two looks
 	}
 	m.st.On = o.On
@@ -297,7 +302,7 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 	if held >= must {
 		return 0
 	}
-	m.note(failover.ReasonHealthy, fmt.Sprintf("this must hold for %s before the old copy goes", must))
+	m.note(reason.Healthy, fmt.Sprintf("this must hold for %s before the old copy goes", must))
 	return min(must-held, m.st.Terms.HealthPoll)
 }
 
@@ -309,7 +314,7 @@ func (m *migration) late() bool {
 // mayReleaseUnproven: the setting says that the hold goes after gracefulTimeout, and
 // nothing looks like a proof that would soon be complete.
 func (m *migration) mayReleaseUnproven() bool {
-	return m.st.Terms.ReleaseUnproven && m.late() && m.st.HealthySince.IsZero() && m.st.Ref.Purge != failover.PurgeNever
+	return m.st.Terms.ReleaseUnproven && m.late() && m.st.HealthySince.IsZero() && m.st.Ref.Purge != karmada.PurgeNever
 }
 
 // overdue raises attention once gracefulTimeout has passed; it deletes nothing.
@@ -319,21 +324,21 @@ func (m *migration) overdue(what string) {
 		if m.direct() {
 			kept = "nothing is forced"
 		}
-		m.attention(failover.ReasonGracefulTimeout, what+" within gracefulTimeout ("+m.st.Terms.GracefulTimeout.String()+"); "+kept)
+		m.attention(reason.GracefulTimeout, what+" within gracefulTimeout ("+m.st.Terms.GracefulTimeout.String()+"); "+kept)
 	}
 }
 
 // sourceGone: the cluster was deleted, and its execution namespace with it. Our
 // task is the last thing of it, and dropping it loses nothing.
 func (m *migration) sourceGone() {
-	if m.st.Phase == failover.MigrationPlacing {
-		m.on(failover.EventPlaced)
+	if m.st.Phase == phase.MigrationPlacing {
+		m.on(phase.EventPlaced)
 	}
-	if m.st.Phase == failover.MigrationAwaitingFence {
-		m.on(failover.EventFenced)
+	if m.st.Phase == phase.MigrationAwaitingFence {
+		m.on(phase.EventFenced)
 		return
 	}
-	m.on(failover.EventProvenHealthy)
+	m.on(phase.EventProvenHealthy)
 }
 
 func (m *migration) releaseRequest() activities.ReleaseRequest {
@@ -370,7 +375,7 @@ func (m *migration) release() {
 		return
 	}
 	m.st.MaybeReleased, m.st.RefusedSince = before || out.Tried, time.Time{}
-	if out.Reason != failover.ReasonKarmadaStale {
+	if out.Reason != reason.KarmadaStale {
 		m.st.StaleSince = time.Time{}
 	}
 	switch out.End {
@@ -381,22 +386,22 @@ func (m *migration) release() {
 		m.st.SourceGone = m.st.SourceGone || out.Look.SourceGone
 		m.away = !out.Look.SourceReady && !m.direct()
 		m.justReleased = true
-		m.on(failover.EventReleased)
+		m.on(phase.EventReleased)
 	case activities.ActGone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case activities.ActRefused:
 		m.releaseRefused(out)
 	}
 }
 
-func (m *migration) released() (failover.Reason, string) {
+func (m *migration) released() (reason.Reason, string) {
 	switch {
 	case m.st.Unproven:
-		return failover.ReasonUnproven, "released unproven: " + m.unprovenCause()
+		return reason.Unproven, "released unproven: " + m.unprovenCause()
 	case m.direct():
-		return failover.ReasonFenced, "released: the old copy is dead"
+		return reason.Fenced, "released: the old copy is dead"
 	default:
-		return failover.ReasonHealthy, "released"
+		return reason.Healthy, "released"
 	}
 }
 
@@ -409,23 +414,23 @@ func (m *migration) unprovenCause() string {
 func (m *migration) releaseRefused(out activities.ActResult) {
 	m.note(out.Reason, out.Message)
 	if m.direct() && (!m.carries() || out.Reason.AboutOldCopy()) {
-		m.on(failover.EventFenceAsked)
+		m.on(phase.EventFenceAsked)
 		m.wait(purgePoll, "look again whether the old copy is dead")
 		return
 	}
 	since := m.st.HealthySince
 	m.distrusts = true
 	m.mustHold = 0 // it looks itself before it asks again
-	m.on(failover.EventReleaseRefused)
-	if out.Reason == failover.ReasonKarmadaStale {
+	m.on(phase.EventReleaseRefused)
+	if out.Reason == reason.KarmadaStale {
 		m.st.HealthySince = since
 		m.stale(out.Message)
 		return
 	}
-	if out.Reason == failover.ReasonProbeFailed {
+	if out.Reason == reason.ProbeFailed {
 		m.st.HealthySince, m.st.Unprobed = since, true
 	}
-	if out.Reason == failover.ReasonKarmadaUnseen {
+	if out.Reason == reason.KarmadaUnseen {
 		m.st.HealthySince, m.st.Unseen = since, true
 	}
 	// Always: where health need not hold, the next look would be content at once.
@@ -443,36 +448,36 @@ func (m *migration) stale(message string) {
 		m.st.StaleSince = now
 	}
 	if now.Sub(m.st.StaleSince) >= staleWait {
-		m.attention(failover.ReasonKarmadaStale, message)
+		m.attention(reason.KarmadaStale, message)
 	}
 	m.wait(m.st.Terms.Recheck, "wait until Karmada is up to date: the release was refused")
 }
 
 // leave keeps both copies and leaves the task to a human.
 func (m *migration) leave() {
-	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to a human", failover.TaskReasonLeftToHuman, failover.EventLeftToHuman, failover.Result{
-		Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonCancelled, Message: m.st.Refusal, To: m.st.To,
+	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to a human", karmada.TaskReasonLeftToHuman, phase.EventLeftToHuman, record.Result{
+		Outcome: phase.OutcomeLeftToHuman, Reason: reason.Cancelled, Message: m.st.Refusal, To: m.st.To,
 	})
 }
 
 // mark gives our task its last reason and ends: from then on no run of ours touches it.
-func (m *migration) mark(summary, reason string, e failover.MigrationEvent, r failover.Result) {
+func (m *migration) mark(summary, why string, e phase.MigrationEvent, r record.Result) {
 	var out activities.ActResult
 	ctx := doing(m.ctx, summary)
-	err := workflow.ExecuteActivity(ctx, activities.NameMarkTask, activities.MarkRequest{MoveRef: m.st.Ref, Reason: reason}).Get(ctx, &out)
+	err := workflow.ExecuteActivity(ctx, activities.NameMarkTask, activities.MarkRequest{MoveRef: m.st.Ref, Reason: why}).Get(ctx, &out)
 	switch {
 	case err != nil:
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(reason.Unreachable, err.Error())
 		m.wait(m.st.Terms.Recheck, "try again to mark the task")
 	case out.End == activities.ActRefused:
 		m.note(out.Reason, out.Message)
 		m.wait(m.st.Terms.Recheck, "try again to mark the task")
 	case out.End == activities.ActGone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case !out.Look.Held:
 		// Another hand dropped it since the last look: the next one says what that means.
 	default:
-		m.acted(failover.AuditBindingMarked, failover.AuditRecord{Reason: r.Reason, Message: reason, To: r.To})
+		m.acted(record.AuditBindingMarked, record.Audit{Reason: r.Reason, Message: why, To: r.To})
 		m.end(e, r)
 	}
 }

@@ -3,7 +3,9 @@ package workflows
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -70,7 +72,7 @@ func (i migrationInbox) drain(m *migration) {
 }
 
 // heard wakes the next look. A fact about another uid is about another binding.
-func (m *migration) heard(f failover.BindingFact) {
+func (m *migration) heard(f proof.BindingFact) {
 	if f.UID == "" || f.Key != m.st.Ref.Key {
 		m.log.Warn("ignored a malformed signal", "signal", SignalBindingObserved, "key", f.Key.String())
 		return
@@ -109,12 +111,12 @@ func (m *migration) recovered(r Recover) {
 // restoreAnew gives a restore that an older round asked for its time once more: what the
 // scheduler did not answer then excuses it from delaying no later untaint.
 func (m *migration) restoreAnew() {
-	if m.st.Phase != failover.MigrationRestoring {
+	if m.st.Phase != phase.MigrationRestoring {
 		return
 	}
 	m.st.Entered = workflow.Now(m.ctx)
-	if m.st.Attention == failover.ReasonRestoreUnanswered {
-		m.st.Attention = failover.ReasonNone
+	if m.st.Attention == reason.RestoreUnanswered {
+		m.st.Attention = reason.None
 	}
 }
 

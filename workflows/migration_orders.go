@@ -2,7 +2,10 @@ package workflows
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -75,7 +78,7 @@ func (m *migration) refuseHeldOrder(o Order) error {
 	switch {
 	case m.over():
 		return m.tooLate()
-	case m.direct() && m.st.Phase != failover.MigrationAwaitingHealth:
+	case m.direct() && m.st.Phase != phase.MigrationAwaitingHealth:
 		return refused("purge mode Directly: Karmada deletes the old copy; confirm-fenced is what lets it go on")
 	case !m.st.Wrote:
 		return refused("nothing of ours stands yet; cancel it instead")
@@ -87,7 +90,7 @@ func (m *migration) refuseHeldOrder(o Order) error {
 
 // over tells that our task is dropped.
 func (m *migration) over() bool {
-	return m.st.Phase == failover.MigrationPurging || m.st.Phase == failover.MigrationDone
+	return m.st.Phase == phase.MigrationPurging || m.st.Phase == phase.MigrationDone
 }
 
 // ordered by a human through the ClusterFailover.
@@ -151,18 +154,18 @@ func (m *migration) obeys(o activities.Observation) bool {
 	}
 	switch {
 	case m.st.Ref.Named && m.st.Drop == nil && m.st.PutBack == nil:
-		m.end(failover.EventLeftToHuman, failover.Result{
-			Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonPutBackRefused, Message: m.st.Refusal,
+		m.end(phase.EventLeftToHuman, record.Result{
+			Outcome: phase.OutcomeLeftToHuman, Reason: reason.PutBackRefused, Message: m.st.Refusal,
 		})
 	case m.st.Drop != nil && len(o.Targets) > 0:
 		m.releaseNow()
 	case m.st.PutBack != nil, m.restoreOrdered(o):
-		m.on(failover.EventRestoreOrdered)
-	case m.st.Cancelled != nil && m.st.Phase != failover.MigrationPlacing:
+		m.on(phase.EventRestoreOrdered)
+	case m.st.Cancelled != nil && m.st.Phase != phase.MigrationPlacing:
 		m.leave()
 	case m.st.Ref.Named && m.st.Drop != nil:
-		m.end(failover.EventLeftToHuman, failover.Result{
-			Outcome: failover.OutcomeLeftToHuman, Reason: failover.ReasonNotPlaced, Message: "it has no target cluster: the held copy is the last one",
+		m.end(phase.EventLeftToHuman, record.Result{
+			Outcome: phase.OutcomeLeftToHuman, Reason: reason.NotPlaced, Message: "it has no target cluster: the held copy is the last one",
 		})
 	default:
 		return false
@@ -181,11 +184,11 @@ func (m *migration) restoreOrdered(o activities.Observation) bool {
 // being deleted, and two must never run. Once it is gone, and only the health of a copy
 // with its state is waited for, a release harms nobody.
 func (m *migration) refuseDirect(o activities.Observation) {
-	if m.st.Drop != nil && m.st.Phase != failover.MigrationAwaitingHealth {
-		m.refuse(failover.ReasonAwaitingFence, "release refused: purge mode Directly; confirm that the old copy is fenced instead")
+	if m.st.Drop != nil && m.st.Phase != phase.MigrationAwaitingHealth {
+		m.refuse(reason.AwaitingFence, "release refused: purge mode Directly; confirm that the old copy is fenced instead")
 	}
 	if m.st.PutBack != nil && o.Placed.OK {
-		m.refuse(failover.ReasonPutBackRefused, "put-back refused: purge mode Directly, and it is placed")
+		m.refuse(reason.PutBackRefused, "put-back refused: purge mode Directly, and it is placed")
 	}
 }
 
@@ -202,7 +205,7 @@ func (m *migration) dropOrder(why string) {
 }
 
 // refuse is dropOrder for a migration that goes on.
-func (m *migration) refuse(reason failover.Reason, why string) {
+func (m *migration) refuse(reason reason.Reason, why string) {
 	m.dropOrder(why)
 	m.attention(reason, m.st.Refusal)
 	m.tell(nil)
@@ -215,23 +218,23 @@ func (m *migration) calledBack() bool {
 		return false
 	}
 	if m.direct() {
-		m.on(failover.EventFenceAsked)
+		m.on(phase.EventFenceAsked)
 	} else {
-		m.on(failover.EventReleaseRefused)
+		m.on(phase.EventReleaseRefused)
 	}
 	return true
 }
 
 // releaseNow goes straight to the release: a human took the decision.
 func (m *migration) releaseNow() {
-	if m.st.Phase == failover.MigrationAwaitingFence { // the task's purge mode was edited meanwhile
-		m.on(failover.EventFenced)
+	if m.st.Phase == phase.MigrationAwaitingFence { // the task's purge mode was edited meanwhile
+		m.on(phase.EventFenced)
 		return
 	}
-	if m.st.Phase == failover.MigrationPlacing {
-		m.on(failover.EventPlaced)
+	if m.st.Phase == phase.MigrationPlacing {
+		m.on(phase.EventPlaced)
 	}
-	m.on(failover.EventProvenHealthy)
+	m.on(phase.EventProvenHealthy)
 }
 
 // putBackRefused drops the order, says why, and goes on. A task that was left to a
@@ -239,11 +242,11 @@ func (m *migration) releaseNow() {
 func (m *migration) putBackRefused(out activities.ActResult) {
 	if m.st.Ref.Named {
 		m.dropOrder("put-back refused: " + out.Message)
-		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: out.Reason, Message: m.st.Refusal})
+		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: out.Reason, Message: m.st.Refusal})
 		return
 	}
 	m.refuse(out.Reason, "put-back refused: "+out.Message)
-	m.on(failover.EventRestoreRefused)
+	m.on(phase.EventRestoreRefused)
 }
 
 // failsAgain: the cluster that was to take it back looks failed again. What is placed
@@ -255,7 +258,7 @@ func (m *migration) failsAgain(out activities.ActResult) {
 	}
 	m.st.RefusedAt = workflow.Now(m.ctx)
 	m.note(out.Reason, out.Message)
-	m.on(failover.EventRestoreRefused)
+	m.on(phase.EventRestoreRefused)
 }
 
 // justRefused keeps a refused restore from being tried again at once.
@@ -266,7 +269,7 @@ func (m *migration) justRefused() bool {
 // returned: our task is gone and the cluster is a target. The failing target's own
 // migration put it back, or another hand did; it is a restore, to be seen through.
 func (m *migration) returned() {
-	m.on(failover.EventRestoreOrdered)
+	m.on(phase.EventRestoreOrdered)
 	m.st.RestoredAt = workflow.Now(m.ctx)
 	m.st.Swapped, m.st.Placed = true, false
 }
@@ -277,8 +280,8 @@ func (m *migration) wakeSwapped(out activities.EvictResult) {
 	if out.Swapped == "" {
 		return
 	}
-	m.acted(failover.AuditBindingSwapped, failover.AuditRecord{Reason: failover.ReasonSwapped}, "former", out.Swapped, "owner", out.SwapOwner)
-	fact := failover.BindingFact{Key: m.st.Ref.Key, UID: m.st.Ref.UID}
+	m.acted(record.AuditBindingSwapped, record.Audit{Reason: reason.Swapped}, "former", out.Swapped, "owner", out.SwapOwner)
+	fact := proof.BindingFact{Key: m.st.Ref.Key, UID: m.st.Ref.UID}
 	if err := workflow.SignalExternalWorkflow(m.ctx, out.SwapOwner, "", SignalBindingObserved, fact).Get(m.ctx, nil); err != nil {
 		m.log.Warn("could not wake the migration that it was swapped with", "workflow", out.SwapOwner, "error", err)
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -18,17 +20,17 @@ const pluginPause = 10 * time.Second
 type pluginMemo struct {
 	at time.Time
 	on string
-	failover.Verdict
+	reason.Verdict
 }
 
 // proven puts together what the evict plug-ins say of a placement. One after the
 // other is asked, until the rest would change nothing.
-func (m *migration) proven(o activities.Observation) failover.Verdict {
+func (m *migration) proven(o activities.Observation) reason.Verdict {
 	plugins := m.st.Terms.Plugins
 	m.builtInDecides = false
-	var proofs []failover.Proof
+	var proofs []proof.Proof
 	for _, p := range plugins.All() {
-		proof := failover.Proof{Plugin: p.Name, Verdict: o.Health}
+		proof := proof.Proof{Plugin: p.Name, Verdict: o.Health}
 		m.builtInDecides = m.builtInDecides || p.BuiltIn() && proof.OK && plugins.Decided(true)
 		if !p.BuiltIn() {
 			proof.Verdict = m.remember(p, o.On)
@@ -41,7 +43,7 @@ func (m *migration) proven(o activities.Observation) failover.Verdict {
 }
 
 // remember asks a plug-in, unless it has just answered about this placement.
-func (m *migration) remember(p failover.Plugin, on []failover.TargetCluster) failover.Verdict {
+func (m *migration) remember(p proof.Plugin, on []karmada.TargetCluster) reason.Verdict {
 	key := fmt.Sprint(on)
 	if memo, known := m.answers[p.Name]; known && memo.on == key && workflow.Now(m.ctx).Sub(memo.at) < pluginPause {
 		return memo.Verdict
@@ -56,14 +58,14 @@ func (m *migration) remember(p failover.Plugin, on []failover.TargetCluster) fai
 
 // freshProofs asks, right before the release, every plug-in that the releasing
 // activity cannot ask itself.
-func (m *migration) freshProofs(on []failover.TargetCluster) []failover.Proof {
-	var proofs []failover.Proof
+func (m *migration) freshProofs(on []karmada.TargetCluster) []proof.Proof {
+	var proofs []proof.Proof
 	for _, p := range m.st.Terms.Plugins.All() {
 		if p.BuiltIn() || m.builtInDecides {
 			continue
 		}
 		v := m.ask(p, activities.AskHealth, on)
-		if proofs = append(proofs, failover.Proof{Plugin: p.Name, Verdict: v}); m.st.Terms.Plugins.Decided(v.OK) {
+		if proofs = append(proofs, proof.Proof{Plugin: p.Name, Verdict: v}); m.st.Terms.Plugins.Decided(v.OK) {
 			break
 		}
 	}
@@ -73,7 +75,7 @@ func (m *migration) freshProofs(on []failover.TargetCluster) []failover.Proof {
 // ask puts a question to a plug-in on its own task queue, once. A failure, a
 // timeout, nobody there or an answer that makes no sense: no proof, and it says so.
 // An order that comes meanwhile is not kept waiting.
-func (m *migration) ask(p failover.Plugin, question string, on []failover.TargetCluster) failover.Verdict {
+func (m *migration) ask(p proof.Plugin, question string, on []karmada.TargetCluster) reason.Verdict {
 	ctx, cancel := workflow.WithCancel(m.ctx)
 	defer cancel()
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -90,10 +92,10 @@ func (m *migration) ask(p failover.Plugin, question string, on []failover.Target
 		return future.IsReady() || m.st.Recover != recovering || m.st.Cancelled != cancelled
 	})
 	if !future.IsReady() {
-		return failover.Verdict{Reason: failover.ReasonPluginSilent, Message: "plug-in " + p.Name + " was not waited for: an order came"}
+		return reason.Verdict{Reason: reason.PluginSilent, Message: "plug-in " + p.Name + " was not waited for: an order came"}
 	}
 	if err := future.Get(ctx, &answer); err != nil {
-		return failover.Verdict{Reason: failover.ReasonPluginSilent, Message: cut(fmt.Sprintf(
+		return reason.Verdict{Reason: reason.PluginSilent, Message: cut(fmt.Sprintf(
 			"plug-in %s (activity %s on task queue %s) gave no answer: %v", p.Name, p.Activity, p.TaskQueue, err))}
 	}
 	v := answer.Verdict(p.Name)
@@ -101,7 +103,7 @@ func (m *migration) ask(p failover.Plugin, question string, on []failover.Target
 	return v
 }
 
-func (m *migration) question(p failover.Plugin, question string, on []failover.TargetCluster) activities.PluginRequest {
+func (m *migration) question(p proof.Plugin, question string, on []karmada.TargetCluster) activities.PluginRequest {
 	r := activities.PluginRequest{
 		Version: activities.PluginVersion, Question: question, Plugin: p.Name,
 		Cluster: m.st.Ref.Cluster, ClusterUID: string(m.st.Ref.ClusterUID),
@@ -123,7 +125,7 @@ func (m *migration) askFences() (proven bool, why string) {
 		if v.OK {
 			// Not by fencedBy: this is no news that cuts a wait short.
 			m.auditFenced(p.Name, v.Message)
-			m.st.Ref.Fence = &failover.Fence{By: p.Name, Message: v.Message, At: asked, Outage: m.st.Outage}
+			m.st.Ref.Fence = &proof.Fence{By: p.Name, Message: v.Message, At: asked, Outage: m.st.Outage}
 			return true, ""
 		}
 		why += fmt.Sprintf("; %s: %s", p.Name, v.Message)

@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -17,12 +19,12 @@ const purgeFirst = 2 * time.Second
 // purge follows the old Work by uid. On a cluster that is away it becomes debt,
 // which the episode keeps; the migration ends.
 func (m *migration) purge() {
-	done := failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurged}
+	done := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.Purged}
 	if m.st.OldWork == nil {
-		m.end(failover.EventPurgeSettled, m.preserved(done))
+		m.end(phase.EventPurgeSettled, m.preserved(done))
 		return
 	}
-	debt := &failover.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
+	debt := &record.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
 	if m.unseen() {
 		m.owes(done, debt)
 		return
@@ -38,19 +40,19 @@ func (m *migration) purge() {
 	}).Get(ctx, &w)
 	switch {
 	case err != nil:
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(reason.Unreachable, err.Error())
 		m.wait(m.st.Terms.Recheck, "try again to read the old Work")
 	case w.Orphaned:
-		gone := failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone}
+		gone := record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone}
 		if w.Away {
 			gone.Debt = debt
 		}
-		m.end(failover.EventBindingGone, gone)
+		m.end(phase.EventBindingGone, gone)
 	case w.Gone:
-		m.end(failover.EventPurgeSettled, m.preserved(done))
+		m.end(phase.EventPurgeSettled, m.preserved(done))
 	case w.Superseded:
-		done.Reason = failover.ReasonSuperseded
-		m.end(failover.EventPurgeSettled, done)
+		done.Reason = reason.Superseded
+		m.end(phase.EventPurgeSettled, done)
 	case w.Away:
 		m.owes(done, debt)
 	default:
@@ -66,11 +68,11 @@ func (m *migration) unseen() bool {
 
 // owes ends with an old copy that nobody can delete while its cluster is away, or of which
 // nobody knows anything any more: a deleted Cluster takes its Works with it, not what runs.
-func (m *migration) owes(r failover.Result, debt *failover.Debt) {
+func (m *migration) owes(r record.Result, debt *record.Debt) {
 	r = m.preserved(r)
-	r.Reason, r.Debt = failover.ReasonPurgeDebt, debt
+	r.Reason, r.Debt = reason.PurgeDebt, debt
 	if m.st.SourceGone {
-		r.Reason = failover.ReasonClusterGone
+		r.Reason = reason.ClusterGone
 	}
-	m.end(failover.EventPurgeSettled, r)
+	m.end(phase.EventPurgeSettled, r)
 }

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -22,7 +24,7 @@ func (m *migration) restore() {
 		return
 	}
 	if m.calledOff() {
-		m.on(failover.EventRestoreRefused)
+		m.on(phase.EventRestoreRefused)
 		return
 	}
 	var out activities.ActResult
@@ -39,37 +41,37 @@ func (m *migration) restore() {
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		m.st.RestoredAt = workflow.Now(m.ctx)
-		m.acted(failover.AuditBindingRestored, failover.AuditRecord{Reason: m.orderReason(), Cause: m.cause()})
-		m.note(failover.ReasonWritten, "put back; waiting for the scheduler to observe it")
+		m.acted(record.AuditBindingRestored, record.Audit{Reason: m.orderReason(), Cause: m.cause()})
+		m.note(reason.Written, "put back; waiting for the scheduler to observe it")
 	case activities.ActGone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case activities.ActRefused:
 		m.restoreRefused(out)
 	}
 }
 
 func (m *migration) restoreRefused(out activities.ActResult) {
-	theirs := out.Reason == failover.ReasonForeignTask || out.Reason == failover.ReasonNotTargeting
+	theirs := out.Reason == reason.ForeignTask || out.Reason == reason.NotTargeting
 	switch {
-	case out.Reason == failover.ReasonPlaced:
+	case out.Reason == reason.Placed:
 		// The answer was a placement: the row "placed" of the recovery table applies.
 		m.placed(out.Look)
 		return
 	case theirs:
-		m.end(failover.EventLeftToHuman, failover.Result{Outcome: failover.OutcomeLeftToHuman, Reason: out.Reason, Message: out.Message})
+		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: out.Reason, Message: out.Message})
 		return
-	case out.Reason == failover.ReasonConditionsMatch:
+	case out.Reason == reason.ConditionsMatch:
 		m.failsAgain(out)
 		return
-	case out.Reason == failover.ReasonPutBackRefused:
+	case out.Reason == reason.PutBackRefused:
 		m.putBackRefused(out)
 		return
-	case out.Reason == failover.ReasonRestoreUndone:
+	case out.Reason == reason.RestoreUndone:
 		m.attention(out.Reason, out.Message)
-	case out.Reason == failover.ReasonClusterGone && out.Look.SourceGone:
+	case out.Reason == reason.ClusterGone && out.Look.SourceGone:
 		m.st.SourceGone = true
-		m.on(failover.EventPlaced)
-		m.on(failover.EventProvenHealthy)
+		m.on(phase.EventPlaced)
+		m.on(phase.EventProvenHealthy)
 		return
 	}
 	m.note(out.Reason, out.Message)
@@ -90,20 +92,20 @@ func (m *migration) unanswered() {
 // restoreLate raises the flag once. A restore that cannot be planned has raised it with a
 // reason of its own, and delays no untaint either.
 func (m *migration) restoreLate() {
-	if m.st.Attention != failover.ReasonRestoreUndone {
-		m.attention(failover.ReasonRestoreUnanswered, "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "+m.st.Message)
+	if m.st.Attention != reason.RestoreUndone {
+		m.attention(reason.RestoreUnanswered, "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "+m.st.Message)
 	}
 }
 
 func (m *migration) endRestored(o activities.Observation) {
-	r := failover.Result{Outcome: failover.OutcomeRestored, Reason: m.orderReason(), To: o.Targets}
+	r := record.Result{Outcome: phase.OutcomeRestored, Reason: m.orderReason(), To: o.Targets}
 	switch {
 	case m.st.Swapped:
-		r.Reason, r.Cause = failover.ReasonSwapped, "put back by another migration, or by another hand"
+		r.Reason, r.Cause = reason.Swapped, "put back by another migration, or by another hand"
 	case m.st.PutBack != nil:
-		r.Reason = failover.ReasonPutBackOrdered
+		r.Reason = reason.PutBackOrdered
 	}
-	m.end(failover.EventRestoreComplete, r)
+	m.end(phase.EventRestoreComplete, r)
 }
 
 // restored sees the restore through.
@@ -113,7 +115,7 @@ func (m *migration) restored() {
 	case !ok:
 		m.unanswered()
 	case o.Gone:
-		m.end(failover.EventBindingGone, failover.Result{Outcome: failover.OutcomeGone, Reason: failover.ReasonBindingGone})
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case o.Targeted && !o.Held && o.Observed:
 		m.endRestored(o)
 	case !o.Targeted:
@@ -137,8 +139,8 @@ func (m *migration) holdAgain() {
 	if out.Generation > 0 {
 		m.st.Ref.Generation = out.Generation
 	}
-	m.acted(failover.AuditBindingHeld, failover.AuditRecord{Reason: failover.ReasonRestoreUndone})
-	m.attention(failover.ReasonRestoreUndone, "the scheduler took the restored cluster out again; the old copy is held")
+	m.acted(record.AuditBindingHeld, record.Audit{Reason: reason.RestoreUndone})
+	m.attention(reason.RestoreUndone, "the scheduler took the restored cluster out again; the old copy is held")
 	m.wait(m.st.Terms.Recheck, "wait before putting "+m.st.Ref.Key.String()+" back once more")
 }
 
@@ -146,7 +148,7 @@ func (m *migration) holdAgain() {
 func (m *migration) hold(summary string) (out activities.ActResult, err error) {
 	ctx := doing(m.ctx, summary)
 	if err = workflow.ExecuteActivity(ctx, activities.NameHoldAgain, m.st.Ref).Get(ctx, &out); err != nil {
-		m.note(failover.ReasonUnreachable, err.Error())
+		m.note(reason.Unreachable, err.Error())
 	}
 	return out, err
 }
@@ -159,40 +161,40 @@ func (m *migration) holdBeside() {
 		m.wait(m.st.Terms.HealthPoll, "try again to hold "+m.st.Ref.Key.String())
 		return
 	}
-	m.acted(failover.AuditBindingHeld, failover.AuditRecord{Reason: failover.ReasonSecondEvictor})
+	m.acted(record.AuditBindingHeld, record.Audit{Reason: reason.SecondEvictor})
 }
 
 // whyNot is what the API server said to an act that came to nothing, or that it did not answer.
-func whyNot(err error) (failover.Reason, string) {
+func whyNot(err error) (reason.Reason, string) {
 	app := (*temporal.ApplicationError)(nil)
 	if !errors.As(err, &app) {
-		return failover.ReasonUnreachable, cut(err.Error())
+		return reason.Unreachable, cut(err.Error())
 	}
 	switch app.Type() {
 	case activities.ErrorForbidden:
-		return failover.ReasonForbidden, cut(app.Message())
+		return reason.Forbidden, cut(app.Message())
 	case activities.ErrorInvalid:
-		return failover.ReasonInvalid, cut(app.Message())
+		return reason.Invalid, cut(app.Message())
 	case activities.ErrorConflict:
-		return failover.ReasonConflict, cut(app.Message())
+		return reason.Conflict, cut(app.Message())
 	default:
-		return failover.ReasonUnreachable, cut(app.Message())
+		return reason.Unreachable, cut(app.Message())
 	}
 }
 
 // releaseFailed shows why a release fails, and raises the flag once the API server has
 // refused it for long, a webhook for example.
 func (m *migration) releaseFailed(err error) {
-	reason, message := whyNot(err)
-	m.note(reason, message)
+	why, message := whyNot(err)
+	m.note(why, message)
 	now := workflow.Now(m.ctx)
 	switch {
-	case reason != failover.ReasonForbidden && reason != failover.ReasonInvalid:
+	case why != reason.Forbidden && why != reason.Invalid:
 		m.st.RefusedSince = time.Time{}
 	case m.st.RefusedSince.IsZero():
 		m.st.RefusedSince = now
 	case now.Sub(m.st.RefusedSince) >= staleWait:
-		m.attention(reason, message)
+		m.attention(why, message)
 	}
 	m.wait(m.st.Terms.Recheck, "try again to release")
 }

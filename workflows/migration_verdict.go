@@ -2,7 +2,9 @@ package workflows
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // followVerdict takes the controller's verdict in the place of a look: of a plain migration, about a version of
@@ -14,7 +16,7 @@ func (m *migration) followVerdict() (activities.Observation, bool) {
 	if fact == nil || m.dirty || !m.plain() || !fact.Verdict.Decides(m.st.Ref.Baseline) {
 		return activities.Observation{}, false
 	}
-	if !failover.Rewound(fact.ResourceVersion, m.st.Ref.Seen) { // not newer, or nobody can tell
+	if !rules.Rewound(fact.ResourceVersion, m.st.Ref.Seen) { // not newer, or nobody can tell
 		return activities.Observation{}, false
 	}
 	m.calm()
@@ -33,8 +35,8 @@ func (m *migration) followVerdict() (activities.Observation, bool) {
 // plain tells whether nothing but the verdicts decides how the migration goes on until its release.
 func (m *migration) plain() bool {
 	st := &m.st
-	waits := st.Phase == failover.MigrationPlacing || st.Phase == failover.MigrationAwaitingHealth
-	gracefully := st.Ref.Purge == failover.PurgeGracefully && !m.carries()
+	waits := st.Phase == phase.MigrationPlacing || st.Phase == phase.MigrationAwaitingHealth
+	gracefully := st.Ref.Purge == karmada.PurgeGracefully && !m.carries()
 	special := st.Adopt || st.HasDependents || st.Ref.Named || st.Swapped || st.Terms.Plugins.External()
 	return waits && gracefully && !special && !m.underOrders() && !m.doubts()
 }

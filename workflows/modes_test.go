@@ -4,22 +4,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // tolerates gives a binding a toleration of the story's taint.
-func (s *story) tolerates(key failover.BindingKey, seconds int64) {
-	s.world.Change(key, func(b *failover.Binding) {
+func (s *story) tolerates(key karmada.BindingKey, seconds int64) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{
 			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 		}}
 	})
 }
 
-func (s *story) setMode(mode failover.Mode) { s.acts.Settings.Terms.Mode = mode }
+func (s *story) setMode(mode rules.Mode) { s.acts.Settings.Terms.Mode = mode }
 
 // resumeEnforcing orders what `lifeboat resume --enforce` does.
 func (s *story) resumeEnforcing() *answer {
@@ -32,7 +35,7 @@ func wouldMoveAt(t *testing.T, r workflows.EpisodeReport) map[string]time.Time {
 	t.Helper()
 	at := map[string]time.Time{}
 	for _, x := range r.Rounds[0].Results {
-		require.Equal(t, failover.OutcomeWouldMove, x.Outcome)
+		require.Equal(t, phase.OutcomeWouldMove, x.Outcome)
 		at[x.Key.Name] = x.At
 	}
 	return at
@@ -44,7 +47,7 @@ func wouldMoveAt(t *testing.T, r workflows.EpisodeReport) map[string]time.Time {
 // Rules: R4.15-2, R4.15-4, R4.15-5.
 func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	for _, name := range []string{"a", "b", "c"} {
 		s.bind(name, []string{"m1"}, "m1", "m2")
 	}
@@ -67,13 +70,13 @@ func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 // Rules: R4.15-2, R4.15-3.
 func TestInObserveEvenAHumansTaintMovesNothing(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(5*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove"}, outcomes(r))
 	require.Empty(t, s.world.Log(""))
 }
 
@@ -83,14 +86,14 @@ func TestInObserveEvenAHumansTaintMovesNothing(t *testing.T) {
 // Rules: R4.15-14, R4.9-50.
 func TestWhatAnEarlierFailoverHasLeftIsCleanedAwayOnceEnforced(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
-	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
-		c.Added = []failover.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "terminated"}}
+	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "terminated"}}
 	})
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Log(""))
-		s.setMode(failover.ModeEnforce)
+		s.setMode(rules.ModeEnforce)
 		s.resumeEnforcing()
 	})
 	s.play()
@@ -103,7 +106,7 @@ func TestWhatAnEarlierFailoverHasLeftIsCleanedAwayOnceEnforced(t *testing.T) {
 func TestATaintThatIsRefusedForEverDoesNotOutliveTheFailure(t *testing.T) {
 	s := newStory(t)
 	s.world.SetReady("m1", false)
-	s.at(30*time.Second, func() { s.setMode(failover.ModeObserve) })
+	s.at(30*time.Second, func() { s.setMode(rules.ModeObserve) })
 	s.at(4*time.Minute, func() {
 		s.world.OnCluster = nil // nobody tells
 		s.world.SetReady("m1", true)
@@ -114,26 +117,26 @@ func TestATaintThatIsRefusedForEverDoesNotOutliveTheFailure(t *testing.T) {
 		s.at(at, func() {
 			if !ended {
 				s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged,
-					workflows.BindingsChanged{Bindings: []failover.BindingFact{{Key: failover.BindingKey{Namespace: "shop", Name: "new"}}}})
+					workflows.BindingsChanged{Bindings: []proof.BindingFact{{Key: karmada.BindingKey{Namespace: "shop", Name: "new"}}}})
 			}
 		})
 	}
 	r := s.play()
 	ended = true
 	require.Less(t, r.Until.Sub(storyBegins), long, "and not only once nothing wakes it any more")
-	require.Contains(t, []failover.EpisodePhase{failover.EpisodeFalseAlarm, failover.EpisodeRecovered}, r.Ended)
+	require.Contains(t, []phase.Episode{phase.EpisodeFalseAlarm, phase.EpisodeRecovered}, r.Ended)
 	require.Empty(t, s.world.Log(""))
 }
 
 // Rules: R4.9-50.
 func TestInObserveAHoldWithoutAnOwnerIsOnlyReported(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	key := s.bind("app", []string{"m2"}, "m1", "m2")
 	hold := true
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Reason: failover.TaskReason, Producer: failover.Producer,
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Reason: karmada.TaskReason, Producer: karmada.Producer,
 			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold,
 		}}
 	})
@@ -154,12 +157,12 @@ func TestKarmada5375SwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t
 	s.at(2*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 2)
 		require.Empty(t, s.world.Log("release"), "both are on their way")
-		s.setMode(failover.ModeObserve)
+		s.setMode(rules.ModeObserve)
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored", "placed": "Migrated", "late": "Abandoned"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "placed": "Migrated", "late": "Abandoned"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 2)
 	b := s.world.Peek(unplaced)
 	target, _ := b.Target("m1")
@@ -170,12 +173,12 @@ func TestKarmada5375SwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t
 // Rules: R4.15-9, R4.15-13.
 func TestSwitchedToEnforceAnObservingEpisodeGoesOnObservingAndTheNextOneEnforces(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.again = 10 * time.Minute
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.tolerates(s.bind("late", []string{"m1"}, "m1", "m2"), 120)
 	s.world.SetReady("m1", false)
-	s.at(2*time.Minute, func() { s.setMode(failover.ModeEnforce) })
+	s.at(2*time.Minute, func() { s.setMode(rules.ModeEnforce) })
 	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Log(""))
@@ -183,8 +186,8 @@ func TestSwitchedToEnforceAnObservingEpisodeGoesOnObservingAndTheNextOneEnforces
 	})
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	first, next := s.playBoth()
-	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove", "late": "WouldMove"}, outcomes(first))
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "late": "Migrated"}, outcomes(next))
+	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove", "late": "WouldMove"}, outcomes(first))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "late": "Migrated"}, outcomes(next))
 	require.Len(t, s.world.Log("evict"), 2)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -192,7 +195,7 @@ func TestSwitchedToEnforceAnObservingEpisodeGoesOnObservingAndTheNextOneEnforces
 // Rules: R4.15-14, R4.9-52.
 func TestResumedInEnforceEverythingIsListedAndMovedAnew(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.bind("stuck", []string{"m1"}, "m1")
 	s.tolerates(s.bind("patient", []string{"m1"}, "m1", "m2"), 600)
@@ -202,21 +205,21 @@ func TestResumedInEnforceEverythingIsListedAndMovedAnew(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		require.Empty(t, s.world.Log(""))
 		s.bind("came", []string{"m1"}, "m1", "m3")
-		s.setMode(failover.ModeEnforce)
+		s.setMode(rules.ModeEnforce)
 		ordered, accepted = s.env.Now(), s.resumeEnforcing()
 	})
 	s.at(12*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.True(t, accepted.done)
 	require.NoError(t, accepted.err)
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, r.Rounds, 2)
-	first := map[string]failover.Outcome{}
+	first := map[string]phase.Outcome{}
 	for _, x := range r.Rounds[0].Results {
 		first[x.Key.Name] = x.Outcome
 	}
-	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove", "stuck": "WouldBlock", "patient": "Abandoned"}, first)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "came": "Migrated", "stuck": "Abandoned", "patient": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove", "stuck": "WouldBlock", "patient": "Abandoned"}, first)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "came": "Migrated", "stuck": "Abandoned", "patient": "Abandoned"}, outcomes(r))
 	taints := s.world.Log("taint")
 	require.False(t, taints[0].At.Before(ordered))
 	for _, w := range s.world.Log("evict") {
@@ -229,7 +232,7 @@ func TestResumedInEnforceEverythingIsListedAndMovedAnew(t *testing.T) {
 // Rules: R4.15-10, R4.15-14.
 func TestAnOrderToEnforceIsRefusedWhereItCannotBeObeyed(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	var observing *answer
@@ -238,7 +241,7 @@ func TestAnOrderToEnforceIsRefusedWhereItCannotBeObeyed(t *testing.T) {
 	r := s.play()
 	require.ErrorContains(t, observing.err, "the worker's own config says observe for m1")
 	require.Len(t, r.Rounds, 1)
-	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove"}, outcomes(r))
 	require.Empty(t, s.world.Log(""))
 
 	s = newStory(t)

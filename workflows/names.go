@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -105,7 +105,7 @@ func ClusterFailoverID(instance, cluster string) string {
 }
 
 // BindingMigrationID is "binding-migration/<cluster>/<namespace|->/<name>", its tail hashed when long.
-func BindingMigrationID(instance, cluster string, key failover.BindingKey) string {
+func BindingMigrationID(instance, cluster string, key karmada.BindingKey) string {
 	return withInstance(instance, "binding-migration/"+cluster+"/"+key.String())
 }
 

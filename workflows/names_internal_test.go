@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
 // SQL visibility stores 255 bytes of a name; a namespace and a name may have more.
 func TestWhatIsStoredOfALongNameFitsAndStaysDistinct(t *testing.T) {
-	key := func(tail string) failover.BindingKey {
-		return failover.BindingKey{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("a", 252) + tail}
+	key := func(tail string) karmada.BindingKey {
+		return karmada.BindingKey{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("a", 252) + tail}
 	}
 	one, other := storable(key("1").String()), storable(key("2").String())
 	require.LessOrEqual(t, len(one), maxID)

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -17,12 +19,12 @@ import (
 func TestPutBack_RescheduleWouldTakeEarlierGroup_IsRefused(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Change(key, func(b *failover.Binding) {
-		group := func(name, cluster string) failover.ClusterAffinityTerm {
-			return failover.ClusterAffinityTerm{AffinityName: name, ClusterAffinity: failover.ClusterAffinity{ClusterNames: []string{cluster}}}
+	s.world.Change(key, func(b *karmada.Binding) {
+		group := func(name, cluster string) karmada.ClusterAffinityTerm {
+			return karmada.ClusterAffinityTerm{AffinityName: name, ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{cluster}}}
 		}
 		b.Placement.ClusterAffinity = nil
-		b.Placement.ClusterAffinities = []failover.ClusterAffinityTerm{group("first", "m3"), group("home", "m1"), group("last", "m2")}
+		b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{group("first", "m3"), group("home", "m1"), group("last", "m2")}
 		b.Status.ObservedAffinity = "home"
 	})
 	s.world.HealthyAfter = 10 * time.Minute
@@ -31,11 +33,11 @@ func TestPutBack_RescheduleWouldTakeEarlierGroup_IsRefused(t *testing.T) {
 	s.refuses(5*time.Minute, key, "a reschedule might take an affinity group")
 	s.at(8*time.Minute, func() {
 		m := s.status().Moves[key.String()]
-		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase, "%+v", m)
+		require.Equal(t, phase.MigrationAwaitingHealth, m.Phase, "%+v", m)
 		require.NotEmpty(t, m.Attention)
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Log("restore"))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -47,12 +49,12 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 	for name, c := range map[string]struct {
 		older, newer string
 		on           string
-		end          failover.Outcome
+		end          phase.Outcome
 	}{
-		"a release after a put-back": {workflows.UpdatePutBack, workflows.UpdateRelease, "m2", failover.OutcomeMigrated},
-		"a cancel after a put-back":  {workflows.UpdatePutBack, workflows.UpdateCancel, "m2", failover.OutcomeLeftToHuman},
-		"a cancel after a release":   {workflows.UpdateRelease, workflows.UpdateCancel, "m2", failover.OutcomeLeftToHuman},
-		"a put-back after a release": {workflows.UpdateRelease, workflows.UpdatePutBack, "m1", failover.OutcomeRestored},
+		"a release after a put-back": {workflows.UpdatePutBack, workflows.UpdateRelease, "m2", phase.OutcomeMigrated},
+		"a cancel after a put-back":  {workflows.UpdatePutBack, workflows.UpdateCancel, "m2", phase.OutcomeLeftToHuman},
+		"a cancel after a release":   {workflows.UpdateRelease, workflows.UpdateCancel, "m2", phase.OutcomeLeftToHuman},
+		"a put-back after a release": {workflows.UpdateRelease, workflows.UpdatePutBack, "m1", phase.OutcomeRestored},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -61,7 +63,7 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 			s.world.SetReady("m1", false)
 			s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.at(7*time.Minute, func() {
-				require.Equal(t, failover.MigrationRestoring, s.status().Moves[key.String()].Phase)
+				require.Equal(t, phase.MigrationRestoring, s.status().Moves[key.String()].Phase)
 				s.must(c.older, key, false)
 			})
 			s.at(8*time.Minute, func() { s.must(c.newer, key, false) })
@@ -77,8 +79,8 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 //
 // Rules: R4.9-58.
 func TestOrders_WhileThePutBackIsRefusedByTheServer_NewestWins(t *testing.T) {
-	for newer, end := range map[string]failover.Outcome{
-		workflows.UpdateRelease: failover.OutcomeMigrated, workflows.UpdateCancel: failover.OutcomeLeftToHuman,
+	for newer, end := range map[string]phase.Outcome{
+		workflows.UpdateRelease: phase.OutcomeMigrated, workflows.UpdateCancel: phase.OutcomeLeftToHuman,
 	} {
 		t.Run(newer, func(t *testing.T) {
 			s := newStory(t)
@@ -89,15 +91,15 @@ func TestOrders_WhileThePutBackIsRefusedByTheServer_NewestWins(t *testing.T) {
 			s.at(7*time.Minute, func() {
 				s.world.Fail = func(op, _ string) error {
 					if op == "restore" {
-						return failover.ErrRefused
+						return karmada.ErrRefused
 					}
 					return nil
 				}
 				s.must(workflows.UpdatePutBack, key, false)
 			})
 			s.at(9*time.Minute, func() {
-				require.Equal(t, failover.MigrationRestoring, s.status().Moves[key.String()].Phase)
-				require.Equal(t, failover.ReasonForbidden, s.status().Moves[key.String()].Reason)
+				require.Equal(t, phase.MigrationRestoring, s.status().Moves[key.String()].Phase)
+				require.Equal(t, reason.Forbidden, s.status().Moves[key.String()].Reason)
 				s.must(newer, key, false)
 			})
 			s.at(9*time.Minute+30*time.Second, func() { s.world.Fail = nil })
@@ -119,19 +121,19 @@ func TestRelease_RefusedByTheServer_ShowsTheRefusal(t *testing.T) {
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.Fail = func(op, _ string) error {
 		if op == "release" {
-			return fmt.Errorf("patch resourcebindings shop/app: %w: %s", failover.ErrRefused, said)
+			return fmt.Errorf("patch resourcebindings shop/app: %w: %s", karmada.ErrRefused, said)
 		}
 		return nil
 	}
 	s.world.SetReady("m1", false)
 	s.at(6*time.Minute, func() {
 		m := s.status().Moves[key.String()]
-		require.Equal(t, failover.MigrationReleasing, m.Phase)
-		require.Equal(t, failover.ReasonForbidden, m.Reason)
+		require.Equal(t, phase.MigrationReleasing, m.Phase)
+		require.Equal(t, reason.Forbidden, m.Reason)
 		require.Contains(t, m.Message, said)
 		s.world.Fail = nil
 	})
 	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 }

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +25,7 @@ func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 	s.at(back, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Empty(t, r.Debts)
 	ended := s.world.Log("end")
 	require.Len(t, ended, copies)
@@ -39,7 +41,7 @@ func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
 	s.world.BacksOff = true
 	s.world.Fail = func(op, _ string) error {
 		if op == "end" {
-			return failover.ErrForbidden
+			return karmada.ErrForbidden
 		}
 		return nil
 	}
@@ -47,7 +49,7 @@ func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
 	const back = 10 * time.Minute
 	s.world.SetReady("m1", false)
 	s.at(back, func() { s.world.SetReady("m1", true) })
-	var late []failover.Reason
+	var late []reason.Reason
 	s.at(back+wellFor+2*time.Minute, func() {
 		value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 		require.NoError(t, err)
@@ -57,7 +59,7 @@ func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
 	})
 	r := s.play()
 
-	require.Equal(t, []failover.Reason{failover.ReasonPurgeDebt}, late)
+	require.Equal(t, []reason.Reason{reason.PurgeDebt}, late)
 	require.Len(t, r.Debts, 1, "handed over")
 	require.InDelta(t, (wellFor + s.settings.Terms.DebtWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
 }

@@ -5,7 +5,11 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -25,22 +29,22 @@ func signalled(t *testing.T, answer error, do func(workflow.Context)) {
 // which nothing was written.
 func moving(ctx workflow.Context) (*episode, BindingOrder, MigrationReport) {
 	e := newEpisode(ctx, ClusterFailoverParams{Cluster: "m1"})
-	e.st.Episode, e.st.Round, e.st.Phase, e.st.UID = "e", 1, failover.EpisodeEvacuating, "uid-m1"
+	e.st.Episode, e.st.Round, e.st.Phase, e.st.UID = "e", 1, phase.EpisodeEvacuating, "uid-m1"
 	e.st.Terms = world.Terms()
-	e.st.Terms.Mode = failover.ModeEnforce
-	e.st.Policy = []failover.Policy{{}}
-	key := failover.BindingKey{Namespace: "shop", Name: "app"}
-	e.st.Moves[key.String()] = Move{Key: key, UID: "u", Round: 1, Phase: failover.MigrationEvicting}
+	e.st.Terms.Mode = rules.ModeEnforce
+	e.st.Policy = []rules.Policy{{}}
+	key := karmada.BindingKey{Namespace: "shop", Name: "app"}
+	e.st.Moves[key.String()] = Move{Key: key, UID: "u", Round: 1, Phase: phase.MigrationEvicting}
 	o := BindingOrder{Binding: key}
 	o.Who, o.Reason = "jane", "a drill"
-	blocked := failover.Result{Key: key, UID: "u", Outcome: failover.OutcomeBlocked, Reason: failover.ReasonForbidden}
+	blocked := record.Result{Key: key, UID: "u", Outcome: phase.OutcomeBlocked, Reason: reason.Forbidden}
 	return e, o, MigrationReport{Episode: "e", Round: 1, Key: key, UID: "u", Result: &blocked}
 }
 
 // relisted has the list bring the binding again.
-func relisted(e *episode, key failover.BindingKey) {
+func relisted(e *episode, key karmada.BindingKey) {
 	e.indexItems()
-	e.join(activities.Targeting{Key: key, UID: "u"}, failover.Policy{}, map[string]int{})
+	e.join(activities.Targeting{Key: key, UID: "u"}, rules.Policy{}, map[string]int{})
 }
 
 // An order that was accepted reaches its move too late to be seen: the move has just ended
@@ -48,9 +52,9 @@ func relisted(e *episode, key failover.BindingKey) {
 //
 // Rules: R4.9-32, R4.9-52.
 func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
-	for verb, want := range map[string]failover.Result{
-		UpdateCancel:  {Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonCancelled, Cause: "cancelled by jane: a drill"},
-		UpdatePutBack: {Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonPutBackOrdered, Cause: "put back by jane: a drill"},
+	for verb, want := range map[string]record.Result{
+		UpdateCancel:  {Outcome: phase.OutcomeAbandoned, Reason: reason.Cancelled, Cause: "cancelled by jane: a drill"},
+		UpdatePutBack: {Outcome: phase.OutcomeAbandoned, Reason: reason.PutBackOrdered, Cause: "put back by jane: a drill"},
 	} {
 		for name, answer := range map[string]error{"its end is on its way": nil, "it does not run any more": errors.New("not found")} {
 			t.Run(verb+"/"+name, func(t *testing.T) {
@@ -73,7 +77,7 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 					require.Empty(t, e.st.Items, "it does not move in this round")
 					require.Len(t, e.st.Results, 1)
 					got := e.st.Results[0]
-					require.Equal(t, want, failover.Result{Outcome: got.Outcome, Reason: got.Reason, Cause: got.Cause})
+					require.Equal(t, want, record.Result{Outcome: got.Outcome, Reason: got.Reason, Cause: got.Cause})
 				})
 			})
 		}
@@ -86,7 +90,7 @@ func TestTheLateEndOfAMoveThatWroteTakesThePlaceOfTheOrders(t *testing.T) {
 		e, o, report := moving(ctx)
 		e.obeyOne(bindingVerb{verb: UpdateCancel, BindingOrder: o})
 		e.obeyOne(e.orders.bindings[0])
-		report.Result.Outcome, report.Result.Wrote = failover.OutcomeLeftToHuman, true
+		report.Result.Outcome, report.Result.Wrote = phase.OutcomeLeftToHuman, true
 		e.reported(report)
 		require.Equal(t, map[string]int{"Abandoned": 0, "LeftToHuman": 1}, e.st.Counts)
 	})
@@ -108,12 +112,12 @@ func TestAReleaseOfWhatWroteNothingIsAnsweredInTheStatus(t *testing.T) {
 // Rules: R4.9-32.
 func TestAMoveThatWasCancelledNeverGoesBackToTheQueue(t *testing.T) {
 	signalled(t, nil, func(ctx workflow.Context) {
-		m := newMigration(ctx, BindingMigrationParams{State: MigrationState{Began: workflow.Now(ctx), Phase: failover.MigrationAwaitingFence}})
+		m := newMigration(ctx, BindingMigrationParams{State: MigrationState{Began: workflow.Now(ctx), Phase: phase.MigrationAwaitingFence}})
 		require.NoError(t, m.refuseCancel(CancelOrder{Order: Order{Who: "jane", Reason: "a drill"}}))
 		m.cancel(Order{Who: "jane", Reason: "a drill"}, false)
-		m.end(failover.EventWriteRefused, failover.Result{Outcome: failover.OutcomeBlocked, Reason: failover.ReasonFenced})
-		require.Equal(t, failover.OutcomeAbandoned, m.st.Result.Outcome)
-		require.Equal(t, failover.ReasonCancelled, m.st.Result.Reason)
+		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Fenced})
+		require.Equal(t, phase.OutcomeAbandoned, m.st.Result.Outcome)
+		require.Equal(t, reason.Cancelled, m.st.Result.Reason)
 		require.ErrorContains(t, m.refuseCancel(CancelOrder{}), "with nothing written", "one that comes later still is answered")
 	})
 }
@@ -125,9 +129,9 @@ func TestAMoveThatWasCancelledNeverGoesBackToTheQueue(t *testing.T) {
 func TestAResultOfAnOlderRoundClosesNothingOfThisOne(t *testing.T) {
 	signalled(t, nil, func(ctx workflow.Context) {
 		e, o, report := moving(ctx)
-		report.Result.Outcome, report.Result.Wrote = failover.OutcomeMigrated, true
+		report.Result.Outcome, report.Result.Wrote = phase.OutcomeMigrated, true
 		e.newRound()
-		e.st.Phase = failover.EpisodeEvacuating
+		e.st.Phase = phase.EpisodeEvacuating
 		relisted(e, o.Binding)
 		require.True(t, e.st.Moves[o.Binding.String()].Again, "queued behind the older one")
 		require.Empty(t, e.st.Items)
@@ -140,14 +144,14 @@ func TestAResultOfAnOlderRoundClosesNothingOfThisOne(t *testing.T) {
 		require.Len(t, e.st.Items, 1)
 
 		late := report
-		late.Result = &failover.Result{Key: o.Binding, UID: "u", Outcome: failover.OutcomeRestored, Wrote: true}
+		late.Result = &record.Result{Key: o.Binding, UID: "u", Outcome: phase.OutcomeRestored, Wrote: true}
 		e.reported(late)
 		require.Len(t, e.st.Items, 1, "a second word of it takes nothing from the queue")
 		require.Empty(t, e.st.Results)
 
 		another := report
 		another.Round = e.st.Round
-		another.Result = &failover.Result{Key: o.Binding, UID: "another", Outcome: failover.OutcomeMigrated, Wrote: true}
+		another.Result = &record.Result{Key: o.Binding, UID: "another", Outcome: phase.OutcomeMigrated, Wrote: true}
 		e.reported(another)
 		require.Len(t, e.st.Items, 1)
 		require.Equal(t, -1, e.resultAt(o.Binding, "u"))

@@ -4,14 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // orderOne gives an order about one binding through m1's failover.
-func (s *story) orderOne(verb string, key failover.BindingKey, putBack bool) *answer {
+func (s *story) orderOne(verb string, key karmada.BindingKey, putBack bool) *answer {
 	s.t.Helper()
 	o := workflows.BindingOrder{Binding: key}
 	o.Who, o.Reason, o.PutBack = "jane", "a drill", putBack
@@ -19,12 +23,12 @@ func (s *story) orderOne(verb string, key failover.BindingKey, putBack bool) *an
 }
 
 // must is orderOne for an order that has to be accepted.
-func (s *story) must(verb string, key failover.BindingKey, putBack bool) {
+func (s *story) must(verb string, key karmada.BindingKey, putBack bool) {
 	s.accepted = append(s.accepted, s.orderOne(verb, key, putBack))
 }
 
 // refuses is orderOne for a put-back that its migration refuses: whoever ordered it is told why.
-func (s *story) refuses(at time.Duration, key failover.BindingKey, why string) {
+func (s *story) refuses(at time.Duration, key karmada.BindingKey, why string) {
 	var ordered *answer
 	s.at(at, func() { ordered = s.orderOne(workflows.UpdatePutBack, key, false) })
 	s.at(at+11*time.Second, func() { require.ErrorContains(s.t, ordered.err, "put-back refused: "+why) })
@@ -53,7 +57,7 @@ func TestRelease_WaitsForAFence_IsRefusedAndAnswersItsOrderAlone(t *testing.T) {
 }
 
 // orderChild gives an order to the migration itself.
-func (s *story) orderChild(verb string, key failover.BindingKey, putBack bool) *answer {
+func (s *story) orderChild(verb string, key karmada.BindingKey, putBack bool) *answer {
 	s.t.Helper()
 	o := workflows.CancelOrder{PutBack: putBack}
 	o.Who, o.Reason = "jane", "a drill"
@@ -61,7 +65,7 @@ func (s *story) orderChild(verb string, key failover.BindingKey, putBack bool) *
 }
 
 // resultOf is what became of binding app in the last round.
-func resultOf(t *testing.T, r workflows.EpisodeReport) failover.Result {
+func resultOf(t *testing.T, r workflows.EpisodeReport) record.Result {
 	t.Helper()
 	for _, x := range r.Rounds[len(r.Rounds)-1].Results {
 		if x.Key.Name == "app" {
@@ -69,11 +73,11 @@ func resultOf(t *testing.T, r workflows.EpisodeReport) failover.Result {
 		}
 	}
 	t.Fatalf("no result: %+v", r.Rounds)
-	return failover.Result{}
+	return record.Result{}
 }
 
 // slowHealth is a story in which the new copy takes its time: what is placed waits.
-func slowHealth(t *testing.T) (*story, failover.BindingKey) {
+func slowHealth(t *testing.T) (*story, karmada.BindingKey) {
 	t.Helper()
 	s := newStory(t)
 	s.world.HealthyAfter = 20 * time.Minute
@@ -82,14 +86,14 @@ func slowHealth(t *testing.T) (*story, failover.BindingKey) {
 
 // Rules: R4.4-13, R4.9-32.
 func TestOneQueuedBindingIsCancelledOrSkippedAndNeverMoves(t *testing.T) {
-	for verb, want := range map[string]failover.Outcome{
-		workflows.UpdateCancel: failover.OutcomeAbandoned, workflows.UpdateSkip: failover.OutcomeSkipped,
+	for verb, want := range map[string]phase.Outcome{
+		workflows.UpdateCancel: phase.OutcomeAbandoned, workflows.UpdateSkip: phase.OutcomeSkipped,
 	} {
 		t.Run(verb, func(t *testing.T) {
 			s := newStory(t)
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
 			seconds := int64(120)
-			s.world.Change(key, func(b *failover.Binding) {
+			s.world.Change(key, func(b *karmada.Binding) {
 				b.Placement.ClusterTolerations = []corev1.Toleration{{
 					Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 				}}
@@ -115,7 +119,7 @@ func TestOneUnplacedBindingIsRestoredByACancelThroughItsFailover(t *testing.T) {
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeRestored, got.Outcome)
+	require.Equal(t, phase.OutcomeRestored, got.Outcome)
 	require.Contains(t, got.Cause, "cancelled by jane")
 	require.Len(t, s.world.Log("evict"), 1, "it is not moved again in that round")
 	require.Less(t, s.world.Log("restore")[0].At.Sub(storyBegins), 10*time.Minute, "a human's word does not wait for the cluster")
@@ -128,10 +132,10 @@ func TestOnePlacedBindingIsLeftToTheHumanWhoCancels(t *testing.T) {
 	s.at(3*time.Minute, func() { s.must(workflows.UpdateCancel, key, false) })
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.OutcomeLeftToHuman, resultOf(t, r).Outcome)
+	require.Equal(t, phase.OutcomeLeftToHuman, resultOf(t, r).Outcome)
 	b := s.world.Peek(key)
 	require.Len(t, b.Tasks, 1, "both copies stay")
-	require.Equal(t, failover.TaskReasonLeftToHuman, b.Tasks[0].Reason)
+	require.Equal(t, karmada.TaskReasonLeftToHuman, b.Tasks[0].Reason)
 	require.Equal(t, "m2", b.Clusters[0].Name)
 }
 
@@ -143,12 +147,12 @@ func TestACancelWithPutBackReturnsWhatIsPlacedInOneWrite(t *testing.T) {
 	s.at(5*time.Minute, func() { s.must(workflows.UpdateCancel, key, true) })
 	r := s.play()
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeRestored, got.Outcome)
-	require.Equal(t, failover.ReasonPutBackOrdered, got.Reason)
+	require.Equal(t, phase.OutcomeRestored, got.Outcome)
+	require.Equal(t, reason.PutBackOrdered, got.Reason)
 	require.Len(t, s.world.Log("restore"), 1)
 	require.Empty(t, s.world.Log("release"))
 	b := s.world.Peek(key)
-	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, b.Clusters, "the new copy goes, the old one runs on")
+	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, b.Clusters, "the new copy goes, the old one runs on")
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -178,7 +182,7 @@ func TestAPutBackOntoAClusterThatCannotTakeItIsRefused(t *testing.T) {
 			s.at(4*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", "maintenance") })
 			r := s.play()
 			got := resultOf(t, r)
-			require.Equal(t, failover.OutcomeLeftToHuman, got.Outcome, "both copies stay")
+			require.Equal(t, phase.OutcomeLeftToHuman, got.Outcome, "both copies stay")
 			require.Contains(t, got.Message, "put-back refused")
 			require.Empty(t, s.world.Log("restore"))
 			require.Equal(t, "m2", s.world.Peek(key).Clusters[0].Name)
@@ -192,12 +196,12 @@ func TestAPutBackOfAPlacedDirectlyIsAlwaysRefused(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() {
 		s.world.SetReady("m1", true)
-		s.world.Change(key, func(b *failover.Binding) { b.Tasks[0].PurgeMode = failover.PurgeDirectly })
+		s.world.Change(key, func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly })
 	})
 	s.refuses(5*time.Minute, key, "purge mode Directly, and it is placed")
 	r := s.play()
 	require.Empty(t, s.world.Log("restore"))
-	require.Equal(t, failover.OutcomeMigrated, resultOf(t, r).Outcome, "a put-back that was refused changes nothing")
+	require.Equal(t, phase.OutcomeMigrated, resultOf(t, r).Outcome, "a put-back that was refused changes nothing")
 }
 
 func TestAHumansReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
@@ -207,7 +211,7 @@ func TestAHumansReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 	require.Contains(t, got.Cause, "released by jane")
 	require.Less(t, s.world.Log("release")[0].At.Sub(storyBegins), 5*time.Minute)
 }
@@ -220,7 +224,7 @@ func TestAHumansReleaseNeverTakesTheLastCopy(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Empty(t, s.world.Log("release"), "without a target the held copy is the last one")
-	require.Equal(t, failover.OutcomeRestored, resultOf(t, r).Outcome)
+	require.Equal(t, phase.OutcomeRestored, resultOf(t, r).Outcome)
 }
 
 func TestOrdersAboutOneBindingThatMakeNoSenseAreRefused(t *testing.T) {
@@ -229,10 +233,10 @@ func TestOrdersAboutOneBindingThatMakeNoSenseAreRefused(t *testing.T) {
 	s.world.SetReady("m1", false)
 	refusals := map[string]*answer{}
 	s.at(3*time.Minute, func() {
-		refusals["nothing to cancel"] = s.orderOne(workflows.UpdateCancel, failover.BindingKey{Namespace: "shop", Name: "other"}, false)
+		refusals["nothing to cancel"] = s.orderOne(workflows.UpdateCancel, karmada.BindingKey{Namespace: "shop", Name: "other"}, false)
 		refusals["its move has begun"] = s.orderOne(workflows.UpdateSkip, key, false)
 		refusals["nothing of ours stands"] = s.orderOne(workflows.UpdatePutBack, waits, false)
-		refusals[`"binding": missing`] = s.orderOne(workflows.UpdateRelease, failover.BindingKey{}, false)
+		refusals[`"binding": missing`] = s.orderOne(workflows.UpdateRelease, karmada.BindingKey{}, false)
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
@@ -244,16 +248,16 @@ func TestOrdersAboutOneBindingThatMakeNoSenseAreRefused(t *testing.T) {
 // quiet keeps m1's failover open without anything that speaks against m1: a second
 // rule's window runs.
 func quiet(s *story, until time.Duration) {
-	s.world.AddRule(failover.Rule{
+	s.world.AddRule(rules.Rule{
 		Name: "network",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "NetworkReady", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "NetworkReady", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: "net", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}},
+		Taints: []karmada.RuleTaint{{Key: "net", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}},
 	})
 	condition := func(status corev1.ConditionStatus) {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
-			c.Conditions = append(c.Conditions[:1:1], failover.Condition{Type: "NetworkReady", Status: status, LastTransition: s.env.Now()})
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+			c.Conditions = append(c.Conditions[:1:1], karmada.Condition{Type: "NetworkReady", Status: status, LastTransition: s.env.Now()})
 		})
 	}
 	condition(corev1.ConditionFalse)
@@ -262,13 +266,13 @@ func quiet(s *story, until time.Duration) {
 
 // leftBehind is a binding on m2 whose copy on m1 was kept, or left to a human, by a
 // failover that has closed.
-func leftBehind(s *story, reason string) failover.BindingKey {
+func leftBehind(s *story, reason string) karmada.BindingKey {
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	hold, replicas := true, int32(2)
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}}
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: reason, Producer: failover.Producer, SuppressDeletion: &hold,
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: reason, Producer: karmada.Producer, SuppressDeletion: &hold,
 			Message: "ended", ClustersBeforeFailover: []string{"m1"},
 		}}
 	})
@@ -277,14 +281,14 @@ func leftBehind(s *story, reason string) failover.BindingKey {
 
 // Rules: R4.9-49.
 func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
-	for _, reason := range []string{failover.TaskReasonKept, failover.TaskReasonLeftToHuman} {
+	for _, reason := range []string{karmada.TaskReasonKept, karmada.TaskReasonLeftToHuman} {
 		for verb, want := range map[string]struct {
 			op, on string
-			end    failover.Outcome
+			end    phase.Outcome
 		}{
 			"":                      {"", "m2", ""},
-			workflows.UpdatePutBack: {"restore", "m1", failover.OutcomeRestored},
-			workflows.UpdateRelease: {"release", "m2", failover.OutcomeMigrated},
+			workflows.UpdatePutBack: {"restore", "m1", phase.OutcomeRestored},
+			workflows.UpdateRelease: {"release", "m2", phase.OutcomeMigrated},
 		} {
 			t.Run(reason+"/"+verb, func(t *testing.T) {
 				s := newStory(t)
@@ -311,13 +315,13 @@ func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
 
 func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheHuman(t *testing.T) {
 	s := newStory(t)
-	key := leftBehind(s, failover.TaskReasonLeftToHuman)
+	key := leftBehind(s, karmada.TaskReasonLeftToHuman)
 	quiet(s, 5*time.Minute)
 	s.world.DropWork("karmada-es-m1", "shop-app")
 	s.refuses(10*time.Second, key, "its old copy on m1 is gone")
 	r := s.play()
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeLeftToHuman, got.Outcome)
+	require.Equal(t, phase.OutcomeLeftToHuman, got.Outcome)
 	require.Contains(t, got.Message, "put-back refused")
 	require.Len(t, s.world.Peek(key).Tasks, 1)
 	require.Empty(t, s.world.Log(""))
@@ -329,12 +333,12 @@ func TestACancelledFailoverWithPutBackReturnsWhatIsPlaced(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() {
 		// The rule still matches: the window ran on another word than Ready would be now.
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].Status = corev1.ConditionTrue })
-		s.must(workflows.UpdateCancel, failover.BindingKey{}, true)
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionTrue })
+		s.must(workflows.UpdateCancel, karmada.BindingKey{}, true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
-	require.Equal(t, failover.OutcomeRestored, resultOf(t, r).Outcome)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.OutcomeRestored, resultOf(t, r).Outcome)
 	require.Equal(t, "m1", s.world.Peek(key).Clusters[0].Name)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -350,7 +354,7 @@ func TestTheMigrationItselfTakesTheSameOrders(t *testing.T) {
 	})
 	r := s.play()
 	require.ErrorContains(t, late.err, `"who"`)
-	require.Equal(t, failover.ReasonPutBackOrdered, resultOf(t, r).Reason)
+	require.Equal(t, reason.PutBackOrdered, resultOf(t, r).Reason)
 }
 
 // Seen: a put-back of a binding whose old copy was released was accepted, and did nothing.
@@ -383,7 +387,7 @@ func TestPutBack_Refused_StaysVisible(t *testing.T) {
 	s.refuses(3*time.Minute, key, "m1 is not Ready")
 	s.at(4*time.Minute, func() {
 		m := s.status().Moves[key.String()]
-		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase)
+		require.Equal(t, phase.MigrationAwaitingHealth, m.Phase)
 		require.Contains(t, m.Message, "put-back refused")
 		require.Contains(t, m.Message, "; now: ")
 		require.NotEmpty(t, m.Attention)

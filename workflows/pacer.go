@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
 )
@@ -103,7 +104,7 @@ func (p *pacer) recall() {
 	ctx := doing(p.ctx, "recall what the previous pacer left behind")
 	request := activities.RecallRequest{RunID: workflow.GetInfo(p.ctx).WorkflowExecution.RunID}
 	if err := workflow.ExecuteActivity(ctx, activities.NameRecallPacer, request).Get(ctx, &r); err != nil {
-		r = activities.Recall{Lost: true, Why: failover.ReasonStateLost}
+		r = activities.Recall{Lost: true, Why: reason.StateLost}
 		p.log.Error("could not recall the previous pacer", "error", err)
 	}
 	p.log.Info("started the pacer", "reason", r.Why, "halted", r.Lost)
@@ -113,12 +114,12 @@ func (p *pacer) recall() {
 	if r.Lost {
 		p.st.Orders = Orders{
 			Halted:     &Order{Who: "lifeboat", Reason: "the pacer's state was lost: check what moves, then resume"},
-			HaltReason: failover.ReasonStateLost,
+			HaltReason: reason.StateLost,
 		}
 		p.st.HaltedAt = p.now()
 	}
-	if r.Why != failover.ReasonFirstStart {
-		p.st.Schedule.NotBefore = p.now().Add(failover.PermitsEnd) // what an earlier pacer granted has passed by then
+	if r.Why != reason.FirstStart {
+		p.st.Schedule.NotBefore = p.now().Add(pace.PermitsEnd) // what an earlier pacer granted has passed by then
 	}
 	p.mirror()
 }
@@ -168,7 +169,7 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 			if p.ctx.Err() != nil {
 				return r, p.ctx.Err()
 			}
-			r.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonFleetUnknown}
+			r.Pace = pace.Pace{Tier: pace.TierHalted, Reason: reason.FleetUnknown}
 			p.unjudged = true
 			p.log.Error("could not judge the fleet", "error", err)
 		}
@@ -205,25 +206,25 @@ func (p *pacer) lasts() time.Duration {
 // dirtyOrders: an order came that the published pace does not show yet.
 func (p *pacer) dirtyOrders() bool {
 	halted := p.st.Orders.Halted != nil
-	shown := p.st.Pace.Reason == failover.ReasonHaltedByHuman || p.st.Pace.Reason == failover.ReasonStateLost
-	if p.st.Orders.Rate == nil && p.st.Pace.Reason == failover.ReasonRateSetByHuman {
+	shown := p.st.Pace.Reason == reason.HaltedByHuman || p.st.Pace.Reason == reason.StateLost
+	if p.st.Orders.Rate == nil && p.st.Pace.Reason == reason.RateSetByHuman {
 		return true
 	}
-	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == failover.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
+	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == pace.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
 }
 
 // ordered lays the humans' orders over the fleet's pace: a halt always wins.
-func (p *pacer) ordered(pace failover.Pace) failover.Pace {
+func (p *pacer) ordered(rate pace.Pace) pace.Pace {
 	switch {
 	case p.st.Orders.Halted != nil:
-		pace.Tier, pace.Rate, pace.Unlimited, pace.Reason = failover.TierHalted, 0, false, p.st.Orders.HaltReason
-	case p.st.Orders.Rate != nil && pace.Tier == failover.TierNormal:
-		pace.Reason = failover.ReasonRateSetByHuman
+		rate.Tier, rate.Rate, rate.Unlimited, rate.Reason = pace.TierHalted, 0, false, p.st.Orders.HaltReason
+	case p.st.Orders.Rate != nil && rate.Tier == pace.TierNormal:
+		rate.Reason = reason.RateSetByHuman
 	}
-	return pace
+	return rate
 }
 
-func (p *pacer) halted() bool { return p.st.Pace.Tier == failover.TierHalted }
+func (p *pacer) halted() bool { return p.st.Pace.Tier == pace.TierHalted }
 
 // broadcast tells every open episode the pace, or only those that have never heard
 // it: halts freeze toleration clocks.

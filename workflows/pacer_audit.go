@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -45,7 +46,7 @@ func (p *pacer) flushTrail() {
 }
 
 // auditPace tells of another tier or rate, and of the fleet that it follows from.
-func (p *pacer) auditPace(was, is failover.Pace) {
+func (p *pacer) auditPace(was, is pace.Pace) {
 	if was.Tier == is.Tier && was.Rate == is.Rate && was.Unlimited == is.Unlimited && was.Reason == is.Reason {
 		return
 	}
@@ -53,14 +54,14 @@ func (p *pacer) auditPace(was, is failover.Pace) {
 	if is.Unlimited {
 		rate = "unlimited"
 	}
-	r := failover.AuditRecord{
-		Kind: failover.AuditPaceChanged, Phase: string(is.Tier), Reason: is.Reason,
+	r := record.Audit{
+		Kind: record.AuditPaceChanged, Phase: string(is.Tier), Reason: is.Reason,
 		Evidence: map[string]string{
 			"rate": rate, "faultRate": strconv.FormatFloat(is.FaultRate, 'g', 3, 64),
 			"faulty": cut(strings.Join(is.Faulty, ",")) + " of " + strconv.Itoa(is.Total),
 		},
 	}
-	if by := p.st.Orders.Halted; by != nil && is.Tier == failover.TierHalted {
+	if by := p.st.Orders.Halted; by != nil && is.Tier == pace.TierHalted {
 		r.Who, r.Why = by.Who, by.Reason
 	}
 	p.scribe.tell(r)
@@ -68,8 +69,8 @@ func (p *pacer) auditPace(was, is failover.Pace) {
 
 // auditOrder tells of a human's order to the whole fleet.
 func (p *pacer) auditOrder(verb string, o Order, rate string) {
-	p.scribe.tell(failover.AuditRecord{
-		Kind: failover.AuditOrderGiven, Phase: string(p.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
+	p.scribe.tell(record.Audit{
+		Kind: record.AuditOrderGiven, Phase: string(p.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
 		Evidence: addEvidence(nil, "scope", "the fleet", "rate", rate),
 	})
 }

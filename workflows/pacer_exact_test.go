@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
@@ -182,13 +182,13 @@ func TestKubernetes111385TheTierFollowsTheFleetAndSaysSo(t *testing.T) {
 		}
 	})
 	c.run(150 * time.Second)
-	var tiers []failover.Tier
+	var tiers []pace.Tier
 	for _, p := range c.told["m1"] {
 		if n := len(tiers); n == 0 || tiers[n-1] != p.Tier {
 			tiers = append(tiers, p.Tier)
 		}
 	}
-	require.Equal(t, []failover.Tier{failover.TierNormal, failover.TierSlow, failover.TierHalted, failover.TierNormal}, tiers)
+	require.Equal(t, []pace.Tier{pace.TierNormal, pace.TierSlow, pace.TierHalted, pace.TierNormal}, tiers)
 	require.Equal(t, c.told["m1"], c.told["m2"])
 	var slow []time.Time
 	for _, w := range c.writes {

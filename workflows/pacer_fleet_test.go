@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -15,7 +17,7 @@ func (p *pacing) observed() {
 }
 
 // seen is the pace as status shows it now.
-func (p *pacing) seen() failover.Pace {
+func (p *pacing) seen() pace.Pace {
 	p.t.Helper()
 	value, err := p.env.QueryWorkflow(workflows.QueryStatus)
 	require.NoError(p.t, err)
@@ -30,7 +32,7 @@ func (p *pacing) seen() failover.Pace {
 // Rules: R4.5-35.
 func TestThePacerFollowsTheFleetAlsoWhileNobodyAsksForPermits(t *testing.T) {
 	p := newPacing(t)
-	var fails, halts, well failover.Pace
+	var fails, halts, well pace.Pace
 	p.at(time.Minute, func() { p.world.SetReady("m1", false); p.observed() })
 	p.at(time.Minute+time.Second, func() { fails = p.seen() })
 	p.at(2*time.Minute, func() {
@@ -49,8 +51,8 @@ func TestThePacerFollowsTheFleetAlsoWhileNobodyAsksForPermits(t *testing.T) {
 	p.at(3*time.Minute+time.Second, func() { well = p.seen() })
 	p.run(3 * time.Hour)
 	require.Equal(t, []string{"m1"}, fails.Faulty)
-	require.Equal(t, failover.TierHalted, halts.Tier)
-	require.Equal(t, failover.TierNormal, well.Tier)
+	require.Equal(t, pace.TierHalted, halts.Tier)
+	require.Equal(t, pace.TierNormal, well.Tier)
 	require.Empty(t, well.Faulty)
 	require.Equal(t, 4, p.looks, "one at the start, and one per change")
 }
@@ -80,12 +82,12 @@ func TestAPacerOfWhichNobodyWantsPermitsLooksOnceAMinute(t *testing.T) {
 // Rules: R4.5-35.
 func TestAFleetThatCouldNotBeJudgedIsLookedAtAgain(t *testing.T) {
 	p := newPacing(t)
-	p.at(time.Minute, func() { p.unread = failover.ErrInvalid; p.observed() })
-	var before failover.Pace
+	p.at(time.Minute, func() { p.unread = karmada.ErrInvalid; p.observed() })
+	var before pace.Pace
 	p.at(80*time.Second, func() { before, p.unread = p.seen(), nil })
 	status := p.run(5 * time.Minute)
-	require.Equal(t, failover.ReasonFleetUnknown, before.Reason)
-	require.Equal(t, failover.TierNormal, status.Pace.Tier)
+	require.Equal(t, reason.FleetUnknown, before.Reason)
+	require.Equal(t, pace.TierNormal, status.Pace.Tier)
 }
 
 // A worker publishes its configuration with each judgement, and has the pacer look when it starts.

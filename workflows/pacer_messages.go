@@ -3,7 +3,8 @@ package workflows
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -132,7 +133,7 @@ func (r *Request) follows(old Request) {
 
 func (p *pacer) halt(o Order) string {
 	p.auditOrder(UpdateHalt, o, "")
-	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, failover.ReasonHaltedByHuman, p.now()
+	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, reason.HaltedByHuman, p.now()
 	p.ordersChanged()
 	return "halted: no eviction begins any more; permits that are out pass within four seconds"
 }
@@ -165,7 +166,7 @@ func (p *pacer) setRate(r SetRate) string {
 	if halt := p.st.Orders.Halted; halt != nil {
 		return "the rate is set; nothing moves before a resume: the fleet was halted by " + halt.Who
 	}
-	if tier := p.st.Pace.Tier; tier == failover.TierHalted || tier == failover.TierSlow && r.Rate > p.st.Pace.Rate {
+	if tier := p.st.Pace.Tier; tier == pace.TierHalted || tier == pace.TierSlow && r.Rate > p.st.Pace.Rate {
 		return "the rate is set; it counts once the fleet is well enough again: the tier is " + string(p.st.Pace.Tier) + " (" + string(p.st.Pace.Reason) + ")"
 	}
 	return "the rate is set; it takes effect at once"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -27,17 +27,17 @@ func TestEveryOrderIsMirroredWhereTheNextPacerReadsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost   bool
 		orders []order
-		halted failover.Reason
+		halted reason.Reason
 		rate   float64 // that the successor goes by
 	}{
 		"nobody ordered anything":     {rate: configured},
-		"a halt":                      {orders: []order{halt}, halted: failover.ReasonHaltedByHuman},
+		"a halt":                      {orders: []order{halt}, halted: reason.HaltedByHuman},
 		"a halt that was ended":       {orders: []order{halt, resume}, rate: configured},
 		"a rate":                      {orders: []order{set(2)}, rate: 2},
 		"the newest of two rates":     {orders: []order{set(2), set(3)}, rate: 3},
-		"a rate and a halt":           {orders: []order{set(2), halt}, halted: failover.ReasonHaltedByHuman},
+		"a rate and a halt":           {orders: []order{set(2), halt}, halted: reason.HaltedByHuman},
 		"a rate that outlives a halt": {orders: []order{set(2), halt, resume}, rate: 2},
-		"the state was lost":          {lost: true, halted: failover.ReasonStateLost},
+		"the state was lost":          {lost: true, halted: reason.StateLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := newPacing(t)

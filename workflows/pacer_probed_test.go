@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -15,13 +15,13 @@ import (
 //
 // Rules: R4.1-55.
 func TestPacer_KeepsWhatTheExternalProbeKnows(t *testing.T) {
-	many := failover.Probed{}
+	many := rules.Probed{}
 	for i := range 10_001 {
-		many[fmt.Sprint(i)] = failover.ProbedMember{}
+		many[fmt.Sprint(i)] = rules.ProbedMember{}
 	}
-	known := failover.Probed{"m1": {Endpoint: "1", Up: true}, "m2": {Endpoint: "2"}}
+	known := rules.Probed{"m1": {Endpoint: "1", Up: true}, "m2": {Endpoint: "2"}}
 	p := newPacing(t)
-	for i, probed := range []failover.Probed{
+	for i, probed := range []rules.Probed{
 		{"m3": {Endpoint: "3"}},
 		known, nil, many,
 		{strings.Repeat("a", 2000): {}},

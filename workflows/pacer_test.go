@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -125,8 +126,8 @@ func TestARequestThatCrossedAGrantIsStale(t *testing.T) {
 func TestClusterAPI4128NothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
 	for _, c := range []struct {
 		faulty int
-		reason failover.Reason
-	}{{6, failover.ReasonAllFaulty}, {4, failover.ReasonFleetUnhealthy}} {
+		reason reason.Reason
+	}{{6, reason.AllFaulty}, {4, reason.FleetUnhealthy}} {
 		t.Run(string(c.reason), func(t *testing.T) {
 			p := newPacing(t)
 			for i := range c.faulty {
@@ -137,7 +138,7 @@ func TestClusterAPI4128NothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
 			p.at(50*time.Second, func() { removal = p.claim("m1") })
 			p.at(time.Minute, func() {
 				require.Empty(t, p.grants)
-				require.Equal(t, failover.TierHalted, p.told["m1"][0].Tier)
+				require.Equal(t, pace.TierHalted, p.told["m1"][0].Tier)
 				require.Equal(t, c.reason, p.told["m1"][0].Reason)
 				require.ErrorContains(t, removal.err, "halted")
 				for i := range 3 {
@@ -177,7 +178,7 @@ func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
 		}
 	}
 	require.Greater(t, quick, slow+slow/2, "a rate takes effect at once")
-	require.Equal(t, failover.ReasonRateSetByHuman, status.Pace.Reason)
+	require.Equal(t, reason.RateSetByHuman, status.Pace.Reason)
 	neverAbove(t, p.writes, 2)
 }
 
@@ -185,7 +186,7 @@ func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
 func TestTheConfiguredRateComesBackOnAnOrder(t *testing.T) {
 	p := newPacing(t)
 	var set, back *answer
-	var between failover.Pace
+	var between pace.Pace
 	p.at(time.Second, func() { set = p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 2}) })
 	p.at(20*time.Second, func() {
 		value, err := p.env.QueryWorkflow(workflows.QueryStatus)
@@ -200,8 +201,8 @@ func TestTheConfiguredRateComesBackOnAnOrder(t *testing.T) {
 		require.True(t, a.done)
 		require.NoError(t, a.err)
 	}
-	require.Equal(t, failover.ReasonRateSetByHuman, between.Reason)
-	require.NotEqual(t, failover.ReasonRateSetByHuman, status.Pace.Reason, "also while nobody asks for leases")
+	require.Equal(t, reason.RateSetByHuman, between.Reason)
+	require.NotEqual(t, reason.RateSetByHuman, status.Pace.Reason, "also while nobody asks for leases")
 	require.NotEqual(t, between.Rate, status.Pace.Rate)
 	require.Nil(t, status.Orders.Rate)
 }
@@ -311,7 +312,7 @@ func TestALostStateHaltsUntilAHumanResumes(t *testing.T) {
 	p.at(time.Second, func() { p.ask("m1", 1) })
 	p.at(time.Minute, func() {
 		require.Empty(t, p.grants)
-		require.Equal(t, failover.ReasonStateLost, p.told["m1"][0].Reason)
+		require.Equal(t, reason.StateLost, p.told["m1"][0].Reason)
 		p.update(workflows.UpdateResume, jane)
 	})
 	p.run(2 * time.Minute)
@@ -414,7 +415,7 @@ func TestAContinuedPacerStillKnowsWhatItHadGranted(t *testing.T) {
 	p := newPacing(t)
 	began := p.env.Now()
 	p.state = &workflows.PacerState{
-		Config: p.pace, Schedule: failover.Schedule{Number: 41, Last: began.Add(8 * time.Second)},
+		Config: p.pace, Schedule: pace.Schedule{Number: 41, Last: began.Add(8 * time.Second)},
 		Requests: map[string]workflows.Request{"m1": {GrantRequest: workflows.GrantRequest{Cluster: "m1", Episode: "e-m1", Want: 1, Open: true, Every: time.Hour}, Heard: began}},
 	}
 	p.run(30 * time.Second)

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
@@ -27,7 +29,7 @@ type pacing struct {
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
 	world   *world.World
-	pace    failover.PaceConfig
+	pace    pace.Config
 	memory  activities.PacerMemory
 	memo    any // the newest mirror of the orders
 	state   *workflows.PacerState
@@ -37,7 +39,7 @@ type pacing struct {
 	// onGrant plays the episode of a cluster.
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
-	told    map[string][]failover.Pace
+	told    map[string][]pace.Pace
 	wants   map[string]workflows.GrantRequest // what each cluster wants now
 	writes  []time.Time
 	looks   int // at the fleet
@@ -78,7 +80,7 @@ type fleetReader struct {
 	p *pacing
 }
 
-func (r fleetReader) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+func (r fleetReader) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	if r.p.unread != nil {
 		return nil, r.p.unread
 	}
@@ -89,7 +91,7 @@ func newPacing(t *testing.T) *pacing {
 	t.Helper()
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]failover.Pace{}, wants: map[string]workflows.GrantRequest{}}
+	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]pace.Pace{}, wants: map[string]workflows.GrantRequest{}}
 	p.env.SetTestTimeout(2 * time.Minute)
 	p.env.SetWorkerOptions(patient)
 	p.env.SetStartTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC))
@@ -97,12 +99,12 @@ func newPacing(t *testing.T) *pacing {
 	for _, name := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
 		p.world.AddCluster(name)
 	}
-	p.world.AddRule(failover.Rule{
+	p.world.AddRule(rules.Rule{
 		Name: "not-ready",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+		Taints: []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
 	})
 	p.onGrant = func(string, workflows.Grant) {}
 	return p
@@ -146,7 +148,7 @@ func (p *pacing) mover() string {
 
 // evict plays an evict activity: it writes late after its permit's moment, unless that has
 // passed, and reports later still; negative means never.
-func (p *pacing) evict(permit failover.Permit, late, report time.Duration) {
+func (p *pacing) evict(permit pace.Permit, late, report time.Duration) {
 	at := permit.Earliest
 	if now := p.env.Now(); now.After(at) {
 		at = now
@@ -175,9 +177,9 @@ func (p *pacing) evictAll() func(string, workflows.Grant) {
 	}
 }
 
-func permitsOf(g workflows.Grant) (permits []failover.Permit) {
+func permitsOf(g workflows.Grant) (permits []pace.Permit) {
 	for rest := g.Permits; rest.Size > 0; {
-		var one failover.Permit
+		var one pace.Permit
 		one, rest = rest.Take()
 		permits = append(permits, one)
 	}

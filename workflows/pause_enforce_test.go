@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +17,7 @@ func TestAPauseGivenWhileEnforcingIsAskedForStands(t *testing.T) {
 	for name, later := range map[string]bool{"given meanwhile": true, "given before": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
-			s.settings.Terms.Mode = failover.ModeObserve
+			s.settings.Terms.Mode = rules.ModeObserve
 			s.begins = 40 * time.Second
 			s.bind("app", []string{"m1"}, "m1", "m2")
 			s.world.SetReady("m1", false)
@@ -27,7 +28,7 @@ func TestAPauseGivenWhileEnforcingIsAskedForStands(t *testing.T) {
 			var accepted *answer
 			s.at(pauseAt, func() { s.order(workflows.UpdatePause, "wait") })
 			s.at(4*time.Minute+10*time.Second, func() {
-				s.setMode(failover.ModeEnforce)
+				s.setMode(rules.ModeEnforce)
 				accepted = s.resumeEnforcing()
 			})
 			s.at(8*time.Minute, func() {
@@ -51,7 +52,7 @@ func TestAPauseGivenWhileEnforcingIsAskedForStands(t *testing.T) {
 // Rules: R4.15-5.
 func TestAPausedObserverSleeps(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.settings.Pace.EvictionRate = 0.05
 	for _, name := range []string{"a", "b", "c"} {
 		s.bind(name, []string{"m1"}, "m1", "m2")
@@ -70,7 +71,7 @@ func TestAPausedObserverSleeps(t *testing.T) {
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"a": "WouldMove", "b": "WouldMove", "c": "WouldMove"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"a": "WouldMove", "b": "WouldMove", "c": "WouldMove"}, outcomes(r))
 	require.Less(t, len(waited), 60, "not one a second")
 	require.NotEmpty(t, waited)
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -32,8 +34,8 @@ func (s *story) plan() activities.Foresight {
 
 // room gives a cluster a summary: room for so many pods.
 func (s *story) room(cluster string, pods int64) {
-	s.world.ChangeCluster(cluster, func(c *failover.Cluster) {
-		c.Capacity = &failover.Capacity{
+	s.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
+		c.Capacity = &karmada.Capacity{
 			Allocatable: corev1.ResourceList{
 				corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI), corev1.ResourceCPU: resource.MustParse("1000"),
 			},
@@ -43,9 +45,9 @@ func (s *story) room(cluster string, pods int64) {
 }
 
 // divide shares a binding's replicas out by room.
-func (s *story) divide(key failover.BindingKey) {
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Placement.ReplicaScheduling = &failover.ReplicaScheduling{Type: failover.SchedulingDivided, DivisionPreference: "Aggregated"}
+func (s *story) divide(key karmada.BindingKey) {
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided, DivisionPreference: "Aggregated"}
 		b.Request = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	})
 }
@@ -64,7 +66,7 @@ func (s *story) dueOfEvictions() map[string]time.Time {
 
 // variety is a fleet in which every prospect occurs.
 func (s *story) variety() {
-	edit := func(name string, change func(*failover.Binding)) failover.BindingKey {
+	edit := func(name string, change func(*karmada.Binding)) karmada.BindingKey {
 		key := s.bind(name, []string{"m1"}, "m1", "m2", "m3")
 		if change != nil {
 			s.world.Change(key, change)
@@ -72,27 +74,27 @@ func (s *story) variety() {
 		return key
 	}
 	for i := range 4 {
-		edit(fmt.Sprintf("app%d", i), func(b *failover.Binding) { b.Priority = int32(i % 2) })
+		edit(fmt.Sprintf("app%d", i), func(b *karmada.Binding) { b.Priority = int32(i % 2) })
 	}
 	s.bind("stuck", []string{"m1"}, "m1")
 	s.bind("wide", []string{"m1", "m2"}, "m1", "m2", "m3")
 	s.tolerates(edit("patient", nil), 90)
-	s.tolerates(edit("urgent", func(b *failover.Binding) { b.Priority = 7 }), 40)
-	edit("stoic", func(b *failover.Binding) {
+	s.tolerates(edit("urgent", func(b *karmada.Binding) { b.Priority = 7 }), 40)
+	edit("stoic", func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
-	edit("exempt", func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
+	edit("exempt", func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
 	stateful := edit("stateful", nil)
-	s.purging(stateful, failover.PurgeDirectly)
+	s.purging(stateful, karmada.PurgeDirectly)
 	s.preserving(stateful)
 	s.world.Collect(stateful, "m1", `{"jobStatus":{"checkpoint":17}}`)
-	edit("contested", func(b *failover.Binding) {
-		b.Tasks = []failover.Task{{FromCluster: "m1", Producer: "resource-binding-application-failover-controller", Reason: "ApplicationFailure"}}
+	edit("contested", func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "resource-binding-application-failover-controller", Reason: "ApplicationFailure"}}
 	})
-	edit("broken", func(b *failover.Binding) { b.Malformed = "spec.placement: no" })
-	s.purging(edit("lonely", nil), failover.PurgeDirectly)
+	edit("broken", func(b *karmada.Binding) { b.Malformed = "spec.placement: no" })
+	s.purging(edit("lonely", nil), karmada.PurgeDirectly)
 	softly := s.bindSoftly("softly", "30")
-	s.world.Change(softly, func(b *failover.Binding) {
+	s.world.Change(softly, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists}}
 	})
 	for i := range 5 {
@@ -101,12 +103,12 @@ func (s *story) variety() {
 	// Four apps come first, of two replicas each; then there is room for two of the pieces.
 	s.room("m2", 4*2+2*2)
 	s.room("m3", 0)
-	s.world.AddRule(failover.Rule{
+	s.world.AddRule(rules.Rule{
 		Name: "slow-after-a-while",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: softKey, Effect: failover.EffectPreferNoExecute, AddOnMatch: addAfter + time.Minute, RemoveOnMismatch: wellFor}},
+		Taints: []karmada.RuleTaint{{Key: softKey, Effect: karmada.EffectPreferNoExecute, AddOnMatch: addAfter + time.Minute, RemoveOnMismatch: wellFor}},
 	})
 }
 
@@ -157,7 +159,7 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 			require.Equal(t, f.Reason, after.Items[item].Reason, name)
 		case activities.ProspectFence:
 			require.Negative(t, at, name)
-			require.Equal(t, failover.MigrationAwaitingFence, after.Moves[f.Key.String()].Phase, name)
+			require.Equal(t, phase.MigrationAwaitingFence, after.Moves[f.Key.String()].Phase, name)
 		case activities.ProspectStays:
 			require.Negative(t, at, name)
 			if item >= 0 {

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -26,9 +29,9 @@ func (c *checks) Check(_ context.Context, r activities.PluginRequest) (activitie
 }
 
 // plug registers a plug-in of the user's own and configures it.
-func (s *story) plug(name string, answer func(activities.PluginRequest) (activities.PluginAnswer, error)) (*checks, failover.Plugin) {
+func (s *story) plug(name string, answer func(activities.PluginRequest) (activities.PluginAnswer, error)) (*checks, proof.Plugin) {
 	c := &checks{answer: answer}
-	p := failover.Plugin{Name: name, TaskQueue: "ops-checks", Activity: "Check-" + name, Timeout: 30 * time.Second}
+	p := proof.Plugin{Name: name, TaskQueue: "ops-checks", Activity: "Check-" + name, Timeout: 30 * time.Second}
 	s.env.RegisterActivityWithOptions(c.Check, activity.RegisterOptions{Name: p.Activity})
 	return c, p
 }
@@ -40,7 +43,7 @@ func says(proven bool) func(activities.PluginRequest) (activities.PluginAnswer, 
 }
 
 // standing asks a migration where it stands.
-func (s *story) standing(key failover.BindingKey) workflows.MigrationStatus {
+func (s *story) standing(key karmada.BindingKey) workflows.MigrationStatus {
 	s.t.Helper()
 	var st workflows.MigrationStatus
 	answer, err := s.env.QueryWorkflowByID(s.migration(key), workflows.QueryStatus)
@@ -50,11 +53,11 @@ func (s *story) standing(key failover.BindingKey) workflows.MigrationStatus {
 }
 
 // cancelMove cancels one migration.
-func (s *story) cancelMove(key failover.BindingKey) {
+func (s *story) cancelMove(key karmada.BindingKey) {
 	s.accepted = append(s.accepted, s.update(s.migration(key), workflows.UpdateCancel, "c", workflows.Order{Who: "jane", Reason: "not this one"}))
 }
 
-var builtIn = failover.Plugin{Name: failover.PluginResourceHealth}
+var builtIn = proof.Plugin{Name: proof.PluginResourceHealth}
 
 // Rules: R4.7-30, R4.7-31.
 func TestAPluginOfTheUsersHoldsTheReleaseUntilItPasses(t *testing.T) {
@@ -64,17 +67,17 @@ func TestAPluginOfTheUsersHoldsTheReleaseUntilItPasses(t *testing.T) {
 	dns, p := s.plug("dns", func(r activities.PluginRequest) (activities.PluginAnswer, error) {
 		return says(!s.env.Now().Before(ready))(r)
 	})
-	s.settings.Terms.Plugins = failover.Plugins{List: []failover.Plugin{builtIn, p}, Mode: failover.PluginsAll}
+	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAll}
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() {
 		st := s.standing(key)
-		require.Equal(t, failover.MigrationAwaitingHealth, st.Phase)
-		require.Equal(t, failover.ReasonPluginRefuses, st.Reason)
+		require.Equal(t, phase.MigrationAwaitingHealth, st.Phase)
+		require.Equal(t, reason.PluginRefuses, st.Reason)
 		require.Equal(t, "dns: looked", st.Message)
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
 	asked := dns.asked[0]
 	require.NotEmpty(t, asked.Episode)
@@ -91,11 +94,11 @@ func TestByTheProposalsRuleOnePluginIsEnough(t *testing.T) {
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.HealthyAfter = time.Hour
 	_, p := s.plug("prometheus", says(true))
-	s.settings.Terms.Plugins = failover.Plugins{List: []failover.Plugin{builtIn, p}, Mode: failover.PluginsAny}
+	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAny}
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
 	require.GreaterOrEqual(t, released.Sub(evicted), s.settings.Terms.MinHealthy)
 	require.Less(t, released.Sub(evicted), s.world.HealthyAfter)
@@ -122,19 +125,19 @@ func TestAPluginThatFailsProvesNothing(t *testing.T) {
 			s := newStory(t)
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
 			_, p := s.plug("dns", answer)
-			s.settings.Terms.Plugins = failover.Plugins{List: []failover.Plugin{builtIn, p}, Mode: failover.PluginsAll}
+			s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAll}
 			s.world.SetReady("m1", false)
 			s.at(25*time.Minute, func() {
 				require.Empty(t, s.world.Log("release"))
 				st := s.standing(key)
-				require.Contains(t, []failover.Reason{failover.ReasonPluginSilent, failover.ReasonPluginRefuses}, st.Reason)
+				require.Contains(t, []reason.Reason{reason.PluginSilent, reason.PluginRefuses}, st.Reason)
 				require.Contains(t, st.Message, "dns")
-				require.Equal(t, failover.ReasonGracefulTimeout, st.Attention, "gracefulTimeout raises the flag and deletes nothing")
+				require.Equal(t, reason.GracefulTimeout, st.Attention, "gracefulTimeout raises the flag and deletes nothing")
 				s.cancelMove(key)
 			})
 			s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
-			require.Equal(t, failover.OutcomeLeftToHuman, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeLeftToHuman, s.appResult().Outcome)
 		})
 	}
 }
@@ -146,16 +149,16 @@ func TestAFencePluginMayProveTheSourceDead(t *testing.T) {
 	bmc, p := s.plug("bmc", func(r activities.PluginRequest) (activities.PluginAnswer, error) {
 		return says(!s.env.Now().Before(dead))(r)
 	})
-	s.settings.Terms.Fences = []failover.Plugin{p}
+	s.settings.Terms.Fences = []proof.Plugin{p}
 	s.world.SetReady("m1", false)
 	s.at(4*time.Minute, func() {
 		st := s.standing(key)
-		require.Equal(t, failover.ReasonAwaitingFence, st.Reason)
+		require.Equal(t, reason.AwaitingFence, st.Reason)
 		require.Contains(t, st.Message, "bmc: looked")
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Equal(t, "bmc", s.appResult().Fence.By)
 	require.False(t, s.world.Log("evict")[0].At.Before(dead))
 	require.Equal(t, activities.AskFence, bmc.asked[0].Question)
@@ -187,7 +190,7 @@ func TestAProbeSavesTheWaitForDetection(t *testing.T) {
 			s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
 			s.at(10*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 			s.play()
-			require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 			held := s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At)
 			if p == nil || p.dead {
 				require.GreaterOrEqual(t, held, s.settings.Terms.Detection)

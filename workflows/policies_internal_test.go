@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
@@ -21,7 +21,7 @@ func TestAnyNumberOfPoliciesIsJudged(t *testing.T) {
 	env.RegisterActivityWithOptions(func(_ context.Context, r activities.PoliciesRequest) (activities.PoliciesResult, error) {
 		var out activities.PoliciesResult
 		for _, p := range r.Policies {
-			out.Dues = append(out.Dues, failover.Due{Affected: true, Taint: failover.TaintRef{Key: strconv.Itoa(int(p.Priority))}})
+			out.Dues = append(out.Dues, rules.Due{Affected: true, Taint: rules.TaintRef{Key: strconv.Itoa(int(p.Priority))}})
 		}
 		asked = append(asked, len(r.Policies))
 		return out, nil
@@ -30,7 +30,7 @@ func TestAnyNumberOfPoliciesIsJudged(t *testing.T) {
 		e := bare()
 		e.ctx = ctx
 		for n := range maxPolicies + 4 {
-			e.st.Policy = append(e.st.Policy, failover.Policy{Priority: int32(n)}) //nolint:gosec // a few thousand
+			e.st.Policy = append(e.st.Policy, rules.Policy{Priority: int32(n)}) //nolint:gosec // a few thousand
 		}
 		for n := maxPolicies; n < len(e.st.Policy); n++ {
 			e.st.Policy[n].SoftMalformed = strings.Repeat("x", maxPolicyBytes/2-1000)

@@ -4,20 +4,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
 // purging gives a binding a purge mode of its own.
-func (s *story) purging(key failover.BindingKey, mode failover.PurgeMode) {
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Annotations = map[string]string{failover.AnnotationPurgeMode: string(mode)}
+func (s *story) purging(key karmada.BindingKey, mode karmada.PurgeMode) {
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Annotations = map[string]string{karmada.AnnotationPurgeMode: string(mode)}
 	})
 }
 
 // appResult is what became of app in the last round.
-func (s *story) appResult() failover.Result {
+func (s *story) appResult() record.Result {
 	s.t.Helper()
 	for _, r := range s.report.Rounds[len(s.report.Rounds)-1].Results {
 		if r.Key.Name == "app" {
@@ -25,7 +28,7 @@ func (s *story) appResult() failover.Result {
 		}
 	}
 	require.Fail(s.t, "no outcome")
-	return failover.Result{}
+	return record.Result{}
 }
 
 // A recovery does not take it back either: with its task standing the scheduler would
@@ -35,13 +38,13 @@ func (s *story) appResult() failover.Result {
 func TestPurgeModeNeverKeepsItThroughARecovery(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.purging(key, failover.PurgeNever)
-	s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+	s.purging(key, karmada.PurgeNever)
+	s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
 	s.world.HealthyAfter = 5 * time.Minute
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
 	require.Empty(t, s.world.Log("restore"))
 }
 
@@ -49,19 +52,19 @@ func TestPurgeModeNeverKeepsItThroughARecovery(t *testing.T) {
 func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.purging(key, failover.PurgeNever)
+	s.purging(key, karmada.PurgeNever)
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 
-	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
 	require.Equal(t, []string{"m2"}, s.appResult().To)
 	require.Empty(t, s.world.Log("release"), "nothing is released")
 	kept := s.world.Peek(key)
 	task, _ := kept.TaskFor("m1")
 	require.NotNil(t, task)
-	require.Equal(t, failover.TaskReasonKept, task.Reason)
-	require.Equal(t, failover.PurgeNever, task.PurgeMode)
+	require.Equal(t, karmada.TaskReasonKept, task.Reason)
+	require.Equal(t, karmada.PurgeNever, task.PurgeMode)
 	mark := s.world.Log("mark")
 	require.Len(t, mark, 1)
 	require.GreaterOrEqual(t, mark[0].At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.MinHealthy, "kept, after the new copy was proven")
@@ -74,42 +77,42 @@ func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 func TestMigration_PreservedCopyGracefully_IsKept(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Change(key, func(b *failover.Binding) { b.PreservesCopies = true })
+	s.world.Change(key, func(b *karmada.Binding) { b.PreservesCopies = true })
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 
-	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
-	require.Equal(t, failover.ReasonCopyPreserved, s.appResult().Reason)
+	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, reason.CopyPreserved, s.appResult().Reason)
 	require.Empty(t, s.world.Log("release"))
 	kept := s.world.Peek(key)
 	task, _ := kept.TaskFor("m1")
 	require.NotNil(t, task)
-	require.Equal(t, failover.TaskReasonKept, task.Reason)
+	require.Equal(t, karmada.TaskReasonKept, task.Reason)
 }
 
 // Rules: R4.8-16.
 func TestMigration_PreservedCopyDirectly_IsBlockedAndNeverWritten(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.purging(key, failover.PurgeDirectly)
-	s.world.Change(key, func(b *failover.Binding) { b.PreservesCopies = true })
+	s.purging(key, karmada.PurgeDirectly)
+	s.world.Change(key, func(b *karmada.Binding) { b.PreservesCopies = true })
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 
 	require.Empty(t, s.world.Log("evict"))
-	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
 }
 
 func TestPurgeModeNeverIsRestoredWhileUnplaced(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.purging(key, failover.PurgeNever)
+	s.purging(key, karmada.PurgeNever)
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeRestored, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeRestored, s.appResult().Outcome)
 	require.Empty(t, s.world.Peek(key).Tasks)
 }
 
@@ -120,37 +123,37 @@ func TestPurgeModeNeverIsRestoredWhileUnplaced(t *testing.T) {
 // Rules: R4.3-15.
 func TestThePurgeModeIsFrozenForTheRound(t *testing.T) {
 	const confirmed, due = 5 * time.Minute, 15 * time.Minute
-	own := func(mode failover.PurgeMode) func(*story, failover.BindingKey) {
-		return func(s *story, key failover.BindingKey) { s.purging(key, mode) }
+	own := func(mode karmada.PurgeMode) func(*story, karmada.BindingKey) {
+		return func(s *story, key karmada.BindingKey) { s.purging(key, mode) }
 	}
-	policy := func(mode failover.PurgeMode) func(*story, failover.BindingKey) {
-		return func(s *story, key failover.BindingKey) {
-			s.world.SetPolicyAnnotation(key, failover.AnnotationPurgeMode, string(mode))
+	policy := func(mode karmada.PurgeMode) func(*story, karmada.BindingKey) {
+		return func(s *story, key karmada.BindingKey) {
+			s.world.SetPolicyAnnotation(key, karmada.AnnotationPurgeMode, string(mode))
 		}
 	}
-	nothing := func(*story, failover.BindingKey) {}
+	nothing := func(*story, karmada.BindingKey) {}
 	for name, c := range map[string]struct {
-		before    func(*story, failover.BindingKey) // the failure
-		confirmed func(*story, failover.BindingKey) // after the confirmation, before the first check
-		checked   func(*story, failover.BindingKey) // after the first check, which found no place
-		byDefault failover.PurgeMode
-		want      failover.Outcome
+		before    func(*story, karmada.BindingKey) // the failure
+		confirmed func(*story, karmada.BindingKey) // after the confirmation, before the first check
+		checked   func(*story, karmada.BindingKey) // after the first check, which found no place
+		byDefault karmada.PurgeMode
+		want      phase.Outcome
 	}{
-		"nobody says anything": {nothing, nothing, nothing, failover.PurgeNever, failover.OutcomeKept},
+		"nobody says anything": {nothing, nothing, nothing, karmada.PurgeNever, phase.OutcomeKept},
 		"its own, edited after the confirmation": {
-			own(failover.PurgeNever), own(failover.PurgeGracefully), nothing, failover.PurgeGracefully, failover.OutcomeKept,
+			own(karmada.PurgeNever), own(karmada.PurgeGracefully), nothing, karmada.PurgeGracefully, phase.OutcomeKept,
 		},
 		"its own, edited after the first check": {
-			own(failover.PurgeNever), nothing, own(failover.PurgeGracefully), failover.PurgeGracefully, failover.OutcomeKept,
+			own(karmada.PurgeNever), nothing, own(karmada.PurgeGracefully), karmada.PurgeGracefully, phase.OutcomeKept,
 		},
 		"it says something only after the first check": {
-			nothing, nothing, own(failover.PurgeGracefully), failover.PurgeNever, failover.OutcomeKept,
+			nothing, nothing, own(karmada.PurgeGracefully), karmada.PurgeNever, phase.OutcomeKept,
 		},
 		"its policy, edited after the confirmation": {
-			policy(failover.PurgeGracefully), policy(failover.PurgeNever), nothing, failover.PurgeGracefully, failover.OutcomeKept,
+			policy(karmada.PurgeGracefully), policy(karmada.PurgeNever), nothing, karmada.PurgeGracefully, phase.OutcomeKept,
 		},
 		"its policy, edited after the first check": {
-			policy(failover.PurgeGracefully), nothing, policy(failover.PurgeNever), failover.PurgeGracefully, failover.OutcomeMigrated,
+			policy(karmada.PurgeGracefully), nothing, policy(karmada.PurgeNever), karmada.PurgeGracefully, phase.OutcomeMigrated,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +168,7 @@ func TestThePurgeModeIsFrozenForTheRound(t *testing.T) {
 				item, queued := s.queued()
 				require.True(t, queued && item.State == workflows.ItemBlocked, "its first check found no place")
 				c.checked(s, key)
-				s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
+				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
 			})
 			s.at(35*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
@@ -179,14 +182,14 @@ func TestThePurgeModeIsFrozenForTheRound(t *testing.T) {
 func TestWhatWasKeptIsOffLimits(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.purging(key, failover.PurgeNever)
+	s.purging(key, karmada.PurgeNever)
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	kept := s.world.Peek(key)
 
 	again := newStory(t)
-	again.world.AddBinding(failover.Binding{
+	again.world.AddBinding(karmada.Binding{
 		Key: key, Replicas: 2, Resource: kept.Resource, Placement: kept.Placement, Clusters: kept.Clusters, Tasks: kept.Tasks,
 	})
 	again.world.SetReady("m1", false)
@@ -204,13 +207,13 @@ func TestAnAdoptedHoldGoesByItsTasksPurgeMode(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m2"}, "m1", "m2")
 	hold, replicas := true, int32(2)
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer, PurgeMode: failover.PurgeNever,
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer, PurgeMode: karmada.PurgeNever,
 			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
 		}}
 	})
 	s.play()
-	require.Equal(t, failover.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
 	require.Empty(t, s.world.Log("release"))
 }

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +71,7 @@ func TestABindingThatMovedTooOftenIsParkedWithThatReason(t *testing.T) {
 		items := s.status().Items
 		require.Len(t, items, 1)
 		require.Equal(t, workflows.ItemBlocked, items[0].State)
-		require.Equal(t, failover.ReasonPingPong, items[0].Reason)
+		require.Equal(t, reason.PingPong, items[0].Reason)
 		require.Greater(t, items[0].RetryAt.Sub(s.env.Now()), time.Minute)
 		s.world.SetReady("m6", false) // the fleet changes: that does not make it younger
 	})
@@ -78,7 +81,7 @@ func TestABindingThatMovedTooOftenIsParkedWithThatReason(t *testing.T) {
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.Greater(t, s.pacer.asked, 1, "it asks again in time")
 	require.Empty(t, s.world.Log("evict"))
 }
@@ -92,13 +95,13 @@ func TestPingPong_AYesForTheBindingAloneLiftsTheCap(t *testing.T) {
 	app, other := s.in("shop", "app", 0), s.in("shop", "other", 0)
 	s.world.SetReady("m1", false)
 	var all, one *answer
-	s.at(3*time.Minute, func() { all = s.ordered(workflows.UpdateApprove, by(failover.Scope{All: true})) })
+	s.at(3*time.Minute, func() { all = s.ordered(workflows.UpdateApprove, by(queue.Scope{All: true})) })
 	s.at(9*time.Minute, func() {
 		require.Empty(t, s.world.Log("evict"))
 		require.Contains(t, queued(s.status(), app).Message, "lifeboat approve shop/app --cluster m1")
-		one = s.ordered(workflows.UpdateApprove, by(failover.ScopeOf(app)))
+		one = s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(app)))
 	})
-	s.at(11*time.Minute, func() { require.Equal(t, failover.ReasonPingPong, queued(s.status(), other).Reason) })
+	s.at(11*time.Minute, func() { require.Equal(t, reason.PingPong, queued(s.status(), other).Reason) })
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Contains(t, all.value, "2 bindings, 0 of them waited for it")
@@ -120,12 +123,12 @@ func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() {
 		status := s.status()
-		require.Equal(t, []failover.Reason{failover.ReasonWaitingFull}, status.Attention)
-		require.Equal(t, map[failover.Reason]int{failover.ReasonWaitingFull: 2}, status.WaitingBy)
+		require.Equal(t, []reason.Reason{reason.WaitingFull}, status.Attention)
+		require.Equal(t, map[reason.Reason]int{reason.WaitingFull: 2}, status.WaitingBy)
 		require.Len(t, status.Moves, 2)
 		require.Len(t, status.Items, 2)
 		for _, i := range status.Items {
-			require.Equal(t, failover.ReasonWaitingFull, i.Reason)
+			require.Equal(t, reason.WaitingFull, i.Reason)
 		}
 		require.Len(t, s.world.Log("evict"), 2)
 	})
@@ -134,7 +137,7 @@ func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated"}, outcomes(r))
 }
 
 // Rules: R4.4-4.
@@ -151,7 +154,7 @@ func TestTheWindowBoundsWhatIsInFlight(t *testing.T) {
 		require.Len(t, status.Moves, 2)
 		require.Len(t, status.Items, 3)
 		for _, i := range status.Items {
-			require.Equal(t, failover.ReasonWindowFull, i.Reason)
+			require.Equal(t, reason.WindowFull, i.Reason)
 		}
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -167,7 +170,7 @@ func TestTheMostUrgentGoesFirstAndNobodyBeforeItsTime(t *testing.T) {
 	s := newStory(t)
 	tolerate := func(name string, priority int32, seconds int64) {
 		key := s.bind(name, []string{"m1"}, "m1", "m2", "m3")
-		s.world.Change(key, func(b *failover.Binding) {
+		s.world.Change(key, func(b *karmada.Binding) {
 			b.Priority = priority
 			b.Placement.ClusterTolerations = tolerations(seconds)
 		})
@@ -214,7 +217,7 @@ func TestOneTimerStandsForTheNextDueItem(t *testing.T) {
 	s.settings.Pace.EvictionRate = 100
 	for n := range 30 {
 		key := s.bind(fmt.Sprintf("app%02d", n), []string{"m1"}, "m1", "m2", "m3")
-		s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterTolerations = tolerations(int64(300 + n)) })
+		s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterTolerations = tolerations(int64(300 + n)) })
 	}
 	open, looks := map[string]bool{}, 0
 	s.env.SetOnTimerScheduledListener(func(id string, _ time.Duration) { open[id] = true })
@@ -245,7 +248,7 @@ func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	seconds := int64(600)
-	s.world.Change(s.bind("patient", []string{"m1"}, "m1", "m2"), func(b *failover.Binding) {
+	s.world.Change(s.bind("patient", []string{"m1"}, "m1", "m2"), func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 	})
 	s.world.HealthyAfter = 6 * time.Minute
@@ -253,7 +256,7 @@ func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
 	s.at(5*time.Minute, func() {
 		status := s.status()
 		m := status.Moves["shop/app"]
-		require.Equal(t, failover.MigrationAwaitingHealth, m.Phase)
+		require.Equal(t, phase.MigrationAwaitingHealth, m.Phase)
 		require.True(t, m.Entered.After(m.Since), "the phase began after the move")
 		require.Len(t, status.Items, 1)
 		require.Equal(t, workflows.ItemTolerating, status.Items[0].State)
@@ -279,8 +282,8 @@ func TestPreCheck_TakesLong_HoldsNothingUp(t *testing.T) {
 	})
 	s.at(addAfter+15*time.Second, func() { require.NotNil(t, s.status().Paused) })
 	s.at(addAfter+20*time.Second, func() { s.world.SetReady("m1", true) })
-	s.at(addAfter+40*time.Second, func() { require.Equal(t, failover.EpisodeRecovering, s.status().Phase) })
+	s.at(addAfter+40*time.Second, func() { require.Equal(t, phase.EpisodeRecovering, s.status().Phase) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Log("evict"))
 }

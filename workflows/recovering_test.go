@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -18,12 +21,12 @@ import (
 // Rules: R4.9-1, R4.9-2, R4.9-10, R4.9-12, R4.9-14.
 func TestBadAgainWhileRecoveringIsTheSameRound(t *testing.T) {
 	for name, c := range map[string]struct {
-		arrange func(*story, failover.BindingKey)
+		arrange func(*story, karmada.BindingKey)
 		want    ending
 	}{
-		"tolerating": {func(s *story, key failover.BindingKey) {
+		"tolerating": {func(s *story, key karmada.BindingKey) {
 			seconds := int64(1200)
-			s.world.Change(key, func(b *failover.Binding) {
+			s.world.Change(key, func(b *karmada.Binding) {
 				b.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 			})
 		}, abandoned},
@@ -39,17 +42,17 @@ func TestBadAgainWhileRecoveringIsTheSameRound(t *testing.T) {
 			var before []string
 			s.at(4*time.Minute, func() { before = s.writesOn(key); s.world.SetReady("m1", true) })
 			s.at(4*time.Minute+wellFor/2, func() {
-				require.Equal(t, failover.EpisodeRecovering, s.status().Phase)
+				require.Equal(t, phase.EpisodeRecovering, s.status().Phase)
 				late := s.bind("late", []string{"m1"}, "m1", "m3")
 				require.Empty(t, s.writesOn(late))
 			})
 			s.at(4*time.Minute+wellFor-5*time.Second, func() {
-				require.Empty(t, s.writesOn(failover.BindingKey{Namespace: "shop", Name: "late"}), "nothing new is dispatched")
+				require.Empty(t, s.writesOn(karmada.BindingKey{Namespace: "shop", Name: "late"}), "nothing new is dispatched")
 				s.world.SetReady("m1", false)
 			})
 			s.at(5*time.Minute, func() {
 				status := s.status()
-				require.Contains(t, []failover.EpisodePhase{failover.EpisodeEvacuating, failover.EpisodeEvacuated}, status.Phase)
+				require.Contains(t, []phase.Episode{phase.EpisodeEvacuating, phase.EpisodeEvacuated}, status.Phase)
 				require.Equal(t, 1, status.Round)
 				require.NotContains(t, outcomesOf(status.Results), "app")
 				require.Equal(t, before, s.writesOn(key), "neither abandoned nor restored")
@@ -63,13 +66,13 @@ func TestBadAgainWhileRecoveringIsTheSameRound(t *testing.T) {
 	}
 }
 
-func outcomesOf(results []failover.Result) map[string]failover.Outcome {
+func outcomesOf(results []record.Result) map[string]phase.Outcome {
 	return outcomes(workflows.EpisodeReport{Rounds: []workflows.RoundReport{{Results: results}}})
 }
 
 // want are the outcomes of app and of another that has moved.
-func want(e ending, other string) map[string]failover.Outcome {
-	return map[string]failover.Outcome{"app": e.outcome, other: failover.OutcomeMigrated}
+func want(e ending, other string) map[string]phase.Outcome {
+	return map[string]phase.Outcome{"app": e.outcome, other: phase.OutcomeMigrated}
 }
 
 // Somebody scales a binding while its old copy is held and nothing else fits. What comes
@@ -83,14 +86,14 @@ func TestARestoreAfterAChangeOfReplicas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
-			s.world.Change(key, func(b *failover.Binding) {
+			s.world.Change(key, func(b *karmada.Binding) {
 				b.Replicas, b.Clusters[0].Replicas = 4, 4
-				b.Placement.ReplicaScheduling = &failover.ReplicaScheduling{Type: failover.SchedulingDivided, DivisionPreference: failover.DivisionWeighted}
+				b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided, DivisionPreference: karmada.DivisionWeighted}
 			})
 			s.settings.RoomUnknownOK = true
 			noFit(s, key)
 			back := int32(-1)
-			s.world.OnWrite = func(w world.Write, _, after failover.Binding) {
+			s.world.OnWrite = func(w world.Write, _, after karmada.Binding) {
 				if w.Op == "restore" {
 					target, _ := after.Target("m1")
 					back = target.Replicas
@@ -99,15 +102,15 @@ func TestARestoreAfterAChangeOfReplicas(t *testing.T) {
 			s.world.SetReady("m1", false)
 			s.at(3*time.Minute, func() {
 				if c.replicas != 4 {
-					s.world.Edit(key, func(b *failover.Binding) { b.Replicas = c.replicas })
+					s.world.Edit(key, func(b *karmada.Binding) { b.Replicas = c.replicas })
 				}
 			})
 			s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
-			require.Equal(t, failover.OutcomeRestored, s.appResult().Outcome, s.appResult().Message)
+			require.Equal(t, phase.OutcomeRestored, s.appResult().Outcome, s.appResult().Message)
 			require.Equal(t, c.back, back)
 			b := s.world.Peek(key)
-			require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: c.replicas}}, b.Clusters)
+			require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: c.replicas}}, b.Clusters)
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
@@ -131,7 +134,7 @@ func TestAStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing
 		require.Equal(t, "it was us", c.Stopped.Why)
 		require.Equal(t, s.status().Episode, c.Stopped.Episode)
 		require.Empty(t, c.Added, "no rule is applied")
-		require.Equal(t, failover.EpisodeStopped, s.status().Phase)
+		require.Equal(t, phase.EpisodeStopped, s.status().Phase)
 	}
 	s.at(10*time.Minute, func() { record(); s.world.SetReady("m1", true) })
 	const almost = wellFor - 2*time.Second
@@ -140,10 +143,10 @@ func TestAStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing
 	s.at(last, func() { record(); s.world.SetReady("m1", true) })
 	s.at(last+almost, record)
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
 	require.Len(t, r.Rounds, 1)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), last+wellFor)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "tolerates": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "tolerates": "Abandoned"}, outcomes(r))
 	require.Nil(t, s.world.PeekCluster("m1").Stopped)
 	require.Len(t, s.world.Log("evict"), 1)
 	require.Empty(t, s.world.Leftovers())
@@ -157,23 +160,23 @@ func TestAStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing
 func TestWhatATerminatedFailoverLeftIsAdoptedWhereItStands(t *testing.T) {
 	for name, c := range map[string]struct {
 		fails   bool
-		arrange func(*story, failover.BindingKey)
+		arrange func(*story, karmada.BindingKey)
 		want    ending
 		writes  []string
 	}{
 		"well, no fit": {false, unplacedNow, restored, []string{"restore"}},
 		"well, placed": {false, placedNow, migrated, []string{"release"}},
-		"well, placed, and it would go straight back": {false, all(placedNow, func(s *story, key failover.BindingKey) {
-			s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
-		}), ending{outcome: failover.OutcomeRestored, on: "m1 m2"}, []string{"restore"}},
-		"well, Directly, placed": {false, all(placedNow, taskMode(failover.PurgeDirectly)), migrated, []string{"release"}},
-		"well, Never":            {false, all(placedNow, taskMode(failover.PurgeNever)), kept, []string{"mark"}},
-		"well, put back by the scheduler": {false, func(s *story, key failover.BindingKey) {
+		"well, placed, and it would go straight back": {false, all(placedNow, func(s *story, key karmada.BindingKey) {
+			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
+		}), ending{outcome: phase.OutcomeRestored, on: "m1 m2"}, []string{"restore"}},
+		"well, Directly, placed": {false, all(placedNow, taskMode(karmada.PurgeDirectly)), migrated, []string{"release"}},
+		"well, Never":            {false, all(placedNow, taskMode(karmada.PurgeNever)), kept, []string{"mark"}},
+		"well, put back by the scheduler": {false, func(s *story, key karmada.BindingKey) {
 			s.holdNow(key, "m1")
 		}, restored, []string{"restore"}},
 		"fails, no fit": {true, all(unplacedNow, fitsLater), migrated, []string{"release"}},
 		"fails, placed": {true, placedNow, migrated, []string{"release"}},
-		"fails, put back by the scheduler": {true, func(s *story, key failover.BindingKey) {
+		"fails, put back by the scheduler": {true, func(s *story, key karmada.BindingKey) {
 			s.holdNow(key, "m1")
 		}, migrated, []string{"evict", "release"}},
 	} {
@@ -187,7 +190,7 @@ func TestWhatATerminatedFailoverLeftIsAdoptedWhereItStands(t *testing.T) {
 				s.at(12*time.Minute, s.well)
 			}
 			r := s.play()
-			require.Equal(t, failover.EpisodeRecovered, r.Ended)
+			require.Equal(t, phase.EpisodeRecovered, r.Ended)
 			require.Equal(t, c.want.outcome, s.appResult().Outcome)
 			require.Equal(t, c.writes, s.writesOn(key))
 			s.standsThere(key, c.want)
@@ -196,18 +199,18 @@ func TestWhatATerminatedFailoverLeftIsAdoptedWhereItStands(t *testing.T) {
 }
 
 // holdNow lets a hold task for m1 stand that a terminated migration wrote, with targets.
-func (s *story) holdNow(key failover.BindingKey, on ...string) {
+func (s *story) holdNow(key karmada.BindingKey, on ...string) {
 	hold, replicas := true, int32(2)
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Clusters = nil
 		for _, name := range on {
-			b.Clusters = append(b.Clusters, failover.TargetCluster{Name: name, Replicas: 2})
+			b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: name, Replicas: 2})
 			up := b.Status.Aggregated[0]
 			up.Cluster = name
 			b.Status.Aggregated = append(b.Status.Aggregated, up)
 		}
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer, PurgeMode: failover.PurgeGracefully,
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer, PurgeMode: karmada.PurgeGracefully,
 			Message: s.migration(key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
 		}}
 		b.Generation++
@@ -215,25 +218,25 @@ func (s *story) holdNow(key failover.BindingKey, on ...string) {
 	})
 }
 
-func placedNow(s *story, key failover.BindingKey) { s.holdNow(key, "m2") }
+func placedNow(s *story, key karmada.BindingKey) { s.holdNow(key, "m2") }
 
 // unplacedNow: the scheduler has answered that nothing fits.
-func unplacedNow(s *story, key failover.BindingKey) {
+func unplacedNow(s *story, key karmada.BindingKey) {
 	s.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
 	s.holdNow(key)
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Status.Scheduled = &failover.Condition{
-			Type: "Scheduled", Status: corev1.ConditionFalse, Reason: failover.ScheduledNoClusterFit, LastTransition: s.env.Now(),
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Status.Scheduled = &karmada.Condition{
+			Type: "Scheduled", Status: corev1.ConditionFalse, Reason: proof.ScheduledNoClusterFit, LastTransition: s.env.Now(),
 		}
 	})
 }
 
-func fitsLater(s *story, key failover.BindingKey) {
+func fitsLater(s *story, key karmada.BindingKey) {
 	s.at(5*time.Minute, func() { s.world.DropTaint("m2", "cordon"); s.world.Requeue(key) })
 }
 
-func taskMode(mode failover.PurgeMode) func(*story, failover.BindingKey) {
-	return func(s *story, key failover.BindingKey) {
-		s.world.Change(key, func(b *failover.Binding) { b.Tasks[0].PurgeMode = mode })
+func taskMode(mode karmada.PurgeMode) func(*story, karmada.BindingKey) {
+	return func(s *story, key karmada.BindingKey) {
+		s.world.Change(key, func(b *karmada.Binding) { b.Tasks[0].PurgeMode = mode })
 	}
 }

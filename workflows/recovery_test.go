@@ -5,7 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
@@ -18,7 +22,7 @@ func TestRecoveryWhileToleratingAbandonsAndWritesNothingOnTheBinding(t *testing.
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	seconds := int64(600)
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{
 			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 		}}
@@ -26,14 +30,14 @@ func TestRecoveryWhileToleratingAbandonsAndWritesNothingOnTheBinding(t *testing.
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Log("evict"))
 	require.Empty(t, s.world.Leftovers())
 }
 
 // unplaceable evicts a binding whose only candidate goes away with the write, so
 // that the scheduler finds no fit.
-func unplaceable(s *story) failover.BindingKey {
+func unplaceable(s *story) karmada.BindingKey {
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.Lost = func(op, _ string) bool {
 		if op == "evict" {
@@ -62,8 +66,8 @@ func TestAnUnplacedBindingIsRestoredBeforeTheUntaint(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, 3, refused)
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	b := s.world.Peek(key)
 	target, _ := b.Target("m1")
 	require.NotNil(t, target)
@@ -91,8 +95,8 @@ func TestKarmada4952TheSchedulersLatePatchIsTakenBack(t *testing.T) {
 		if op == "evict" && !done {
 			done = true
 			s.at(time.Second, func() {
-				s.world.Change(key, func(b *failover.Binding) {
-					b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}}
+				s.world.Change(key, func(b *karmada.Binding) {
+					b.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}}
 				})
 			})
 		}
@@ -101,7 +105,7 @@ func TestKarmada4952TheSchedulersLatePatchIsTakenBack(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 2)
 	require.Equal(t, 1, s.pacer.used, "the repeated removal needs no permit")
 	require.Empty(t, s.world.Leftovers())
@@ -115,7 +119,7 @@ func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1, "what stands is not written again")
 	require.Len(t, s.used, 1, "seen to stand: the cap counts it")
 	require.Equal(t, "shop/app", s.used[0].Binding)
@@ -131,12 +135,12 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 	s.world.Fail = func(op, _ string) error {
 		if op == "evict" && len(refusals) < 2 {
 			refusals = append(refusals, s.env.Now())
-			return failover.ErrForbidden
+			return karmada.ErrForbidden
 		}
 		return nil
 	}
 	s.world.SetReady("m1", false)
-	reasons := map[failover.Reason]bool{}
+	reasons := map[reason.Reason]bool{}
 	s.looks = append(s.looks, func() {
 		if item, queued := s.queued(); queued && item.State == workflows.ItemBlocked {
 			reasons[item.Reason] = true
@@ -147,10 +151,10 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 	}
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, refusals, 2)
 	require.GreaterOrEqual(t, refusals[1].Sub(refusals[0]), s.settings.Terms.Recheck, "its back-off")
-	require.Equal(t, map[failover.Reason]bool{failover.ReasonForbidden: true}, reasons)
+	require.Equal(t, map[reason.Reason]bool{reason.Forbidden: true}, reasons)
 
 	require.Equal(t, []workflows.PermitUse{{Number: 3, Binding: "shop/app"}}, s.used, "each attempt had a permit of its own; one was used")
 }
@@ -162,8 +166,8 @@ func TestAHumansTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 	release := s.world.Log("release")[0]
 	require.GreaterOrEqual(t, release.At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.Detection,
@@ -173,13 +177,13 @@ func TestAHumansTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
 // Rules: R4.15-2, R4.15-6.
 func TestObserveWritesNothingAndSaysWhatItWould(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.bind("stays", []string{"m1"}, "m1")
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "WouldMove", "stays": "WouldBlock"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove", "stays": "WouldBlock"}, outcomes(r))
 	require.Empty(t, s.world.Log(""))
 }
 
@@ -191,7 +195,7 @@ func TestWhereThePacerDoesNotAnswerNothingIsEvicted(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.pacer.refuse = errors.New("halted")
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Log("evict"))
 }
 
@@ -207,7 +211,7 @@ func TestKarmada4688And6357PauseStopsDispatchAndResumeGoesOn(t *testing.T) {
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 }
 
 // Rules: R4.9-32, R4.9-33, R4.9-37, R4.9-38, R4.9-41.
@@ -225,8 +229,8 @@ func TestTemporalWeb210And486ACancelledFailoverRestoresUntaintsAndLeavesARecord(
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored", "tolerates": "Abandoned"}, outcomes(r))
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "tolerates": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -250,14 +254,14 @@ func TestAnOrphanedHoldIsAdoptedAsTheFirstAct(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m2"}, "m1", "m2")
 	hold, replicas := true, int32(2)
-	s.world.Change(key, func(b *failover.Binding) {
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer,
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer,
 			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
 		}}
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r), "placed before: it goes on")
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r), "placed before: it goes on")
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -271,7 +275,7 @@ func TestAFailureThatComesBackWhileSettlingIsANewRound(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", false) })
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, r.Rounds, 2)
 	require.Empty(t, s.world.Leftovers())
 	total := 0
@@ -288,7 +292,7 @@ func TestTheDeletedClustersTaskIsTheLastThingToGo(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.DeleteCluster("m1") })
 	r := s.play()
-	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Equal(t, phase.EpisodeGone, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -302,7 +306,7 @@ func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
 		"joined again under its name": func(s *story) {
 			s.world.DeleteCluster("m1")
 			s.world.AddCluster("m1")
-			s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.UID = "another" })
+			s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.UID = "another" })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -318,13 +322,13 @@ func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
 				deleted(s)
 			})
 			r := s.play()
-			require.Equal(t, failover.EpisodeGone, r.Ended)
+			require.Equal(t, phase.EpisodeGone, r.Ended)
 			require.NotEmpty(t, r.UID)
-			var owed []failover.BindingKey
+			var owed []karmada.BindingKey
 			for _, d := range r.Debts {
 				owed = append(owed, d.Key)
 			}
-			require.ElementsMatch(t, []failover.BindingKey{released, held}, owed)
+			require.ElementsMatch(t, []karmada.BindingKey{released, held}, owed)
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
@@ -333,9 +337,9 @@ func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
 // Rules: R4.9-42.
 func TestAVoidRecordOfAStopIsRemoved(t *testing.T) {
 	s := newStory(t)
-	s.world.RecordStop("m1", failover.StoppedBy{Who: "jane", Why: "it was us", Episode: "of-a-run-that-was-terminated"})
+	s.world.RecordStop("m1", karmada.StoppedBy{Who: "jane", Why: "it was us", Episode: "of-a-run-that-was-terminated"})
 	r := s.play()
-	require.Equal(t, failover.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -351,9 +355,9 @@ func TestAStoppedFailoverThatIsResumedRunsItsWindowsAgain(t *testing.T) {
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, r.Rounds, 2)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 	require.False(t, s.world.Log("evict")[0].At.Before(storyBegins.Add(5*time.Minute+addAfter)), "the windows run again")
 }
@@ -367,7 +371,7 @@ func TestAHoldWithoutAnOwnerGoesWithTheDeletedCluster(t *testing.T) {
 	leaveHold(s, key)
 	s.world.DeleteCluster("m1")
 	r := s.play()
-	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Equal(t, phase.EpisodeGone, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -380,8 +384,8 @@ func TestAHoldWhoseMigrationWasTerminatedGoesWithTheDeletedCluster(t *testing.T)
 	s.at(2*time.Minute, func() { s.world.DeleteCluster("m1") })
 	r := s.play()
 	require.True(t, *terminated)
-	require.Equal(t, failover.EpisodeGone, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeMigrated}, outcomes(r))
+	require.Equal(t, phase.EpisodeGone, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -394,14 +398,14 @@ func TestWhatWasReleasedBeforeItsMigrationWasTerminatedHasAnOutcome(t *testing.T
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	terminated := endsFirst(s, func() {
 		leaveHold(s, key)
-		s.world.Change(key, func(b *failover.Binding) { b.Tasks = nil })
+		s.world.Change(key, func(b *karmada.Binding) { b.Tasks = nil })
 	})
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.True(t, *terminated)
-	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeAbandoned}, outcomes(r))
-	require.Equal(t, failover.ReasonUnverified, r.Rounds[0].Results[0].Reason)
+	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeAbandoned}, outcomes(r))
+	require.Equal(t, reason.Unverified, r.Rounds[0].Results[0].Reason)
 }
 
 // endsFirst ends the first migration without a word; what stands then is what leave leaves.
@@ -438,18 +442,18 @@ type endedInbound struct {
 // ExecuteWorkflow implements interceptor.WorkflowInboundInterceptor.
 func (i *endedInbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
 	if workflow.GetInfo(ctx).WorkflowType.Name == workflows.TypeBindingMigration && i.by.end() {
-		return failover.Result{}, nil
+		return record.Result{}, nil
 	}
 	return i.Next.ExecuteWorkflow(ctx, in)
 }
 
 // leaveHold moves a binding from m1 to m2 under a hold of a migration that does not run.
-func leaveHold(s *story, key failover.BindingKey) {
-	s.world.Change(key, func(b *failover.Binding) {
+func leaveHold(s *story, key karmada.BindingKey) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		hold := true
-		b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: b.Replicas}}
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", PurgeMode: failover.PurgeGracefully, Reason: failover.TaskReason, Producer: failover.Producer,
+		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: b.Replicas}}
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", PurgeMode: karmada.PurgeGracefully, Reason: karmada.TaskReason, Producer: karmada.Producer,
 			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold,
 		}}
 	})

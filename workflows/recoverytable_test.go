@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -32,24 +33,24 @@ const (
 
 // ending is what becomes of the binding, and where it then is.
 type ending struct {
-	outcome failover.Outcome
+	outcome phase.Outcome
 	on      string // its targets
 	task    string // reason of the task that is left, empty for none
 }
 
 var (
-	abandoned = ending{outcome: failover.OutcomeAbandoned, on: "m1"}
-	restored  = ending{outcome: failover.OutcomeRestored, on: "m1"}
-	migrated  = ending{outcome: failover.OutcomeMigrated, on: "m2"}
-	left      = ending{outcome: failover.OutcomeLeftToHuman, on: "m2", task: failover.TaskReasonLeftToHuman}
-	kept      = ending{outcome: failover.OutcomeKept, on: "m2", task: failover.TaskReasonKept}
+	abandoned = ending{outcome: phase.OutcomeAbandoned, on: "m1"}
+	restored  = ending{outcome: phase.OutcomeRestored, on: "m1"}
+	migrated  = ending{outcome: phase.OutcomeMigrated, on: "m2"}
+	left      = ending{outcome: phase.OutcomeLeftToHuman, on: "m2", task: karmada.TaskReasonLeftToHuman}
+	kept      = ending{outcome: phase.OutcomeKept, on: "m2", task: karmada.TaskReasonKept}
 )
 
 // row is one place where a migration can stand, and what the table says of it.
 type row struct {
-	arrange func(*story, failover.BindingKey)
-	queued  workflows.ItemState     // where it stands, in the queue
-	phase   failover.MigrationPhase // or in a migration; neither: it has ended
+	arrange func(*story, karmada.BindingKey)
+	queued  workflows.ItemState // where it stands, in the queue
+	phase   phase.Migration     // or in a migration; neither: it has ended
 	// early comes in between as soon as the first eviction was tried.
 	early bool
 	ends  map[happening]ending
@@ -73,15 +74,15 @@ func queuedRow() map[happening]ending {
 	return out
 }
 
-func tolerating(s *story, key failover.BindingKey) {
+func tolerating(s *story, key karmada.BindingKey) {
 	seconds := int64(600)
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Key: maintenance, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 	})
 }
 
 // noFit cordons the only candidate as soon as the eviction stands.
-func noFit(s *story, _ failover.BindingKey) {
+func noFit(s *story, _ karmada.BindingKey) {
 	s.onEvict(func() { s.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule}) })
 }
 
@@ -98,17 +99,17 @@ func (s *story) onEvict(do func()) {
 	}
 }
 
-func slow(s *story, _ failover.BindingKey) { s.world.HealthyAfter = 15 * time.Minute }
+func slow(s *story, _ karmada.BindingKey) { s.world.HealthyAfter = 15 * time.Minute }
 
 // quickRelease lets the hold go soon, although the source answers.
-func quickRelease(s *story, _ failover.BindingKey) { s.settings.Terms.Detection = 5 * time.Second }
+func quickRelease(s *story, _ karmada.BindingKey) { s.settings.Terms.Detection = 5 * time.Second }
 
-func purged(mode failover.PurgeMode) func(*story, failover.BindingKey) {
-	return func(s *story, key failover.BindingKey) { s.purging(key, mode) }
+func purged(mode karmada.PurgeMode) func(*story, karmada.BindingKey) {
+	return func(s *story, key karmada.BindingKey) { s.purging(key, mode) }
 }
 
-func all(arrange ...func(*story, failover.BindingKey)) func(*story, failover.BindingKey) {
-	return func(s *story, key failover.BindingKey) {
+func all(arrange ...func(*story, karmada.BindingKey)) func(*story, karmada.BindingKey) {
+	return func(s *story, key karmada.BindingKey) {
 		for _, a := range arrange {
 			a(s, key)
 		}
@@ -120,21 +121,21 @@ func recoveryTable() map[string]row {
 	return map[string]row{
 		"tolerating": {arrange: tolerating, queued: workflows.ItemTolerating, ends: queuedRow()},
 		"blocked": {
-			arrange: func(s *story, key failover.BindingKey) {
-				s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
+			arrange: func(s *story, key karmada.BindingKey) {
+				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
 			},
 			queued: workflows.ItemBlocked, ends: queuedRow(),
 		},
 		"waiting for its turn": {
-			arrange: func(s *story, _ failover.BindingKey) { s.settings.Terms.InFlight = 0 },
+			arrange: func(s *story, _ karmada.BindingKey) { s.settings.Terms.InFlight = 0 },
 			queued:  workflows.ItemReady, ends: queuedRow(),
 		},
 		"waiting for a fence": {
-			arrange: all(purged(failover.PurgeDirectly), func(s *story, _ failover.BindingKey) { s.world.SetReady("m1", false) }),
-			phase:   failover.MigrationAwaitingFence, ends: same(abandoned, abandoned, nil),
+			arrange: all(purged(karmada.PurgeDirectly), func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", false) }),
+			phase:   phase.MigrationAwaitingFence, ends: same(abandoned, abandoned, nil),
 		},
 		"checking, and nothing was written": {
-			arrange: func(s *story, _ failover.BindingKey) {
+			arrange: func(s *story, _ karmada.BindingKey) {
 				s.world.Fail = func(op, _ string) error {
 					if op == "evict" {
 						return errors.New("the connection broke")
@@ -142,75 +143,75 @@ func recoveryTable() map[string]row {
 					return nil
 				}
 			},
-			phase: failover.MigrationEvicting, early: true, ends: same(abandoned, abandoned, nil),
+			phase: phase.MigrationEvicting, early: true, ends: same(abandoned, abandoned, nil),
 		},
 		"checking, and it was written": {
-			arrange: func(s *story, key failover.BindingKey) {
+			arrange: func(s *story, key karmada.BindingKey) {
 				s.world.Lost = func(op, _ string) bool { return op == "evict" }
 				noFit(s, key)
 			},
-			phase: failover.MigrationEvicting, early: true, writes: []string{"evict", "restore"}, ends: same(restored, restored, nil),
+			phase: phase.MigrationEvicting, early: true, writes: []string{"evict", "restore"}, ends: same(restored, restored, nil),
 		},
 		"evicted, no answer yet, and it will be no": {
-			arrange: all(noFit, func(s *story, _ failover.BindingKey) { s.world.ScheduleAfter = 3 * time.Minute }),
-			phase:   failover.MigrationPlacing, writes: []string{"evict", "restore"},
+			arrange: all(noFit, func(s *story, _ karmada.BindingKey) { s.world.ScheduleAfter = 3 * time.Minute }),
+			phase:   phase.MigrationPlacing, writes: []string{"evict", "restore"},
 			ends: same(restored, restored, map[happening]ending{failsAgain: restored}),
 		},
 		"evicted, no answer yet, and it will be a placement": {
-			arrange: func(s *story, _ failover.BindingKey) { s.world.ScheduleAfter = 3 * time.Minute },
-			phase:   failover.MigrationPlacing, writes: []string{"evict", "release"},
+			arrange: func(s *story, _ karmada.BindingKey) { s.world.ScheduleAfter = 3 * time.Minute },
+			phase:   phase.MigrationPlacing, writes: []string{"evict", "release"},
 			ends: same(migrated, left, map[happening]ending{failsAgain: migrated}),
 		},
 		"evicted, no fit": {
-			arrange: noFit, phase: failover.MigrationPlacing, writes: []string{"evict", "restore"}, ends: same(restored, restored, nil),
+			arrange: noFit, phase: phase.MigrationPlacing, writes: []string{"evict", "restore"}, ends: same(restored, restored, nil),
 		},
 		"evicted with Directly, no fit": {
-			arrange: all(noFit, purged(failover.PurgeDirectly), func(s *story, key failover.BindingKey) {
+			arrange: all(noFit, purged(karmada.PurgeDirectly), func(s *story, key karmada.BindingKey) {
 				s.at(10*time.Minute, func() { s.world.DropTaint("m2", "cordon"); s.world.Requeue(key) })
 			}),
-			phase: failover.MigrationPlacing, writes: []string{"evict", "release"}, ends: same(migrated, restored, nil),
+			phase: phase.MigrationPlacing, writes: []string{"evict", "release"}, ends: same(migrated, restored, nil),
 		},
 		"placed with Directly, the old copy is going": {
-			arrange: all(purged(failover.PurgeDirectly), func(s *story, _ failover.BindingKey) { s.world.DeleteAfter = 12 * time.Minute }),
-			phase:   failover.MigrationAwaitingFence, writes: []string{"evict", "release"},
+			arrange: all(purged(karmada.PurgeDirectly), func(s *story, _ karmada.BindingKey) { s.world.DeleteAfter = 12 * time.Minute }),
+			phase:   phase.MigrationAwaitingFence, writes: []string{"evict", "release"},
 			ends: same(migrated, left, map[happening]ending{putsBack: left, failsAgain: migrated}),
 		},
 		"placed, not healthy": {
-			arrange: slow, phase: failover.MigrationAwaitingHealth, writes: []string{"evict", "release"},
+			arrange: slow, phase: phase.MigrationAwaitingHealth, writes: []string{"evict", "release"},
 			ends: same(migrated, left, map[happening]ending{putsBack: restored, failsAgain: migrated}),
 		},
 		"placed, healthy, not for long enough": {
-			phase: failover.MigrationAwaitingHealth, writes: []string{"evict", "release"},
+			phase: phase.MigrationAwaitingHealth, writes: []string{"evict", "release"},
 			ends: same(migrated, left, map[happening]ending{putsBack: restored, failsAgain: migrated}),
 		},
 		"placed, and it would go straight back": {
-			arrange: func(s *story, key failover.BindingKey) {
-				s.world.Change(key, func(b *failover.Binding) { b.Placement.SpreadConstraints = nil })
+			arrange: func(s *story, key karmada.BindingKey) {
+				s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
 			},
-			phase: failover.MigrationAwaitingHealth, writes: []string{"evict", "restore"},
-			ends: same(ending{outcome: failover.OutcomeRestored, on: "m1 m2"}, left, map[happening]ending{
-				putsBack: {outcome: failover.OutcomeRestored, on: "m1 m2"}, failsAgain: migrated,
+			phase: phase.MigrationAwaitingHealth, writes: []string{"evict", "restore"},
+			ends: same(ending{outcome: phase.OutcomeRestored, on: "m1 m2"}, left, map[happening]ending{
+				putsBack: {outcome: phase.OutcomeRestored, on: "m1 m2"}, failsAgain: migrated,
 			}),
 		},
 		"releasing": {
-			arrange: all(quickRelease, func(s *story, _ failover.BindingKey) {
+			arrange: all(quickRelease, func(s *story, _ karmada.BindingKey) {
 				s.world.Fail = func(op, _ string) error {
 					if op == "release" && s.env.Now().Before(storyBegins.Add(5*time.Minute)) {
-						return failover.ErrUnreachable
+						return karmada.ErrUnreachable
 					}
 					return nil
 				}
 			}),
-			phase: failover.MigrationReleasing, writes: []string{"evict", "release"},
+			phase: phase.MigrationReleasing, writes: []string{"evict", "release"},
 			ends: same(migrated, left, map[happening]ending{putsBack: restored, failsAgain: migrated}),
 		},
 		"purging": {
-			arrange: all(quickRelease, func(s *story, _ failover.BindingKey) { s.world.DeleteAfter = 12 * time.Minute }),
-			phase:   failover.MigrationPurging, writes: []string{"evict", "release"},
+			arrange: all(quickRelease, func(s *story, _ karmada.BindingKey) { s.world.DeleteAfter = 12 * time.Minute }),
+			phase:   phase.MigrationPurging, writes: []string{"evict", "release"},
 			ends: map[happening]ending{recovers: migrated, cancelled: migrated, inTheUI: migrated, oneInTheUI: migrated, failsAgain: migrated},
 		},
 		"kept for good": {
-			arrange: all(quickRelease, purged(failover.PurgeNever)), writes: []string{"evict", "mark"},
+			arrange: all(quickRelease, purged(karmada.PurgeNever)), writes: []string{"evict", "mark"},
 			ends: map[happening]ending{recovers: kept, cancelled: kept, inTheUI: kept},
 		},
 	}
@@ -262,16 +263,16 @@ func playRow(t *testing.T, r row, h happening, want ending) {
 		rounds = 2
 	}
 	require.Len(t, report.Rounds, rounds)
-	var got []failover.Outcome
+	var got []phase.Outcome
 	for _, round := range report.Rounds {
 		for _, result := range round.Results {
 			got = append(got, result.Outcome)
 		}
 	}
-	require.Equal(t, []failover.Outcome{want.outcome}, got, "one outcome: %+v", report.Rounds)
-	ended := failover.EpisodeRecovered
+	require.Equal(t, []phase.Outcome{want.outcome}, got, "one outcome: %+v", report.Rounds)
+	ended := phase.EpisodeRecovered
 	if h == cancelled || h == inTheUI || h == putsBack {
-		ended = failover.EpisodeCancelled
+		ended = phase.EpisodeCancelled
 	}
 	require.Equal(t, ended, report.Ended)
 	s.standsThere(key, want)
@@ -294,7 +295,7 @@ func (s *story) standsAt(r row) {
 	move, moving := status.Moves["shop/app"]
 	require.Equal(s.t, r.phase != "", moving, "%+v", status.Items)
 	if r.phase != "" && !r.early { // its report comes when the answer is known
-		require.Equal(s.t, r.phase, s.standing(failover.BindingKey{Namespace: "shop", Name: "app"}).Phase, "%s", move.Reason)
+		require.Equal(s.t, r.phase, s.standing(karmada.BindingKey{Namespace: "shop", Name: "app"}).Phase, "%s", move.Reason)
 	}
 	if r.queued != "" {
 		item, is := s.queued()
@@ -303,7 +304,7 @@ func (s *story) standsAt(r row) {
 	}
 }
 
-func (s *story) happens(h happening, key failover.BindingKey) {
+func (s *story) happens(h happening, key karmada.BindingKey) {
 	switch h {
 	case recovers:
 		s.well()
@@ -317,11 +318,11 @@ func (s *story) happens(h happening, key failover.BindingKey) {
 		s.cancelInTheUI(s.migration(key))
 	case putsBack:
 		s.well()
-		s.at(time.Second, func() { s.must(workflows.UpdateCancel, failover.BindingKey{}, true) })
+		s.at(time.Second, func() { s.must(workflows.UpdateCancel, karmada.BindingKey{}, true) })
 	case failsAgain:
 		s.well()
 		s.at(10*time.Second, func() {
-			require.Equal(s.t, failover.EpisodeSettling, s.status().Phase)
+			require.Equal(s.t, phase.EpisodeSettling, s.status().Phase)
 			s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
 		})
 	}
@@ -343,7 +344,7 @@ func (s *story) afterTheFirstEviction(do func()) {
 }
 
 // standsThere asserts where a binding is at the end, and what is left in it.
-func (s *story) standsThere(key failover.BindingKey, want ending) {
+func (s *story) standsThere(key karmada.BindingKey, want ending) {
 	b := s.world.Peek(key)
 	var on []string
 	for _, target := range b.Clusters {
@@ -358,7 +359,7 @@ func (s *story) standsThere(key failover.BindingKey, want ending) {
 	} else {
 		require.NotNil(s.t, task)
 		require.Equal(s.t, want.task, task.Reason)
-		if task.PurgeMode != failover.PurgeDirectly {
+		if task.PurgeMode != karmada.PurgeDirectly {
 			require.Contains(s.t, s.world.Copies(key), "m1", "and both copies with it")
 		}
 	}
@@ -366,7 +367,7 @@ func (s *story) standsThere(key failover.BindingKey, want ending) {
 }
 
 // writesOn are the operations on one binding, in their order.
-func (s *story) writesOn(key failover.BindingKey) []string {
+func (s *story) writesOn(key karmada.BindingKey) []string {
 	var out []string
 	for _, w := range s.world.Log("") {
 		if w.Binding == key.String() {

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -23,9 +25,9 @@ func TestAnOlderRoundKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T) 
 	uid := s.world.Peek(key).UID
 	for _, at := range []time.Duration{7 * time.Minute, 8 * time.Minute} {
 		s.at(at, func() {
-			result := &failover.Result{Key: key, UID: uid, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonUnverified}
+			result := &record.Result{Key: key, UID: uid, Outcome: phase.OutcomeAbandoned, Reason: reason.Unverified}
 			s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReport, workflows.MigrationReport{
-				Episode: "e", Round: 1, Key: key, UID: uid, Phase: failover.MigrationDone, Result: result,
+				Episode: "e", Round: 1, Key: key, UID: uid, Phase: phase.MigrationDone, Result: result,
 			})
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,7 +19,7 @@ func TestTheUntaintWaitsForARestoreThatWaitsForTheScheduler(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(addAfter+4*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	restored := s.world.Log("restore")
 	taints := s.world.Log("taint")
 	require.Len(t, restored, 1)
@@ -64,7 +64,7 @@ func TestARefusedPutBackExcusesNoRestoreFromBeingWaitedFor(t *testing.T) {
 	s.refuses(addAfter+2*time.Second, key, "m1 is not Ready")
 	s.at(addAfter+4*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	restored, taints := s.world.Log("restore"), s.world.Log("taint")
 	require.Len(t, restored, 1)
 	require.False(t, taints[len(taints)-1].At.Before(restored[0].At), "untainted at %s, restored at %s", taints[len(taints)-1].At, restored[0].At)

@@ -4,18 +4,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // returns has the scheduler place app on these clusters.
-func (s *story) returns(key failover.BindingKey, on ...string) {
-	s.world.Change(key, func(b *failover.Binding) {
+func (s *story) returns(key karmada.BindingKey, on ...string) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Clusters = nil
 		for _, c := range on {
-			b.Clusters = append(b.Clusters, failover.TargetCluster{Name: c, Replicas: 2})
+			b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: c, Replicas: 2})
 		}
 	})
 }
@@ -36,10 +38,10 @@ func TestWhatTheSchedulerPutsBackOnADeadClusterAloneMovesOnceMore(t *testing.T) 
 		item, queued := s.queued()
 		require.True(t, queued)
 		require.Equal(t, workflows.ItemBlocked, item.State, "it lives on m2")
-		require.Equal(t, failover.ReasonSchedulerReturnsIt, item.Reason)
-		require.Equal(t, failover.ReasonSchedulerReturnsIt, s.status().Results[0].Reason)
+		require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
+		require.Equal(t, reason.SchedulerReturnsIt, s.status().Results[0].Reason)
 		s.world.SetReady("m2", false)
-		s.world.PutTaint("m2", corev1.Taint{Key: failover.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}) // as its own failover does
+		s.world.PutTaint("m2", corev1.Taint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}) // as its own failover does
 		s.returns(key, "m1")
 	})
 	s.at(15*time.Minute, func() {
@@ -51,9 +53,9 @@ func TestWhatTheSchedulerPutsBackOnADeadClusterAloneMovesOnceMore(t *testing.T) 
 	r := s.play()
 	require.Len(t, s.world.Log("evict"), 2)
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 	require.Equal(t, []string{"m3"}, got.To)
-	require.NotEqual(t, failover.ReasonSchedulerReturnsIt, got.Reason)
+	require.NotEqual(t, reason.SchedulerReturnsIt, got.Reason)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -71,16 +73,16 @@ func TestWhatTheSchedulerPutsBackOnADeadClusterAndFitsNowhereIsLookedAtAgain(t *
 	})
 	s.at(10*time.Minute, func() {
 		item, _ := s.queued()
-		require.Equal(t, failover.ReasonNoTarget, item.Reason)
+		require.Equal(t, reason.NoTarget, item.Reason)
 		require.False(t, item.Parked)
 		require.Empty(t, s.status().Results[0].To)
-		require.Equal(t, failover.ReasonSchedulerReturnsIt, s.status().Results[0].Reason)
+		require.Equal(t, reason.SchedulerReturnsIt, s.status().Results[0].Reason)
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeMigrated, got.Outcome, "one outcome, and it stays")
-	require.Equal(t, failover.ReasonSchedulerReturnsIt, got.Reason)
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome, "one outcome, and it stays")
+	require.Equal(t, reason.SchedulerReturnsIt, got.Reason)
 	require.Empty(t, got.To)
 }
 
@@ -94,7 +96,7 @@ func TestWhatTheSchedulerPutsBackOnAReadyClusterStays(t *testing.T) {
 	s.at(5*time.Minute, func() { s.returns(key, "m1") })
 	s.at(10*time.Minute, func() {
 		item, _ := s.queued()
-		require.Equal(t, failover.ReasonSchedulerReturnsIt, item.Reason)
+		require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
 		s.world.DropTaint("m1", "maintenance")
 	})
 	s.play()

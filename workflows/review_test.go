@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +24,7 @@ func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatRound(t *testing.T) {
 	s.at(2*time.Minute+time.Second, func() { s.world.DropTaint("m2", "cordon") })
 	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1, "the human's order stands for the round")
 	require.Empty(t, s.world.Leftovers())
 }
@@ -35,7 +37,7 @@ func TestACancelLeavesNoCompanionBesideAHumansTaint(t *testing.T) {
 	s.at(2*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
 	s.at(4*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -61,10 +63,10 @@ func TestALostAnswerStillWaitsForTheSchedulersBeforeTheRestore(t *testing.T) {
 func TestATaintThatMovesNobodyOutlivesTheRecoveryAndOpensNoRound(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.AddRule(failover.Rule{
+	s.world.AddRule(rules.Rule{
 		Name:            "always",
-		MatchConditions: []failover.MatchCondition{{ConditionType: "Ready", Operator: failover.OperatorNotIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionUnknown}}},
-		Taints:          []failover.RuleTaint{{Key: "quiet", Effect: corev1.TaintEffectNoSchedule, AddOnMatch: time.Second, RemoveOnMismatch: time.Second}},
+		MatchConditions: []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorNotIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionUnknown}}},
+		Taints:          []karmada.RuleTaint{{Key: "quiet", Effect: corev1.TaintEffectNoSchedule, AddOnMatch: time.Second, RemoveOnMismatch: time.Second}},
 	})
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -74,9 +76,9 @@ func TestATaintThatMovesNobodyOutlivesTheRecoveryAndOpensNoRound(t *testing.T) {
 		s.world.ClearRules()
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, r.Rounds, 1)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -84,12 +86,12 @@ func TestATaintThatMovesNobodyOutlivesTheRecoveryAndOpensNoRound(t *testing.T) {
 func TestABindingThatIsMendedIsMovedInTheSameRound(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Change(key, func(b *failover.Binding) { b.Malformed = "spec.replicas: not a number" })
+	s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.replicas: not a number" })
 	s.world.SetReady("m1", false)
-	s.at(2*time.Minute, func() { s.world.Change(key, func(b *failover.Binding) { b.Malformed = "" }) })
+	s.at(2*time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "" }) })
 	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 }
 
 // One that bears a soft taint for some time is moved by a hard one that comes meanwhile.
@@ -98,13 +100,13 @@ func TestABindingThatIsMendedIsMovedInTheSameRound(t *testing.T) {
 func TestABindingThatBearsASoftTaintIsMovedByAHardOne(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.HasClusterFailover = true
 		b.Placement.ClusterTolerations = []corev1.Toleration{{
 			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
 		}}
 	})
-	s.world.PutTaint("m1", corev1.Taint{Key: "soft", Effect: failover.EffectPreferNoExecute})
+	s.world.PutTaint("m1", corev1.Taint{Key: "soft", Effect: karmada.EffectPreferNoExecute})
 	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
 	s.at(2*time.Minute, func() { s.world.PutTaint("m1", corev1.Taint{Key: "hard", Effect: corev1.TaintEffectNoExecute}) })
 	s.at(8*time.Minute, func() {
@@ -113,5 +115,5 @@ func TestABindingThatBearsASoftTaintIsMovedByAHardOne(t *testing.T) {
 		}
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 }

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
@@ -36,20 +39,20 @@ func TestTemporalUI325And1399AMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.older = []workflows.BindingMigrationParams{{State: workflows.MigrationState{
 		Ref: activities.MoveRef{
-			Cluster: "m1", ClusterUID: "uid-m1", Key: key, UID: "uid-shop/app", Mode: failover.ModeEnforce,
+			Cluster: "m1", ClusterUID: "uid-m1", Key: key, UID: "uid-shop/app", Mode: rules.ModeEnforce,
 			Owner: workflows.BindingMigrationID("", "m1", key), Written: storyBegins.Add(-time.Minute),
 		},
 		Parent: workflows.ClusterFailoverID("", "m1"), Episode: "terminated", Round: 1, Terms: s.settings.Terms,
-		Phase: failover.MigrationPurging, Began: storyBegins.Add(-time.Minute), Placed: true, Wrote: true,
-		OldWork: &failover.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", UID: "old"},
+		Phase: phase.MigrationPurging, Began: storyBegins.Add(-time.Minute), Placed: true, Wrote: true,
+		OldWork: &karmada.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", UID: "old"},
 	}}}
-	s.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", Cluster: "m1", UID: "old", Deleting: true})
+	s.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", Cluster: "m1", UID: "old", Deleting: true})
 	// m1 answers, and fails by another word: its old copies are still seen to go.
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(2*time.Minute, func() { s.world.DropWork("karmada-es-m1", "dies-slowly") })
 	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1, "it is moved by this failover: %v", ops(s))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -72,9 +75,9 @@ func TestARecoveryOfAnOlderRoundRestoresNothingOntoAClusterThatFailsAgain(t *tes
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, r.Rounds, 2)
-	require.Equal(t, failover.OutcomeRestored, r.Rounds[0].Results[0].Outcome, "its outcome is that of the round in which it began")
+	require.Equal(t, phase.OutcomeRestored, r.Rounds[0].Results[0].Outcome, "its outcome is that of the round in which it began")
 	require.Len(t, s.world.Log("restore"), 1)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -90,7 +93,7 @@ func TestAHumansOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
 		}
 		ordered = true
 		s.order(workflows.UpdateCancel, "it was us")
-		return failover.ErrInvalid
+		return karmada.ErrInvalid
 	}
 	s.world.SetReady("m1", false)
 	s.at(addAfter+3*time.Second, func() {
@@ -99,7 +102,7 @@ func TestAHumansOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
 	require.Empty(t, s.world.Log("evict"))
 }
 
@@ -110,16 +113,16 @@ func TestAHumansOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
 func TestWhomATaintMovesHasAnOutcomeThoughItWasOverBeforeTheList(t *testing.T) {
 	for name, c := range map[string]struct {
 		over func(*story)
-		why  failover.Reason
+		why  reason.Reason
 	}{
-		"it recovers":     {func(s *story) { s.world.SetReady("m1", true) }, failover.ReasonClusterRecovered},
-		"a human cancels": {func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, failover.ReasonCancelled},
+		"it recovers":     {func(s *story) { s.world.SetReady("m1", true) }, reason.ClusterRecovered},
+		"a human cancels": {func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, reason.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.bind("app", []string{"m1"}, "m1", "m2")
 			stoic := s.bind("stoic", []string{"m1"}, "m1", "m2")
-			s.world.Change(stoic, func(b *failover.Binding) {
+			s.world.Change(stoic, func(b *karmada.Binding) {
 				b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 			})
 			s.world.SetReady("m1", false)
@@ -127,7 +130,7 @@ func TestWhomATaintMovesHasAnOutcomeThoughItWasOverBeforeTheList(t *testing.T) {
 			s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 			r := s.play()
 			require.Empty(t, s.world.Log("evict"))
-			require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+			require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 			require.Equal(t, c.why, r.Rounds[0].Results[0].Reason)
 			require.Empty(t, s.world.Leftovers())
 		})

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,17 +24,17 @@ func TestAtRecoveryEachTaintGoesByItsOwnWindow(t *testing.T) {
 	s.at(back, func() { s.world.SetReady("m1", true) })
 	s.at(back+wellFor+20*time.Second, func() {
 		c := s.world.PeekCluster("m1")
-		hard, _ := failover.Triggering(c.Taints)
+		hard, _ := karmada.Triggering(c.Taints)
 		require.Empty(t, hard, "the rule with the shorter window untaints first")
 		require.Len(t, c.Added, 1)
 		require.Equal(t, cordonKey, c.Added[0].Key)
 	})
 	s.at(back+longer-time.Second, func() { require.Len(t, s.world.PeekCluster("m1").Added, 1) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), back+longer)
 	require.Len(t, r.Rounds, 1)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -48,15 +50,15 @@ func TestARuleThatBecomesInvalidWhileSettlingKeepsItsTaint(t *testing.T) {
 	s.at(addAfter+10*time.Second, func() { s.world.SetReady("m1", true) })
 	s.at(addAfter+wellFor+20*time.Second, func() {
 		require.NotEmpty(t, s.world.Peek(key).Tasks, "it settles, and the restore waits for the scheduler")
-		s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.Malformed = "spec.taints: not a list" })
+		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "spec.taints: not a list" })
 	})
 	s.at(20*time.Minute, func() {
-		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		require.Len(t, hard, 1)
-		s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.Malformed = "" })
+		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "" })
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 20*time.Minute)
 	require.Empty(t, s.world.Leftovers())
 }

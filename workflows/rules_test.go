@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -16,11 +18,11 @@ import (
 // untaint when the network is ready.
 func (s *story) policy() {
 	s.world.ClearRules()
-	s.world.AddRule(failover.Rule{
-		Name: failover.PolicyPrefix + "p", Policy: true,
-		MatchConditions:  []failover.MatchCondition{{ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
-		RemoveConditions: []failover.MatchCondition{{ConditionType: networkReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}},
-		Taints:           []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+	s.world.AddRule(rules.Rule{
+		Name: rules.PolicyPrefix + "p", Policy: true,
+		MatchConditions:  []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
+		RemoveConditions: []rules.MatchCondition{{ConditionType: networkReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}},
+		Taints:           []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
 	})
 }
 
@@ -30,7 +32,7 @@ func TestAPolicysTaintGoesByTheConditionsThatRemoveItAndNotBefore(t *testing.T) 
 	s.policy()
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.bind("late", []string{"m1"}, "m1", "m2")
-	s.world.Change(failover.BindingKey{Namespace: "shop", Name: "late"}, func(b *failover.Binding) {
+	s.world.Change(karmada.BindingKey{Namespace: "shop", Name: "late"}, func(b *karmada.Binding) {
 		seconds := int64(600)
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 	})
@@ -38,14 +40,14 @@ func TestAPolicysTaintGoesByTheConditionsThatRemoveItAndNotBefore(t *testing.T) 
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(20*time.Minute, func() {
-		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		require.Len(t, hard, 1, "Ready again is no condition of its own that removes it")
 		require.Len(t, s.world.Log("evict"), 1, "and nothing is evicted under a taint whose policy matches no more")
 		s.network(corev1.ConditionTrue)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "late": "Abandoned"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "late": "Abandoned"}, outcomes(r))
 	writes := s.world.Log("taint")
 	require.GreaterOrEqual(t, writes[0].At.Sub(storyBegins), addAfter)
 	require.GreaterOrEqual(t, writes[len(writes)-1].At.Sub(storyBegins), 20*time.Minute+wellFor)
@@ -64,7 +66,7 @@ func TestADeletedPolicyLeavesNoTaintBehind(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.ClearRules() })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -79,7 +81,7 @@ func TestACancelledFailoverOfAPolicyCloses(t *testing.T) {
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
 }
 
 // Windows that run are measured by what the rule says now: longer ones end no sooner, and
@@ -92,7 +94,7 @@ func TestAWindowThatRunsIsMeasuredByTheRulesNewDurations(t *testing.T) {
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	durations := func(at, add, remove time.Duration) {
 		s.at(at, func() {
-			s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.Taints[0].AddOnMatch, r.Taints[0].RemoveOnMismatch = add, remove })
+			s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Taints[0].AddOnMatch, r.Taints[0].RemoveOnMismatch = add, remove })
 		})
 	}
 	s.world.SetReady("m1", false)
@@ -107,7 +109,7 @@ func TestAWindowThatRunsIsMeasuredByTheRulesNewDurations(t *testing.T) {
 	r := s.play()
 	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
 	require.GreaterOrEqual(t, tainted, 20*time.Minute, "by the new one, from when it began to match")
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 80*time.Minute)
 	require.Less(t, r.Until.Sub(storyBegins), never)
 	require.Empty(t, s.world.Leftovers())
@@ -115,10 +117,10 @@ func TestAWindowThatRunsIsMeasuredByTheRulesNewDurations(t *testing.T) {
 
 // Rules: R4.1-23, R4.1-28.
 func TestARuleThatIsChangedInMidEpisodeIsFollowedAtOnce(t *testing.T) {
-	for name, c := range map[string]func(*failover.Rule){
-		"its taint is another": func(r *failover.Rule) { r.Taints[0].Key = "failover.example.org/other" },
-		"it aims elsewhere":    func(r *failover.Rule) { r.TargetClusters = &failover.ClusterAffinity{ClusterNames: []string{"m6"}} },
-		"it asks for what is not": func(r *failover.Rule) {
+	for name, c := range map[string]func(*rules.Rule){
+		"its taint is another": func(r *rules.Rule) { r.Taints[0].Key = "failover.example.org/other" },
+		"it aims elsewhere":    func(r *rules.Rule) { r.TargetClusters = &karmada.ClusterAffinity{ClusterNames: []string{"m6"}} },
+		"it asks for what is not": func(r *rules.Rule) {
 			r.MatchConditions[0].StatusValues = []corev1.ConditionStatus{corev1.ConditionUnknown}
 		},
 	} {
@@ -128,15 +130,15 @@ func TestARuleThatIsChangedInMidEpisodeIsFollowedAtOnce(t *testing.T) {
 			s.world.SetReady("m1", false)
 			s.at(3*time.Minute, func() { s.world.ChangeRule("not-ready", c) })
 			s.at(10*time.Minute, func() {
-				hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+				hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 				for _, taint := range hard {
 					require.NotEqual(t, taintKey, taint.Key, "what the rule asks for no more has gone")
 				}
 				s.world.SetReady("m1", true)
 			})
 			r := s.play()
-			require.Equal(t, failover.EpisodeRecovered, r.Ended)
-			require.Equal(t, failover.OutcomeMigrated, r.Rounds[0].Results[0].Outcome)
+			require.Equal(t, phase.EpisodeRecovered, r.Ended)
+			require.Equal(t, phase.OutcomeMigrated, r.Rounds[0].Results[0].Outcome)
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
@@ -151,16 +153,16 @@ func TestARuleThatBecameInvalidKeepsItsTaintUntilItIsMended(t *testing.T) {
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() {
-		s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.Malformed = "spec.taints: not a list" })
+		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "spec.taints: not a list" })
 		s.world.SetReady("m1", true)
 	})
 	s.at(10*time.Minute, func() {
-		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		require.Len(t, hard, 1)
-		s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.Malformed = "" })
+		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "" })
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 10*time.Minute+wellFor)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -177,15 +179,15 @@ func TestATaintThatAHumanPutByTheKeyOfARuleStaysTheHumans(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(10*time.Minute, func() {
 		c := s.world.PeekCluster("m1")
-		hard, _ := failover.Triggering(c.Taints)
+		hard, _ := karmada.Triggering(c.Taints)
 		require.Len(t, hard, 1)
 		require.Equal(t, "by-hand", hard[0].Value)
-		require.False(t, failover.OursAdded(c, hard[0]))
+		require.False(t, karmada.OursAdded(c, hard[0]))
 		s.world.DropTaint("m1", taintKey)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -201,11 +203,11 @@ func TestAClusterThatIsReCreatedUnderTheSameNameIsAnotherOne(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		s.world.DeleteCluster("m1")
 		s.world.AddCluster("m1")
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.UID = "another" })
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.UID = "another" })
 		s.world.SetReady("m1", false)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Equal(t, phase.EpisodeGone, r.Ended)
 	c := s.world.PeekCluster("m1")
 	require.Empty(t, c.Taints)
 	require.Empty(t, c.Added)
@@ -228,7 +230,7 @@ func TestKarmada1082FlapsNeverAddUp(t *testing.T) {
 	}
 	s.at(630*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Log(""), "ten minutes of flapping, and nothing was written")
 }
 
@@ -247,7 +249,7 @@ func TestKarmada5899AFlappingClusterIsTaintedOnceAndUntaintedOnce(t *testing.T) 
 	}
 	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, s.world.Log("taint"), 2)
 	require.Len(t, s.world.Log("evict"), 1)
 	require.Len(t, r.Rounds, 1)
@@ -261,7 +263,7 @@ func TestKarmada7431UnknownNeitherStartsNorResetsTheWindow(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	unknown := func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 			c.Conditions[0].Status, c.Conditions[0].Reason = corev1.ConditionUnknown, "ClusterStatusUnknown"
 		})
 	}
@@ -273,7 +275,7 @@ func TestKarmada7431UnknownNeitherStartsNorResetsTheWindow(t *testing.T) {
 	}
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
 	require.GreaterOrEqual(t, tainted, addAfter)
 	require.Less(t, tainted, 2*addAfter, "the clock was not reset")
@@ -287,23 +289,23 @@ func TestKarmada7408OurOwnCredentialsNeverConfirmAFailure(t *testing.T) {
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	s.at(30*time.Second, func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Conditions[0].Reason = "StatusCollectionFailed" })
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].Reason = "StatusCollectionFailed" })
 	})
 	s.at(30*time.Minute, func() {
 		require.Empty(t, s.world.Log(""))
 		s.world.SetReady("m1", true)
 	})
-	require.Equal(t, failover.EpisodeFalseAlarm, s.play().Ended)
+	require.Equal(t, phase.EpisodeFalseAlarm, s.play().Ended)
 }
 
 // witnessRule makes the story's rule wait for the witness; testify sends its word, as
 // the starter does, with the cluster as it stands.
 func (s *story) witnessRule() {
-	s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.RequireWitness = true })
+	s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.RequireWitness = true })
 }
 
-func (s *story) testify(w failover.Witness, uid types.UID) {
-	fact := failover.FactOf(s.world.PeekCluster("m1")).Testified(w)
+func (s *story) testify(w rules.Witness, uid types.UID) {
+	fact := rules.FactOf(s.world.PeekCluster("m1")).Testified(w)
 	if uid != "" {
 		fact.UID = uid
 	}
@@ -318,15 +320,15 @@ func TestARuleThatRequiresTheWitnessFiresOnlyOnItsLivingWord(t *testing.T) {
 	}{
 		"it says so again and again": {func(s *story) {
 			for i := range 8 {
-				s.at(time.Duration(i)*time.Minute+time.Second, func() { s.testify(failover.WitnessDown, "") })
+				s.at(time.Duration(i)*time.Minute+time.Second, func() { s.testify(rules.WitnessDown, "") })
 			}
 		}, 1},
 		"nobody testifies":              {func(*story) {}, 0},
-		"it sees the member alive":      {func(s *story) { s.at(time.Second, func() { s.testify(failover.WitnessUp, "") }) }, 0},
-		"its word is about another one": {func(s *story) { s.at(time.Second, func() { s.testify(failover.WitnessDown, "another") }) }, 0},
+		"it sees the member alive":      {func(s *story) { s.at(time.Second, func() { s.testify(rules.WitnessUp, "") }) }, 0},
+		"its word is about another one": {func(s *story) { s.at(time.Second, func() { s.testify(rules.WitnessDown, "another") }) }, 0},
 		"it changed its mind in between": {func(s *story) {
-			s.at(time.Second, func() { s.testify(failover.WitnessDown, "") })
-			s.at(addAfter/2, func() { s.testify(failover.WitnessUp, "") })
+			s.at(time.Second, func() { s.testify(rules.WitnessDown, "") })
+			s.at(addAfter/2, func() { s.testify(rules.WitnessUp, "") })
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -335,10 +337,10 @@ func TestARuleThatRequiresTheWitnessFiresOnlyOnItsLivingWord(t *testing.T) {
 			s.bind("app", []string{"m1"}, "m1", "m2")
 			s.world.SetReady("m1", false)
 			// A NoSchedule taint of another rule keeps the failover open meanwhile.
-			s.world.AddRule(failover.Rule{
+			s.world.AddRule(rules.Rule{
 				Name:            "keeps-it-open",
-				MatchConditions: []failover.MatchCondition{{ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
-				Taints:          []failover.RuleTaint{{Key: "slow", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}},
+				MatchConditions: []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
+				Taints:          []karmada.RuleTaint{{Key: "slow", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}},
 			})
 			c.says(s)
 			s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -356,15 +358,15 @@ func TestARuleThatRequiresTheWitnessFiresOnlyOnItsLivingWord(t *testing.T) {
 func TestAWordOfTheWitnessDoesNotHoldForEver(t *testing.T) {
 	s := newStory(t)
 	s.witnessRule()
-	s.world.ChangeRule("not-ready", func(r *failover.Rule) { r.Taints[0].AddOnMatch = 5 * time.Minute })
-	s.world.AddRule(failover.Rule{
+	s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Taints[0].AddOnMatch = 5 * time.Minute })
+	s.world.AddRule(rules.Rule{
 		Name:            "keeps-it-open",
-		MatchConditions: []failover.MatchCondition{{ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
-		Taints:          []failover.RuleTaint{{Key: "slow", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}},
+		MatchConditions: []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
+		Taints:          []karmada.RuleTaint{{Key: "slow", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}},
 	})
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
-	s.at(time.Second, func() { s.testify(failover.WitnessDown, "") })
+	s.at(time.Second, func() { s.testify(rules.WitnessDown, "") })
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Empty(t, s.world.Log("evict"))
@@ -377,16 +379,16 @@ func TestAWordOfTheWitnessDoesNotHoldForEver(t *testing.T) {
 // Rules: R4.1-20.
 func TestKarmada2096UnknownForAnHourTriggersUnderNotIn(t *testing.T) {
 	s := newStory(t)
-	s.world.ChangeRule("not-ready", func(r *failover.Rule) {
-		r.MatchConditions[0].Operator = failover.OperatorNotIn
+	s.world.ChangeRule("not-ready", func(r *rules.Rule) {
+		r.MatchConditions[0].Operator = rules.OperatorNotIn
 		r.MatchConditions[0].StatusValues = []corev1.ConditionStatus{corev1.ConditionTrue}
 	})
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 		c.Conditions[0].Status, c.Conditions[0].Reason = corev1.ConditionUnknown, "ClusterStatusUnknown"
 	})
 	s.at(time.Hour, func() { s.world.SetReady("m1", true) })
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(s.play()))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.GreaterOrEqual(t, s.world.Log("taint")[0].At.Sub(storyBegins), addAfter)
 }
 
@@ -399,18 +401,18 @@ func TestKarmada7348ATaintThatAnotherWriterLostIsPutAgain(t *testing.T) {
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	s.at(4*time.Minute, func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Taints, c.Added = nil, nil })
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints, c.Added = nil, nil })
 	})
 	s.at(6*time.Minute, func() {
 		c := s.world.PeekCluster("m1")
-		hard, _ := failover.Triggering(c.Taints)
+		hard, _ := karmada.Triggering(c.Taints)
 		require.Len(t, hard, 1)
 		require.Len(t, c.Added, 2, "recorded as ours again, the companion too")
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -423,7 +425,7 @@ func TestKubernetes90794ATaintThatRemainsMovesNothingThatToleratesIt(t *testing.
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.bind("other", []string{"m1"}, "m1", "m2")
 	seconds := int64(300)
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{
 			{Key: "triggers", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
 			{Key: "remains", Operator: corev1.TolerationOpExists},
@@ -434,7 +436,7 @@ func TestKubernetes90794ATaintThatRemainsMovesNothingThatToleratesIt(t *testing.
 	s.at(2*time.Minute, func() { s.world.DropTaint("m1", "triggers") })
 	s.at(20*time.Minute, func() { s.world.DropTaint("m1", "remains") })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned", "other": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned", "other": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1)
 }
 
@@ -454,7 +456,7 @@ func TestKubernetes28832And24200And28897NothingMovesWhileEveryClusterLooksFailed
 		})
 	}
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Log("evict"))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -467,12 +469,12 @@ func TestTheNextRoundFreezesPoliciesAnew(t *testing.T) {
 	s.bind("slow", []string{"m1"}, "m1", "m2")
 	s.world.HealthyAfter = 8 * time.Minute // it keeps the episode open between the rounds
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
 	})
 	s.world.SetReady("m1", false)
 	s.at(2*time.Minute, func() {
-		s.world.Change(key, func(b *failover.Binding) { b.Placement.ClusterTolerations = nil })
+		s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterTolerations = nil })
 	})
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(5*time.Minute, func() {

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -19,30 +22,30 @@ const (
 
 // softRule puts a soft taint while the network of a cluster is not ready.
 func (s *story) softRule(add, remove time.Duration) {
-	s.world.AddRule(failover.Rule{
+	s.world.AddRule(rules.Rule{
 		Name: "network",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: networkReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: networkReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: softKey, Effect: failover.EffectPreferNoExecute, AddOnMatch: add, RemoveOnMismatch: remove}},
+		Taints: []karmada.RuleTaint{{Key: softKey, Effect: karmada.EffectPreferNoExecute, AddOnMatch: add, RemoveOnMismatch: remove}},
 	})
 }
 
 func (s *story) network(status corev1.ConditionStatus) {
-	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
-		c.Conditions = slices.DeleteFunc(c.Conditions, func(x failover.Condition) bool { return x.Type == networkReady })
-		c.Conditions = append(c.Conditions, failover.Condition{Type: networkReady, Status: status})
+	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+		c.Conditions = slices.DeleteFunc(c.Conditions, func(x karmada.Condition) bool { return x.Type == networkReady })
+		c.Conditions = append(c.Conditions, karmada.Condition{Type: networkReady, Status: status})
 	})
 }
 
 // bindSoftly adds a binding that soft taints move after so many seconds, as its annotation says.
-func (s *story) bindSoftly(name, seconds string) failover.BindingKey {
+func (s *story) bindSoftly(name, seconds string) karmada.BindingKey {
 	key := s.bind(name, []string{"m1"}, "m1", "m2", "m3")
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.HasClusterFailover = true
 		b.Annotations = map[string]string{}
 		if seconds != "" {
-			b.Annotations[failover.AnnotationTolerationSeconds] = seconds
+			b.Annotations[karmada.AnnotationTolerationSeconds] = seconds
 		}
 	})
 	return key
@@ -65,21 +68,21 @@ func TestASoftTaintMovesOnlyWhatAskedForFailoverAndOffALivingCluster(t *testing.
 	s.softRule(addAfter, wellFor)
 	s.bindSoftly("own", "60")
 	viaPolicy := s.bindSoftly("policy", "")
-	s.world.SetPolicyAnnotation(viaPolicy, failover.AnnotationTolerationSeconds, "120")
+	s.world.SetPolicyAnnotation(viaPolicy, karmada.AnnotationTolerationSeconds, "120")
 	s.bindSoftly("silent", "")
 	s.bind("plain", []string{"m1"}, "m1", "m2")
 	s.network(corev1.ConditionFalse)
 	s.at(addAfter+2*time.Second, func() {
 		c := s.world.PeekCluster("m1")
-		_, soft := failover.Triggering(c.Taints)
+		_, soft := karmada.Triggering(c.Taints)
 		require.Len(t, soft, 1)
-		require.True(t, slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == failover.EvacuatingTaintKey }))
+		require.True(t, slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == karmada.EvacuatingTaintKey }))
 		require.Empty(t, s.world.Log("evict"), "the companion stands before the first eviction")
 	})
 	s.at(14*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"own": "Migrated", "policy": "Migrated", "silent": "Migrated"}, outcomes(r),
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"own": "Migrated", "policy": "Migrated", "silent": "Migrated"}, outcomes(r),
 		"what has no spec.failover.cluster is not affected and owes no outcome")
 	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
 	require.GreaterOrEqual(t, tainted, addAfter)
@@ -100,11 +103,11 @@ func TestAHumansSoftTaintTriggersWithoutAWindowAndItsRemovalAbandons(t *testing.
 	s := newStory(t)
 	s.bindSoftly("quick", "30")
 	s.bindSoftly("slow", "3600")
-	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
 	s.at(8*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"quick": "Migrated", "slow": "Abandoned"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"quick": "Migrated", "slow": "Abandoned"}, outcomes(r))
 	require.GreaterOrEqual(t, s.evictedAt("quick"), 30*time.Second)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -120,16 +123,16 @@ func TestOfBothKindsTheEarlierMovesAndTheCompanionOutlastsTheFirstToGo(t *testin
 	s.at(5*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	s.at(7*time.Minute, func() {
 		c := s.world.PeekCluster("m1")
-		hard, soft := failover.Triggering(c.Taints)
+		hard, soft := karmada.Triggering(c.Taints)
 		require.Len(t, hard, 1)
 		require.Empty(t, soft, "each taint follows its own rule")
-		require.True(t, slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == failover.EvacuatingTaintKey }))
+		require.True(t, slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == karmada.EvacuatingTaintKey }))
 	})
 	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, r.Rounds, 1)
-	require.Equal(t, map[string]failover.Outcome{"both": "Migrated", "hard": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"both": "Migrated", "hard": "Migrated"}, outcomes(r))
 	require.Less(t, s.evictedAt("both"), s.evictedAt("hard"), "its soft taint made it due first")
 	require.GreaterOrEqual(t, s.evictedAt("hard"), addAfter)
 	require.Empty(t, s.world.Leftovers())
@@ -141,12 +144,12 @@ func TestOfBothKindsTheEarlierMovesAndTheCompanionOutlastsTheFirstToGo(t *testin
 func TestHowLongASoftTaintIsBorneIsFrozenForTheRound(t *testing.T) {
 	s := newStory(t)
 	key := s.bindSoftly("app", "")
-	s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "240")
-	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
-	s.at(time.Minute, func() { s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "1") })
+	s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "240")
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
+	s.at(time.Minute, func() { s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "1") })
 	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.GreaterOrEqual(t, s.evictedAt("app"), 240*time.Second)
 }
 
@@ -155,14 +158,14 @@ func TestABindingThatCannotSayHowLongItBearsASoftTaintIsBlockedAndMovedByAHardOn
 	s := newStory(t)
 	s.bindSoftly("odd", "five minutes")
 	s.bindSoftly("fine", "10")
-	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
 	s.at(7*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 1, "only the one that says")
 		s.world.PutTaint("m1", corev1.Taint{Key: "hard", Effect: corev1.TaintEffectNoExecute})
 	})
 	s.at(12*time.Minute, func() { s.world.DropTaint("m1", "hard"); s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"odd": "Migrated", "fine": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"odd": "Migrated", "fine": "Migrated"}, outcomes(r))
 	require.GreaterOrEqual(t, s.evictedAt("odd"), 7*time.Minute)
 }
 
@@ -174,20 +177,20 @@ func TestGarbledSoftTaintsKeepNoFailureFromBeingFound(t *testing.T) {
 	s := newStory(t)
 	s.softRule(time.Second, time.Second)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 		c.SoftMalformed, c.SoftUnreadable = "soft-taints: not a list", true
 	})
 	s.network(corev1.ConditionFalse)
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() {
-		_, soft := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		_, soft := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		require.Empty(t, soft, "nothing is written where it would overwrite")
 		s.world.SetReady("m1", true)
 		s.network(corev1.ConditionTrue)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -206,9 +209,9 @@ func TestARuleThatOnlyBeganToMatchHoldsUpNoRecovery(t *testing.T) {
 	s.at(7*time.Minute, func() { require.Empty(t, s.world.PeekCluster("m1").Taints, "the first failure is over and cleaned up") })
 	s.at(20*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Len(t, r.Rounds, 2)
-	require.Equal(t, failover.OutcomeMigrated, r.Rounds[0].Results[0].Outcome)
+	require.Equal(t, phase.OutcomeMigrated, r.Rounds[0].Results[0].Outcome)
 	at := slices.IndexFunc(s.world.Log("taint"), func(w world.Write) bool { return w.At.Sub(storyBegins) > 8*time.Minute })
 	require.GreaterOrEqual(t, at, 0)
 	again := s.world.Log("taint")[at].At.Sub(storyBegins)
@@ -233,7 +236,7 @@ func (s *story) queued() (workflows.Item, bool) {
 
 // Rules: R4.2-7.
 func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatRound(t *testing.T) {
-	for kind, effect := range map[string]corev1.TaintEffect{"hard": corev1.TaintEffectNoExecute, "soft": failover.EffectPreferNoExecute} {
+	for kind, effect := range map[string]corev1.TaintEffect{"hard": corev1.TaintEffectNoExecute, "soft": karmada.EffectPreferNoExecute} {
 		t.Run(kind, func(t *testing.T) {
 			s := newStory(t)
 			key := s.bindSoftly("app", "1")
@@ -241,20 +244,20 @@ func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatRound(t *te
 			looked := false
 			s.at(5*time.Minute, func() {
 				require.Len(t, s.world.Log("release"), 1)
-				s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+				s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 			})
 			s.at(10*time.Minute, func() {
 				item, queued := s.queued()
 				require.True(t, queued)
 				require.Equal(t, workflows.ItemBlocked, item.State)
-				require.Equal(t, failover.ReasonSchedulerReturnsIt, item.Reason)
+				require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
 				looked = true
 				s.world.DropTaint("m1", "maintenance")
 			})
 			r := s.play()
 			require.True(t, looked)
 			require.Len(t, s.world.Log("evict"), 1)
-			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r), "one outcome, and it stays")
+			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r), "one outcome, and it stays")
 		})
 	}
 }
@@ -270,7 +273,7 @@ func TestWhatComesBackBeforeTheReleaseIsHeardOfIsNotEvictedAgainInThatRound(t *t
 	s.world.Lost = func(op, _ string) bool {
 		if op == "release" {
 			s.at(time.Millisecond, func() {
-				s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+				s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 			})
 		}
 		return op == "release"
@@ -280,8 +283,8 @@ func TestWhatComesBackBeforeTheReleaseIsHeardOfIsNotEvictedAgainInThatRound(t *t
 	require.Len(t, s.world.Log("release"), 1)
 	require.Len(t, s.world.Log("evict"), 1)
 	got := resultOf(t, r)
-	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
-	require.Equal(t, failover.ReasonSchedulerReturnsIt, got.Reason)
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
+	require.Equal(t, reason.SchedulerReturnsIt, got.Reason)
 }
 
 // A soft taint that comes in mid-round makes the one thing read that was not read
@@ -291,18 +294,18 @@ func TestWhatComesBackBeforeTheReleaseIsHeardOfIsNotEvictedAgainInThatRound(t *t
 func TestASoftTaintThatComesLaterMovesWhatBearsTheHardOne(t *testing.T) {
 	s := newStory(t)
 	key := s.bindSoftly("app", "")
-	s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "60")
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "60")
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
 	})
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() {
 		require.Empty(t, s.world.Log("evict"))
-		s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+		s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
 	})
 	s.at(8*time.Minute, func() { s.world.DropTaint("m1", "maintenance"); s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.GreaterOrEqual(t, s.evictedAt("app"), 4*time.Minute)
 }
 
@@ -311,14 +314,14 @@ func TestASoftTaintThatComesLaterMovesWhatBearsTheHardOne(t *testing.T) {
 // Rules: R4.3-12.
 func TestObserveReckonsWithSoftTaints(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.softRule(addAfter, wellFor)
 	s.bindSoftly("app", "60")
 	s.bind("plain", []string{"m1"}, "m1", "m2")
 	s.network(corev1.ConditionFalse)
 	s.at(10*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeWouldMove}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeWouldMove}, outcomes(r))
 	require.GreaterOrEqual(t, r.Rounds[0].Results[0].At.Sub(storyBegins), addAfter+60*time.Second)
 	require.Empty(t, s.world.Log(""))
 }
@@ -334,8 +337,8 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 	s.network(corev1.ConditionFalse)
 	var ours corev1.Taint
 	s.at(2*time.Minute, func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
-			_, soft := failover.Triggering(c.Taints)
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+			_, soft := karmada.Triggering(c.Taints)
 			require.Len(t, soft, 1)
 			ours = soft[0]
 			c.Taints = slices.DeleteFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == softKey })
@@ -349,12 +352,12 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 		c := s.world.PeekCluster("m1")
 		require.Len(t, c.Added, 1, "the companion has gone, our record of the soft taint has not")
 		require.NotNil(t, c.Stopped)
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 			c.Taints, c.SoftMalformed, c.SoftUnreadable = append(c.Taints, ours), "", false
 		})
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), mended)
 	require.Less(t, len(s.world.Log("taint")), 8, "who stopped it is written once")
 	require.Empty(t, s.world.PeekCluster("m1").Taints)
@@ -366,17 +369,17 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 //
 // Rules: R4.3-2, R4.9-9.
 func TestAnOptOutEndsAFailoverBesideAHumansTaint(t *testing.T) {
-	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, failover.EffectPreferNoExecute} {
+	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, karmada.EffectPreferNoExecute} {
 		t.Run(string(effect), func(t *testing.T) {
 			s := newStory(t)
 			s.bindSoftly("app", "10")
 			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: effect})
 			s.at(5*time.Minute, func() {
-				s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+				s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
 			})
 			s.at(30*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 			r := s.play()
-			require.Equal(t, failover.EpisodeRecovered, r.Ended)
+			require.Equal(t, phase.EpisodeRecovered, r.Ended)
 			require.Less(t, r.Until.Sub(storyBegins), 30*time.Minute)
 			require.Len(t, r.Rounds, 1)
 			require.Empty(t, s.world.Leftovers())
@@ -393,18 +396,18 @@ func TestAnAdoptedBindingUnderASoftTaintAloneIsRemovedAgainByItsOwnPolicy(t *tes
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			key := s.bindSoftly("app", seconds)
-			s.world.SetPolicyAnnotation(key, failover.AnnotationTolerationSeconds, "70")
+			s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "70")
 			hold, replicas := true, int32(2)
-			s.world.Change(key, func(b *failover.Binding) {
-				b.Tasks = []failover.Task{{
-					FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer,
+			s.world.Change(key, func(b *karmada.Binding) {
+				b.Tasks = []karmada.Task{{
+					FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer,
 					Message: s.migration(key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
 				}}
 			})
-			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: failover.EffectPreferNoExecute})
+			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
 			s.at(12*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 			r := s.play()
-			require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 			least := 70 * time.Second
 			if seconds != "" {
 				least = 40 * time.Second

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,7 +21,7 @@ func TestMigration_KarmadaStale_HoldsUntilItIsBack(t *testing.T) {
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	released := s.world.Log("release")
 	require.Len(t, released, 1)
 	require.GreaterOrEqual(t, released[0].At.Sub(began), back+s.settings.Terms.Detection, "a manager that has just started proves nothing")
@@ -30,11 +31,11 @@ func TestMigration_KarmadaStale_HoldsUntilItIsBack(t *testing.T) {
 func TestMigration_LeaseCannotBeRead_HealthOutlastsDetection(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.ManagerErr = failover.ErrGone
+	s.world.ManagerErr = karmada.ErrGone
 	s.world.SetReady("m1", false)
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.Detection)
 }

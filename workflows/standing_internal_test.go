@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 )
@@ -14,23 +15,23 @@ import (
 // Rules: R4.4-12, R4.4-15.
 func TestWhatWasSnoozedOrPausedSinceItsCheckIsNotDispatched(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
-		for name, order := range map[string]func(e *episode, scope failover.Scope){
-			"snoozed": func(e *episode, scope failover.Scope) {
+		for name, order := range map[string]func(e *episode, scope queue.Scope){
+			"snoozed": func(e *episode, scope queue.Scope) {
 				e.snooze(SnoozeOrder{ScopedOrder: ScopedOrder{Scope: scope}, For: "5m"})
 			},
-			"paused": func(e *episode, scope failover.Scope) { e.pause(ScopedOrder{Scope: scope}) },
+			"paused": func(e *episode, scope queue.Scope) { e.pause(ScopedOrder{Scope: scope}) },
 		} {
 			e := crowded(ctx, 20)
-			e.st.Terms.Mode = failover.ModeObserve
+			e.st.Terms.Mode = rules.ModeObserve
 			e.st.Results, e.st.Folded, e.st.Counts = nil, nil, map[string]int{}
 			for at := range e.st.Items {
 				e.st.Items[at].State = ItemReady
 			}
 			for at := range e.st.Dues {
-				e.st.Dues[at] = failover.Due{Affected: true, At: e.now().Add(-time.Minute)}
+				e.st.Dues[at] = rules.Due{Affected: true, At: e.now().Add(-time.Minute)}
 			}
 			first := e.st.Items[e.first(ItemReady, 1)[0]].Key
-			order(e, failover.ScopeOf(first))
+			order(e, queue.ScopeOf(first))
 			n := len(e.st.Items)
 			e.simulate()
 			require.Len(t, e.st.Items, 1, "%s: everybody else went: %d", name, n)
@@ -46,9 +47,9 @@ func TestStandingOrdersAreBoundedAndOneScopeNeedsOneEntry(t *testing.T) {
 		e := crowded(ctx, 10)
 		e.st.Listed = time.Time{}
 		for n := range maxStanding {
-			e.snooze(SnoozeOrder{ScopedOrder: ScopedOrder{Scope: failover.Scope{Namespace: time.Duration(n).String()}}, For: "5m"})
+			e.snooze(SnoozeOrder{ScopedOrder: ScopedOrder{Scope: queue.Scope{Namespace: time.Duration(n).String()}}, For: "5m"})
 		}
-		o := SnoozeOrder{ScopedOrder: ScopedOrder{Order: Order{Who: "jane", Reason: "x"}, Scope: failover.Scope{Namespace: "new"}}, For: "5m"}
+		o := SnoozeOrder{ScopedOrder: ScopedOrder{Order: Order{Who: "jane", Reason: "x"}, Scope: queue.Scope{Namespace: "new"}}, For: "5m"}
 		e.st.ClosedAt = time.Time{}
 		require.ErrorContains(t, e.refuseSnooze(o), "stand already")
 		o.Namespace = time.Duration(3).String()

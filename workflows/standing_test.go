@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	sdk "go.temporal.io/api/sdk/v1"
@@ -13,15 +16,15 @@ import (
 )
 
 // by is who orders, and why, about whom.
-func by(scope failover.Scope) workflows.ScopedOrder {
+func by(scope queue.Scope) workflows.ScopedOrder {
 	return workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "a drill"}, Scope: scope}
 }
 
-func snooze(scope failover.Scope, d string) workflows.SnoozeOrder {
+func snooze(scope queue.Scope, d string) workflows.SnoozeOrder {
 	return workflows.SnoozeOrder{ScopedOrder: by(scope), For: d}
 }
 
-func priority(scope failover.Scope, n int32) workflows.PriorityOrder {
+func priority(scope queue.Scope, n int32) workflows.PriorityOrder {
 	return workflows.PriorityOrder{ScopedOrder: by(scope), Priority: &n}
 }
 
@@ -40,16 +43,16 @@ func (s *story) ordered(update string, o any) *answer {
 }
 
 // in adds a binding of a namespace on m1 that may go to m2, with a toleration.
-func (s *story) in(namespace, name string, tolerates time.Duration) failover.BindingKey {
-	key := failover.BindingKey{Namespace: namespace, Name: name}
+func (s *story) in(namespace, name string, tolerates time.Duration) karmada.BindingKey {
+	key := karmada.BindingKey{Namespace: namespace, Name: name}
 	seconds := int64(tolerates / time.Second)
-	s.world.AddBinding(failover.Binding{
-		Key: key, Replicas: 2, SchedulerName: failover.DefaultSchedulerName, Clusters: []failover.TargetCluster{{Name: "m1", Replicas: 2}},
-		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name},
-		Placement: &failover.Placement{
-			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{"m1", "m2"}},
-			SpreadConstraints: []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}},
-			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+	s.world.AddBinding(karmada.Binding{
+		Key: key, Replicas: 2, SchedulerName: karmada.DefaultSchedulerName, Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}},
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name},
+		Placement: &karmada.Placement{
+			ClusterAffinity:   &karmada.ClusterAffinity{ClusterNames: []string{"m1", "m2"}},
+			SpreadConstraints: []karmada.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}},
+			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
 			ClusterTolerations: []corev1.Toleration{{
 				Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 			}},
@@ -76,18 +79,18 @@ func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing
 	s.in("shop", "other", 2*time.Minute)
 	s.world.SetReady("m1", false)
 	var said *answer
-	s.at(2*time.Minute, func() { said = s.ordered(workflows.UpdateSnooze, snooze(failover.ScopeOf(extended), "10m")) })
+	s.at(2*time.Minute, func() { said = s.ordered(workflows.UpdateSnooze, snooze(queue.ScopeOf(extended), "10m")) })
 	s.at(3*time.Minute, func() {
 		st := s.status()
 		i := queued(st, extended)
-		require.Equal(t, failover.ReasonSnoozed, i.Reason)
+		require.Equal(t, reason.Snoozed, i.Reason)
 		require.Equal(t, workflows.ItemTolerating, i.State)
 		require.Equal(t, "jane", st.SnoozedBy(extended).Who)
 		require.Contains(t, s.page(), "snoozed | shop/app")
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "other": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated"}, outcomes(r))
 	moved := s.movedAt()
 	require.GreaterOrEqual(t, moved["shop/app"], 12*time.Minute)
 	require.Less(t, moved["shop/other"], 12*time.Minute, "nobody else waits for it")
@@ -107,7 +110,7 @@ func (s *story) pageOf(id string) string {
 	return meta.GetCurrentDetails()
 }
 
-func queued(st workflows.EpisodeStatus, key failover.BindingKey) workflows.Item {
+func queued(st workflows.EpisodeStatus, key karmada.BindingKey) workflows.Item {
 	for _, i := range st.Items {
 		if i.Key == key {
 			return i
@@ -119,9 +122,9 @@ func queued(st workflows.EpisodeStatus, key failover.BindingKey) workflows.Item 
 // Rules: R4.4-12.
 func TestASnoozeOfANamespaceOrOfAllHoldsWhoComesLaterToo(t *testing.T) {
 	for name, c := range map[string]struct {
-		scope failover.Scope
+		scope queue.Scope
 		bank  bool // whether namespace bank is snoozed, too
-	}{"a namespace": {failover.Scope{Namespace: "shop"}, false}, "all": {failover.Scope{All: true}, true}} {
+	}{"a namespace": {queue.Scope{Namespace: "shop"}, false}, "all": {queue.Scope{All: true}, true}} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.in("shop", "due", 0)
@@ -153,7 +156,7 @@ func TestASnoozeOutlastsTheRoundItWasGivenIn(t *testing.T) {
 	key := s.in("shop", "app", 5*time.Minute)
 	s.world.HealthyAfter = 4 * time.Minute
 	s.world.SetReady("m1", false)
-	s.at(2*time.Minute, func() { s.ordered(workflows.UpdateSnooze, snooze(failover.ScopeOf(key), "30m")) })
+	s.at(2*time.Minute, func() { s.ordered(workflows.UpdateSnooze, snooze(queue.ScopeOf(key), "30m")) })
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(4*time.Minute, func() { s.world.SetReady("m1", false) })
 	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -167,9 +170,9 @@ func TestASnoozeOutlastsTheRoundItWasGivenIn(t *testing.T) {
 func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	s, moving := slowHealth(t)
 	waits := s.in("shop", "waits", time.Hour)
-	stranger := failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "stranger"})
+	stranger := queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "stranger"})
 	s.world.SetReady("m1", false)
-	nobody := snooze(failover.Scope{All: true}, "5m")
+	nobody := snooze(queue.Scope{All: true}, "5m")
 	nobody.Who = ""
 	refusals := map[string]*answer{}
 	s.at(3*time.Minute, func() {
@@ -177,29 +180,29 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			update string
 			order  any
 		}{
-			"say whom it concerns":         {workflows.UpdateSnooze, snooze(failover.Scope{}, "5m")},
-			"exclude each other":           {workflows.UpdateSnooze, snooze(failover.Scope{All: true, Namespace: "shop"}, "5m")},
-			`field "for": missing`:         {workflows.UpdateSnooze, snooze(failover.Scope{All: true}, "")},
-			"never brings one forward":     {workflows.UpdateSnooze, snooze(failover.Scope{All: true}, "-5m")},
+			"say whom it concerns":         {workflows.UpdateSnooze, snooze(queue.Scope{}, "5m")},
+			"exclude each other":           {workflows.UpdateSnooze, snooze(queue.Scope{All: true, Namespace: "shop"}, "5m")},
+			`field "for": missing`:         {workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "")},
+			"never brings one forward":     {workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "-5m")},
 			`"who"`:                        {workflows.UpdateSnooze, nobody},
-			"its move has begun":           {workflows.UpdateSnooze, snooze(failover.ScopeOf(moving), "5m")},
+			"its move has begun":           {workflows.UpdateSnooze, snooze(queue.ScopeOf(moving), "5m")},
 			"nothing to snooze":            {workflows.UpdateSnooze, snooze(stranger, "5m")},
-			"which is later":               {workflows.UpdateSnooze, snooze(failover.ScopeOf(waits), "5m")},
+			"which is later":               {workflows.UpdateSnooze, snooze(queue.ScopeOf(waits), "5m")},
 			"nothing to pause":             {workflows.UpdatePause, by(stranger)},
 			"nothing to prioritise":        {workflows.UpdatePrioritise, priority(stranger, 5)},
-			`field "priority": missing`:    {workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: by(failover.Scope{All: true})}},
-			"is not paused by itself":      {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{Namespace: "shop"})}},
-			"neither paused nor stopped":   {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{})}},
-			"enforce is for the whole fai": {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{Namespace: "shop"}), Enforce: true}},
+			`field "priority": missing`:    {workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: by(queue.Scope{All: true})}},
+			"is not paused by itself":      {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "shop"})}},
+			"neither paused nor stopped":   {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{})}},
+			"enforce is for the whole fai": {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "shop"}), Enforce: true}},
 		} {
 			refusals[why] = s.tellFailover(o.update, o.order)
 		}
 	})
 	s.at(4*time.Minute, func() {
-		s.ordered(workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: by(failover.Scope{}).Order}})
+		s.ordered(workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: by(queue.Scope{}).Order}})
 	})
 	s.at(5*time.Minute, func() {
-		refusals["nothing is dispatched any more"] = s.tellFailover(workflows.UpdateSnooze, snooze(failover.Scope{All: true}, "5m"))
+		refusals["nothing is dispatched any more"] = s.tellFailover(workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "5m"))
 	})
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
@@ -210,8 +213,8 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 
 // Rules: R4.4-15.
 func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
-	for name, scope := range map[string]failover.Scope{
-		"a namespace": {Namespace: "shop"}, "one binding": failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "app"}),
+	for name, scope := range map[string]queue.Scope{
+		"a namespace": {Namespace: "shop"}, "one binding": queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "app"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -223,13 +226,13 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 			s.at(8*time.Minute, func() {
 				st := s.status()
 				require.Equal(t, workflows.ItemPaused, queued(st, key).State)
-				require.Equal(t, failover.ReasonPaused, queued(st, key).Reason)
-				require.Equal(t, failover.EpisodeEvacuating, st.Phase, "somebody still has to move")
+				require.Equal(t, reason.Paused, queued(st, key).Reason)
+				require.Equal(t, phase.EpisodeEvacuating, st.Phase, "somebody still has to move")
 				require.Contains(t, s.page(), "paused | "+scope.String())
 			})
-			s.at(9*time.Minute, func() { s.ordered(workflows.UpdatePause, by(failover.Scope{})) })
+			s.at(9*time.Minute, func() { s.ordered(workflows.UpdatePause, by(queue.Scope{})) })
 			s.at(10*time.Minute, func() {
-				resumed = s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.Scope{})})
+				resumed = s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{})})
 			})
 			s.at(12*time.Minute, func() { s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(scope)}) })
 			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -249,13 +252,13 @@ func TestNothingIsTakenOutAgainOfABindingThatIsPaused(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
 	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.ordered(workflows.UpdatePause, by(failover.ScopeOf(key))) })
+	s.at(3*time.Minute, func() { s.ordered(workflows.UpdatePause, by(queue.ScopeOf(key))) })
 	s.at(4*time.Minute, func() {
-		s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m1", Replicas: 2}} })
+		s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 	})
 	s.at(8*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 1, "%v", ops(s))
-		s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(failover.ScopeOf(key))})
+		s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))})
 	})
 	s.at(12*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
@@ -269,15 +272,15 @@ func TestAPriorityByHandGoesBeforeThatOfTheBinding(t *testing.T) {
 	s := newStory(t)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		key := s.in("shop", name, time.Minute)
-		s.world.Change(key, func(b *failover.Binding) { b.Priority = 10 })
+		s.world.Change(key, func(b *karmada.Binding) { b.Priority = 10 })
 	}
 	s.in("bank", "z", time.Minute)
 	s.world.SetReady("m1", false)
 	s.at(90*time.Second, func() {
-		s.ordered(workflows.UpdatePrioritise, priority(failover.Scope{Namespace: "bank"}, 50))
-		s.ordered(workflows.UpdatePrioritise, priority(failover.Scope{All: true}, 20))
-		s.ordered(workflows.UpdatePrioritise, priority(failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "c"}), 40))
-		s.ordered(workflows.UpdatePrioritise, priority(failover.ScopeOf(failover.BindingKey{Namespace: "shop", Name: "a"}), 0))
+		s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{Namespace: "bank"}, 50))
+		s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{All: true}, 20))
+		s.ordered(workflows.UpdatePrioritise, priority(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "c"}), 40))
+		s.ordered(workflows.UpdatePrioritise, priority(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "a"}), 0))
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
@@ -294,9 +297,9 @@ func TestThePauseSignalIsThereForWhenUpdatesFail(t *testing.T) {
 		signal any
 		bank   bool // whether namespace bank is paused, too
 	}{
-		"a namespace":                    {by(failover.Scope{Namespace: "shop"}), false},
-		"the whole":                      {by(failover.Scope{}), true},
-		"a scope that makes no sense":    {by(failover.Scope{Namespace: "shop", All: true}), true},
+		"a namespace":                    {by(queue.Scope{Namespace: "shop"}), false},
+		"the whole":                      {by(queue.Scope{}), true},
+		"a scope that makes no sense":    {by(queue.Scope{Namespace: "shop", All: true}), true},
 		"as older tools send it, no who": {map[string]any{"reason": "look first"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,14 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -14,59 +21,59 @@ import (
 // continue-as-new input and what its report is made of are the same thing.
 type EpisodeState struct {
 	// Episode is the first run id, kept across continue-as-new and rounds.
-	Episode string                `json:"episode"`
-	Round   int                   `json:"round"`
-	Phase   failover.EpisodePhase `json:"phase"`
-	Reason  failover.Reason       `json:"reason,omitempty"`
-	UID     types.UID             `json:"uid,omitempty"`
-	Terms   activities.Terms      `json:"terms"`
-	Since   time.Time             `json:"since"`              // when this round began
-	Entered time.Time             `json:"entered"`            // when this phase began
-	Began   time.Time             `json:"began"`              // when the episode began
-	Named   time.Time             `json:"confirmed,omitzero"` // when this round was confirmed
-	Well    time.Time             `json:"wellSince,omitzero"` // when conditions became well
-	Seen    string                `json:"seen,omitempty"`     // newest resourceVersion judged
-	Turns   failover.Turns        `json:"turns,omitempty"`    // of the conditions judged last
-	Windows failover.Windows      `json:"windows,omitempty"`  // by (rule, taint)
-	Cluster ClusterView           `json:"clusterView"`        // as last judged
-	Virtual []corev1.Taint        `json:"virtual,omitempty"`  // observe: the taints that would stand
-	Policy  []failover.Policy     `json:"policies,omitempty"` // frozen, deduplicated
-	Kinds   []string              `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
-	Dues    []failover.Due        `json:"dues,omitempty"`     // of each policy under the taints that stand
-	Items   []Item                `json:"items,omitempty"`    // the queue
-	Moves   map[string]Move       `json:"moves,omitempty"`    // running children by binding
-	Frozen  []failover.Interval   `json:"frozen,omitempty"`   // when toleration clocks stood still
-	Pace    failover.Pace         `json:"pace"`               // as the pacer last said
-	Paused  *Order                `json:"paused,omitempty"`   // a human paused dispatch
-	Stopped *Order                `json:"stopped,omitempty"`  // a human cancelled
+	Episode string           `json:"episode"`
+	Round   int              `json:"round"`
+	Phase   phase.Episode    `json:"phase"`
+	Reason  reason.Reason    `json:"reason,omitempty"`
+	UID     types.UID        `json:"uid,omitempty"`
+	Terms   activities.Terms `json:"terms"`
+	Since   time.Time        `json:"since"`              // when this round began
+	Entered time.Time        `json:"entered"`            // when this phase began
+	Began   time.Time        `json:"began"`              // when the episode began
+	Named   time.Time        `json:"confirmed,omitzero"` // when this round was confirmed
+	Well    time.Time        `json:"wellSince,omitzero"` // when conditions became well
+	Seen    string           `json:"seen,omitempty"`     // newest resourceVersion judged
+	Turns   rules.Turns      `json:"turns,omitempty"`    // of the conditions judged last
+	Windows rules.Windows    `json:"windows,omitempty"`  // by (rule, taint)
+	Cluster ClusterView      `json:"clusterView"`        // as last judged
+	Virtual []corev1.Taint   `json:"virtual,omitempty"`  // observe: the taints that would stand
+	Policy  []rules.Policy   `json:"policies,omitempty"` // frozen, deduplicated
+	Kinds   []string         `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
+	Dues    []rules.Due      `json:"dues,omitempty"`     // of each policy under the taints that stand
+	Items   []Item           `json:"items,omitempty"`    // the queue
+	Moves   map[string]Move  `json:"moves,omitempty"`    // running children by binding
+	Frozen  []rules.Interval `json:"frozen,omitempty"`   // when toleration clocks stood still
+	Pace    pace.Pace        `json:"pace"`               // as the pacer last said
+	Paused  *Order           `json:"paused,omitempty"`   // a human paused dispatch
+	Stopped *Order           `json:"stopped,omitempty"`  // a human cancelled
 	// StandingOrders are those about bindings that hold until the failover closes.
 	StandingOrders
 	// StopPutBack: whoever stopped wants what is placed back, too.
-	StopPutBack bool              `json:"stopPutBack,omitempty"`
-	Results     []failover.Result `json:"results,omitempty"`  // of this round
-	Past        []RoundReport     `json:"past,omitempty"`     // earlier rounds
-	Counts      map[string]int    `json:"counts,omitempty"`   // outcomes of this round
-	Debts       []failover.Debt   `json:"debts,omitempty"`    // purge debt of the episode
-	Settled     time.Time         `json:"untainted,omitzero"` // when our taints went
-	Listed      time.Time         `json:"listed,omitzero"`    // when the affected set was last listed
-	Asked       GrantRequest      `json:"asked"`              // what the pacer was last told
-	AskedAt     time.Time         `json:"askedAt,omitzero"`   // and when
-	Newest      int64             `json:"newest,omitempty"`   // the newest permit that was heard of
-	Grants      []Grant           `json:"grants,omitempty"`   // permits not yet given to a binding
-	NextSim     time.Time         `json:"nextSim,omitzero"`   // observe: when the next eviction would come
-	Runs        int               `json:"runs"`               // of this workflow, continue-as-new counted
+	StopPutBack bool            `json:"stopPutBack,omitempty"`
+	Results     []record.Result `json:"results,omitempty"`  // of this round
+	Past        []RoundReport   `json:"past,omitempty"`     // earlier rounds
+	Counts      map[string]int  `json:"counts,omitempty"`   // outcomes of this round
+	Debts       []record.Debt   `json:"debts,omitempty"`    // purge debt of the episode
+	Settled     time.Time       `json:"untainted,omitzero"` // when our taints went
+	Listed      time.Time       `json:"listed,omitzero"`    // when the affected set was last listed
+	Asked       GrantRequest    `json:"asked"`              // what the pacer was last told
+	AskedAt     time.Time       `json:"askedAt,omitzero"`   // and when
+	Newest      int64           `json:"newest,omitempty"`   // the newest permit that was heard of
+	Grants      []Grant         `json:"grants,omitempty"`   // permits not yet given to a binding
+	NextSim     time.Time       `json:"nextSim,omitzero"`   // observe: when the next eviction would come
+	Runs        int             `json:"runs"`               // of this workflow, continue-as-new counted
 	// Facts were heard and not yet judged.
-	Facts []failover.ClusterFact `json:"facts,omitempty"`
+	Facts []rules.ClusterFact `json:"facts,omitempty"`
 	// Folded are the bindings of this round whose results have been folded into Counts,
 	// by outcome: a report, and what is carried from run to run, are bounded.
-	Folded map[string]*failover.BindingSet `json:"folded,omitempty"`
+	Folded map[string]*queue.BindingSet `json:"folded,omitempty"`
 	// DebtsBeyond counts the purge debts that Debts has no room for: handed over at once.
 	DebtsBeyond int `json:"debtsBeyond,omitempty"`
 	// Later are queued bindings that were too many to carry over, by their frozen policy:
 	// the list, with which every run begins, brings them back. They owe an outcome; those
 	// of LaterIdle, which no taint has made move in this round, owe none.
-	Later     []*failover.BindingSet `json:"later,omitempty"`
-	LaterIdle []*failover.BindingSet `json:"laterIdle,omitempty"`
+	Later     []*queue.BindingSet `json:"later,omitempty"`
+	LaterIdle []*queue.BindingSet `json:"laterIdle,omitempty"`
 	// Witness is what the starter's own probe said last.
 	Witness Testimony `json:"witness,omitzero"`
 	// ClosedAt is when abandon and restore began in this round.
@@ -74,10 +81,10 @@ type EpisodeState struct {
 	// GoneAt is when the cluster was found deleted, or under another uid.
 	GoneAt time.Time `json:"goneAt,omitzero"`
 	// Fenced is a human's word that the whole cluster is dead.
-	Fenced *failover.Fence `json:"fenced,omitempty"`
+	Fenced *proof.Fence `json:"fenced,omitempty"`
 	// Attention is why the failover itself needs a human's eyes, the most urgent cause first. It
 	// is made anew from what stands in each turn.
-	Attention []failover.Reason `json:"attention,omitempty"`
+	Attention []reason.Reason `json:"attention,omitempty"`
 	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
 	Beside bool `json:"beside,omitempty"`
 	// Unheard: the pacer could not be asked. Refused: the last write to the cluster was refused.
@@ -92,8 +99,8 @@ type EpisodeState struct {
 	NextDrain time.Time `json:"nextDrain,omitzero"`
 	// Approvals are a human's, for this round; Asking are approval rules that asked in
 	// it and ask for the rest of it.
-	Approvals []Approval              `json:"approvals,omitempty"`
-	Asking    []failover.ApprovalRule `json:"asking,omitempty"`
+	Approvals []Approval           `json:"approvals,omitempty"`
+	Asking    []queue.ApprovalRule `json:"asking,omitempty"`
 	// Judged are the taints that Dues were judged under, as one string.
 	Judged string `json:"judged,omitempty"`
 	// Audit is what the audit trail lacks so far, between two runs.
@@ -102,7 +109,7 @@ type EpisodeState struct {
 
 // TakenAway is a taint that was taken away although its rule matched.
 type TakenAway struct {
-	failover.AddedTaint
+	karmada.AddedTaint
 	// At is when it was put back or, Twice, found gone again.
 	At time.Time `json:"at"`
 	// Twice: within a minute. The failover is paused, and puts no taint that moves bindings.
@@ -111,21 +118,21 @@ type TakenAway struct {
 
 // ClusterView is what of the cluster an episode shows and compares.
 type ClusterView struct {
-	Ready       string                `json:"ready,omitempty"`
-	Malformed   bool                  `json:"malformed,omitempty"` // it cannot be understood
-	ReadyReason string                `json:"readyReason,omitempty"`
-	Hard        []corev1.Taint        `json:"hard,omitempty"`
-	Soft        []corev1.Taint        `json:"soft,omitempty"`
-	Foreign     []corev1.Taint        `json:"foreign,omitempty"` // of both kinds, not ours
-	Ours        []failover.AddedTaint `json:"ours,omitempty"`
-	Standing    []string              `json:"standing,omitempty"` // every taint as "key:effect"
-	OptedOut    bool                  `json:"optedOut,omitempty"`
+	Ready       string               `json:"ready,omitempty"`
+	Malformed   bool                 `json:"malformed,omitempty"` // it cannot be understood
+	ReadyReason string               `json:"readyReason,omitempty"`
+	Hard        []corev1.Taint       `json:"hard,omitempty"`
+	Soft        []corev1.Taint       `json:"soft,omitempty"`
+	Foreign     []corev1.Taint       `json:"foreign,omitempty"` // of both kinds, not ours
+	Ours        []karmada.AddedTaint `json:"ours,omitempty"`
+	Standing    []string             `json:"standing,omitempty"` // every taint as "key:effect"
+	OptedOut    bool                 `json:"optedOut,omitempty"`
 	// StopRecord tells that a record of a stop stands on the cluster.
 	StopRecord bool `json:"stopRecord,omitempty"`
 	// Drain is the order that stands on the cluster, nil when none does.
-	Drain *failover.Drain `json:"drain,omitempty"`
+	Drain *karmada.Drain `json:"drain,omitempty"`
 	// Ordered are the taints that humans ordered.
-	Ordered []failover.OrderedTaint `json:"ordered,omitempty"`
+	Ordered []karmada.OrderedTaint `json:"ordered,omitempty"`
 	// SoftUnreadable tells that soft taints cannot be written until somebody mends them.
 	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }
@@ -148,21 +155,21 @@ const (
 
 // Item is one binding of the queue, kept short: there may be thousands.
 type Item struct {
-	Key      failover.BindingKey `json:"k"`
-	UID      types.UID           `json:"u,omitempty"`
-	Resource string              `json:"o,omitempty"`
-	Policy   int                 `json:"p"`
-	Kind     int                 `json:"v,omitempty"` // index into Kinds
-	State    ItemState           `json:"s"`
-	Reason   failover.Reason     `json:"r,omitempty"`
-	Message  string              `json:"m,omitempty"`
-	To       []string            `json:"c,omitempty"`
-	RetryAt  time.Time           `json:"t,omitzero"` // in an answer to a query, of one that tolerates, when it is due
-	Tries    int                 `json:"n,omitempty"`
+	Key      karmada.BindingKey `json:"k"`
+	UID      types.UID          `json:"u,omitempty"`
+	Resource string             `json:"o,omitempty"`
+	Policy   int                `json:"p"`
+	Kind     int                `json:"v,omitempty"` // index into Kinds
+	State    ItemState          `json:"s"`
+	Reason   reason.Reason      `json:"r,omitempty"`
+	Message  string             `json:"m,omitempty"`
+	To       []string           `json:"c,omitempty"`
+	RetryAt  time.Time          `json:"t,omitzero"` // in an answer to a query, of one that tolerates, when it is due
+	Tries    int                `json:"n,omitempty"`
 	// Purge is how its old copy goes, frozen by the first check.
-	Purge failover.PurgeMode `json:"g,omitempty"`
+	Purge karmada.PurgeMode `json:"g,omitempty"`
 	// Fence is what proves its old copy dead.
-	Fence *failover.Fence `json:"f,omitempty"`
+	Fence *proof.Fence `json:"f,omitempty"`
 	// Was tells that a taint has made it move in this round, so that it owes an outcome.
 	Was bool `json:"w,omitempty"`
 	// Queued is since when it does; zero where an earlier run left it behind.
@@ -174,7 +181,7 @@ type Item struct {
 	// AskedAt is since when an approval rule asks a human, without an answer.
 	AskedAt time.Time `json:"a,omitzero"`
 	// Said is the reason that was last recorded as what blocks it.
-	Said failover.Reason `json:"q,omitempty"`
+	Said reason.Reason `json:"q,omitempty"`
 	// Parked bindings that can never move in this round are looked at again only when they change.
 	Parked bool `json:"x,omitempty"`
 }
@@ -197,7 +204,7 @@ func (m Move) Needs() string {
 
 // Targets are where it is, or could go; none once the scheduler said that nothing fits.
 func (m Move) Targets() []string {
-	if m.Reason == failover.ReasonNoClusterFit {
+	if m.Reason == reason.NoClusterFit {
 		return nil
 	}
 	return m.To
@@ -205,19 +212,19 @@ func (m Move) Targets() []string {
 
 // Move is a running child.
 type Move struct {
-	Key       failover.BindingKey     `json:"key"`
-	UID       types.UID               `json:"uid"`
-	Resource  string                  `json:"resource,omitempty"`
-	Round     int                     `json:"round"`
-	Phase     failover.MigrationPhase `json:"phase"`
-	Reason    failover.Reason         `json:"reason,omitempty"`
-	Message   string                  `json:"message,omitempty"`
-	Placed    bool                    `json:"placed,omitempty"`
-	Attention failover.Reason         `json:"attention,omitempty"` // why it needs a human's eyes
-	To        []string                `json:"to,omitempty"`
-	Since     time.Time               `json:"since"`
-	Entered   time.Time               `json:"entered,omitzero"` // when it said that this phase began
-	Heard     time.Time               `json:"heard,omitzero"`
+	Key       karmada.BindingKey `json:"key"`
+	UID       types.UID          `json:"uid"`
+	Resource  string             `json:"resource,omitempty"`
+	Round     int                `json:"round"`
+	Phase     phase.Migration    `json:"phase"`
+	Reason    reason.Reason      `json:"reason,omitempty"`
+	Message   string             `json:"message,omitempty"`
+	Placed    bool               `json:"placed,omitempty"`
+	Attention reason.Reason      `json:"attention,omitempty"` // why it needs a human's eyes
+	To        []string           `json:"to,omitempty"`
+	Since     time.Time          `json:"since"`
+	Entered   time.Time          `json:"entered,omitzero"` // when it said that this phase began
+	Heard     time.Time          `json:"heard,omitzero"`
 	// Excused from delaying the untaint: it answered the recovery, or its time for that is up.
 	Excused bool `json:"excused,omitempty"`
 	Policy  int  `json:"policy"`
@@ -225,8 +232,8 @@ type Move struct {
 	// Queued is since when it has been in the queue.
 	Queued time.Time `json:"queued,omitzero"`
 	// Purge is how its old copy goes, as the first check froze it.
-	Purge failover.PurgeMode `json:"purge,omitempty"`
-	Fence *failover.Fence    `json:"fence,omitempty"`
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
+	Fence *proof.Fence      `json:"fence,omitempty"`
 	// GoesOn: a recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
 	// Holds: it has no permit so far, for its dependents are held first; WantsPermit: they are.
@@ -243,20 +250,20 @@ type Move struct {
 
 // RoundReport is what became of an earlier round.
 type RoundReport struct {
-	Round   int               `json:"round"`
-	Since   time.Time         `json:"since"`
-	Until   time.Time         `json:"until"`
-	Counts  map[string]int    `json:"counts"`
-	Results []failover.Result `json:"results,omitempty"`
+	Round   int             `json:"round"`
+	Since   time.Time       `json:"since"`
+	Until   time.Time       `json:"until"`
+	Counts  map[string]int  `json:"counts"`
+	Results []record.Result `json:"results,omitempty"`
 	// Folded is how many results are in Counts alone.
-	Folded int                   `json:"folded,omitempty"`
-	Ended  failover.EpisodePhase `json:"ended,omitempty"`
+	Folded int           `json:"folded,omitempty"`
+	Ended  phase.Episode `json:"ended,omitempty"`
 }
 
 // file keeps the one outcome of a binding in a round that is over: a later word about
 // it takes the place of an earlier one.
-func (p *RoundReport) file(r failover.Result) {
-	at := slices.IndexFunc(p.Results, func(x failover.Result) bool { return x.Key == r.Key && x.UID == r.UID })
+func (p *RoundReport) file(r record.Result) {
+	at := slices.IndexFunc(p.Results, func(x record.Result) bool { return x.Key == r.Key && x.UID == r.UID })
 	if at >= 0 {
 		p.Counts[string(p.Results[at].Outcome)]--
 		p.Results[at] = r
@@ -276,10 +283,10 @@ type EpisodeStatus struct {
 	Queue map[ItemState]int `json:"queue,omitempty"`
 	// BlockedBy counts those of the queue that are blocked, by reason; BlockedSince is when
 	// the first of them was due.
-	BlockedBy    map[failover.Reason]int `json:"blockedBy,omitempty"`
-	BlockedSince time.Time               `json:"blockedSince,omitzero"`
+	BlockedBy    map[reason.Reason]int `json:"blockedBy,omitempty"`
+	BlockedSince time.Time             `json:"blockedSince,omitzero"`
 	// WaitingBy counts those of the queue that are due and begin nothing, by what holds them.
-	WaitingBy map[failover.Reason]int `json:"waitingBy,omitempty"`
+	WaitingBy map[reason.Reason]int `json:"waitingBy,omitempty"`
 	// ETA is when the last eviction is expected, zero when nobody can say.
 	ETA time.Time `json:"eta,omitzero"`
 	// Left are queued bindings that owe an outcome and that the list has yet to bring back.

@@ -5,7 +5,13 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // BindingMigrationParams start a BindingMigration, or continue one.
@@ -21,22 +27,22 @@ type MigrationState struct {
 	Episode  string             `json:"episode"`
 	Round    int                `json:"round"`
 	Terms    activities.Terms   `json:"terms"`
-	Policy   failover.Policy    `json:"policy"`
+	Policy   rules.Policy       `json:"policy"`
 	Resource string             `json:"resource,omitempty"`
 	QueuedAt time.Time          `json:"queuedAt,omitzero"`
 	DueAt    time.Time          `json:"dueAt,omitzero"`
 	// Approval is a human's yes in this round; Standing are approval rules that asked
 	// before in it.
-	Approval *failover.Approval      `json:"approval,omitempty"`
-	Standing []failover.ApprovalRule `json:"standing,omitempty"`
-	Permit   failover.Permit         `json:"permit"`
-	Why      failover.Due            `json:"why"` // what made it due
-	Phase    failover.MigrationPhase `json:"phase"`
-	Reason   failover.Reason         `json:"reason,omitempty"`
-	Message  string                  `json:"message,omitempty"`
-	To       []string                `json:"to,omitempty"`
-	Placed   bool                    `json:"placed,omitempty"`
-	OldWork  *failover.Work          `json:"oldWork,omitempty"`
+	Approval *queue.Approval      `json:"approval,omitempty"`
+	Standing []queue.ApprovalRule `json:"standing,omitempty"`
+	Permit   pace.Permit          `json:"permit"`
+	Why      rules.Due            `json:"why"` // what made it due
+	Phase    phase.Migration      `json:"phase"`
+	Reason   reason.Reason        `json:"reason,omitempty"`
+	Message  string               `json:"message,omitempty"`
+	To       []string             `json:"to,omitempty"`
+	Placed   bool                 `json:"placed,omitempty"`
+	OldWork  *karmada.Work        `json:"oldWork,omitempty"`
 	// Preserved: the old copy outlives its Work, by the binding's own spec.
 	Preserved bool      `json:"preserved,omitempty"`
 	Began     time.Time `json:"began,omitzero"`
@@ -44,7 +50,7 @@ type MigrationState struct {
 	// HealthySince is since when every look has found it healthy; zero when the last did not.
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	// On is where it was placed when the plug-ins last judged it: what they prove is of these copies.
-	On []failover.TargetCluster `json:"on,omitempty"`
+	On []karmada.TargetCluster `json:"on,omitempty"`
 	// Unprobed: a target did not answer its probe; health has to outlast detection.
 	Unprobed bool `json:"unprobed,omitempty"`
 	// Unseen: nobody can tell whether what Karmada reports is kept up to date. Health has to
@@ -56,7 +62,7 @@ type MigrationState struct {
 	// detection, for what the API server says may be over.
 	Rewound bool `json:"rewound,omitempty"`
 	// Attention is why it needs a human's eyes; it changes no behaviour.
-	Attention failover.Reason `json:"attention,omitempty"`
+	Attention reason.Reason `json:"attention,omitempty"`
 	// AwaitFence begins by waiting until the old copy is proven dead, without a permit.
 	AwaitFence bool `json:"awaitFence,omitempty"`
 	// Adopt takes over what stands instead of writing an eviction.
@@ -95,8 +101,8 @@ type MigrationState struct {
 	TellWritten bool `json:"tellWritten,omitempty"`
 	// HasDependents: others go where it goes, and are held first. Dependents are those
 	// that it entered itself on.
-	HasDependents bool                  `json:"hasDependents,omitempty"`
-	Dependents    []failover.BindingKey `json:"dependents,omitempty"`
+	HasDependents bool                 `json:"hasDependents,omitempty"`
+	Dependents    []karmada.BindingKey `json:"dependents,omitempty"`
 	// Returned: the scheduler put it back after a release of this drain. Banned: it is
 	// kept from doing so again.
 	Returned bool `json:"returned,omitempty"`
@@ -105,13 +111,13 @@ type MigrationState struct {
 	Held bool `json:"held,omitempty"`
 	// Holding until it has let go of them; LetGo when an adopted one has looked. SearchDependents:
 	// an answer was lost, so that the list may be short.
-	Holding          bool             `json:"holding,omitempty"`
-	LetGo            bool             `json:"letGo,omitempty"`
-	SearchDependents bool             `json:"searchDependents,omitempty"`
-	Result           *failover.Result `json:"result,omitempty"`
+	Holding          bool           `json:"holding,omitempty"`
+	LetGo            bool           `json:"letGo,omitempty"`
+	SearchDependents bool           `json:"searchDependents,omitempty"`
+	Result           *record.Result `json:"result,omitempty"`
 	// Acts are audit records that no report has taken along yet; ActSeq numbers them.
-	Acts   []failover.AuditRecord `json:"acts,omitempty"`
-	ActSeq int64                  `json:"actSeq,omitempty"`
+	Acts   []record.Audit `json:"acts,omitempty"`
+	ActSeq int64          `json:"actSeq,omitempty"`
 }
 
 // MigrationStatus answers the status query.
@@ -129,7 +135,7 @@ func (s *MigrationState) malformed() string {
 		return "it names no cluster or no binding"
 	case !s.Phase.Known():
 		return fmt.Sprintf("phase %.40q is none", s.Phase)
-	case s.Phase == failover.MigrationDone && s.Result == nil:
+	case s.Phase == phase.MigrationDone && s.Result == nil:
 		return "it has ended without an outcome"
 	}
 	return ""

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
@@ -39,7 +40,7 @@ type Priority struct {
 }
 
 // SnoozedBy is the snooze that keeps a binding longest, nil when none does.
-func (s StandingOrders) SnoozedBy(key failover.BindingKey) *Snooze {
+func (s StandingOrders) SnoozedBy(key karmada.BindingKey) *Snooze {
 	var longest *Snooze
 	for n := range s.Snoozes {
 		if z := &s.Snoozes[n]; z.Covers(key) && (longest == nil || z.Until.After(longest.Until)) {
@@ -50,7 +51,7 @@ func (s StandingOrders) SnoozedBy(key failover.BindingKey) *Snooze {
 }
 
 // PausedBy is a pause of a binding or of its namespace, nil when none stands.
-func (s StandingOrders) PausedBy(key failover.BindingKey) *ScopedPause {
+func (s StandingOrders) PausedBy(key karmada.BindingKey) *ScopedPause {
 	for n := range s.Pauses {
 		if s.Pauses[n].Covers(key) {
 			return &s.Pauses[n]
@@ -62,13 +63,13 @@ func (s StandingOrders) PausedBy(key failover.BindingKey) *ScopedPause {
 // standing finds the standing orders about a binding quickly: a queue asks for each of
 // thousands, many times a turn.
 type standing struct {
-	snoozed  failover.Scoped[time.Time]
-	paused   failover.Scoped[struct{}]
-	priority failover.Scoped[int32]
+	snoozed  queue.Scoped[time.Time]
+	paused   queue.Scoped[struct{}]
+	priority queue.Scoped[int32]
 }
 
 func (s StandingOrders) index() standing {
-	x := standing{snoozed: failover.Scoped[time.Time]{}, paused: failover.Scoped[struct{}]{}, priority: failover.Scoped[int32]{}}
+	x := standing{snoozed: queue.Scoped[time.Time]{}, paused: queue.Scoped[struct{}]{}, priority: queue.Scoped[int32]{}}
 	for _, z := range s.Snoozes {
 		x.snoozed[z.Scope] = z.Until
 	}

@@ -3,26 +3,28 @@ package workflows
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // PacerState is all that a FleetPacer knows: its query answer and its
 // continue-as-new input are the same thing.
 type PacerState struct {
-	Pace failover.Pace `json:"pace"`
+	Pace pace.Pace `json:"pace"`
 	// Assessed is when Pace was judged.
 	Assessed time.Time `json:"assessed,omitzero"`
 	// Changed: the fleet, an order or who is told changed since then.
 	Changed bool `json:"changed,omitempty"`
 	// Config is the pace section of the worker that judged last.
-	Config failover.PaceConfig `json:"config"`
+	Config pace.Config `json:"config"`
 	// Runbook is where that worker says that the page of all reasons is published.
 	Runbook string `json:"runbook,omitempty"`
 	// InForce is the configuration of that worker, as texts by key: the mode, and what is not
 	// the default. Whoever plans or explains goes by it.
 	InForce map[string]string `json:"inForce,omitempty"`
 	// Schedule are the moments of the evictions, and the permits that are out.
-	Schedule failover.Schedule `json:"schedule"`
+	Schedule pace.Schedule `json:"schedule"`
 	// Requests are the open ones by cluster.
 	Requests map[string]Request `json:"requests,omitempty"`
 	// Served is the cluster of the newest grant: ties go round from it.
@@ -31,9 +33,9 @@ type PacerState struct {
 	// HaltedAt is since when Orders halt, as far as this pacer has seen it.
 	HaltedAt time.Time `json:"haltedAt,omitzero"`
 	// Moves remembers who was moved within the last hour.
-	Moves failover.MoveLog `json:"moves"`
+	Moves pace.MoveLog `json:"moves"`
 	// Probed is what the external probe knows, for the next leader of the controller.
-	Probed failover.Probed `json:"probed,omitempty"`
+	Probed rules.Probed `json:"probed,omitempty"`
 	// Granted, Written and Unused count permits since the pacer's first start: those that were
 	// granted, whose eviction stands, and that passed without one that this pacer knows of.
 	Granted int64 `json:"granted"`
@@ -50,7 +52,7 @@ type PacerState struct {
 type Orders struct {
 	Halted *Order `json:"halted,omitempty"`
 	// HaltReason is HaltedByHuman or StateLost.
-	HaltReason failover.Reason `json:"haltReason,omitempty"`
+	HaltReason reason.Reason `json:"haltReason,omitempty"`
 	// Rate replaces the configured rate when not nil.
 	Rate   *float64 `json:"rate,omitempty"`
 	RateBy *Order   `json:"rateBy,omitempty"`

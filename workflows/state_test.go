@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +15,7 @@ import (
 var carried = map[string]string{"checkpoint": "17"}
 
 // stateful binds app Directly to m1, where it has reported checkpoint 17, and may go to m2.
-func stateful(t *testing.T) (*story, failover.BindingKey) {
+func stateful(t *testing.T) (*story, karmada.BindingKey) {
 	s, key := direct(t)
 	s.world.DeleteAfter = 20 * time.Second
 	s.preserving(key)
@@ -21,9 +23,9 @@ func stateful(t *testing.T) (*story, failover.BindingKey) {
 	return s, key
 }
 
-func (s *story) preserving(key failover.BindingKey) {
-	s.world.Change(key, func(b *failover.Binding) {
-		b.StateRules = []failover.StateRule{{Label: "checkpoint", Path: "{.jobStatus.checkpoint}"}}
+func (s *story) preserving(key karmada.BindingKey) {
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.StateRules = []karmada.StateRule{{Label: "checkpoint", Path: "{.jobStatus.checkpoint}"}}
 	})
 }
 
@@ -49,11 +51,11 @@ func TestKarmada5006TheNewCopyIsToldWhereTheOldOneStood(t *testing.T) {
 		now, _ := s.world.Wears(key, "m2")
 		require.Equal(t, carried, now, "it runs with its state, and is not healthy yet")
 		require.Empty(t, s.world.Log("release"))
-		require.Equal(t, failover.MigrationAwaitingHealth, s.status().Moves["shop/app"].Phase)
+		require.Equal(t, phase.MigrationAwaitingHealth, s.status().Moves["shop/app"].Phase)
 	})
 	s.at(15*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Equal(t, []string{"taint", "evict", "release", "taint"}, ops(s))
 	s.oneAtATime(time.Time{})
 	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
@@ -74,11 +76,11 @@ func TestKarmada5788StateWaitsForASilentSource(t *testing.T) {
 	s.at(10*time.Minute, func() { s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{})) })
 	s.at(20*time.Minute, func() {
 		i := s.status().Items[0]
-		require.Equal(t, []any{workflows.ItemBlocked, failover.ReasonStateNeedsSource}, []any{i.State, i.Reason}, "dead is not enough")
+		require.Equal(t, []any{workflows.ItemBlocked, reason.StateNeedsSource}, []any{i.State, i.Reason}, "dead is not enough")
 	})
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
 	require.Empty(t, s.world.Log("evict"))
 	require.Contains(t, s.world.Copies(key), "m1")
 }
@@ -91,7 +93,7 @@ func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, key := stateful(t)
 			other := s.bind("other", []string{"m1"}, "m1", "m3")
-			s.purging(other, failover.PurgeDirectly)
+			s.purging(other, karmada.PurgeDirectly)
 			s.preserving(other)
 			s.world.Collect(other, "m1", `{"jobStatus":{"checkpoint":9}}`)
 			s.world.SetReady("m1", false)
@@ -106,9 +108,9 @@ func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
 			})
 			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 			r := s.play()
-			want := map[string]failover.Outcome{"app": failover.OutcomeMigrated, "other": failover.OutcomeMigrated}
+			want := map[string]phase.Outcome{"app": phase.OutcomeMigrated, "other": phase.OutcomeMigrated}
 			if one {
-				want["other"] = failover.OutcomeAbandoned
+				want["other"] = phase.OutcomeAbandoned
 			}
 			require.Equal(t, want, outcomes(r))
 			require.True(t, s.appResult().Fence.WithoutState, "on record")
@@ -132,7 +134,7 @@ func TestAWordAboutOneBindingThatLeavesItsStateOutIsRefused(t *testing.T) {
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.ErrorContains(t, refused.err, "withoutState")
-	require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
 	require.Empty(t, s.world.Log("evict"))
 }
 
@@ -148,7 +150,7 @@ func TestKarmada5251StateOfASourceThatDiesAfterTheWriteWaitsForIt(t *testing.T) 
 			var refused *answer
 			s.at(5*time.Minute, func() {
 				m := s.status().Moves["shop/app"]
-				require.Equal(t, failover.ReasonStateNeedsSource, m.Reason)
+				require.Equal(t, reason.StateNeedsSource, m.Reason)
 				require.NotEmpty(t, m.Attention)
 				refused = s.vouchAs(s.migration(key), workflows.FenceOrder{})
 			})
@@ -166,7 +168,7 @@ func TestKarmada5251StateOfASourceThatDiesAfterTheWriteWaitsForIt(t *testing.T) 
 			require.True(t, *died)
 			require.ErrorContains(t, refused.err, "withoutState")
 			result := s.appResult()
-			require.Equal(t, failover.OutcomeMigrated, result.Outcome)
+			require.Equal(t, phase.OutcomeMigrated, result.Outcome)
 			_, ever := s.world.Wears(key, "m2")
 			if without {
 				require.Empty(t, ever)
@@ -192,10 +194,10 @@ func TestAStatusThatWasNeverCollectedKeepsItWhereItIs(t *testing.T) {
 			s.at(10*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 			s.play()
 			if missingOK {
-				require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+				require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 				return
 			}
-			require.Equal(t, failover.OutcomeAbandoned, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
 			require.Contains(t, s.appResult().Message, "StateNotCollected")
 			require.Empty(t, s.world.Log("evict"))
 		})
@@ -220,11 +222,11 @@ func TestAHumanReleasesAHoldThatOnlyCarriesState(t *testing.T) {
 	s.at(25*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	s.play()
 	require.ErrorContains(t, early.err, "purge mode Directly", "the old copy was still going")
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Contains(t, s.appResult().Cause, "released by")
 }
 
-func (s *story) orderMove(key failover.BindingKey, verb string) *answer {
+func (s *story) orderMove(key karmada.BindingKey, verb string) *answer {
 	o := workflows.Order{Who: "jane", Reason: "it is enough"}
 	return s.update(s.migration(key), verb, verb+s.env.Now().String(), o)
 }
@@ -252,7 +254,7 @@ func TestAfterGracefulTimeoutAnUnprovenHoldGoesOnlyWhereTheSettingSaysSo(t *test
 			s.at(60*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 			result := s.appResult()
-			require.Equal(t, failover.OutcomeMigrated, result.Outcome)
+			require.Equal(t, phase.OutcomeMigrated, result.Outcome)
 			evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
 			require.Greater(t, released.Sub(evicted), s.settings.Terms.GracefulTimeout)
 			if on {
@@ -274,17 +276,17 @@ func TestAnUnprovenReleaseWaitsForATargetThatAnswers(t *testing.T) {
 	s.world.HealthyAfter = 24 * time.Hour
 	s.world.SetReady("m1", false)
 	s.at(4*time.Minute, func() {
-		s.world.ChangeCluster("m2", func(c *failover.Cluster) { c.Conditions[0].Status = corev1.ConditionFalse })
+		s.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionFalse })
 	})
 	var back time.Time
 	s.at(20*time.Minute, func() {
 		require.Empty(t, s.world.Log("release"), "the held copy may be the last one")
 		back = s.env.Now()
-		s.world.ChangeCluster("m2", func(c *failover.Cluster) { c.Conditions[0].Status = corev1.ConditionTrue })
+		s.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionTrue })
 	})
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.False(t, s.world.Log("release")[0].At.Before(back))
 }
 
@@ -292,12 +294,12 @@ func TestAnUnprovenReleaseWaitsForATargetThatAnswers(t *testing.T) {
 func TestAWordAboutOneBindingReachesTheMigrationThatWaitsForIt(t *testing.T) {
 	s, key := direct(t)
 	other := s.bind("other", []string{"m1"}, "m1", "m3")
-	s.purging(other, failover.PurgeDirectly)
+	s.purging(other, karmada.PurgeDirectly)
 	s.world.SetReady("m1", false)
 	id := workflows.ClusterFailoverID("", "m1")
 	var nobody *answer
 	s.at(5*time.Minute, func() {
-		nobody = s.vouchAs(id, workflows.FenceOrder{Binding: failover.BindingKey{Namespace: "shop", Name: "nobody"}})
+		nobody = s.vouchAs(id, workflows.FenceOrder{Binding: karmada.BindingKey{Namespace: "shop", Name: "nobody"}})
 	})
 	s.at(6*time.Minute, func() {
 		s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{Binding: key}))
@@ -305,5 +307,5 @@ func TestAWordAboutOneBindingReachesTheMigrationThatWaitsForIt(t *testing.T) {
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.ErrorContains(t, nobody.err, "neither waits nor moves")
-	require.Equal(t, map[string]failover.Outcome{"app": failover.OutcomeMigrated, "other": failover.OutcomeAbandoned}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated, "other": phase.OutcomeAbandoned}, outcomes(r))
 }

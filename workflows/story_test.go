@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
@@ -170,34 +173,34 @@ func newStory(t *testing.T) *story {
 	s.env.SetStartTime(storyBegins)
 	s.world = world.New(s.env.Now)
 	s.settings = activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
-	s.settings.Terms.Mode = failover.ModeEnforce
+	s.settings.Terms.Mode = rules.ModeEnforce
 	for i := range 6 {
 		s.world.AddCluster(fmt.Sprintf("m%d", i+1))
 	}
-	s.world.AddRule(failover.Rule{
+	s.world.AddRule(rules.Rule{
 		Name: "not-ready",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+		Taints: []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
 	})
 	return s
 }
 
 // bind adds a Duplicated deployment on m1 that may run on the clusters named.
-func (s *story) bind(name string, on []string, may ...string) failover.BindingKey {
-	key := failover.BindingKey{Namespace: "shop", Name: name}
-	b := failover.Binding{
-		Key: key, Replicas: 2, SchedulerName: failover.DefaultSchedulerName,
-		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
-		Placement: &failover.Placement{
-			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: may},
-			SpreadConstraints: []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: len(on)}},
-			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+func (s *story) bind(name string, on []string, may ...string) karmada.BindingKey {
+	key := karmada.BindingKey{Namespace: "shop", Name: name}
+	b := karmada.Binding{
+		Key: key, Replicas: 2, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
+		Placement: &karmada.Placement{
+			ClusterAffinity:   &karmada.ClusterAffinity{ClusterNames: may},
+			SpreadConstraints: []karmada.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: len(on)}},
+			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
 		},
 	}
 	for _, c := range on {
-		b.Clusters = append(b.Clusters, failover.TargetCluster{Name: c, Replicas: 2})
+		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: c, Replicas: 2})
 	}
 	s.world.AddBinding(b)
 	return key
@@ -297,15 +300,15 @@ func (s *story) play() workflows.EpisodeReport {
 	s.env.RegisterWorkflow(hostBehindOlder)
 	s.slowActivities()
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
-	s.world.OnCluster = func(f failover.ClusterFact) {
+	s.world.OnCluster = func(f rules.ClusterFact) {
 		if f.Cluster == cluster || s.second > 0 && f.Cluster == "m2" {
 			s.hint(workflows.ClusterFailoverID("", f.Cluster), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: f})
 		}
 	}
-	s.world.OnBinding = func(f failover.BindingFact, b failover.Binding) {
+	s.world.OnBinding = func(f proof.BindingFact, b karmada.Binding) {
 		for _, task := range b.Tasks {
 			if task.Owned() && !s.silent {
-				f.Verdict = failover.JudgeHold(&b, task.FromCluster, s.world.Standing)
+				f.Verdict = proof.JudgeHold(&b, task.FromCluster, s.world.Standing)
 				s.hint(task.Owner(), workflows.SignalBindingObserved, f)
 			}
 		}
@@ -335,8 +338,8 @@ func (s *story) play() workflows.EpisodeReport {
 }
 
 // outcomes are the outcomes of the last round by binding name.
-func outcomes(r workflows.EpisodeReport) map[string]failover.Outcome {
-	out := map[string]failover.Outcome{}
+func outcomes(r workflows.EpisodeReport) map[string]phase.Outcome {
+	out := map[string]phase.Outcome{}
 	for _, x := range r.Rounds[len(r.Rounds)-1].Results {
 		out[x.Key.Name] = x.Outcome
 	}
@@ -354,8 +357,8 @@ func TestAFailedClusterIsEvacuatedAndRecovers(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{
 		"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated", "app4": "Migrated", "stays": "Abandoned",
 	}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
@@ -387,7 +390,7 @@ func TestNothingIsWrittenBeforeThePacerHasSpoken(t *testing.T) {
 	s.world.PutTaint("m1", corev1.Taint{Key: "example.com/maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(5*time.Minute, func() { s.world.DropTaint("m1", "example.com/maintenance") })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.False(t, s.world.Log("taint")[0].At.Before(storyBegins.Add(s.recalls)))
 }
 
@@ -398,7 +401,7 @@ func TestABlipIsAFalseAlarmAndWritesNothing(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(addAfter-5*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Log(""))
 }
 
@@ -410,6 +413,6 @@ func TestKarmada3500AMismatchBetweenTwoLooksRestartsTheWindow(t *testing.T) {
 	s.at(50*time.Second, func() { s.world.SetReady("m1", true); s.world.SetReady("m1", false) })
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.False(t, s.world.Log("taint")[0].At.Before(storyBegins.Add(50*time.Second+addAfter)))
 }

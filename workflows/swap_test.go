@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
@@ -65,7 +67,7 @@ func (s *story) playBoth() (first, second workflows.EpisodeReport) {
 
 // chain is a story in which m1 fails, its binding goes to m2 and is not released, and
 // m2 fails after six minutes. m1 is back after three, or after twenty.
-func chain(t *testing.T, back time.Duration) (*story, failover.BindingKey) {
+func chain(t *testing.T, back time.Duration) (*story, karmada.BindingKey) {
 	t.Helper()
 	s := newStory(t)
 	s.world.HealthyAfter = 10 * time.Minute
@@ -98,10 +100,10 @@ func TestAFailingTargetHandsBackToTheRecoveredSourceInOneWrite(t *testing.T) {
 		return false
 	}
 	first, second := s.playBoth()
-	require.Equal(t, failover.OutcomeRestored, resultOf(t, first).Outcome)
-	require.Equal(t, failover.ReasonSwapped, resultOf(t, first).Reason)
+	require.Equal(t, phase.OutcomeRestored, resultOf(t, first).Outcome)
+	require.Equal(t, reason.Swapped, resultOf(t, first).Reason)
 	got := resultOf(t, second)
-	require.Equal(t, failover.OutcomeMigrated, got.Outcome)
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 	require.Equal(t, []string{"m1"}, got.To)
 	require.Len(t, s.world.Log("evict"), 2)
 	require.Empty(t, s.world.Log("restore"), "the eviction itself was the restore")
@@ -114,20 +116,20 @@ func TestAFailingTargetHandsBackToTheRecoveredSourceInOneWrite(t *testing.T) {
 
 // Rules: R4.9-30.
 func TestAFailingTargetMovesOnWhereTheSourceCannotTakeOver(t *testing.T) {
-	for name, arrange := range map[string]func(*story, failover.BindingKey){
-		"its old copy is gone": func(s *story, _ failover.BindingKey) {
+	for name, arrange := range map[string]func(*story, karmada.BindingKey){
+		"its old copy is gone": func(s *story, _ karmada.BindingKey) {
 			s.at(5*time.Minute, func() { s.world.DropWork("karmada-es-m1", "shop-app") })
 		},
-		"another Work took its place": func(s *story, _ failover.BindingKey) {
+		"another Work took its place": func(s *story, _ karmada.BindingKey) {
 			s.at(5*time.Minute, func() {
 				s.world.DropWork("karmada-es-m1", "shop-app")
-				s.world.PutWork(failover.Work{Namespace: "karmada-es-m1", Name: "shop-app", UID: "another"})
+				s.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "shop-app", UID: "another"})
 			})
 		},
-		"nobody knows which Work was held": func(s *story, key failover.BindingKey) {
+		"nobody knows which Work was held": func(s *story, key karmada.BindingKey) {
 			s.at(5*time.Minute, func() { s.world.ForgetWork(workflows.BindingMigrationID("", "m1", key)) })
 		},
-		"the workflow that holds it does not run": func(s *story, key failover.BindingKey) {
+		"the workflow that holds it does not run": func(s *story, key karmada.BindingKey) {
 			s.at(5*time.Minute, func() { s.world.SetRunning(workflows.BindingMigrationID("", "m1", key), false) })
 		},
 	} {
@@ -135,7 +137,7 @@ func TestAFailingTargetMovesOnWhereTheSourceCannotTakeOver(t *testing.T) {
 			s, key := chain(t, 3*time.Minute)
 			arrange(s, key)
 			first, second := s.playBoth()
-			require.Equal(t, failover.OutcomeMigrated, resultOf(t, first).Outcome)
+			require.Equal(t, phase.OutcomeMigrated, resultOf(t, first).Outcome)
 			require.Equal(t, []string{"m3"}, resultOf(t, second).To)
 			require.Equal(t, "m3", s.world.Peek(key).Clusters[0].Name)
 			require.Empty(t, s.world.Leftovers())
@@ -151,8 +153,8 @@ func TestBothHoldsStandWhileTheSecondTargetProvesItself(t *testing.T) {
 		require.Len(t, b.Tasks, 2, "neither old copy goes before the third is proven")
 	})
 	first, second := s.playBoth()
-	require.Equal(t, failover.OutcomeMigrated, resultOf(t, first).Outcome)
-	require.Equal(t, failover.OutcomeMigrated, resultOf(t, second).Outcome)
+	require.Equal(t, phase.OutcomeMigrated, resultOf(t, first).Outcome)
+	require.Equal(t, phase.OutcomeMigrated, resultOf(t, second).Outcome)
 	require.Len(t, s.world.Log("release"), 2)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -165,8 +167,8 @@ func TestASwapThatTheSchedulerUndoesIsHeldAgain(t *testing.T) {
 		if op == "evict" && len(s.world.PeekLocked(key).Tasks) == 1 && s.world.PeekLocked(key).Tasks[0].FromCluster == "m2" && !undone {
 			undone = true
 			s.at(1500*time.Millisecond, func() {
-				s.world.Change(key, func(b *failover.Binding) {
-					b.Clusters = []failover.TargetCluster{{Name: "m3", Replicas: 2}}
+				s.world.Change(key, func(b *karmada.Binding) {
+					b.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}}
 					b.Generation++
 					b.Status.ObservedGeneration = b.Generation
 					up := b.Status.Aggregated[0]

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +32,7 @@ func TestATaintByOrderMovesWhatDoesNotTolerateItUntilUntaint(t *testing.T) {
 		require.Equal(t, "jane", c.Ordered[0].Who)
 		require.Equal(t, "disks", c.Ordered[0].Why)
 		require.Len(t, c.Added, 2, "the taint and our NoSchedule")
-		require.Equal(t, failover.TaintRule, c.Added[0].Rule)
+		require.Equal(t, karmada.TaintRule, c.Added[0].Rule)
 		require.Len(t, s.world.Log("release"), 1)
 	})
 	s.at(4*time.Minute, func() { gone = s.taints(workflows.UpdateUntaint, "") })
@@ -38,9 +40,9 @@ func TestATaintByOrderMovesWhatDoesNotTolerateItUntilUntaint(t *testing.T) {
 
 	require.NoError(t, put.err)
 	require.NoError(t, gone.err)
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Less(t, r.Until.Sub(storyBegins), 4*time.Minute+wellFor, "its end has no window")
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -66,9 +68,9 @@ func TestUntaintLeavesWhatARuleAndWhatOthersPut(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		c := s.world.PeekCluster("m1")
 		require.Empty(t, c.Ordered)
-		require.True(t, failover.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
-		require.Equal(t, "theirs", failover.Foreign(c)[0].Key)
-		require.False(t, failover.OursAdded(c, corev1.Taint{Key: "disks", Effect: corev1.TaintEffectNoExecute}))
+		require.True(t, karmada.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
+		require.Equal(t, "theirs", karmada.Foreign(c)[0].Key)
+		require.False(t, karmada.OursAdded(c, corev1.Taint{Key: "disks", Effect: corev1.TaintEffectNoExecute}))
 		s.world.DropTaint("m1", "theirs")
 		s.world.SetReady("m1", true)
 	})
@@ -76,7 +78,7 @@ func TestUntaintLeavesWhatARuleAndWhatOthersPut(t *testing.T) {
 	require.ErrorContains(t, ruled.err, "follows from rule")
 	require.ErrorContains(t, theirs.err, "is not ours")
 	require.ErrorContains(t, none.err, "does not carry")
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -93,20 +95,20 @@ func TestACancelEndsTheOrderOfATaint(t *testing.T) {
 	s.at(2*time.Minute, func() {
 		left = len(s.world.PeekCluster("m1").Ordered)
 		s.world.SetReady("m1", true)
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Ordered = nil }) // a story that fails has an end, too
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Ordered = nil }) // a story that fails has an end, too
 	})
 	s.at(time.Minute+30*time.Second, func() { again = s.taints(workflows.UpdateTaint, "disks:NoExecute") })
 	r := s.play()
 	require.ErrorContains(t, again.err, "stopped by")
 	require.Zero(t, left, "the order went with our taints")
-	require.Equal(t, failover.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.EpisodeCancelled, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.15-7.
 func TestATaintInObserveIsRefusedAndWritesNothing(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.Mode = failover.ModeObserve
+	s.settings.Terms.Mode = rules.ModeObserve
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.keepOpen()
 	var a *answer
@@ -131,7 +133,7 @@ func TestTaintOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			"no taint":           {workflows.UpdateTaint, workflows.TaintOrder{Order: jane}},
 			"nobody":             {workflows.UpdateTaint, workflows.TaintOrder{Taint: "disks:NoExecute"}},
 			"what moves nothing": {workflows.UpdateTaint, workflows.TaintOrder{Order: jane, Taint: "disks:NoSchedule"}},
-			"a reserved key":     {workflows.UpdateTaint, workflows.TaintOrder{Order: jane, Taint: failover.DrainTaintKey + ":NoExecute"}},
+			"a reserved key":     {workflows.UpdateTaint, workflows.TaintOrder{Order: jane, Taint: karmada.DrainTaintKey + ":NoExecute"}},
 			"nobody's end":       {workflows.UpdateUntaint, workflows.TaintOrder{}},
 			"the end of none":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane}},
 			"the end of what":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane, Taint: "disks"}},

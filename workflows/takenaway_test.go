@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +25,7 @@ func TestAHumanTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.DropTaint("m1", taintKey) })
 	s.at(6*time.Minute, func() {
-		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		require.Len(t, hard, 1, "while it matches, it is put again")
 		s.world.SetReady("m1", true)
 	})
@@ -30,7 +33,7 @@ func TestAHumanTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
 	s.at(taken, func() { s.world.DropTaint("m1", taintKey) })
 	s.at(2*taken, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Less(t, r.Until.Sub(storyBegins), taken+wellFor)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), taken)
 	require.Empty(t, s.world.Leftovers())
@@ -40,12 +43,12 @@ func TestAHumanTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
 //
 // Rules: R4.1-21, R4.2-9.
 func TestWhatCannotBeReadIsNoHumanWhoTookTheTaintAway(t *testing.T) {
-	for name, garble := range map[string]func(*failover.Cluster){
-		"the list of soft taints": func(c *failover.Cluster) {
+	for name, garble := range map[string]func(*karmada.Cluster){
+		"the list of soft taints": func(c *karmada.Cluster) {
 			c.Taints = slices.DeleteFunc(slices.Clone(c.Taints), func(x corev1.Taint) bool { return x.Key == softKey })
 			c.SoftMalformed, c.SoftUnreadable = "soft-taints: not a list", true
 		},
-		"the cluster": func(c *failover.Cluster) { c.Taints, c.Malformed = nil, "spec.taints: not a list" },
+		"the cluster": func(c *karmada.Cluster) { c.Taints, c.Malformed = nil, "spec.taints: not a list" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -54,19 +57,19 @@ func TestWhatCannotBeReadIsNoHumanWhoTookTheTaintAway(t *testing.T) {
 			s.bindSoftly("slow", "3600")
 			s.network(corev1.ConditionFalse)
 			s.at(2*time.Minute, func() { s.network(corev1.ConditionTrue) })
-			var sound failover.Cluster
+			var sound karmada.Cluster
 			s.at(3*time.Minute, func() {
 				sound = s.world.PeekCluster("m1")
 				s.world.ChangeCluster("m1", garble)
 			})
 			s.at(5*time.Minute, func() {
 				require.Len(t, s.world.PeekCluster("m1").Added, 2)
-				s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+				s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 					c.Taints, c.Malformed, c.SoftMalformed, c.SoftUnreadable = sound.Taints, "", "", false
 				})
 			})
 			r := s.play()
-			require.Equal(t, failover.EpisodeRecovered, r.Ended)
+			require.Equal(t, phase.EpisodeRecovered, r.Ended)
 			require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 2*time.Minute+quiet)
 			require.Empty(t, s.world.Leftovers())
 		})
@@ -85,7 +88,7 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 	}
 	s.world.SetReady("m1", false)
 	stands := func() int {
-		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		return len(hard)
 	}
 	take := func() { s.world.DropTaint("m1", taintKey) }
@@ -108,7 +111,7 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 		require.Zero(t, stands(), "it is not put back a second time")
 		require.Equal(t, "lifeboat", st.Paused.Who)
 		require.Contains(t, st.Paused.Reason, "lifeboat cancel m1")
-		require.Equal(t, []failover.Reason{failover.ReasonConflict}, st.Attention)
+		require.Equal(t, []reason.Reason{reason.Conflict}, st.Attention)
 		moved = len(s.world.Log("evict"))
 	})
 	s.at(9*time.Minute, func() {
@@ -122,7 +125,7 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -136,8 +139,8 @@ func TestAFailoverWhoseTaintsAreAllTakenAwayTwiceStillRecovers(t *testing.T) {
 	s.bind("b", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	take := func() {
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Taints = nil })
-		s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: failover.FactOf(s.world.PeekCluster("m1"))})
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints = nil })
+		s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: rules.FactOf(s.world.PeekCluster("m1"))})
 	}
 	s.at(3*time.Minute, take)
 	s.at(3*time.Minute+5*time.Second, take)
@@ -145,11 +148,11 @@ func TestAFailoverWhoseTaintsAreAllTakenAwayTwiceStillRecovers(t *testing.T) {
 		st := s.status()
 		require.True(t, st.TakenAway.Twice)
 		require.Equal(t, "lifeboat", st.Paused.Who)
-		hard, _ := failover.Triggering(s.world.PeekCluster("m1").Taints)
+		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
 		require.Empty(t, hard)
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -16,7 +18,7 @@ import (
 // about who moved what, and about why nothing moved. docs/threads.md lists all of them.
 
 // workOn is the uid of a binding's Work on a cluster, empty where there is none.
-func (s *story) workOn(key failover.BindingKey, cluster string) string {
+func (s *story) workOn(key karmada.BindingKey, cluster string) string {
 	work, err := s.world.Work(s.t.Context(), "karmada-es-"+cluster, key.Namespace+"-"+key.Name)
 	if err != nil || work.Deleting {
 		return ""
@@ -62,20 +64,20 @@ func TestKarmada6951And1640And1717WhatOthersMoveIsToldAsTheirs(t *testing.T) {
 	s.tolerates(whole, 120)
 	shared := s.bind("shared", []string{"m1", "m2"}, "m1", "m2", "m3")
 	s.tolerates(shared, 120)
-	s.world.Change(shared, func(b *failover.Binding) {
-		b.Placement.ReplicaScheduling.Type = failover.SchedulingDivided
+	s.world.Change(shared, func(b *karmada.Binding) {
+		b.Placement.ReplicaScheduling.Type = karmada.SchedulingDivided
 		b.Clusters[0].Replicas, b.Clusters[1].Replicas = 1, 1
 	})
 	s.bind("ours", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
 	s.at(addAfter+time.Minute, func() {
-		for _, key := range []failover.BindingKey{whole, shared} {
-			s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}} })
+		for _, key := range []karmada.BindingKey{whole, shared} {
+			s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}} })
 		}
 	})
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"whole": "MovedByOthers", "shared": "MovedByOthers", "ours": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"whole": "MovedByOthers", "shared": "MovedByOthers", "ours": "Migrated"}, outcomes(r))
 	for _, w := range s.world.Log("") {
 		require.NotContains(t, []string{whole.String(), shared.String()}, w.Binding, "%+v", w)
 	}
@@ -88,17 +90,17 @@ func TestKarmada3623And3194And744ATaintMovesAtOnceOrSaysWhyNot(t *testing.T) {
 	s := newStory(t)
 	s.bind("moves", []string{"m1"}, "m1", "m2")
 	s.bind("pinned", []string{"m1"}, "m1")
-	s.world.Change(s.bind("spread", []string{"m1", "m2"}, "m1", "m2"), func(b *failover.Binding) {
+	s.world.Change(s.bind("spread", []string{"m1", "m2"}, "m1", "m2"), func(b *karmada.Binding) {
 		b.Placement.SpreadConstraints[0].MinGroups = 2
 	})
-	s.world.Change(s.bind("suspended", []string{"m1"}, "m1", "m2"), func(b *failover.Binding) { b.SchedulingSuspended = true })
+	s.world.Change(s.bind("suspended", []string{"m1"}, "m1", "m2"), func(b *karmada.Binding) { b.SchedulingSuspended = true })
 	bears := s.bind("bears", []string{"m1"}, "m1", "m2")
-	s.world.Change(bears, func(b *failover.Binding) {
+	s.world.Change(bears, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Key: "maintenance", Operator: corev1.TolerationOpExists}}
 	})
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(3*time.Minute, func() {
-		why := map[string]failover.Reason{}
+		why := map[string]reason.Reason{}
 		for _, i := range s.status().Items {
 			if i.Key == bears {
 				require.NotEqual(t, workflows.ItemBlocked, i.State)
@@ -108,13 +110,13 @@ func TestKarmada3623And3194And744ATaintMovesAtOnceOrSaysWhyNot(t *testing.T) {
 			require.NotEmpty(t, i.Message, "%+v", i)
 			why[i.Key.Name] = i.Reason
 		}
-		require.Equal(t, map[string]failover.Reason{
-			"pinned": failover.ReasonPinned, "spread": failover.ReasonSpreadUnsatisfied, "suspended": failover.ReasonSchedulingSuspended,
+		require.Equal(t, map[string]reason.Reason{
+			"pinned": reason.Pinned, "spread": reason.SpreadUnsatisfied, "suspended": reason.SchedulingSuspended,
 		}, why)
 		s.world.DropTaint("m1", "maintenance")
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{
+	require.Equal(t, map[string]phase.Outcome{
 		"moves": "Migrated", "pinned": "Abandoned", "spread": "Abandoned", "suspended": "Abandoned",
 	}, outcomes(r), "what bears the taint for ever owes no outcome")
 	require.Len(t, s.world.Log("evict"), 1)
@@ -146,7 +148,7 @@ func TestKarmada7181And7171ANewRunNeitherRestartsNorShortensAWindow(t *testing.T
 	s.world.SetReady("m1", false)
 	for i := range 30 {
 		s.at(time.Duration(i)*7*time.Second+3*time.Second, func() {
-			s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Labels["heartbeat"] = time.Duration(i).String() })
+			s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Labels["heartbeat"] = time.Duration(i).String() })
 		})
 	}
 	before := 0
@@ -167,7 +169,7 @@ func TestKarmada7181And7171ANewRunNeitherRestartsNorShortensAWindow(t *testing.T
 func TestKarmada7612WhoToleratesForEverCostsNoPermit(t *testing.T) {
 	s := newStory(t)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		s.world.Change(s.bind(name, []string{"m1"}, "m1", "m2"), func(b *failover.Binding) {
+		s.world.Change(s.bind(name, []string{"m1"}, "m1", "m2"), func(b *karmada.Binding) {
 			b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 			b.Priority = 9
 		})
@@ -177,7 +179,7 @@ func TestKarmada7612WhoToleratesForEverCostsNoPermit(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "pinned": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "pinned": "Abandoned"}, outcomes(r))
 	require.Equal(t, 1, s.pacer.used)
 	require.Less(t, s.evictedAt("app")-s.world.Log("taint")[0].At.Sub(storyBegins), time.Minute)
 }
@@ -189,11 +191,11 @@ func TestPolicyGenerator148AndAIEdge170AnEdgeSiteIsOptedOutAndNothingMoves(t *te
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.tolerant(s.bind("tolerant", []string{"m1"}, "m1", "m2"))
-	s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations[failover.AnnotationEnabled] = "false" })
+	s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
 	s.world.SetReady("m1", false)
 	s.at(time.Hour, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Log(""), "not even a taint")
 }
 
@@ -214,7 +216,7 @@ func TestKubernetesEnhancement4565AMoveLivesWhileAReasonAsksForIt(t *testing.T) 
 			s := newStory(t)
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
 			seconds := int64(180)
-			s.world.Change(key, func(b *failover.Binding) {
+			s.world.Change(key, func(b *karmada.Binding) {
 				b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 			})
 			for _, k := range []string{"first", "second"} {
@@ -229,9 +231,9 @@ func TestKubernetesEnhancement4565AMoveLivesWhileAReasonAsksForIt(t *testing.T) 
 			s.at(10*time.Minute, func() { drop("first", "second") })
 			r := s.play()
 			require.Len(t, s.world.Log("evict"), c.evicted)
-			want := failover.OutcomeMigrated
+			want := phase.OutcomeMigrated
 			if c.evicted == 0 {
-				want = failover.OutcomeAbandoned
+				want = phase.OutcomeAbandoned
 			}
 			require.Equal(t, want, outcomes(r)["app"])
 			require.False(t, slices.ContainsFunc(s.world.Log("evict"), func(w world.Write) bool { return w.At.Sub(storyBegins) < 3*time.Minute }))

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -37,8 +39,8 @@ func TestKarmada5803AFlakyClusterTakesNothingFromWhoHasNowhereToGo(t *testing.T)
 	}
 	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
 	require.Len(t, r.Rounds, 1, "it never stayed well for the whole window")
 	require.Len(t, s.world.Log("evict"), 1)
 	b := s.world.Peek(stays)
@@ -61,19 +63,19 @@ func TestKarmada3167BothCopiesAreSeenUntilTheNewOneRuns(t *testing.T) {
 		var st workflows.MigrationStatus
 		require.NoError(t, v.Get(&st))
 		require.True(t, st.Placed)
-		require.Equal(t, failover.MigrationAwaitingHealth, st.Phase)
+		require.Equal(t, phase.MigrationAwaitingHealth, st.Phase)
 	})
 	r := s.play()
-	require.Equal(t, failover.OutcomeMigrated, resultOf(t, r).Outcome)
+	require.Equal(t, phase.OutcomeMigrated, resultOf(t, r).Outcome)
 	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.world.HealthyAfter)
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 }
 
 // The network was away and comes back: nothing of what could not move is lost.
 // Rules: R4.9-1, R4.9-10, R4.9-36.
 func TestKarmada2364NothingIsLostWhenTheNetworkReturns(t *testing.T) {
 	s := newStory(t)
-	var keys []failover.BindingKey
+	var keys []karmada.BindingKey
 	for _, name := range []string{"a", "b", "c"} {
 		keys = append(keys, s.bind(name, []string{"m1"}, "m1"))
 	}
@@ -87,7 +89,7 @@ func TestKarmada2364NothingIsLostWhenTheNetworkReturns(t *testing.T) {
 		require.True(t, s.world.HasWork(key, "m1"))
 	}
 	require.Equal(t, "m2", s.world.Peek(moves).Clusters[0].Name, "what was released is listed, not returned")
-	require.Equal(t, failover.OutcomeMigrated, outcomes(r)["moves"])
+	require.Equal(t, phase.OutcomeMigrated, outcomes(r)["moves"])
 	for _, w := range s.world.Log("evict") {
 		require.Less(t, w.At.Sub(storyBegins), 5*time.Minute, "nothing is dispatched once it is back")
 	}
@@ -101,7 +103,7 @@ func TestRamen2268And1981TheFailureIsOverWhenTheLastMoveIs(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.False(t, r.Until.Before(s.world.Log("release")[0].At))
 	require.Empty(t, s.world.Peek(key).Tasks)
 }
@@ -113,7 +115,7 @@ func TestKarmada3283NoClusterIsTargetAndUnderEvictionAtOnce(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
 	held := 0
-	s.world.OnWrite = func(w world.Write, _, after failover.Binding) {
+	s.world.OnWrite = func(w world.Write, _, after karmada.Binding) {
 		_, target := after.Target("m1")
 		task, _ := after.TaskFor("m1")
 		require.Equal(t, target < 0, task != nil, "%s: a target or held, never both, never neither", w.Op)
@@ -124,10 +126,10 @@ func TestKarmada3283NoClusterIsTargetAndUnderEvictionAtOnce(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(addAfter+20*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	require.Positive(t, held)
 	b := s.world.Peek(key)
-	require.Equal(t, []failover.TargetCluster{{Name: "m1", Replicas: 2}}, b.Clusters)
+	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, b.Clusters)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -149,7 +151,7 @@ func TestKarmada5406AMemberThatIsBackDeletesOnlyWhatMoved(t *testing.T) {
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"moves": "Migrated", "stays": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"moves": "Migrated", "stays": "Abandoned"}, outcomes(r))
 	require.Equal(t, before, s.workOn(stays, "m1"), "not deleted and made again")
 	require.False(t, s.world.HasWork(moves, "m1"))
 	require.Empty(t, r.Debts, "paid")
@@ -166,11 +168,11 @@ func TestKarmada3740And1847ADeadClusterIsUnjoinedWithoutItsHelp(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(8*time.Minute, func() {
 		require.NotEmpty(t, s.world.Peek(held).Tasks)
-		s.world.ChangeCluster("m1", func(c *failover.Cluster) { c.Deleting = true })
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Deleting = true })
 	})
 	s.at(12*time.Minute, func() { s.world.DeleteCluster("m1") })
 	r := s.play()
-	require.Equal(t, failover.EpisodeGone, r.Ended)
+	require.Equal(t, phase.EpisodeGone, r.Ended)
 	require.Empty(t, s.world.Peek(held).Tasks)
 	require.Empty(t, s.world.Peek(moves).Tasks)
 	require.Empty(t, s.world.Leftovers())
@@ -191,11 +193,11 @@ func TestRamen1139And329NoStepWaitsForTheDeadCluster(t *testing.T) {
 		require.Empty(t, status.Moves, "nobody waits for it")
 		require.Equal(t, map[string]int{"Migrated": 3}, status.Counts)
 		require.Len(t, status.Debts, 3)
-		require.Equal(t, failover.EpisodeEvacuated, status.Phase)
+		require.Equal(t, phase.EpisodeEvacuated, status.Phase)
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
 	require.Empty(t, r.Debts, "paid")
 	require.Empty(t, s.world.Leftovers())
 }
@@ -208,28 +210,28 @@ func TestRamen1165And2038WhatIsLostIsRebuiltFromKarmada(t *testing.T) {
 	next := s.bind("next", []string{"m1"}, "m1", "m2")
 	moved := s.bind("moved", []string{"m2"}, "m1", "m2")
 	hold, replicas := true, int32(2)
-	s.world.Change(moved, func(b *failover.Binding) {
-		b.Tasks = []failover.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: failover.TaskReason, Producer: failover.Producer,
+	s.world.Change(moved, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{
+			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer,
 			Message: workflows.BindingMigrationID("", "m1", moved), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
 		}}
 	})
-	s.world.ChangeCluster("m1", func(c *failover.Cluster) {
+	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 		at := metav1.NewTime(storyBegins.Add(-time.Minute))
 		c.Taints = []corev1.Taint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
-		c.Added = []failover.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "lost"}}
+		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "lost"}}
 	})
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Peek(moved).Tasks, "what had begun is finished")
-		require.Equal(t, failover.ReasonStateLost, s.status().Pace.Reason)
+		require.Equal(t, reason.StateLost, s.status().Pace.Reason)
 		require.Empty(t, s.world.Log("evict"), "nobody knows what was granted: a human says when it goes on")
 		s.fleetOrder(workflows.UpdateResume)
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"next": "Migrated", "moved": "Migrated"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"next": "Migrated", "moved": "Migrated"}, outcomes(r))
 	require.Equal(t, "m2", s.world.Peek(next).Clusters[0].Name)
 	require.Empty(t, s.world.Leftovers(), "the taint of the lost failover goes with this one's")
 }
@@ -248,13 +250,13 @@ func TestAMissingProofOfHealthNeverDeletes(t *testing.T) {
 	})
 	s.at(170*time.Minute, func() {
 		standing := s.standing(key)
-		require.Equal(t, failover.ReasonGracefulTimeout, standing.Attention)
-		require.Equal(t, failover.MigrationAwaitingHealth, standing.Phase)
+		require.Equal(t, reason.GracefulTimeout, standing.Attention)
+		require.Equal(t, phase.MigrationAwaitingHealth, standing.Phase)
 		require.Empty(t, s.world.Log("release"))
 		require.Equal(t, before, s.workOn(key, "m1"))
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.world.HealthyAfter)
 }

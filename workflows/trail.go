@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
 )
@@ -16,8 +17,8 @@ import (
 // carried from run to run.
 type Trail struct {
 	// Seq numbers the workflow's records.
-	Seq     int64                  `json:"seq"`
-	Pending []failover.AuditRecord `json:"pending,omitempty"`
+	Seq     int64          `json:"seq"`
+	Pending []record.Audit `json:"pending,omitempty"`
 	// Lost counts records that the sink was away for too long to take, since the last that was said.
 	Lost int `json:"lost,omitempty"`
 	// Sent is when the last batch went out.
@@ -88,7 +89,7 @@ func (s *scribe) active() bool { return s.on != nil && s.on() }
 
 // add keeps a record until it is written. What a batch says of many bindings at one
 // moment is one record.
-func (s *scribe) add(r failover.AuditRecord) {
+func (s *scribe) add(r record.Audit) {
 	if !s.active() {
 		return
 	}
@@ -107,7 +108,7 @@ func (s *scribe) add(r failover.AuditRecord) {
 }
 
 // tell is add for what somebody who reads along should see at once.
-func (s *scribe) tell(r failover.AuditRecord) {
+func (s *scribe) tell(r record.Audit) {
 	s.urgent = true
 	s.add(r)
 }
@@ -118,7 +119,7 @@ func (s *scribe) number() string {
 }
 
 // joined adds a binding to a record that says the same.
-func (s *scribe) joined(r failover.AuditRecord) bool {
+func (s *scribe) joined(r record.Audit) bool {
 	name := r.Bindings
 	r.Bindings, r.Resource = nil, ""
 	key := fmt.Sprintf("%+v", r)
@@ -213,7 +214,7 @@ func (s *scribe) sent(err error) {
 	if s.trail.Lost > 0 {
 		lost := s.trail.Lost
 		s.trail.Lost = 0
-		s.add(failover.AuditRecord{Kind: failover.AuditRecordsLost, Evidence: map[string]string{"records": strconv.Itoa(lost)}})
+		s.add(record.Audit{Kind: record.AuditRecordsLost, Evidence: map[string]string{"records": strconv.Itoa(lost)}})
 	}
 	if s.flush(); s.waits() {
 		*s.dirty = true // the main loop has to wake for it
@@ -247,4 +248,4 @@ func (s *scribe) finish() (lost int) {
 }
 
 // about names one binding in a record.
-func about(key failover.BindingKey) []string { return []string{key.String()} }
+func about(key karmada.BindingKey) []string { return []string{key.String()} }

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -19,7 +20,7 @@ func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) 
 		if op == "restore" && !undone {
 			undone = true
 			s.at(100*time.Millisecond, func() {
-				s.world.Change(key, func(b *failover.Binding) { b.Clusters = nil })
+				s.world.Change(key, func(b *karmada.Binding) { b.Clusters = nil })
 			})
 		}
 		return cordon(op, binding)
@@ -27,8 +28,8 @@ func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) 
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, failover.EpisodeRecovered, r.Ended)
-	require.Equal(t, map[string]failover.Outcome{"app": "Restored"}, outcomes(r))
+	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	require.Len(t, s.world.Log("hold"), 1, "the old copy is held again before anything else: %v", ops(s))
 	require.Len(t, s.world.Log("restore"), 2)
 	b := s.world.Peek(key)
@@ -49,7 +50,7 @@ func TestAPutBackThatTheSchedulerUndoesIsNotTriedForEver(t *testing.T) {
 	s.world.Lost = func(op, _ string) bool {
 		if op == "restore" {
 			s.at(100*time.Millisecond, func() {
-				s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}} })
+				s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}} })
 			})
 		}
 		return false
@@ -58,7 +59,7 @@ func TestAPutBackThatTheSchedulerUndoesIsNotTriedForEver(t *testing.T) {
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.refuses(5*time.Minute, key, "its old copy on m1 is gone")
 	r := s.play()
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("restore"), 1, "%v", ops(s))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -68,14 +69,14 @@ func TestABindingThatLeftAndCameBackHasOneOutcome(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2", "m3")
 	seconds := int64(300)
-	s.world.Change(key, func(b *failover.Binding) {
+	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{
 			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 		}}
 	})
 	put := func(on string) func() {
 		return func() {
-			s.world.Change(key, func(b *failover.Binding) { b.Clusters = []failover.TargetCluster{{Name: on, Replicas: 2}} })
+			s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: on, Replicas: 2}} })
 		}
 	}
 	s.world.SetReady("m1", false)
@@ -84,7 +85,7 @@ func TestABindingThatLeftAndCameBackHasOneOutcome(t *testing.T) {
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Len(t, r.Rounds[0].Results, 1)
-	require.Equal(t, map[string]failover.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Equal(t, 1, r.Rounds[0].Counts["Migrated"])
 	require.Zero(t, r.Rounds[0].Counts["MovedByOthers"])
 }

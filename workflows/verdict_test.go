@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -30,7 +33,7 @@ func (s *story) counting() *requests {
 }
 
 // plain is a story of one plain migration off a cluster that dies, which the controller tells nothing by itself.
-func plain(t *testing.T) (s *story, app failover.BindingKey, n *requests) {
+func plain(t *testing.T) (s *story, app karmada.BindingKey, n *requests) {
 	s = newStory(t)
 	s.silent = true
 	app = s.bind("app", []string{"m1"}, "m1", "m2", "m3")
@@ -40,13 +43,13 @@ func plain(t *testing.T) (s *story, app failover.BindingKey, n *requests) {
 }
 
 // verdict is what the controller would signal of app now.
-func (s *story) verdict(app failover.BindingKey) failover.BindingFact {
+func (s *story) verdict(app karmada.BindingKey) proof.BindingFact {
 	b := s.world.Peek(app)
-	fleet := func(name string) (failover.Cluster, bool) { return s.world.PeekCluster(name), true }
-	return failover.BindingFact{Key: app, UID: b.UID, ResourceVersion: b.ResourceVersion, Verdict: failover.JudgeHold(&b, "m1", fleet)}
+	fleet := func(name string) (karmada.Cluster, bool) { return s.world.PeekCluster(name), true }
+	return proof.BindingFact{Key: app, UID: b.UID, ResourceVersion: b.ResourceVersion, Verdict: proof.JudgeHold(&b, "m1", fleet)}
 }
 
-func (s *story) tells(app failover.BindingKey, f failover.BindingFact) {
+func (s *story) tells(app karmada.BindingKey, f proof.BindingFact) {
 	s.hint(workflows.BindingMigrationID("", "m1", app), workflows.SignalBindingObserved, f)
 }
 
@@ -65,7 +68,7 @@ func TestVerdict_Healthy_IsFollowedWithoutALook(t *testing.T) {
 	heard := 20 * time.Second
 	s.onEvict(func() { s.at(heard, func() { s.tells(app, s.verdict(app)) }) })
 	s.play()
-	require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.Zero(t, n.looks)
 	require.GreaterOrEqual(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy)
 	require.Less(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy+5*time.Second)
@@ -75,12 +78,12 @@ func TestVerdict_Healthy_IsFollowedWithoutALook(t *testing.T) {
 //
 // Rules: R4.7-56.
 func TestVerdict_NotAboutWhatStands_IsNotFollowed(t *testing.T) {
-	for name, change := range map[string]func(s *story, f *failover.BindingFact){
-		"of another binding":              func(_ *story, f *failover.BindingFact) { f.UID = "another" },
-		"of the version that was written": func(s *story, f *failover.BindingFact) { f.ResourceVersion = s.written },
-		"older than the eviction":         func(_ *story, f *failover.BindingFact) { f.ResourceVersion = "1" },
-		"of an unknown version":           func(_ *story, f *failover.BindingFact) { f.ResourceVersion = "x" },
-		"without one":                     func(_ *story, f *failover.BindingFact) { f.Verdict = nil },
+	for name, change := range map[string]func(s *story, f *proof.BindingFact){
+		"of another binding":              func(_ *story, f *proof.BindingFact) { f.UID = "another" },
+		"of the version that was written": func(s *story, f *proof.BindingFact) { f.ResourceVersion = s.written },
+		"older than the eviction":         func(_ *story, f *proof.BindingFact) { f.ResourceVersion = "1" },
+		"of an unknown version":           func(_ *story, f *proof.BindingFact) { f.ResourceVersion = "x" },
+		"without one":                     func(_ *story, f *proof.BindingFact) { f.Verdict = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, app, n := plain(t)
@@ -90,7 +93,7 @@ func TestVerdict_NotAboutWhatStands_IsNotFollowed(t *testing.T) {
 				s.at(20*time.Second, func() {
 					f := s.verdict(app)
 					if f.Verdict != nil {
-						f.Verdict.Health = failover.Verdict{OK: true, Reason: failover.ReasonHealthy}
+						f.Verdict.Health = reason.Verdict{OK: true, Reason: reason.Healthy}
 					}
 					change(s, &f)
 					s.tells(app, f)
@@ -98,7 +101,7 @@ func TestVerdict_NotAboutWhatStands_IsNotFollowed(t *testing.T) {
 			})
 			s.play()
 			require.NotZero(t, n.looks)
-			require.Equal(t, failover.OutcomeMigrated, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 			require.GreaterOrEqual(t, s.sinceEviction(), 8*time.Minute)
 			require.Equal(t, 1, n.releases, "no release is asked for what nobody has seen")
 		})
@@ -115,7 +118,7 @@ func TestVerdict_NotHealthy_RestartsTheClock(t *testing.T) {
 		s.at(20*time.Second, func() { s.tells(app, s.verdict(app)) })
 		s.at(ill, func() {
 			f := s.verdict(app)
-			f.Verdict.Health = failover.Verdict{Reason: failover.ReasonNotHealthy, Message: "1 of 2 ready"}
+			f.Verdict.Health = reason.Verdict{Reason: reason.NotHealthy, Message: "1 of 2 ready"}
 			s.tells(app, f)
 		})
 	})
@@ -133,7 +136,7 @@ func TestVerdict_OfOtherTargets_ReleasesNothing(t *testing.T) {
 	s.onEvict(func() {
 		s.at(heard, func() {
 			f := s.verdict(app)
-			f.Verdict.On = []failover.TargetCluster{{Name: "m6", Replicas: 2}}
+			f.Verdict.On = []karmada.TargetCluster{{Name: "m6", Replicas: 2}}
 			s.tells(app, f)
 		})
 	})
@@ -149,11 +152,11 @@ func TestVerdict_AfterARefusedRelease_IsNotFollowedBeforeALook(t *testing.T) {
 	s, app, n := plain(t)
 	s.world.HealthyAfter = 3 * time.Minute
 	healthy := func() {
-		s.world.Change(app, func(b *failover.Binding) {
+		s.world.Change(app, func(b *karmada.Binding) {
 			b.Annotations = map[string]string{"example.com/touched": s.env.Now().String()}
 		})
 		f := s.verdict(app)
-		f.Verdict.Health = failover.Verdict{OK: true, Reason: failover.ReasonHealthy}
+		f.Verdict.Health = reason.Verdict{OK: true, Reason: reason.Healthy}
 		s.tells(app, f)
 	}
 	s.onEvict(func() {

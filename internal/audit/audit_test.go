@@ -12,16 +12,16 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/audit"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/stretchr/testify/require"
 )
 
 var at = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 
-func record(n int) failover.AuditRecord {
-	return failover.AuditRecord{
-		APIVersion: failover.AuditVersion, ID: fmt.Sprintf("e/%d", n), Time: at.Add(time.Duration(n) * time.Second),
-		Kind: failover.AuditBindingOutcome, Cluster: "m1", Bindings: []string{fmt.Sprintf("shop/app%d", n)}, Message: "a <b> & c",
+func numbered(n int) record.Audit {
+	return record.Audit{
+		APIVersion: record.Version, ID: fmt.Sprintf("e/%d", n), Time: at.Add(time.Duration(n) * time.Second),
+		Kind: record.AuditBindingOutcome, Cluster: "m1", Bindings: []string{fmt.Sprintf("shop/app%d", n)}, Message: "a <b> & c",
 	}
 }
 
@@ -30,19 +30,19 @@ func TestWhatWasAppendedIsReadBack(t *testing.T) {
 	for _, host := range []string{"one", "two"} {
 		lines, out, err := file.Open(host)
 		require.NoError(t, err)
-		require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(2), record(1)}))
-		require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(len(host) + 1)}))
+		require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(2), numbered(1)}))
+		require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(len(host) + 1)}))
 		require.NoError(t, out.Close())
 	}
 	for name, path := range map[string]string{"the folder": filepath.Dir(file.Path), "the configured path": file.Path} {
 		trail, err := audit.Read(t.Context(), path, nil)
 		require.NoError(t, err, name)
 		require.Len(t, trail.Files, 2, name)
-		require.Equal(t, []failover.AuditRecord{record(1), record(2), record(4)}, trail.Records, "%s: by time, each once", name)
+		require.Equal(t, []record.Audit{numbered(1), numbered(2), numbered(4)}, trail.Records, "%s: by time, each once", name)
 	}
-	trail, err := audit.Read(t.Context(), file.Path, func(r *failover.AuditRecord) bool { return r.ID == "e/2" })
+	trail, err := audit.Read(t.Context(), file.Path, func(r *record.Audit) bool { return r.ID == "e/2" })
 	require.NoError(t, err)
-	require.Equal(t, []failover.AuditRecord{record(2)}, trail.Records)
+	require.Equal(t, []record.Audit{numbered(2)}, trail.Records)
 }
 
 // Seen: a blank line wherever a worker had started.
@@ -60,7 +60,7 @@ func TestAWorkerThatStartsEndsATornLineAndWritesNoBlankOne(t *testing.T) {
 			}
 			lines, out, err := audit.File{Path: path, MaxSizeMB: 1}.Open("one")
 			require.NoError(t, err)
-			require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+			require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 			require.NoError(t, out.Close())
 			now, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -73,11 +73,11 @@ func TestRotatedFilesAreReadWithTheNewest(t *testing.T) {
 	file := audit.File{Path: filepath.Join(t.TempDir(), "audit.jsonl"), MaxSizeMB: 1}
 	lines, out, err := file.Open("one")
 	require.NoError(t, err)
-	long := record(0)
+	long := numbered(0)
 	long.Message = strings.Repeat("x", 400_000)
 	for n := range 5 {
 		long.ID = fmt.Sprintf("long/%d", n)
-		require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{long}))
+		require.NoError(t, lines.Append(t.Context(), []record.Audit{long}))
 	}
 	require.NoError(t, out.Close())
 	trail, err := audit.Read(t.Context(), file.Path, nil)
@@ -135,13 +135,13 @@ func (h *half) Write(b []byte) (int, error) {
 func TestATornLineCostsNoOther(t *testing.T) {
 	var out half
 	lines := audit.NewLines(&out)
-	require.Error(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
-	require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.Error(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
+	require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(out.String()), 0o600))
 	trail, err := audit.Read(t.Context(), path, nil)
 	require.NoError(t, err)
-	require.Equal(t, []failover.AuditRecord{record(1)}, trail.Records)
+	require.Equal(t, []record.Audit{numbered(1)}, trail.Records)
 }
 
 func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
@@ -149,9 +149,9 @@ func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "taken"), nil, 0o600))
 	lines, out, err := audit.File{Path: filepath.Join(dir, "taken", "audit.jsonl"), MaxSizeMB: 1}.Open("one")
 	require.Error(t, err)
-	require.Error(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.Error(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 	require.NoError(t, os.Remove(filepath.Join(dir, "taken")))
-	require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 	require.NoError(t, out.Close())
 	trail, err := audit.Read(t.Context(), dir+"/taken", nil)
 	require.NoError(t, err)
@@ -186,12 +186,12 @@ func TestASinkThatTakesNothingHoldsNobodyUp(t *testing.T) {
 	lines := audit.NewLines(out)
 	for n := range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		err := lines.Append(ctx, []failover.AuditRecord{record(n)})
+		err := lines.Append(ctx, []record.Audit{numbered(n)})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	close(out.free)
-	require.NoError(t, lines.Append(t.Context(), []failover.AuditRecord{record(1)}))
+	require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 	require.Contains(t, string(<-out.written), "shop/app0", "the write that waited")
 	require.Contains(t, string(<-out.written), "shop/app1")
 	require.Empty(t, out.written, "the others had given up")

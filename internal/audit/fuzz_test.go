@@ -5,16 +5,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/stretchr/testify/require"
 )
 
 // FuzzRead: whatever stands in a file, its records are read and nothing else, each once.
 func FuzzRead(f *testing.F) {
-	record := `{"apiVersion":"` + failover.AuditVersion + `","id":"a/1","time":"2026-01-01T00:00:00Z","kind":"x"}`
+	entry := `{"apiVersion":"` + record.Version + `","id":"a/1","time":"2026-01-01T00:00:00Z","kind":"x"}`
 	for _, content := range []string{
-		record, record + "\n" + record, "2026-01-01 out: " + record + "\n\n{", `{"apiVersion":"` + failover.AuditVersion + `x","id":"b"}`,
-		`{"apiVersion":"` + failover.AuditVersion + `","id":""}`, "", "{}\n[]\nnull\n7", `{"apiVersion":"` + failover.AuditVersion + `","id":"a","bindings":7}`,
+		entry, entry + "\n" + entry, "2026-01-01 out: " + entry + "\n\n{", `{"apiVersion":"` + record.Version + `x","id":"b"}`,
+		`{"apiVersion":"` + record.Version + `","id":""}`, "", "{}\n[]\nnull\n7", `{"apiVersion":"` + record.Version + `","id":"a","bindings":7}`,
 	} {
 		f.Add([]byte(content))
 	}

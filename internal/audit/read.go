@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 )
 
 // maxLine bounds one line; what is longer is none of ours.
@@ -25,7 +25,7 @@ const maxLine = 4 << 20
 // Trail is what was read of an audit trail.
 type Trail struct {
 	// Records are in the order of their time, each once.
-	Records []failover.AuditRecord
+	Records []record.Audit
 	// Files are those that were read.
 	Files []string
 	// Newer counts records of a version that this program does not know.
@@ -36,7 +36,7 @@ type Trail struct {
 // records are passed over, so that a worker's collected output will do; what stands before
 // the first brace of a line, such as the collector's time, is too. Records that keep
 // refuses are dropped; nil keeps all.
-func Read(ctx context.Context, path string, keep func(*failover.AuditRecord) bool) (Trail, error) {
+func Read(ctx context.Context, path string, keep func(*record.Audit) bool) (Trail, error) {
 	files, err := filesOf(path)
 	if err != nil {
 		return Trail{}, err
@@ -44,7 +44,7 @@ func Read(ctx context.Context, path string, keep func(*failover.AuditRecord) boo
 	t := Trail{Files: files}
 	seen := map[string]bool{}
 	for _, name := range files {
-		if err := t.read(ctx, name, func(r *failover.AuditRecord) bool {
+		if err := t.read(ctx, name, func(r *record.Audit) bool {
 			if seen[r.ID] || keep != nil && !keep(r) {
 				return false
 			}
@@ -54,7 +54,7 @@ func Read(ctx context.Context, path string, keep func(*failover.AuditRecord) boo
 			return t, err
 		}
 	}
-	slices.SortStableFunc(t.Records, func(a, b failover.AuditRecord) int {
+	slices.SortStableFunc(t.Records, func(a, b record.Audit) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Workflow, b.Workflow))
 	})
 	return t, nil
@@ -87,7 +87,7 @@ func filesOf(path string) ([]string, error) {
 	return found, nil
 }
 
-func (t *Trail) read(ctx context.Context, name string, keep func(*failover.AuditRecord) bool) error {
+func (t *Trail) read(ctx context.Context, name string, keep func(*record.Audit) bool) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("read the audit trail: %w", err)
@@ -132,20 +132,20 @@ func longLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // take keeps a line that is a record.
-func (t *Trail) take(line []byte, keep func(*failover.AuditRecord) bool) {
+func (t *Trail) take(line []byte, keep func(*record.Audit) bool) {
 	begin := bytes.IndexByte(line, '{')
 	if begin < 0 {
 		return
 	}
-	var r failover.AuditRecord
+	var r record.Audit
 	var version struct {
 		APIVersion string `json:"apiVersion"`
 	}
 	line = line[begin:]
-	group, _, _ := strings.Cut(failover.AuditVersion, "/")
+	group, _, _ := strings.Cut(record.Version, "/")
 	switch {
 	case json.Unmarshal(line, &version) != nil || !strings.HasPrefix(version.APIVersion, group+"/"):
-	case version.APIVersion != failover.AuditVersion:
+	case version.APIVersion != record.Version:
 		t.Newer++
 	case json.Unmarshal(line, &r) == nil && r.ID != "" && keep(&r):
 		t.Records = append(t.Records, r)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,18 +32,18 @@ func section(t *testing.T, heading string) []string {
 // Rules: R4.16-3.
 func TestTheSchemaIsTheOneThatIsDocumented(t *testing.T) {
 	var fields []string
-	record := reflect.TypeFor[failover.AuditRecord]()
-	for n := range record.NumField() {
-		name, _, _ := strings.Cut(record.Field(n).Tag.Get("json"), ",")
+	entry := reflect.TypeFor[record.Audit]()
+	for n := range entry.NumField() {
+		name, _, _ := strings.Cut(entry.Field(n).Tag.Get("json"), ",")
 		fields = append(fields, name)
 	}
 	require.Equal(t, fields, section(t, "Fields"))
 	var kinds []string
-	for _, k := range failover.AuditKinds() {
+	for _, k := range record.Kinds() {
 		kinds = append(kinds, string(k))
 	}
 	require.Equal(t, kinds, section(t, "Kinds"))
 	page, err := os.ReadFile("../../docs/audit.md")
 	require.NoError(t, err)
-	require.Contains(t, string(page), "`"+failover.AuditVersion+"`")
+	require.Contains(t, string(page), "`"+record.Version+"`")
 }

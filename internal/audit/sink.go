@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"gopkg.in/natefinch/lumberjack.v2"
 )
 
@@ -28,7 +28,7 @@ func NewLines(out io.Writer) *Lines { return &Lines{out: out, turn: make(chan st
 // Append writes records in one go. After an error some of them may be written: whoever
 // tries again writes those twice, and readers know them by their ID. A stream that takes
 // nothing keeps one write waiting, and its callers no longer than their context.
-func (l *Lines) Append(ctx context.Context, records []failover.AuditRecord) error {
+func (l *Lines) Append(ctx context.Context, records []record.Audit) error {
 	select {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -58,7 +58,7 @@ func (l *Lines) Append(ctx context.Context, records []failover.AuditRecord) erro
 }
 
 // lines are the records as they are written, on a line of their own each.
-func (l *Lines) lines(records []failover.AuditRecord) ([]byte, error) {
+func (l *Lines) lines(records []record.Audit) ([]byte, error) {
 	var text bytes.Buffer
 	if l.torn {
 		text.WriteByte('\n')

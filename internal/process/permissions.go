@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
 // TurnOff is [failover.TurnOff].
-const TurnOff = failover.TurnOff
+const TurnOff = rules.TurnOff
 
 // Asker asks Karmada's API server what it would allow.
 type Asker interface {
@@ -37,5 +38,5 @@ func Permitted(ctx context.Context, asker Asker, permissions []k8sadapter.Permis
 	if unasked != "" { // the same answer for each of them: it is told once
 		lines = append(lines, "the API server said: "+unasked)
 	}
-	return fmt.Errorf("%w in Karmada, grant (see deploy/rbac):\n%s", failover.ErrForbidden, strings.Join(lines, "\n"))
+	return fmt.Errorf("%w in Karmada, grant (see deploy/rbac):\n%s", karmada.ErrForbidden, strings.Join(lines, "\n"))
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -148,10 +149,10 @@ func (g granted) Preflight(_ context.Context, permissions []k8sadapter.Permissio
 }
 
 func TestEveryMissingPermissionIsNamed(t *testing.T) {
-	needs := k8sadapter.StarterPermissions(failover.ModeEnforce, "default", "lifeboat-starter")
+	needs := k8sadapter.StarterPermissions(rules.ModeEnforce, "default", "lifeboat-starter")
 	require.NoError(t, Permitted(t.Context(), granted{}, needs))
 	err := Permitted(t.Context(), granted{but: "watch"}, needs)
-	require.ErrorIs(t, err, failover.ErrForbidden)
+	require.ErrorIs(t, err, karmada.ErrForbidden)
 	require.ErrorContains(t, err, "watch clusters.cluster.karmada.io: to see clusters fail and recover")
 	require.ErrorContains(t, err, "watch resourcebindings.work.karmada.io")
 }
@@ -169,7 +170,7 @@ func (silent) Preflight(_ context.Context, permissions []k8sadapter.Permission) 
 
 // Rules: R4.15-15.
 func TestWhatTheServerSaidIsToldOnceForAllPermissions(t *testing.T) {
-	err := Permitted(t.Context(), silent{}, k8sadapter.WorkerPermissions(failover.ModeEnforce))
+	err := Permitted(t.Context(), silent{}, k8sadapter.WorkerPermissions(rules.ModeEnforce))
 	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint (could not be asked)")
 	require.Equal(t, 1, strings.Count(err.Error(), "connection refused"))
 }

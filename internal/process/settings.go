@@ -3,7 +3,7 @@ package process
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // Settings is what the activities get of the configuration, as plain values: those of
@@ -44,7 +44,7 @@ func Settings(c config.Config) activities.Settings {
 		RoomUnknownOK:        c.Capacity.UnknownIsRoom,
 		RoomForStaticWeights: c.Capacity.StaticWeights == config.StaticWeightsBlock,
 		RoomMargin:           c.Capacity.Margin,
-		Karmada:              failover.ParseKarmadaRelease(c.Karmada.Version),
+		Karmada:              karmada.ParseRelease(c.Karmada.Version),
 		Approval:             c.Approval.ApprovalRules,
 		Kinds:                c.Kinds,
 		StateMissingOK:       c.State.WhenMissing == config.StateProceed,

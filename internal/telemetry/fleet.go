@@ -4,14 +4,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // FleetState is how failovers stand, as the workflows themselves answered.
 type FleetState struct {
 	// Pace is nil where the pacer has never answered.
-	Pace      *failover.Pace
+	Pace      *pace.Pace
 	Failovers []FailoverState
 	// Asked are all workflows that were asked, by id; true for one that did not answer.
 	// What it said before stands until it answers again.
@@ -21,16 +24,16 @@ type FleetState struct {
 // FailoverState is how the failover of one cluster stands.
 type FailoverState struct {
 	Cluster string
-	Mode    failover.Mode
-	Phase   failover.EpisodePhase
+	Mode    rules.Mode
+	Phase   phase.Episode
 	Paused  bool // a human paused all of it
 	// Bindings counts those that are not done, by where they are: one of the States.
 	Bindings map[string]int
 	// Blocked and Attention count bindings by reason; the failover's own need of
 	// attention counts as one.
-	Blocked, Attention map[failover.Reason]int
+	Blocked, Attention map[reason.Reason]int
 	// Waiting counts those that are due and begin nothing, by what holds them.
-	Waiting map[failover.Reason]int
+	Waiting map[reason.Reason]int
 	// BlockedSince is when the first of the blocked was due, zero when none is.
 	BlockedSince time.Time
 	PurgeDebt    int
@@ -146,10 +149,10 @@ func (f *Fleet) Collect(to chan<- prometheus.Metric) {
 
 type putGauge func(name string, value float64, labels ...string)
 
-func collectPace(p failover.Pace, put putGauge) {
+func collectPace(p pace.Pace, put putGauge) {
 	put(gaugeRate, p.Rate)
 	put(gaugeUnlimited, truth(p.Unlimited))
-	for _, tier := range []failover.Tier{failover.TierNormal, failover.TierSlow, failover.TierHalted} {
+	for _, tier := range []pace.Tier{pace.TierNormal, pace.TierSlow, pace.TierHalted} {
 		put(gaugeTier, truth(tier == p.Tier), string(tier))
 	}
 	put(gaugePaceReason, 1, string(p.Reason))

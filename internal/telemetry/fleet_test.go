@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -18,17 +21,17 @@ func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsStarter(t *testing.T)
 	require.Zero(t, testutil.CollectAndCount(fleet), "who does not lead says nothing")
 
 	fleet.Set(&FleetState{
-		Pace: &failover.Pace{
-			Tier: failover.TierHalted, Reason: failover.ReasonAllFaulty, FaultRate: 1,
-			FleetHealth: failover.FleetHealth{Total: 2, Faulty: []string{"a", "b"}},
+		Pace: &pace.Pace{
+			Tier: pace.TierHalted, Reason: reason.AllFaulty, FaultRate: 1,
+			FleetHealth: pace.FleetHealth{Total: 2, Faulty: []string{"a", "b"}},
 		},
 		Asked: map[string]bool{"fleet-pacer": false, "cluster-failover/a": true},
 		Failovers: []FailoverState{{
-			Cluster: "a", Mode: failover.ModeEnforce, Phase: failover.EpisodeEvacuating, PurgeDebt: 3,
+			Cluster: "a", Mode: rules.ModeEnforce, Phase: phase.EpisodeEvacuating, PurgeDebt: 3,
 			Bindings:     map[string]int{StateMoving: 2, StateApproval: 1},
-			Blocked:      map[failover.Reason]int{failover.ReasonNoTarget: 4},
-			Attention:    map[failover.Reason]int{failover.ReasonGracefulTimeout: 1},
-			Waiting:      map[failover.Reason]int{failover.ReasonWindowFull: 7},
+			Blocked:      map[reason.Reason]int{reason.NoTarget: 4},
+			Attention:    map[reason.Reason]int{reason.GracefulTimeout: 1},
+			Waiting:      map[reason.Reason]int{reason.WindowFull: 7},
 			BlockedSince: now.Add(-90 * time.Second),
 		}},
 	})

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -108,7 +108,7 @@ func (m *WorkerMetrics) Conflict(kind string) { m.conflicts.WithLabelValues(kind
 func (m *WorkerMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kind).Inc() }
 
 // Blocked counts a check or write that said no.
-func (m *WorkerMetrics) Blocked(reason failover.Reason) {
+func (m *WorkerMetrics) Blocked(reason reason.Reason) {
 	m.blocked.WithLabelValues(string(reason)).Inc()
 }
 

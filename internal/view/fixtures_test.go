@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -15,15 +18,15 @@ import (
 var (
 	// t0 is when the stories of these pages begin.
 	t0          = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
-	failedTaint = failover.RuleTaint{
+	failedTaint = karmada.RuleTaint{
 		Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute, AddOnMatch: 300 * time.Second, RemoveOnMismatch: 180 * time.Second,
 	}
-	windowKey     = failover.RuleObservation{Rule: "unready", Taint: failedTaint}.Key()
-	limits        = failover.PaceConfig{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, UnlimitedChunk: 50}
-	episodePhases = []failover.EpisodePhase{
-		failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeUncordoned, failover.EpisodeConfirmed,
-		failover.EpisodeEvacuating, failover.EpisodeEvacuated, failover.EpisodeRecovering, failover.EpisodeSettling,
-		failover.EpisodeStopped, failover.EpisodeFalseAlarm, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone,
+	windowKey     = rules.RuleObservation{Rule: "unready", Taint: failedTaint}.Key()
+	limits        = pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, UnlimitedChunk: 50}
+	episodePhases = []phase.Episode{
+		phase.EpisodeSuspected, phase.EpisodeCordoned, phase.EpisodeUncordoned, phase.EpisodeConfirmed,
+		phase.EpisodeEvacuating, phase.EpisodeEvacuated, phase.EpisodeRecovering, phase.EpisodeSettling,
+		phase.EpisodeStopped, phase.EpisodeFalseAlarm, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone,
 	}
 	rewrite = flag.Bool("rewrite", false, "rewrite golden files; only commit the changes if you understand what caused them")
 )
@@ -32,8 +35,8 @@ var (
 func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
 
 // faulty is the health of a fleet in which some look failed.
-func faulty(n, total int) failover.FleetHealth {
-	h := failover.FleetHealth{Total: total}
+func faulty(n, total int) pace.FleetHealth {
+	h := pace.FleetHealth{Total: total}
 	for i := range n {
 		h.Faulty = append(h.Faulty, string(rune('a'+i)))
 	}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
 // MaxPage is the most bytes that a page ever has: Temporal limits what one query
@@ -28,7 +29,7 @@ func fit(render func(rows int) string) string {
 		}
 	}
 	const tail = "\n\n… the page is cut here\n"
-	return failover.Head(page, MaxPage-len(tail)) + tail
+	return reason.Head(page, MaxPage-len(tail)) + tail
 }
 
 // page is a Markdown page in the making. Book is where the runbook is published, empty for nowhere.
@@ -68,7 +69,7 @@ func (p *page) link(words, heading string) string {
 }
 
 // reason is a reason that leads to its heading.
-func (p *page) reason(r failover.Reason) string {
+func (p *page) reason(r reason.Reason) string {
 	return "**" + p.link(string(r), strings.ToLower(string(r))) + "**"
 }
 
@@ -137,14 +138,14 @@ func code(s string) string {
 }
 
 // because joins a reason and its message.
-func (p *page) because(reason failover.Reason, message string) string {
+func (p *page) because(why reason.Reason, message string) string {
 	switch {
-	case reason == failover.ReasonNone:
+	case why == reason.None:
 		return text(message)
 	case message == "":
-		return p.reason(reason)
+		return p.reason(why)
 	default:
-		return p.reason(reason) + ": " + text(message)
+		return p.reason(why) + ": " + text(message)
 	}
 }
 
@@ -230,14 +231,14 @@ func both(names []string) string   { return text(joined(names, "and")) }
 
 func joined(names []string, word string) string {
 	if len(names) < 2 {
-		return failover.List(names)
+		return reason.List(names)
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
 // pace is the tier and what follows from it.
-func (p *page) pace(is failover.Pace) string {
+func (p *page) pace(is pace.Pace) string {
 	if is.Tier == "" {
 		return ""
 	}
@@ -245,15 +246,15 @@ func (p *page) pace(is failover.Pace) string {
 	if is.Unlimited {
 		rate = "unlimited"
 	}
-	if is.Tier == failover.TierHalted {
+	if is.Tier == pace.TierHalted {
 		rate = "**nothing is evicted**"
 	}
 	return fmt.Sprintf("%s, %s (%s)", is.Tier, rate, p.health(is))
 }
 
-func (p *page) health(is failover.Pace) string {
+func (p *page) health(is pace.Pace) string {
 	if is.Total == 0 {
 		return p.reason(is.Reason)
 	}
-	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.reason(is.Reason), len(is.Faulty), failover.Count(is.Total, "cluster"), is.FaultRate*100)
+	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.reason(is.Reason), len(is.Faulty), reason.Count(is.Total, "cluster"), is.FaultRate*100)
 }

@@ -3,7 +3,10 @@ package view
 import (
 	"fmt"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 func (v PageView) actions(p *page) {
@@ -11,7 +14,7 @@ func (v PageView) actions(p *page) {
 	if len(actions) == 0 {
 		actions = EpisodeActions(v.choices())
 	}
-	if v.Mode == failover.ModeObserve && len(actions) > 0 {
+	if v.Mode == rules.ModeObserve && len(actions) > 0 {
 		actions = []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
 	}
 	if len(actions) == 0 {
@@ -25,7 +28,7 @@ func (v PageView) choices() Choices {
 	c := Choices{
 		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
 		Tainted: len(v.Tainted) > 0, TaintedOnly: v.TaintedOnly, Foreign: v.Foreign, Asked: v.Counts.Asked,
-		Answers: v.Reason == failover.ReasonMemberAnswers, OldCopies: len(v.Debt),
+		Answers: v.Reason == reason.MemberAnswers, OldCopies: len(v.Debt),
 	}
 	for _, m := range v.Moving {
 		if m.NeedsAttention && WaitsForProof(m.Phase, m.Reason) {
@@ -38,7 +41,7 @@ func (v PageView) choices() Choices {
 // Choices are what decides which orders an operator is offered.
 type Choices struct {
 	Cluster string
-	Phase   failover.EpisodePhase
+	Phase   phase.Episode
 	Paused  bool
 	// Drained: somebody has it emptied; DrainOnly: nothing else speaks against it.
 	Drained, DrainOnly bool
@@ -60,14 +63,14 @@ type Choices struct {
 // word is asked for.
 type Unproven struct {
 	Binding string
-	Reason  failover.Reason
+	Reason  reason.Reason
 }
 
 // WaitsForProof tells that a move stands still until its old copy is proven dead. One
 // whose old copy is being deleted needs nobody's word.
-func WaitsForProof(phase failover.MigrationPhase, why failover.Reason) bool {
-	asks := why == failover.ReasonNone || why == failover.ReasonAwaitingFence || why == failover.ReasonStateNeedsSource
-	return asks && phase == failover.MigrationAwaitingFence
+func WaitsForProof(current phase.Migration, why reason.Reason) bool {
+	asks := why == reason.None || why == reason.AwaitingFence || why == reason.StateNeedsSource
+	return asks && current == phase.MigrationAwaitingFence
 }
 
 // undrain is the operator's way to end a drain.
@@ -93,7 +96,7 @@ const Dead = "powered off, or cut both from its network and from its storage"
 // Vouch is the order by which a human says that one old copy is dead.
 func Vouch(cluster string, u Unproven) string {
 	without := ""
-	if u.Reason == failover.ReasonStateNeedsSource {
+	if u.Reason == reason.StateNeedsSource {
 		without = " --without-state"
 	}
 	return fmt.Sprintf("lifeboat confirm-fenced %s --cluster %s%s --reason \"…\"", text(u.Binding), text(cluster), without)
@@ -127,18 +130,18 @@ func Overrule(cluster string) string {
 func EndsTaint(rule, cluster string) string {
 	verb, end := "cancel", ""
 	switch rule {
-	case failover.DrainRule:
+	case karmada.DrainRule:
 		verb, end = "drain", " --end"
-	case failover.TaintRule:
+	case karmada.TaintRule:
 		verb, end = "taint", " --end"
 	}
 	return fmt.Sprintf("lifeboat %s %s%s --reason \"…\"", verb, cluster, end)
 }
 
 // TaintPutBack says that a taint which was taken away was put back, why, and what ends it.
-func TaintPutBack(t failover.AddedTaint, cluster string) string {
+func TaintPutBack(t karmada.AddedTaint, cluster string) string {
 	return fmt.Sprintf("%s:%s %s was taken away and put back, because its rule still matches; to end this: %s",
-		t.Key, t.Effect, failover.RuleTitle(t.Rule), EndsTaint(t.Rule, cluster))
+		t.Key, t.Effect, rules.RuleTitle(t.Rule), EndsTaint(t.Rule, cluster))
 }
 
 func (c Choices) verb(name, flags, effect string) string {
@@ -149,7 +152,7 @@ func (c Choices) verb(name, flags, effect string) string {
 func (c Choices) repair() string {
 	const then = "what is not written stays, what has no place yet is put back, what is placed finishes and stays moved, and our taints go by themselves."
 	if len(c.Foreign) > 0 {
-		return "Others tainted it with " + text(failover.List(c.Foreign)) + ". Was that a mistake? Take the taint away: " + then
+		return "Others tainted it with " + text(reason.List(c.Foreign)) + ". Was that a mistake? Take the taint away: " + then
 	}
 	return "Repair the cluster: once it is Ready again, " + then
 }
@@ -188,27 +191,27 @@ func (c Choices) always() []string {
 	stop := c.verb("cancel", "", "stop this failover: what has no place yet is put back, what is placed keeps both copies until you remove one "+
 		"(with `--put-back` it comes back, too), our taints go")
 	switch c.Phase {
-	case failover.EpisodeSuspected:
+	case phase.EpisodeSuspected:
 		if c.Answers {
 			return []string{"Repair Karmada's access to " + text(c.Cluster) + ": its credential, its certificate, the way to its API server.", Overrule(c.Cluster), stop}
 		}
 		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
-	case failover.EpisodeCordoned:
+	case phase.EpisodeCordoned:
 		uncordon := c.verb("cancel", "", "remove these taints now; no rule is applied to the cluster until none has matched for its removal window")
 		return []string{"Nothing is needed of you: no workload moves, the scheduler only keeps away.", uncordon}
-	case failover.EpisodeConfirmed, failover.EpisodeEvacuating, failover.EpisodeEvacuated:
+	case phase.EpisodeConfirmed, phase.EpisodeEvacuating, phase.EpisodeEvacuated:
 		if c.DrainOnly || c.TaintedOnly {
 			return []string{halt, stop}
 		}
 		return []string{halt, stop, c.repair()}
-	case failover.EpisodeRecovering, failover.EpisodeSettling:
+	case phase.EpisodeRecovering, phase.EpisodeSettling:
 		if c.OldCopies > 0 {
 			return []string{c.oldCopies(), stop}
 		}
 		return []string{"Nothing is needed of you.", stop}
-	case failover.EpisodeStopped:
+	case phase.EpisodeStopped:
 		return []string{c.verb("resume", "", "take the failover up again, as a new round")}
-	case failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case phase.EpisodeFalseAlarm, phase.EpisodeUncordoned, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone:
 		return nil
 	}
 	return nil

@@ -6,18 +6,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // WindowLines are the windows as the page shows them, in the order of their keys.
-func WindowLines(w failover.Windows, standing []failover.AddedTaint) []WindowLine {
+func WindowLines(w rules.Windows, standing []karmada.AddedTaint) []WindowLine {
 	lines := make([]WindowLine, 0, len(w))
 	for _, key := range w.SortedKeys() {
 		one := w[key]
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
-			Stands: slices.ContainsFunc(standing, func(a failover.AddedTaint) bool {
+			Stands: slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
 				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 			}),
 		})
@@ -44,10 +48,10 @@ func EpisodePage(v PageView) string {
 func (v PageView) head(p *page) {
 	p.line("# %s\n", v.headline())
 	p.asOf(v.Now, v.Phase.Terminal())
-	if v.Mode == failover.ModeObserve {
+	if v.Mode == rules.ModeObserve {
 		p.line("**Observe mode: nothing is written. This is what would happen.**\n")
 	}
-	if v.Pace.Tier == failover.TierHalted && v.Mode != failover.ModeObserve && !v.Phase.Terminal() {
+	if v.Pace.Tier == pace.TierHalted && v.Mode != rules.ModeObserve && !v.Phase.Terminal() {
 		p.line("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.\n", p.reason(v.Pace.Reason))
 	}
 	if v.PausedBy != "" {
@@ -89,59 +93,59 @@ func each(n int, one, many string) string {
 }
 
 // headlines say in one line what a phase means for whoever was woken by it.
-var headlines = map[failover.EpisodePhase]string{
-	failover.EpisodeSuspected:  "%s may be failing; nothing has been touched",
-	failover.EpisodeCordoned:   "%s is cordoned by a rule; no workload moves",
-	failover.EpisodeConfirmed:  "%s has failed; its workloads are about to move",
-	failover.EpisodeEvacuating: "%s has failed; its workloads are moving away",
-	failover.EpisodeEvacuated:  "%s has failed; what could move has moved",
-	failover.EpisodeRecovering: "%s is well again; no new moves while it proves stable",
-	failover.EpisodeSettling:   "%s is back; moves that had begun are finishing",
-	failover.EpisodeStopped:    "The failover of %s was cancelled and stays stopped",
-	failover.EpisodeFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
-	failover.EpisodeUncordoned: "%s was cordoned by a rule and no longer is; no workload moved",
-	failover.EpisodeRecovered:  "%s has recovered; this failover is over",
-	failover.EpisodeCancelled:  "The failover of %s was cancelled and is over",
-	failover.EpisodeGone:       "%s was deleted; this failover is over",
+var headlines = map[phase.Episode]string{
+	phase.EpisodeSuspected:  "%s may be failing; nothing has been touched",
+	phase.EpisodeCordoned:   "%s is cordoned by a rule; no workload moves",
+	phase.EpisodeConfirmed:  "%s has failed; its workloads are about to move",
+	phase.EpisodeEvacuating: "%s has failed; its workloads are moving away",
+	phase.EpisodeEvacuated:  "%s has failed; what could move has moved",
+	phase.EpisodeRecovering: "%s is well again; no new moves while it proves stable",
+	phase.EpisodeSettling:   "%s is back; moves that had begun are finishing",
+	phase.EpisodeStopped:    "The failover of %s was cancelled and stays stopped",
+	phase.EpisodeFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
+	phase.EpisodeUncordoned: "%s was cordoned by a rule and no longer is; no workload moved",
+	phase.EpisodeRecovered:  "%s has recovered; this failover is over",
+	phase.EpisodeCancelled:  "The failover of %s was cancelled and is over",
+	phase.EpisodeGone:       "%s was deleted; this failover is over",
 }
 
 // rehearsals are the headlines that would lie in observe mode, where nothing moves.
-var rehearsals = map[failover.EpisodePhase]string{
-	failover.EpisodeCordoned:   "%s would be cordoned by a rule; no workload would move",
-	failover.EpisodeConfirmed:  "%s has failed; its workloads would move now",
-	failover.EpisodeEvacuating: "%s has failed; its workloads would be moving away",
-	failover.EpisodeEvacuated:  "%s has failed; what could move would have moved",
-	failover.EpisodeSettling:   "%s is back; this rehearsal is closing",
+var rehearsals = map[phase.Episode]string{
+	phase.EpisodeCordoned:   "%s would be cordoned by a rule; no workload would move",
+	phase.EpisodeConfirmed:  "%s has failed; its workloads would move now",
+	phase.EpisodeEvacuating: "%s has failed; its workloads would be moving away",
+	phase.EpisodeEvacuated:  "%s has failed; what could move would have moved",
+	phase.EpisodeSettling:   "%s is back; this rehearsal is closing",
 }
 
 // drains are the headlines of a cluster that somebody empties: it has not failed.
-var drains = map[failover.EpisodePhase]string{
-	failover.EpisodeSuspected:  "%s is about to be drained",
-	failover.EpisodeConfirmed:  "%s is being drained; its workloads are about to move",
-	failover.EpisodeEvacuating: "%s is being drained; its workloads are moving away",
-	failover.EpisodeEvacuated:  "%s is drained; what could move has moved",
+var drains = map[phase.Episode]string{
+	phase.EpisodeSuspected:  "%s is about to be drained",
+	phase.EpisodeConfirmed:  "%s is being drained; its workloads are about to move",
+	phase.EpisodeEvacuating: "%s is being drained; its workloads are moving away",
+	phase.EpisodeEvacuated:  "%s is drained; what could move has moved",
 }
 
 // suspicions are the headlines of a cluster that nothing but taints of people speaks against: it has not failed.
-var suspicions = map[failover.EpisodePhase]string{
-	failover.EpisodeSuspected:  "%s was tainted by hand; nothing has been touched",
-	failover.EpisodeConfirmed:  "%s was tainted by hand; its workloads are about to move",
-	failover.EpisodeEvacuating: "%s was tainted by hand; its workloads are moving away",
-	failover.EpisodeEvacuated:  "%s was tainted by hand; what could move has moved",
+var suspicions = map[phase.Episode]string{
+	phase.EpisodeSuspected:  "%s was tainted by hand; nothing has been touched",
+	phase.EpisodeConfirmed:  "%s was tainted by hand; its workloads are about to move",
+	phase.EpisodeEvacuating: "%s was tainted by hand; its workloads are moving away",
+	phase.EpisodeEvacuated:  "%s was tainted by hand; what could move has moved",
 }
 
 func (v PageView) headline() string {
 	format, ok := headlines[v.Phase]
-	if v.Phase == failover.EpisodeSuspected && v.Reason == failover.ReasonMemberAnswers {
+	if v.Phase == phase.EpisodeSuspected && v.Reason == reason.MemberAnswers {
 		format = "%s answers, but Karmada cannot reach it; nothing has been touched"
 	}
-	if tainted, is := suspicions[v.Phase]; is && (v.Reason == failover.ReasonForeignTaint || v.Reason == failover.ReasonTaintOrdered) {
+	if tainted, is := suspicions[v.Phase]; is && (v.Reason == reason.ForeignTaint || v.Reason == reason.TaintOrdered) {
 		format = tainted
 	}
 	if drain, is := drains[v.Phase]; is && v.DrainOnly {
 		format = drain
 	}
-	if rehearsal, would := rehearsals[v.Phase]; would && v.Mode == failover.ModeObserve {
+	if rehearsal, would := rehearsals[v.Phase]; would && v.Mode == rules.ModeObserve {
 		format = rehearsal
 	}
 	if !ok {
@@ -167,14 +171,14 @@ func (v PageView) attention() int {
 func (v PageView) howFar() string {
 	c := v.Counts
 	if c.Affected == 0 && c.Settled == 0 {
-		if v.Phase == failover.EpisodeSuspected {
+		if v.Phase == phase.EpisodeSuspected {
 			return "not confirmed yet: it is not known whom it concerns"
 		}
 		return "no binding is affected"
 	}
-	done := fmt.Sprintf("%s: %d of %s done", bar(c.Settled, c.Affected), c.Settled, failover.Count(c.Affected, "binding"))
+	done := fmt.Sprintf("%s: %d of %s done", bar(c.Settled, c.Affected), c.Settled, reason.Count(c.Affected, "binding"))
 	if len(c.Outcomes) > 0 {
-		done += " (" + failover.CountsLine(c.Outcomes) + ")"
+		done += " (" + phase.CountsLine(c.Outcomes) + ")"
 	}
 	parts := []string{done}
 	for _, part := range []struct {
@@ -191,24 +195,24 @@ func (v PageView) howFar() string {
 // ends says when this failover is over: evictions may all be done long before.
 func (v PageView) ends() string {
 	switch v.Phase {
-	case failover.EpisodeConfirmed, failover.EpisodeEvacuating, failover.EpisodeEvacuated:
+	case phase.EpisodeConfirmed, phase.EpisodeEvacuating, phase.EpisodeEvacuated:
 		line := v.wellAgain()
 		switch {
 		case v.DrainOnly:
 			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
 		case v.TaintedOnly:
 			line = "when " + text(v.Cluster) + " is untainted (or deleted)"
-		case v.Reason == failover.ReasonForeignTaint:
+		case v.Reason == reason.ForeignTaint:
 			line = "when the taint is taken off " + text(v.Cluster) + " (or it is deleted)"
 		}
 		if v.Counts.Blocked+v.Counts.Unproven > 0 {
 			line += "; what is still blocked or waits for proof then stays on it"
 		}
 		return line
-	case failover.EpisodeCordoned:
+	case phase.EpisodeCordoned:
 		return "when no rule asks for these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
-	case failover.EpisodeSuspected, failover.EpisodeRecovering, failover.EpisodeSettling, failover.EpisodeStopped,
-		failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case phase.EpisodeSuspected, phase.EpisodeRecovering, phase.EpisodeSettling, phase.EpisodeStopped,
+		phase.EpisodeFalseAlarm, phase.EpisodeUncordoned, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone:
 		return ""
 	}
 	return ""
@@ -230,26 +234,26 @@ func (v PageView) wellAgain() string {
 // comesNext is the one thing that the episode waits for.
 func (v PageView) comesNext() string {
 	switch v.Phase {
-	case failover.EpisodeSuspected:
-		if v.Reason == failover.ReasonMemberAnswers {
+	case phase.EpisodeSuspected:
+		if v.Reason == reason.MemberAnswers {
 			return "Karmada's access to " + text(v.Cluster) + " is repaired, or " + text(v.Cluster) + " answers no more and the windows begin"
 		}
 		return v.windowNext(true, "is confirmed as failed")
-	case failover.EpisodeCordoned:
+	case phase.EpisodeCordoned:
 		return v.windowNext(false, "is uncordoned")
-	case failover.EpisodeConfirmed:
+	case phase.EpisodeConfirmed:
 		return "the cluster is tainted, then the affected bindings are listed"
-	case failover.EpisodeEvacuating:
+	case phase.EpisodeEvacuating:
 		return v.evictionNext()
-	case failover.EpisodeEvacuated:
+	case phase.EpisodeEvacuated:
 		return "nothing to do but wait: for the cluster to come back, or for what is blocked to get somewhere to go"
-	case failover.EpisodeRecovering:
+	case phase.EpisodeRecovering:
 		return v.windowNext(false, "is taken as recovered: what is unplaced is put back, then our taints go")
-	case failover.EpisodeSettling:
-		return fmt.Sprintf("%s still to finish, then this closes", failover.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
-	case failover.EpisodeStopped:
+	case phase.EpisodeSettling:
+		return fmt.Sprintf("%s still to finish, then this closes", reason.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
+	case phase.EpisodeStopped:
 		return "its conditions stay well for the removal window, then this closes; or somebody resumes it"
-	case failover.EpisodeFalseAlarm, failover.EpisodeUncordoned, failover.EpisodeRecovered, failover.EpisodeCancelled, failover.EpisodeGone:
+	case phase.EpisodeFalseAlarm, phase.EpisodeUncordoned, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone:
 		return ""
 	}
 	return ""
@@ -273,7 +277,7 @@ func (v PageView) evictionNext() string {
 	switch {
 	case v.PausedBy != "":
 		return "nothing until it is resumed"
-	case v.Pace.Tier == failover.TierHalted:
+	case v.Pace.Tier == pace.TierHalted:
 		return "nothing until the fleet's pace is no longer halted"
 	case len(v.Next) == 0 && v.Counts.Moving > 0:
 		return "what is moving finishes; nothing waits behind it. Then it is Evacuated"
@@ -292,12 +296,12 @@ func (v PageView) evictionNext() string {
 }
 
 func (v PageView) eta() string {
-	if v.ETA.IsZero() || v.Phase != failover.EpisodeEvacuating && v.Phase != failover.EpisodeConfirmed {
+	if v.ETA.IsZero() || v.Phase != phase.EpisodeEvacuating && v.Phase != phase.EpisodeConfirmed {
 		return ""
 	}
 	line := moment(v.ETA, v.Now)
 	switch {
-	case v.Pace.Tier == failover.TierSlow:
+	case v.Pace.Tier == pace.TierSlow:
 		line += ", at the slow rate of now"
 	case v.Halted > 0:
 		line += ", at the rate of now"

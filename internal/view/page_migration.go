@@ -7,7 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // MigrationView is what the page of one migration shows.
@@ -16,16 +20,16 @@ type MigrationView struct {
 	Resource string // "Deployment shop/cart"
 	From     string
 	To       []string
-	Phase    failover.MigrationPhase
-	Mode     failover.Mode
+	Phase    phase.Migration
+	Mode     rules.Mode
 	Round    int
 	// Why is what made it due.
-	Why failover.Due
+	Why rules.Due
 	// Reason and Message say how it stands now.
-	Reason  failover.Reason
+	Reason  reason.Reason
 	Message string
 	// Attention is why it needs a human's eyes, ReasonNone when it does not.
-	Attention    failover.Reason
+	Attention    reason.Reason
 	Now          time.Time
 	Began        time.Time
 	Entered      time.Time // when this phase began
@@ -38,7 +42,7 @@ type MigrationView struct {
 	// MustHold is how long health must hold before the release.
 	MustHold time.Duration
 	// Purge is how the old copy goes; Fence what proves it dead, empty without.
-	Purge failover.PurgeMode
+	Purge karmada.PurgeMode
 	Fence string
 	// State is what goes along with it, labels by name; empty without.
 	State map[string]string
@@ -46,7 +50,7 @@ type MigrationView struct {
 	OldWork string
 	// Ordered says who ordered recovery or cancel, empty when nobody did.
 	Ordered string
-	Result  *failover.Result
+	Result  *record.Result
 	// Actions are what one can do now; empty shows the usual ones.
 	Actions []string
 	// Parent is the failover that it belongs to; Runbook where the page of all reasons is
@@ -86,7 +90,7 @@ func MigrationPage(v MigrationView) string {
 // alarm is what asks for a human.
 func (v MigrationView) alarm(p *page) {
 	switch {
-	case v.Attention == failover.ReasonNone:
+	case v.Attention == reason.None:
 	case v.Result == nil && WaitsForProof(v.Phase, v.Reason):
 		p.line("**⚠ Waits for you:** %s\n", p.reason(v.Attention))
 	default:
@@ -96,7 +100,7 @@ func (v MigrationView) alarm(p *page) {
 
 // whyProof: others moved without one.
 func (v MigrationView) whyProof() string {
-	if v.Result != nil || v.Phase != failover.MigrationAwaitingFence || v.Reason == failover.ReasonOldCopyGoing {
+	if v.Result != nil || v.Phase != phase.MigrationAwaitingFence || v.Reason == reason.OldCopyGoing {
 		return ""
 	}
 	return "its purge mode is Directly: two copies must never run at once, so the old one has to be dead before a new one begins"
@@ -109,18 +113,18 @@ func (v MigrationView) when(p *page) string {
 		return ""
 	case v.unfenced():
 		return "without limit"
-	case v.Flagged.IsZero() || v.Attention != failover.ReasonNone || !slices.Contains(flagged, v.Phase):
+	case v.Flagged.IsZero() || v.Attention != reason.None || !slices.Contains(flagged, v.Phase):
 		return ""
 	}
 	then := "no time-out deletes the old copy"
 	if v.Unproven {
 		then = "once it is placed the old copy goes then, proven or not (`health.releaseUnproven`)"
 	}
-	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(failover.ReasonGracefulTimeout), moment(v.Flagged, v.Now), then)
+	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(reason.GracefulTimeout), moment(v.Flagged, v.Now), then)
 }
 
 // flagged are the phases in which a move that takes too long is flagged.
-var flagged = []failover.MigrationPhase{failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationAwaitingFence}
+var flagged = []phase.Migration{phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationAwaitingFence}
 
 func (v MigrationView) state() string {
 	var labels []string
@@ -134,54 +138,54 @@ func (v MigrationView) headline() string {
 	name, from := text(v.Binding), text(v.From)
 	if v.Result != nil {
 		line := fmt.Sprintf("%s: %s", name, v.Result.Outcome)
-		if v.Result.Outcome == failover.OutcomeMigrated && len(v.To) > 0 {
+		if v.Result.Outcome == phase.OutcomeMigrated && len(v.To) > 0 {
 			line += " to " + both(v.To)
 		}
 		return line
 	}
 	switch v.Phase {
-	case failover.MigrationRestoring:
+	case phase.MigrationRestoring:
 		return fmt.Sprintf("Putting %s back on %s", name, from)
-	case failover.MigrationPurging:
+	case phase.MigrationPurging:
 		return fmt.Sprintf("%s has moved; its old copy on %s is going", name, from)
-	case failover.MigrationAwaitingFence:
-		if v.Reason == failover.ReasonOldCopyGoing {
+	case phase.MigrationAwaitingFence:
+		if v.Reason == reason.OldCopyGoing {
 			return fmt.Sprintf("%s waits until its copy on %s is deleted", name, from)
 		}
 		return fmt.Sprintf("%s waits for proof that its copy on %s is dead", name, from)
-	case failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationDone:
+	case phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationDone:
 	}
 	line := fmt.Sprintf("Moving %s off %s", name, from)
-	if len(v.To) > 0 && v.Reason != failover.ReasonNoClusterFit {
+	if len(v.To) > 0 && v.Reason != reason.NoClusterFit {
 		line += " to " + both(v.To)
 	}
 	return line
 }
 
 // course is the way of a migration that nothing disturbs.
-var course = []failover.MigrationPhase{
-	failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationDone,
+var course = []phase.Migration{
+	phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationDone,
 }
 
 // courseDirectly is that of purge mode Directly: the old copy goes first, and the
 // task with it.
-var courseDirectly = []failover.MigrationPhase{
-	failover.MigrationChecking, failover.MigrationEvicting, failover.MigrationPlacing, failover.MigrationAwaitingFence, failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationDone,
+var courseDirectly = []phase.Migration{
+	phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingFence, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationDone,
 }
 
 // courseWithState is that of Directly where state goes along: the new copy has to be
 // healthy as well.
-var courseWithState = slices.Insert(slices.Clone(courseDirectly), 4, failover.MigrationAwaitingHealth)
+var courseWithState = slices.Insert(slices.Clone(courseDirectly), 4, phase.MigrationAwaitingHealth)
 
 // courseUnfenced begins with the proof: nothing is written before it, and nothing has to
 // be waited for after it.
-var courseUnfenced = slices.Concat([]failover.MigrationPhase{failover.MigrationAwaitingFence}, slices.DeleteFunc(slices.Clone(courseDirectly), func(p failover.MigrationPhase) bool {
-	return p == failover.MigrationAwaitingFence
+var courseUnfenced = slices.Concat([]phase.Migration{phase.MigrationAwaitingFence}, slices.DeleteFunc(slices.Clone(courseDirectly), func(p phase.Migration) bool {
+	return p == phase.MigrationAwaitingFence
 }))
 
 // unfenced: nothing is written before the old copy is proven dead.
 func (v MigrationView) unfenced() bool {
-	return v.Phase == failover.MigrationAwaitingFence && v.Written.IsZero()
+	return v.Phase == phase.MigrationAwaitingFence && v.Written.IsZero()
 }
 
 // couldGo is where it could go when that was last checked, while it waits to be allowed to.
@@ -198,14 +202,14 @@ func (v MigrationView) steps() string {
 	switch {
 	case v.unfenced():
 		course = courseUnfenced
-	case v.Purge != failover.PurgeDirectly || v.Written.IsZero():
+	case v.Purge != karmada.PurgeDirectly || v.Written.IsZero():
 	case len(v.State) > 0:
 		course = courseWithState
 	default:
 		course = courseDirectly
 	}
 	at := slices.Index(course, v.Phase)
-	if at < 0 || v.Result != nil && v.Result.Outcome != failover.OutcomeMigrated {
+	if at < 0 || v.Result != nil && v.Result.Outcome != phase.OutcomeMigrated {
 		return "**" + string(v.Phase) + "**"
 	}
 	parts := make([]string, 0, len(course))
@@ -220,7 +224,7 @@ func (v MigrationView) steps() string {
 		}
 	}
 	line := strings.Join(parts, " → ")
-	if v.Purge == failover.PurgeDirectly {
+	if v.Purge == karmada.PurgeDirectly {
 		line += " (purge mode Directly: a new copy begins only when the old one is gone or proven dead)"
 	}
 	return line
@@ -231,23 +235,23 @@ func (v MigrationView) comesNext() string {
 		return ""
 	}
 	switch v.Phase {
-	case failover.MigrationChecking:
+	case phase.MigrationChecking:
 		return "one last look, then one write takes " + text(v.From) + " out of its targets and holds the old copy"
-	case failover.MigrationEvicting:
+	case phase.MigrationEvicting:
 		return "the answer to that write"
-	case failover.MigrationPlacing:
+	case phase.MigrationPlacing:
 		return "Karmada's scheduler places it elsewhere"
-	case failover.MigrationAwaitingFence:
+	case phase.MigrationAwaitingFence:
 		return v.untilFenced()
-	case failover.MigrationAwaitingHealth:
+	case phase.MigrationAwaitingHealth:
 		return v.untilProven()
-	case failover.MigrationReleasing:
+	case phase.MigrationReleasing:
 		return "one last look at the new copies, then the old one is released"
-	case failover.MigrationPurging:
+	case phase.MigrationPurging:
 		return "the old Work goes; on a cluster that is away it is reported as debt"
-	case failover.MigrationRestoring:
+	case phase.MigrationRestoring:
 		return "the scheduler observes it with " + text(v.From) + " still among its targets"
-	case failover.MigrationDone:
+	case phase.MigrationDone:
 	}
 	return ""
 }
@@ -278,15 +282,15 @@ func (v MigrationView) oldCopy() string {
 	}
 	line := ""
 	switch v.Phase {
-	case failover.MigrationChecking:
+	case phase.MigrationChecking:
 		line = "untouched on " + text(v.From)
-	case failover.MigrationEvicting:
+	case phase.MigrationEvicting:
 		line = "on " + text(v.From) + "; it is not yet known whether our write stands, and either way it stays"
-	case failover.MigrationPlacing, failover.MigrationAwaitingHealth, failover.MigrationAwaitingFence, failover.MigrationReleasing, failover.MigrationRestoring:
+	case phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationAwaitingFence, phase.MigrationReleasing, phase.MigrationRestoring:
 		line = v.heldCopy()
-	case failover.MigrationPurging:
+	case phase.MigrationPurging:
 		line = "released on " + text(v.From) + "; it is purged as soon as that answers, and nothing waits for it"
-	case failover.MigrationDone:
+	case phase.MigrationDone:
 		return ""
 	}
 	if v.OldWork != "" {
@@ -299,7 +303,7 @@ func (v MigrationView) heldCopy() string {
 	switch {
 	case v.Written.IsZero():
 		return "untouched on " + text(v.From) + "; nobody can see whether it runs"
-	case v.Purge == failover.PurgeDirectly:
+	case v.Purge == karmada.PurgeDirectly:
 		return "being deleted on " + text(v.From) + " (purge mode Directly); no new copy begins before it is gone or proven dead"
 	default:
 		return fmt.Sprintf("held on %[1]s until the new one is proven healthy; while %[1]s does not answer, nobody can see whether it runs. "+
@@ -308,7 +312,7 @@ func (v MigrationView) heldCopy() string {
 }
 
 func (v MigrationView) why(p *page) string {
-	if v.Why.Reason == failover.ReasonNone {
+	if v.Why.Reason == reason.None {
 		return ""
 	}
 	var parts []string
@@ -346,25 +350,25 @@ func (v MigrationView) actions() []string {
 	}
 	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.Binding), text(v.From))
 	switch v.Phase {
-	case failover.MigrationChecking, failover.MigrationEvicting:
+	case phase.MigrationChecking, phase.MigrationEvicting:
 		return []string{cancel + "do not move it; " + notBefore}
-	case failover.MigrationAwaitingFence:
+	case phase.MigrationAwaitingFence:
 		return v.fenceActions(cancel)
-	case failover.MigrationPlacing:
+	case phase.MigrationPlacing:
 		return []string{"Make room: uncordon or add a cluster that its placement allows.", cancel + "put it back on " + text(v.From)}
-	case failover.MigrationAwaitingHealth:
+	case phase.MigrationAwaitingHealth:
 		return []string{
 			v.look(),
 			v.verb("put-back") + "back to " + text(v.From) + " in one write; refused as long as " + text(v.From) + " is not Ready",
 			v.verb("release") + "let the old copy go now, proven or not; only if you know that the new one serves",
 			cancel + "keep both copies and leave the old one to you",
 		}
-	case failover.MigrationReleasing, failover.MigrationPurging, failover.MigrationRestoring:
-		if v.Phase == failover.MigrationRestoring && v.Attention != failover.ReasonNone {
+	case phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationRestoring:
+		if v.Phase == phase.MigrationRestoring && v.Attention != reason.None {
 			return []string{"See why karmada-scheduler does not answer: its pods and its log. The old copy on " + text(v.From) + " stays held; it is put back as soon as the scheduler answers."}
 		}
 		return []string{"Nothing is needed of you."}
-	case failover.MigrationDone:
+	case phase.MigrationDone:
 		return nil
 	}
 	return nil
@@ -400,7 +404,7 @@ func (v MigrationView) fenceActions(cancel string) []string {
 		give = "leave it where it is; " + notBefore
 		back = "Bring " + text(v.From) + " back: where it is well again, nothing has to move."
 	}
-	if v.Reason == failover.ReasonOldCopyGoing {
+	if v.Reason == reason.OldCopyGoing {
 		return []string{"If it lasts, see why the old copy on " + text(v.From) + " does not end: a finalizer, a pod that does not stop.", cancel + give}
 	}
 	return []string{

@@ -5,21 +5,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
 // PacerView is what the page of the fleet's pacer shows.
 type PacerView struct {
 	Now    time.Time
-	Pace   failover.Pace
-	Config failover.PaceConfig
+	Pace   pace.Pace
+	Config pace.Config
 	// HaltedBy and RateBy say who ordered it and why; empty when nobody did.
 	HaltedBy string
 	RateBy   string
 	// HaltedAt is since when it is halted by order; zero where that is not known.
 	HaltedAt time.Time
 	// Out are the permits that have not passed yet.
-	Out []failover.Granted
+	Out []pace.Granted
 	// Next is the moment of the next permit.
 	Next     time.Time
 	Requests []RequestLine
@@ -69,11 +70,11 @@ func (v PacerView) headline() string {
 	switch {
 	case v.Pace.Tier == "":
 		return "The fleet has not been judged yet: nothing is evicted"
-	case v.Pace.Tier == failover.TierHalted:
+	case v.Pace.Tier == pace.TierHalted:
 		return "Halted: no failover of the fleet evicts anything"
 	case v.Pace.Unlimited:
 		return "Evictions flow without a limit"
-	case v.Pace.Tier == failover.TierSlow:
+	case v.Pace.Tier == pace.TierSlow:
 		return "Evictions are slowed down: " + spoken(v.Pace.Rate)
 	default:
 		if want, _ := v.wanted(); want == 0 {
@@ -92,21 +93,21 @@ func spoken(rate float64) string {
 }
 
 // explanations say what a pace's reason means for whoever reads it.
-var explanations = map[failover.Reason]string{
-	failover.ReasonFleetHealthy:   "few enough clusters are faulty",
-	failover.ReasonFleetUnhealthy: "too many clusters are faulty at once: moving load quickly could fell the rest",
-	failover.ReasonAllFaulty:      "every cluster looks failed, so it is probably us: check Lifeboat's and Karmada's own network first",
-	failover.ReasonFleetUnknown:   "the fleet could not be counted",
-	failover.ReasonHaltedByHuman:  "somebody halted it, or set or configured the rate 0",
-	failover.ReasonStateLost:      "the pacer's earlier run cannot be read, so nobody knows what it had granted or been told: a human must resume",
-	failover.ReasonRateSetByHuman: "somebody set the rate",
-	failover.ReasonFirstStart:     "this is its first start",
+var explanations = map[reason.Reason]string{
+	reason.FleetHealthy:   "few enough clusters are faulty",
+	reason.FleetUnhealthy: "too many clusters are faulty at once: moving load quickly could fell the rest",
+	reason.AllFaulty:      "every cluster looks failed, so it is probably us: check Lifeboat's and Karmada's own network first",
+	reason.FleetUnknown:   "the fleet could not be counted",
+	reason.HaltedByHuman:  "somebody halted it, or set or configured the rate 0",
+	reason.StateLost:      "the pacer's earlier run cannot be read, so nobody knows what it had granted or been told: a human must resume",
+	reason.RateSetByHuman: "somebody set the rate",
+	reason.FirstStart:     "this is its first start",
 }
 
 func (v PacerView) why(p *page) string {
 	line := p.because(v.Pace.Reason, explanations[v.Pace.Reason])
 	if v.Pace.Total > 0 {
-		line += fmt.Sprintf("; %d of %s faulty, %.0f %%", len(v.Pace.Faulty), failover.Count(v.Pace.Total, "cluster"), v.Pace.FaultRate*100)
+		line += fmt.Sprintf("; %d of %s faulty, %.0f %%", len(v.Pace.Faulty), reason.Count(v.Pace.Total, "cluster"), v.Pace.FaultRate*100)
 	}
 	if !v.Assessed.IsZero() {
 		line += ", as counted " + moment(v.Assessed, v.Now)
@@ -156,13 +157,13 @@ func quoted(said string) string {
 // ends is what ends a halt, empty when there is none.
 func (v PacerView) ends() string {
 	switch {
-	case v.Pace.Tier != failover.TierHalted:
+	case v.Pace.Tier != pace.TierHalted:
 		return ""
 	case v.HaltedBy != "":
 		return "when somebody resumes; never by itself"
-	case v.Pace.Reason == failover.ReasonHaltedByHuman:
+	case v.Pace.Reason == reason.HaltedByHuman:
 		return "when another rate is set, or configured; never by itself"
-	case v.Pace.Reason == failover.ReasonFleetUnknown:
+	case v.Pace.Reason == reason.FleetUnknown:
 		return "by itself, when the fleet can be counted"
 	default:
 		return "by itself, when enough clusters are well"
@@ -185,7 +186,7 @@ func (v PacerView) queued() string {
 	if want == 0 {
 		return "nothing: no failover asks for an eviction; what is blocked or waits for proof is not counted"
 	}
-	line := failover.Count(want, "eviction")
+	line := reason.Count(want, "eviction")
 	if paused > 0 {
 		line += fmt.Sprintf(", %d of them paused", paused)
 	}
@@ -211,10 +212,10 @@ func (v PacerView) rule() string {
 	above := "nothing above that"
 	if slow := v.Config.SlowRate(); slow > 0 {
 		above = fmt.Sprintf("above that %s in a fleet of more than %s and nothing in a smaller one",
-			perSecond(slow), failover.Count(v.Config.LargeFleet, "cluster"))
+			perSecond(slow), reason.Count(v.Config.LargeFleet, "cluster"))
 	}
 	return fmt.Sprintf("%s while at most %.0f %% of the clusters are faulty, %s; a permit, for one eviction, is given at most %s ahead and lasts %s",
-		rate, v.Config.UnhealthyThreshold*100, above, short(failover.PermitsAhead), short(failover.PermitWindow))
+		rate, v.Config.UnhealthyThreshold*100, above, short(pace.PermitsAhead), short(pace.PermitWindow))
 }
 
 func (v PacerView) outstanding() string {
@@ -223,7 +224,7 @@ func (v PacerView) outstanding() string {
 	}
 	var parts []string
 	for _, g := range v.Out[max(0, len(v.Out)-3):] {
-		parts = append(parts, fmt.Sprintf("%s for %s, %d used, until %s", failover.Count(g.Size, "permit"), text(g.Cluster), g.Used, moment(g.Ends(), v.Now)))
+		parts = append(parts, fmt.Sprintf("%s for %s, %d used, until %s", reason.Count(g.Size, "permit"), text(g.Cluster), g.Used, moment(g.Ends(), v.Now)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -248,7 +249,7 @@ func (v PacerView) actions() []string {
 	}
 	if v.HaltedBy != "" {
 		first := "First ask whoever halted it."
-		if v.Pace.Reason == failover.ReasonStateLost {
+		if v.Pace.Reason == reason.StateLost {
 			first = "First see that nothing runs away, and set a rate again if you had set one."
 		}
 		return []string{
@@ -258,7 +259,7 @@ func (v PacerView) actions() []string {
 		}
 	}
 	rate := v.rate("for the whole fleet, as evictions per second")
-	if v.Pace.Tier == failover.TierHalted && v.Pace.Reason != failover.ReasonHaltedByHuman {
+	if v.Pace.Tier == pace.TierHalted && v.Pace.Reason != reason.HaltedByHuman {
 		return []string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are well.", rate}
 	}
 	return []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within four seconds", rate}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 func (v PageView) next(p *page, rows int) {
@@ -46,8 +48,8 @@ func (v PageView) begins(i int) string {
 	for _, n := range v.Next[:i+1] {
 		dues = append(dues, n.Due)
 	}
-	at, ok := failover.ETA(v.Now, dues, 0, v.Pace)
-	if !ok || v.PausedBy != "" || v.Next[i].Reason == failover.ReasonPaused {
+	at, ok := pace.ETA(v.Now, dues, 0, v.Pace)
+	if !ok || v.PausedBy != "" || v.Next[i].Reason == reason.Paused {
 		return "not now"
 	}
 	return clock(at, v.Now)
@@ -55,15 +57,15 @@ func (v PageView) begins(i int) string {
 
 // waitsFor says in words what a queued binding waits for.
 func (p *page) waitsFor(n NextLine) string {
-	words := map[failover.Reason]string{
-		failover.ReasonAwaitingGrant: "its turn at the fleet's pace",
-		failover.ReasonAwaitingDue:   "its toleration to run out",
-		failover.ReasonSnoozed:       "its snooze to end",
-		failover.ReasonWaiting:       "the check for somewhere to go",
-		failover.ReasonPaused:        "somebody to resume",
-		failover.ReasonHalted:        "the fleet's halt to end",
-		failover.ReasonWindowFull:    "moves in flight to be placed",
-		failover.ReasonWaitingFull:   "placed moves to become healthy",
+	words := map[reason.Reason]string{
+		reason.AwaitingGrant: "its turn at the fleet's pace",
+		reason.AwaitingDue:   "its toleration to run out",
+		reason.Snoozed:       "its snooze to end",
+		reason.Waiting:       "the check for somewhere to go",
+		reason.Paused:        "somebody to resume",
+		reason.Halted:        "the fleet's halt to end",
+		reason.WindowFull:    "moves in flight to be placed",
+		reason.WaitingFull:   "placed moves to become healthy",
 	}
 	if w, ok := words[n.Reason]; ok {
 		return p.reason(n.Reason) + ": " + w
@@ -99,12 +101,12 @@ func again(at, now time.Time) string {
 }
 
 // byReason are the reasons of what is blocked and how many have each, the most frequent first.
-func byReason(blocked []BlockedLine) ([]failover.Reason, map[failover.Reason]int) {
-	counts := map[failover.Reason]int{}
+func byReason(blocked []BlockedLine) ([]reason.Reason, map[reason.Reason]int) {
+	counts := map[reason.Reason]int{}
 	for _, b := range blocked {
 		counts[b.Reason]++
 	}
-	return slices.SortedFunc(maps.Keys(counts), func(a, b failover.Reason) int {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b reason.Reason) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	}), counts
 }
@@ -139,31 +141,31 @@ func (v PageView) remedies(p *page) []string {
 }
 
 // remedies are what a human can do about what blocks a binding, in a line; the runbook has the rest.
-var remedies = map[failover.Reason]string{
-	failover.ReasonNoTarget:              "bring a cluster back or uncordon it, or widen the placement in its policy",
-	failover.ReasonSpreadUnsatisfied:     "add a cluster in another group, or lower minGroups in its policy",
-	failover.ReasonNoCapacity:            "make room on a cluster that it may use, or add one",
-	failover.ReasonAwaitingApproval:      "approve it, or leave it where it is",
-	failover.ReasonApprovalExpired:       "approve it all the same, or leave it where it is",
-	failover.ReasonMalformed:             "mend the field that the message names",
-	failover.ReasonForbidden:             "grant what is missing, or see to the webhook that says no",
-	failover.ReasonInvalid:               "see to the webhook that says no",
-	failover.ReasonUnreachable:           "see to Karmada's API server and the way there",
-	failover.ReasonSecondEvictor:         "turn Karmada's own failover off: `lifeboat preflight` names the flags and their order",
-	failover.ReasonForeignTask:           "end the task of the other producer, or release or put back what was left to a human",
-	failover.ReasonSchedulerReturnsIt:    "find out why the scheduler prefers the failed cluster: a toleration, or no other that fits",
-	failover.ReasonStateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",
-	failover.ReasonStateNotCollected:     "let its old copy report a status, or let it go without its state",
-	failover.ReasonStateUnreadable:       "mend the rule of its statePreservation, or let it go without its state",
-	failover.ReasonSchedulingSuspended:   "end its spec.suspension.scheduling",
-	failover.ReasonComponentsUnsized:     "give its components resource requests",
-	failover.ReasonNotSupportedPlacement: "simplify its placement, or move it by hand",
-	failover.ReasonNotSupportedComps:     "move it by hand",
-	failover.ReasonForeignScheduler:      "move it by hand",
-	failover.ReasonModeObserve:           "give all workers the same mode",
-	failover.ReasonDependentsNotHeld:     "see why the dependent's binding cannot be written",
-	failover.ReasonDependentsUnknown:     "wait for Karmada's dependencies distributor",
-	failover.ReasonPingPong:              "find out why it stays nowhere; approve it alone, or wait until its hour is over",
+var remedies = map[reason.Reason]string{
+	reason.NoTarget:              "bring a cluster back or uncordon it, or widen the placement in its policy",
+	reason.SpreadUnsatisfied:     "add a cluster in another group, or lower minGroups in its policy",
+	reason.NoCapacity:            "make room on a cluster that it may use, or add one",
+	reason.AwaitingApproval:      "approve it, or leave it where it is",
+	reason.ApprovalExpired:       "approve it all the same, or leave it where it is",
+	reason.Malformed:             "mend the field that the message names",
+	reason.Forbidden:             "grant what is missing, or see to the webhook that says no",
+	reason.Invalid:               "see to the webhook that says no",
+	reason.Unreachable:           "see to Karmada's API server and the way there",
+	reason.SecondEvictor:         "turn Karmada's own failover off: `lifeboat preflight` names the flags and their order",
+	reason.ForeignTask:           "end the task of the other producer, or release or put back what was left to a human",
+	reason.SchedulerReturnsIt:    "find out why the scheduler prefers the failed cluster: a toleration, or no other that fits",
+	reason.StateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",
+	reason.StateNotCollected:     "let its old copy report a status, or let it go without its state",
+	reason.StateUnreadable:       "mend the rule of its statePreservation, or let it go without its state",
+	reason.SchedulingSuspended:   "end its spec.suspension.scheduling",
+	reason.ComponentsUnsized:     "give its components resource requests",
+	reason.NotSupportedPlacement: "simplify its placement, or move it by hand",
+	reason.NotSupportedComps:     "move it by hand",
+	reason.ForeignScheduler:      "move it by hand",
+	reason.ModeObserve:           "give all workers the same mode",
+	reason.DependentsNotHeld:     "see why the dependent's binding cannot be written",
+	reason.DependentsUnknown:     "wait for Karmada's dependencies distributor",
+	reason.PingPong:              "find out why it stays nowhere; approve it alone, or wait until its hour is over",
 }
 
 func (v PageView) moving(p *page, rows int) {
@@ -286,12 +288,12 @@ func (w WindowLine) state() string {
 	switch {
 	case w.Matching:
 		state = "match"
-	case w.State == failover.Neither && w.Reason == failover.ReasonMemberAnswers:
+	case w.State == rules.Neither && w.Reason == reason.MemberAnswers:
 		state = "contradicted: the member answers"
 	case w.Idle:
 		state = "neither add nor remove"
 	}
-	if w.State == failover.Undecided || w.State == failover.Lapsed {
+	if w.State == rules.Undecided || w.State == rules.Lapsed {
 		state += " (cannot tell now)"
 	}
 	return state

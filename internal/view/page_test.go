@@ -9,7 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -22,33 +27,33 @@ const published = "https://example.org/operations.md"
 // evacuating is a failover in the middle of its work.
 func evacuating() view.PageView {
 	return view.PageView{
-		Cluster: "member1", Phase: failover.EpisodeEvacuating, Mode: failover.ModeEnforce, Round: 1,
-		Reason: failover.ReasonConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
+		Cluster: "member1", Phase: phase.EpisodeEvacuating, Mode: rules.ModeEnforce, Round: 1,
+		Reason: reason.ConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
 		Now: at(600), Since: t0, Confirmed: at(300), Entered: at(302), ETA: at(720), Runbook: published,
 		Counts: view.PageCounts{
 			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2,
-			Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 20, failover.OutcomeSkipped: 1},
+			Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 20, phase.OutcomeSkipped: 1},
 		},
-		Pace: failover.Pace{
-			Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy, FaultRate: 1.0 / 6,
-			FleetHealth: failover.FleetHealth{Total: 6, Faulty: []string{"member1"}},
+		Pace: pace.Pace{
+			Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy, FaultRate: 1.0 / 6,
+			FleetHealth: pace.FleetHealth{Total: 6, Faulty: []string{"member1"}},
 		},
 		Next: []view.NextLine{
-			{Binding: "shop/cart-deployment", Due: at(300), Priority: 10, Reason: failover.ReasonAwaitingGrant, To: []string{"member2", "member3"}},
-			{Binding: "shop/mail-deployment", Due: at(900), Reason: failover.ReasonAwaitingDue},
+			{Binding: "shop/cart-deployment", Due: at(300), Priority: 10, Reason: reason.AwaitingGrant, To: []string{"member2", "member3"}},
+			{Binding: "shop/mail-deployment", Due: at(900), Reason: reason.AwaitingDue},
 		},
 		Blocked: []view.BlockedLine{
-			{Binding: "shop/db-statefulset", Reason: failover.ReasonNoTarget, Message: "0 candidates: member4 is not Ready", RetryAt: at(630)},
-			{Binding: "shop/job-deployment", Reason: failover.ReasonNotSupportedComps, Message: "it has 2 components"},
+			{Binding: "shop/db-statefulset", Reason: reason.NoTarget, Message: "0 candidates: member4 is not Ready", RetryAt: at(630)},
+			{Binding: "shop/job-deployment", Reason: reason.NotSupportedComps, Message: "it has 2 components"},
 		},
 		Moving: []view.MovingLine{
-			{Binding: "shop/web-deployment", Phase: failover.MigrationPlacing, Reason: failover.ReasonNotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: at(598)},
-			{Binding: "shop/api-deployment", Phase: failover.MigrationAwaitingHealth, To: []string{"member3"}, Reason: failover.ReasonNotHealthy, Message: "1 of 3 replicas ready on member3", NeedsAttention: true, Placed: true, Since: at(310)},
+			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: at(598)},
+			{Binding: "shop/api-deployment", Phase: phase.MigrationAwaitingHealth, To: []string{"member3"}, Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member3", NeedsAttention: true, Placed: true, Since: at(310)},
 		},
-		Windows: view.WindowLines(failover.Windows{
-			windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Matches, Matching: true, Since: t0},
-		}, []failover.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}),
-		Debt: []failover.Debt{{Key: failover.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
+		Windows: view.WindowLines(rules.Windows{
+			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: t0},
+		}, []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}),
+		Debt: []record.Debt{{Key: karmada.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
 	}
 }
 
@@ -59,10 +64,10 @@ func changed[T any](v T, f func(*T)) T {
 
 func episodePages() map[string]view.PageView {
 	plain := evacuating()
-	bare := view.PageView{Cluster: "member1", Mode: failover.ModeEnforce, Now: at(600), Since: t0, Round: 1, Entered: at(590)}
-	suspected := failover.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Undecided, Matching: true, Since: at(500)}}
-	well := failover.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: failover.Mismatches, Since: at(580)}}
-	ours := []failover.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
+	bare := view.PageView{Cluster: "member1", Mode: rules.ModeEnforce, Now: at(600), Since: t0, Round: 1, Entered: at(590)}
+	suspected := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Undecided, Matching: true, Since: at(500)}}
+	well := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Mismatches, Since: at(580)}}
+	ours := []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
 	return map[string]view.PageView{
 		"evacuating": plain,
 		"evacuating-paused": changed(plain, func(v *view.PageView) {
@@ -74,46 +79,46 @@ func episodePages() map[string]view.PageView {
 				{What: "snoozed", Whom: "shop/cart-deployment", Until: at(1800), By: "ada: the cluster is coming back | soon"},
 				{What: "priority 100", Whom: "shop/mail-deployment", By: "kim: paying customers"},
 			}
-			v.Next = append(plain.Next[:2:2], view.NextLine{Binding: "bank/ledger-deployment", Due: at(300), Reason: failover.ReasonPaused})
+			v.Next = append(plain.Next[:2:2], view.NextLine{Binding: "bank/ledger-deployment", Due: at(300), Reason: reason.Paused})
 			v.Moving, v.Debt = nil, nil
 		}),
 		"evacuating-slow": changed(plain, func(v *view.PageView) {
-			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = failover.TierSlow, failover.ReasonFleetUnhealthy, 0.1, 5*time.Minute
+			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = pace.TierSlow, reason.FleetUnhealthy, 0.1, 5*time.Minute
 		}),
 		"evacuating-after-a-halt": changed(plain, func(v *view.PageView) { v.Halted = 5 * time.Minute }),
 		"evacuating-halted": changed(plain, func(v *view.PageView) {
-			v.Pace = failover.JudgePace(failover.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
+			v.Pace = pace.Judge(pace.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
 			v.ETA = time.Time{}
 		}),
 		"evacuating-unproven": changed(plain, func(v *view.PageView) {
 			v.Counts.Moving, v.Counts.Unproven, v.Debt = 1, 5, nil
 			v.Moving = plain.Moving[1:2:2]
-			for i, why := range []failover.Reason{
-				failover.ReasonAwaitingFence, failover.ReasonStateNeedsSource, failover.ReasonAwaitingFence, failover.ReasonAwaitingFence, failover.ReasonAwaitingFence,
+			for i, why := range []reason.Reason{
+				reason.AwaitingFence, reason.StateNeedsSource, reason.AwaitingFence, reason.AwaitingFence, reason.AwaitingFence,
 			} {
 				v.Moving = append(v.Moving, view.MovingLine{
-					Binding: fmt.Sprintf("bank/db-%d-statefulset", i), Phase: failover.MigrationAwaitingFence, Reason: why,
+					Binding: fmt.Sprintf("bank/db-%d-statefulset", i), Phase: phase.MigrationAwaitingFence, Reason: why,
 					Message: "member1 does not answer", To: []string{"member2", "member3"}, NeedsAttention: true, Since: at(305),
 				})
 			}
 		}),
 		"suspected": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Reason, v.Why, v.Windows = failover.EpisodeSuspected, failover.ReasonWindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil)
+			v.Phase, v.Reason, v.Why, v.Windows = phase.EpisodeSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil)
 		}),
 		"observe": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Mode, v.Reason = failover.EpisodeEvacuated, failover.ModeObserve, failover.ReasonConditionsMatch
-			v.Counts = view.PageCounts{Affected: 2, Settled: 2, Outcomes: map[failover.Outcome]int{failover.OutcomeWouldMove: 1, failover.OutcomeWouldBlock: 1}}
+			v.Phase, v.Mode, v.Reason = phase.EpisodeEvacuated, rules.ModeObserve, reason.ConditionsMatch
+			v.Counts = view.PageCounts{Affected: 2, Settled: 2, Outcomes: map[phase.Outcome]int{phase.OutcomeWouldMove: 1, phase.OutcomeWouldBlock: 1}}
 		}),
 		"recovering-round-2": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Round, v.Reason, v.Windows = failover.EpisodeRecovering, 2, failover.ReasonClusterRecovered, view.WindowLines(well, ours)
+			v.Phase, v.Round, v.Reason, v.Windows = phase.EpisodeRecovering, 2, reason.ClusterRecovered, view.WindowLines(well, ours)
 			v.Counts = view.PageCounts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
 		}),
 		"stopped": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Reason, v.StoppedBy = failover.EpisodeStopped, failover.ReasonCancelled, "kim: planned work"
+			v.Phase, v.Reason, v.StoppedBy = phase.EpisodeStopped, reason.Cancelled, "kim: planned work"
 		}),
 		"recovered": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Reason = failover.EpisodeRecovered, failover.ReasonClusterRecovered
-			v.Counts = view.PageCounts{Affected: 3, Settled: 3, Outcomes: map[failover.Outcome]int{failover.OutcomeMigrated: 2, failover.OutcomeRestored: 1}}
+			v.Phase, v.Reason = phase.EpisodeRecovered, reason.ClusterRecovered
+			v.Counts = view.PageCounts{Affected: 3, Settled: 3, Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 2, phase.OutcomeRestored: 1}}
 		}),
 	}
 }
@@ -126,9 +131,9 @@ func TestEpisodePages(t *testing.T) {
 func moving() view.MigrationView {
 	return view.MigrationView{
 		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
-		Phase: failover.MigrationAwaitingHealth, Mode: failover.ModeEnforce, Round: 1,
-		Why:    failover.Due{Affected: true, At: at(300), Taint: failover.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: failover.ReasonTaintUntolerated},
-		Reason: failover.ReasonNotHealthy, Message: "1 of 3 replicas ready on member2",
+		Phase: phase.MigrationAwaitingHealth, Mode: rules.ModeEnforce, Round: 1,
+		Why:    rules.Due{Affected: true, At: at(300), Taint: rules.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: reason.TaintUntolerated},
+		Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member2",
 		Now: at(600), Began: at(310), Entered: at(312), Written: at(311), MustHold: 10 * time.Second, OldWork: "karmada-es-member1/cart-6f",
 		Flagged: at(1211), Parent: "cluster-failover/member1", Runbook: published,
 	}
@@ -139,29 +144,29 @@ func migrationPages() map[string]view.MigrationView {
 	return map[string]view.MigrationView{
 		"awaiting-health": plain,
 		"healthy": changed(plain, func(v *view.MigrationView) {
-			v.Reason, v.Message, v.HealthySince = failover.ReasonHealthy, "proven healthy on member2", at(595)
+			v.Reason, v.Message, v.HealthySince = reason.Healthy, "proven healthy on member2", at(595)
 		}),
 		"no-fit": changed(plain, func(v *view.MigrationView) {
-			v.Phase, v.Reason, v.Message, v.Attention = failover.MigrationPlacing, failover.ReasonNoClusterFit, "the scheduler found no cluster", failover.ReasonGracefulTimeout
+			v.Phase, v.Reason, v.Message, v.Attention = phase.MigrationPlacing, reason.NoClusterFit, "the scheduler found no cluster", reason.GracefulTimeout
 		}),
 		"awaiting-fence": changed(plain, func(v *view.MigrationView) {
-			v.Phase, v.Purge, v.Written, v.Attention = failover.MigrationAwaitingFence, failover.PurgeDirectly, time.Time{}, failover.ReasonAwaitingFence
-			v.Reason, v.Message = failover.ReasonAwaitingFence, "member1 does not answer, and nobody has proven that the old copy is dead"
+			v.Phase, v.Purge, v.Written, v.Attention = phase.MigrationAwaitingFence, karmada.PurgeDirectly, time.Time{}, reason.AwaitingFence
+			v.Reason, v.Message = reason.AwaitingFence, "member1 does not answer, and nobody has proven that the old copy is dead"
 		}),
 		"old-copy-going": changed(plain, func(v *view.MigrationView) {
-			v.Phase, v.Purge = failover.MigrationAwaitingFence, failover.PurgeDirectly
-			v.Reason, v.Message = failover.ReasonOldCopyGoing, "Karmada deletes the old copy on member1"
+			v.Phase, v.Purge = phase.MigrationAwaitingFence, karmada.PurgeDirectly
+			v.Reason, v.Message = reason.OldCopyGoing, "Karmada deletes the old copy on member1"
 		}),
 		"restoring": changed(plain, func(v *view.MigrationView) {
-			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationRestoring, nil, failover.ReasonWritten, "put back", "recovery of member1"
+			v.Phase, v.To, v.Reason, v.Message, v.Ordered = phase.MigrationRestoring, nil, reason.Written, "put back", "recovery of member1"
 		}),
 		"migrated": changed(plain, func(v *view.MigrationView) {
-			v.Phase, v.Reason, v.Message = failover.MigrationDone, failover.ReasonPurgeDebt, ""
-			v.Result = &failover.Result{Outcome: failover.OutcomeMigrated, Reason: failover.ReasonPurgeDebt}
+			v.Phase, v.Reason, v.Message = phase.MigrationDone, reason.PurgeDebt, ""
+			v.Result = &record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.PurgeDebt}
 		}),
 		"abandoned": changed(plain, func(v *view.MigrationView) {
-			v.Phase, v.To, v.Reason, v.Message, v.Ordered = failover.MigrationDone, nil, failover.ReasonClusterRecovered, "", "recovery of member1"
-			v.Result = &failover.Result{Outcome: failover.OutcomeAbandoned}
+			v.Phase, v.To, v.Reason, v.Message, v.Ordered = phase.MigrationDone, nil, reason.ClusterRecovered, "", "recovery of member1"
+			v.Result = &record.Result{Outcome: phase.OutcomeAbandoned}
 		}),
 	}
 }
@@ -172,8 +177,8 @@ func TestMigrationPages(t *testing.T) {
 
 func pacerPages() map[string]view.PacerView {
 	flowing := view.PacerView{
-		Now: at(600), Pace: failover.JudgePace(faulty(1, 6), limits), Config: limits, Assessed: at(599),
-		Out:      []failover.Granted{{Permits: failover.Permits{Number: 17, Size: 2, First: at(600), Apart: 2 * time.Second, Window: time.Second}, Cluster: "member1", Used: 1}},
+		Now: at(600), Pace: pace.Judge(faulty(1, 6), limits), Config: limits, Assessed: at(599),
+		Out:      []pace.Granted{{Permits: pace.Permits{Number: 17, Size: 2, First: at(600), Apart: 2 * time.Second, Window: time.Second}, Cluster: "member1", Used: 1}},
 		Next:     at(604),
 		Requests: []view.RequestLine{{Cluster: "member1", Want: 12, Priority: 10}, {Cluster: "member4", Want: 3, Paused: true}},
 		Granted:  18, Written: 15, Unused: 1,
@@ -189,26 +194,26 @@ func pacerPages() map[string]view.PacerView {
 			v.Out, v.Next, v.RateBy = nil, at(601), "kim: slow down"
 		}),
 		"all-faulty": changed(flowing, func(v *view.PacerView) {
-			v.Pace, v.Out = failover.JudgePace(faulty(6, 6), limits), nil
+			v.Pace, v.Out = pace.Judge(faulty(6, 6), limits), nil
 		}),
 		"slow": changed(flowing, func(v *view.PacerView) {
-			v.Pace = failover.JudgePace(faulty(12, 20), limits)
+			v.Pace = pace.Judge(faulty(12, 20), limits)
 		}),
 		"halted": changed(flowing, func(v *view.PacerView) {
-			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = failover.TierHalted, 0, failover.ReasonHaltedByHuman
+			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = pace.TierHalted, 0, reason.HaltedByHuman
 			v.Out, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", at(597), published
 		}),
 		"configured-zero": changed(flowing, func(v *view.PacerView) {
 			v.Config.EvictionRate, v.Out = 0, nil
-			v.Pace = failover.JudgePace(faulty(1, 6), v.Config)
+			v.Pace = pace.Judge(faulty(1, 6), v.Config)
 		}),
 		"state-lost": changed(flowing, func(v *view.PacerView) {
-			v.Pace = failover.Pace{Tier: failover.TierHalted, Reason: failover.ReasonStateLost}
+			v.Pace = pace.Pace{Tier: pace.TierHalted, Reason: reason.StateLost}
 			v.Out, v.HaltedBy = nil, "lifeboat: the pacer's state was lost"
 		}),
 		"unlimited": changed(flowing, func(v *view.PacerView) {
 			v.Config.Unlimited = true
-			v.Pace = failover.JudgePace(faulty(1, 6), v.Config)
+			v.Pace = pace.Judge(faulty(1, 6), v.Config)
 		}),
 		"new": {Now: t0, Config: limits},
 	}
@@ -225,11 +230,11 @@ func crowd(n int, word string) view.PageView {
 	v.Counts.Blocked, v.Counts.Moving = n+100, n+100
 	for i := range n {
 		name := fmt.Sprint(word, i)
-		v.Next = append(v.Next, view.NextLine{Binding: name, Reason: failover.ReasonWaiting, To: []string{word, word}})
-		v.Blocked = append(v.Blocked, view.BlockedLine{Binding: name, Reason: failover.ReasonNoTarget, Message: word})
+		v.Next = append(v.Next, view.NextLine{Binding: name, Reason: reason.Waiting, To: []string{word, word}})
+		v.Blocked = append(v.Blocked, view.BlockedLine{Binding: name, Reason: reason.NoTarget, Message: word})
 		v.Moving = append(v.Moving, view.MovingLine{Binding: name, Message: word, To: []string{word}, Since: t0})
 		v.Windows = append(v.Windows, view.WindowLine{Rule: name, Taint: word, Deadline: t0})
-		v.Debt = append(v.Debt, failover.Debt{Key: failover.BindingKey{Namespace: word, Name: name}, Work: word})
+		v.Debt = append(v.Debt, record.Debt{Key: karmada.BindingKey{Namespace: word, Name: name}, Work: word})
 		v.Actions = append(v.Actions, word)
 	}
 	return v
@@ -258,7 +263,7 @@ func TestALongPageKeepsWhatMatters(t *testing.T) {
 // Text from objects stays text: it can neither break a table nor forge a heading.
 func TestForeignTextIsNoMarkdown(t *testing.T) {
 	v := evacuating()
-	v.Blocked = []view.BlockedLine{{Binding: "a`b|c", Reason: failover.ReasonMalformed, Message: "one|two\n# three\n**four**"}}
+	v.Blocked = []view.BlockedLine{{Binding: "a`b|c", Reason: reason.Malformed, Message: "one|two\n# three\n**four**"}}
 	page := view.EpisodePage(v)
 	require.NotContains(t, page, "\n# three")
 	require.NotContains(t, page, "**four**")
@@ -275,7 +280,7 @@ func TestForeignTextIsNoMarkdown(t *testing.T) {
 // reason would look like the page's own.
 func TestForeignTextTakesNoEscapeAway(t *testing.T) {
 	v := evacuating()
-	v.Blocked = []view.BlockedLine{{Binding: "shop/cart", Reason: failover.ReasonMalformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
+	v.Blocked = []view.BlockedLine{{Binding: "shop/cart", Reason: reason.Malformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
 	page := view.EpisodePage(v)
 	require.Contains(t, page, "all is well")
 	for _, bare := range []string{`\[all`, `\*bold`, `\|cell`} {
@@ -287,9 +292,9 @@ func TestPagesSurviveAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.String().Draw(t, "word")
 		v := crowd(rapid.IntRange(0, 3).Draw(t, "n"), word)
-		v.Phase = failover.EpisodePhase(rapid.SampledFrom([]string{"", "Evacuating", "Recovered", word}).Draw(t, "phase"))
+		v.Phase = phase.Episode(rapid.SampledFrom([]string{"", "Evacuating", "Recovered", word}).Draw(t, "phase"))
 		m := moving()
-		m.Binding, m.Message, m.Phase = word, word, failover.MigrationPhase(word)
+		m.Binding, m.Message, m.Phase = word, word, phase.Migration(word)
 		p := view.PacerView{HaltedBy: word, Requests: []view.RequestLine{{Cluster: word}}}
 		for _, page := range []string{view.EpisodePage(v), view.MigrationPage(m), view.PacerPage(p)} {
 			if len(page) > view.MaxPage || !strings.HasPrefix(page, "# ") {
@@ -304,7 +309,7 @@ func TestActionsEndWithTheEpisode(t *testing.T) {
 	for _, p := range episodePhases {
 		require.Equal(t, p.Terminal(), len(view.EpisodeActions(view.Choices{Cluster: "m1", Phase: p})) == 0, p)
 	}
-	require.Contains(t, view.EpisodeActions(view.Choices{Cluster: "m1", Phase: failover.EpisodeEvacuating, Paused: true})[0], "lifeboat resume m1")
+	require.Contains(t, view.EpisodeActions(view.Choices{Cluster: "m1", Phase: phase.EpisodeEvacuating, Paused: true})[0], "lifeboat resume m1")
 }
 
 // Whoever reads a page at night pastes what stands there into a shell: nothing in it is a
@@ -328,11 +333,11 @@ func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
 
 // A move whose old copy is being deleted needs nobody's word, and none that has left its fence.
 func TestWhatWaitsForProof(t *testing.T) {
-	require.True(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonNone), "it has not told yet")
-	require.True(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonAwaitingFence))
-	require.True(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonStateNeedsSource))
-	require.False(t, view.WaitsForProof(failover.MigrationAwaitingFence, failover.ReasonOldCopyGoing))
-	require.False(t, view.WaitsForProof(failover.MigrationAwaitingHealth, failover.ReasonAwaitingFence))
+	require.True(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.None), "it has not told yet")
+	require.True(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.AwaitingFence))
+	require.True(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.StateNeedsSource))
+	require.False(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.OldCopyGoing))
+	require.False(t, view.WaitsForProof(phase.MigrationAwaitingHealth, reason.AwaitingFence))
 }
 
 // A runbook that is published nowhere makes no links.
@@ -346,7 +351,7 @@ func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
 // What only a human can answer comes first, and what would be wrong here is not offered.
 func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 	actions := func(c view.Choices) string {
-		c.Cluster, c.Phase = "m1", failover.EpisodeEvacuated
+		c.Cluster, c.Phase = "m1", phase.EpisodeEvacuated
 		return strings.Join(view.EpisodeActions(c), "\n")
 	}
 	require.True(t, strings.HasPrefix(actions(view.Choices{Unproven: []view.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
@@ -365,7 +370,7 @@ func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 // A cluster that others tainted has not failed, and its page does not say so.
 func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
 	v := evacuating()
-	v.Reason, v.Foreign = failover.ReasonForeignTaint, []string{"maintenance:NoExecute"}
+	v.Reason, v.Foreign = reason.ForeignTaint, []string{"maintenance:NoExecute"}
 	page := view.EpisodePage(v)
 	require.NotContains(t, strings.SplitN(page, "\n", 2)[0], "has failed")
 	require.Contains(t, page, "when the taint is taken off")
@@ -373,8 +378,8 @@ func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
 
 func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
 	page := view.MigrationPage(changed(migrationPages()["restoring"], func(v *view.MigrationView) {
-		v.Reason, v.Message = failover.ReasonRestoreUnanswered, "the scheduler has seen generation 2, our eviction made 3"
-		v.Attention = failover.ReasonRestoreUnanswered
+		v.Reason, v.Message = reason.RestoreUnanswered, "the scheduler has seen generation 2, our eviction made 3"
+		v.Attention = reason.RestoreUnanswered
 	}))
 	require.NotContains(t, page, "Nothing is needed of you")
 	require.Contains(t, page, "karmada-scheduler")
@@ -383,7 +388,7 @@ func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
 
 // Rules: R4.9-59.
 func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
-	for rule, verb := range map[string]string{"not-ready": "cancel m1", failover.DrainRule: "drain m1 --end", failover.TaintRule: "taint m1 --end"} {
+	for rule, verb := range map[string]string{"not-ready": "cancel m1", karmada.DrainRule: "drain m1 --end", karmada.TaintRule: "taint m1 --end"} {
 		require.Equal(t, "lifeboat "+verb+` --reason "…"`, view.EndsTaint(rule, "m1"))
 	}
 }

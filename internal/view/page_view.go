@@ -3,16 +3,20 @@ package view
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // PageView is what the page of one episode shows.
 type PageView struct {
 	Cluster string
-	Phase   failover.EpisodePhase
-	Mode    failover.Mode
+	Phase   phase.Episode
+	Mode    rules.Mode
 	Round   int
-	Reason  failover.Reason
+	Reason  reason.Reason
 	// Why says it in words: the condition, the taint, who cancelled.
 	Why       string
 	Now       time.Time
@@ -20,7 +24,7 @@ type PageView struct {
 	Entered   time.Time // when this phase began
 	Confirmed time.Time
 	Counts    PageCounts
-	Pace      failover.Pace
+	Pace      pace.Pace
 	// ETA is when the last eviction is expected; zero when nobody can say.
 	ETA time.Time
 	// Halted is for how long the fleet was halted in this failure, as far as it is known:
@@ -44,7 +48,7 @@ type PageView struct {
 	Blocked []BlockedLine
 	Moving  []MovingLine
 	Windows []WindowLine
-	Debt    []failover.Debt
+	Debt    []record.Debt
 	// Actions are what one can do now; empty shows [EpisodeActions].
 	Actions []string
 	// Runbook is where the page of all reasons is published; empty makes no links.
@@ -61,7 +65,7 @@ type PageCounts struct {
 	Tolerating int // not due yet
 	Blocked    int
 	Asked      int // of the blocked: a human has to approve
-	Outcomes   map[failover.Outcome]int
+	Outcomes   map[phase.Outcome]int
 }
 
 // NextLine is one of those that come next.
@@ -69,14 +73,14 @@ type NextLine struct {
 	Binding  string
 	Due      time.Time
 	Priority int32
-	Reason   failover.Reason
+	Reason   reason.Reason
 	To       []string
 }
 
 // BlockedLine is one that cannot move, and why.
 type BlockedLine struct {
 	Binding string
-	Reason  failover.Reason
+	Reason  reason.Reason
 	Message string
 	RetryAt time.Time
 }
@@ -84,9 +88,9 @@ type BlockedLine struct {
 // MovingLine is one that is moving: evicted, or about to be, and without an outcome yet.
 type MovingLine struct {
 	Binding        string
-	Phase          failover.MigrationPhase
+	Phase          phase.Migration
 	To             []string
-	Reason         failover.Reason
+	Reason         reason.Reason
 	Message        string
 	NeedsAttention bool
 	Placed         bool // To is where it is; else where it could go
@@ -103,14 +107,14 @@ type OrderLine struct {
 
 // WindowLine is one rule's taint and what its window waits for.
 type WindowLine struct {
-	Rule     string          `json:"rule"`
-	Taint    string          `json:"taint"`
-	State    failover.Match  `json:"state"`
-	Reason   failover.Reason `json:"reason,omitempty"`
-	Idle     bool            `json:"idle,omitempty"`
-	Matching bool            `json:"matching"`
-	Since    time.Time       `json:"since"`
-	Deadline time.Time       `json:"deadline"`
+	Rule     string        `json:"rule"`
+	Taint    string        `json:"taint"`
+	State    rules.Match   `json:"state"`
+	Reason   reason.Reason `json:"reason,omitempty"`
+	Idle     bool          `json:"idle,omitempty"`
+	Matching bool          `json:"matching"`
+	Since    time.Time     `json:"since"`
+	Deadline time.Time     `json:"deadline"`
 	// Stands tells whether the taint is on the cluster.
 	Stands bool `json:"stands,omitempty"`
 	// Remove is for how long nothing may match before it goes.

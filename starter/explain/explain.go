@@ -12,7 +12,10 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
@@ -24,11 +27,11 @@ type Explained struct {
 	Binding  string `json:"binding"`
 	Resource string `json:"resource,omitempty"`
 	// Gone tells that it is not there any more: all of this is from before.
-	Gone     bool                     `json:"gone,omitempty"`
-	Targets  []failover.TargetCluster `json:"targets,omitempty"`
-	Clusters []Cluster                `json:"clusters"`
+	Gone     bool                    `json:"gone,omitempty"`
+	Targets  []karmada.TargetCluster `json:"targets,omitempty"`
+	Clusters []Cluster               `json:"clusters"`
 	// Runbook says where to look up the reasons for which it waits or stays.
-	Runbook map[failover.Reason]string `json:"runbook,omitempty"`
+	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -65,11 +68,11 @@ type Task struct {
 
 // Prospect is what would become of it.
 type Prospect struct {
-	Mode  failover.Mode             `json:"mode"`
+	Mode  rules.Mode                `json:"mode"`
 	Rules []activities.ForeseenRule `json:"rules,omitempty"`
 	// Reason is why nothing would happen to the cluster at all.
-	Reason failover.Reason `json:"reason,omitempty"`
-	Plan   plan.Binding    `json:"plan"`
+	Reason reason.Reason `json:"reason,omitempty"`
+	Plan   plan.Binding  `json:"plan"`
 }
 
 // Source is where the answers come from.
@@ -77,7 +80,7 @@ type Source struct {
 	plan.Source
 	// Trail is what the audit trail has of the binding, and of the failovers that had to do
 	// with it: see [About]. It is nil where none was read.
-	Trail []failover.AuditRecord
+	Trail []record.Audit
 	// Alone names workflows where Temporal is away.
 	Alone status.Source
 }
@@ -104,13 +107,13 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
 	}
 	err = s.foresee(ctx, &b, &out)
-	out.Runbook = failover.LookUp(s.Runbook, out.reasons()...)
+	out.Runbook = reason.LookUp(s.Runbook, out.reasons()...)
 	return out, err
 }
 
 // clustersOf are the clusters that may matter: where it runs, where a task stands for
 // it, and where a failover runs that may have moved it.
-func (s Source) clustersOf(ctx context.Context, b *failover.Binding, only string, out *Explained) []string {
+func (s Source) clustersOf(ctx context.Context, b *karmada.Binding, only string, out *Explained) []string {
 	if only != "" {
 		return []string{only}
 	}
@@ -137,7 +140,7 @@ func (s Source) clustersOf(ctx context.Context, b *failover.Binding, only string
 }
 
 // about is what the binding itself says of a cluster.
-func about(b *failover.Binding, cluster string) Cluster {
+func about(b *karmada.Binding, cluster string) Cluster {
 	c := Cluster{Cluster: cluster}
 	_, at := b.Target(cluster)
 	c.Target = at >= 0
@@ -148,7 +151,7 @@ func about(b *failover.Binding, cluster string) Cluster {
 }
 
 // ask asks the cluster's failover, and the binding's own migration.
-func (s Source) ask(ctx context.Context, b *failover.Binding, c *Cluster) {
+func (s Source) ask(ctx context.Context, b *karmada.Binding, c *Cluster) {
 	if s.Status == nil {
 		return
 	}
@@ -172,7 +175,7 @@ func (s Source) ask(ctx context.Context, b *failover.Binding, c *Cluster) {
 }
 
 // of is the answer about one cluster, made when there was none.
-func (x *Explained) of(b *failover.Binding, cluster string) *Cluster {
+func (x *Explained) of(b *karmada.Binding, cluster string) *Cluster {
 	at := slices.IndexFunc(x.Clusters, func(c Cluster) bool { return c.Cluster == cluster })
 	if at < 0 {
 		at = len(x.Clusters)
@@ -183,7 +186,7 @@ func (x *Explained) of(b *failover.Binding, cluster string) *Cluster {
 
 // foresee tells, for the clusters that it uses and that do not fail over, why nothing
 // moves it now and what would if they failed.
-func (s Source) foresee(ctx context.Context, b *failover.Binding, out *Explained) error {
+func (s Source) foresee(ctx context.Context, b *karmada.Binding, out *Explained) error {
 	quiet := func(c Cluster) bool { return c.Target && c.Failover == nil }
 	if !slices.ContainsFunc(out.Clusters, quiet) {
 		return nil
@@ -207,7 +210,7 @@ func (s Source) foresee(ctx context.Context, b *failover.Binding, out *Explained
 	return nil
 }
 
-func (s Source) prospect(ctx context.Context, of *activities.Snapshot, cluster string, key failover.BindingKey) (*Prospect, error) {
+func (s Source) prospect(ctx context.Context, of *activities.Snapshot, cluster string, key karmada.BindingKey) (*Prospect, error) {
 	f, err := s.Planner(of).Foresee(ctx, activities.ForeseeRequest{Cluster: cluster, At: s.Now()})
 	if err != nil {
 		return nil, fmt.Errorf("judge %s on %s: %w", key, cluster, err)

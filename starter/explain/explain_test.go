@@ -10,7 +10,13 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
@@ -31,7 +37,7 @@ import (
 
 var (
 	now  = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	cart = failover.BindingKey{Namespace: "shop", Name: "cart-deployment"}
+	cart = karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}
 )
 
 // fleet has two clusters, a rule, and a binding on both.
@@ -41,20 +47,20 @@ func fleet(t *testing.T) (*world.World, Source) {
 	for _, name := range []string{"m1", "m2", "m3"} {
 		w.AddCluster(name)
 	}
-	w.AddRule(failover.Rule{
+	w.AddRule(rules.Rule{
 		Name: "not-ready",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: "example.org/down", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute}},
+		Taints: []karmada.RuleTaint{{Key: "example.org/down", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute}},
 	})
-	w.AddBinding(failover.Binding{
-		Key: cart, Replicas: 2, SchedulerName: failover.DefaultSchedulerName,
-		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"},
-		Clusters: []failover.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2", Replicas: 2}},
-		Placement: &failover.Placement{
-			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{"m1", "m2", "m3"}},
-			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+	w.AddBinding(karmada.Binding{
+		Key: cart, Replicas: 2, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2", Replicas: 2}},
+		Placement: &karmada.Placement{
+			ClusterAffinity:   &karmada.ClusterAffinity{ClusterNames: []string{"m1", "m2", "m3"}},
+			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
 		},
 	})
 	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
@@ -153,21 +159,21 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 
-	w.Change(cart, func(b *failover.Binding) { b.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
+	w.Change(cart, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
 	x, text = explained(t, s, "m1")
 	require.Len(t, x.Clusters, 1)
 	require.Contains(t, text, "opted out: by its own annotation or by config")
-	require.Equal(t, "http://runbook#optedout", x.Runbook[failover.ReasonOptedOut])
+	require.Equal(t, "http://runbook#optedout", x.Runbook[reason.OptedOut])
 	require.Contains(t, text, "http://runbook#optedout")
-	w.Change(cart, func(b *failover.Binding) { b.Annotations = nil })
+	w.Change(cart, func(b *karmada.Binding) { b.Annotations = nil })
 	suppress := true
-	w.Change(cart, func(b *failover.Binding) {
-		b.Tasks = []failover.Task{{FromCluster: "m3", Producer: failover.Producer, Reason: failover.TaskReasonKept, SuppressDeletion: &suppress}}
+	w.Change(cart, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{FromCluster: "m3", Producer: karmada.Producer, Reason: karmada.TaskReasonKept, SuppressDeletion: &suppress}}
 	})
 	_, text = explained(t, s, "m3")
 	require.Contains(t, text, "m3: no failover; it is no target, and a task holds its old copy there")
 	require.NotContains(t, text, "it is not there")
-	w.Change(cart, func(b *failover.Binding) { b.Tasks = nil })
+	w.Change(cart, func(b *karmada.Binding) { b.Tasks = nil })
 	w.ClearRules()
 	_, text = explained(t, s, "m1")
 	require.Contains(t, text, "it would stay: no rule puts a taint")
@@ -180,19 +186,19 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 func evacuating() workflows.Explanation {
 	seconds := int64(300)
 	return workflows.Explanation{
-		Now: now, Cluster: "m1", Round: 1, Mode: "enforce", Phase: failover.EpisodeEvacuating, Ready: "False", ReadyReason: "ClusterNotReachable",
+		Now: now, Cluster: "m1", Round: 1, Mode: "enforce", Phase: phase.EpisodeEvacuating, Ready: "False", ReadyReason: "ClusterNotReachable",
 		Rules: []view.WindowLine{
-			{Rule: "not-ready", Taint: "example.org/down:NoExecute", State: failover.Matches, Matching: true, Since: now.Add(-3 * time.Minute), Stands: true},
-			{Rule: "slow", Taint: "example.org/slow:PreferNoExecute", State: failover.Matches, Matching: true, Since: now, Deadline: now.Add(time.Minute)},
-			{Rule: "other", Taint: "x:NoExecute", State: failover.Mismatches},
+			{Rule: "not-ready", Taint: "example.org/down:NoExecute", State: rules.Matches, Matching: true, Since: now.Add(-3 * time.Minute), Stands: true},
+			{Rule: "slow", Taint: "example.org/slow:PreferNoExecute", State: rules.Matches, Matching: true, Since: now, Deadline: now.Add(time.Minute)},
+			{Rule: "other", Taint: "x:NoExecute", State: rules.Mismatches},
 		},
-		Policy: &failover.Policy{Priority: 3},
-		Taints: []failover.TaintWord{{
-			Taint:      failover.TaintRef{Key: "example.org/down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-2 * time.Minute)},
+		Policy: &rules.Policy{Priority: 3},
+		Taints: []rules.TaintWord{{
+			Taint:      rules.TaintRef{Key: "example.org/down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-2 * time.Minute)},
 			Toleration: &corev1.Toleration{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
-			Until:      now.Add(3 * time.Minute), Reason: failover.ReasonTolerationExpired,
+			Until:      now.Add(3 * time.Minute), Reason: reason.TolerationExpired,
 		}},
-		DueAt: now.Add(3 * time.Minute), Pace: failover.Pace{Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy},
+		DueAt: now.Add(3 * time.Minute), Pace: pace.Pace{Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy},
 	}
 }
 
@@ -202,7 +208,7 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	x.Item, x.Ahead = &workflows.Item{Key: cart, State: workflows.ItemTolerating}, 4
 	x.Paused = &workflows.Order{Who: "ada", Reason: "wait"}
 	x.Priority = 100
-	shop := workflows.ScopedOrder{Scope: failover.Scope{Namespace: "shop"}, Order: workflows.Order{Who: "kim", Reason: "soon"}}
+	shop := workflows.ScopedOrder{Scope: queue.Scope{Namespace: "shop"}, Order: workflows.Order{Who: "kim", Reason: "soon"}}
 	x.SnoozedBy = &workflows.Snooze{ScopedOrder: shop, Until: now.Add(time.Minute)}
 	x.PausedBy = &workflows.ScopedPause{ScopedOrder: shop}
 	s = asked(t, s, map[string]any{"cluster-failover/m1 explain": x}, []string{"m1"}, nil)
@@ -224,11 +230,11 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 		item workflows.Item
 		want string
 	}{
-		{workflows.Item{State: workflows.ItemBlocked, Reason: failover.ReasonNoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, "blocked: NoTarget: 0 candidates"},
-		{workflows.Item{State: workflows.ItemBlocked, Reason: failover.ReasonMalformed, Parked: true}, "unless it changes"},
-		{workflows.Item{State: workflows.ItemReady, Reason: failover.ReasonAwaitingGrant, To: []string{"m2"}}, "waits for: AwaitingGrant; it could go to m2"},
+		{workflows.Item{State: workflows.ItemBlocked, Reason: reason.NoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, "blocked: NoTarget: 0 candidates"},
+		{workflows.Item{State: workflows.ItemBlocked, Reason: reason.Malformed, Parked: true}, "unless it changes"},
+		{workflows.Item{State: workflows.ItemReady, Reason: reason.AwaitingGrant, To: []string{"m2"}}, "waits for: AwaitingGrant; it could go to m2"},
 		{workflows.Item{State: workflows.ItemDue}, "waits for: the check whether there is somewhere to go"},
-		{workflows.Item{State: workflows.ItemIdle, Reason: failover.ReasonTolerated}, "nothing moves it: Tolerated"},
+		{workflows.Item{State: workflows.ItemIdle, Reason: reason.Tolerated}, "nothing moves it: Tolerated"},
 	} {
 		x.Item = &c.item
 		require.Contains(t, strings.Join((View{show.Page{Now: now}}).standing(&Cluster{Failover: &x}), "\n"), c.want)
@@ -238,10 +244,10 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
-	x.Move = &workflows.Move{Key: cart, Phase: failover.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: failover.ReasonGracefulTimeout, Reason: failover.ReasonNotHealthy}
+	x.Move = &workflows.Move{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
 	m := workflows.MigrationStatus{}
 	m.Permit.Number, m.HealthySince, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
-	m.Dependents = []failover.BindingKey{cart}
+	m.Dependents = []karmada.BindingKey{cart}
 	s = asked(t, s, map[string]any{
 		"cluster-failover/m1 explain": x, "binding-migration/m1/shop/cart-deployment status": m,
 	}, []string{"m1"}, nil)
@@ -258,10 +264,10 @@ func TestAfterTheFactTheReportTells(t *testing.T) {
 	w, s := fleet(t)
 	uid := w.Peek(cart).UID
 	report := workflows.EpisodeReport{Cluster: "m4", Episode: "e", Rounds: []workflows.RoundReport{
-		{Round: 1, Results: []failover.Result{{Key: cart, UID: uid, Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered, Cause: "recovery"}}},
-		{Round: 2, Results: []failover.Result{
-			{Key: cart, UID: "another", Outcome: failover.OutcomeGone},
-			{Key: cart, UID: uid, Outcome: failover.OutcomeMigrated, To: []string{"m1"}, At: now},
+		{Round: 1, Results: []record.Result{{Key: cart, UID: uid, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered, Cause: "recovery"}}},
+		{Round: 2, Results: []record.Result{
+			{Key: cart, UID: "another", Outcome: phase.OutcomeGone},
+			{Key: cart, UID: uid, Outcome: phase.OutcomeMigrated, To: []string{"m1"}, At: now},
 		}},
 	}}
 	s = asked(t, s, nil, nil, &report)
@@ -287,16 +293,16 @@ func TestAFailoverThatDoesNotAnswerIsNotTakenForNone(t *testing.T) {
 func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
 	v := View{show.Page{Now: now}}
 	seconds := int64(5)
-	for want, w := range map[string]failover.TaintWord{
-		"no toleration matches, so it moves at once": {Reason: failover.ReasonTaintUntolerated, Until: now},
+	for want, w := range map[string]rules.TaintWord{
+		"no toleration matches, so it moves at once": {Reason: reason.TaintUntolerated, Until: now},
 		"tolerated for ever by [a=b NoExecute, without limit]": {
-			Reason: failover.ReasonTolerated, Toleration: &corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute},
+			Reason: reason.Tolerated, Toleration: &corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute},
 		},
-		"moves nothing of it (Tolerated)":        {Reason: failover.ReasonTolerated},
-		"borne until 12:00:00 UTC (0s ago)":      {Reason: failover.ReasonTolerationExpired, Until: now},
+		"moves nothing of it (Tolerated)":        {Reason: reason.Tolerated},
+		"borne until 12:00:00 UTC (0s ago)":      {Reason: reason.TolerationExpired, Until: now},
 		"tolerated by [any key any effect, 5 s]": {Until: now, Toleration: &corev1.Toleration{TolerationSeconds: &seconds}},
 	} {
 		require.Contains(t, v.word(w, true), want)
 	}
-	require.Equal(t, "it moves what does not tolerate it", v.word(failover.TaintWord{}, false))
+	require.Equal(t, "it moves what does not tolerate it", v.word(rules.TaintWord{}, false))
 }

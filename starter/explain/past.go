@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
 )
@@ -15,12 +16,12 @@ import (
 type Ended struct {
 	Episode string `json:"episode"`
 	Round   int    `json:"round"`
-	failover.Result
+	record.Result
 	// From is who knows the outcome.
 	From Knower `json:"from"`
 	// Records are how it came to that by the audit trail, the oldest first: those about the
 	// binding, and those about its failover as a whole.
-	Records []failover.AuditRecord `json:"records,omitempty"`
+	Records []record.Audit `json:"records,omitempty"`
 }
 
 // Knower says where knowledge of what is over comes from.
@@ -37,20 +38,20 @@ const lookBack = 2000
 
 // About tells which records of an audit trail tell of one binding, or of a failover as
 // a whole.
-func About(key failover.BindingKey, instance string) func(*failover.AuditRecord) bool {
-	return func(x *failover.AuditRecord) bool {
+func About(key karmada.BindingKey, instance string) func(*record.Audit) bool {
+	return func(x *record.Audit) bool {
 		return x.Instance == instance && x.Episode != "" && concerns(*x, key)
 	}
 }
 
 // concerns tells whether a record is about a binding, or about its failover as a whole.
-func concerns(x failover.AuditRecord, key failover.BindingKey) bool {
+func concerns(x record.Audit, key karmada.BindingKey) bool {
 	return len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String())
 }
 
 // history finds what became of the binding in failovers that are over: by all reports
 // that Temporal still has, and by the audit trail.
-func (s Source) history(ctx context.Context, b *failover.Binding, only string, out *Explained) error {
+func (s Source) history(ctx context.Context, b *karmada.Binding, only string, out *Explained) error {
 	var episodes []status.Episode
 	var away error
 	request := status.HistoryRequest{Cluster: only, Most: lookBack}
@@ -60,7 +61,7 @@ func (s Source) history(ctx context.Context, b *failover.Binding, only string, o
 		episodes, away = s.Status.History(ctx, request)
 	}
 	if len(s.Trail) > 0 {
-		of := slices.DeleteFunc(slices.Clone(s.Trail), func(x failover.AuditRecord) bool { return only != "" && x.Cluster != only })
+		of := slices.DeleteFunc(slices.Clone(s.Trail), func(x record.Audit) bool { return only != "" && x.Cluster != only })
 		episodes = knows.With(ctx, episodes, of, request)
 	}
 	if len(episodes) == lookBack {
@@ -77,14 +78,14 @@ func (s Source) history(ctx context.Context, b *failover.Binding, only string, o
 
 // endedIn are a binding's outcomes in one failover, the newest round first. The trail
 // knows it by its name alone.
-func endedIn(e status.Episode, b *failover.Binding) []Ended {
+func endedIn(e status.Episode, b *karmada.Binding) []Ended {
 	var out []Ended
 	for _, round := range slices.Backward(e.Rounds) {
 		records := inRound(e.Trail, b.Key, round.Round)
-		own := slices.ContainsFunc(records, func(x failover.AuditRecord) bool { return len(x.Bindings) > 0 })
+		own := slices.ContainsFunc(records, func(x record.Audit) bool { return len(x.Bindings) > 0 })
 		found := outcomes(round.Results, b, own)
 		if len(found) == 0 && own {
-			found = []Ended{{Result: failover.Result{Key: b.Key}, From: FromTrail}}
+			found = []Ended{{Result: record.Result{Key: b.Key}, From: FromTrail}}
 		}
 		for n := range found {
 			found[n].Episode, found[n].Round = e.Episode, round.Round
@@ -98,7 +99,7 @@ func endedIn(e status.Episode, b *failover.Binding) []Ended {
 }
 
 // outcomes are those of the binding; what has no uid the trail told, where it tells of it.
-func outcomes(results []failover.Result, b *failover.Binding, told bool) []Ended {
+func outcomes(results []record.Result, b *karmada.Binding, told bool) []Ended {
 	var out []Ended
 	for _, r := range results {
 		if r.Key != b.Key || r.UID != "" && b.UID != "" && r.UID != b.UID {
@@ -114,8 +115,8 @@ func outcomes(results []failover.Result, b *failover.Binding, told bool) []Ended
 }
 
 // inRound are the records of one round about a binding, or about the failover as a whole.
-func inRound(trail []failover.AuditRecord, key failover.BindingKey, round int) []failover.AuditRecord {
-	var out []failover.AuditRecord
+func inRound(trail []record.Audit, key karmada.BindingKey, round int) []record.Audit {
+	var out []record.Audit
 	for _, x := range trail {
 		if x.Round == round && concerns(x, key) {
 			out = append(out, x)
@@ -131,7 +132,7 @@ func (s Source) gone(ctx context.Context, ref subject.Ref, only string, notFound
 	if !known || !errors.Is(notFound, subject.ErrNotFound) {
 		return Explained{}, notFound
 	}
-	b := failover.Binding{Key: key}
+	b := karmada.Binding{Key: key}
 	out := Explained{Binding: key.String(), Gone: true, Clusters: []Cluster{}}
 	if s.Status == nil {
 		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())

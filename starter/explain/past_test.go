@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/starter/subject"
@@ -15,11 +16,11 @@ import (
 
 // trailOf is what a trail has of a failover of m4 in which the cart moved to m1, and
 // the till had a story of its own.
-func trailOf(episode string) []failover.AuditRecord {
+func trailOf(episode string) []record.Audit {
 	at := now.Add(-time.Hour)
-	rec := func(kind failover.AuditKind, bindings []string, edit func(*failover.AuditRecord)) failover.AuditRecord {
+	rec := func(kind record.Kind, bindings []string, edit func(*record.Audit)) record.Audit {
 		at = at.Add(time.Minute)
-		r := failover.AuditRecord{
+		r := record.Audit{
 			ID: episode + string(kind) + strings.Join(bindings, ","), Time: at, Kind: kind, Round: 1, Cluster: "m4", Episode: episode, Bindings: bindings,
 		}
 		if edit != nil {
@@ -28,20 +29,20 @@ func trailOf(episode string) []failover.AuditRecord {
 		return r
 	}
 	cartToo := []string{"shop/till-deployment", cart.String()}
-	return []failover.AuditRecord{
-		rec(failover.AuditFailureConfirmed, nil, func(r *failover.AuditRecord) { r.Evidence = map[string]string{"ready": "False (ClusterNotReachable)"} }),
-		rec(failover.AuditBindingQueued, cartToo, func(r *failover.AuditRecord) { r.Evidence = map[string]string{"taint": "down:NoExecute"} }),
-		rec(failover.AuditOrderGiven, []string{"shop/till-deployment"}, func(r *failover.AuditRecord) { r.Order, r.Who, r.Why = "skip", "jane", "it may die" }),
-		rec(failover.AuditOrderGiven, []string{cart.String()}, func(r *failover.AuditRecord) { r.Order, r.Who, r.Why = "prioritise", "ada", "money" }),
-		rec(failover.AuditBindingEvicted, []string{cart.String()}, nil),
-		rec(failover.AuditBindingOutcome, []string{cart.String()}, func(r *failover.AuditRecord) { r.Outcome, r.To = failover.OutcomeMigrated, []string{"m1"} }),
-		rec(failover.AuditEpisodeClosed, nil, func(r *failover.AuditRecord) { r.Phase = string(failover.EpisodeRecovered) }),
+	return []record.Audit{
+		rec(record.AuditFailureConfirmed, nil, func(r *record.Audit) { r.Evidence = map[string]string{"ready": "False (ClusterNotReachable)"} }),
+		rec(record.AuditBindingQueued, cartToo, func(r *record.Audit) { r.Evidence = map[string]string{"taint": "down:NoExecute"} }),
+		rec(record.AuditOrderGiven, []string{"shop/till-deployment"}, func(r *record.Audit) { r.Order, r.Who, r.Why = "skip", "jane", "it may die" }),
+		rec(record.AuditOrderGiven, []string{cart.String()}, func(r *record.Audit) { r.Order, r.Who, r.Why = "prioritise", "ada", "money" }),
+		rec(record.AuditBindingEvicted, []string{cart.String()}, nil),
+		rec(record.AuditBindingOutcome, []string{cart.String()}, func(r *record.Audit) { r.Outcome, r.To = phase.OutcomeMigrated, []string{"m1"} }),
+		rec(record.AuditEpisodeClosed, nil, func(r *record.Audit) { r.Phase = string(phase.EpisodeRecovered) }),
 	}
 }
 
 // kept are the records that would be read for the cart.
-func kept(records []failover.AuditRecord) []failover.AuditRecord {
-	var out []failover.AuditRecord
+func kept(records []record.Audit) []record.Audit {
+	var out []record.Audit
 	for _, r := range records {
 		if About(cart, "")(&r) {
 			out = append(out, r)
@@ -73,7 +74,7 @@ func TestWhatTemporalHasForgottenTheTrailTells(t *testing.T) {
 func TestTheTrailTellsHowItCameToWhatAReportSays(t *testing.T) {
 	w, s := fleet(t)
 	report := workflows.EpisodeReport{Cluster: "m4", Episode: "e", Rounds: []workflows.RoundReport{
-		{Round: 1, Results: []failover.Result{{Key: cart, UID: w.Peek(cart).UID, Outcome: failover.OutcomeMigrated, To: []string{"m1"}, At: now}}},
+		{Round: 1, Results: []record.Result{{Key: cart, UID: w.Peek(cart).UID, Outcome: phase.OutcomeMigrated, To: []string{"m1"}, At: now}}},
 	}}
 	s = asked(t, s, nil, nil, &report)
 	_, text := explained(t, s, "")

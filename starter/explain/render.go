@@ -9,7 +9,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/list"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
@@ -60,7 +64,7 @@ func (v View) Binding(x Explained) {
 	show.LookUp(v.Page, x.Runbook)
 }
 
-func targets(on []failover.TargetCluster) string {
+func targets(on []karmada.TargetCluster) string {
 	if len(on) == 0 {
 		return "no cluster"
 	}
@@ -139,7 +143,7 @@ func (v View) failover(t tree, c *Cluster) {
 
 func (v View) window(r view.WindowLine) string {
 	switch {
-	case r.State == failover.Neither && r.Reason == failover.ReasonMemberAnswers:
+	case r.State == rules.Neither && r.Reason == reason.MemberAnswers:
 		return fmt.Sprintf("the external probe contradicts it since %s: Karmada cannot reach the member, and the member answers; no taint %s", clock(r.Since), r.Taint)
 	case r.Stands:
 		return fmt.Sprintf("%s since %s, its taint %s stands", r.State, clock(r.Since), r.Taint)
@@ -151,11 +155,11 @@ func (v View) window(r view.WindowLine) string {
 }
 
 // word is what its policy says to a taint.
-func (v View) word(w failover.TaintWord, known bool) string {
+func (v View) word(w rules.TaintWord, known bool) string {
 	switch {
 	case !known:
 		return "it moves what does not tolerate it"
-	case w.Reason == failover.ReasonTaintUntolerated:
+	case w.Reason == reason.TaintUntolerated:
 		return "no toleration matches, so it moves at once"
 	case w.Until.IsZero() && w.Toleration != nil:
 		return "tolerated for ever by " + toleration(*w.Toleration)
@@ -195,7 +199,7 @@ func byHand(x *workflows.Explanation) string {
 	return fmt.Sprintf(" by hand, it was %d", x.Policy.Priority)
 }
 
-func stoodStill(frozen []failover.Interval) string {
+func stoodStill(frozen []rules.Interval) string {
 	if len(frozen) == 0 {
 		return ""
 	}
@@ -212,12 +216,12 @@ func (v View) standing(c *Cluster) []string {
 		return v.queued(x)
 	case len(x.Results) > 0:
 		return nil
-	case x.Phase == failover.EpisodeSuspected && x.Reason == failover.ReasonMemberAnswers:
+	case x.Phase == phase.EpisodeSuspected && x.Reason == reason.MemberAnswers:
 		overrule := strings.ReplaceAll(view.Overrule(x.Cluster), "`", "")
 		return []string{"waits for: Karmada's access to " + x.Cluster + " to be repaired; the member itself answers", "you can: " + overrule}
-	case x.Phase == failover.EpisodeSuspected || x.Phase == failover.EpisodeConfirmed:
+	case x.Phase == phase.EpisodeSuspected || x.Phase == phase.EpisodeConfirmed:
 		return []string{"waits for: the failure to be confirmed; until then nothing is listed"}
-	case x.Phase == failover.EpisodeCordoned:
+	case x.Phase == phase.EpisodeCordoned:
 		return []string{"it stays: the cluster is only cordoned, no taint that moves bindings stands"}
 	default:
 		return []string{"it is not in the queue: no taint moves it, it is opted out, or it came after the last listing"}
@@ -258,7 +262,7 @@ func (v View) queued(x *workflows.Explanation) []string {
 	return append(out, "waits for: "+waits)
 }
 
-func because(reason failover.Reason, message string) string {
+func because(reason reason.Reason, message string) string {
 	if message == "" {
 		return string(reason)
 	}
@@ -268,7 +272,7 @@ func because(reason failover.Reason, message string) string {
 func (v View) moving(c *Cluster) []string {
 	m := c.Failover.Move
 	out := []string{fmt.Sprintf("moving: %s for %s, to %s (%s)", m.Phase, v.Age(m.Since), strings.Join(m.To, ", "), because(m.Reason, m.Message))}
-	if m.Attention != failover.ReasonNone {
+	if m.Attention != reason.None {
 		out = append(out, v.Coloured(show.Bad, m.Needs()))
 	}
 	s := c.Migration
@@ -295,9 +299,9 @@ func answers(binding string, c *Cluster) []string {
 		return toMove(binding, c.Cluster, x.Move)
 	case x.Item == nil || x.Item.State != workflows.ItemBlocked:
 		return nil
-	case x.Item.Reason == failover.ReasonAwaitingApproval:
+	case x.Item.Reason == reason.AwaitingApproval:
 		return []string{fmt.Sprintf("let it move: lifeboat approve %s --cluster %s --reason \"…\"", binding, c.Cluster)}
-	case x.Item.Reason == failover.ReasonStateNeedsSource:
+	case x.Item.Reason == reason.StateNeedsSource:
 		return []string{"let it move and begin without its state: " + vouch(binding, c.Cluster, x.Item.Reason)}
 	}
 	return nil
@@ -306,12 +310,12 @@ func answers(binding string, c *Cluster) []string {
 func toMove(binding, cluster string, m *workflows.Move) []string {
 	about := fmt.Sprintf(" %s --cluster %s --reason \"…\"", binding, cluster)
 	switch {
-	case m.Phase == failover.MigrationAwaitingFence:
+	case m.Phase == phase.MigrationAwaitingFence:
 		return []string{
 			"bring " + cluster + " back: it goes on by itself",
 			"once you know that the old copy cannot run any more (" + view.Dead + "): " + vouch(binding, cluster, m.Reason),
 		}
-	case m.Phase == failover.MigrationAwaitingHealth && m.Reason != failover.ReasonHealthy:
+	case m.Phase == phase.MigrationAwaitingHealth && m.Reason != reason.Healthy:
 		return []string{
 			"see why the new copy is not ready, on " + strings.Join(m.To, " and "),
 			"back to where it was, refused as long as that is not Ready: lifeboat put-back" + about,
@@ -322,13 +326,13 @@ func toMove(binding, cluster string, m *workflows.Move) []string {
 }
 
 // vouch is the order that says that an old copy is dead.
-func vouch(binding, cluster string, waits failover.Reason) string {
+func vouch(binding, cluster string, waits reason.Reason) string {
 	return view.Vouch(cluster, view.Unproven{Binding: binding, Reason: waits})
 }
 
-func (v View) result(round int, r failover.Result) string {
+func (v View) result(round int, r record.Result) string {
 	line := fmt.Sprintf("round %d: %s", round, orElse(string(r.Outcome), "no outcome on record"))
-	for _, more := range []string{because(r.Reason, r.Message), failover.SaidCause(r.Cause)} {
+	for _, more := range []string{because(r.Reason, r.Message), record.SaidCause(r.Cause)} {
 		if more != "" {
 			line += ", " + more
 		}
@@ -372,10 +376,10 @@ func sourceOf(e Ended) string {
 func (v View) stays(t tree, c *Cluster) {
 	if now := c.Now; now != nil {
 		t.leaf("%s mode", now.Mode)
-		if now.Plan.Reason == failover.ReasonOptedOut || now.Reason == failover.ReasonOptedOut {
+		if now.Plan.Reason == reason.OptedOut || now.Reason == reason.OptedOut {
 			t.leaf("opted out: %s", orElse(now.Plan.Message, "the cluster"))
 		}
-		if now.Plan.Reason == failover.ReasonKindStays {
+		if now.Plan.Reason == reason.KindStays {
 			t.leaf("stays: %s", now.Plan.Message)
 		}
 		for _, r := range now.Rules {
@@ -409,7 +413,7 @@ func (v View) would(f *Prospect) string {
 		return "it would wait: " + because(p.Reason, p.Message)
 	case activities.ProspectStays:
 	}
-	if len(rules) == 0 && p.Reason != failover.ReasonOptedOut && p.Reason != failover.ReasonKindStays {
+	if len(rules) == 0 && p.Reason != reason.OptedOut && p.Reason != reason.KindStays {
 		return "it would stay: no rule puts a taint"
 	}
 	return "it would stay: " + because(p.Reason, p.Message)

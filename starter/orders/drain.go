@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/temporal"
 )
@@ -57,7 +57,7 @@ func DrainProgress(s workflows.EpisodeStatus) Drained {
 		}
 		p.Left++
 	}
-	p.Done = !p.Ended && p.Left == 0 && s.Phase == failover.EpisodeEvacuated && !s.Listed.IsZero()
+	p.Done = !p.Ended && p.Left == 0 && s.Phase == phase.EpisodeEvacuated && !s.Listed.IsZero()
 	return p
 }
 

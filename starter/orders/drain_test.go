@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -47,23 +49,23 @@ func TestADrainWhoseFailoverEndsAtThatMomentIsAskedForAgain(t *testing.T) {
 	require.ErrorIs(t, err, ErrRefused)
 }
 
-func episodeOf(phase failover.EpisodePhase, drained bool, items ...workflows.Item) workflows.EpisodeStatus {
+func episodeOf(phase phase.Episode, drained bool, items ...workflows.Item) workflows.EpisodeStatus {
 	s := workflows.EpisodeStatus{}
 	s.Phase, s.Items, s.Listed = phase, items, time.Now()
 	if drained {
-		s.Cluster.Drain = &failover.Drain{}
+		s.Cluster.Drain = &karmada.Drain{}
 	}
 	return s
 }
 
 func TestADrainIsDoneWhenNothingIsLeftToMove(t *testing.T) {
 	idle := workflows.Item{State: workflows.ItemIdle}
-	stuck := workflows.Item{State: workflows.ItemBlocked, Reason: failover.ReasonNoTarget}
-	require.True(t, DrainProgress(episodeOf(failover.EpisodeEvacuated, true, idle)).Done)
-	require.False(t, DrainProgress(episodeOf(failover.EpisodeConfirmed, true)).Done, "nothing was listed yet")
-	require.Equal(t, Drained{Left: 1, Blocked: map[string]int{"NoTarget": 1}}, DrainProgress(episodeOf(failover.EpisodeEvacuated, true, idle, stuck)))
-	require.True(t, DrainProgress(episodeOf(failover.EpisodeRecovering, false)).Ended)
-	moving := episodeOf(failover.EpisodeEvacuated, true)
+	stuck := workflows.Item{State: workflows.ItemBlocked, Reason: reason.NoTarget}
+	require.True(t, DrainProgress(episodeOf(phase.EpisodeEvacuated, true, idle)).Done)
+	require.False(t, DrainProgress(episodeOf(phase.EpisodeConfirmed, true)).Done, "nothing was listed yet")
+	require.Equal(t, Drained{Left: 1, Blocked: map[string]int{"NoTarget": 1}}, DrainProgress(episodeOf(phase.EpisodeEvacuated, true, idle, stuck)))
+	require.True(t, DrainProgress(episodeOf(phase.EpisodeRecovering, false)).Ended)
+	moving := episodeOf(phase.EpisodeEvacuated, true)
 	moving.Moves = map[string]workflows.Move{"a/b": {}}
 	require.False(t, DrainProgress(moving).Done)
 }

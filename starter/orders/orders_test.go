@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -19,8 +20,8 @@ import (
 var (
 	fenced = workflows.FenceOrder{Order: why, Binding: cart.Binding, WithoutState: true}
 	why    = workflows.Order{Who: "ada", Reason: "network work"}
-	shop   = workflows.ScopedOrder{Order: why, Scope: failover.Scope{Namespace: "shop"}}
-	cart   = workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}, Binding: failover.BindingKey{Namespace: "shop", Name: "cart"}}
+	shop   = workflows.ScopedOrder{Order: why, Scope: queue.Scope{Namespace: "shop"}}
+	cart   = workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}, Binding: karmada.BindingKey{Namespace: "shop", Name: "cart"}}
 	// sent is every way in which these tests give an order.
 	sent = []any{
 		why, shop, cart,

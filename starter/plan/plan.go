@@ -14,7 +14,12 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -23,11 +28,11 @@ import (
 
 // Plan is what would become of everything on one cluster.
 type Plan struct {
-	Cluster string        `json:"cluster"`
-	At      time.Time     `json:"at"`
-	Mode    failover.Mode `json:"mode"`
+	Cluster string     `json:"cluster"`
+	At      time.Time  `json:"at"`
+	Mode    rules.Mode `json:"mode"`
 	// Phase is that of the failover that runs already, empty when none does.
-	Phase failover.EpisodePhase `json:"phase,omitempty"`
+	Phase phase.Episode `json:"phase,omitempty"`
 	// Underway are bindings that it has begun to move, Settled those with an outcome.
 	Underway int `json:"underway,omitempty"`
 	Settled  int `json:"settled,omitempty"`
@@ -36,9 +41,9 @@ type Plan struct {
 	// Confirmed is when the failure would be confirmed, zero when it never would.
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	// Reason is why nothing would move at all, empty when something could.
-	Reason failover.Reason           `json:"reason,omitempty"`
+	Reason reason.Reason             `json:"reason,omitempty"`
 	Rules  []activities.ForeseenRule `json:"rules,omitempty"`
-	Pace   failover.Pace             `json:"pace"`
+	Pace   pace.Pace                 `json:"pace"`
 	// Totals are of all bindings, Priorities of those of one priority, highest first.
 	Totals     Totals          `json:"totals"`
 	Priorities []PriorityTotal `json:"priorities,omitempty"`
@@ -73,13 +78,13 @@ type Binding struct {
 	Resource   string              `json:"resource"`
 	Priority   int32               `json:"priority"`
 	Verdict    activities.Prospect `json:"verdict"`
-	Reason     failover.Reason     `json:"reason"`
+	Reason     reason.Reason       `json:"reason"`
 	Message    string              `json:"message,omitempty"`
 	Due        time.Time           `json:"due,omitzero"`
 	Begins     time.Time           `json:"begins,omitzero"`
 	Taint      string              `json:"taint,omitempty"` // the one that makes it due, "key:effect"
 	Candidates []string            `json:"candidates,omitempty"`
-	PurgeMode  failover.PurgeMode  `json:"purgeMode,omitempty"`
+	PurgeMode  karmada.PurgeMode   `json:"purgeMode,omitempty"`
 	Need       corev1.ResourceList `json:"need,omitempty"`
 }
 
@@ -203,7 +208,7 @@ func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pac
 	s.running(ctx, &p, &request)
 	f, err := s.Planner(snapshot.Failed(cluster, request.At)).Foresee(ctx, request)
 	switch {
-	case errors.Is(err, failover.ErrGone):
+	case errors.Is(err, karmada.ErrGone):
 		return p, fmt.Errorf("%w: %s", ErrNotFound, cluster)
 	case err != nil:
 		return p, err
@@ -240,9 +245,9 @@ func (w pacerWord) heard(p *Plan, r *activities.ForeseeRequest) {
 	}
 	r.Rate, r.Moves = w.status.Orders.Rate, &w.status.Moves
 	if w.status.Orders.Halted != nil {
-		pace := w.status.Pace
-		pace.Tier, pace.Rate, pace.Reason = failover.TierHalted, 0, w.status.Orders.HaltReason
-		r.Pace = &pace
+		rate := w.status.Pace
+		rate.Tier, rate.Rate, rate.Reason = pace.TierHalted, 0, w.status.Orders.HaltReason
+		r.Pace = &rate
 	}
 }
 
@@ -268,13 +273,13 @@ func (s Source) running(ctx context.Context, p *Plan, r *activities.ForeseeReque
 func (p *Plan) goOn(st *workflows.EpisodeStatus, r *activities.ForeseeRequest) {
 	p.Phase, p.Paused = st.Phase, st.Paused
 	r.Windows, r.Virtual, r.Frozen = st.Windows, st.Virtual, st.Frozen
-	r.Policies, r.Skip = map[failover.BindingKey]failover.Policy{}, map[failover.BindingKey]bool{}
+	r.Policies, r.Skip = map[karmada.BindingKey]rules.Policy{}, map[karmada.BindingKey]bool{}
 	for _, i := range st.Items {
 		if i.Policy >= 0 && i.Policy < len(st.Policy) {
 			r.Policies[i.Key] = st.Policy[i.Policy]
 		}
 	}
-	r.Snoozed, r.Paused, r.Priority = failover.Scoped[time.Time]{}, failover.Scoped[struct{}]{}, failover.Scoped[int32]{}
+	r.Snoozed, r.Paused, r.Priority = queue.Scoped[time.Time]{}, queue.Scoped[struct{}]{}, queue.Scoped[int32]{}
 	for _, z := range st.Snoozes {
 		r.Snoozed[z.Scope] = z.Until
 	}
@@ -316,7 +321,7 @@ func (p *Plan) take(f activities.Foresight) {
 		if b.Begins.After(p.Ends) {
 			p.Ends = b.Begins
 		}
-		if b.Reason == failover.ReasonNoCapacity {
+		if b.Reason == reason.NoCapacity {
 			p.lacks(b.Need)
 		}
 	}

@@ -8,7 +8,12 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -32,12 +37,12 @@ func fleet(t *testing.T) (*world.World, Source) {
 	for _, name := range []string{"m1", "m2", "m3"} {
 		w.AddCluster(name)
 	}
-	w.AddRule(failover.Rule{
+	w.AddRule(rules.Rule{
 		Name: "not-ready",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: "Ready", Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 		}},
-		Taints: []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute}},
+		Taints: []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute}},
 	})
 	bind(w, "cart", 0, "m1", "m2")
 	bind(w, "till", 5, "m1", "m1")
@@ -47,13 +52,13 @@ func fleet(t *testing.T) (*world.World, Source) {
 }
 
 func bind(w *world.World, name string, priority int32, on, may string) {
-	w.AddBinding(failover.Binding{
-		Key: failover.BindingKey{Namespace: "shop", Name: name}, Replicas: 2, Priority: priority, SchedulerName: failover.DefaultSchedulerName,
-		Resource: failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
-		Clusters: []failover.TargetCluster{{Name: on, Replicas: 2}},
-		Placement: &failover.Placement{
-			ClusterAffinity:   &failover.ClusterAffinity{ClusterNames: []string{on, may}},
-			ReplicaScheduling: &failover.ReplicaScheduling{Type: failover.SchedulingDuplicated},
+	w.AddBinding(karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: name}, Replicas: 2, Priority: priority, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
+		Clusters: []karmada.TargetCluster{{Name: on, Replicas: 2}},
+		Placement: &karmada.Placement{
+			ClusterAffinity:   &karmada.ClusterAffinity{ClusterNames: []string{on, may}},
+			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
 		},
 	})
 }
@@ -102,7 +107,7 @@ func TestWithoutARuleNothingWouldHappen(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Totals{Stays: 2}, p.Totals)
 	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "no rule would put a taint that moves bindings")
-	w.ChangeCluster("m1", func(c *failover.Cluster) { c.Annotations = map[string]string{failover.AnnotationEnabled: "false"} })
+	w.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
 	p, err = s.Cluster(t.Context(), "m1")
 	require.NoError(t, err)
 	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "the cluster is opted out")
@@ -137,7 +142,7 @@ func TestWorseIsWhatIsStuckThenWhatTakesLong(t *testing.T) {
 func TestWhatHasNoRoomIsAddedUp(t *testing.T) {
 	var p Plan
 	need := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourcePods: resource.MustParse("2")}
-	blocked := activities.Foreseen{Prospect: activities.ProspectBlocked, Reason: failover.ReasonNoCapacity, Need: need}
+	blocked := activities.Foreseen{Prospect: activities.ProspectBlocked, Reason: reason.NoCapacity, Need: need}
 	p.take(activities.Foresight{Bindings: []activities.Foreseen{blocked, blocked}})
 	require.Equal(t, "3 cpu, 4 pods", resources(p.Deficit))
 	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "for 3 cpu, 4 pods")
@@ -174,19 +179,19 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	bind(w, "slow", 0, "m1", "m2")
 	seconds := int64(600)
 	st := workflows.EpisodeStatus{}
-	st.Phase, st.Paused = failover.EpisodeEvacuating, &workflows.Order{Who: "ada", Reason: "wait"}
+	st.Phase, st.Paused = phase.EpisodeEvacuating, &workflows.Order{Who: "ada", Reason: "wait"}
 	st.Moves = map[string]workflows.Move{"shop/cart": {Key: key("cart")}}
 	st.Counts = map[string]int{"Migrated": 3}
 	st.Items = []workflows.Item{{Key: key("slow"), Policy: 0}}
-	st.Policy = []failover.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
-	st.Frozen = []failover.Interval{{From: now, To: now.Add(time.Minute)}}
-	slow := workflows.ScopedOrder{Scope: failover.ScopeOf(key("slow"))}
+	st.Policy = []rules.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
+	st.Frozen = []rules.Interval{{From: now, To: now.Add(time.Minute)}}
+	slow := workflows.ScopedOrder{Scope: queue.ScopeOf(key("slow"))}
 	st.Snoozes = []workflows.Snooze{{ScopedOrder: slow, Until: now.Add(20 * time.Minute)}}
 	st.Pauses = []workflows.ScopedPause{{ScopedOrder: slow}}
 	st.Priorities = []workflows.Priority{{ScopedOrder: slow, Priority: 100}}
 	pacer := workflows.PacerStatus{}
-	pacer.Pace = failover.Pace{Tier: failover.TierNormal, Rate: 1}
-	pacer.Orders.Halted, pacer.Orders.HaltReason = &workflows.Order{Who: "ada"}, failover.ReasonHaltedByHuman
+	pacer.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 1}
+	pacer.Orders.Halted, pacer.Orders.HaltReason = &workflows.Order{Who: "ada"}, reason.HaltedByHuman
 	s = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer})
 
 	p, err := s.Cluster(t.Context(), "m1")
@@ -194,12 +199,12 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	require.Equal(t, 1, p.Underway)
 	require.Equal(t, 3, p.Settled)
 	require.Len(t, p.Bindings, 2, "what is on its way is not left")
-	require.Equal(t, failover.TierHalted, p.Pace.Tier)
+	require.Equal(t, pace.TierHalted, p.Pace.Tier)
 	for _, b := range p.Bindings {
 		require.True(t, b.Begins.IsZero(), "no turn comes while nothing is issued")
 		if b.Binding == "shop/slow" {
 			require.Equal(t, now.Add(20*time.Minute), b.Due, "its snooze ends after its toleration does")
-			require.Equal(t, failover.ReasonPaused, b.Reason)
+			require.Equal(t, reason.Paused, b.Reason)
 			require.EqualValues(t, 100, b.Priority)
 		}
 	}

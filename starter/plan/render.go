@@ -9,7 +9,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -57,7 +58,7 @@ func (v View) headline(p Plan) {
 		v.Line("Cluster   %s, if it failed now (%s mode)", p.Cluster, p.Mode)
 	}
 	switch {
-	case p.Reason == failover.ReasonOptedOut:
+	case p.Reason == reason.OptedOut:
 		v.Line("Nothing   would happen: the cluster is opted out")
 	case p.Confirmed.IsZero():
 		v.Line("Nothing   would happen: no rule would put a taint that moves bindings")
@@ -84,7 +85,7 @@ func (v View) rules(p Plan) {
 			head = "Rules     "
 		}
 		word := string(r.Match)
-		if r.Reason != failover.ReasonNone {
+		if r.Reason != reason.None {
 			word += ", " + string(r.Reason)
 		}
 		switch {
@@ -97,13 +98,13 @@ func (v View) rules(p Plan) {
 	}
 }
 
-func (v View) pace(p failover.Pace) string {
+func (v View) pace(p pace.Pace) string {
 	allowed := fmt.Sprintf("%g evictions/s", p.Rate)
 	if p.Unlimited {
 		allowed = "unlimited"
 	}
 	tier := string(p.Tier)
-	if p.Tier == failover.TierHalted {
+	if p.Tier == pace.TierHalted {
 		tier = v.Coloured(show.Bad, tier)
 	}
 	return fmt.Sprintf("%s, %s, %d of %d clusters faulty: %s", tier, allowed, len(p.Faulty), p.Total, p.Reason)

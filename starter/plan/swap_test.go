@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 )
@@ -14,7 +14,7 @@ import (
 // silent is somebody who does not answer which copy is held.
 type silent struct{}
 
-func (silent) OldWork(context.Context, string) (*failover.Work, error) {
+func (silent) OldWork(context.Context, string) (*karmada.Work, error) {
 	return nil, errors.New("no answer")
 }
 
@@ -26,10 +26,10 @@ func chained(t *testing.T) (*world.World, Source) {
 	const owner = "binding-migration/m1/shop/cart"
 	cart, err := w.Binding(t.Context(), key("cart"))
 	require.NoError(t, err)
-	_, err = w.Evict(t.Context(), activities.EvictWrite{Binding: &cart, Cluster: "m1", Owner: owner, Now: now, Reason: failover.TaskReason})
+	_, err = w.Evict(t.Context(), activities.EvictWrite{Binding: &cart, Cluster: "m1", Owner: owner, Now: now, Reason: karmada.TaskReason})
 	require.NoError(t, err)
-	w.Change(key("cart"), func(b *failover.Binding) {
-		b.Clusters = []failover.TargetCluster{{Name: "m2", Replicas: 2}}
+	w.Change(key("cart"), func(b *karmada.Binding) {
+		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
 		b.Status.ObservedGeneration = b.Generation
 	})
 	w.SetRunning(owner, true)
@@ -73,4 +73,4 @@ func TestAPlanForeseesASwapOnlyWithTheCopyThatIsHeld(t *testing.T) {
 	}
 }
 
-func key(name string) failover.BindingKey { return failover.BindingKey{Namespace: "shop", Name: name} }
+func key(name string) karmada.BindingKey { return karmada.BindingKey{Namespace: "shop", Name: name} }

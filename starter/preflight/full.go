@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 )
@@ -106,7 +106,7 @@ func silent(checks []Check) bool {
 
 // resultOf tells a server that did not answer from one that said no.
 func resultOf(err error) Result {
-	if errors.Is(err, failover.ErrUnreachable) || errors.Is(err, failover.ErrThrottled) {
+	if errors.Is(err, karmada.ErrUnreachable) || errors.Is(err, karmada.ErrThrottled) {
 		return Unknown
 	}
 	return Failed

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/starter/plan"
 	"github.com/stretchr/testify/require"
@@ -75,7 +75,7 @@ func check(t *testing.T, r Report, name string) Check {
 func TestARoleThatWatchesNothingIsNotTriedForIt(t *testing.T) {
 	k, v := sound()
 	k.behind, v.SyncWithin = true, time.Millisecond
-	k.watched[0].Err = failover.ErrForbidden
+	k.watched[0].Err = karmada.ErrForbidden
 	require.Equal(t, Failed, v.Run(t.Context()).Verdict)
 	v.May = func(verb, _ string) bool { return verb == "list" }
 	r := v.Run(t.Context())
@@ -152,15 +152,15 @@ func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
 
 func TestASilentServerIsNoVerdictOnIt(t *testing.T) {
 	k, v := sound()
-	k.inventory[0].Err = fmt.Errorf("list clusters: %w", failover.ErrUnreachable)
-	k.watched[0].Err = &failover.ThrottledError{}
+	k.inventory[0].Err = fmt.Errorf("list clusters: %w", karmada.ErrUnreachable)
+	k.watched[0].Err = &karmada.ThrottledError{}
 	r := v.Run(t.Context())
 	require.Equal(t, Unknown, check(t, r, "Read clusters").Result)
 	require.Equal(t, Unknown, check(t, r, "Watch clusters").Result)
 	require.Equal(t, Unknown, r.Verdict)
 
 	for n := range k.inventory {
-		k.inventory[n].Err = failover.ErrUnreachable
+		k.inventory[n].Err = karmada.ErrUnreachable
 	}
 	r = v.Run(t.Context())
 	require.Equal(t, Unknown, r.Verdict)

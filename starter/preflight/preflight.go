@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -67,12 +69,12 @@ type Preflight struct {
 	// Callers is why the settings are the caller's alone; empty where they are the workers'.
 	Callers string
 	// Mode is enforce when any cluster may be handled so.
-	Mode        failover.Mode
+	Mode        rules.Mode
 	Permissions []k8sadapter.Permission
 	// KarmadaPolicies tells that Lifeboat acts on ClusterTaintPolicies, too.
 	KarmadaPolicies bool
 	// Plugins are what proves a new copy healthy.
-	Plugins failover.Plugins
+	Plugins proof.Plugins
 }
 
 // Run does every check; none keeps another from being made.
@@ -165,7 +167,7 @@ func (p Preflight) version(ctx context.Context) Check {
 	if err != nil {
 		return unknown(c.Name, err)
 	}
-	switch wrong := failover.OldPurgeModes(modes); {
+	switch wrong := rules.OldPurgeModes(modes); {
 	case len(modes) == 0:
 		c.Result, c.Found, c.Do = Warning, "its definitions do not tell", "make sure that it is 1.15 or newer"
 	case wrong != "":
@@ -198,7 +200,7 @@ func (p Preflight) permissions(ctx context.Context) []Check {
 }
 
 // manager reads how Karmada's own controllers run, where they can be seen.
-func (p Preflight) manager(ctx context.Context) (*failover.ControllerManager, Check) {
+func (p Preflight) manager(ctx context.Context) (*rules.ControllerManager, Check) {
 	c := Check{Name: "Karmada controllers", Result: OK}
 	if p.Host == nil {
 		c.Result, c.Found = Warning, "could not be checked: they run in another cluster"
@@ -209,13 +211,13 @@ func (p Preflight) manager(ctx context.Context) (*failover.ControllerManager, Ch
 	if err != nil {
 		return nil, unknown(c.Name, err)
 	}
-	m := failover.ReadControllerManager(flags)
+	m := rules.ReadControllerManager(flags)
 	c.Found = fmt.Sprintf("read the flags of %s/%s", p.ControllerNamespace, p.ControllerManager)
 	return &m, c
 }
 
 // evictor looks for a second one: in enforce it is a reason to refuse.
-func (p Preflight) evictor(ctx context.Context, m *failover.ControllerManager) Check {
+func (p Preflight) evictor(ctx context.Context, m *rules.ControllerManager) Check {
 	c := Check{Name: "Second evictor", Result: OK, Found: "no sign of one"}
 	evidence, err := p.Karmada.SecondEvictor(ctx)
 	if err != nil {
@@ -231,20 +233,20 @@ func (p Preflight) evictor(ctx context.Context, m *failover.ControllerManager) C
 	switch {
 	case len(signs) == 0 && m == nil:
 		// Without a failure the taint manager writes no task: only its flags tell whether it will.
-		c.Result, c.Found, c.Do = Warning, "no task of producer "+failover.TaintManager+" stands; the flags could not be checked", process.TurnOff
+		c.Result, c.Found, c.Do = Warning, "no task of producer "+karmada.TaintManager+" stands; the flags could not be checked", process.TurnOff
 		return c
 	case len(signs) == 0:
 		return c
 	}
 	c.Result, c.Found, c.Do = Failed, strings.Join(signs, "; "), process.TurnOff
-	if p.Mode != failover.ModeEnforce {
+	if p.Mode != rules.ModeEnforce {
 		c.Result = Warning // who observes may watch another one evict
 	}
 	return c
 }
 
 // rules looks whether two controllers act on the same rules.
-func (p Preflight) rules(ctx context.Context, m *failover.ControllerManager) Check {
+func (p Preflight) rules(ctx context.Context, m *rules.ControllerManager) Check {
 	c := Check{Name: "Rule sources", Result: OK, Found: "Lifeboat acts on ClusterTaintRules"}
 	if !p.KarmadaPolicies {
 		return c
@@ -272,7 +274,7 @@ func (p Preflight) plugins() Check {
 	}
 	c := Check{Name: "Evict plug-ins", Result: OK, Found: strings.Join(names, ", ")}
 	if p.Plugins.AnyOfSeveral() {
-		c.Result, c.Found = Warning, failover.WarnAnyOfSeveral+" ("+c.Found+")"
+		c.Result, c.Found = Warning, proof.WarnAnyOfSeveral+" ("+c.Found+")"
 		c.Do = "set evictPluginsMode: all, unless each of them is enough by itself"
 	}
 	return c

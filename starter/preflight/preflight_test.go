@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/stretchr/testify/require"
 	namespacepb "go.temporal.io/api/namespace/v1"
@@ -71,7 +73,7 @@ func (p *place) ControllerManagerFlags(context.Context, string, string) ([]strin
 	return p.flags, p.flagsErr
 }
 
-func (p *place) look(t *testing.T, mode failover.Mode, change ...func(*Preflight)) (map[string]Check, []Check) {
+func (p *place) look(t *testing.T, mode rules.Mode, change ...func(*Preflight)) (map[string]Check, []Check) {
 	t.Helper()
 	all := Preflight{
 		Temporal: p, Namespace: "lifeboat", Attributes: []string{"LifeboatCluster"}, Karmada: p, Host: p, Mode: mode,
@@ -94,7 +96,7 @@ func (p *place) look(t *testing.T, mode failover.Mode, change ...func(*Preflight
 
 // Rules: R4.15-24.
 func TestWhereEverythingIsFineThePreflightPasses(t *testing.T) {
-	for _, mode := range []failover.Mode{failover.ModeObserve, failover.ModeEnforce} {
+	for _, mode := range []rules.Mode{rules.ModeObserve, rules.ModeEnforce} {
 		_, checks := fine().look(t, mode)
 		require.Equal(t, OK, Verdict(checks), "%+v", checks)
 	}
@@ -140,7 +142,7 @@ func TestEachThingThatIsWrongIsNamedWithWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := fine()
 			c.change(p)
-			by, checks := p.look(t, failover.ModeEnforce)
+			by, checks := p.look(t, rules.ModeEnforce)
 			require.Equal(t, c.result, by[c.check].Result, "%+v", checks)
 			require.Contains(t, by[c.check].Found, c.says)
 			require.Contains(t, by[c.check].Do, c.do)
@@ -153,7 +155,7 @@ func TestEachThingThatIsWrongIsNamedWithWhatToDo(t *testing.T) {
 func TestEachMissingPermissionIsNamedOnceAndAnOutageOnceForAll(t *testing.T) {
 	p := fine()
 	p.denied = "patch"
-	_, checks := p.look(t, failover.ModeEnforce)
+	_, checks := p.look(t, rules.ModeEnforce)
 	failed := map[string]int{}
 	for _, c := range checks {
 		if c.Result == Failed {
@@ -163,7 +165,7 @@ func TestEachMissingPermissionIsNamedOnceAndAnOutageOnceForAll(t *testing.T) {
 	require.Len(t, failed, 5, "clusters, both kinds of bindings, Works, Events")
 	p = fine()
 	p.away = errors.New("connection refused")
-	_, checks = p.look(t, failover.ModeEnforce)
+	_, checks = p.look(t, rules.ModeEnforce)
 	told := 0
 	for _, c := range checks {
 		if c.Name == "Karmada permissions" && strings.Contains(c.Found, "refused") {
@@ -184,27 +186,27 @@ func TestASecondEvictorFailsEnforceAndIsOnlyWarnedOfInObserve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := fine()
 			change(p)
-			by, checks := p.look(t, failover.ModeEnforce)
+			by, checks := p.look(t, rules.ModeEnforce)
 			require.Equal(t, Failed, by["Second evictor"].Result)
 			require.Equal(t, process.TurnOff, by["Second evictor"].Do)
 			require.Equal(t, Failed, Verdict(checks))
-			by, checks = p.look(t, failover.ModeObserve)
+			by, checks = p.look(t, rules.ModeObserve)
 			require.Equal(t, Warning, by["Second evictor"].Result)
 			require.Equal(t, Warning, Verdict(checks))
 		})
 	}
-	by, _ := fine().look(t, failover.ModeEnforce, func(p *Preflight) { p.Host = nil })
+	by, _ := fine().look(t, rules.ModeEnforce, func(p *Preflight) { p.Host = nil })
 	require.Equal(t, Warning, by["Karmada controllers"].Result, "what cannot be seen is said")
 	require.Contains(t, by["Karmada controllers"].Do, "--enable-no-execute-taint-eviction=false")
 	require.Equal(t, Warning, by["Second evictor"].Result, "without a task its flags alone would tell")
 	require.Contains(t, by["Second evictor"].Found, "could not be checked")
 	require.Equal(t, process.TurnOff, by["Second evictor"].Do)
 	away := fine()
-	away.flagsErr = failover.ErrForbidden
-	by, _ = away.look(t, failover.ModeEnforce)
+	away.flagsErr = karmada.ErrForbidden
+	by, _ = away.look(t, rules.ModeEnforce)
 	require.Equal(t, Unknown, by["Karmada controllers"].Result)
 	require.Contains(t, by["Second evictor"].Found, "could not be checked")
-	by, _ = fine().look(t, failover.ModeEnforce)
+	by, _ = fine().look(t, rules.ModeEnforce)
 	require.Equal(t, OK, by["Second evictor"].Result, "flags read, and no task")
 }
 
@@ -213,34 +215,34 @@ func TestTwoControllersOnTheSameRulesAreWarnedOf(t *testing.T) {
 	both := func(p *Preflight) { p.KarmadaPolicies = true }
 	p := fine()
 	p.policies = []string{"not-ready"}
-	by, _ := p.look(t, failover.ModeEnforce, both)
+	by, _ := p.look(t, rules.ModeEnforce, both)
 	require.Equal(t, OK, by["Rule sources"].Result, "Karmada's own is off")
 	p.flags = []string{"--feature-gates=Failover=true"}
-	by, _ = p.look(t, failover.ModeEnforce, both)
+	by, _ = p.look(t, rules.ModeEnforce, both)
 	require.Equal(t, Warning, by["Rule sources"].Result)
 	require.Contains(t, by["Rule sources"].Found, "not-ready")
-	by, _ = p.look(t, failover.ModeEnforce)
+	by, _ = p.look(t, rules.ModeEnforce)
 	require.Equal(t, OK, by["Rule sources"].Result, "Lifeboat leaves them alone")
 	p.policies = nil
-	by, _ = p.look(t, failover.ModeEnforce, both)
+	by, _ = p.look(t, rules.ModeEnforce, both)
 	require.Equal(t, OK, by["Rule sources"].Result, "there are none")
 }
 
 // Rules: R4.15-23.
 func TestSeveralEvictPluginsUnderAnyAreWarnedOf(t *testing.T) {
-	two := failover.Plugins{List: []failover.Plugin{{Name: failover.PluginResourceHealth}, {Name: "dns", TaskQueue: "q", Activity: "a"}}}
+	two := proof.Plugins{List: []proof.Plugin{{Name: proof.PluginResourceHealth}, {Name: "dns", TaskQueue: "q", Activity: "a"}}}
 	for name, c := range map[string]struct {
-		plugins failover.Plugins
+		plugins proof.Plugins
 		want    Result
 	}{
-		"one":         {failover.Plugins{List: two.List[1:]}, OK},
-		"none named":  {failover.Plugins{}, OK},
-		"two, any":    {failover.Plugins{List: two.List, Mode: failover.PluginsAny}, Warning},
+		"one":         {proof.Plugins{List: two.List[1:]}, OK},
+		"none named":  {proof.Plugins{}, OK},
+		"two, any":    {proof.Plugins{List: two.List, Mode: proof.PluginsAny}, Warning},
 		"two, as is":  {two, Warning},
-		"all of them": {failover.Plugins{List: two.List, Mode: failover.PluginsAll}, OK},
+		"all of them": {proof.Plugins{List: two.List, Mode: proof.PluginsAll}, OK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			by, checks := fine().look(t, failover.ModeEnforce, func(p *Preflight) { p.Plugins = c.plugins })
+			by, checks := fine().look(t, rules.ModeEnforce, func(p *Preflight) { p.Plugins = c.plugins })
 			require.Equal(t, c.want, by["Evict plug-ins"].Result)
 			require.Equal(t, c.want, Verdict(checks), "it is warned of, and refused by nobody")
 			require.Contains(t, by["Evict plug-ins"].Found, c.plugins.All()[0].Name)

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/api/serviceerror"
@@ -31,7 +33,7 @@ type Failover struct {
 	// Unanswered says why the workflow did not answer; then EpisodeStatus is nil.
 	Unanswered string `json:"unanswered,omitempty"`
 	// Runbook says where to look up the reasons of what waits or needs attention.
-	Runbook map[failover.Reason]string `json:"runbook,omitempty"`
+	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
 	// UnknownCopies may run on a member whose Cluster object was deleted.
 	UnknownCopies []UnknownCopy `json:"unknownCopies,omitempty"`
 	// Unread says what could not be read beside it.
@@ -54,7 +56,7 @@ type Overview struct {
 	Failovers []Failover             `json:"failovers"`
 	Kept      []Kept                 `json:"kept,omitempty"`
 	// Runbook says where to look up why the pace is not the usual one.
-	Runbook map[failover.Reason]string `json:"runbook,omitempty"`
+	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -99,7 +101,7 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 	}
 	if s.Bindings != nil {
 		if all.Kept, err = s.kept(ctx); err != nil {
-			all.Unread = append(all.Unread, "what was kept or left to a human: "+reason(err))
+			all.Unread = append(all.Unread, "what was kept or left to a human: "+inWords(err))
 		}
 	}
 	return all, nil
@@ -108,14 +110,14 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 // Pacer asks the pacer; why is not empty when it did not answer.
 func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string) {
 	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer); err != nil {
-		return pacer, reason(err)
+		return pacer, inWords(err)
 	}
 	return pacer, ""
 }
 
 // Probed asks the pacer what the external probe of earlier leaders knew; a pacer that does not run
 // remembers nothing.
-func (s Source) Probed(ctx context.Context) (failover.Probed, error) {
+func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 	var pacer workflows.PacerStatus
 	var missing *serviceerror.NotFound
 	err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer)
@@ -156,7 +158,7 @@ func (s Source) told(cluster string, err error) error {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w of cluster %s runs or is kept; lifeboat status lists those that run", ErrNotFound, cluster)
 	default:
-		return errors.New(reason(err))
+		return errors.New(inWords(err))
 	}
 }
 
@@ -171,7 +173,7 @@ func (s Source) ask(ctx context.Context, id string, into any, query string, args
 }
 
 // reason is an error in words for an operator.
-func reason(err error) string {
+func inWords(err error) string {
 	var missing *serviceerror.NotFound
 	var late *serviceerror.DeadlineExceeded
 	switch {
@@ -226,10 +228,10 @@ func (s Source) kept(ctx context.Context) ([]Kept, error) {
 	}
 }
 
-func keptOn(b *failover.Binding) []Kept {
+func keptOn(b *karmada.Binding) []Kept {
 	var kept []Kept
 	for _, task := range b.Tasks {
-		forGood := task.Reason == failover.TaskReasonKept || task.Reason == failover.TaskReasonLeftToHuman
+		forGood := task.Reason == karmada.TaskReasonKept || task.Reason == karmada.TaskReasonLeftToHuman
 		if task.Ours() && forGood {
 			kept = append(kept, Kept{
 				Binding: b.Key.String(), Cluster: task.FromCluster, Reason: task.Reason, Owner: task.Message,

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -38,18 +40,18 @@ type Episode struct {
 	// FromTrail tells that Temporal has forgotten it: all of this is from the audit trail.
 	FromTrail bool `json:"fromTrail,omitempty"`
 	// Trail is what the audit trail has of it, the oldest first.
-	Trail []failover.AuditRecord `json:"trail,omitempty"`
+	Trail []record.Audit `json:"trail,omitempty"`
 	// Fleet is what the audit trail has of the fleet's pace meanwhile: tiers, rates, halts
 	// and orders; the first may be from before, where the failover began under it.
-	Fleet []failover.AuditRecord `json:"fleet,omitempty"`
+	Fleet []record.Audit `json:"fleet,omitempty"`
 }
 
 // Totals are its outcomes, all rounds together.
-func (e Episode) Totals() map[failover.Outcome]int {
-	out := map[failover.Outcome]int{}
+func (e Episode) Totals() map[phase.Outcome]int {
+	out := map[phase.Outcome]int{}
 	for _, r := range e.Rounds {
 		for outcome, n := range r.Counts {
-			out[failover.Outcome(outcome)] += n
+			out[phase.Outcome(outcome)] += n
 		}
 	}
 	return out
@@ -148,14 +150,14 @@ func (s Source) Explain(ctx context.Context, cluster string, r workflows.Explain
 }
 
 // Migration asks the migration of one binding off a cluster.
-func (s Source) Migration(ctx context.Context, cluster string, key failover.BindingKey) (workflows.MigrationStatus, error) {
+func (s Source) Migration(ctx context.Context, cluster string, key karmada.BindingKey) (workflows.MigrationStatus, error) {
 	var m workflows.MigrationStatus
 	return m, s.ask(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
 }
 
 // OldWork is the Work that a migration which runs holds, nil where it does not know that
 // by uid: a plan asks it as a write would.
-func (s Source) OldWork(ctx context.Context, workflowID string) (*failover.Work, error) {
+func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
 	var m workflows.MigrationStatus
 	if err := s.ask(ctx, workflowID, &m, workflows.QueryStatus); err != nil {
 		return nil, fmt.Errorf("query %s: %w", workflowID, err)

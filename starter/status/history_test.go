@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -28,19 +31,19 @@ func closedRun(id, run string, ago time.Duration, how enumspb.WorkflowExecutionS
 
 func reported() workflows.EpisodeReport {
 	return workflows.EpisodeReport{
-		Cluster: "member1", Episode: "e", Ended: failover.EpisodeRecovered, Began: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour),
+		Cluster: "member1", Episode: "e", Ended: phase.EpisodeRecovered, Began: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour),
 		Rounds: []workflows.RoundReport{{
-			Round: 1, Since: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour), Ended: failover.EpisodeRecovered, Folded: 7,
+			Round: 1, Since: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour), Ended: phase.EpisodeRecovered, Folded: 7,
 			Counts: map[string]int{"Migrated": 8, "Abandoned": 1},
-			Results: []failover.Result{
+			Results: []record.Result{
 				{
-					Key: key("cart"), Outcome: failover.OutcomeMigrated, To: []string{"member2"}, At: now.Add(-90 * time.Minute),
-					Reason: failover.ReasonPurgeDebt, Debt: &failover.Debt{Key: key("cart"), Work: "gone since"},
+					Key: key("cart"), Outcome: phase.OutcomeMigrated, To: []string{"member2"}, At: now.Add(-90 * time.Minute),
+					Reason: reason.PurgeDebt, Debt: &record.Debt{Key: key("cart"), Work: "gone since"},
 				},
-				{Key: key("till"), Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered, Message: "it was blocked: NoTarget", Cause: "recovery"},
+				{Key: key("till"), Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered, Message: "it was blocked: NoTarget", Cause: "recovery"},
 			},
 		}},
-		Debts: []failover.Debt{{}},
+		Debts: []record.Debt{{}},
 	}
 }
 
@@ -66,7 +69,7 @@ func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, episodes, 2)
 	require.Equal(t, "new", episodes[0].RunID, "the newest first")
-	require.Equal(t, map[failover.Outcome]int{failover.OutcomeMigrated: 8, failover.OutcomeAbandoned: 1}, episodes[0].Totals())
+	require.Equal(t, map[phase.Outcome]int{phase.OutcomeMigrated: 8, phase.OutcomeAbandoned: 1}, episodes[0].Totals())
 	require.Equal(t, "member9", episodes[1].Cluster)
 	require.Equal(t, "terminated", episodes[1].Closed)
 
@@ -78,18 +81,18 @@ func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
 	require.NotContains(t, text, "PurgeDebt", "it was paid")
 	require.NotContains(t, draw(t, func(v View) { v.History(episodes, false) }), "shop/cart")
 
-	owed := failover.Debt{Key: key("owes"), Work: "w1"}
-	debts := workflows.EpisodeReport{Debts: []failover.Debt{owed}, Rounds: []workflows.RoundReport{{Results: []failover.Result{
-		{Key: key("owes"), Reason: failover.ReasonPurgeDebt, Debt: &owed},
-		{Key: key("paid"), Reason: failover.ReasonPurgeDebt, Debt: &failover.Debt{Key: key("paid"), Work: "w2"}},
+	owed := record.Debt{Key: key("owes"), Work: "w1"}
+	debts := workflows.EpisodeReport{Debts: []record.Debt{owed}, Rounds: []workflows.RoundReport{{Results: []record.Result{
+		{Key: key("owes"), Reason: reason.PurgeDebt, Debt: &owed},
+		{Key: key("paid"), Reason: reason.PurgeDebt, Debt: &record.Debt{Key: key("paid"), Work: "w2"}},
 	}}}}
 	debts.Paid()
-	require.Equal(t, failover.ReasonPurgeDebt, debts.Rounds[0].Results[0].Reason)
-	require.Equal(t, failover.ReasonPurged, debts.Rounds[0].Results[1].Reason)
+	require.Equal(t, reason.PurgeDebt, debts.Rounds[0].Results[0].Reason)
+	require.Equal(t, reason.Purged, debts.Rounds[0].Results[1].Reason)
 
 	again := reported()
-	again.Rounds = append(again.Rounds, workflows.RoundReport{Round: 2, Ended: failover.EpisodeRecovered})
-	again.Rounds[0].Ended = failover.EpisodeSuspected
+	again.Rounds = append(again.Rounds, workflows.RoundReport{Round: 2, Ended: phase.EpisodeRecovered})
+	again.Rounds[0].Ended = phase.EpisodeSuspected
 	text = draw(t, func(v View) { v.History([]Episode{{EpisodeReport: again}}, true) })
 	require.NotContains(t, text, "Suspected")
 	require.Contains(t, text, "round 1, 2026-11-20 10:00:00 to 11:00:00 UTC: the cluster failed again")
@@ -138,7 +141,7 @@ func TestAMigrationIsAskedWhichCopyItHolds(t *testing.T) {
 	c := mocks.NewClient(t)
 	const id = "binding-migration/m1/shop/cart"
 	held := workflows.MigrationStatus{}
-	held.OldWork = &failover.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w"}
+	held.OldWork = &karmada.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w"}
 	c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(value{held}, nil).Once()
 	work, err := Source{Client: c}.OldWork(t.Context(), id)
 	require.NoError(t, err)

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -29,9 +30,9 @@ func (v View) waiting(s *workflows.EpisodeStatus) {
 		switch {
 		case w.Idle || !w.Deadline.After(v.Now):
 		case w.Matching && !w.Stands:
-			v.Line("Waits     %s: %s puts %s", v.In(w.Deadline), failover.RuleTitle(w.Rule), w.Taint)
+			v.Line("Waits     %s: %s puts %s", v.In(w.Deadline), rules.RuleTitle(w.Rule), w.Taint)
 		case !w.Matching && w.Stands:
-			v.Line("Waits     %s: %s takes %s away", v.In(w.Deadline), failover.RuleTitle(w.Rule), w.Taint)
+			v.Line("Waits     %s: %s takes %s away", v.In(w.Deadline), rules.RuleTitle(w.Rule), w.Taint)
 		}
 	}
 	if !s.ETA.IsZero() {
@@ -48,7 +49,7 @@ func (v View) finished(s *workflows.EpisodeStatus) {
 		return
 	}
 	last := slices.Clone(s.Results)
-	slices.SortStableFunc(last, func(a, b failover.Result) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(last, func(a, b record.Result) int { return b.At.Compare(a.At) })
 	v.Line("\nLast finished:")
 	t := v.Table("Binding", "Outcome", "Ago", "Now on", "Reason")
 	for _, r := range last[:min(lastFinished, len(last))] {

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -16,14 +19,14 @@ import (
 func TestLive_AnyWidth_LinesFitAndWaitsAreCountedDown(t *testing.T) {
 	s := evacuating()
 	s.ETA = now.Add(4 * time.Minute)
-	s.Windows = failover.Windows{failover.WindowKey("a"): {
-		Rule: "degraded", Taint: failover.RuleTaint{Key: "slow", Effect: "NoExecute", AddOnMatch: time.Minute},
+	s.Windows = rules.Windows{rules.WindowKey("a"): {
+		Rule: "degraded", Taint: karmada.RuleTaint{Key: "slow", Effect: "NoExecute", AddOnMatch: time.Minute},
 		Matching: true, Since: now.Add(-18 * time.Second),
 	}}
 	s.Items[2].RetryAt = now.Add(7 * time.Second)
 	s.Results = nil
 	for n := range 7 {
-		s.Results = append(s.Results, failover.Result{Key: key(strings.Repeat("x", n+1)), Outcome: failover.OutcomeMigrated, At: now.Add(time.Duration(n-9) * time.Second)})
+		s.Results = append(s.Results, record.Result{Key: key(strings.Repeat("x", n+1)), Outcome: phase.OutcomeMigrated, At: now.Add(time.Duration(n-9) * time.Second)})
 	}
 	picture := Live(Overview{Failovers: []Failover{{Cluster: "member1", EpisodeStatus: s}, {Cluster: "member2", EpisodeStatus: &workflows.EpisodeStatus{}}}})
 	require.Equal(t, []string{"member1", "member2"}, picture.Names)

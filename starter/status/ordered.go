@@ -1,7 +1,7 @@
 package status
 
 import (
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -28,7 +28,7 @@ func (v View) ordered(s *workflows.EpisodeStatus) {
 func asked(s *workflows.EpisodeStatus) int {
 	n := 0
 	for _, i := range s.Items {
-		if i.State == workflows.ItemBlocked && i.Reason == failover.ReasonAwaitingApproval {
+		if i.State == workflows.ItemBlocked && i.Reason == reason.AwaitingApproval {
 			n++
 		}
 	}

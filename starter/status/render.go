@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -133,7 +136,7 @@ func count(s *workflows.EpisodeStatus) numbers {
 		}
 	}
 	for _, m := range s.Moves {
-		if m.Attention != failover.ReasonNone {
+		if m.Attention != reason.None {
 			n.attention++
 		}
 	}
@@ -174,7 +177,7 @@ func (v View) Failover(f Failover) {
 		v.Line("Stopped   by %s: %s", s.Stopped.Who, s.Stopped.Reason)
 	}
 	if len(s.Attention) > 0 {
-		v.Line("Attention %s", failover.Causes(s.Attention))
+		v.Line("Attention %s", reason.Causes(s.Attention))
 	}
 	v.waiting(s)
 	v.outcomes(s)
@@ -194,15 +197,15 @@ func (v View) Failover(f Failover) {
 func choices(cluster string, s *workflows.EpisodeStatus) view.Choices {
 	c := view.Choices{
 		Cluster: cluster, Phase: s.Phase, Paused: s.Paused != nil, Asked: asked(s), OldCopies: len(s.Debts),
-		Drained: s.Cluster.Drain != nil, DrainOnly: s.Reason == failover.ReasonDrained,
-		Answers: s.Reason == failover.ReasonMemberAnswers,
-		Tainted: len(s.Cluster.Ordered) > 0, TaintedOnly: s.Reason == failover.ReasonTaintOrdered,
+		Drained: s.Cluster.Drain != nil, DrainOnly: s.Reason == reason.Drained,
+		Answers: s.Reason == reason.MemberAnswers,
+		Tainted: len(s.Cluster.Ordered) > 0, TaintedOnly: s.Reason == reason.TaintOrdered,
 	}
 	for _, t := range s.Cluster.Foreign {
 		c.Foreign = append(c.Foreign, t.Key+":"+string(t.Effect))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
-		if m := s.Moves[key]; m.Attention != failover.ReasonNone && view.WaitsForProof(m.Phase, m.Reason) {
+		if m := s.Moves[key]; m.Attention != reason.None && view.WaitsForProof(m.Phase, m.Reason) {
 			c.Unproven = append(c.Unproven, view.Unproven{Binding: key, Reason: m.Reason})
 		}
 	}
@@ -217,7 +220,7 @@ func (v View) taints(s *workflows.EpisodeStatus) {
 	}
 	for _, t := range s.Cluster.Ours {
 		if t.Rule != "" {
-			parts = append(parts, fmt.Sprintf("%s:%s %s", t.Key, t.Effect, failover.RuleTitle(t.Rule)))
+			parts = append(parts, fmt.Sprintf("%s:%s %s", t.Key, t.Effect, rules.RuleTitle(t.Rule)))
 		}
 	}
 	if len(parts) > 0 {
@@ -236,14 +239,14 @@ func (v View) actions(actions []string) {
 }
 
 func (v View) outcomes(s *workflows.EpisodeStatus) {
-	counts := map[failover.Outcome]int{}
+	counts := map[phase.Outcome]int{}
 	for outcome, n := range s.Counts {
-		counts[failover.Outcome(outcome)] = n
+		counts[phase.Outcome(outcome)] = n
 	}
 	if len(counts) == 0 {
 		return
 	}
-	v.Line("Outcomes  %s", failover.CountsLine(counts))
+	v.Line("Outcomes  %s", phase.CountsLine(counts))
 }
 
 func (v View) moves(s *workflows.EpisodeStatus) {
@@ -255,7 +258,7 @@ func (v View) moves(s *workflows.EpisodeStatus) {
 		return
 	}
 	slices.SortFunc(moving, func(a, b workflows.Move) int {
-		if calm := failover.ReasonNone; (a.Attention == calm) != (b.Attention == calm) {
+		if calm := reason.None; (a.Attention == calm) != (b.Attention == calm) {
 			return boolOrder(b.Attention == calm)
 		}
 		return cmp.Or(a.Since.Compare(b.Since), a.Key.Compare(b.Key))
@@ -274,13 +277,13 @@ func (v View) moves(s *workflows.EpisodeStatus) {
 // because says what a move waits for; a reason that only says the phase again is left out.
 func (v View) because(m workflows.Move) string {
 	var parts []string
-	if m.Attention != failover.ReasonNone {
+	if m.Attention != reason.None {
 		parts = append(parts, v.Coloured(show.Bad, m.Needs()))
 	}
-	if string(m.Reason) != string(m.Phase) && m.Reason != failover.ReasonNone {
+	if string(m.Reason) != string(m.Phase) && m.Reason != reason.None {
 		parts = append(parts, string(m.Reason))
 	}
-	if m.Message != "" && m.Reason != failover.ReasonPlaced { // the targets have their own column
+	if m.Message != "" && m.Reason != reason.Placed { // the targets have their own column
 		parts = append(parts, show.Short(m.Message, 120))
 	}
 	return strings.Join(parts, ": ")
@@ -335,7 +338,7 @@ func (v View) waits(i workflows.Item) string {
 }
 
 func (v View) debts(s *workflows.EpisodeStatus) {
-	if len(s.Debts) == 0 || s.Phase == failover.EpisodeGone {
+	if len(s.Debts) == 0 || s.Phase == phase.EpisodeGone {
 		return
 	}
 	copies := "1 old copy stays"
@@ -345,7 +348,7 @@ func (v View) debts(s *workflows.EpisodeStatus) {
 	switch {
 	case s.Phase.Terminal():
 		v.Line("\nPurge debt: %s there when this failover closed. Now: kubectl get works -n karmada-es-%s", stayed(len(s.Debts)), s.Cluster)
-	case s.Phase == failover.EpisodeRecovering || s.Phase == failover.EpisodeSettling:
+	case s.Phase == phase.EpisodeRecovering || s.Phase == phase.EpisodeSettling:
 		v.Line("\nPurge debt: %s on the cluster, which is back: Karmada is made to delete what is left", copies)
 	default:
 		v.Line("\nPurge debt: %s on the cluster until it is back", copies)
@@ -360,27 +363,27 @@ func stayed(n int) string {
 	return fmt.Sprintf("%d old copies stood", n)
 }
 
-func (v View) phase(p failover.EpisodePhase) string {
+func (v View) phase(p phase.Episode) string {
 	switch p {
-	case failover.EpisodeConfirmed, failover.EpisodeEvacuating:
+	case phase.EpisodeConfirmed, phase.EpisodeEvacuating:
 		return v.Coloured(show.Bad, string(p))
-	case failover.EpisodeSuspected, failover.EpisodeCordoned, failover.EpisodeEvacuated, failover.EpisodeStopped, failover.EpisodeRecovering:
+	case phase.EpisodeSuspected, phase.EpisodeCordoned, phase.EpisodeEvacuated, phase.EpisodeStopped, phase.EpisodeRecovering:
 		return v.Coloured(show.Busy, string(p))
-	case failover.EpisodeSettling, failover.EpisodeRecovered, failover.EpisodeFalseAlarm, failover.EpisodeUncordoned,
-		failover.EpisodeCancelled, failover.EpisodeGone:
+	case phase.EpisodeSettling, phase.EpisodeRecovered, phase.EpisodeFalseAlarm, phase.EpisodeUncordoned,
+		phase.EpisodeCancelled, phase.EpisodeGone:
 		return v.Coloured(show.Well, string(p))
 	default:
 		return string(p)
 	}
 }
 
-func (v View) tier(t failover.Tier) string {
+func (v View) tier(t pace.Tier) string {
 	switch t {
-	case failover.TierHalted:
+	case pace.TierHalted:
 		return v.Coloured(show.Bad, string(t))
-	case failover.TierSlow:
+	case pace.TierSlow:
 		return v.Coloured(show.Busy, string(t))
-	case failover.TierNormal:
+	case pace.TierNormal:
 	}
 	return string(t)
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -25,7 +26,7 @@ func (v View) History(episodes []Episode, bindings bool) {
 			ended = v.Coloured(show.Bad, e.Closed)
 		}
 		t.AppendRow(table.Row{
-			show.Short(e.Cluster, 28), day(e.Began), show.Span(e.took()), ended, len(e.Rounds), show.Short(failover.CountsLine(e.Totals()), 48),
+			show.Short(e.Cluster, 28), day(e.Began), show.Span(e.took()), ended, len(e.Rounds), show.Short(phase.CountsLine(e.Totals()), 48),
 		})
 	}
 	t.Render()
@@ -36,7 +37,7 @@ func (v View) History(episodes []Episode, bindings bool) {
 		for _, r := range e.Rounds {
 			v.round(e, r)
 		}
-		if owed := len(e.Debts) + e.DebtsBeyond; e.Ended == failover.EpisodeGone {
+		if owed := len(e.Debts) + e.DebtsBeyond; e.Ended == phase.EpisodeGone {
 			v.unknown(e.Cluster, unknownCopies([]Episode{e}, e.UID), e.DebtsBeyond)
 		} else if owed > 0 {
 			v.Line("Purge debt handed over: %s on %s when it closed. Now: kubectl get works -n karmada-es-%s", stayed(owed), e.Cluster, e.Cluster)
@@ -54,14 +55,14 @@ func (v View) round(e Episode, r workflows.RoundReport) {
 	}
 	v.Line("\n%s, round %d, %s to %s: %s", e.Cluster, r.Round, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), ended)
 	results := slices.Clone(r.Results)
-	slices.SortFunc(results, func(a, b failover.Result) int {
+	slices.SortFunc(results, func(a, b record.Result) int {
 		return strings.Compare(string(a.Outcome)+" "+a.Key.String(), string(b.Outcome)+" "+b.Key.String())
 	})
 	if len(results) > 0 {
 		t := v.Table("Binding", "Outcome", "At", "Now on", "Because")
 		for _, x := range results {
 			why := string(x.Reason)
-			for _, more := range []string{x.Message, failover.SaidCause(x.Cause)} {
+			for _, more := range []string{x.Message, record.SaidCause(x.Cause)} {
 				if more != "" {
 					why += ": " + more
 				}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 )
 
@@ -20,7 +20,7 @@ func (v View) trail(e Episode) {
 	if len(records) == 0 {
 		return
 	}
-	slices.SortStableFunc(records, func(a, b failover.AuditRecord) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(records, func(a, b record.Audit) int { return a.Time.Compare(b.Time) })
 	v.Line("\nWho did what, by the audit trail:")
 	v.records(records[:min(len(records), trailLines)], "15:04:05")
 	if more := len(records) - trailLines; more > 0 {
@@ -29,7 +29,7 @@ func (v View) trail(e Episode) {
 }
 
 // Pacer draws what the audit trail has of the fleet's pace, the newest most of it.
-func (v View) Pacer(records []failover.AuditRecord, most int) {
+func (v View) Pacer(records []record.Audit, most int) {
 	if len(records) == 0 {
 		v.Line("The audit trail has nothing of the fleet's pace, or there is none: see --audit.")
 		return
@@ -41,7 +41,7 @@ func (v View) Pacer(records []failover.AuditRecord, most int) {
 	v.records(records, "2006-01-02 15:04:05")
 }
 
-func (v View) records(records []failover.AuditRecord, clock string) {
+func (v View) records(records []record.Audit, clock string) {
 	t := v.Table("At", "What", "Whom", "By", "Because")
 	for _, r := range records {
 		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), whom(r), by(r), show.Short(because(r), 60)})
@@ -51,7 +51,7 @@ func (v View) records(records []failover.AuditRecord, clock string) {
 
 // Said is what a record tells of, and everything that it gives as a reason, by whose
 // word and on what evidence.
-func Said(r failover.AuditRecord) (done, why string) {
+func Said(r record.Audit) (done, why string) {
 	why = because(r)
 	if r.Who != "" {
 		why = strings.TrimSuffix("by "+r.Who+"; "+why, "; ")
@@ -59,20 +59,20 @@ func Said(r failover.AuditRecord) (done, why string) {
 	return what(r), why
 }
 
-func what(r failover.AuditRecord) string {
+func what(r record.Audit) string {
 	switch {
 	case r.Order != "":
 		return "ordered: " + r.Order
 	case r.Outcome != "":
 		return string(r.Outcome)
-	case r.Kind == failover.AuditPaceChanged:
+	case r.Kind == record.AuditPaceChanged:
 		return "pace: " + r.Phase
 	default:
 		return string(r.Kind)
 	}
 }
 
-func whom(r failover.AuditRecord) string {
+func whom(r record.Audit) string {
 	switch n := len(r.Bindings); n {
 	case 0:
 		if ofPacer(&r) {
@@ -86,7 +86,7 @@ func whom(r failover.AuditRecord) string {
 	}
 }
 
-func by(r failover.AuditRecord) string {
+func by(r record.Audit) string {
 	if r.Who != "" {
 		return show.Short(r.Who, 24)
 	}
@@ -94,9 +94,9 @@ func by(r failover.AuditRecord) string {
 }
 
 // because is everything that a record gives as a reason, the evidence last.
-func because(r failover.AuditRecord) string {
+func because(r record.Audit) string {
 	var parts []string
-	for _, part := range []string{r.Why, string(r.Reason), r.Message, failover.SaidCause(r.Cause), strings.Join(r.To, ",")} {
+	for _, part := range []string{r.Why, string(r.Reason), r.Message, record.SaidCause(r.Cause), strings.Join(r.To, ",")} {
 		if part != "" {
 			parts = append(parts, part)
 		}

@@ -3,15 +3,16 @@ package status
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
 // lookUp finds the reasons of what is blocked or needs attention.
-func (s Source) lookUp(e *workflows.EpisodeStatus) map[failover.Reason]string {
+func (s Source) lookUp(e *workflows.EpisodeStatus) map[reason.Reason]string {
 	reasons := slices.Clone(e.Attention)
 	for _, m := range e.Moves {
-		if m.Attention != failover.ReasonNone {
+		if m.Attention != reason.None {
 			reasons = append(reasons, m.Attention, m.Reason)
 		}
 	}
@@ -20,13 +21,13 @@ func (s Source) lookUp(e *workflows.EpisodeStatus) map[failover.Reason]string {
 			reasons = append(reasons, i.Reason)
 		}
 	}
-	return failover.LookUp(s.Runbook, reasons...)
+	return reason.LookUp(s.Runbook, reasons...)
 }
 
 // lookUpPace finds the reason of a pace that is not the usual one.
-func (s Source) lookUpPace(p *workflows.PacerStatus) map[failover.Reason]string {
-	if p.Pace.Tier == failover.TierNormal {
+func (s Source) lookUpPace(p *workflows.PacerStatus) map[reason.Reason]string {
+	if p.Pace.Tier == pace.TierNormal {
 		return nil
 	}
-	return failover.LookUp(s.Runbook, p.Pace.Reason)
+	return reason.LookUp(s.Runbook, p.Pace.Reason)
 }

@@ -9,7 +9,13 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/show"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
@@ -24,27 +30,27 @@ import (
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func key(name string) failover.BindingKey { return failover.BindingKey{Namespace: "shop", Name: name} }
+func key(name string) karmada.BindingKey { return karmada.BindingKey{Namespace: "shop", Name: name} }
 
 // evacuating is a failover with something of everything.
 func evacuating() *workflows.EpisodeStatus {
 	s := &workflows.EpisodeStatus{Name: "member1", Now: now}
-	s.Phase, s.Round, s.Reason = failover.EpisodeEvacuating, 2, failover.ReasonConditionsMatch
+	s.Phase, s.Round, s.Reason = phase.EpisodeEvacuating, 2, reason.ConditionsMatch
 	s.Entered, s.Since = now.Add(-90*time.Second), now.Add(-2*time.Minute)
-	s.Terms.Mode = failover.ModeEnforce
+	s.Terms.Mode = rules.ModeEnforce
 	s.Cluster = workflows.ClusterView{Ready: "False", ReadyReason: "ClusterNotReachable"}
-	s.Results = []failover.Result{{Key: key("done"), Outcome: failover.OutcomeMigrated}}
+	s.Results = []record.Result{{Key: key("done"), Outcome: phase.OutcomeMigrated}}
 	s.Moves = map[string]workflows.Move{
-		"shop/fine": {Key: key("fine"), Resource: "Deployment shop/fine", Phase: failover.MigrationPlacing, Since: now.Add(-time.Second)},
+		"shop/fine": {Key: key("fine"), Resource: "Deployment shop/fine", Phase: phase.MigrationPlacing, Since: now.Add(-time.Second)},
 		"shop/late": {
-			Key: key("late"), Resource: "Deployment shop/" + strings.Repeat("very-", 20) + "long", Phase: failover.MigrationAwaitingHealth,
-			Since: now.Add(-2 * time.Second), To: []string{"member2"}, Reason: failover.ReasonGracefulTimeout, Attention: failover.ReasonGracefulTimeout,
+			Key: key("late"), Resource: "Deployment shop/" + strings.Repeat("very-", 20) + "long", Phase: phase.MigrationAwaitingHealth,
+			Since: now.Add(-2 * time.Second), To: []string{"member2"}, Reason: reason.GracefulTimeout, Attention: reason.GracefulTimeout,
 		},
 	}
 	s.Items = []workflows.Item{
-		{Key: key("next"), Resource: "Deployment shop/next", State: workflows.ItemReady, Reason: failover.ReasonAwaitingGrant, To: []string{"member2"}},
+		{Key: key("next"), Resource: "Deployment shop/next", State: workflows.ItemReady, Reason: reason.AwaitingGrant, To: []string{"member2"}},
 		{Key: key("idle"), State: workflows.ItemIdle},
-		{Key: key("stuck"), State: workflows.ItemBlocked, Reason: failover.ReasonNoTarget, Message: strings.Repeat("no cluster fits ", 20)},
+		{Key: key("stuck"), State: workflows.ItemBlocked, Reason: reason.NoTarget, Message: strings.Repeat("no cluster fits ", 20)},
 	}
 	s.Counts = map[string]int{"Migrated": 1}
 	s.Queue = map[workflows.ItemState]int{workflows.ItemReady: 1, workflows.ItemIdle: 1, workflows.ItemBlocked: 1}
@@ -63,9 +69,9 @@ func draw(t *testing.T, render func(View)) string {
 
 func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
-	pacer.Pace = failover.Pace{
-		Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy,
-		FleetHealth: failover.FleetHealth{Total: 6, Faulty: []string{"member1"}},
+	pacer.Pace = pace.Pace{
+		Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy,
+		FleetHealth: pace.FleetHealth{Total: 6, Faulty: []string{"member1"}},
 	}
 	pacer.Assessed = now.Add(-time.Minute)
 	text := draw(t, func(v View) {
@@ -75,7 +81,7 @@ func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 				{Cluster: "member1", EpisodeStatus: evacuating()},
 				{Cluster: "member2", Unanswered: "no answer"},
 			},
-			Kept:   []Kept{{Binding: "shop/cart", Cluster: "member3", Reason: failover.TaskReasonKept, Owner: "m"}},
+			Kept:   []Kept{{Binding: "shop/cart", Cluster: "member3", Reason: karmada.TaskReasonKept, Owner: "m"}},
 			Unread: []string{"something"},
 		})
 	})
@@ -89,7 +95,7 @@ func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 
 func TestAHaltSaysHowToEndIt(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
-	pacer.Pace.Tier = failover.TierHalted
+	pacer.Pace.Tier = pace.TierHalted
 	pacer.Orders.Halted = &workflows.Order{Who: "ada", Reason: "checking"}
 	text := draw(t, func(v View) { v.Overview(Overview{Pacer: pacer}) })
 	require.Contains(t, text, "Halted by ada: checking. To go on: lifeboat resume fleet")
@@ -112,8 +118,8 @@ func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing
 func TestFailover_Move_ShowsTheTimeInItsPhaseAndNoTargetThatKarmadaRefused(t *testing.T) {
 	s := evacuating()
 	s.Moves = map[string]workflows.Move{"shop/back": {
-		Key: key("back"), Phase: failover.MigrationRestoring, Since: now.Add(-59 * time.Second), Entered: now.Add(-4 * time.Second),
-		To: []string{"member7"}, Reason: failover.ReasonNoClusterFit,
+		Key: key("back"), Phase: phase.MigrationRestoring, Since: now.Add(-59 * time.Second), Entered: now.Add(-4 * time.Second),
+		To: []string{"member7"}, Reason: reason.NoClusterFit,
 	}}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) })
 	require.Regexp(t, `shop/back +Restoring +4s `, text)
@@ -122,18 +128,18 @@ func TestFailover_Move_ShowsTheTimeInItsPhaseAndNoTargetThatKarmadaRefused(t *te
 
 func TestFailover_Tolerating_ShowsWhenItIsDue(t *testing.T) {
 	s := evacuating()
-	s.Items = []workflows.Item{{Key: key("patient"), State: workflows.ItemTolerating, Reason: failover.ReasonAwaitingDue, RetryAt: now.Add(5 * time.Minute)}}
+	s.Items = []workflows.Item{{Key: key("patient"), State: workflows.ItemTolerating, Reason: reason.AwaitingDue, RetryAt: now.Add(5 * time.Minute)}}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) })
 	require.Contains(t, text, "AwaitingDue, in 5m0s (12:05:00 UTC)")
 }
 
 func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 	s := evacuating()
-	jane := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "month end"}, Scope: failover.Scope{Namespace: "shop"}}
+	jane := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "month end"}, Scope: queue.Scope{Namespace: "shop"}}
 	s.Snoozes = []workflows.Snooze{{ScopedOrder: jane, Until: now.Add(time.Hour)}}
 	s.Pauses = []workflows.ScopedPause{{ScopedOrder: jane}}
 	s.Items = append(s.Items, workflows.Item{
-		Key: failover.BindingKey{Namespace: "shop", Name: "asked"}, State: workflows.ItemBlocked, Reason: failover.ReasonAwaitingApproval,
+		Key: karmada.BindingKey{Namespace: "shop", Name: "asked"}, State: workflows.ItemBlocked, Reason: reason.AwaitingApproval,
 	})
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
 	for _, want := range []string{
@@ -150,17 +156,17 @@ func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 func TestWhatIsStuckIsLookedUpInTheRunbook(t *testing.T) {
 	s := evacuating()
 	found := Source{Runbook: "http://runbook"}.lookUp(s)
-	require.Equal(t, map[failover.Reason]string{
-		failover.ReasonNoTarget: "http://runbook#notarget", failover.ReasonGracefulTimeout: "http://runbook#gracefultimeout",
+	require.Equal(t, map[reason.Reason]string{
+		reason.NoTarget: "http://runbook#notarget", reason.GracefulTimeout: "http://runbook#gracefultimeout",
 	}, found, "what merely waits needs no looking up")
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", Runbook: found, EpisodeStatus: s}) })
 	require.Contains(t, text, "\n  http://runbook#gracefultimeout\n  http://runbook#notarget\n")
 	require.Nil(t, Source{}.lookUp(s), "without a page there are no links")
 
 	pacer := &workflows.PacerStatus{}
-	pacer.Pace.Tier, pacer.Pace.Reason = failover.TierHalted, failover.ReasonStateLost
+	pacer.Pace.Tier, pacer.Pace.Reason = pace.TierHalted, reason.StateLost
 	require.Len(t, Source{Runbook: "http://runbook"}.lookUpPace(pacer), 1)
-	pacer.Pace.Tier = failover.TierNormal
+	pacer.Pace.Tier = pace.TierNormal
 	require.Empty(t, Source{Runbook: "http://runbook"}.lookUpPace(pacer))
 }
 
@@ -169,8 +175,8 @@ func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	s.Cluster.Ready, s.Cluster.ReadyReason = "True", "ClusterReady"
 	s.Cluster.Foreign = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}}
 	s.Moves["shop/db"] = workflows.Move{
-		Key: key("db"), Phase: failover.MigrationAwaitingFence, Reason: failover.ReasonAwaitingFence,
-		Message: "member1 does not answer, and nobody has proven that the old copy is dead", Attention: failover.ReasonAwaitingFence,
+		Key: key("db"), Phase: phase.MigrationAwaitingFence, Reason: reason.AwaitingFence,
+		Message: "member1 does not answer, and nobody has proven that the old copy is dead", Attention: reason.AwaitingFence,
 	}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", EpisodeStatus: s}) })
 	require.Contains(t, text, "Taints    maintenance:NoExecute put by others")
@@ -215,7 +221,7 @@ func (v value) Get(into any) error {
 
 // bindings is a Karmada with one page.
 type bindings struct {
-	all []failover.Binding
+	all []karmada.Binding
 	err error
 }
 
@@ -238,9 +244,9 @@ func TestTheOverviewAsksEachFailoverOfItsInstance(t *testing.T) {
 	c.On("QueryWorkflow", mock.Anything, "eu/fleet-pacer", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
 	c.On("QueryWorkflow", mock.Anything, "eu/cluster-failover/member1", "", workflows.QueryStatus).Return(value{evacuating()}, nil)
 	c.On("QueryWorkflow", mock.Anything, "eu/cluster-failover/closed", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
-	kept := failover.Task{FromCluster: "member3", Producer: failover.Producer, Reason: failover.TaskReasonLeftToHuman, Message: "m"}
-	all, err := Source{Client: c, Instance: "eu", Bindings: bindings{all: []failover.Binding{
-		{Key: key("cart"), Tasks: []failover.Task{kept, {FromCluster: "x", Producer: "TaintManager", Reason: kept.Reason}}},
+	kept := karmada.Task{FromCluster: "member3", Producer: karmada.Producer, Reason: karmada.TaskReasonLeftToHuman, Message: "m"}
+	all, err := Source{Client: c, Instance: "eu", Bindings: bindings{all: []karmada.Binding{
+		{Key: key("cart"), Tasks: []karmada.Task{kept, {FromCluster: "x", Producer: "TaintManager", Reason: kept.Reason}}},
 	}}}.Overview(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all.Failovers, 1)
@@ -272,7 +278,7 @@ func TestAClusterWithoutAFailoverIsNotFoundAndOneWithoutAnAnswerIsShown(t *testi
 // Rules: R4.15-32.
 func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
-	pacer.Pace = failover.Pace{Tier: failover.TierNormal, Rate: 0.5, Reason: failover.ReasonFleetHealthy, FleetHealth: failover.FleetHealth{Total: 3}}
+	pacer.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy, FleetHealth: pace.FleetHealth{Total: 3}}
 	pacer.InForce = map[string]string{"mode": "enforce", "pace.evictionRate": "0.5"}
 	head := func() string { return draw(t, func(v View) { v.Overview(Overview{Pacer: pacer}) }) }
 	require.Contains(t, head(), "Fleet: enforce mode, normal, 0.5 evictions/s, 0 of 3 clusters faulty: FleetHealthy")
@@ -287,7 +293,7 @@ func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
 // Rules: R4.9-59.
 func TestStatus_TaintThatWasPutBack_NamesTheOrderThatEndsTheFailover(t *testing.T) {
 	s := evacuating()
-	s.TakenAway = &workflows.TakenAway{AddedTaint: failover.AddedTaint{Key: "down", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}, At: now.Add(-12 * time.Second)}
+	s.TakenAway = &workflows.TakenAway{AddedTaint: karmada.AddedTaint{Key: "down", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}, At: now.Add(-12 * time.Second)}
 	show := func() string {
 		return draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", EpisodeStatus: s}) })
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/starter/orders"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -12,32 +14,32 @@ import (
 
 // Ours tells whether a record is about a failover of this installation, of one cluster
 // where that is named, or of its pacer, which concerns them all.
-func (r HistoryRequest) Ours(instance string) func(*failover.AuditRecord) bool {
-	return func(x *failover.AuditRecord) bool {
+func (r HistoryRequest) Ours(instance string) func(*record.Audit) bool {
+	return func(x *record.Audit) bool {
 		return x.Instance == instance && (ofPacer(x) || x.Episode != "" && (r.Cluster == "" || x.Cluster == r.Cluster))
 	}
 }
 
 // ofPacer tells whether a record is about the fleet's pace.
-func ofPacer(x *failover.AuditRecord) bool { return x.Episode == "" && x.Cluster == "" }
+func ofPacer(x *record.Audit) bool { return x.Episode == "" && x.Cluster == "" }
 
 // Pacer are the records about the fleet's pace: tiers, rates, halts and orders, in the
 // order of their time.
-func Pacer(records []failover.AuditRecord) []failover.AuditRecord {
-	return slices.DeleteFunc(slices.Clone(records), func(x failover.AuditRecord) bool { return !ofPacer(&x) })
+func Pacer(records []record.Audit) []record.Audit {
+	return slices.DeleteFunc(slices.Clone(records), func(x record.Audit) bool { return !ofPacer(&x) })
 }
 
 // during are those of the pacer's records that fall into the time of a failover; the
 // last pace from before it is the one that it began with.
-func (e Episode) during(pacer []failover.AuditRecord) []failover.AuditRecord {
-	var out []failover.AuditRecord
+func (e Episode) during(pacer []record.Audit) []record.Audit {
+	var out []record.Audit
 	for _, x := range pacer {
 		switch {
 		case x.Time.After(e.Until):
 		case !x.Time.Before(e.Began):
 			out = append(out, x)
-		case x.Kind == failover.AuditPaceChanged:
-			out = []failover.AuditRecord{x}
+		case x.Kind == record.AuditPaceChanged:
+			out = []record.Audit{x}
 		}
 	}
 	return out
@@ -49,8 +51,8 @@ const noEnd = "no end on record"
 // With adds what the audit trail knows: to failovers that Temporal still has the records,
 // and the outcomes that a long report counts alone; those that it has forgotten as a
 // whole. The newest are first, and Most is kept.
-func (s Source) With(ctx context.Context, episodes []Episode, records []failover.AuditRecord, r HistoryRequest) []Episode {
-	byID := map[string][]failover.AuditRecord{}
+func (s Source) With(ctx context.Context, episodes []Episode, records []record.Audit, r HistoryRequest) []Episode {
+	byID := map[string][]record.Audit{}
 	for _, x := range records {
 		if !ofPacer(&x) {
 			byID[x.Episode] = append(byID[x.Episode], x)
@@ -76,14 +78,14 @@ func (s Source) With(ctx context.Context, episodes []Episode, records []failover
 }
 
 // recorded is a failover as the trail alone knows it.
-func (s Source) recorded(id string, records []failover.AuditRecord) Episode {
+func (s Source) recorded(id string, records []record.Audit) Episode {
 	first, last := records[0], records[len(records)-1]
 	e := Episode{WorkflowID: workflows.ClusterFailoverID(s.Instance, first.Cluster), Closed: noEnd, FromTrail: true}
 	e.EpisodeReport = workflows.EpisodeReport{Cluster: first.Cluster, Episode: id, Began: first.Time, Until: last.Time}
 	e.Link = orders.Link(s.UI, s.Namespace, e.WorkflowID)
 	for _, x := range records {
-		if x.Kind == failover.AuditEpisodeClosed {
-			e.Ended, e.Until, e.Closed = failover.EpisodePhase(x.Phase), x.Time, ""
+		if x.Kind == record.AuditEpisodeClosed {
+			e.Ended, e.Until, e.Closed = phase.Episode(x.Phase), x.Time, ""
 		}
 	}
 	e.learn(records)
@@ -91,7 +93,7 @@ func (s Source) recorded(id string, records []failover.AuditRecord) Episode {
 }
 
 // learn adds records to a failover, and the results that it lacks.
-func (e *Episode) learn(records []failover.AuditRecord) {
+func (e *Episode) learn(records []record.Audit) {
 	l := learner{Episode: e, at: map[placeOf]int{}}
 	e.Trail, e.Rounds = records, slices.Clone(e.Rounds)
 	for n := range e.Rounds {
@@ -123,11 +125,11 @@ type learner struct {
 
 type placeOf struct {
 	round int
-	key   failover.BindingKey
+	key   karmada.BindingKey
 }
 
 // take files one record under its round.
-func (l learner) take(x failover.AuditRecord) {
+func (l learner) take(x record.Audit) {
 	if x.Round == 0 {
 		return
 	}
@@ -143,17 +145,17 @@ func (l learner) take(x failover.AuditRecord) {
 	if l.FromTrail {
 		r.Until = x.Time
 	}
-	if x.Kind == failover.AuditRoundClosed {
-		r.Ended = failover.EpisodePhase(x.Phase)
+	if x.Kind == record.AuditRoundClosed {
+		r.Ended = phase.Episode(x.Phase)
 	}
-	if x.Kind == failover.AuditBindingOutcome {
+	if x.Kind == record.AuditBindingOutcome {
 		l.outcome(r, x)
 	}
 }
 
 // outcome files what became of bindings. A report knows better than the trail; of what
 // the trail says itself the newest counts.
-func (l learner) outcome(r *workflows.RoundReport, x failover.AuditRecord) {
+func (l learner) outcome(r *workflows.RoundReport, x record.Audit) {
 	if l.FromTrail && len(x.Bindings) == 0 {
 		for outcome, n := range x.Counts {
 			r.Counts[outcome] += n
@@ -161,8 +163,8 @@ func (l learner) outcome(r *workflows.RoundReport, x failover.AuditRecord) {
 		}
 	}
 	for _, name := range x.Bindings {
-		key, _ := failover.ParseBindingKey(name)
-		result := failover.Result{
+		key, _ := karmada.ParseBindingKey(name)
+		result := record.Result{
 			Key: key, Resource: x.Resource, Outcome: x.Outcome, Reason: x.Reason, Cause: x.Cause, Message: x.Message, To: x.To, At: x.Time,
 		}
 		at, known := l.at[placeOf{r.Round, key}]

@@ -5,7 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -19,10 +23,10 @@ import (
 
 // trailOf is what the trail has of one failover of member1: two rounds, an order, and an
 // outcome that another took the place of.
-func trailOf(episode string, ago time.Duration) []failover.AuditRecord {
+func trailOf(episode string, ago time.Duration) []record.Audit {
 	at := now.Add(-ago)
-	rec := func(after time.Duration, kind failover.AuditKind, round int, edit func(*failover.AuditRecord)) failover.AuditRecord {
-		r := failover.AuditRecord{
+	rec := func(after time.Duration, kind record.Kind, round int, edit func(*record.Audit)) record.Audit {
+		r := record.Audit{
 			Time: at.Add(after), Kind: kind, Round: round, Instance: "eu", Cluster: "member1", Episode: episode, Workflow: "eu/cluster-failover/member1",
 		}
 		if edit != nil {
@@ -30,25 +34,25 @@ func trailOf(episode string, ago time.Duration) []failover.AuditRecord {
 		}
 		return r
 	}
-	outcome := func(o failover.Outcome, to []string, bindings ...string) func(*failover.AuditRecord) {
-		return func(r *failover.AuditRecord) { r.Outcome, r.To, r.Bindings = o, to, bindings }
+	outcome := func(o phase.Outcome, to []string, bindings ...string) func(*record.Audit) {
+		return func(r *record.Audit) { r.Outcome, r.To, r.Bindings = o, to, bindings }
 	}
-	return []failover.AuditRecord{
-		rec(0, failover.AuditEpisodeBegun, 1, nil),
-		rec(time.Minute, failover.AuditFailureConfirmed, 1, func(r *failover.AuditRecord) {
-			r.Reason, r.Evidence = failover.ReasonConditionsMatch, map[string]string{"rule not-ready": "down:NoExecute"}
+	return []record.Audit{
+		rec(0, record.AuditEpisodeBegun, 1, nil),
+		rec(time.Minute, record.AuditFailureConfirmed, 1, func(r *record.Audit) {
+			r.Reason, r.Evidence = reason.ConditionsMatch, map[string]string{"rule not-ready": "down:NoExecute"}
 		}),
-		rec(2*time.Minute, failover.AuditBindingOutcome, 1, outcome(failover.OutcomeAbandoned, nil, "shop/cart", "-/reader")),
-		rec(3*time.Minute, failover.AuditBindingOutcome, 1, outcome(failover.OutcomeMigrated, []string{"member2"}, "shop/cart")),
-		rec(4*time.Minute, failover.AuditRoundClosed, 1, func(r *failover.AuditRecord) { r.Phase = "Settling" }),
-		rec(5*time.Minute, failover.AuditOrderGiven, 2, func(r *failover.AuditRecord) {
+		rec(2*time.Minute, record.AuditBindingOutcome, 1, outcome(phase.OutcomeAbandoned, nil, "shop/cart", "-/reader")),
+		rec(3*time.Minute, record.AuditBindingOutcome, 1, outcome(phase.OutcomeMigrated, []string{"member2"}, "shop/cart")),
+		rec(4*time.Minute, record.AuditRoundClosed, 1, func(r *record.Audit) { r.Phase = "Settling" }),
+		rec(5*time.Minute, record.AuditOrderGiven, 2, func(r *record.Audit) {
 			r.Order, r.Who, r.Why, r.Bindings = "skip", "jane", "it may die", []string{"shop/till"}
 		}),
-		rec(6*time.Minute, failover.AuditBindingOutcome, 2, outcome(failover.OutcomeSkipped, nil, "shop/till")),
-		rec(6*time.Minute, failover.AuditBindingOutcome, 2, func(r *failover.AuditRecord) {
-			r.Outcome, r.Counts = failover.OutcomeAbandoned, map[string]int{"Abandoned": 7}
+		rec(6*time.Minute, record.AuditBindingOutcome, 2, outcome(phase.OutcomeSkipped, nil, "shop/till")),
+		rec(6*time.Minute, record.AuditBindingOutcome, 2, func(r *record.Audit) {
+			r.Outcome, r.Counts = phase.OutcomeAbandoned, map[string]int{"Abandoned": 7}
 		}),
-		rec(7*time.Minute, failover.AuditEpisodeClosed, 2, func(r *failover.AuditRecord) { r.Phase = string(failover.EpisodeRecovered) }),
+		rec(7*time.Minute, record.AuditEpisodeClosed, 2, func(r *record.Audit) { r.Phase = string(phase.EpisodeRecovered) }),
 	}
 }
 
@@ -66,13 +70,13 @@ func TestWhatTemporalHasForgottenTheTrailStillTells(t *testing.T) {
 	e := episodes[0]
 	require.True(t, e.FromTrail)
 	require.Empty(t, e.Closed)
-	require.Equal(t, failover.EpisodeRecovered, e.Ended)
+	require.Equal(t, phase.EpisodeRecovered, e.Ended)
 	require.Equal(t, 7*time.Minute, e.took())
-	require.Equal(t, map[failover.Outcome]int{failover.OutcomeMigrated: 1, failover.OutcomeAbandoned: 8, failover.OutcomeSkipped: 1}, e.Totals())
+	require.Equal(t, map[phase.Outcome]int{phase.OutcomeMigrated: 1, phase.OutcomeAbandoned: 8, phase.OutcomeSkipped: 1}, e.Totals())
 	require.Len(t, e.Rounds, 2)
-	require.Equal(t, failover.EpisodePhase("Settling"), e.Rounds[0].Ended)
+	require.Equal(t, phase.Episode("Settling"), e.Rounds[0].Ended)
 	require.Len(t, e.Rounds[0].Results, 2, "one outcome for each binding")
-	require.Equal(t, failover.BindingKey{Name: "reader"}, e.Rounds[0].Results[1].Key)
+	require.Equal(t, karmada.BindingKey{Name: "reader"}, e.Rounds[0].Results[1].Key)
 	require.Equal(t, 7, e.Rounds[1].Folded)
 	text := draw(t, func(v View) { v.History(episodes, true) })
 	for _, want := range []string{"shop/cart", "member2", "ordered: skip", "jane", "it may die", "rule not-ready=down:NoExecute", "-/reader"} {
@@ -86,7 +90,7 @@ func TestTemporalAndTheTrailArePutTogether(t *testing.T) {
 		Cluster: "member1", Episode: "known", Began: now.Add(-time.Hour), Until: now.Add(-50 * time.Minute),
 		Rounds: []workflows.RoundReport{{
 			Round: 1, Folded: 1, Counts: map[string]int{"Migrated": 2},
-			Results: []failover.Result{{Key: key("cart"), Outcome: failover.OutcomeMigrated, To: []string{"member3"}}},
+			Results: []record.Result{{Key: key("cart"), Outcome: phase.OutcomeMigrated, To: []string{"member3"}}},
 		}},
 	}}
 	records := append(trailOf("known", time.Hour), trailOf("older", 2*time.Hour)...)
@@ -97,7 +101,7 @@ func TestTemporalAndTheTrailArePutTogether(t *testing.T) {
 	require.Equal(t, []string{"member3"}, episodes[0].Rounds[0].Results[0].To, "the report knows better")
 	require.Len(t, episodes[0].Rounds[0].Results, 2, "what was counted alone has its name again")
 	require.Zero(t, episodes[0].Rounds[0].Folded)
-	require.Equal(t, map[failover.Outcome]int{failover.OutcomeMigrated: 2}, episodes[0].Totals())
+	require.Equal(t, map[phase.Outcome]int{phase.OutcomeMigrated: 2}, episodes[0].Totals())
 	require.Len(t, episodes[0].Trail, 9)
 	require.Len(t, reported.Rounds[0].Results, 1, "and the caller's own is left alone")
 	require.Equal(t, "older", episodes[1].Episode)
@@ -105,15 +109,15 @@ func TestTemporalAndTheTrailArePutTogether(t *testing.T) {
 
 	ours := HistoryRequest{Cluster: "member1"}.Ours("eu")
 	require.True(t, ours(&records[0]))
-	require.False(t, ours(&failover.AuditRecord{Instance: "us", Cluster: "member1", Episode: "x"}))
-	require.False(t, ours(&failover.AuditRecord{Instance: "eu", Cluster: "member2", Episode: "x"}))
-	require.True(t, ours(&failover.AuditRecord{Instance: "eu"}), "the pacer's, which concerns them all")
-	require.False(t, ours(&failover.AuditRecord{Instance: "us"}))
+	require.False(t, ours(&record.Audit{Instance: "us", Cluster: "member1", Episode: "x"}))
+	require.False(t, ours(&record.Audit{Instance: "eu", Cluster: "member2", Episode: "x"}))
+	require.True(t, ours(&record.Audit{Instance: "eu"}), "the pacer's, which concerns them all")
+	require.False(t, ours(&record.Audit{Instance: "us"}))
 }
 
 // Rules: R4.16-7.
 func TestAFailoverThatStillRunsIsNoHistory(t *testing.T) {
-	open := func(episode string) []failover.AuditRecord { return trailOf(episode, time.Hour)[:4] }
+	open := func(episode string) []record.Audit { return trailOf(episode, time.Hour)[:4] }
 	c := mocks.NewClient(t)
 	c.On("DescribeWorkflowExecution", mock.Anything, "eu/cluster-failover/member1", "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
@@ -133,14 +137,14 @@ func TestAFailoverThatStillRunsIsNoHistory(t *testing.T) {
 // Rules: R4.16-7.
 func TestWhatBecameOfTheFleetsPaceMeanwhileIsTold(t *testing.T) {
 	at := now.Add(-time.Hour) // the failover takes seven minutes from then on
-	pace := func(after time.Duration, tier failover.Tier) failover.AuditRecord {
-		return failover.AuditRecord{Time: at.Add(after), Kind: failover.AuditPaceChanged, Instance: "eu", Phase: string(tier), Evidence: map[string]string{"rate": "0.5"}}
+	rate := func(after time.Duration, tier pace.Tier) record.Audit {
+		return record.Audit{Time: at.Add(after), Kind: record.AuditPaceChanged, Instance: "eu", Phase: string(tier), Evidence: map[string]string{"rate": "0.5"}}
 	}
-	halt := failover.AuditRecord{
-		Time: at.Add(2 * time.Minute), Kind: failover.AuditOrderGiven, Instance: "eu", Order: workflows.UpdateHalt, Who: "ada", Why: "what is going on",
+	halt := record.Audit{
+		Time: at.Add(2 * time.Minute), Kind: record.AuditOrderGiven, Instance: "eu", Order: workflows.UpdateHalt, Who: "ada", Why: "what is going on",
 	}
-	pacer := []failover.AuditRecord{
-		pace(-2*time.Hour, failover.TierNormal), pace(-time.Hour, failover.TierSlow), halt, pace(2*time.Minute, failover.TierHalted), pace(time.Hour, failover.TierNormal),
+	pacer := []record.Audit{
+		rate(-2*time.Hour, pace.TierNormal), rate(-time.Hour, pace.TierSlow), halt, rate(2*time.Minute, pace.TierHalted), rate(time.Hour, pace.TierNormal),
 	}
 	records := append(pacer, trailOf("known", time.Hour)...)
 	episodes := Source{Instance: "eu"}.With(t.Context(), nil, records, HistoryRequest{Cluster: "member1"})

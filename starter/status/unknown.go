@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -23,7 +23,7 @@ type UnknownCopy struct {
 func (s Source) WithUnknown(ctx context.Context, f Failover) Failover {
 	episodes, err := s.History(ctx, HistoryRequest{Cluster: f.Cluster})
 	if err != nil {
-		f.Unread = "copies of unknown state: " + reason(err)
+		f.Unread = "copies of unknown state: " + inWords(err)
 		return f
 	}
 	var uid types.UID
@@ -40,7 +40,7 @@ func unknownCopies(episodes []Episode, uid types.UID) []UnknownCopy {
 	var out []UnknownCopy
 	for _, e := range episodes {
 		rejoined := uid != "" && e.UID != "" && e.UID != uid
-		if e.Ended == failover.EpisodeGone || rejoined {
+		if e.Ended == phase.EpisodeGone || rejoined {
 			for _, d := range e.Debts {
 				out = append(out, UnknownCopy{Binding: d.Key.String(), Since: e.Until})
 			}

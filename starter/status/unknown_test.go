@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -16,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func owing(uid types.UID, ended failover.EpisodePhase, names ...string) workflows.EpisodeReport {
+func owing(uid types.UID, ended phase.Episode, names ...string) workflows.EpisodeReport {
 	r := workflows.EpisodeReport{Cluster: "member1", UID: uid, Ended: ended, Until: now.Add(-time.Hour)}
 	for _, name := range names {
-		r.Debts = append(r.Debts, failover.Debt{Key: key(name)})
+		r.Debts = append(r.Debts, record.Debt{Key: key(name)})
 	}
 	return r
 }
@@ -31,15 +32,15 @@ func TestUnknownCopies_AreThoseOfADeletedCluster(t *testing.T) {
 		uid    types.UID
 		want   []string
 	}{
-		"deleted, and nothing has its name": {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeGone, "cart")}, want: []string{"shop/cart"}},
-		"joined again":                      {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeGone, "cart")}, uid: "new", want: []string{"shop/cart"}},
-		"recovered, then deleted":           {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeRecovered, "cart")}, uid: "new", want: []string{"shop/cart"}},
-		"the same cluster still":            {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeRecovered, "cart")}, uid: "old"},
-		"recovered, as far as is known":     {closed: []workflows.EpisodeReport{owing("old", failover.EpisodeRecovered, "cart")}},
+		"deleted, and nothing has its name": {closed: []workflows.EpisodeReport{owing("old", phase.EpisodeGone, "cart")}, want: []string{"shop/cart"}},
+		"joined again":                      {closed: []workflows.EpisodeReport{owing("old", phase.EpisodeGone, "cart")}, uid: "new", want: []string{"shop/cart"}},
+		"recovered, then deleted":           {closed: []workflows.EpisodeReport{owing("old", phase.EpisodeRecovered, "cart")}, uid: "new", want: []string{"shop/cart"}},
+		"the same cluster still":            {closed: []workflows.EpisodeReport{owing("old", phase.EpisodeRecovered, "cart")}, uid: "old"},
+		"recovered, as far as is known":     {closed: []workflows.EpisodeReport{owing("old", phase.EpisodeRecovered, "cart")}},
 		"deleted between two failovers": {
-			closed: []workflows.EpisodeReport{owing("new", failover.EpisodeRecovered, "till"), owing("old", failover.EpisodeRecovered, "cart")}, want: []string{"shop/cart"},
+			closed: []workflows.EpisodeReport{owing("new", phase.EpisodeRecovered, "till"), owing("old", phase.EpisodeRecovered, "cart")}, want: []string{"shop/cart"},
 		},
-		"a report of no known cluster": {closed: []workflows.EpisodeReport{owing("", failover.EpisodeRecovered, "cart")}, uid: "new"},
+		"a report of no known cluster": {closed: []workflows.EpisodeReport{owing("", phase.EpisodeRecovered, "cart")}, uid: "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var episodes []Episode
@@ -64,7 +65,7 @@ func TestStatus_ShowsCopiesOfUnknownStateOfAnEarlierCluster(t *testing.T) {
 	run := mocks.NewWorkflowRun(t)
 	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
 		if into, ok := args.Get(1).(*workflows.EpisodeReport); ok {
-			*into = owing("old", failover.EpisodeGone, "cart", "till")
+			*into = owing("old", phase.EpisodeGone, "cart", "till")
 		}
 	})
 	c.On("GetWorkflow", mock.Anything, "cluster-failover/member1", "old").Return(run)
@@ -80,7 +81,7 @@ func TestStatus_ShowsCopiesOfUnknownStateOfAnEarlierCluster(t *testing.T) {
 		v.Failover(Source{Client: c}.WithUnknown(t.Context(), Failover{Cluster: "member1", EpisodeStatus: evacuating()}))
 	}),
 		"Not read: copies of unknown state")
-	report := Episode{EpisodeReport: owing("old", failover.EpisodeGone, "cart")}
+	report := Episode{EpisodeReport: owing("old", phase.EpisodeGone, "cart")}
 	report.DebtsBeyond = 3
 	text = draw(t, func(v View) { v.History([]Episode{report}, true) })
 	require.Contains(t, text, "Copies of unknown state: 4")

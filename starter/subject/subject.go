@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 var (
@@ -66,11 +66,11 @@ func (r Ref) String() string {
 
 // Key is the binding's own name, where that is what was said; known is false where a
 // workload was.
-func (r Ref) Key() (key failover.BindingKey, known bool) {
+func (r Ref) Key() (key karmada.BindingKey, known bool) {
 	if r.namespace != "" {
-		return failover.BindingKey{}, false
+		return karmada.BindingKey{}, false
 	}
-	key = failover.BindingKey{Namespace: r.first, Name: r.name}
+	key = karmada.BindingKey{Namespace: r.first, Name: r.name}
 	if r.first == "-" {
 		key.Namespace = ""
 	}
@@ -79,31 +79,31 @@ func (r Ref) Key() (key failover.BindingKey, known bool) {
 
 // Find reads the binding. A workload is looked for under the name that Karmada gives
 // its binding, and then among all of its kind.
-func (r Ref) Find(ctx context.Context, in activities.BindingReader) (failover.Binding, error) {
+func (r Ref) Find(ctx context.Context, in activities.BindingReader) (karmada.Binding, error) {
 	key, byName := r.Key()
 	if !byName {
-		key = failover.BindingKey{Namespace: r.namespace, Name: strings.ToLower(r.name + "-" + kindOf(r.first))}
+		key = karmada.BindingKey{Namespace: r.namespace, Name: strings.ToLower(r.name + "-" + kindOf(r.first))}
 	}
 	b, err := in.Binding(ctx, key)
 	switch {
 	case err == nil && (byName || r.carriedBy(&b)):
 		return b, nil
-	case err != nil && !errors.Is(err, failover.ErrGone):
-		return failover.Binding{}, fmt.Errorf("read binding %s: %w", key, err)
+	case err != nil && !errors.Is(err, karmada.ErrGone):
+		return karmada.Binding{}, fmt.Errorf("read binding %s: %w", key, err)
 	}
 	return r.search(ctx, in)
 }
 
-func (r Ref) search(ctx context.Context, in activities.BindingReader) (failover.Binding, error) {
-	var found []failover.Binding
-	page := activities.Page{Kind: failover.KindResourceBinding}
+func (r Ref) search(ctx context.Context, in activities.BindingReader) (karmada.Binding, error) {
+	var found []karmada.Binding
+	page := activities.Page{Kind: karmada.KindResourceBinding}
 	if r.namespace == "" {
-		page.Kind = failover.KindClusterResourceBinding
+		page.Kind = karmada.KindClusterResourceBinding
 	}
 	for {
 		p, err := in.Bindings(ctx, page)
 		if err != nil {
-			return failover.Binding{}, fmt.Errorf("look for %s: %w", r, err)
+			return karmada.Binding{}, fmt.Errorf("look for %s: %w", r, err)
 		}
 		for i := range p.Bindings {
 			if r.carriedBy(&p.Bindings[i]) {
@@ -117,7 +117,7 @@ func (r Ref) search(ctx context.Context, in activities.BindingReader) (failover.
 	}
 	switch len(found) {
 	case 0:
-		return failover.Binding{}, fmt.Errorf("%w: %s; %w", ErrNotFound, r, ErrMalformed)
+		return karmada.Binding{}, fmt.Errorf("%w: %s; %w", ErrNotFound, r, ErrMalformed)
 	case 1:
 		return found[0], nil
 	}
@@ -125,11 +125,11 @@ func (r Ref) search(ctx context.Context, in activities.BindingReader) (failover.
 	for i := range found {
 		names[i] = found[i].Key.String()
 	}
-	return failover.Binding{}, fmt.Errorf("%w: %s could be %s; name the binding itself", ErrNotFound, r, strings.Join(names, " or "))
+	return karmada.Binding{}, fmt.Errorf("%w: %s could be %s; name the binding itself", ErrNotFound, r, strings.Join(names, " or "))
 }
 
 // carriedBy tells whether a binding carries the workload that was named.
-func (r Ref) carriedBy(b *failover.Binding) bool {
+func (r Ref) carriedBy(b *karmada.Binding) bool {
 	return b.Key.Namespace == r.namespace && b.Resource.Name == r.name && strings.EqualFold(b.Resource.Kind, kindOf(r.first))
 }
 
@@ -157,7 +157,7 @@ func kindOf(word string) string {
 }
 
 // Workload is how a binding's workload would be named: "deployment/cart".
-func Workload(b *failover.Binding) string {
+func Workload(b *karmada.Binding) string {
 	return strings.ToLower(b.Resource.Kind) + "/" + b.Resource.Name
 }
 

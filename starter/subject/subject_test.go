@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/stretchr/testify/require"
 )
 
 // bindings are those of a fleet, one a page.
-type bindings []failover.Binding
+type bindings []karmada.Binding
 
-func (f bindings) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
-	at := slices.IndexFunc(f, func(b failover.Binding) bool { return b.Key == key })
+func (f bindings) Binding(_ context.Context, key karmada.BindingKey) (karmada.Binding, error) {
+	at := slices.IndexFunc(f, func(b karmada.Binding) bool { return b.Key == key })
 	if at < 0 {
-		return failover.Binding{}, failover.ErrGone
+		return karmada.Binding{}, karmada.ErrGone
 	}
 	return f[at], nil
 }
@@ -31,18 +31,18 @@ func (f bindings) Bindings(_ context.Context, page activities.Page) (activities.
 
 type away struct{}
 
-func (away) Binding(context.Context, failover.BindingKey) (failover.Binding, error) {
-	return failover.Binding{}, failover.ErrUnreachable
+func (away) Binding(context.Context, karmada.BindingKey) (karmada.Binding, error) {
+	return karmada.Binding{}, karmada.ErrUnreachable
 }
 
 func (away) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
-	return activities.BindingPage{}, failover.ErrUnreachable
+	return activities.BindingPage{}, karmada.ErrUnreachable
 }
 
-func binding(namespace, name, kind, workload string) failover.Binding {
-	return failover.Binding{
-		Key:      failover.BindingKey{Namespace: namespace, Name: name},
-		Resource: failover.Resource{Kind: kind, Namespace: namespace, Name: workload},
+func binding(namespace, name, kind, workload string) karmada.Binding {
+	return karmada.Binding{
+		Key:      karmada.BindingKey{Namespace: namespace, Name: name},
+		Resource: karmada.Resource{Kind: kind, Namespace: namespace, Name: workload},
 	}
 }
 
@@ -98,7 +98,7 @@ func TestWhatFitsNothingOrTwoThingsIsSaidSo(t *testing.T) {
 	_, err = ref.Find(t.Context(), fleet)
 	require.ErrorIs(t, err, ErrNotFound)
 	_, err = ref.Find(t.Context(), away{})
-	require.ErrorIs(t, err, failover.ErrUnreachable)
+	require.ErrorIs(t, err, karmada.ErrUnreachable)
 	require.NotErrorIs(t, err, ErrNotFound, "nobody could look")
 }
 

@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -122,7 +123,7 @@ func said(before *telemetry.FleetState, cluster string) *telemetry.FailoverState
 func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 	f := telemetry.FailoverState{
 		Cluster: e.Name, Mode: e.Terms.Mode, Phase: e.Phase, Paused: e.Paused != nil,
-		Blocked: map[failover.Reason]int{}, Attention: map[failover.Reason]int{}, Waiting: map[failover.Reason]int{},
+		Blocked: map[reason.Reason]int{}, Attention: map[reason.Reason]int{}, Waiting: map[reason.Reason]int{},
 		BlockedSince: e.BlockedSince, PurgeDebt: len(e.Debts) + e.DebtsBeyond,
 		Bindings: map[string]int{
 			telemetry.StateTolerating: e.Queue[workflows.ItemTolerating],
@@ -132,26 +133,26 @@ func stateOf(e *workflows.EpisodeStatus) telemetry.FailoverState {
 		},
 	}
 	maps.Copy(f.Waiting, e.WaitingBy)
-	for reason, n := range e.BlockedBy {
-		if reason == failover.ReasonAwaitingApproval {
+	for why, n := range e.BlockedBy {
+		if why == reason.AwaitingApproval {
 			f.Bindings[telemetry.StateApproval] += n
 			continue
 		}
-		f.Blocked[reason] += n
+		f.Blocked[why] += n
 		f.Bindings[telemetry.StateBlocked] += n
 	}
 	for _, m := range e.Moves {
-		if m.Phase == failover.MigrationAwaitingFence {
+		if m.Phase == phase.MigrationAwaitingFence {
 			f.Bindings[telemetry.StateFence]++
 		} else {
 			f.Bindings[telemetry.StateMoving]++
 		}
-		if m.Attention != failover.ReasonNone {
+		if m.Attention != reason.None {
 			f.Attention[m.Attention]++
 		}
 	}
 	if e.Left > 0 {
-		f.Waiting[failover.ReasonWaiting] += e.Left
+		f.Waiting[reason.Waiting] += e.Left
 	}
 	for _, cause := range e.Attention {
 		f.Attention[cause]++

@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/starter/status"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -54,16 +58,16 @@ func evacuating() workflows.EpisodeStatus {
 	return workflows.EpisodeStatus{
 		Name: "a", Left: 2, BlockedSince: due,
 		Queue:     map[workflows.ItemState]int{workflows.ItemTolerating: 7, workflows.ItemDue: 1, workflows.ItemReady: 2, workflows.ItemBlocked: 5, workflows.ItemFence: 1},
-		BlockedBy: map[failover.Reason]int{failover.ReasonNoTarget: 3, failover.ReasonAwaitingApproval: 2},
-		WaitingBy: map[failover.Reason]int{failover.ReasonAwaitingGrant: 1, failover.ReasonWindowFull: 2},
+		BlockedBy: map[reason.Reason]int{reason.NoTarget: 3, reason.AwaitingApproval: 2},
+		WaitingBy: map[reason.Reason]int{reason.AwaitingGrant: 1, reason.WindowFull: 2},
 		EpisodeState: workflows.EpisodeState{
-			Phase: failover.EpisodeEvacuating, Terms: activities.Terms{Mode: failover.ModeEnforce},
-			Debts: make([]failover.Debt, 2), DebtsBeyond: 1, Attention: []failover.Reason{failover.ReasonWaitingFull},
+			Phase: phase.EpisodeEvacuating, Terms: activities.Terms{Mode: rules.ModeEnforce},
+			Debts: make([]record.Debt, 2), DebtsBeyond: 1, Attention: []reason.Reason{reason.WaitingFull},
 			Paused: &workflows.Order{Who: "ann", Reason: "lunch"},
 			Moves: map[string]workflows.Move{
-				"shop/cart": {Phase: failover.MigrationPlacing},
-				"shop/db":   {Phase: failover.MigrationAwaitingFence, Reason: failover.ReasonAwaitingFence},
-				"shop/pay":  {Phase: failover.MigrationAwaitingHealth, Reason: failover.ReasonNotHealthy, Attention: failover.ReasonGracefulTimeout},
+				"shop/cart": {Phase: phase.MigrationPlacing},
+				"shop/db":   {Phase: phase.MigrationAwaitingFence, Reason: reason.AwaitingFence},
+				"shop/pay":  {Phase: phase.MigrationAwaitingHealth, Reason: reason.NotHealthy, Attention: reason.GracefulTimeout},
 			},
 		},
 	}
@@ -73,14 +77,14 @@ func TestEveryBindingThatIsNotDoneIsCountedWhereItIs(t *testing.T) {
 	s := &Survey{Source: &fleet{running: map[string]workflows.EpisodeStatus{"a": evacuating()}}}
 	now := s.Ask(t.Context(), []string{"a"}, &telemetry.FleetState{})
 	require.Equal(t, []telemetry.FailoverState{{
-		Cluster: "a", Mode: failover.ModeEnforce, Phase: failover.EpisodeEvacuating, Paused: true,
+		Cluster: "a", Mode: rules.ModeEnforce, Phase: phase.EpisodeEvacuating, Paused: true,
 		Bindings: map[string]int{
 			telemetry.StateTolerating: 7, telemetry.StateWaiting: 5, telemetry.StatePaused: 0, telemetry.StateBlocked: 3,
 			telemetry.StateApproval: 2, telemetry.StateFence: 2, telemetry.StateMoving: 2,
 		},
-		Blocked:      map[failover.Reason]int{failover.ReasonNoTarget: 3},
-		Attention:    map[failover.Reason]int{failover.ReasonGracefulTimeout: 1, failover.ReasonWaitingFull: 1},
-		Waiting:      map[failover.Reason]int{failover.ReasonAwaitingGrant: 1, failover.ReasonWindowFull: 2, failover.ReasonWaiting: 2},
+		Blocked:      map[reason.Reason]int{reason.NoTarget: 3},
+		Attention:    map[reason.Reason]int{reason.GracefulTimeout: 1, reason.WaitingFull: 1},
+		Waiting:      map[reason.Reason]int{reason.AwaitingGrant: 1, reason.WindowFull: 2, reason.Waiting: 2},
 		BlockedSince: evacuating().BlockedSince, PurgeDebt: 3,
 	}}, now.Failovers)
 	require.Equal(t, map[string]bool{"fleet-pacer": false, "cluster-failover/a": false}, now.Asked)
@@ -91,14 +95,14 @@ func TestEveryBindingThatIsNotDoneIsCountedWhereItIs(t *testing.T) {
 func TestWhoDoesNotAnswerKeepsWhatItSaidAndIsCalledSilent(t *testing.T) {
 	source := &fleet{
 		running: map[string]workflows.EpisodeStatus{"a": evacuating()}, silent: map[string]bool{},
-		pacer: workflows.PacerStatus{PacerState: workflows.PacerState{Pace: failover.Pace{Tier: failover.TierHalted}}},
+		pacer: workflows.PacerStatus{PacerState: workflows.PacerState{Pace: pace.Pace{Tier: pace.TierHalted}}},
 	}
 	s := &Survey{Source: source, Instance: "eu"}
 	before := s.Ask(t.Context(), []string{"a"}, &telemetry.FleetState{})
 	source.silent["a"], source.silent[""] = true, true
 	now := s.Ask(t.Context(), []string{"a", "never-heard"}, before)
 	require.Equal(t, before.Failovers, now.Failovers)
-	require.Equal(t, failover.TierHalted, now.Pace.Tier)
+	require.Equal(t, pace.TierHalted, now.Pace.Tier)
 	require.Equal(t, map[string]bool{"eu/fleet-pacer": true, "eu/cluster-failover/a": true}, now.Asked)
 
 	source.silent, source.outage = nil, errors.New("away")
@@ -107,7 +111,7 @@ func TestWhoDoesNotAnswerKeepsWhatItSaidAndIsCalledSilent(t *testing.T) {
 
 func TestAFailoverThatIsOverIsNotCounted(t *testing.T) {
 	over := evacuating()
-	over.Phase = failover.EpisodeRecovered
+	over.Phase = phase.EpisodeRecovered
 	s := &Survey{Source: &fleet{running: map[string]workflows.EpisodeStatus{"a": over}}}
 	now := s.Ask(t.Context(), []string{"a"}, &telemetry.FleetState{})
 	require.Empty(t, now.Failovers)

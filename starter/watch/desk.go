@@ -5,23 +5,25 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // Post carries messages to workflows. It never blocks; what it cannot deliver now
 // it delivers later, the newest of each kind.
 type Post interface {
 	// Cluster tells a cluster's failover a fact; start starts it when it does not run.
-	Cluster(fact failover.ClusterFact, start bool)
+	Cluster(fact rules.ClusterFact, start bool)
 	// Changed tells a cluster's failover that a binding came, changed or went.
-	Changed(cluster string, fact failover.BindingFact)
+	Changed(cluster string, fact proof.BindingFact)
 	// Owner tells the workflow that a hold task names.
-	Owner(owner string, fact failover.BindingFact)
+	Owner(owner string, fact proof.BindingFact)
 	// Adopt asks a cluster's failover, starting it if need be, to take over a task.
-	Adopt(cluster string, fact failover.BindingFact)
+	Adopt(cluster string, fact proof.BindingFact)
 	// Fleet tells the pacer, starting it if need be, that the fleet changed, and what the
 	// external probe knows of it.
-	Fleet(probed failover.Probed)
+	Fleet(probed rules.Probed)
 }
 
 // Desk knows the latest of everything and says whom to tell what. Its methods are
@@ -29,12 +31,12 @@ type Post interface {
 type Desk struct {
 	mu       sync.Mutex
 	post     Post
-	rules    []failover.Rule
-	clusters map[string]failover.Cluster
+	rules    []rules.Rule
+	clusters map[string]karmada.Cluster
 	// held are the bindings with a task that somebody should be at work on.
-	held map[failover.BindingKey]sight
+	held map[karmada.BindingKey]sight
 	// missing are those of them whose owner did not run when it was told something.
-	missing map[failover.BindingKey]bool
+	missing map[karmada.BindingKey]bool
 	// open are clusters whose failover runs, as far as is known.
 	open map[string]bool
 	// told is what each cluster's failover was told last, as a print.
@@ -53,9 +55,9 @@ type Desk struct {
 func NewDesk(post Post) *Desk {
 	return &Desk{
 		post:     post,
-		clusters: map[string]failover.Cluster{},
-		held:     map[failover.BindingKey]sight{},
-		missing:  map[failover.BindingKey]bool{},
+		clusters: map[string]karmada.Cluster{},
+		held:     map[karmada.BindingKey]sight{},
+		missing:  map[karmada.BindingKey]bool{},
 		open:     map[string]bool{},
 		told:     map[string]string{},
 		witness:  (*Witness)(nil),
@@ -63,7 +65,7 @@ func NewDesk(post Post) *Desk {
 }
 
 // RulesChanged replaces all rules: any cluster may match now.
-func (d *Desk) RulesChanged(rules []failover.Rule) {
+func (d *Desk) RulesChanged(rules []rules.Rule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	was := d.rules
@@ -77,13 +79,13 @@ func (d *Desk) RulesChanged(rules []failover.Rule) {
 }
 
 // faulty tells whether the pacer counts a cluster as failed.
-func faulty(rules []failover.Rule, c failover.Cluster) bool {
-	faulty, _ := failover.Faulty(rules, c)
+func faulty(list []rules.Rule, c karmada.Cluster) bool {
+	faulty, _ := rules.Faulty(list, c)
 	return faulty
 }
 
 // ClusterChanged takes in a cluster as it is now; old is nil when it is new.
-func (d *Desk) ClusterChanged(old, current *failover.Cluster) {
+func (d *Desk) ClusterChanged(old, current *karmada.Cluster) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clusters[current.Name] = *current
@@ -97,7 +99,7 @@ func (d *Desk) ClusterChanged(old, current *failover.Cluster) {
 }
 
 // ClusterDeleted forgets a cluster and tells its failover, if it has one.
-func (d *Desk) ClusterDeleted(last *failover.Cluster) {
+func (d *Desk) ClusterDeleted(last *karmada.Cluster) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.clusters, last.Name)
@@ -105,7 +107,7 @@ func (d *Desk) ClusterDeleted(last *failover.Cluster) {
 	d.post.Fleet(d.witness.Known())
 	d.tellOwnersOn(last.Name)
 	if d.open[last.Name] {
-		d.post.Cluster(failover.ClusterFact{
+		d.post.Cluster(rules.ClusterFact{
 			Cluster: last.Name, UID: last.UID, ResourceVersion: last.ResourceVersion, Deleted: true,
 		}, false)
 	}
@@ -163,18 +165,18 @@ func (d *Desk) tell(name string) {
 
 // suspected tells whether a cluster needs a failover of its own. One that is opted
 // out needs none unless something of ours is left on it.
-func (d *Desk) suspected(c failover.Cluster) bool { return d.suspectedBy(d.rules, c) }
+func (d *Desk) suspected(c karmada.Cluster) bool { return d.suspectedBy(d.rules, c) }
 
 // wouldSuspect is suspected for a cluster and rules that were read just now.
-func (d *Desk) wouldSuspect(rules []failover.Rule, c failover.Cluster) bool {
+func (d *Desk) wouldSuspect(rules []rules.Rule, c karmada.Cluster) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.suspectedBy(rules, c)
 }
 
-func (d *Desk) suspectedBy(rules []failover.Rule, c failover.Cluster) bool {
-	suspected, _ := failover.Suspected(rules, c, d.witness.Says(c.Name))
-	if suspected && failover.OptedOut(c.Annotations) {
+func (d *Desk) suspectedBy(list []rules.Rule, c karmada.Cluster) bool {
+	suspected, _ := rules.Suspected(list, c, d.witness.Says(c.Name))
+	if suspected && rules.OptedOut(c.Annotations) {
 		return c.CarriesOurs()
 	}
 	return suspected

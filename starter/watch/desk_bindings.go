@@ -3,13 +3,14 @@ package watch
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 )
 
 // BindingChanged takes in a binding as it is now, old being nil when it is new. It
 // tells the owners of its hold tasks, and the failovers of the clusters that it is
 // or was on.
-func (d *Desk) BindingChanged(old, current *failover.Binding) {
+func (d *Desk) BindingChanged(old, current *karmada.Binding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := sightOf(current)
@@ -25,7 +26,7 @@ func (d *Desk) BindingChanged(old, current *failover.Binding) {
 	for _, h := range now.worked() {
 		if old == nil || before.isNews(h) {
 			fact := now.fact
-			fact.Verdict = failover.JudgeHold(current, h.cluster, d.cluster)
+			fact.Verdict = proof.JudgeHold(current, h.cluster, d.cluster)
 			d.tellOwner(h, fact)
 		}
 	}
@@ -35,7 +36,7 @@ func (d *Desk) BindingChanged(old, current *failover.Binding) {
 }
 
 // BindingDeleted forgets a binding and tells everyone who had to do with it.
-func (d *Desk) BindingDeleted(last *failover.Binding) {
+func (d *Desk) BindingDeleted(last *karmada.Binding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.letGo(last.Key)
@@ -47,7 +48,7 @@ func (d *Desk) BindingDeleted(last *failover.Binding) {
 	d.tellQueues(gone, gone)
 }
 
-func (d *Desk) cluster(name string) (failover.Cluster, bool) {
+func (d *Desk) cluster(name string) (karmada.Cluster, bool) {
 	c, known := d.clusters[name]
 	return c, known
 }
@@ -71,12 +72,12 @@ func (d *Desk) tellOwnersOn(cluster string) {
 	}
 }
 
-func (d *Desk) letGo(key failover.BindingKey) {
+func (d *Desk) letGo(key karmada.BindingKey) {
 	delete(d.held, key)
 	delete(d.missing, key)
 }
 
-func (d *Desk) tellOwner(h hold, fact failover.BindingFact) {
+func (d *Desk) tellOwner(h hold, fact proof.BindingFact) {
 	if h.owner != "" && !h.parent { // a resync finds the others
 		d.post.Owner(h.owner, fact)
 	}
@@ -99,7 +100,7 @@ func (d *Desk) tellQueues(before, now sight) {
 
 // OwnerMissing notes that the owner of a hold task did not run when it was to be
 // told something. Often its task is just gone; the next resync looks again.
-func (d *Desk) OwnerMissing(key failover.BindingKey) {
+func (d *Desk) OwnerMissing(key karmada.BindingKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, known := d.held[key]; known {

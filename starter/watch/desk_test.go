@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -15,14 +17,14 @@ import (
 // recorder is a Post that writes down what it is given.
 type recorder struct {
 	said    []string
-	verdict *failover.HoldVerdict // the last one
+	verdict *proof.HoldVerdict // the last one
 }
 
 func (r *recorder) say(format string, args ...any) {
 	r.said = append(r.said, fmt.Sprintf(format, args...))
 }
 
-func (r *recorder) Cluster(f failover.ClusterFact, start bool) {
+func (r *recorder) Cluster(f rules.ClusterFact, start bool) {
 	verb := "tell"
 	if start {
 		verb = "start"
@@ -33,21 +35,21 @@ func (r *recorder) Cluster(f failover.ClusterFact, start bool) {
 	r.say("%s %s@%s", verb, f.Cluster, f.ResourceVersion)
 }
 
-func (r *recorder) Changed(cluster string, f failover.BindingFact) {
+func (r *recorder) Changed(cluster string, f proof.BindingFact) {
 	r.say("changed %s: %s", cluster, factText(f))
 }
 
-func (r *recorder) Owner(owner string, f failover.BindingFact) {
+func (r *recorder) Owner(owner string, f proof.BindingFact) {
 	r.say("owner %s: %s", owner, factText(f))
 	r.verdict = f.Verdict
 }
 
-func (r *recorder) Adopt(cluster string, f failover.BindingFact) {
+func (r *recorder) Adopt(cluster string, f proof.BindingFact) {
 	r.say("adopt %s: %s", cluster, factText(f))
 }
-func (r *recorder) Fleet(failover.Probed) { r.say("fleet") }
+func (r *recorder) Fleet(rules.Probed) { r.say("fleet") }
 
-func factText(f failover.BindingFact) string {
+func factText(f proof.BindingFact) string {
 	text := f.Key.String() + "@" + f.ResourceVersion
 	if f.Deleted {
 		text += " deleted"
@@ -75,27 +77,27 @@ func (r runs) Running(_ context.Context, id string) (bool, error) {
 	return r[id], nil
 }
 
-func notReady() failover.Rule {
-	return failover.Rule{
+func notReady() rules.Rule {
+	return rules.Rule{
 		Name: "not-ready",
-		MatchConditions: []failover.MatchCondition{{
-			ConditionType: failover.ConditionReady, Operator: failover.OperatorNotIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue},
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: karmada.ConditionReady, Operator: rules.OperatorNotIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue},
 		}},
-		Taints: []failover.RuleTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}},
+		Taints: []karmada.RuleTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}},
 	}
 }
 
-func cluster(name, version string, ready corev1.ConditionStatus) *failover.Cluster {
-	return &failover.Cluster{
+func cluster(name, version string, ready corev1.ConditionStatus) *karmada.Cluster {
+	return &karmada.Cluster{
 		Name: name, UID: "uid", ResourceVersion: version,
-		Conditions: []failover.Condition{{Type: failover.ConditionReady, Status: ready}},
+		Conditions: []karmada.Condition{{Type: karmada.ConditionReady, Status: ready}},
 	}
 }
 
 func newScene() (*recorder, *Desk) {
 	post := &recorder{}
 	desk := NewDesk(post)
-	desk.RulesChanged([]failover.Rule{notReady()})
+	desk.RulesChanged([]rules.Rule{notReady()})
 	return post, desk
 }
 
@@ -138,7 +140,7 @@ func TestANewRuleMayMakeAClusterSuspect(t *testing.T) {
 	desk := NewDesk(post)
 	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
 	require.Equal(t, []string{"fleet"}, post.heard())
-	desk.RulesChanged([]failover.Rule{notReady()})
+	desk.RulesChanged([]rules.Rule{notReady()})
 	require.Equal(t, []string{"fleet", "start a@1"}, post.heard())
 }
 
@@ -146,11 +148,11 @@ func TestANewRuleMayMakeAClusterSuspect(t *testing.T) {
 func TestAnOptedOutClusterIsStartedOnlyForWhatIsOursOnIt(t *testing.T) {
 	post, desk := newScene()
 	c := cluster("a", "1", corev1.ConditionFalse)
-	c.Annotations = map[string]string{failover.AnnotationEnabled: "false"}
+	c.Annotations = map[string]string{karmada.AnnotationEnabled: "false"}
 	desk.ClusterChanged(nil, c)
 	require.Equal(t, []string{"fleet"}, post.heard())
 	ours := *c
-	ours.ResourceVersion, ours.Added = "2", []failover.AddedTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}}
+	ours.ResourceVersion, ours.Added = "2", []karmada.AddedTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}}
 	desk.ClusterChanged(c, &ours)
 	require.Contains(t, post.heard(), "start a@2")
 }
@@ -164,36 +166,36 @@ func TestADeletedClustersFailoverIsTold(t *testing.T) {
 	require.Equal(t, []string{"fleet", "tell deleted a@2"}, post.heard())
 }
 
-func binding(version string, targets []string, tasks ...failover.Task) *failover.Binding {
-	b := &failover.Binding{
-		Key: failover.BindingKey{Namespace: "shop", Name: "cart"}, UID: "b", ResourceVersion: version, Tasks: tasks,
+func binding(version string, targets []string, tasks ...karmada.Task) *karmada.Binding {
+	b := &karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "b", ResourceVersion: version, Tasks: tasks,
 	}
 	// Any write to spec moves the generation; here each version is one.
 	b.Generation = int64(version[0])
 	for _, target := range targets {
-		b.Clusters = append(b.Clusters, failover.TargetCluster{Name: target})
+		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: target})
 	}
 	return b
 }
 
-func task(from, owner, reason string) failover.Task {
-	return failover.Task{FromCluster: from, Producer: failover.Producer, Message: owner, Reason: reason}
+func task(from, owner, reason string) karmada.Task {
+	return karmada.Task{FromCluster: from, Producer: karmada.Producer, Message: owner, Reason: reason}
 }
 
 // Rules: R4.7-50.
 func TestOwnerOfAHoldTask_IsToldWhenAVerdictChanges(t *testing.T) {
 	post, desk := newScene()
-	held := task("a", "migration", failover.TaskReason)
-	versions := []*failover.Binding{
+	held := task("a", "migration", karmada.TaskReason)
+	versions := []*karmada.Binding{
 		binding("0", nil, held), binding("1", []string{"b"}, held), binding("2", []string{"b"}, held), binding("3", []string{"b"}, held),
 		binding("4", []string{"b"}, held), binding("5", []string{"b", "c"}, held),
 	}
 	for _, b := range versions[2:] {
 		b.Status.ObservedGeneration = b.Generation // placed
-		b.Status.Scheduled = &failover.Condition{Status: corev1.ConditionTrue}
+		b.Status.Scheduled = &karmada.Condition{Status: corev1.ConditionTrue}
 	}
-	versions[3].Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthUnhealthy}}
-	versions[4].Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthHealthy}}
+	versions[3].Status.Aggregated = []karmada.AggregatedItem{{Cluster: "b", Applied: true, Health: karmada.HealthUnhealthy}}
+	versions[4].Status.Aggregated = []karmada.AggregatedItem{{Cluster: "b", Applied: true, Health: karmada.HealthHealthy}}
 	versions[5].Status.Aggregated = versions[4].Status.Aggregated
 	desk.BindingChanged(nil, versions[0])
 	for n := range versions[1:] {
@@ -212,18 +214,18 @@ func TestOwnerOfAPlainHold_IsToldTheVerdict(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		desk.ClusterChanged(nil, cluster(name, "1", corev1.ConditionTrue))
 	}
-	held := task("a", "migration", failover.TaskReason)
-	held.PurgeMode = failover.PurgeGracefully
+	held := task("a", "migration", karmada.TaskReason)
+	held.PurgeMode = karmada.PurgeGracefully
 	b := binding("1", []string{"b"}, held)
-	b.Status.ObservedGeneration, b.Status.Scheduled = b.Generation, &failover.Condition{Status: corev1.ConditionTrue}
-	b.Status.Aggregated = []failover.AggregatedItem{{Cluster: "b", Applied: true, Health: failover.HealthHealthy}}
+	b.Status.ObservedGeneration, b.Status.Scheduled = b.Generation, &karmada.Condition{Status: corev1.ConditionTrue}
+	b.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "b", Applied: true, Health: karmada.HealthHealthy}}
 	desk.BindingChanged(nil, b)
 	require.NotNil(t, post.verdict)
 	require.True(t, post.verdict.Placed.OK)
 	require.True(t, post.verdict.Health.OK)
 	require.Equal(t, b.Clusters, post.verdict.On)
 
-	held.PurgeMode = failover.PurgeDirectly
+	held.PurgeMode = karmada.PurgeDirectly
 	desk.BindingChanged(b, binding("2", []string{"b"}, held))
 	require.Nil(t, post.verdict, "it has to look itself")
 }
@@ -234,7 +236,7 @@ func TestOwnerOfAPlainHold_IsToldTheVerdict(t *testing.T) {
 func TestOwners_LookWhenATargetIsLostOrIsBack(t *testing.T) {
 	post, desk := newScene()
 	desk.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
-	desk.BindingChanged(nil, binding("1", []string{"b"}, task("a", "migration", failover.TaskReason)))
+	desk.BindingChanged(nil, binding("1", []string{"b"}, task("a", "migration", karmada.TaskReason)))
 	post.heard()
 	desk.ClusterChanged(cluster("b", "1", corev1.ConditionTrue), cluster("b", "2", corev1.ConditionFalse))
 	require.Contains(t, post.heard(), "owner migration: shop/cart@", "without a version: look")
@@ -249,8 +251,8 @@ func TestOwners_LookWhenATargetIsLostOrIsBack(t *testing.T) {
 // Rules: R4.9-49.
 func TestTasksOfOthersAndThoseLeftToAHumanAreNobodysBusiness(t *testing.T) {
 	post, desk := newScene()
-	others := failover.Task{FromCluster: "a", Producer: "TaintManager", Message: "x"}
-	desk.BindingChanged(nil, binding("1", nil, others, task("b", "m", failover.TaskReasonKept), task("c", "m", failover.TaskReasonLeftToHuman)))
+	others := karmada.Task{FromCluster: "a", Producer: "TaintManager", Message: "x"}
+	desk.BindingChanged(nil, binding("1", nil, others, task("b", "m", karmada.TaskReasonKept), task("c", "m", karmada.TaskReasonLeftToHuman)))
 	require.Empty(t, post.heard())
 	require.NoError(t, desk.Resync(t.Context(), runs{"fleet-pacer": true}, ""))
 	require.Empty(t, post.heard())
@@ -270,7 +272,7 @@ func TestAStatusChangeIsNoNewsForTheQueue(t *testing.T) {
 	desk.Opened("a")
 	before, after := binding("1", []string{"a"}), binding("1", []string{"a"})
 	after.ResourceVersion = "2"
-	after.Status.Aggregated = []failover.AggregatedItem{{Cluster: "a", Health: failover.HealthHealthy}}
+	after.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "a", Health: karmada.HealthHealthy}}
 	desk.BindingChanged(before, after)
 	require.Empty(t, post.heard())
 }
@@ -279,7 +281,7 @@ func TestAStatusChangeIsNoNewsForTheQueue(t *testing.T) {
 func TestOwnEviction_IsToldToNobody(t *testing.T) {
 	post, desk := newScene()
 	desk.Opened("a")
-	desk.BindingChanged(binding("1", []string{"a"}), binding("2", nil, task("a", "migration", failover.TaskReason)))
+	desk.BindingChanged(binding("1", []string{"a"}), binding("2", nil, task("a", "migration", karmada.TaskReason)))
 	require.Empty(t, post.heard(), "its migration wrote it")
 }
 
@@ -312,9 +314,9 @@ func TestAResyncThatCannotAskSaysSo(t *testing.T) {
 // Rules: R4.9-46, R4.9-47.
 func TestATaskWhoseOwnerDoesNotRunIsAdopted(t *testing.T) {
 	post, desk := newScene()
-	desk.BindingChanged(nil, binding("1", []string{"b"}, task("a", "migration", failover.TaskReason)))
-	desk.BindingChanged(nil, &failover.Binding{
-		Key: failover.BindingKey{Name: "role"}, ResourceVersion: "1", Tasks: []failover.Task{task("a", "", failover.TaskReason)},
+	desk.BindingChanged(nil, binding("1", []string{"b"}, task("a", "migration", karmada.TaskReason)))
+	desk.BindingChanged(nil, &karmada.Binding{
+		Key: karmada.BindingKey{Name: "role"}, ResourceVersion: "1", Tasks: []karmada.Task{task("a", "", karmada.TaskReason)},
 	})
 	post.heard()
 	require.NoError(t, desk.Resync(t.Context(), runs{"fleet-pacer": true, "migration": true}, ""))
@@ -325,7 +327,7 @@ func TestATaskWhoseOwnerDoesNotRunIsAdopted(t *testing.T) {
 
 func TestAMigrationThatHasJustEndedIsNotAdopted(t *testing.T) {
 	post, desk := newScene()
-	held := binding("1", []string{"b"}, task("a", "migration", failover.TaskReason))
+	held := binding("1", []string{"b"}, task("a", "migration", karmada.TaskReason))
 	desk.BindingChanged(nil, held)
 	desk.OwnerMissing(held.Key)
 	desk.BindingChanged(held, binding("2", []string{"b"})) // released
@@ -337,8 +339,8 @@ func TestAMigrationThatHasJustEndedIsNotAdopted(t *testing.T) {
 func TestLookingAfterOwnersGoesRoundAndBeginsWithThoseMissed(t *testing.T) {
 	_, desk := newScene()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		desk.BindingChanged(nil, &failover.Binding{
-			Key: failover.BindingKey{Namespace: "n", Name: name}, Tasks: []failover.Task{task("x", "m-"+name, failover.TaskReason)},
+		desk.BindingChanged(nil, &karmada.Binding{
+			Key: karmada.BindingKey{Namespace: "n", Name: name}, Tasks: []karmada.Task{task("x", "m-"+name, karmada.TaskReason)},
 		})
 	}
 	names := func() string {
@@ -350,7 +352,7 @@ func TestLookingAfterOwnersGoesRoundAndBeginsWithThoseMissed(t *testing.T) {
 	}
 	require.Equal(t, "ab", names())
 	require.Equal(t, "cd", names())
-	desk.OwnerMissing(failover.BindingKey{Namespace: "n", Name: "b"})
+	desk.OwnerMissing(karmada.BindingKey{Namespace: "n", Name: "b"})
 	require.Equal(t, "be", names())
 	require.Equal(t, "ab", names())
 }
@@ -370,17 +372,17 @@ func TestRuleMatchesNameTheClustersThatMatchNow(t *testing.T) {
 //
 // Rules: R4.15-28.
 func TestATaskOfTheTaintManagerIsToldToTheFailoverOfItsCluster(t *testing.T) {
-	theirs := failover.Task{FromCluster: "a", Producer: failover.TaintManager}
-	other := failover.Task{FromCluster: "a", Producer: "resource-binding-application-failover-controller"}
+	theirs := karmada.Task{FromCluster: "a", Producer: karmada.TaintManager}
+	other := karmada.Task{FromCluster: "a", Producer: "resource-binding-application-failover-controller"}
 	for name, c := range map[string]struct {
-		old, now *failover.Binding
+		old, now *karmada.Binding
 		want     string
 	}{
 		"evicted just now":         {old: binding("1", []string{"a"}), now: binding("2", []string{"b"}, theirs), want: "changed a: shop/cart@2 second evictor"},
 		"seen for the first time":  {now: binding("2", []string{"b"}, theirs), want: "changed a: shop/cart@2 second evictor"},
-		"held by Lifeboat as well": {now: binding("2", []string{"b"}, theirs, task("a", "m", failover.TaskReason)), want: "changed a: shop/cart@2 second evictor"},
+		"held by Lifeboat as well": {now: binding("2", []string{"b"}, theirs, task("a", "m", karmada.TaskReason)), want: "changed a: shop/cart@2 second evictor"},
 		"by another producer":      {old: binding("1", []string{"a"}), now: binding("2", []string{"b"}, other), want: "changed a: shop/cart@2"},
-		"elsewhere":                {now: binding("2", []string{"b"}, failover.Task{FromCluster: "c", Producer: failover.TaintManager})},
+		"elsewhere":                {now: binding("2", []string{"b"}, karmada.Task{FromCluster: "c", Producer: karmada.TaintManager})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			post, desk := newScene()
@@ -403,13 +405,13 @@ func TestATaskOfTheTaintManagerIsToldToTheFailoverOfItsCluster(t *testing.T) {
 // Rules: R4.5-35.
 func TestThePacerHearsWhateverChangesHowManyClustersAreFaulty(t *testing.T) {
 	post, desk := newScene()
-	with := func(version string, ready corev1.ConditionStatus, taints ...failover.AddedTaint) *failover.Cluster {
+	with := func(version string, ready corev1.ConditionStatus, taints ...karmada.AddedTaint) *karmada.Cluster {
 		c := cluster("a", version, ready)
 		c.Added = taints
 		return c
 	}
-	cordon := failover.AddedTaint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule, Rule: "cordon"}
-	moves := failover.AddedTaint{Key: "not-ready", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}
+	cordon := karmada.AddedTaint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule, Rule: "cordon"}
+	moves := karmada.AddedTaint{Key: "not-ready", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}
 	failing, recovering, well := with("1", corev1.ConditionFalse, cordon, moves), with("2", corev1.ConditionTrue, cordon, moves), with("3", corev1.ConditionTrue, cordon)
 	desk.ClusterChanged(nil, failing)
 	post.heard()

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 )
 
@@ -16,9 +18,9 @@ const witnessRefresh = time.Minute
 
 // Testifier says what it thinks of a member; a [Witness], nil included, is one.
 type Testifier interface {
-	Says(cluster string) failover.Witness
+	Says(cluster string) rules.Witness
 	// Known is what the next leader is to know of the members, nil for nothing to say.
-	Known() failover.Probed
+	Known() rules.Probed
 }
 
 // Hear lets a witness testify: from now on its word goes with every fact.
@@ -37,7 +39,7 @@ func (d *Desk) AwaitProbe() {
 }
 
 // known is what the external probe knows.
-func (d *Desk) known() failover.Probed {
+func (d *Desk) known() rules.Probed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.witness.Known()
@@ -72,10 +74,10 @@ func (d *Desk) awaited(name string) bool {
 }
 
 // Contradicted are the clusters of which the external probe contradicts Karmada.
-func (d *Desk) Contradicted() []failover.Cluster {
+func (d *Desk) Contradicted() []karmada.Cluster {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out []failover.Cluster
+	var out []karmada.Cluster
 	for _, name := range d.names() {
 		if d.contradicted(name) {
 			out = append(out, d.clusters[name])
@@ -88,21 +90,21 @@ func (d *Desk) Contradicted() []failover.Cluster {
 // rule would move its bindings for that.
 func (d *Desk) contradicted(name string) bool {
 	c := d.clusters[name]
-	return !failover.OptedOut(c.Annotations) && slices.ContainsFunc(failover.Observe(d.rules, c, d.fact(c)), func(o failover.RuleObservation) bool {
-		return o.Reason == failover.ReasonMemberAnswers
+	return !rules.OptedOut(c.Annotations) && slices.ContainsFunc(rules.Observe(d.rules, c, d.fact(c)), func(o rules.RuleObservation) bool {
+		return o.Reason == reason.MemberAnswers
 	})
 }
 
 // fact is what is told of a cluster, the witness's word included.
-func (d *Desk) fact(c failover.Cluster) failover.ClusterFact {
-	return failover.FactOf(c).Testified(d.witness.Says(c.Name))
+func (d *Desk) fact(c karmada.Cluster) rules.ClusterFact {
+	return rules.FactOf(c).Testified(d.witness.Says(c.Name))
 }
 
 // fleet are all clusters as last seen.
-func (d *Desk) fleet() []failover.Cluster {
+func (d *Desk) fleet() []karmada.Cluster {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := make([]failover.Cluster, 0, len(d.clusters))
+	all := make([]karmada.Cluster, 0, len(d.clusters))
 	for _, name := range d.names() {
 		all = append(all, d.clusters[name])
 	}
@@ -115,7 +117,7 @@ func (w *Watcher) testify(ctx context.Context, desk *Desk) {
 	ticker := time.NewTicker(w.Witness.cfg.Interval)
 	defer ticker.Stop()
 	var told time.Time
-	var kept failover.Probed
+	var kept rules.Probed
 	for ctx.Err() == nil {
 		w.recall(ctx)
 		w.Witness.Round(ctx, desk.fleet())
@@ -128,7 +130,7 @@ func (w *Watcher) testify(ctx context.Context, desk *Desk) {
 			desk.post.Fleet(known)
 			kept = known
 		}
-		broken := slices.DeleteFunc(desk.Contradicted(), func(c failover.Cluster) bool { return w.Witness.justBack(c.Name) })
+		broken := slices.DeleteFunc(desk.Contradicted(), func(c karmada.Cluster) bool { return w.Witness.justBack(c.Name) })
 		w.Reports.MemberAnswers(broken, w.Witness.cfg.FailureThreshold)
 		select {
 		case <-ctx.Done():

@@ -6,17 +6,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // Fresh reads Karmada as it stands, whatever a watch has said.
 type Fresh interface {
 	// ClusterNow reads one cluster; ErrGone where there is none.
-	ClusterNow(ctx context.Context, name string) (failover.Cluster, error)
+	ClusterNow(ctx context.Context, name string) (karmada.Cluster, error)
 	// BindingNow reads one binding; ErrGone where there is none.
-	BindingNow(ctx context.Context, key failover.BindingKey) (failover.Binding, error)
+	BindingNow(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error)
 	// Rules reads every rule of every source.
-	Rules(ctx context.Context) ([]failover.Rule, error)
+	Rules(ctx context.Context) ([]rules.Rule, error)
 }
 
 // lookTimeout bounds the look before a failover is started: a start waits for it.
@@ -28,7 +29,7 @@ type doubt struct {
 	now  Fresh
 	desk *Desk
 	// read reads a cluster as the configuration says.
-	read func(*failover.Cluster) *failover.Cluster
+	read func(*karmada.Cluster) *karmada.Cluster
 }
 
 // needed tells whether anything still speaks for a failover of a cluster: the cluster
@@ -46,7 +47,7 @@ func (d *doubt) needed(ctx context.Context, cluster string, items []item) (bool,
 		}
 		b, err := d.now.BindingNow(ctx, i.binding.Key)
 		switch {
-		case errors.Is(err, failover.ErrGone):
+		case errors.Is(err, karmada.ErrGone):
 		case err != nil:
 			return false, err
 		case slices.ContainsFunc(sightOf(&b).worked(), func(h hold) bool { return h.cluster == cluster }):
@@ -58,7 +59,7 @@ func (d *doubt) needed(ctx context.Context, cluster string, items []item) (bool,
 
 func (d *doubt) suspected(ctx context.Context, cluster string) (bool, error) {
 	c, err := d.now.ClusterNow(ctx, cluster)
-	if errors.Is(err, failover.ErrGone) {
+	if errors.Is(err, karmada.ErrGone) {
 		return false, nil
 	}
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -15,34 +16,34 @@ import (
 
 // standing is Karmada as it stands; away: it does not answer.
 type standing struct {
-	cluster *failover.Cluster
-	rules   []failover.Rule
-	held    *failover.Binding
+	cluster *karmada.Cluster
+	rules   []rules.Rule
+	held    *karmada.Binding
 	away    bool
 }
 
 var errAway = errors.New("away")
 
-func (s *standing) ClusterNow(context.Context, string) (failover.Cluster, error) {
+func (s *standing) ClusterNow(context.Context, string) (karmada.Cluster, error) {
 	switch {
 	case s.away:
-		return failover.Cluster{}, errAway
+		return karmada.Cluster{}, errAway
 	case s.cluster == nil:
-		return failover.Cluster{}, failover.ErrGone
+		return karmada.Cluster{}, karmada.ErrGone
 	}
 	return *s.cluster, nil
 }
 
-func (s *standing) BindingNow(context.Context, failover.BindingKey) (failover.Binding, error) {
+func (s *standing) BindingNow(context.Context, karmada.BindingKey) (karmada.Binding, error) {
 	if s.held == nil {
-		return failover.Binding{}, failover.ErrGone
+		return karmada.Binding{}, karmada.ErrGone
 	}
 	return *s.held, nil
 }
 
-func (s *standing) Rules(context.Context) ([]failover.Rule, error) { return s.rules, nil }
+func (s *standing) Rules(context.Context) ([]rules.Rule, error) { return s.rules, nil }
 
-func asIs(c *failover.Cluster) *failover.Cluster { return c }
+func asIs(c *karmada.Cluster) *karmada.Cluster { return c }
 
 // A starter that has heard nothing for a while starts no failover of what is over.
 //
@@ -50,11 +51,11 @@ func asIs(c *failover.Cluster) *failover.Cluster { return c }
 func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 	failing, well := cluster("a", "2", corev1.ConditionFalse), cluster("a", "3", corev1.ConditionTrue)
 	tainted := cluster("a", "3", corev1.ConditionTrue)
-	tainted.Added = []failover.AddedTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}}
-	heldFor := func(name string) *failover.Binding {
-		return binding("7", nil, task(name, "binding-migration/"+name+"/shop/cart", failover.TaskReason))
+	tainted.Added = []karmada.AddedTaint{{Key: "not-ready", Effect: corev1.TaintEffectNoExecute}}
+	heldFor := func(name string) *karmada.Binding {
+		return binding("7", nil, task(name, "binding-migration/"+name+"/shop/cart", karmada.TaskReason))
 	}
-	ruled := []failover.Rule{notReady()}
+	ruled := []rules.Rule{notReady()}
 	for _, tt := range []struct {
 		name  string
 		now   standing
@@ -81,7 +82,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 				if tt.adopt {
 					o.Adopt("a", fact("7"))
 				} else {
-					o.Cluster(failover.FactOf(*cluster("a", "1", corev1.ConditionFalse)), true)
+					o.Cluster(rules.FactOf(*cluster("a", "1", corev1.ConditionFalse)), true)
 				}
 				pass(time.Minute)
 				require.Equal(t, tt.want, strings.TrimPrefix(strings.Join(l.lines(), "\n"), "0s "))
@@ -100,7 +101,7 @@ func TestWhoeverRunsIsToldWithoutALook(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		o.doubt = &doubt{now: &standing{cluster: cluster("a", "3", corev1.ConditionTrue)}, desk: NewDesk(o), read: asIs}
 		l.running["cluster-failover/a"] = true
-		o.Cluster(failover.FactOf(*cluster("a", "1", corev1.ConditionFalse)), true)
+		o.Cluster(rules.FactOf(*cluster("a", "1", corev1.ConditionFalse)), true)
 		pass(time.Minute)
 		require.Equal(t, []string{"0s signal cluster-failover/a cluster-observed 1"}, l.lines())
 	})

@@ -14,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -28,12 +30,12 @@ import (
 // by a migration, and the others stand in their cluster's queue.
 type crowd struct {
 	clusters int
-	bindings []*failover.Binding
+	bindings []*karmada.Binding
 	events   int
 }
 
 func newCrowd(clusters, bindings int) *crowd {
-	c := &crowd{clusters: clusters, bindings: make([]*failover.Binding, bindings)}
+	c := &crowd{clusters: clusters, bindings: make([]*karmada.Binding, bindings)}
 	for n := range c.bindings {
 		c.bindings[n] = c.binding(n, 0)
 	}
@@ -43,14 +45,14 @@ func newCrowd(clusters, bindings int) *crowd {
 func crowdCluster(n int) string { return fmt.Sprintf("m%02d", n) }
 
 // binding is the n-th binding after so many changes.
-func (c *crowd) binding(n, version int) *failover.Binding {
-	b := &failover.Binding{
-		Key: failover.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app-%05d", n)}, UID: "uid",
+func (c *crowd) binding(n, version int) *karmada.Binding {
+	b := &karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app-%05d", n)}, UID: "uid",
 		ResourceVersion: fmt.Sprint(version), Generation: int64(version), Replicas: int32(version),
-		Clusters: []failover.TargetCluster{{Name: crowdCluster(n % c.clusters)}},
+		Clusters: []karmada.TargetCluster{{Name: crowdCluster(n % c.clusters)}},
 	}
 	if n%4 == 0 {
-		b.Tasks = []failover.Task{task(crowdCluster((n+1)%c.clusters), owner(n), failover.TaskReason)}
+		b.Tasks = []karmada.Task{task(crowdCluster((n+1)%c.clusters), owner(n), karmada.TaskReason)}
 	}
 	return b
 }
@@ -59,7 +61,7 @@ func owner(n int) string { return fmt.Sprintf("binding-migration/app-%05d", n) }
 
 // begin is what a watch tells first.
 func (c *crowd) begin(h k8sadapter.Handlers) {
-	h.OnRules([]failover.Rule{notReady()})
+	h.OnRules([]rules.Rule{notReady()})
 	for n := range c.clusters {
 		h.OnCluster(nil, cluster(crowdCluster(n), "1", corev1.ConditionFalse))
 	}
@@ -110,7 +112,7 @@ func (e *ear) hear(id, signal string, arg any) error {
 		for _, b := range m.Bindings {
 			e.heard[id+" "+b.Key.Name] = b.ResourceVersion
 		}
-	case failover.BindingFact:
+	case proof.BindingFact:
 		e.heard[id+" "+m.Key.Name] = m.ResourceVersion
 	}
 	return nil
@@ -179,7 +181,7 @@ func TestTenThousandBindingEventsASecondAreToldInBoundedMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(50, 4000)
 		e := &ear{takes: 5 * time.Millisecond, heard: map[string]string{}, signals: map[string]int{}}
-		k := &karmada{play: c.begin}
+		k := &fakeKarmada{play: c.begin}
 		log := slog.New(slog.DiscardHandler)
 		o := &Outbox{Sender: e, Counter: uncounted{}, Log: log, Coalesce: coalesce}
 		w := &Watcher{

@@ -3,15 +3,16 @@ package watch
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // item is one fact that a workflow is to be told.
 type item struct {
 	key     string
-	cluster failover.ClusterFact
-	binding failover.BindingFact
-	probed  failover.Probed
+	cluster rules.ClusterFact
+	binding proof.BindingFact
+	probed  rules.Probed
 	start   bool // start the workflow when it does not run
 }
 
@@ -98,8 +99,8 @@ func starts(items []item) bool {
 	return slices.ContainsFunc(items, func(i item) bool { return i.start })
 }
 
-func bindingsOf(items []item) []failover.BindingFact {
-	facts := make([]failover.BindingFact, len(items))
+func bindingsOf(items []item) []proof.BindingFact {
+	facts := make([]proof.BindingFact, len(items))
 	for n, i := range items {
 		facts[n] = i.binding
 	}

@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -46,7 +48,7 @@ type Counter interface {
 type Reader interface {
 	Opened(cluster string)
 	Closed(cluster string)
-	OwnerMissing(key failover.BindingKey)
+	OwnerMissing(key karmada.BindingKey)
 }
 
 const (
@@ -106,7 +108,7 @@ func (o *Outbox) Open(reader Reader) {
 }
 
 // Cluster implements Post.
-func (o *Outbox) Cluster(fact failover.ClusterFact, start bool) {
+func (o *Outbox) Cluster(fact rules.ClusterFact, start bool) {
 	b := o.failoverBox(fact.Cluster, workflows.SignalClusterObserved)
 	// Every sight, in order: a short mismatch between two restarts a window.
 	b.mail = mail{most: factsPerBox}
@@ -115,7 +117,7 @@ func (o *Outbox) Cluster(fact failover.ClusterFact, start bool) {
 }
 
 // Changed implements Post.
-func (o *Outbox) Changed(cluster string, fact failover.BindingFact) {
+func (o *Outbox) Changed(cluster string, fact proof.BindingFact) {
 	b := o.failoverBox(cluster, workflows.SignalBindingsChanged)
 	b.mail, b.spacing = mail{newest: true, batch: bindingsPerSignal}, o.Coalesce
 	b.wrap = func(items []item) any { return workflows.BindingsChanged{Bindings: bindingsOf(items)} }
@@ -123,7 +125,7 @@ func (o *Outbox) Changed(cluster string, fact failover.BindingFact) {
 }
 
 // Adopt implements Post.
-func (o *Outbox) Adopt(cluster string, fact failover.BindingFact) {
+func (o *Outbox) Adopt(cluster string, fact proof.BindingFact) {
 	b := o.failoverBox(cluster, workflows.SignalAdopt)
 	b.mail, b.spacing = mail{newest: true, batch: bindingsPerSignal}, o.Coalesce
 	b.wrap = func(items []item) any { return workflows.Adopt{Cluster: cluster, Bindings: bindingsOf(items)} }
@@ -142,7 +144,7 @@ func (o *Outbox) failoverBox(cluster, signal string) *box {
 }
 
 // Owner implements Post.
-func (o *Outbox) Owner(owner string, fact failover.BindingFact) {
+func (o *Outbox) Owner(owner string, fact proof.BindingFact) {
 	o.put(&box{
 		to: Start{WorkflowID: owner}, signal: workflows.SignalBindingObserved,
 		mail: mail{newest: true}, spacing: o.Coalesce,
@@ -156,7 +158,7 @@ func (o *Outbox) Owner(owner string, fact failover.BindingFact) {
 }
 
 // Fleet implements Post.
-func (o *Outbox) Fleet(probed failover.Probed) {
+func (o *Outbox) Fleet(probed rules.Probed) {
 	o.put(&box{
 		to:     Start{Type: workflows.TypeFleetPacer, WorkflowID: workflows.FleetPacerID(o.Instance)},
 		signal: workflows.SignalFleetObserved, mail: mail{newest: true}, spacing: o.Coalesce,

@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -25,7 +27,7 @@ type line struct {
 	args    []any
 
 	opened, closed []string
-	missing        []failover.BindingKey
+	missing        []karmada.BindingKey
 }
 
 func (l *line) Signal(_ context.Context, id, signal string, arg any) error {
@@ -62,7 +64,7 @@ func (l *line) note(verb, id, signal string, arg any) {
 		about = fmt.Sprint(len(m.Bindings), "@", m.Bindings[0].ResourceVersion)
 	case workflows.Adopt:
 		about = fmt.Sprint(m.Cluster, len(m.Bindings))
-	case failover.BindingFact:
+	case proof.BindingFact:
 		about = m.ResourceVersion
 	}
 	l.sent = append(l.sent, fmt.Sprintf("%s %s %s %s %s", time.Since(l.begun).Round(100*time.Millisecond), verb, id, signal, about))
@@ -85,7 +87,7 @@ func (l *line) setFail(err error) {
 func (l *line) Opened(c string) { l.mu.Lock(); defer l.mu.Unlock(); l.opened = append(l.opened, c) }
 func (l *line) Closed(c string) { l.mu.Lock(); defer l.mu.Unlock(); l.closed = append(l.closed, c) }
 
-func (l *line) OwnerMissing(key failover.BindingKey) {
+func (l *line) OwnerMissing(key karmada.BindingKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.missing = append(l.missing, key)
@@ -118,13 +120,13 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func fact(version string) failover.BindingFact {
-	return failover.BindingFact{Key: failover.BindingKey{Namespace: "shop", Name: "cart"}, ResourceVersion: version}
+func fact(version string) proof.BindingFact {
+	return proof.BindingFact{Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, ResourceVersion: version}
 }
 
 func TestASuspectIsStartedAtOnceAndReportedOpen(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
-		o.Cluster(failover.ClusterFact{Cluster: "a", ResourceVersion: "1"}, true)
+		o.Cluster(rules.ClusterFact{Cluster: "a", ResourceVersion: "1"}, true)
 		synctest.Wait()
 		require.Equal(t, []string{"0s start cluster-failover/a cluster-observed 1"}, l.lines())
 		require.Equal(t, []string{"a"}, l.opened)
@@ -134,7 +136,7 @@ func TestASuspectIsStartedAtOnceAndReportedOpen(t *testing.T) {
 func TestEverySightOfAClusterIsToldInOrder(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		for _, version := range []string{"1", "2", "3"} {
-			o.Cluster(failover.ClusterFact{Cluster: "a", ResourceVersion: version}, true)
+			o.Cluster(rules.ClusterFact{Cluster: "a", ResourceVersion: version}, true)
 		}
 		synctest.Wait()
 		require.Equal(t, []string{
@@ -203,10 +205,10 @@ func TestWhoeverDoesNotRunIsReported(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		o.Owner("m", fact("1"))
 		o.Changed("a", fact("1"))
-		o.Cluster(failover.ClusterFact{Cluster: "b"}, false)
+		o.Cluster(rules.ClusterFact{Cluster: "b"}, false)
 		synctest.Wait()
 		require.Empty(t, l.lines())
-		require.Equal(t, []failover.BindingKey{fact("1").Key}, l.missing)
+		require.Equal(t, []karmada.BindingKey{fact("1").Key}, l.missing)
 		require.ElementsMatch(t, []string{"a", "b"}, l.closed)
 	})
 }
@@ -236,7 +238,7 @@ func TestWhatIsToldLeavesNothingBehind(t *testing.T) {
 func TestSightsOfOneClusterAreBoundedDuringAnOutage(t *testing.T) {
 	m := mail{most: factsPerBox}
 	for n := range factsPerBox + 5 {
-		m.add(item{cluster: failover.ClusterFact{ResourceVersion: fmt.Sprint(n)}})
+		m.add(item{cluster: rules.ClusterFact{ResourceVersion: fmt.Sprint(n)}})
 	}
 	require.Len(t, m.items, factsPerBox)
 	require.Equal(t, "5", m.take()[0].cluster.ResourceVersion, "the oldest go first")
@@ -253,7 +255,7 @@ func TestAnOutboxThatIsOpenedAgainForgetsWhatItHad(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); o.Run(ctx) }()
-			o.Cluster(failover.ClusterFact{Cluster: "m1", ResourceVersion: version}, true)
+			o.Cluster(rules.ClusterFact{Cluster: "m1", ResourceVersion: version}, true)
 			synctest.Wait()
 			if version == "2" {
 				l.setFail(nil)

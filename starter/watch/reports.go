@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +17,7 @@ import (
 
 // RuleMatch is a rule and the clusters whose conditions match it now.
 type RuleMatch struct {
-	Rule     failover.Rule
+	Rule     rules.Rule
 	Clusters []string
 }
 
@@ -28,8 +30,8 @@ func (d *Desk) RuleMatches() []RuleMatch {
 		m := RuleMatch{Rule: rule}
 		for _, name := range d.names() {
 			c := d.clusters[name]
-			seen := failover.Observe([]failover.Rule{rule}, c, d.fact(c))
-			if slices.ContainsFunc(seen, func(o failover.RuleObservation) bool { return o.Match == failover.Matches }) {
+			seen := rules.Observe([]rules.Rule{rule}, c, d.fact(c))
+			if slices.ContainsFunc(seen, func(o rules.RuleObservation) bool { return o.Match == rules.Matches }) {
 				m.Clusters = append(m.Clusters, name)
 			}
 		}
@@ -41,12 +43,12 @@ func (d *Desk) RuleMatches() []RuleMatch {
 // Reports tells Karmada's users what is wrong with their objects: in the log
 // always, in Karmada only where writing is allowed.
 type Reports interface {
-	MalformedCluster(c *failover.Cluster)
-	MalformedBinding(b *failover.Binding)
+	MalformedCluster(c *karmada.Cluster)
+	MalformedBinding(b *karmada.Binding)
 	// MemberAnswers hears, after each round of the external probe, of which clusters the probe
 	// contradicts Karmada. It reports one that has been among them for more rounds than a dead
 	// member needs to be seen down.
-	MemberAnswers(clusters []failover.Cluster, rounds int)
+	MemberAnswers(clusters []karmada.Cluster, rounds int)
 	// Rules writes what is new about the rules' status.
 	Rules(ctx context.Context, matches []RuleMatch)
 }
@@ -68,7 +70,7 @@ type KarmadaReports struct {
 }
 
 // MalformedCluster implements Reports.
-func (r *KarmadaReports) MalformedCluster(c *failover.Cluster) {
+func (r *KarmadaReports) MalformedCluster(c *karmada.Cluster) {
 	if c.Malformed == "" {
 		r.Log.Warn("cannot read soft taints of a cluster", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.SoftMalformed)
 		r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: c.SoftMalformed})
@@ -79,13 +81,13 @@ func (r *KarmadaReports) MalformedCluster(c *failover.Cluster) {
 }
 
 // MalformedBinding implements Reports.
-func (r *KarmadaReports) MalformedBinding(b *failover.Binding) {
+func (r *KarmadaReports) MalformedBinding(b *karmada.Binding) {
 	r.Log.Warn("cannot read a binding, it is left alone", telemetry.KeyBinding, b.Key.String(), telemetry.KeyReason, b.Malformed)
 	r.record(activities.Event{Binding: &b.Key, UID: b.UID, Message: b.Malformed})
 }
 
 // MemberAnswers implements Reports.
-func (r *KarmadaReports) MemberAnswers(clusters []failover.Cluster, rounds int) {
+func (r *KarmadaReports) MemberAnswers(clusters []karmada.Cluster, rounds int) {
 	before := r.answers
 	r.answers = make(map[types.UID]int, len(clusters))
 	for _, c := range clusters {
@@ -96,7 +98,7 @@ func (r *KarmadaReports) MemberAnswers(clusters []failover.Cluster, rounds int) 
 		r.Log.Warn("Karmada cannot reach a member that answers the external probe, nothing is failed over", telemetry.KeyCluster, c.Name)
 		if r.Events != nil {
 			r.Events.Record(context.Background(), activities.Event{
-				Cluster: c.Name, UID: c.UID, Warning: true, Reason: string(failover.ReasonMemberAnswers),
+				Cluster: c.Name, UID: c.UID, Warning: true, Reason: string(reason.MemberAnswers),
 				Message: "Karmada cannot reach this member, and its API server answers Lifeboat: repair Karmada's credential or way to it; nothing is failed over meanwhile",
 			})
 		}
@@ -107,7 +109,7 @@ func (r *KarmadaReports) record(e activities.Event) {
 	if r.Events == nil {
 		return
 	}
-	e.Warning, e.Reason = true, string(failover.ReasonMalformed)
+	e.Warning, e.Reason = true, string(reason.Malformed)
 	e.Message = "Lifeboat leaves alone what it cannot read of this object: " + e.Message
 	r.Events.Record(context.Background(), e)
 }
@@ -132,7 +134,7 @@ func (r *KarmadaReports) writeStatus(ctx context.Context, m RuleMatch) {
 		return
 	}
 	err := r.Status.UpdateRuleStatus(ctx, k8sadapter.RuleStatus{Rule: m.Rule, MatchedClusters: m.Clusters})
-	if err != nil && !errors.Is(err, failover.ErrConflict) && !errors.Is(err, failover.ErrGone) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, karmada.ErrConflict) && !errors.Is(err, karmada.ErrGone) && ctx.Err() == nil {
 		r.Log.WarnContext(ctx, "could not write the status of a ClusterTaintRule", "rule", m.Rule.Name, telemetry.KeyError, err)
 	}
 }

@@ -4,37 +4,39 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // clusterPrint is what of a cluster anybody reacts to, as a text to compare.
 // Heartbeats and capacity are not in it: they change all the time.
-func clusterPrint(c failover.Cluster) string {
+func clusterPrint(c karmada.Cluster) string {
 	return encode(struct {
 		UID        types.UID
 		Deleting   bool
-		Conditions []failover.FactCondition
+		Conditions []rules.FactCondition
 		Taints     []corev1.Taint
-		Added      []failover.AddedTaint
-		Stopped    *failover.StoppedBy
-		Drain      *failover.Drain
-		Ordered    []failover.OrderedTaint
+		Added      []karmada.AddedTaint
+		Stopped    *karmada.StoppedBy
+		Drain      *karmada.Drain
+		Ordered    []karmada.OrderedTaint
 		Enabled    string
 		Labels     map[string]string
 		Place      []string
 		Malformed  []string
 	}{
-		c.UID, c.Deleting, failover.FactOf(c).Conditions, c.Taints, c.Added, c.Stopped, c.Drain, c.Ordered,
-		c.Annotations[failover.AnnotationEnabled], c.Labels, append([]string{c.Provider, c.Region}, c.Zones...),
+		c.UID, c.Deleting, rules.FactOf(c).Conditions, c.Taints, c.Added, c.Stopped, c.Drain, c.Ordered,
+		c.Annotations[karmada.AnnotationEnabled], c.Labels, append([]string{c.Provider, c.Region}, c.Zones...),
 		[]string{c.Malformed, c.SoftMalformed},
 	})
 }
 
 // bindingPrint is what of a binding its cluster's queue reacts to. Scheduling and
 // health are not in it: they are for the owner of its hold task.
-func bindingPrint(b *failover.Binding) string {
+func bindingPrint(b *karmada.Binding) string {
 	return encode(struct {
 		UID        types.UID
 		Generation int64
@@ -43,7 +45,7 @@ func bindingPrint(b *failover.Binding) string {
 		Purge      string
 	}{
 		b.UID, b.Generation, b.Deleting,
-		b.Annotations[failover.AnnotationEnabled], b.Annotations[failover.AnnotationPurgeMode],
+		b.Annotations[karmada.AnnotationEnabled], b.Annotations[karmada.AnnotationPurgeMode],
 	})
 }
 
@@ -69,7 +71,7 @@ type hold struct {
 
 // sight is what the desk reads of a binding.
 type sight struct {
-	fact    failover.BindingFact
+	fact    proof.BindingFact
 	print   string
 	targets []string
 	holds   []hold
@@ -94,23 +96,23 @@ func (s sight) isNews(h hold) bool {
 	return at >= 0 && s.holds[at].news != h.news
 }
 
-func sightOf(b *failover.Binding) sight {
+func sightOf(b *karmada.Binding) sight {
 	s := sight{
-		fact:  failover.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion},
+		fact:  proof.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion},
 		print: bindingPrint(b),
 	}
 	for _, target := range b.Clusters {
 		s.targets = append(s.targets, target.Name)
 	}
 	for _, task := range b.Tasks {
-		if task.Producer == failover.TaintManager {
+		if task.Producer == karmada.TaintManager {
 			s.evicted = append(s.evicted, task.FromCluster)
 		}
 		if task.Ours() {
-			free := task.Reason == failover.TaskReasonKept || task.Reason == failover.TaskReasonLeftToHuman
+			free := task.Reason == karmada.TaskReasonKept || task.Reason == karmada.TaskReasonLeftToHuman
 			if owner := task.Owner(); owner != "" || !task.ForDependent() {
 				s.holds = append(s.holds, hold{
-					cluster: task.FromCluster, owner: owner, free: free, parent: task.Bans(), news: encode(failover.NewsOf(b, task.FromCluster)),
+					cluster: task.FromCluster, owner: owner, free: free, parent: task.Bans(), news: encode(proof.NewsOf(b, task.FromCluster)),
 				})
 			}
 			for _, holder := range task.Others() {

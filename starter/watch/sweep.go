@@ -8,7 +8,8 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -23,8 +24,8 @@ type Orphan struct {
 
 // OrphanTask is one hold task. Without an owner it names nobody.
 type OrphanTask struct {
-	Binding failover.BindingFact `json:"binding"`
-	Owner   string               `json:"owner,omitempty"`
+	Binding proof.BindingFact `json:"binding"`
+	Owner   string            `json:"owner,omitempty"`
 }
 
 // Sweep is what a look over all of Karmada found of ours.
@@ -113,7 +114,7 @@ func (s *sweeper) clusters(ctx context.Context, in activities.Reader, instance, 
 }
 
 // oursOn names what is ours on a cluster.
-func oursOn(c failover.Cluster) []string {
+func oursOn(c karmada.Cluster) []string {
 	var out []string
 	for _, t := range c.Added {
 		out = append(out, "taint "+t.Key+":"+string(t.Effect))
@@ -121,7 +122,7 @@ func oursOn(c failover.Cluster) []string {
 	for _, record := range []struct {
 		stands bool
 		name   string
-	}{{c.Stopped != nil, failover.AnnotationStoppedBy}, {c.Drain != nil, failover.AnnotationDrain}, {len(c.Ordered) > 0, failover.AnnotationOrderedTaints}} {
+	}{{c.Stopped != nil, karmada.AnnotationStoppedBy}, {c.Drain != nil, karmada.AnnotationDrain}, {len(c.Ordered) > 0, karmada.AnnotationOrderedTaints}} {
 		if record.stands {
 			out = append(out, "annotation "+record.name)
 		}
@@ -129,7 +130,7 @@ func oursOn(c failover.Cluster) []string {
 	return out
 }
 
-func (s *sweeper) binding(ctx context.Context, in activities.Reader, b *failover.Binding, only string) error {
+func (s *sweeper) binding(ctx context.Context, in activities.Reader, b *karmada.Binding, only string) error {
 	for _, h := range sightOf(b).holds {
 		if only != "" && h.cluster != only {
 			continue
@@ -146,7 +147,7 @@ func (s *sweeper) binding(ctx context.Context, in activities.Reader, b *failover
 		if !running {
 			// Whoever has just ended dropped its task first: only one that still stands is left.
 			read, err := in.Binding(ctx, b.Key)
-			if errors.Is(err, failover.ErrGone) {
+			if errors.Is(err, karmada.ErrGone) {
 				continue
 			}
 			if err != nil {
@@ -171,7 +172,7 @@ func (s *sweeper) binding(ctx context.Context, in activities.Reader, b *failover
 // an orphan over by a human's order.
 func Adoption(ctx context.Context, to Sender, instance string, o Orphan, by workflows.Order) error {
 	start := Start{Type: workflows.TypeClusterFailover, Cluster: o.Cluster, WorkflowID: workflows.ClusterFailoverID(instance, o.Cluster)}
-	facts := make([]failover.BindingFact, 0, len(o.Tasks))
+	facts := make([]proof.BindingFact, 0, len(o.Tasks))
 	for _, t := range o.Tasks {
 		facts = append(facts, t.Binding)
 	}

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -15,12 +16,12 @@ import (
 // another: whoever was at work has just ended.
 type strewn struct {
 	activities.Reader
-	clusters []failover.Cluster
-	bindings []failover.Binding
-	again    map[failover.BindingKey]failover.Binding
+	clusters []karmada.Cluster
+	bindings []karmada.Binding
+	again    map[karmada.BindingKey]karmada.Binding
 }
 
-func (k strewn) Clusters(context.Context) ([]failover.Cluster, error) { return k.clusters, nil }
+func (k strewn) Clusters(context.Context) ([]karmada.Cluster, error) { return k.clusters, nil }
 
 // Bindings gives one binding to a page.
 func (k strewn) Bindings(_ context.Context, page activities.Page) (activities.BindingPage, error) {
@@ -32,7 +33,7 @@ func (k strewn) Bindings(_ context.Context, page activities.Page) (activities.Bi
 	return out, nil
 }
 
-func (k strewn) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
+func (k strewn) Binding(_ context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	if b, changed := k.again[key]; changed {
 		return b, nil
 	}
@@ -41,41 +42,41 @@ func (k strewn) Binding(_ context.Context, key failover.BindingKey) (failover.Bi
 			return b, nil
 		}
 	}
-	return failover.Binding{}, failover.ErrGone
+	return karmada.Binding{}, karmada.ErrGone
 }
 
-func holding(name string, tasks ...failover.Task) failover.Binding {
-	return failover.Binding{Key: failover.BindingKey{Namespace: "shop", Name: name}, UID: "b", ResourceVersion: "1", Tasks: tasks}
+func holding(name string, tasks ...karmada.Task) karmada.Binding {
+	return karmada.Binding{Key: karmada.BindingKey{Namespace: "shop", Name: name}, UID: "b", ResourceVersion: "1", Tasks: tasks}
 }
 
 // Rules: R4.9-55, R4.9-46, R4.9-49.
 func TestASweepFindsWhatOfOursHasNoOwner(t *testing.T) {
 	tainted := cluster("a", "1", corev1.ConditionTrue)
-	tainted.Added = []failover.AddedTaint{{Key: "down", Effect: corev1.TaintEffectNoExecute}}
-	tainted.Drain, tainted.Ordered = &failover.Drain{}, []failover.OrderedTaint{{Key: "disks"}}
+	tainted.Added = []karmada.AddedTaint{{Key: "down", Effect: corev1.TaintEffectNoExecute}}
+	tainted.Drain, tainted.Ordered = &karmada.Drain{}, []karmada.OrderedTaint{{Key: "disks"}}
 	owned := cluster("b", "1", corev1.ConditionTrue)
-	owned.Stopped = &failover.StoppedBy{}
+	owned.Stopped = &karmada.StoppedBy{}
 	k := strewn{
-		clusters: []failover.Cluster{*tainted, *owned, *cluster("c", "1", corev1.ConditionFalse)},
-		bindings: []failover.Binding{
-			holding("alone", task("b", "gone", failover.TaskReason)),
-			holding("both", task("a", "works", failover.TaskReason), task("d", "", failover.TaskReason)),
-			holding("ended", task("a", "gone", failover.TaskReason)),
-			holding("kept", task("a", "gone", failover.TaskReasonKept), task("b", "gone", failover.TaskReasonLeftToHuman)),
-			holding("others", failover.Task{FromCluster: "a", Producer: "TaintManager", Message: "gone"}),
+		clusters: []karmada.Cluster{*tainted, *owned, *cluster("c", "1", corev1.ConditionFalse)},
+		bindings: []karmada.Binding{
+			holding("alone", task("b", "gone", karmada.TaskReason)),
+			holding("both", task("a", "works", karmada.TaskReason), task("d", "", karmada.TaskReason)),
+			holding("ended", task("a", "gone", karmada.TaskReason)),
+			holding("kept", task("a", "gone", karmada.TaskReasonKept), task("b", "gone", karmada.TaskReasonLeftToHuman)),
+			holding("others", karmada.Task{FromCluster: "a", Producer: "TaintManager", Message: "gone"}),
 		},
-		again: map[failover.BindingKey]failover.Binding{{Namespace: "shop", Name: "ended"}: holding("ended")},
+		again: map[karmada.BindingKey]karmada.Binding{{Namespace: "shop", Name: "ended"}: holding("ended")},
 	}
 	run := runs{"works": true, "eu/cluster-failover/b": true}
 	found, err := FindOrphans(t.Context(), k, run, "eu", "")
 	require.NoError(t, err)
 	require.Equal(t, 1, found.Owned)
 	require.Equal(t, 2, found.Left)
-	fact := func(name string) failover.BindingFact {
-		return failover.BindingFact{Key: failover.BindingKey{Namespace: "shop", Name: name}, UID: "b", ResourceVersion: "1"}
+	fact := func(name string) proof.BindingFact {
+		return proof.BindingFact{Key: karmada.BindingKey{Namespace: "shop", Name: name}, UID: "b", ResourceVersion: "1"}
 	}
 	require.Equal(t, []Orphan{
-		{Cluster: "a", OnCluster: []string{"taint down:NoExecute", "annotation " + failover.AnnotationDrain, "annotation " + failover.AnnotationOrderedTaints}},
+		{Cluster: "a", OnCluster: []string{"taint down:NoExecute", "annotation " + karmada.AnnotationDrain, "annotation " + karmada.AnnotationOrderedTaints}},
 		{Cluster: "b", Tasks: []OrphanTask{{Binding: fact("alone"), Owner: "gone"}}},
 		{Cluster: "d", Tasks: []OrphanTask{{Binding: fact("both")}}},
 	}, found.Orphans)

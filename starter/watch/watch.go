@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
@@ -30,7 +31,7 @@ type Watcher struct {
 	// Witness probes members besides, nil when it is off.
 	Witness *Witness
 	// Recall reads what the external probe of earlier leaders knew.
-	Recall func(ctx context.Context) (failover.Probed, error)
+	Recall func(ctx context.Context) (rules.Probed, error)
 	Outbox *Outbox
 	// Fresh is asked before a failover is started, nil: nobody.
 	Fresh Fresh
@@ -40,7 +41,7 @@ type Watcher struct {
 	Instance string
 	Resync   time.Duration
 	// OnDeletion says what a deletion timestamp on a cluster means.
-	OnDeletion failover.DeletionPolicy
+	OnDeletion rules.DeletionPolicy
 	Metrics    *telemetry.StarterMetrics
 	Log        *slog.Logger
 
@@ -92,7 +93,7 @@ func (w *Watcher) Watching() bool { return w.synced.Load() }
 
 func (w *Watcher) handlers(desk *Desk) k8sadapter.Handlers {
 	return k8sadapter.Handlers{
-		OnCluster: func(old, current *failover.Cluster) {
+		OnCluster: func(old, current *karmada.Cluster) {
 			if trouble := cmp.Or(current.Malformed, current.SoftMalformed); trouble != "" &&
 				(old == nil || cmp.Or(old.Malformed, old.SoftMalformed) != trouble) {
 				w.Metrics.Malformed("Cluster")
@@ -101,10 +102,10 @@ func (w *Watcher) handlers(desk *Desk) k8sadapter.Handlers {
 			desk.ClusterChanged(w.drained(old), w.drained(current))
 		},
 		OnClusterDeleted: desk.ClusterDeleted,
-		OnRules: func(rules []failover.Rule) {
+		OnRules: func(rules []rules.Rule) {
 			desk.RulesChanged(rules)
 		},
-		OnBinding: func(old, current *failover.Binding) {
+		OnBinding: func(old, current *karmada.Binding) {
 			if current.Malformed != "" && (old == nil || old.Malformed != current.Malformed) {
 				w.Metrics.Malformed(string(current.Key.Kind()))
 				w.Reports.MalformedBinding(current)
@@ -116,12 +117,12 @@ func (w *Watcher) handlers(desk *Desk) k8sadapter.Handlers {
 }
 
 // drained reads a deletion timestamp as the configuration says.
-func (w *Watcher) drained(c *failover.Cluster) *failover.Cluster {
-	if c == nil || w.OnDeletion != failover.DeletionDrain {
+func (w *Watcher) drained(c *karmada.Cluster) *karmada.Cluster {
+	if c == nil || w.OnDeletion != rules.DeletionDrain {
 		return c
 	}
 	read := *c
-	read.Drain = failover.DrainedByDeletion(read)
+	read.Drain = karmada.DrainedByDeletion(read)
 	return &read
 }
 

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,14 +25,14 @@ import (
 )
 
 // karmada plays a list of events, then stays synced until its context ends.
-type karmada struct {
+type fakeKarmada struct {
 	play   func(h k8sadapter.Handlers)
 	h      k8sadapter.Handlers
 	mu     sync.Mutex
 	synced bool
 }
 
-func (k *karmada) Run(ctx context.Context) error {
+func (k *fakeKarmada) Run(ctx context.Context) error {
 	k.play(k.h)
 	k.mu.Lock()
 	k.synced = true
@@ -40,7 +41,7 @@ func (k *karmada) Run(ctx context.Context) error {
 	return nil
 }
 
-func (k *karmada) HasSynced() bool {
+func (k *fakeKarmada) HasSynced() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.synced
@@ -49,15 +50,15 @@ func (k *karmada) HasSynced() bool {
 // notes are Reports that are kept.
 type notes struct{ said []string }
 
-func (n *notes) MalformedCluster(c *failover.Cluster) {
+func (n *notes) MalformedCluster(c *karmada.Cluster) {
 	n.said = append(n.said, "cluster "+c.Name+": "+c.Malformed)
 }
 
-func (n *notes) MalformedBinding(b *failover.Binding) {
+func (n *notes) MalformedBinding(b *karmada.Binding) {
 	n.said = append(n.said, "binding "+b.Key.String()+": "+b.Malformed)
 }
-func (n *notes) MemberAnswers([]failover.Cluster, int) {}
-func (n *notes) Rules(context.Context, []RuleMatch)    {}
+func (n *notes) MemberAnswers([]karmada.Cluster, int) {}
+func (n *notes) Rules(context.Context, []RuleMatch)   {}
 
 // owners ask the line who runs.
 type owners struct{ l *line }
@@ -72,8 +73,8 @@ func TestATermOfWatchingStartsWhoShouldRunAndHealsAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{begun: time.Now(), running: map[string]bool{}, fail: errors.New("away")}
 		said := &notes{}
-		k := &karmada{play: func(h k8sadapter.Handlers) {
-			h.OnRules([]failover.Rule{notReady()})
+		k := &fakeKarmada{play: func(h k8sadapter.Handlers) {
+			h.OnRules([]rules.Rule{notReady()})
 			h.OnCluster(nil, cluster("a", "1", corev1.ConditionFalse))
 			broken := binding("1", []string{"a"})
 			broken.Malformed = "no spec"
@@ -133,8 +134,8 @@ func TestReports_MemberAnswers_OnceItLastsLongerThanADeathTakesToShow(t *testing
 	var log strings.Builder
 	var recorded events
 	r := &KarmadaReports{Events: &recorded, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	answers := []failover.Cluster{{Name: "a", UID: "1"}}
-	round := func(times int, clusters []failover.Cluster) {
+	answers := []karmada.Cluster{{Name: "a", UID: "1"}}
+	round := func(times int, clusters []karmada.Cluster) {
 		for range times {
 			r.MemberAnswers(clusters, 3)
 		}
@@ -159,8 +160,8 @@ func TestReports_MemberAnswers_OnceItLastsLongerThanADeathTakesToShow(t *testing
 func TestReportsWriteNothingInObserve(t *testing.T) {
 	var log strings.Builder
 	r := &KarmadaReports{Log: slog.New(slog.NewTextHandler(&log, nil))}
-	r.MalformedCluster(&failover.Cluster{Name: "a", Malformed: "no conditions"})
-	refused := []RuleMatch{{Rule: failover.Rule{Name: "bad", Malformed: "no taints"}}}
+	r.MalformedCluster(&karmada.Cluster{Name: "a", Malformed: "no conditions"})
+	refused := []RuleMatch{{Rule: rules.Rule{Name: "bad", Malformed: "no taints"}}}
 	r.Rules(t.Context(), refused)
 	r.Rules(t.Context(), refused)
 	require.Contains(t, log.String(), "no conditions")
@@ -181,10 +182,10 @@ func TestReportsReachKarmadaInEnforce(t *testing.T) {
 
 	r.Rules(t.Context(), []RuleMatch{{Rule: notReady(), Clusters: []string{"a"}}})
 	require.Equal(t, []string{"a"}, status.written[0].MatchedClusters)
-	status.err = failover.ErrConflict
+	status.err = karmada.ErrConflict
 	r.Rules(t.Context(), []RuleMatch{{Rule: notReady()}})
 	require.NotContains(t, log.String(), "could not write", "the next resync writes it")
-	status.err = failover.ErrForbidden
+	status.err = karmada.ErrForbidden
 	r.Rules(t.Context(), []RuleMatch{{Rule: notReady()}})
 	require.Contains(t, log.String(), "could not write")
 }

@@ -12,7 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // WitnessConfig tunes the witness.
@@ -30,7 +31,7 @@ type WitnessConfig struct {
 // nothing; and it falls silent when it reaches no member at all, for that is us.
 type Witness struct {
 	cfg   WitnessConfig
-	probe func(ctx context.Context, c failover.Cluster) answer
+	probe func(ctx context.Context, c karmada.Cluster) answer
 
 	mu   sync.Mutex
 	seen map[string]*testimony
@@ -79,7 +80,7 @@ func (w *Witness) Begin() {
 }
 
 // Recall takes in what earlier leaders knew. What a probe of this term has settled already counts more.
-func (w *Witness) Recall(known failover.Probed) {
+func (w *Witness) Recall(known rules.Probed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recalled = true
@@ -97,7 +98,7 @@ func (w *Witness) hasRecalled() bool {
 }
 
 // Known is what the next leader is to know, nil until [Witness.Recall].
-func (w *Witness) Known() failover.Probed {
+func (w *Witness) Known() rules.Probed {
 	if w == nil {
 		return nil
 	}
@@ -106,10 +107,10 @@ func (w *Witness) Known() failover.Probed {
 	if !w.recalled {
 		return nil
 	}
-	known := failover.Probed{}
+	known := rules.Probed{}
 	for name, t := range w.seen {
 		if t.settled {
-			known[name] = failover.ProbedMember{Endpoint: t.endpoint, Up: t.up}
+			known[name] = rules.ProbedMember{Endpoint: t.endpoint, Up: t.up}
 		}
 	}
 	return known
@@ -121,7 +122,7 @@ func NewWitness(cfg WitnessConfig) *Witness {
 }
 
 // Round probes all members once, side by side, and forgets those that are gone.
-func (w *Witness) Round(ctx context.Context, fleet []failover.Cluster) {
+func (w *Witness) Round(ctx context.Context, fleet []karmada.Cluster) {
 	answers := make([]answer, len(fleet))
 	var running sync.WaitGroup
 	for i, c := range fleet {
@@ -169,22 +170,22 @@ func (t *testimony) hear(a answer, cfg WitnessConfig) {
 }
 
 // Says is the witness's word about a member, absent when it has none.
-func (w *Witness) Says(cluster string) failover.Witness {
+func (w *Witness) Says(cluster string) rules.Witness {
 	if w == nil {
-		return failover.WitnessAbsent
+		return rules.WitnessAbsent
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t := w.seen[cluster]
 	switch {
 	case t == nil || !t.settled || t.earlier:
-		return failover.WitnessAbsent
+		return rules.WitnessAbsent
 	case t.up:
-		return failover.WitnessUp
+		return rules.WitnessUp
 	case w.blind():
-		return failover.WitnessAbsent
+		return rules.WitnessAbsent
 	default:
-		return failover.WitnessDown
+		return rules.WitnessDown
 	}
 }
 
@@ -211,7 +212,7 @@ func (w *Witness) blind() bool {
 type prober struct{ timeout time.Duration }
 
 // probe asks /readyz, and /healthz where a member does not know that.
-func (p *prober) probe(ctx context.Context, c failover.Cluster) answer {
+func (p *prober) probe(ctx context.Context, c karmada.Cluster) answer {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	client, err := p.client(c)
@@ -240,7 +241,7 @@ func (p *prober) probe(ctx context.Context, c failover.Cluster) answer {
 // spec.insecureSkipTLSVerification says: the member's authority (caBundle) is in the Secret that
 // holds its token, which the controller may not read. A member whose certificate has expired
 // answers as well, and that is one of the cases that the probe is for.
-func (p *prober) client(c failover.Cluster) (*http.Client, error) {
+func (p *prober) client(c karmada.Cluster) (*http.Client, error) {
 	if !strings.HasPrefix(c.Endpoint, "https://") && !strings.HasPrefix(c.Endpoint, "http://") {
 		return nil, fmt.Errorf("cluster %s has no endpoint to probe", c.Name)
 	}

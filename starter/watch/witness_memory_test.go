@@ -8,7 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -31,13 +32,13 @@ func TestProbe_NextLeader_KnowsWhatTheLastOneReached(t *testing.T) {
 	for name, tc := range map[string]struct {
 		a      answer
 		rounds int
-		want   failover.Witness
+		want   rules.Witness
 	}{
-		"before any probe":                  {healthy, 0, failover.WitnessAbsent},
-		"it answers still":                  {healthy, 1, failover.WitnessUp},
-		"it does not: not known yet":        {noAnswer, 2, failover.WitnessAbsent},
-		"it died, by the failure threshold": {noAnswer, 3, failover.WitnessDown},
-		"nothing can be told":               {unclear, 5, failover.WitnessAbsent},
+		"before any probe":                  {healthy, 0, rules.WitnessAbsent},
+		"it answers still":                  {healthy, 1, rules.WitnessUp},
+		"it does not: not known yet":        {noAnswer, 2, rules.WitnessAbsent},
+		"it died, by the failure threshold": {noAnswer, 3, rules.WitnessDown},
+		"nothing can be told":               {unclear, 5, rules.WitnessAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := told(map[string]answer{"a": tc.a, "b": healthy})
@@ -53,9 +54,9 @@ func TestProbe_NextLeader_KnowsWhatTheLastOneReached(t *testing.T) {
 	next := told(map[string]answer{"a": noAnswer, "b": healthy})
 	next.Recall(known)
 	for range 9 {
-		next.Round(t.Context(), []failover.Cluster{{Name: "a", Endpoint: "https://elsewhere"}, members("b")[0]})
+		next.Round(t.Context(), []karmada.Cluster{{Name: "a", Endpoint: "https://elsewhere"}, members("b")[0]})
 	}
-	require.Equal(t, failover.WitnessAbsent, next.Says("a"), "another address is another member")
+	require.Equal(t, rules.WitnessAbsent, next.Says("a"), "another address is another member")
 }
 
 // A leader that comes back after another one led believes nothing of what it knew.
@@ -67,15 +68,15 @@ func TestProbe_SecondTerm_WaitsForAProbeThatAgrees(t *testing.T) {
 	for range 2 {
 		w.Round(t.Context(), members("a", "b"))
 	}
-	require.Equal(t, failover.WitnessUp, w.Says("a"))
+	require.Equal(t, rules.WitnessUp, w.Says("a"))
 	w.Begin()
-	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
+	require.Equal(t, rules.WitnessAbsent, w.Says("a"))
 	require.Nil(t, w.Known())
-	known := failover.Probed{"a": {Endpoint: digest(members("a")[0].Endpoint)}}
+	known := rules.Probed{"a": {Endpoint: digest(members("a")[0].Endpoint)}}
 	w.Recall(known)
 	answers["a"] = noAnswer
 	w.Round(t.Context(), members("a", "b"))
-	require.Equal(t, failover.WitnessDown, w.Says("a"), "the other leader saw it down, and so does this one")
+	require.Equal(t, rules.WitnessDown, w.Says("a"), "the other leader saw it down, and so does this one")
 }
 
 // The first fact that a new leader sends has the probe's word in it: one without would take back
@@ -93,8 +94,8 @@ func TestWatch_NewLeader_TellsNothingBeforeTheFirstProbe(t *testing.T) {
 func newLeader(t *testing.T, late bool) {
 	l := &line{begun: time.Now(), running: map[string]bool{}}
 	dead := cluster("a", "1", corev1.ConditionFalse)
-	k := &karmada{play: func(h k8sadapter.Handlers) {
-		h.OnRules([]failover.Rule{notReady()})
+	k := &fakeKarmada{play: func(h k8sadapter.Handlers) {
+		h.OnRules([]rules.Rule{notReady()})
 		h.OnCluster(nil, dead)
 	}}
 	log := slog.New(slog.DiscardHandler)
@@ -103,11 +104,11 @@ func newLeader(t *testing.T, late bool) {
 		Follow:  func(h k8sadapter.Handlers) Karmada { k.h = h; return k },
 		Reports: &notes{},
 		Witness: told(map[string]answer{"a": healthy}),
-		Recall: func(context.Context) (failover.Probed, error) {
+		Recall: func(context.Context) (rules.Probed, error) {
 			if asked++; late && asked == 1 {
 				return nil, errors.New("away")
 			}
-			return failover.Probed{"a": {Endpoint: digest(dead.Endpoint), Up: true}}, nil
+			return rules.Probed{"a": {Endpoint: digest(dead.Endpoint), Up: true}}, nil
 		},
 		Outbox: &Outbox{Sender: l, Counter: uncounted{}, Log: log, Coalesce: time.Second},
 		Owners: owners{l}, Resync: 30 * time.Second,
@@ -122,15 +123,15 @@ func newLeader(t *testing.T, late bool) {
 	words, kept := l.probe()
 	if late {
 		require.Equal(t, 2, asked, "once it is read, it is not read again")
-		require.Equal(t, []failover.Witness{failover.WitnessAbsent, failover.WitnessUp}, words)
+		require.Equal(t, []rules.Witness{rules.WitnessAbsent, rules.WitnessUp}, words)
 	} else {
-		require.Equal(t, []failover.Witness{failover.WitnessUp}, words)
+		require.Equal(t, []rules.Witness{rules.WitnessUp}, words)
 	}
 	require.True(t, kept[len(kept)-1]["a"].Up)
 }
 
 // probe is what was sent of the external probe: its words, and what is to be kept.
-func (l *line) probe() (words []failover.Witness, kept []failover.Probed) {
+func (l *line) probe() (words []rules.Witness, kept []rules.Probed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, sent := range l.args {
@@ -148,13 +149,13 @@ func (l *line) probe() (words []failover.Witness, kept []failover.Probed) {
 func TestDesk_ContradictionIsToldAgainEachMinute(t *testing.T) {
 	post := &recorder{}
 	desk := NewDesk(post)
-	desk.RulesChanged([]failover.Rule{notReady()})
+	desk.RulesChanged([]rules.Rule{notReady()})
 	c := cluster("a", "1", corev1.ConditionFalse)
 	c.Conditions[0].Reason = "ClusterNotReachable"
 	w := told(map[string]answer{"a": healthy})
 	desk.Hear(w)
 	for range 2 {
-		w.Round(t.Context(), []failover.Cluster{*c})
+		w.Round(t.Context(), []karmada.Cluster{*c})
 	}
 	desk.ClusterChanged(nil, c)
 	require.Equal(t, []string{"fleet", "start a@1"}, post.heard())

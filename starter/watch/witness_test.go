@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -18,14 +19,14 @@ var twoOfThree = WitnessConfig{Interval: time.Second, Timeout: time.Second, Fail
 // told is a witness whose probes answer as they are told.
 func told(answers map[string]answer) *Witness {
 	w := NewWitness(twoOfThree)
-	w.probe = func(_ context.Context, c failover.Cluster) answer { return answers[c.Name] }
+	w.probe = func(_ context.Context, c karmada.Cluster) answer { return answers[c.Name] }
 	return w
 }
 
-func members(names ...string) []failover.Cluster {
-	var fleet []failover.Cluster
+func members(names ...string) []karmada.Cluster {
+	var fleet []karmada.Cluster
 	for _, name := range names {
-		fleet = append(fleet, failover.Cluster{Name: name, Endpoint: "https://" + name})
+		fleet = append(fleet, karmada.Cluster{Name: name, Endpoint: "https://" + name})
 	}
 	return fleet
 }
@@ -46,7 +47,7 @@ func TestWitness_MemberThatIsBack_GivesKarmadaTimeToNotice(t *testing.T) {
 	rounds(60, healthy)
 	require.False(t, w.justBack("a"), "it was never down")
 	rounds(1, noAnswer)
-	require.Equal(t, failover.WitnessUp, w.Says("a"), "a blip")
+	require.Equal(t, rules.WitnessUp, w.Says("a"), "a blip")
 	rounds(39, healthy)
 	require.True(t, w.justBack("a"))
 	rounds(1, healthy)
@@ -58,14 +59,14 @@ func TestWitness_MemberThatIsBack_GivesKarmadaTimeToNotice(t *testing.T) {
 func TestTheWitnessChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 	answers := map[string]answer{"other": healthy}
 	w := told(answers)
-	says := func(a answer) failover.Witness {
+	says := func(a answer) rules.Witness {
 		answers["a"] = a
 		w.Round(t.Context(), members("a", "other"))
 		return w.Says("a")
 	}
 	for i, step := range []struct {
 		probe answer
-		want  failover.Witness
+		want  rules.Witness
 	}{
 		{noAnswer, ""},
 		{noAnswer, ""},
@@ -91,8 +92,8 @@ func TestTheWitnessChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 	} {
 		require.Equal(t, step.want, says(step.probe), "probe %d", i)
 	}
-	require.Equal(t, failover.WitnessAbsent, w.Says("stranger"))
-	require.Equal(t, failover.WitnessAbsent, (*Witness)(nil).Says("a"), "no witness, no word")
+	require.Equal(t, rules.WitnessAbsent, w.Says("stranger"))
+	require.Equal(t, rules.WitnessAbsent, (*Witness)(nil).Says("a"), "no witness, no word")
 }
 
 // One failed refresh repatriated everybody at once: errors of our own must not count
@@ -110,11 +111,11 @@ func TestLiqo1030AWitnessThatReachesNobodyTestifiesToNothing(t *testing.T) {
 	round(2)
 	answers["a"] = noAnswer
 	round(3)
-	require.Equal(t, failover.WitnessDown, w.Says("a"))
+	require.Equal(t, rules.WitnessDown, w.Says("a"))
 	answers["b"] = noAnswer
 	round(3)
-	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
-	require.Equal(t, failover.WitnessAbsent, w.Says("b"))
+	require.Equal(t, rules.WitnessAbsent, w.Says("a"))
+	require.Equal(t, rules.WitnessAbsent, w.Says("b"))
 }
 
 func TestAMemberBehindAnotherAddressIsAnotherOneToTheWitness(t *testing.T) {
@@ -122,9 +123,9 @@ func TestAMemberBehindAnotherAddressIsAnotherOneToTheWitness(t *testing.T) {
 	for range 2 {
 		w.Round(t.Context(), members("a"))
 	}
-	require.Equal(t, failover.WitnessUp, w.Says("a"))
-	w.Round(t.Context(), []failover.Cluster{{Name: "a", Endpoint: "https://elsewhere"}})
-	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
+	require.Equal(t, rules.WitnessUp, w.Says("a"))
+	w.Round(t.Context(), []karmada.Cluster{{Name: "a", Endpoint: "https://elsewhere"}})
+	require.Equal(t, rules.WitnessAbsent, w.Says("a"))
 }
 
 func TestARoundThatWasCutShortSaysNothing(t *testing.T) {
@@ -134,7 +135,7 @@ func TestARoundThatWasCutShortSaysNothing(t *testing.T) {
 	for range 5 {
 		w.Round(ctx, members("a"))
 	}
-	require.Equal(t, failover.WitnessAbsent, w.Says("a"))
+	require.Equal(t, rules.WitnessAbsent, w.Says("a"))
 }
 
 // Whoever answers at a member's address sends us nowhere: not to what only we can reach.
@@ -145,7 +146,7 @@ func TestTheWitnessIsNotSentElsewhere(t *testing.T) {
 	member := httptest.NewServer(http.RedirectHandler(inside.URL, http.StatusFound))
 	defer member.Close()
 	p := &prober{timeout: 5 * time.Second}
-	require.Equal(t, unclear, p.probe(t.Context(), failover.Cluster{Endpoint: member.URL}))
+	require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{Endpoint: member.URL}))
 	require.Zero(t, asked.Load())
 }
 
@@ -175,16 +176,16 @@ func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
 			}))
 			defer server.Close()
 			p := &prober{timeout: 5 * time.Second}
-			require.Equal(t, c.want, p.probe(t.Context(), failover.Cluster{Endpoint: server.URL}))
+			require.Equal(t, c.want, p.probe(t.Context(), karmada.Cluster{Endpoint: server.URL}))
 			require.Equal(t, c.readyz == 404, asked.Load() == 2)
 		})
 	}
 	p := &prober{timeout: 5 * time.Second}
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	require.Equal(t, noAnswer, p.probe(t.Context(), failover.Cluster{Endpoint: gone.URL}))
-	require.Equal(t, unclear, p.probe(t.Context(), failover.Cluster{}), "a member without an endpoint")
-	require.Equal(t, unclear, p.probe(t.Context(), failover.Cluster{Endpoint: "https://x", ProxyURL: ":"}))
+	require.Equal(t, noAnswer, p.probe(t.Context(), karmada.Cluster{Endpoint: gone.URL}))
+	require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{}), "a member without an endpoint")
+	require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{Endpoint: "https://x", ProxyURL: ":"}))
 }
 
 // Rules: R4.1-34.
@@ -193,7 +194,7 @@ func TestAClusterIsStartedOnceTheWitnessThatItsRuleAsksForAgrees(t *testing.T) {
 	rule.RequireWitness = true
 	post := &recorder{}
 	desk := NewDesk(post)
-	desk.RulesChanged([]failover.Rule{rule})
+	desk.RulesChanged([]rules.Rule{rule})
 	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
 	desk.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
 	require.Equal(t, []string{"fleet", "fleet"}, post.heard(), "nobody testifies")

@@ -12,7 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
@@ -22,16 +24,16 @@ var (
 )
 
 // bad is a cluster that nobody should be moved to, told a second time.
-func bad(in failover.PreCheckInput, name string) bool {
-	at := slices.IndexFunc(in.Fleet, func(c failover.Cluster) bool { return c.Name == name })
+func bad(in placement.PreCheckInput, name string) bool {
+	at := slices.IndexFunc(in.Fleet, func(c karmada.Cluster) bool { return c.Name == name })
 	if at < 0 || in.Evacuating[name] || name == in.Failing {
 		return true
 	}
 	c := in.Fleet[at]
-	ready := slices.ContainsFunc(c.Conditions, func(x failover.Condition) bool { return x.Type == "Ready" && x.Status == corev1.ConditionTrue })
+	ready := slices.ContainsFunc(c.Conditions, func(x karmada.Condition) bool { return x.Type == "Ready" && x.Status == corev1.ConditionTrue })
 	return !ready || slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
 		tolerated := slices.ContainsFunc(in.Binding.Placement.ClusterTolerations, func(x corev1.Toleration) bool { return x.Key == t.Key })
-		return t.Effect == failover.EffectPreferNoExecute || (t.Effect == corev1.TaintEffectNoExecute && !tolerated)
+		return t.Effect == karmada.EffectPreferNoExecute || (t.Effect == corev1.TaintEffectNoExecute && !tolerated)
 	})
 }
 
@@ -39,11 +41,11 @@ func bad(in failover.PreCheckInput, name string) bool {
 // scheduler's own.
 type lift struct {
 	class string
-	apply func(in *failover.PreCheckInput)
+	apply func(in *placement.PreCheckInput)
 }
 
-func onFleet(change func(c *failover.Cluster)) func(in *failover.PreCheckInput) {
-	return func(in *failover.PreCheckInput) {
+func onFleet(change func(c *karmada.Cluster)) func(in *placement.PreCheckInput) {
+	return func(in *placement.PreCheckInput) {
 		in.Fleet = slices.Clone(in.Fleet)
 		for i := range in.Fleet {
 			in.Fleet[i].Conditions, in.Fleet[i].Taints = slices.Clone(in.Fleet[i].Conditions), slices.Clone(in.Fleet[i].Taints)
@@ -54,32 +56,32 @@ func onFleet(change func(c *failover.Cluster)) func(in *failover.PreCheckInput) 
 
 // lifts are the closed list.
 var lifts = []lift{
-	{"not Ready", onFleet(func(c *failover.Cluster) {
-		c.Conditions = append(c.Conditions, failover.Condition{Type: "Ready", Status: corev1.ConditionTrue})
+	{"not Ready", onFleet(func(c *karmada.Cluster) {
+		c.Conditions = append(c.Conditions, karmada.Condition{Type: "Ready", Status: corev1.ConditionTrue})
 	})},
-	{"soft taint", onFleet(func(c *failover.Cluster) {
-		c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect == failover.EffectPreferNoExecute })
+	{"soft taint", onFleet(func(c *karmada.Cluster) {
+		c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect == karmada.EffectPreferNoExecute })
 	})},
-	{"failing itself", func(in *failover.PreCheckInput) {
+	{"failing itself", func(in *placement.PreCheckInput) {
 		in.Evacuating = map[string]bool{}
-		onFleet(func(c *failover.Cluster) { // of those that serve: the scheduler exempts them
+		onFleet(func(c *karmada.Cluster) { // of those that serve: the scheduler exempts them
 			if _, at := in.Binding.Target(c.Name); at >= 0 {
 				c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
 			}
 		})(in)
 	}},
-	{"reserved headroom", func(in *failover.PreCheckInput) { in.Reserved = failover.Reservations{} }},
-	{"unknown capacity", func(in *failover.PreCheckInput) { in.RoomUnknownOK = true }},
-	{"no room, and the scheduler does not ask for it", func(in *failover.PreCheckInput) {
+	{"reserved headroom", func(in *placement.PreCheckInput) { in.Reserved = placement.Reservations{} }},
+	{"unknown capacity", func(in *placement.PreCheckInput) { in.RoomUnknownOK = true }},
+	{"no room, and the scheduler does not ask for it", func(in *placement.PreCheckInput) {
 		if !asksForRoom(in.Binding) {
-			onFleet(func(c *failover.Cluster) { c.Capacity = vast() })(in)
+			onFleet(func(c *karmada.Cluster) { c.Capacity = vast() })(in)
 		}
 	}},
-	{"a spread that the scheduler does not know", func(in *failover.PreCheckInput) {
+	{"a spread that the scheduler does not know", func(in *placement.PreCheckInput) {
 		b := *in.Binding
 		p := *b.Placement
-		p.SpreadConstraints = slices.DeleteFunc(slices.Clone(p.SpreadConstraints), func(s failover.SpreadConstraint) bool {
-			return s.SpreadByLabel != "" || s.SpreadByField == failover.SpreadByZone || s.SpreadByField == failover.SpreadByProvider
+		p.SpreadConstraints = slices.DeleteFunc(slices.Clone(p.SpreadConstraints), func(s karmada.SpreadConstraint) bool {
+			return s.SpreadByLabel != "" || s.SpreadByField == karmada.SpreadByZone || s.SpreadByField == karmada.SpreadByProvider
 		})
 		b.Placement = &p
 		in.Binding = &b
@@ -87,39 +89,39 @@ var lifts = []lift{
 }
 
 // asksForRoom tells whether the scheduler itself looks for room.
-func asksForRoom(b *failover.Binding) bool {
+func asksForRoom(b *karmada.Binding) bool {
 	r := b.Placement.ReplicaScheduling
 	divided := r != nil && r.Type == "Divided" && b.Replicas > 0
 	return divided && (r.DivisionPreference == "Aggregated" || (r.WeightPreference != nil && r.WeightPreference.DynamicWeight != ""))
 }
 
-func vast() *failover.Capacity {
+func vast() *karmada.Capacity {
 	list := corev1.ResourceList{"pods": resource.MustParse("10000"), "cpu": resource.MustParse("10000")}
-	return &failover.Capacity{Allocatable: list, Allocated: corev1.ResourceList{"pods": resource.MustParse("0")}}
+	return &karmada.Capacity{Allocatable: list, Allocated: corev1.ResourceList{"pods": resource.MustParse("0")}}
 }
 
 // refusals are reasons for which the pre-check does not judge a binding at all.
-var refusals = []failover.Reason{
-	failover.ReasonForeignTask, failover.ReasonNotSupportedPlacement, failover.ReasonNotSupportedComps, failover.ReasonComponentsUnsized,
-	failover.ReasonSchedulingPending, failover.ReasonNoReplicas,
+var refusals = []reason.Reason{
+	reason.ForeignTask, reason.NotSupportedPlacement, reason.NotSupportedComps, reason.ComponentsUnsized,
+	reason.SchedulingPending, reason.NoReplicas,
 }
 
 // cautious finds why a no is one although the scheduler places: a refusal, or the
 // single reason that, taken away, makes it a yes; or several together. Empty when none does.
-func cautious(in failover.PreCheckInput, no failover.Reason) string {
+func cautious(in placement.PreCheckInput, no reason.Reason) string {
 	if slices.Contains(refusals, no) {
 		return "cannot be judged: " + string(no)
 	}
 	for _, l := range lifts {
 		lifted := in
 		l.apply(&lifted)
-		if failover.PreCheck(lifted).OK {
+		if placement.PreCheck(lifted).OK {
 			return l.class
 		}
 	}
 	for _, l := range lifts {
 		l.apply(&in)
-		if failover.PreCheck(in).OK {
+		if placement.PreCheck(in).OK {
 			return "several of them together"
 		}
 	}
@@ -157,7 +159,7 @@ func TestWhatThePreCheckSaysTheSchedulerDoes(t *testing.T) {
 	for seed := *first; seed < *first+*questions; seed++ {
 		q := random(seed)
 		in := q.input(t)
-		if v := failover.PreCheck(in); v.OK {
+		if v := placement.PreCheck(in); v.OK {
 			q.yes(t, seed, in, v, seen)
 		} else {
 			q.no(t, seed, in, v, seen)
@@ -170,7 +172,7 @@ func TestWhatThePreCheckSaysTheSchedulerDoes(t *testing.T) {
 	}
 }
 
-func (q question) yes(t *testing.T, seed uint64, in failover.PreCheckInput, v failover.Verdict, seen tally) {
+func (q question) yes(t *testing.T, seed uint64, in placement.PreCheckInput, v reason.Verdict, seen tally) {
 	targets, placed, why := q.schedule(t, v.Reschedule)
 	story := func() string {
 		return fmt.Sprintf("seed %d: the pre-check said yes (%s), the scheduler %v: %s\n%s", seed, v.Message, targets, why, q)
@@ -190,7 +192,7 @@ func (q question) yes(t *testing.T, seed uint64, in failover.PreCheckInput, v fa
 	}
 }
 
-func classes(in failover.PreCheckInput, v failover.Verdict, why string) []string {
+func classes(in placement.PreCheckInput, v reason.Verdict, why string) []string {
 	b := in.Binding
 	out := []string{}
 	r := b.Placement.ReplicaScheduling
@@ -223,7 +225,7 @@ func classes(in failover.PreCheckInput, v failover.Verdict, why string) []string
 	return out
 }
 
-func (q question) no(t *testing.T, seed uint64, in failover.PreCheckInput, v failover.Verdict, seen tally) {
+func (q question) no(t *testing.T, seed uint64, in placement.PreCheckInput, v reason.Verdict, seen tally) {
 	seen["no"]++
 	targets, placed, why := q.schedule(t, false)
 	if !placed && len(in.Binding.Clusters) == 1 {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
@@ -17,29 +19,29 @@ const mostOverCautious = 0.04
 
 // asked is the record as the product asks it: the product's decoders read the raw
 // objects, and the taints tell which clusters have a failover of their own.
-func (r record) asked(t *testing.T) (failover.PreCheckInput, failover.Verdict) {
+func (r record) asked(t *testing.T) (placement.PreCheckInput, reason.Verdict) {
 	b := k8sadapter.DecodeBinding([]byte(text(r.Binding)))
-	in := failover.PreCheckInput{Binding: &b, Failing: r.Failing, Evacuating: map[string]bool{}}
+	in := placement.PreCheckInput{Binding: &b, Failing: r.Failing, Evacuating: map[string]bool{}}
 	for _, name := range r.Evacuating {
 		in.Evacuating[name] = true
 	}
 	for _, raw := range r.Clusters {
 		c := k8sadapter.DecodeCluster([]byte(text(raw)))
 		require.Empty(t, c.Malformed)
-		hard, soft := failover.Triggering(c.Taints)
+		hard, soft := karmada.Triggering(c.Taints)
 		if c.Name != r.Failing && len(hard)+len(soft) > 0 {
 			in.Evacuating[c.Name] = true
 		}
 		in.Fleet = append(in.Fleet, c)
 	}
 	if b.Malformed != "" {
-		return in, failover.Verdict{Reason: failover.ReasonMalformed, Message: b.Malformed}
+		return in, reason.Verdict{Reason: reason.Malformed, Message: b.Malformed}
 	}
-	return in, failover.PreCheck(in)
+	return in, placement.PreCheck(in)
 }
 
 // unfounded says what is wrong about a yes, empty where nothing is.
-func (r record) unfounded(v failover.Verdict) string {
+func (r record) unfounded(v reason.Verdict) string {
 	answer := r.answer(v.Reschedule)
 	used := answer.names()
 	switch {
@@ -56,7 +58,7 @@ func (r record) unfounded(v failover.Verdict) string {
 }
 
 // told prints a record so that it can be read.
-func (r record) told(v failover.Verdict) string {
+func (r record) told(v reason.Verdict) string {
 	return fmt.Sprintf("%s line %d: pre-check %v %s (%s) %v; Karmada placed=%v %s on %v (with a reschedule: placed=%v on %v)\n%s",
 		r.File, r.N, v.OK, v.Reason, v.Message, v.Candidates, r.Karmada.Placed, r.Karmada.Why, r.Karmada.names(),
 		r.WithReschedule.Placed, r.WithReschedule.names(), text(r.Binding))
@@ -111,7 +113,7 @@ func (h *holding) ask(t *testing.T, r record) {
 // mostTold bounds how many failures of each kind are printed.
 const mostTold = 5
 
-func (h *holding) fails(t *testing.T, r record, v failover.Verdict, wrong string) {
+func (h *holding) fails(t *testing.T, r record, v reason.Verdict, wrong string) {
 	if h.tally[wrong]++; h.tally[wrong] <= mostTold {
 		t.Errorf("%s: %s", wrong, r.told(v))
 	}

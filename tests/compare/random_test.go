@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
 )
 
 // dice draws one question. Its odds are skewed so that both answers are common:
@@ -95,7 +96,7 @@ func (d dice) cluster(name string, failing bool) object {
 		taint("hard", "NoExecute")
 	}
 	if d.odds(7) {
-		annotations[failover.AnnotationSoftTaints] = `[{"key":"soft"}]`
+		annotations[karmada.AnnotationSoftTaints] = `[{"key":"soft"}]`
 	}
 	spec["taints"] = taints
 	metadata := object{"name": name, "uid": "uid-" + name, "annotations": annotations, "labels": object{}}
@@ -306,7 +307,7 @@ func (d dice) spread() []any {
 }
 
 // unsaid is what only Lifeboat knows: failovers that go on elsewhere, and promises.
-func (d dice) unsaid() func(*failover.PreCheckInput) {
+func (d dice) unsaid() func(*placement.PreCheckInput) {
 	evacuating, promised, waiting, unknownOK := "", "", 0, d.odds(10)
 	if d.odds(8) {
 		evacuating = pick(d, d.names[1:]...)
@@ -322,7 +323,7 @@ func (d dice) unsaid() func(*failover.PreCheckInput) {
 	}
 	n, several := 1+d.IntN(4), d.names[1:]
 	strict := d.odds(25)
-	return func(in *failover.PreCheckInput) {
+	return func(in *placement.PreCheckInput) {
 		in.RoomUnknownOK, in.RoomForStaticWeights = unknownOK, strict
 		if evacuating != "" {
 			in.Evacuating[evacuating] = true
@@ -331,7 +332,7 @@ func (d dice) unsaid() func(*failover.PreCheckInput) {
 			in.Reserved.Placed = map[string]corev1.ResourceList{promised: pods(n)}
 		}
 		if waiting > 0 {
-			in.Reserved.Unplaced = []failover.Unplaced{{Candidates: several, Need: pods(waiting)}}
+			in.Reserved.Unplaced = []placement.Unplaced{{Candidates: several, Need: pods(waiting)}}
 		}
 	}
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
@@ -26,8 +28,8 @@ type worked struct {
 	observed  string   // the affinity group that the scheduler stands at
 	fleet     []string // besides m1
 
-	reason failover.Reason // of the pre-check's no; empty for yes
-	want   string          // where the scheduler then puts it, empty when it fails
+	reason reason.Reason // of the pre-check's no; empty for yes
+	want   string        // where the scheduler then puts it, empty when it fails
 }
 
 const (
@@ -130,11 +132,11 @@ var workedOut = []worked{
 	},
 	{
 		name:      "dynamic weight, not enough room together",
-		placement: dynamic, runs: "m1=5", fleet: []string{"m2 room=2", "m3 room=2"}, reason: failover.ReasonNoCapacity,
+		placement: dynamic, runs: "m1=5", fleet: []string{"m2 room=2", "m3 room=2"}, reason: reason.NoCapacity,
 	},
 	{
 		name:      "dynamic weight, unknown room is none",
-		placement: dynamic, runs: "m1=1", fleet: []string{"m2 room=unknown"}, reason: failover.ReasonNoCapacity,
+		placement: dynamic, runs: "m1=1", fleet: []string{"m2 room=unknown"}, reason: reason.NoCapacity,
 	},
 	{
 		name:      "two regions, and another cluster in the failed one's region",
@@ -144,7 +146,7 @@ var workedOut = []worked{
 	{
 		name:      "two regions, and one is left",
 		placement: spread("region 2-2", "cluster 2-2") + "," + duplicated, runs: "m1=2 m3=2", replicas: 2,
-		fleet: []string{"m3 region=west", "m4 region=west"}, reason: failover.ReasonSpreadUnsatisfied,
+		fleet: []string{"m3 region=west", "m4 region=west"}, reason: reason.SpreadUnsatisfied,
 	},
 	{
 		name:      "a region where nothing has room for a whole copy is no longer in the scheduler's way",
@@ -154,11 +156,11 @@ var workedOut = []worked{
 	{
 		name:      "two zones wanted, one there: the scheduler does not count zones, we do",
 		placement: spread("zone 2-2", "cluster 1-1") + "," + duplicated, runs: "m1=2",
-		fleet: []string{"m2 zone=a", "m3 zone=a"}, reason: failover.ReasonSpreadUnsatisfied, want: "m2=2",
+		fleet: []string{"m2 zone=a", "m3 zone=a"}, reason: reason.SpreadUnsatisfied, want: "m2=2",
 	},
 	{
 		name:      "by zone alone the scheduler cannot spread",
-		placement: spread("zone 1-1") + "," + duplicated, runs: "m1=2", fleet: []string{"m2 zone=a"}, reason: failover.ReasonSpreadUnsatisfied,
+		placement: spread("zone 1-1") + "," + duplicated, runs: "m1=2", fleet: []string{"m2 zone=a"}, reason: reason.SpreadUnsatisfied,
 	},
 	{
 		name:      "on to the backup group",
@@ -171,11 +173,11 @@ var workedOut = []worked{
 	},
 	{
 		name:      "pinned to one cluster: nowhere to go",
-		placement: among("m1"), runs: "m1=0", fleet: []string{"m2"}, reason: failover.ReasonPinned,
+		placement: among("m1"), runs: "m1=0", fleet: []string{"m2"}, reason: reason.Pinned,
 	},
 	{
 		name:      "the other cluster does not serve the kind",
-		placement: duplicated, runs: "m1=2", fleet: []string{"m2 serves=DaemonSet"}, reason: failover.ReasonNoTarget,
+		placement: duplicated, runs: "m1=2", fleet: []string{"m2 serves=DaemonSet"}, reason: reason.NoTarget,
 	},
 	{
 		name:      "a cordoned cluster keeps what it has",
@@ -183,19 +185,19 @@ var workedOut = []worked{
 	},
 	{
 		name:      "a dead cluster that Karmada has not tainted: the scheduler takes it, we do not",
-		placement: duplicated, runs: "m1=2", fleet: []string{"m2 down"}, reason: failover.ReasonNoTarget, want: "m2=2",
+		placement: duplicated, runs: "m1=2", fleet: []string{"m2 down"}, reason: reason.NoTarget, want: "m2=2",
 	},
 	{
 		name:      "a soft taint: the scheduler does not see it, we do",
-		placement: duplicated, runs: "m1=2", fleet: []string{"m2 soft"}, reason: failover.ReasonNoTarget, want: "m2=2",
+		placement: duplicated, runs: "m1=2", fleet: []string{"m2 soft"}, reason: reason.NoTarget, want: "m2=2",
 	},
 	{
 		name:      "scheduling is suspended",
-		placement: duplicated, runs: "m1=2", spec: `"suspension":{"scheduling":true}`, fleet: []string{"m2"}, reason: failover.ReasonSchedulingSuspended,
+		placement: duplicated, runs: "m1=2", spec: `"suspension":{"scheduling":true}`, fleet: []string{"m2"}, reason: reason.SchedulingSuspended,
 	},
 	{
 		name:      "another scheduler",
-		placement: duplicated, runs: "m1=2", spec: `"schedulerName":"another"`, fleet: []string{"m2"}, reason: failover.ReasonForeignScheduler,
+		placement: duplicated, runs: "m1=2", spec: `"schedulerName":"another"`, fleet: []string{"m2"}, reason: reason.ForeignScheduler,
 	},
 }
 
@@ -204,9 +206,9 @@ func TestPlacementsWorkedOutByHand(t *testing.T) {
 	for _, w := range workedOut {
 		t.Run(w.name, func(t *testing.T) {
 			q := w.question(t)
-			v := failover.PreCheck(q.input(t))
+			v := placement.PreCheck(q.input(t))
 			require.Equal(t, w.reason, v.Reason, v.Message)
-			require.Equal(t, w.reason == failover.ReasonNone, v.OK)
+			require.Equal(t, w.reason == reason.None, v.OK)
 			targets, placed, why := q.schedule(t, v.Reschedule)
 			require.Equal(t, w.want, written(targets), why)
 			require.Equal(t, w.want != "", placed, why)
@@ -268,7 +270,7 @@ func clusterOf(t *testing.T, line string) object {
 		case "taint":
 			spec["taints"] = []any{object{"key": value, "effect": "NoSchedule"}}
 		case "soft":
-			annotations[failover.AnnotationSoftTaints] = `[{"key":"soft"}]`
+			annotations[karmada.AnnotationSoftTaints] = `[{"key":"soft"}]`
 		case "down":
 			ready = "False"
 		case "room":

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
@@ -30,7 +30,7 @@ type question struct {
 	binding  object
 	clusters []object
 	// change makes of the input what Karmada does not tell.
-	change func(*failover.PreCheckInput)
+	change func(*placement.PreCheckInput)
 }
 
 // plain turns anything into what JSON decodes to.
@@ -49,7 +49,7 @@ func field(b object, name string) []any {
 	return list
 }
 
-func (q question) input(t require.TestingT) failover.PreCheckInput {
+func (q question) input(t require.TestingT) placement.PreCheckInput {
 	decode := func(o object) []byte {
 		raw, err := json.Marshal(o)
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func (q question) input(t require.TestingT) failover.PreCheckInput {
 	b := k8sadapter.DecodeBinding(decode(q.binding))
 	require.Empty(t, b.Malformed)
 	require.Empty(t, b.UnknownFields)
-	in := failover.PreCheckInput{Binding: &b, Failing: q.failing, Evacuating: map[string]bool{}}
+	in := placement.PreCheckInput{Binding: &b, Failing: q.failing, Evacuating: map[string]bool{}}
 	for _, o := range q.clusters {
 		c := k8sadapter.DecodeCluster(decode(o))
 		require.Empty(t, c.Malformed)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/contrib/envconfig"
@@ -27,16 +27,16 @@ import (
 // rendering is one way in which Lifeboat is deployed.
 type rendering struct {
 	objects
-	mode failover.Mode
+	mode rules.Mode
 }
 
 // renderings are all that the repository offers.
 func renderings(t *testing.T) map[string]rendering {
 	t.Helper()
 	return map[string]rendering{
-		"base":    {kustomized(t, "base"), failover.ModeObserve},
-		"example": {kustomized(t, "overlays/enforce"), failover.ModeEnforce},
-		"chart":   {rendered(t, ""), failover.ModeObserve},
+		"base":    {kustomized(t, "base"), rules.ModeObserve},
+		"example": {kustomized(t, "overlays/enforce"), rules.ModeEnforce},
+		"chart":   {rendered(t, ""), rules.ModeObserve},
 	}
 }
 

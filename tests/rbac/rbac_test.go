@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -143,21 +143,21 @@ func texts(permissions ...[]k8sadapter.Permission) []string {
 
 func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
 	granted := roles(t)
-	starter := func(mode failover.Mode) []k8sadapter.Permission {
+	starter := func(mode rules.Mode) []k8sadapter.Permission {
 		return k8sadapter.StarterPermissions(mode, "default", "lifeboat-starter")
 	}
 	for name, c := range map[string]struct {
 		roles []string
 		needs []k8sadapter.Permission
 	}{
-		"a worker that observes": {[]string{"lifeboat-worker-read"}, k8sadapter.WorkerPermissions(failover.ModeObserve)},
+		"a worker that observes": {[]string{"lifeboat-worker-read"}, k8sadapter.WorkerPermissions(rules.ModeObserve)},
 		"a worker that enforces": {
 			[]string{"lifeboat-worker-read", "lifeboat-worker-act"}, slices.Concat(
-				k8sadapter.WorkerPermissions(failover.ModeEnforce), k8sadapter.ManagerPermissions(failover.ModeEnforce, "", "karmada-controller-manager")),
+				k8sadapter.WorkerPermissions(rules.ModeEnforce), k8sadapter.ManagerPermissions(rules.ModeEnforce, "", "karmada-controller-manager")),
 		},
-		"a starter that observes": {[]string{"lifeboat-starter", "lifeboat-starter-lease"}, starter(failover.ModeObserve)},
+		"a starter that observes": {[]string{"lifeboat-starter", "lifeboat-starter-lease"}, starter(rules.ModeObserve)},
 		"a starter that enforces": {
-			[]string{"lifeboat-starter", "lifeboat-starter-lease", "lifeboat-starter-act"}, starter(failover.ModeEnforce),
+			[]string{"lifeboat-starter", "lifeboat-starter-lease", "lifeboat-starter-act"}, starter(rules.ModeEnforce),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

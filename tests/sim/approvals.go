@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
@@ -28,8 +29,8 @@ const (
 const asksLabel = "review"
 
 // approvalRules are those of a story.
-func (s Schedule) approvalRules() failover.ApprovalRules {
-	var out failover.ApprovalRules
+func (s Schedule) approvalRules() queue.ApprovalRules {
+	var out queue.ApprovalRules
 	if n, is := s.Asks[askClusters]; is {
 		out.ClustersAbove = &n
 	}
@@ -116,9 +117,9 @@ func (g *generator) themeApprovals() {
 
 // approve says yes to one binding of a cluster, or to whatever waits there.
 func (s *sim) approve(ctx workflow.Context, x Step) {
-	o := workflows.ScopedOrder{Order: operator, Scope: failover.Scope{All: true}}
+	o := workflows.ScopedOrder{Order: operator, Scope: queue.Scope{All: true}}
 	if x.Binding != "" {
-		o.Scope = failover.ScopeOf(Binding{Name: x.Binding}.key())
+		o.Scope = queue.ScopeOf(Binding{Name: x.Binding}.key())
 	}
 	s.insist(ctx, x, func(workflow.Context) *answer {
 		return s.update(workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateApprove, o, func() {
@@ -140,7 +141,7 @@ func (j *judge) approved(cluster, binding string) {
 
 // asked judges that nothing is evicted that a human was to be asked about and has not
 // agreed to, by the same failover.
-func (j *judge) asked(w world.Write, b *failover.Binding) {
+func (j *judge) asked(w world.Write, b *karmada.Binding) {
 	if len(j.s.schedule.Asks) == 0 {
 		return
 	}
@@ -162,7 +163,7 @@ func (j *judge) asked(w world.Write, b *failover.Binding) {
 }
 
 // asks tells why a human is to be asked for certain, whenever the writer looked.
-func (j *judge) asks(b *failover.Binding, purge failover.PurgeMode) string {
+func (j *judge) asks(b *karmada.Binding, purge karmada.PurgeMode) string {
 	rules := j.s.schedule.Asks
 	has := func(rule string) bool { _, is := rules[rule]; return is }
 	switch {
@@ -170,7 +171,7 @@ func (j *judge) asks(b *failover.Binding, purge failover.PurgeMode) string {
 		return "its namespace asks"
 	case has(askSelector) && b.WorkloadLabels[asksLabel] == "yes":
 		return "its label asks"
-	case has(askDirectly) && purge == failover.PurgeDirectly:
+	case has(askDirectly) && purge == karmada.PurgeDirectly:
 		return "Directly asks"
 	case has(askClusters) && j.failing() > rules[askClusters]:
 		return "so many clusters fail"

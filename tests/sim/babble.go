@@ -1,7 +1,9 @@
 package sim
 
 import (
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
 )
@@ -11,10 +13,10 @@ import (
 func (s *sim) babble(ctx workflow.Context, x Step) {
 	id := workflows.ClusterFailoverID("", x.Cluster)
 	s.nonsense(ctx, id, map[string]any{
-		workflows.SignalClusterObserved: workflows.ClusterObserved{Fact: failover.ClusterFact{Cluster: "elsewhere", UID: "none"}},
-		workflows.SignalBindingsChanged: workflows.BindingsChanged{Bindings: []failover.BindingFact{{}}},
+		workflows.SignalClusterObserved: workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "elsewhere", UID: "none"}},
+		workflows.SignalBindingsChanged: workflows.BindingsChanged{Bindings: []proof.BindingFact{{}}},
 		workflows.SignalAdopt:           workflows.Adopt{Cluster: "elsewhere"},
-		workflows.SignalGrant:           workflows.Grant{Permits: failover.Permits{Number: -1, Size: 1000}},
+		workflows.SignalGrant:           workflows.Grant{Permits: pace.Permits{Number: -1, Size: 1000}},
 		workflows.SignalPaceChanged:     workflows.PaceChanged{},
 		workflows.SignalMigrationReport: workflows.MigrationReport{Round: -1},
 	})
@@ -29,7 +31,7 @@ func (s *sim) babble(ctx workflow.Context, x Step) {
 	_ = workflow.Sleep(ctx, tick)
 	s.sane()
 	s.nonsense(ctx, workflows.BindingMigrationID("", x.Cluster, Binding{Name: x.Binding}.key()), map[string]any{
-		workflows.SignalBindingObserved:  failover.BindingFact{},
+		workflows.SignalBindingObserved:  proof.BindingFact{},
 		workflows.SignalRecover:          workflows.Recover{Round: -1},
 		workflows.SignalMigrationAdopted: workflows.MigrationAdopted{Round: -1},
 		workflows.SignalFenced:           workflows.Fenced{},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -13,7 +13,7 @@ import (
 // worker is seen as late as any other. Every second story has one.
 type cache struct {
 	s    *sim
-	seen map[failover.BindingKey]failover.Binding
+	seen map[karmada.BindingKey]karmada.Binding
 }
 
 const (
@@ -22,7 +22,7 @@ const (
 )
 
 // changed takes a change over, some time after it happened.
-func (c cache) changed(key failover.BindingKey, now *failover.Binding, late func() bool) {
+func (c cache) changed(key karmada.BindingKey, now *karmada.Binding, late func() bool) {
 	c.s.later(c.s.dice.span("cache", "", cacheLag), func() {
 		switch {
 		case late():
@@ -40,7 +40,7 @@ func (c cache) Known() bool {
 }
 
 // Each implements activities.BindingCache. The workers' own writes count at once.
-func (c cache) Each(held bool, do func(*failover.Binding)) {
+func (c cache) Each(held bool, do func(*karmada.Binding)) {
 	for _, b := range c.s.world.Everything() {
 		if !held || b.Held() {
 			do(&b)
@@ -49,9 +49,9 @@ func (c cache) Each(held bool, do func(*failover.Binding)) {
 }
 
 // On implements activities.BindingCache. A page has two bindings, so that every list has several.
-func (c cache) On(cluster string, after failover.BindingKey, _ int) (page []failover.Binding, more bool) {
+func (c cache) On(cluster string, after karmada.BindingKey, _ int) (page []karmada.Binding, more bool) {
 	const most = 2
-	for _, key := range slices.SortedFunc(maps.Keys(c.seen), failover.BindingKey.Compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(c.seen), karmada.BindingKey.Compare) {
 		b := c.seen[key]
 		_, target := b.Target(cluster)
 		if task, _ := b.TaskFor(cluster); target < 0 && task == nil || key.Compare(after) <= 0 {

@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
@@ -16,22 +16,22 @@ func capacity(full bool) func(*sim, workflow.Context, Step) {
 		if !s.there(x.Cluster) {
 			return
 		}
-		s.world.ChangeCluster(x.Cluster, func(c *failover.Cluster) {
+		s.world.ChangeCluster(x.Cluster, func(c *karmada.Cluster) {
 			c.Capacity = nil
 			if full {
 				pods := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("110")}
-				c.Capacity = &failover.Capacity{Allocatable: pods, Allocated: pods}
+				c.Capacity = &karmada.Capacity{Allocatable: pods, Allocated: pods}
 			}
 		})
 	}
 }
 
-func full(c failover.Cluster) bool { return c.Capacity != nil }
+func full(c karmada.Cluster) bool { return c.Capacity != nil }
 
 // crammed judges that no divided workload is evicted where all that it may use beside
 // the failed cluster are its own other targets, and full: they would be overfilled
 // without a word.
-func (j *judge) crammed(w world.Write, b *failover.Binding) {
+func (j *judge) crammed(w world.Write, b *karmada.Binding) {
 	p := b.Placement
 	if !p.Divided() || b.Replicas == 0 || p.ClusterAffinity == nil {
 		return

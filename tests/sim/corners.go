@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -24,8 +24,8 @@ func (s *sim) smudge(cluster string, unreadable bool) {
 	if !there || c.SoftUnreadable == unreadable {
 		return
 	}
-	isSoft := func(t corev1.Taint) bool { return t.Effect == failover.EffectPreferNoExecute }
-	s.world.ChangeCluster(cluster, func(c *failover.Cluster) {
+	isSoft := func(t corev1.Taint) bool { return t.Effect == karmada.EffectPreferNoExecute }
+	s.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
 		c.SoftUnreadable, c.SoftMalformed = unreadable, ""
 		if !unreadable {
 			c.Taints = append(slices.DeleteFunc(slices.Clone(c.Taints), isSoft), s.smudged[cluster]...)
@@ -45,7 +45,7 @@ func smudge(unreadable bool) func(*sim, workflow.Context, Step) {
 func (s *sim) blame(_ workflow.Context, x Step) {
 	if s.there(x.Cluster) {
 		s.ready(x.Cluster, false)
-		s.world.ChangeCluster(x.Cluster, func(c *failover.Cluster) {
+		s.world.ChangeCluster(x.Cluster, func(c *karmada.Cluster) {
 			c.Conditions = slices.Clone(c.Conditions)
 			c.Conditions[0].Reason = ourSide
 		})
@@ -55,12 +55,12 @@ func (s *sim) blame(_ workflow.Context, x Step) {
 // leave has another hand take a binding off a cluster, to wherever the story says.
 func (s *sim) leave(_ workflow.Context, x Step) {
 	to := clusterName(x.N % s.schedule.Fleet)
-	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *failover.Binding) {
+	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *karmada.Binding) {
 		t, at := b.Target(x.Cluster)
 		if at < 0 || to == x.Cluster {
 			return
 		}
-		moved := failover.TargetCluster{Name: to, Replicas: t.Replicas}
+		moved := karmada.TargetCluster{Name: to, Replicas: t.Replicas}
 		b.Clusters = slices.Delete(slices.Clone(b.Clusters), at, at+1)
 		if !targets(b, to) {
 			b.Clusters = append(b.Clusters, moved)

@@ -3,19 +3,19 @@ package sim
 import (
 	"encoding/json"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // dependentKey is the binding that Karmada makes for a ConfigMap.
-func dependentKey(name string) failover.BindingKey {
-	return failover.BindingKey{Namespace: "shop", Name: name + "-configmap"}
+func dependentKey(name string) karmada.BindingKey {
+	return karmada.BindingKey{Namespace: "shop", Name: name + "-configmap"}
 }
 
 // propagate has a binding take its dependents along.
-func (b Binding) propagate(out *failover.Binding) {
-	var listed []failover.Dependent
+func (b Binding) propagate(out *karmada.Binding) {
+	var listed []karmada.Dependent
 	for _, name := range b.Needs {
-		listed = append(listed, failover.Dependent{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name})
+		listed = append(listed, karmada.Dependent{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name})
 	}
 	raw, err := json.Marshal(listed)
 	if err != nil {
@@ -25,7 +25,7 @@ func (b Binding) propagate(out *failover.Binding) {
 	if out.Annotations == nil {
 		out.Annotations = map[string]string{}
 	}
-	out.Annotations[failover.AnnotationDependencies] = string(raw)
+	out.Annotations[karmada.AnnotationDependencies] = string(raw)
 }
 
 // dependents makes the bindings of whatever the schedule's bindings take along.
@@ -39,9 +39,9 @@ func (s *sim) dependents() {
 				continue
 			}
 			made[name] = true
-			s.world.AddDependent(failover.Binding{
-				Key: key, SchedulerName: failover.DefaultSchedulerName,
-				Resource: failover.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name},
+			s.world.AddDependent(karmada.Binding{
+				Key: key, SchedulerName: karmada.DefaultSchedulerName,
+				Resource: karmada.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name},
 			})
 		}
 	}

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
@@ -88,9 +88,9 @@ func (j *judge) between(cluster string, from time.Time) []sight {
 }
 
 // otherwise: somebody else's taint moves bindings off it as well, or a rule's still does.
-func otherwise(c failover.Cluster) bool {
+func otherwise(c karmada.Cluster) bool {
 	for _, t := range c.Taints {
-		if failover.EffectPreferNoExecute == t.Effect || t.Key == foreignTaint || t.Key == taintKey || t.Key == policyTaint {
+		if karmada.EffectPreferNoExecute == t.Effect || t.Key == foreignTaint || t.Key == taintKey || t.Key == policyTaint {
 			return true
 		}
 	}
@@ -98,8 +98,8 @@ func otherwise(c failover.Cluster) bool {
 }
 
 // banned tells that a write turned our hold into a ban: the old copy goes, as with a release.
-func banned(before, after *failover.Task) bool {
-	return before != nil && after != nil && before.Reason == failover.TaskReason && after.Reason == failover.TaskReasonBanned
+func banned(before, after *karmada.Task) bool {
+	return before != nil && after != nil && before.Reason == karmada.TaskReason && after.Reason == karmada.TaskReasonBanned
 }
 
 // bans judges that a hold becomes a ban: Karmada deletes the old copy first, and creates
@@ -113,7 +113,7 @@ func (j *judge) bans(w world.Write) {
 // lifts judges that a ban goes: only once the drain has ended.
 func (j *judge) lifts(w world.Write) {
 	j.s.count["bans lifted"]++
-	if !j.departed(w.Cluster) && !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return c.Drain == nil }) {
+	if !j.departed(w.Cluster) && !j.everSeen(w.Cluster, func(c karmada.Cluster) bool { return c.Drain == nil }) {
 		j.violates("3: the ban of %s from %s is lifted while that is drained", w.Binding, w.Cluster)
 	}
 }

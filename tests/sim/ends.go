@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -78,7 +79,7 @@ func (j *judge) outcomes(r workflows.EpisodeReport) {
 func (j *judge) observed(r workflows.EpisodeReport) {
 	for _, round := range r.Rounds {
 		for _, x := range round.Results {
-			if x.Outcome == failover.OutcomeWouldMove || x.Outcome == failover.OutcomeWouldBlock {
+			if x.Outcome == phase.OutcomeWouldMove || x.Outcome == phase.OutcomeWouldBlock {
 				j.s.count["outcome "+string(x.Outcome)]++
 			}
 		}
@@ -116,7 +117,7 @@ func (j *judge) left(cluster string) []string {
 		}
 	}
 	for _, b := range j.s.world.Everything() {
-		if t := held(&b, cluster); t != nil && t.Reason != failover.TaskReasonKept && t.Reason != failover.TaskReasonLeftToHuman {
+		if t := held(&b, cluster); t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonLeftToHuman {
 			out = append(out, "a hold of "+b.Key.String()+" stands")
 		}
 	}
@@ -127,7 +128,7 @@ func (j *judge) left(cluster string) []string {
 const mostOfMessage = 1024
 
 // changed sees every state of every binding, whoever made it.
-func (j *judge) changed(b *failover.Binding) {
+func (j *judge) changed(b *karmada.Binding) {
 	if b == nil {
 		return
 	}
@@ -140,7 +141,7 @@ func (j *judge) changed(b *failover.Binding) {
 			j.violates("5: %s has two tasks for %s", b.Key, t.FromCluster)
 		}
 		of[t.FromCluster] = true
-		if t.Producer == failover.Producer && len(t.Message) > mostOfMessage {
+		if t.Producer == karmada.Producer && len(t.Message) > mostOfMessage {
 			j.violates("1: the task of %s for %s names more holders than a task has room for", b.Key, t.FromCluster)
 		}
 	}
@@ -173,7 +174,7 @@ func (j *judge) beside(x world.Write) {
 	for key, e := range j.evicted {
 		ours := strings.HasPrefix(key, x.Detail+" "+x.Binding+" ")
 		atOnce := !e.released.IsZero() && x.At.Equal(e.released) // later ones are the scheduler's own
-		if ours && e.purge == failover.PurgeDirectly && atOnce && !e.fenced {
+		if ours && e.purge == karmada.PurgeDirectly && atOnce && !e.fenced {
 			j.violates("11: %s begins on %s at %s beside its old copy on %s", x.Binding, x.Cluster, x.At.Sub(begins), x.Detail)
 		}
 	}

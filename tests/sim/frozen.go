@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
@@ -18,19 +18,19 @@ import (
 
 // policyEdits are what step edit-policy makes of a binding's own policy, by its number. What
 // a binding says of soft taints is edited only where it says something.
-var policyEdits = []func(*failover.Binding){
+var policyEdits = []func(*karmada.Binding){
 	tolerates(nil),
 	tolerates(forSeconds(0)),
 	tolerates(forSeconds(30)),
 	tolerates(forSeconds(120)),
 	tolerates(forSeconds(600)),
 	tolerates(&corev1.Toleration{Operator: corev1.TolerationOpExists}),
-	annotates(failover.AnnotationPurgeMode, ""),
-	annotates(failover.AnnotationPurgeMode, string(failover.PurgeGracefully)),
-	annotates(failover.AnnotationPurgeMode, string(failover.PurgeDirectly)),
-	annotates(failover.AnnotationPurgeMode, string(failover.PurgeNever)),
-	func(b *failover.Binding) { b.Priority += 5 },
-	func(b *failover.Binding) { b.Priority = max(0, b.Priority-5) },
+	annotates(karmada.AnnotationPurgeMode, ""),
+	annotates(karmada.AnnotationPurgeMode, string(karmada.PurgeGracefully)),
+	annotates(karmada.AnnotationPurgeMode, string(karmada.PurgeDirectly)),
+	annotates(karmada.AnnotationPurgeMode, string(karmada.PurgeNever)),
+	func(b *karmada.Binding) { b.Priority += 5 },
+	func(b *karmada.Binding) { b.Priority = max(0, b.Priority-5) },
 	softens("0"),
 	softens("600"),
 }
@@ -39,8 +39,8 @@ func forSeconds(n int64) *corev1.Toleration {
 	return &corev1.Toleration{Key: taintKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &n}
 }
 
-func tolerates(t *corev1.Toleration) func(*failover.Binding) {
-	return func(b *failover.Binding) {
+func tolerates(t *corev1.Toleration) func(*karmada.Binding) {
+	return func(b *karmada.Binding) {
 		placement := *b.Placement
 		if placement.ClusterTolerations = nil; t != nil {
 			placement.ClusterTolerations = []corev1.Toleration{*t}
@@ -49,8 +49,8 @@ func tolerates(t *corev1.Toleration) func(*failover.Binding) {
 	}
 }
 
-func annotates(name, value string) func(*failover.Binding) {
-	return func(b *failover.Binding) {
+func annotates(name, value string) func(*karmada.Binding) {
+	return func(b *karmada.Binding) {
 		b.Annotations = maps.Clone(b.Annotations)
 		if b.Annotations == nil {
 			b.Annotations = map[string]string{}
@@ -61,10 +61,10 @@ func annotates(name, value string) func(*failover.Binding) {
 	}
 }
 
-func softens(seconds string) func(*failover.Binding) {
-	return func(b *failover.Binding) {
-		if b.Annotations[failover.AnnotationTolerationSeconds] != "" {
-			annotates(failover.AnnotationTolerationSeconds, seconds)(b)
+func softens(seconds string) func(*karmada.Binding) {
+	return func(b *karmada.Binding) {
+		if b.Annotations[karmada.AnnotationTolerationSeconds] != "" {
+			annotates(karmada.AnnotationTolerationSeconds, seconds)(b)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func softens(seconds string) func(*failover.Binding) {
 // editPolicy changes what a binding's author says of how it is moved: a round that has begun
 // goes by what was said before.
 func (s *sim) editPolicy(_ workflow.Context, x Step) {
-	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *failover.Binding) {
+	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *karmada.Binding) {
 		if b.Placement != nil {
 			policyEdits[x.N%len(policyEdits)](b)
 		}
@@ -82,20 +82,20 @@ func (s *sim) editPolicy(_ workflow.Context, x Step) {
 // frozen is what a round keeps of a binding's policy.
 type frozen struct {
 	tolerations []corev1.Toleration
-	purge       failover.PurgeMode
+	purge       karmada.PurgeMode
 	softly      bool
 	soft        string
 	// until is when the round ended; zero while it lasts.
 	until time.Time
 }
 
-func freezes(b *failover.Binding) frozen {
-	f := frozen{softly: b.HasClusterFailover, soft: b.Annotations[failover.AnnotationTolerationSeconds], purge: b.PurgeMode}
-	if own := b.Annotations[failover.AnnotationPurgeMode]; own != "" {
-		f.purge = failover.PurgeMode(own)
+func freezes(b *karmada.Binding) frozen {
+	f := frozen{softly: b.HasClusterFailover, soft: b.Annotations[karmada.AnnotationTolerationSeconds], purge: b.PurgeMode}
+	if own := b.Annotations[karmada.AnnotationPurgeMode]; own != "" {
+		f.purge = karmada.PurgeMode(own)
 	}
 	if f.purge == "" {
-		f.purge = failover.PurgeGracefully
+		f.purge = karmada.PurgeGracefully
 	}
 	if b.Placement != nil {
 		f.tolerations = b.Placement.ClusterTolerations
@@ -105,7 +105,7 @@ func freezes(b *failover.Binding) frozen {
 
 // reads notes what an activity is given that says who is on a cluster: what a failover has
 // heard of that is what its round freezes.
-func (j *judge) reads(a *attempt, all []failover.Binding) {
+func (j *judge) reads(a *attempt, all []karmada.Binding) {
 	if a != nil && (a.name == activities.NameListTargeting || a.name == activities.NameFindOrphans) {
 		j.listing[a.id] = all
 	}
@@ -124,7 +124,7 @@ func (j *judge) listed(id, name string) {
 	}
 }
 
-func (j *judge) freeze(cluster string, all []failover.Binding, orphans bool) {
+func (j *judge) freeze(cluster string, all []karmada.Binding, orphans bool) {
 	for n := range all {
 		b := &all[n]
 		if b.Placement == nil || !orphans && !targets(b, cluster) || orphans && held(b, cluster) == nil {
@@ -143,9 +143,9 @@ func (j *judge) freeze(cluster string, all []failover.Binding, orphans bool) {
 
 // concerns notes that a binding is none of a failover's concern now: when it is once more, it
 // is frozen anew.
-func (j *judge) concerns(cluster string, b *failover.Binding) {
+func (j *judge) concerns(cluster string, b *karmada.Binding) {
 	of := id(cluster, b)
-	if len(j.froze[of]) > 0 && (!targets(b, cluster) || b.Malformed != "" || b.Annotations[failover.AnnotationEnabled] != "") {
+	if len(j.froze[of]) > 0 && (!targets(b, cluster) || b.Malformed != "" || b.Annotations[karmada.AnnotationEnabled] != "") {
 		j.anew[of] = true
 	}
 }
@@ -172,14 +172,14 @@ func (j *judge) outlived(cluster string) {
 
 // thawsWith: the companion stands for as long as a round has whom to move, unless a human
 // stops it.
-func (j *judge) thawsWith(cluster string, before, after failover.Cluster) {
-	if carries(before, failover.EvacuatingTaintKey) && !carries(after, failover.EvacuatingTaintKey) && before.Stopped == nil && after.Stopped == nil {
+func (j *judge) thawsWith(cluster string, before, after karmada.Cluster) {
+	if carries(before, karmada.EvacuatingTaintKey) && !carries(after, karmada.EvacuatingTaintKey) && before.Stopped == nil && after.Stopped == nil {
 		j.thaws(cluster)
 	}
 }
 
 // kept are the policies that the writer of the write at hand may go by.
-func (j *judge) kept(cluster string, b *failover.Binding) []frozen {
+func (j *judge) kept(cluster string, b *karmada.Binding) []frozen {
 	var out []frozen
 	for _, f := range j.froze[id(cluster, b)] {
 		if f.until.IsZero() || !f.until.Before(j.readAt) {
@@ -196,7 +196,7 @@ func (j *judge) kept(cluster string, b *failover.Binding) []frozen {
 }
 
 // purgedAs judges that an eviction goes by the purge mode that was frozen.
-func (j *judge) purgedAs(w world.Write, before, after *failover.Binding) failover.PurgeMode {
+func (j *judge) purgedAs(w world.Write, before, after *karmada.Binding) karmada.PurgeMode {
 	task := held(after, w.Cluster)
 	if task == nil {
 		return freezes(before).purge

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
@@ -232,7 +232,7 @@ func (s *sim) heard(from, name string, arg any) {
 	if r, is := arg.(workflows.MigrationReport); is && name == workflows.SignalMigrationReport && r.Result != nil {
 		s.count["outcome "+string(r.Result.Outcome)]++
 		s.judge.reports(from, r)
-		if r.Result.Outcome == failover.OutcomeBlocked {
+		if r.Result.Outcome == phase.OutcomeBlocked {
 			s.count["blocked: "+string(r.Result.Reason)]++
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
@@ -52,8 +52,8 @@ type judge struct {
 	prompt bool
 	// saw is how each migration's own binding stood when its activities read it last, and
 	// approved what the plug-in of a story has said yes to.
-	saw          map[string]failover.Binding
-	endorsements map[aCopy][]failover.TargetCluster
+	saw          map[string]karmada.Binding
+	endorsements map[aCopy][]karmada.TargetCluster
 	// well is since when every look of a migration has found a copy well, by its workflow id
 	// and the copy's cluster.
 	well map[string]map[string]time.Time
@@ -65,7 +65,7 @@ type judge struct {
 	// said are the copies that the newest verdict found well.
 	newest   map[string]string
 	said     map[string][]string
-	versions map[string]*failover.Binding
+	versions map[string]*karmada.Binding
 	// handed are the last words of migrations, by cluster.
 	handed map[string][]workflows.MigrationReport
 	// remade is when the Work of a copy was made anew.
@@ -74,21 +74,21 @@ type judge struct {
 	// uid, and anew who is frozen once more. listing is what a workflow's list has read.
 	froze   map[string][]frozen
 	anew    map[string]bool
-	listing map[string][]failover.Binding
+	listing map[string][]karmada.Binding
 }
 
 // eviction is what the judge keeps of one.
 type eviction struct {
 	at       time.Time
-	began    time.Time                // of the move that wrote it
-	clusters []failover.TargetCluster // before it
+	began    time.Time               // of the move that wrote it
+	clusters []karmada.TargetCluster // before it
 	// ready are the copies beside the old one that were well for certain, by cluster, and how
 	// many of their replicas were ready; -1 where they do not say.
 	ready  map[string]int64
 	source types.UID // of the cluster
 	// generation is the binding's after it.
 	generation int64
-	purge      failover.PurgeMode
+	purge      karmada.PurgeMode
 	kept       []frozen  // what its writer may have gone by
 	work       types.UID // of the old copy
 	followers  []follower
@@ -111,9 +111,9 @@ func newJudge(s *sim) *judge {
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
-		saw: map[string]failover.Binding{}, endorsements: map[aCopy][]failover.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*failover.Binding{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
+		saw: map[string]karmada.Binding{}, endorsements: map[aCopy][]karmada.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*karmada.Binding{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]workflows.MigrationReport{},
-		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]failover.Binding{},
+		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]karmada.Binding{},
 	}
 	s.world.OnWrite = j.wrote
 	s.world.OnTaint = j.tainted
@@ -139,7 +139,7 @@ func (j *judge) ruled(there bool) {
 }
 
 // counted notes how a cluster stands, and how much of the fleet is down.
-func (j *judge) counted(old, now *failover.Cluster) {
+func (j *judge) counted(old, now *karmada.Cluster) {
 	if now == nil {
 		now = old
 	}
@@ -162,28 +162,28 @@ func (j *judge) ordered(cluster, update string) { j.law.ordered(j.s.now(), clust
 
 func (j *judge) paced(update string, arg any) { j.law.paced(j.s.now(), update, arg) }
 
-func id(cluster string, b *failover.Binding) string {
+func id(cluster string, b *karmada.Binding) string {
 	return cluster + " " + b.Key.String() + " " + string(b.UID)
 }
 
 // held finds our hold task for a cluster.
-func held(b *failover.Binding, cluster string) *failover.Task {
+func held(b *karmada.Binding, cluster string) *karmada.Task {
 	for n := range b.Tasks {
-		if t := &b.Tasks[n]; t.FromCluster == cluster && t.Producer == failover.Producer {
+		if t := &b.Tasks[n]; t.FromCluster == cluster && t.Producer == karmada.Producer {
 			return t
 		}
 	}
 	return nil
 }
 
-func targets(b *failover.Binding, cluster string) bool {
-	return slices.ContainsFunc(b.Clusters, func(t failover.TargetCluster) bool { return t.Name == cluster })
+func targets(b *karmada.Binding, cluster string) bool {
+	return slices.ContainsFunc(b.Clusters, func(t karmada.TargetCluster) bool { return t.Name == cluster })
 }
 
 // wrote judges one write on a binding. It runs under the world's lock.
-func (j *judge) wrote(w world.Write, before, after failover.Binding) {
+func (j *judge) wrote(w world.Write, before, after karmada.Binding) {
 	was := held(&before, w.Cluster)
-	first := was == nil || was.Reason == failover.TaskReasonBanned
+	first := was == nil || was.Reason == karmada.TaskReasonBanned
 	begins := w.Op == "evict" && targets(&before, w.Cluster) && first
 	begins = begins || before.Placement == nil && was == nil && held(&after, w.Cluster) != nil
 	j.observing(w, begins)
@@ -206,12 +206,12 @@ func (j *judge) wrote(w world.Write, before, after failover.Binding) {
 }
 
 // meant judges a write by what it means for the binding and the cluster that it is about.
-func (j *judge) meant(w world.Write, before, after *failover.Binding, first bool) {
+func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool) {
 	was, is := held(before, w.Cluster), held(after, w.Cluster)
 	dropped := was != nil && is == nil
 	back := targets(after, w.Cluster)
 	switch {
-	case dropped && was.Reason == failover.TaskReasonBanned:
+	case dropped && was.Reason == karmada.TaskReasonBanned:
 		j.lifts(w)
 	case banned(was, is):
 		j.s.count["bans"]++
@@ -230,7 +230,7 @@ func (j *judge) meant(w world.Write, before, after *failover.Binding, first bool
 }
 
 // emptied: no write leaves a binding with neither a target nor a hold.
-func (j *judge) emptied(w world.Write, before, after *failover.Binding) {
+func (j *judge) emptied(w world.Write, before, after *karmada.Binding) {
 	had := before.Placement != nil && (len(before.Clusters) > 0 || len(before.Tasks) > 0)
 	if had && len(after.Clusters) == 0 && !anyHold(after) && !j.bygone(w.Cluster, before) {
 		j.violates("2: %s leaves %s with neither target nor hold", w.Op, w.Binding)
@@ -239,7 +239,7 @@ func (j *judge) emptied(w world.Write, before, after *failover.Binding) {
 
 // rescheduled: a reschedule divides from scratch, so a write that asks for one leaves no
 // survivor: nobody is a target but whom that very write put back.
-func (j *judge) rescheduled(w world.Write, before, after *failover.Binding) {
+func (j *judge) rescheduled(w world.Write, before, after *karmada.Binding) {
 	at, was := after.RescheduleTriggeredAt, before.RescheduleTriggeredAt
 	if at == nil || was != nil && was.Equal(*at) {
 		return
@@ -253,23 +253,23 @@ func (j *judge) rescheduled(w world.Write, before, after *failover.Binding) {
 }
 
 // anyHold: somebody's task holds a copy.
-func anyHold(b *failover.Binding) bool {
-	return slices.ContainsFunc(b.Tasks, func(t failover.Task) bool { return t.SuppressDeletion != nil && *t.SuppressDeletion })
+func anyHold(b *karmada.Binding) bool {
+	return slices.ContainsFunc(b.Tasks, func(t karmada.Task) bool { return t.SuppressDeletion != nil && *t.SuppressDeletion })
 }
 
 // foreign: what is not ours survives.
-func (j *judge) foreign(w world.Write, before, after failover.Binding) {
-	others := func(b failover.Binding) []failover.Task {
-		return slices.DeleteFunc(slices.Clone(b.Tasks), func(t failover.Task) bool { return t.Producer == failover.Producer })
+func (j *judge) foreign(w world.Write, before, after karmada.Binding) {
+	others := func(b karmada.Binding) []karmada.Task {
+		return slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.Producer })
 	}
-	same := func(x, y failover.Task) bool { return reflect.DeepEqual(x, y) }
+	same := func(x, y karmada.Task) bool { return reflect.DeepEqual(x, y) }
 	if !slices.EqualFunc(others(before), others(after), same) || !maps.Equal(before.Annotations, after.Annotations) || before.Replicas != after.Replicas {
 		j.violates("9: %s changed what is not ours of %s", w.Op, w.Binding)
 	}
 }
 
 // evicts judges that a cluster is taken out: it must fail, for this binding, now.
-func (j *judge) evicts(w world.Write, b, after *failover.Binding, first bool) {
+func (j *judge) evicts(w world.Write, b, after *karmada.Binding, first bool) {
 	if !j.moved(w.Cluster, b) {
 		j.violates("3: %s is evicted from %s, and nothing moves it", w.Binding, w.Cluster)
 	}
@@ -307,7 +307,7 @@ func (j *judge) evicts(w world.Write, b, after *failover.Binding, first bool) {
 
 // moved: something moves the binding now, or did when its writer read the cluster:
 // between that and the write lies a request that was already under way.
-func (j *judge) moved(cluster string, b *failover.Binding) bool {
+func (j *judge) moved(cluster string, b *karmada.Binding) bool {
 	list, kept := j.sights[cluster], j.kept(cluster, b)
 	for n := len(list) - 1; n >= 0; n-- {
 		if slices.ContainsFunc(kept, func(f frozen) bool { return j.moves(list[n], f) }) {
@@ -325,7 +325,7 @@ func (j *judge) moved(cluster string, b *failover.Binding) bool {
 func (j *judge) moves(at sight, f frozen) bool {
 	return at.there && slices.ContainsFunc(at.c.Taints, func(t corev1.Taint) bool {
 		switch t.Effect {
-		case failover.EffectPreferNoExecute:
+		case karmada.EffectPreferNoExecute:
 			return f.movesSoftly(t, j.s.now()) && at.supports(t)
 		case corev1.TaintEffectNoExecute:
 			return at.moves(t, f, j.s.now())
@@ -340,30 +340,30 @@ func (at sight) moves(t corev1.Taint, f frozen, now time.Time) bool {
 	if !at.supports(t) {
 		return false
 	}
-	return t.Key == failover.DrainTaintKey || f.moves(t, now) // a drain as ordered here nothing tolerates
+	return t.Key == karmada.DrainTaintKey || f.moves(t, now) // a drain as ordered here nothing tolerates
 }
 
 // supports: where a taint is ours, whatever it was put for still holds.
 func (at sight) supports(t corev1.Taint) bool {
 	c := at.c
 	switch t.Key {
-	case failover.DrainTaintKey:
+	case karmada.DrainTaintKey:
 		return c.Drain != nil
 	case policyTaint:
 		return at.policed && networkIs(c) == corev1.ConditionFalse
 	}
-	ours := slices.ContainsFunc(c.Added, func(a failover.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
+	ours := slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
 	return !ours || at.ruled && !isReady(c)
 }
 
-func isReady(c failover.Cluster) bool {
+func isReady(c karmada.Cluster) bool {
 	_, ready := readySince(c)
 	return ready
 }
 
-func readySince(c failover.Cluster) (time.Time, bool) {
-	at := slices.IndexFunc(c.Conditions, func(x failover.Condition) bool {
-		return x.Type == failover.ConditionReady && x.Status == corev1.ConditionTrue
+func readySince(c karmada.Cluster) (time.Time, bool) {
+	at := slices.IndexFunc(c.Conditions, func(x karmada.Condition) bool {
+		return x.Type == karmada.ConditionReady && x.Status == corev1.ConditionTrue
 	})
 	if at < 0 {
 		return time.Time{}, false
@@ -378,7 +378,7 @@ func (j *judge) departed(cluster string) bool {
 
 // bygone: the cluster that the binding was taken from is gone, though another of its
 // name may be there.
-func (j *judge) bygone(cluster string, b *failover.Binding) bool {
+func (j *judge) bygone(cluster string, b *karmada.Binding) bool {
 	c, there := j.s.world.Standing(cluster)
 	e := j.evicted[id(cluster, b)]
 	return !there || e != nil && e.source != c.UID

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +13,7 @@ import (
 
 // untargeted judges that an eviction takes out what is there: a hold for a cluster that the
 // binding has left holds nothing, and keeps the scheduler away for nothing.
-func (j *judge) untargeted(w world.Write, before, after *failover.Binding) {
+func (j *judge) untargeted(w world.Write, before, after *karmada.Binding) {
 	if w.Op == "evict" && !targets(before, w.Cluster) && held(before, w.Cluster) == nil && held(after, w.Cluster) != nil {
 		j.violates("3: %s is evicted from %s, which it does not target", w.Binding, w.Cluster)
 	}
@@ -47,14 +47,14 @@ func (j *judge) returnedOnce(r workflows.EpisodeReport) {
 
 // diedThere: since its release the scheduler has it on that cluster alone, and the cluster was
 // not Ready. Nothing of it is known to live, so it moves once more.
-func (j *judge) diedThere(cluster string, b *failover.Binding, e *eviction) bool {
+func (j *judge) diedThere(cluster string, b *karmada.Binding, e *eviction) bool {
 	return len(b.Clusters) == 1 && slices.ContainsFunc(j.between(cluster, e.released), func(x sight) bool { return x.there && !isReady(x.c) })
 }
 
 // leftovers judges what a write leaves on a cluster: the companion keeps the scheduler away
 // for as long as a taint moves bindings, and a cancel takes the order of a drain along.
-func (j *judge) leftovers(w world.Write, before, after failover.Cluster) {
-	if !carries(after, failover.EvacuatingTaintKey) && carries(before, failover.EvacuatingTaintKey) && after.Stopped == nil && triggers(after) {
+func (j *judge) leftovers(w world.Write, before, after karmada.Cluster) {
+	if !carries(after, karmada.EvacuatingTaintKey) && carries(before, karmada.EvacuatingTaintKey) && after.Stopped == nil && triggers(after) {
 		j.violates("6: %s loses its companion, and a taint that moves bindings stands", w.Cluster)
 	}
 	if before.Stopped == nil && after.Stopped != nil && after.Drain != nil {
@@ -92,7 +92,7 @@ func (j *judge) wellLately(cluster string, window time.Duration) (longest time.D
 }
 
 // hasty judges that a taint of a rule goes only after its cluster was well for the window.
-func (j *judge) hasty(w world.Write, before, after failover.Cluster) {
+func (j *judge) hasty(w world.Write, before, after karmada.Cluster) {
 	unruled := func(x sight) bool {
 		return !x.ruled || x.witnessed || !x.there || len(x.c.Added) == 0 || x.c.Malformed != ""
 	}
@@ -110,18 +110,18 @@ func (j *judge) hasty(w world.Write, before, after failover.Cluster) {
 	}
 }
 
-func carries(c failover.Cluster, key string) bool {
+func carries(c karmada.Cluster, key string) bool {
 	return slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
-func triggers(c failover.Cluster) bool {
+func triggers(c karmada.Cluster) bool {
 	return slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoSchedule })
 }
 
 // softs is how many soft taints of a cluster are recorded as ours.
-func softs(c failover.Cluster) (n int) {
+func softs(c karmada.Cluster) (n int) {
 	for _, a := range c.Added {
-		if a.Effect == failover.EffectPreferNoExecute {
+		if a.Effect == karmada.EffectPreferNoExecute {
 			n++
 		}
 	}
@@ -147,7 +147,7 @@ func (j *judge) onlooker(cluster string) bool {
 const ourSide = "StatusCollectionFailed"
 
 // aboutUs: what makes a cluster not Ready speaks of our own side.
-func aboutUs(c failover.Cluster) bool {
+func aboutUs(c karmada.Cluster) bool {
 	return len(c.Conditions) > 0 && c.Conditions[0].Reason == ourSide
 }
 
@@ -202,7 +202,7 @@ func (j *judge) overdueFor(cluster, key string, matches func(sight) bool, window
 }
 
 // late judges that a write goes out before its permit has passed.
-func (j *judge) late(binding failover.BindingKey, until time.Time) {
+func (j *judge) late(binding karmada.BindingKey, until time.Time) {
 	if over := j.s.now().Sub(until); !until.IsZero() && over > slowest {
 		j.violates("4: the eviction of %s is sent %s after its permit has passed", binding, over)
 	}

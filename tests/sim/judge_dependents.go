@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,12 +12,12 @@ import (
 
 // follower is what goes where a binding goes, and its Work where the old copy was.
 type follower struct {
-	key  failover.BindingKey
+	key  karmada.BindingKey
 	work types.UID
 }
 
 // followers judges that a parent leaves: whatever its old pods read there stays.
-func (j *judge) followers(w world.Write, b *failover.Binding, purge failover.PurgeMode) []follower {
+func (j *judge) followers(w world.Write, b *karmada.Binding, purge karmada.PurgeMode) []follower {
 	var out []follower
 	holder := workflows.BindingMigrationID("", w.Cluster, b.Key)
 	for _, key := range j.s.needs[b.Key] {
@@ -27,11 +27,11 @@ func (j *judge) followers(w world.Write, b *failover.Binding, purge failover.Pur
 			continue
 		}
 		t := held(&d, w.Cluster)
-		follows := t != nil && t.PurgeMode != failover.PurgeDirectly
+		follows := t != nil && t.PurgeMode != karmada.PurgeDirectly
 		switch {
-		case !targets(&d, w.Cluster) && !follows && purge != failover.PurgeDirectly:
+		case !targets(&d, w.Cluster) && !follows && purge != karmada.PurgeDirectly:
 			j.violates("1: %s is evicted from %s, and its dependent %s is not held there", w.Binding, w.Cluster, key)
-		case follows && t.Reason == failover.TaskReasonDependent && !slices.Contains(strings.Fields(t.Message), holder):
+		case follows && t.Reason == karmada.TaskReasonDependent && !slices.Contains(strings.Fields(t.Message), holder):
 			j.violates("1: %s is evicted from %s, and nobody holds its dependent %s there for it", w.Binding, w.Cluster, key)
 		}
 		j.s.count["dependents held"]++
@@ -51,7 +51,7 @@ func (j *judge) faithful() {
 			t := &b.Tasks[n]
 			e := j.evicted[id(t.FromCluster, &b)]
 			c, there := j.s.world.Standing(t.FromCluster)
-			own := t.Producer == failover.Producer && t.Reason != failover.TaskReasonDependent && t.PurgeMode != failover.PurgeDirectly
+			own := t.Producer == karmada.Producer && t.Reason != karmada.TaskReasonDependent && t.PurgeMode != karmada.PurgeDirectly
 			if e == nil || !own || !there || c.UID != e.source || !e.released.IsZero() {
 				continue
 			}
@@ -60,7 +60,7 @@ func (j *judge) faithful() {
 	}
 }
 
-func (j *judge) beholds(b *failover.Binding, cluster string, e *eviction) {
+func (j *judge) beholds(b *karmada.Binding, cluster string, e *eviction) {
 	e.followers = slices.DeleteFunc(e.followers, func(f follower) bool {
 		work, stands := j.s.world.StandingWork(f.key, cluster)
 		if stands && !work.Deleting && work.UID == f.work {
@@ -75,7 +75,7 @@ func (j *judge) beholds(b *failover.Binding, cluster string, e *eviction) {
 
 // lost judges that the hold of a dependent goes: not while a parent has just been put
 // back beside it, and the dependent is not wanted there yet.
-func (j *judge) lost(w world.Write, before, after *failover.Binding) {
+func (j *judge) lost(w world.Write, before, after *karmada.Binding) {
 	if held(before, w.Cluster) == nil || held(after, w.Cluster) != nil || after.ServesOn(w.Cluster) || j.departed(w.Cluster) {
 		return
 	}

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,7 @@ const (
 )
 
 // releases judges that a hold is dropped: the new placement must be placed and healthy.
-func (j *judge) releases(w world.Write, b *failover.Binding) {
+func (j *judge) releases(w world.Write, b *karmada.Binding) {
 	j.s.count["releases"]++
 	e := j.evicted[id(w.Cluster, b)]
 	if e == nil || j.bygone(w.Cluster, b) {
@@ -32,13 +33,13 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 	if why := unplaced(b, w.Cluster); why != "" {
 		j.violates("1: the hold of %s for %s is dropped, and it is not placed: %s", w.Binding, w.Cluster, why)
 	}
-	if e.purge == failover.PurgeDirectly {
+	if e.purge == karmada.PurgeDirectly {
 		j.s.count["releases of Directly"]++
 		j.proofOfDeath(w, b, e)
 		j.keepsState(w, b, e)
 		return // once placed: Karmada creates nothing before the old copy is gone
 	}
-	if e.purge == failover.PurgeNever {
+	if e.purge == karmada.PurgeNever {
 		j.violates("1: the hold of %s for %s is dropped, and its purge mode is Never", w.Binding, w.Cluster)
 	}
 	if j.unproven(w, b, e) {
@@ -49,9 +50,9 @@ func (j *judge) releases(w world.Write, b *failover.Binding) {
 }
 
 // proves judges a release that goes by a proof of health.
-func (j *judge) proves(w world.Write, b *failover.Binding, e *eviction) {
+func (j *judge) proves(w world.Write, b *karmada.Binding, e *eviction) {
 	must := minHealthy
-	if !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return !isReady(c) }) {
+	if !j.everSeen(w.Cluster, func(c karmada.Cluster) bool { return !isReady(c) }) {
 		must = detection
 	}
 	if j.endorsed(w, b) {
@@ -69,12 +70,12 @@ func (j *judge) proves(w world.Write, b *failover.Binding, e *eviction) {
 
 // ready are the copies that stay where they are and are well at an eviction for certain,
 // with how many of their replicas are ready.
-func (j *judge) ready(w world.Write, b *failover.Binding) map[string]int64 {
+func (j *judge) ready(w world.Write, b *karmada.Binding) map[string]int64 {
 	out := map[string]int64{}
 	for _, t := range b.Clusters {
 		troubled := func(x sight) bool { return !x.there || !isReady(x.c) || x.c.Deleting || len(x.c.Taints) > 0 }
 		item := b.Item(t.Name)
-		if t.Name == w.Cluster || item == nil || item.Health != failover.HealthHealthy || slices.ContainsFunc(j.since(t.Name), troubled) {
+		if t.Name == w.Cluster || item == nil || item.Health != karmada.HealthHealthy || slices.ContainsFunc(j.since(t.Name), troubled) {
 			continue
 		}
 		out[t.Name] = -1
@@ -86,7 +87,7 @@ func (j *judge) ready(w world.Write, b *failover.Binding) map[string]int64 {
 }
 
 // noWorse judges that a release leaves no target worse than its copy was at the eviction.
-func (j *judge) noWorse(w world.Write, b *failover.Binding, e *eviction) {
+func (j *judge) noWorse(w world.Write, b *karmada.Binding, e *eviction) {
 	for _, t := range b.Clusters {
 		was, known := e.ready[t.Name]
 		if !known {
@@ -96,7 +97,7 @@ func (j *judge) noWorse(w world.Write, b *failover.Binding, e *eviction) {
 		switch item := b.Item(t.Name); {
 		case !j.everSeen(t.Name, isReady):
 			why = t.Name + " is not Ready"
-		case item == nil || item.Health != failover.HealthHealthy:
+		case item == nil || item.Health != karmada.HealthHealthy:
 			why = "it is not healthy"
 		case item.ReadyReplicas != nil && *item.ReadyReplicas < min(was, int64(t.Replicas)):
 			why = fmt.Sprintf("%d of %d are ready", *item.ReadyReplicas, was)
@@ -111,7 +112,7 @@ func (j *judge) noWorse(w world.Write, b *failover.Binding, e *eviction) {
 // heldFor judges for how long each copy that must prove itself has been well without a
 // break, as far as its migration could see: from the look that first found it so to the
 // one of the release, and in none between was it ill or elsewhere.
-func (j *judge) heldFor(w world.Write, b *failover.Binding, e *eviction, must time.Duration) {
+func (j *judge) heldFor(w world.Write, b *karmada.Binding, e *eviction, must time.Duration) {
 	move := workflows.BindingMigrationID("", w.Cluster, b.Key)
 	for _, t := range e.proving(b) {
 		since, known := j.shown[move][t.Name]
@@ -144,7 +145,7 @@ func (j *judge) looked(a *attempt) {
 			is[t.Name] = since
 		}
 	}
-	if failover.Rewound(j.newest[a.id], a.own.ResourceVersion) {
+	if rules.Rewound(j.newest[a.id], a.own.ResourceVersion) {
 		is = j.toldSince(a.id, is)
 	} else {
 		j.newest[a.id] = a.own.ResourceVersion
@@ -178,13 +179,13 @@ func (j *judge) awayAt(cluster string, at time.Time) bool {
 	return true
 }
 
-func unplaced(b *failover.Binding, failed string) string {
+func unplaced(b *karmada.Binding, failed string) string {
 	sum := int32(0)
 	for _, t := range b.Clusters {
 		sum += t.Replicas
 	}
 	scheduled := b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionTrue
-	divided := b.Placement.ReplicaScheduling.Type == failover.SchedulingDivided
+	divided := b.Placement.ReplicaScheduling.Type == karmada.SchedulingDivided
 	switch {
 	case len(b.Clusters) == 0:
 		return "no target"
@@ -200,7 +201,7 @@ func unplaced(b *failover.Binding, failed string) string {
 
 // unhealthy: every target that came or grew since the eviction must be healthy on a
 // cluster that is well; where none did, every target must.
-func (j *judge) unhealthy(b *failover.Binding, e *eviction) string {
+func (j *judge) unhealthy(b *karmada.Binding, e *eviction) string {
 	for _, t := range e.proving(b) {
 		if why := j.ill(b, t); why != "" {
 			return why
@@ -211,10 +212,10 @@ func (j *judge) unhealthy(b *failover.Binding, e *eviction) string {
 
 // proving are the targets that must prove themselves: those that came or grew since the
 // eviction, or all where none did.
-func (e *eviction) proving(b *failover.Binding) []failover.TargetCluster {
-	var must []failover.TargetCluster
+func (e *eviction) proving(b *karmada.Binding) []karmada.TargetCluster {
+	var must []karmada.TargetCluster
 	for _, t := range b.Clusters {
-		was := slices.IndexFunc(e.clusters, func(x failover.TargetCluster) bool { return x.Name == t.Name })
+		was := slices.IndexFunc(e.clusters, func(x karmada.TargetCluster) bool { return x.Name == t.Name })
 		if was < 0 || e.clusters[was].Replicas < t.Replicas {
 			must = append(must, t)
 		}
@@ -226,19 +227,19 @@ func (e *eviction) proving(b *failover.Binding) []failover.TargetCluster {
 }
 
 // downForLong: a late write was sent while the cluster still was Ready.
-func (j *judge) downForLong(c failover.Cluster) bool {
-	return slices.ContainsFunc(c.Conditions, func(x failover.Condition) bool {
-		return x.Type == failover.ConditionReady && x.Status != corev1.ConditionTrue && j.s.now().Sub(x.LastTransition) > takes
+func (j *judge) downForLong(c karmada.Cluster) bool {
+	return slices.ContainsFunc(c.Conditions, func(x karmada.Condition) bool {
+		return x.Type == karmada.ConditionReady && x.Status != corev1.ConditionTrue && j.s.now().Sub(x.LastTransition) > takes
 	})
 }
 
 // keepsItsCopies: nothing has tainted the cluster so that its copies leave.
-func keepsItsCopies(c failover.Cluster) bool {
+func keepsItsCopies(c karmada.Cluster) bool {
 	return !slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Effect == corev1.TaintEffectNoExecute })
 }
 
 // ill says why one copy proves nothing.
-func (j *judge) ill(b *failover.Binding, t failover.TargetCluster) string {
+func (j *judge) ill(b *karmada.Binding, t karmada.TargetCluster) string {
 	c, there := j.s.world.Standing(t.Name)
 	if !there || j.downForLong(c) {
 		return t.Name + " is not Ready"
@@ -250,9 +251,9 @@ func (j *judge) ill(b *failover.Binding, t failover.TargetCluster) string {
 }
 
 // illCopy says why what is reported of one copy proves nothing.
-func illCopy(b *failover.Binding, t failover.TargetCluster) string {
-	at := slices.IndexFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool { return x.Cluster == t.Name })
-	if at < 0 || b.Status.Aggregated[at].Health != failover.HealthHealthy {
+func illCopy(b *karmada.Binding, t karmada.TargetCluster) string {
+	at := slices.IndexFunc(b.Status.Aggregated, func(x karmada.AggregatedItem) bool { return x.Cluster == t.Name })
+	if at < 0 || b.Status.Aggregated[at].Health != karmada.HealthHealthy {
 		return "the copy on " + t.Name + " is not healthy"
 	}
 	if ready := b.Status.Aggregated[at].ReadyReplicas; ready != nil && *ready < int64(t.Replicas) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +21,7 @@ type wish struct {
 }
 
 // orderedOne notes an order about one binding.
-func (j *judge) orderedOne(cluster string, key failover.BindingKey, verb string, putBack bool) {
+func (j *judge) orderedOne(cluster string, key karmada.BindingKey, verb string, putBack bool) {
 	b, there := j.s.world.StandingBinding(key)
 	if !there {
 		return
@@ -32,9 +32,9 @@ func (j *judge) orderedOne(cluster string, key failover.BindingKey, verb string,
 
 // leftAlone judges that what a human has snoozed or paused, by itself, stays where it is for as
 // long as the failover that was told so runs.
-func (j *judge) leftAlone(w world.Write, b *failover.Binding) {
+func (j *judge) leftAlone(w world.Write, b *karmada.Binding) {
 	list := j.wishes[id(w.Cluster, b)]
-	if t := held(b, w.Cluster); t != nil && t.Reason != failover.TaskReasonBanned {
+	if t := held(b, w.Cluster); t != nil && t.Reason != karmada.TaskReasonBanned {
 		return // it is taken out again where the scheduler put it back
 	}
 	for n, x := range list {
@@ -94,7 +94,7 @@ func (j *judge) sightsFrom(cluster string, at time.Time) []sight {
 }
 
 // everSeen tells whether the writer may have seen the cluster so.
-func (j *judge) everSeen(cluster string, so func(failover.Cluster) bool) bool {
+func (j *judge) everSeen(cluster string, so func(karmada.Cluster) bool) bool {
 	return slices.ContainsFunc(j.since(cluster), func(x sight) bool { return x.there && so(x.c) })
 }
 
@@ -102,14 +102,14 @@ func (j *judge) everSeen(cluster string, so func(failover.Cluster) bool) bool {
 const listed = time.Second
 
 // everListed tells whether the writer may have listed the cluster so.
-func (j *judge) everListed(cluster string, so func(failover.Cluster) bool) bool {
+func (j *judge) everListed(cluster string, so func(karmada.Cluster) bool) bool {
 	return slices.ContainsFunc(j.sightsFrom(cluster, j.readAt.Add(-listed)), func(x sight) bool { return x.there && so(x.c) })
 }
 
 // directly: where the new copy must not run beside the old, the source answers or
 // somebody vouches that it is dead.
-func (j *judge) directly(w world.Write, purge failover.PurgeMode) {
-	if purge != failover.PurgeDirectly || j.everSeen(w.Cluster, isReady) {
+func (j *judge) directly(w world.Write, purge karmada.PurgeMode) {
+	if purge != karmada.PurgeDirectly || j.everSeen(w.Cluster, isReady) {
 		return
 	}
 	if !j.fenced(w.Cluster) {
@@ -121,7 +121,7 @@ func (j *judge) directly(w world.Write, purge failover.PurgeMode) {
 
 // proofOfDeath: the hold of a Directly move goes only when the old copy is gone, or somebody
 // vouches that it is dead.
-func (j *judge) proofOfDeath(w world.Write, b *failover.Binding, e *eviction) {
+func (j *judge) proofOfDeath(w world.Write, b *karmada.Binding, e *eviction) {
 	work, stands := j.s.world.StandingWork(b.Key, w.Cluster)
 	if stands && (e.work == "" || work.UID == e.work) && !e.fenced {
 		j.violates("11: the hold of %s for %s is dropped, its old copy stands, and nobody vouches that it is dead", w.Binding, w.Cluster)
@@ -130,26 +130,26 @@ func (j *judge) proofOfDeath(w world.Write, b *failover.Binding, e *eviction) {
 
 // takesOver: a former cluster may become a target in place of the new ones only if it
 // can run the copy that was held all the time.
-func (j *judge) takesOver(w world.Write, b *failover.Binding, cluster string, e *eviction, ours bool) {
+func (j *judge) takesOver(w world.Write, b *karmada.Binding, cluster string, e *eviction, ours bool) {
 	work, stands := j.s.world.StandingWork(b.Key, cluster)
 	switch {
-	case !j.everListed(cluster, func(c failover.Cluster) bool { return fit(c, ours) }):
+	case !j.everListed(cluster, func(c karmada.Cluster) bool { return fit(c, ours) }):
 		j.violates("1: %s of %s gives it to %s again, which cannot take over", w.Op, w.Binding, cluster)
 	case !stands || work.Deleting:
 		j.violates("1: %s of %s gives it to %s again, whose old copy is gone", w.Op, w.Binding, cluster)
 	case e != nil && e.work != "" && e.work != work.UID && !j.knewNoOther(b, cluster):
 		j.violates("1: %s of %s gives it to %s again, whose copy is not the one that was held", w.Op, w.Binding, cluster)
 	}
-	if task := held(b, cluster); task != nil && task.PurgeMode == failover.PurgeDirectly {
+	if task := held(b, cluster); task != nil && task.PurgeMode == karmada.PurgeDirectly {
 		j.violates("11: %s of %s gives it to %s again, whose copy Karmada deletes", w.Op, w.Binding, cluster)
 	}
 }
 
 // fit: it answers, and nothing drives bindings off it; ours: but for taints of ours,
 // which go with the same act.
-func fit(c failover.Cluster, ours bool) bool {
+func fit(c karmada.Cluster, ours bool) bool {
 	return isReady(c) && !slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
-		mine := ours && slices.ContainsFunc(c.Added, func(a failover.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
+		mine := ours && slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
 		return drives(t) && !mine
 	})
 }
@@ -158,7 +158,7 @@ func fit(c failover.Cluster, ours bool) bool {
 func drives(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoSchedule }
 
 // back judges that a placed binding goes back: its new copy is given up for the old.
-func (j *judge) back(w world.Write, b, after *failover.Binding) {
+func (j *judge) back(w world.Write, b, after *karmada.Binding) {
 	e := j.evicted[id(w.Cluster, b)]
 	if w.Op != "restore" || unplaced(b, w.Cluster) != "" {
 		return
@@ -171,8 +171,8 @@ func (j *judge) back(w world.Write, b, after *failover.Binding) {
 	if ordered {
 		j.s.count["put back on an order"]++
 	}
-	givenUp := slices.ContainsFunc(b.Clusters, func(t failover.TargetCluster) bool { return !targets(after, t.Name) })
-	driven := j.everSeen(w.Cluster, func(c failover.Cluster) bool { return slices.ContainsFunc(c.Taints, drives) })
+	givenUp := slices.ContainsFunc(b.Clusters, func(t karmada.TargetCluster) bool { return !targets(after, t.Name) })
+	driven := j.everSeen(w.Cluster, func(c karmada.Cluster) bool { return slices.ContainsFunc(c.Taints, drives) })
 	if givenUp || ordered && driven { // otherwise it runs on where it is, and the scheduler would come back by itself
 		j.takesOver(w, b, w.Cluster, e, true)
 	}
@@ -180,13 +180,13 @@ func (j *judge) back(w world.Write, b, after *failover.Binding) {
 
 // swaps judges that a write of one migration drops the hold of another: that one's
 // cluster takes over, and nothing else may.
-func (j *judge) swaps(w world.Write, before, after *failover.Binding) {
+func (j *judge) swaps(w world.Write, before, after *karmada.Binding) {
 	for n := range before.Tasks {
 		t := &before.Tasks[n]
-		if t.Producer != failover.Producer || t.FromCluster == w.Cluster || held(after, t.FromCluster) != nil {
+		if t.Producer != karmada.Producer || t.FromCluster == w.Cluster || held(after, t.FromCluster) != nil {
 			continue
 		}
-		if w.Op != "evict" || !targets(after, t.FromCluster) || t.Reason != failover.TaskReason {
+		if w.Op != "evict" || !targets(after, t.FromCluster) || t.Reason != karmada.TaskReason {
 			j.violates("1: %s of %s for %s drops the hold for %s", w.Op, w.Binding, w.Cluster, t.FromCluster)
 			continue
 		}
@@ -220,9 +220,9 @@ func (j *judge) skipped(r workflows.EpisodeReport) {
 }
 
 // releasedOnOrder: a human's recorded order needs no proof, but takes no last copy.
-func (j *judge) releasedOnOrder(w world.Write, b *failover.Binding, e *eviction) bool {
+func (j *judge) releasedOnOrder(w world.Write, b *karmada.Binding, e *eviction) bool {
 	// One that was given while the eviction was on its way is kept, and carried out after it.
-	if !j.wished(id(w.Cluster, b), e.began, wish.releases) || e.purge == failover.PurgeDirectly {
+	if !j.wished(id(w.Cluster, b), e.began, wish.releases) || e.purge == karmada.PurgeDirectly {
 		return false
 	}
 	j.s.count["releases on an order"]++

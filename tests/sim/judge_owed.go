@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -31,7 +32,7 @@ func (j *judge) owe() {
 
 // standOn notes who stands on a cluster, and has whoever did so for long owe an outcome:
 // one who came since may not be listed yet.
-func (j *judge) standOn(cluster string, all []failover.Binding) {
+func (j *judge) standOn(cluster string, all []karmada.Binding) {
 	stood := map[string]time.Time{}
 	for _, b := range all {
 		if !stands(&b, cluster) {
@@ -59,19 +60,19 @@ func (j *judge) standOn(cluster string, all []failover.Binding) {
 }
 
 // stands: it has a copy of its own there, and nothing keeps it out of a failover.
-func stands(b *failover.Binding, cluster string) bool {
-	return b.Placement != nil && targets(b, cluster) && b.Annotations[failover.AnnotationEnabled] == "" && b.Malformed == ""
+func stands(b *karmada.Binding, cluster string) bool {
+	return b.Placement != nil && targets(b, cluster) && b.Annotations[karmada.AnnotationEnabled] == "" && b.Malformed == ""
 }
 
 // frozen: its tolerations are those that it came with, so that no round knows others.
-func (j *judge) frozen(b *failover.Binding) bool {
+func (j *judge) frozen(b *karmada.Binding) bool {
 	at := slices.IndexFunc(j.s.schedule.Bindings, func(x Binding) bool { return x.key() == b.Key })
 	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), b.Placement.ClusterTolerations)
 }
 
 // owes says why a binding owes an outcome, empty where it may owe none: all the time since
 // a moment a taint has moved it that counted, its own toleration having run out before.
-func (j *judge) owes(cluster string, b *failover.Binding, since time.Time) string {
+func (j *judge) owes(cluster string, b *karmada.Binding, since time.Time) string {
 	if j.onlyWould() {
 		return j.wouldMove(cluster, b, since)
 	}
@@ -107,12 +108,12 @@ func (at sight) unsure() bool {
 
 // onlyWould: nothing but observe was ever said in this story.
 func (j *judge) onlyWould() bool {
-	return j.s.schedule.Mode == string(failover.ModeObserve) && !j.switched() && len(j.enforced) == 0
+	return j.s.schedule.Mode == string(rules.ModeObserve) && !j.switched() && len(j.enforced) == 0
 }
 
 // wouldMove: where nothing is written the rule itself says who is affected: it has matched
 // for its window, and the taint that would stand since then has not been tolerated since.
-func (j *judge) wouldMove(cluster string, b *failover.Binding, since time.Time) string {
+func (j *judge) wouldMove(cluster string, b *karmada.Binding, since time.Time) string {
 	since = since.Add(-addAfter)
 	for _, x := range b.Placement.ClusterTolerations {
 		if x.TolerationSeconds == nil {
@@ -134,7 +135,7 @@ func (j *judge) wouldMove(cluster string, b *failover.Binding, since time.Time) 
 func (j *judge) owedAt(r workflows.EpisodeReport, known map[string]bool) {
 	for _, b := range j.s.world.Everything() {
 		key := b.Key.String() + " " + string(b.UID)
-		if j.owed[r.Cluster][key] && !known[key] && b.Annotations[failover.AnnotationEnabled] == "" {
+		if j.owed[r.Cluster][key] && !known[key] && b.Annotations[karmada.AnnotationEnabled] == "" {
 			j.violates("7: %s stood on the failed %s for long and has no outcome", key, r.Cluster)
 		}
 	}

@@ -3,13 +3,13 @@ package sim
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // took notes what an eviction took out, and judges what it took along.
-func (j *judge) took(w world.Write, before, after *failover.Binding, first bool) {
+func (j *judge) took(w world.Write, before, after *karmada.Binding, first bool) {
 	if first {
 		j.states(w, before, after)
 	}
@@ -23,7 +23,7 @@ const restoreWait = 30 * time.Second
 
 // restores judges that a cluster is put back: the scheduler must have answered the
 // eviction, or its answer on the way would undo it.
-func (j *judge) restores(w world.Write, b *failover.Binding) {
+func (j *judge) restores(w world.Write, b *karmada.Binding) {
 	j.s.count["restores"]++
 	e := j.evicted[id(w.Cluster, b)]
 	if e != nil && !j.bygone(w.Cluster, b) && w.Op == "restore" { // else a deleted cluster's last act
@@ -33,7 +33,7 @@ func (j *judge) restores(w world.Write, b *failover.Binding) {
 }
 
 // answered judges that the scheduler has answered an eviction.
-func (j *judge) answered(w world.Write, b *failover.Binding, e *eviction) {
+func (j *judge) answered(w world.Write, b *karmada.Binding, e *eviction) {
 	if b.Status.ObservedGeneration >= e.generation {
 		return
 	}

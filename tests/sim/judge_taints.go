@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -21,8 +22,8 @@ type sight struct {
 	policed bool
 	// witnessed: the rule required the witness, and word is what that said.
 	witnessed bool
-	word      failover.Witness
-	c         failover.Cluster
+	word      rules.Witness
+	c         karmada.Cluster
 }
 
 // sees notes how a cluster stands now.
@@ -36,7 +37,7 @@ func (j *judge) sees(name string) {
 
 // untaints judges that our taint goes: restores come first, for as long as they may take.
 // What moves Directly is not restored: it goes on.
-func (j *judge) untaints(w world.Write, after failover.Cluster) {
+func (j *judge) untaints(w world.Write, after karmada.Cluster) {
 	if !isReady(after) || after.Stopped != nil || j.s.count["terminated"] > 0 {
 		return
 	}
@@ -46,7 +47,7 @@ func (j *judge) untaints(w world.Write, after failover.Cluster) {
 	}
 	for _, b := range j.s.world.StandingBindings() {
 		t := held(&b, w.Cluster)
-		owed := t != nil && t.Reason == failover.TaskReason && t.PurgeMode != failover.PurgeDirectly && len(b.Clusters) == 0
+		owed := t != nil && t.Reason == karmada.TaskReason && t.PurgeMode != karmada.PurgeDirectly && len(b.Clusters) == 0
 		if owed && !j.undone(&b, w.Cluster) && !j.chained(&b, w.Cluster, since) {
 			j.violates("6: %s is untainted %s after it was well, and %s is not restored yet", w.Cluster, j.s.now().Sub(since), b.Key)
 		}
@@ -55,15 +56,15 @@ func (j *judge) untaints(w world.Write, after failover.Cluster) {
 
 // undone: it was put back in time, and the scheduler took it out again: it is held anew
 // until somebody has looked.
-func (j *judge) undone(b *failover.Binding, cluster string) bool {
+func (j *judge) undone(b *karmada.Binding, cluster string) bool {
 	e := j.evicted[id(cluster, b)]
 	return e != nil && e.restored
 }
 
 // chained: it was placed when its cluster came back, and has been taken from there since
 // by a failover of its new home.
-func (j *judge) chained(b *failover.Binding, cluster string, since time.Time) bool {
-	return slices.ContainsFunc(b.Tasks, func(t failover.Task) bool {
+func (j *judge) chained(b *karmada.Binding, cluster string, since time.Time) bool {
+	return slices.ContainsFunc(b.Tasks, func(t karmada.Task) bool {
 		e := j.evicted[id(t.FromCluster, b)]
 		return t.FromCluster != cluster && e != nil && e.at.After(since)
 	})
@@ -81,27 +82,27 @@ func (j *judge) wellSince(cluster string) time.Time {
 
 // tainted judges a write on a cluster: others' taints stay, and nothing of ours is put
 // on a cluster that is well.
-func (j *judge) tainted(w world.Write, before, after failover.Cluster) {
+func (j *judge) tainted(w world.Write, before, after karmada.Cluster) {
 	put := len(after.Added) > len(before.Added)
 	j.leftovers(w, before, after)
 	j.thawsWith(w.Cluster, before, after)
 	j.observing(w, put || before.Drain == nil && after.Drain != nil)
-	others := func(c failover.Cluster) []corev1.Taint {
+	others := func(c karmada.Cluster) []corev1.Taint {
 		return slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool {
-			return slices.Contains([]string{taintKey, policyTaint, softRuleKey, failover.EvacuatingTaintKey, failover.DrainTaintKey}, t.Key)
+			return slices.Contains([]string{taintKey, policyTaint, softRuleKey, karmada.EvacuatingTaintKey, karmada.DrainTaintKey}, t.Key)
 		})
 	}
 	same := func(x, y corev1.Taint) bool { return reflect.DeepEqual(x, y) }
 	if !slices.EqualFunc(others(before), others(after), same) {
 		j.violates("9: others' taints on %s changed", w.Cluster)
 	}
-	if len(after.Added) == 0 && slices.ContainsFunc(before.Added, func(a failover.AddedTaint) bool { return a.Key == taintKey }) {
+	if len(after.Added) == 0 && slices.ContainsFunc(before.Added, func(a karmada.AddedTaint) bool { return a.Key == taintKey }) {
 		j.untaints(w, after)
 	}
 	if put && before.Malformed != "" {
 		j.violates("12: a taint is put on %s, which nobody understands", w.Cluster)
 	}
-	if of := func(a failover.AddedTaint) bool { return a.Key == taintKey }; slices.ContainsFunc(after.Added, of) && !slices.ContainsFunc(before.Added, of) {
+	if of := func(a karmada.AddedTaint) bool { return a.Key == taintKey }; slices.ContainsFunc(after.Added, of) && !slices.ContainsFunc(before.Added, of) {
 		j.agreed(w)
 		j.rash(w)
 	}
@@ -126,9 +127,9 @@ func (j *judge) wellThroughout(cluster string) bool {
 
 // unsuspected: it answers, or what says that it does not is about us; no order and nobody
 // else's taint moves anything off it.
-func unsuspected(c failover.Cluster) bool {
+func unsuspected(c karmada.Cluster) bool {
 	foreign := slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
-		return t.Effect != corev1.TaintEffectNoSchedule && !slices.Contains([]string{taintKey, softRuleKey, policyTaint, failover.DrainTaintKey}, t.Key)
+		return t.Effect != corev1.TaintEffectNoSchedule && !slices.Contains([]string{taintKey, softRuleKey, policyTaint, karmada.DrainTaintKey}, t.Key)
 	})
 	answers := isReady(c) || aboutUs(c)
 	return answers && !foreign && c.Drain == nil && networkIs(c) != corev1.ConditionFalse
@@ -137,7 +138,7 @@ func unsuspected(c failover.Cluster) bool {
 // accompanied judges an eviction by the companion, which keeps the scheduler from where it
 // has just taken something away: it must stand before.
 func (j *judge) accompanied(w world.Write) {
-	if !j.everSeen(w.Cluster, func(c failover.Cluster) bool { return carries(c, failover.EvacuatingTaintKey) }) {
+	if !j.everSeen(w.Cluster, func(c karmada.Cluster) bool { return carries(c, karmada.EvacuatingTaintKey) }) {
 		j.violates("3: %s is evicted from %s, whose companion does not stand", w.Binding, w.Cluster)
 	}
 }

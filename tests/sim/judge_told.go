@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // told judges by itself what a verdict of the controller is about, as the controller could see it when
 // it signalled; what it returns is to be called when the signal has reached its migration. A verdict
 // counts as a look does: from when it is heard, and only where no newer version was read or told.
-func (j *judge) told(migration string, fact failover.BindingFact) func() {
+func (j *judge) told(migration string, fact proof.BindingFact) func() {
 	b, known := j.versions[fact.ResourceVersion]
 	if fact.Verdict == nil || !known {
 		return func() {}
@@ -25,7 +26,7 @@ func (j *judge) told(migration string, fact failover.BindingFact) func() {
 		}
 	}
 	return func() {
-		if newest := j.newest[migration]; newest != "" && !failover.Rewound(fact.ResourceVersion, newest) {
+		if newest := j.newest[migration]; newest != "" && !rules.Rewound(fact.ResourceVersion, newest) {
 			return
 		}
 		j.newest[migration], j.said[migration] = fact.ResourceVersion, well

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
@@ -26,14 +29,14 @@ func TestTheLawLetsGrantedPermitsBeUsed(t *testing.T) {
 // A failover that is cancelled calls off a binding just as an older one's migration ends
 // for it: that says why by itself, and its outcome is its own.
 func TestAnOutcomeOfTheSameMomentIsNotInherited(t *testing.T) {
-	key := failover.BindingKey{Namespace: "shop", Name: "app"}
-	end := failover.Result{Key: key, UID: "u", Outcome: failover.OutcomeAbandoned, Reason: failover.ReasonClusterRecovered, At: begins}
-	for reason, inherited := range map[failover.Reason]bool{failover.ReasonClusterRecovered: true, failover.ReasonCancelled: false} {
+	key := karmada.BindingKey{Namespace: "shop", Name: "app"}
+	end := record.Result{Key: key, UID: "u", Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered, At: begins}
+	for reason, inherited := range map[reason.Reason]bool{reason.ClusterRecovered: true, reason.Cancelled: false} {
 		s := &sim{env: (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()}
 		j := &judge{s: s, handed: map[string][]workflows.MigrationReport{"m1": {{Episode: "older", Key: key, UID: "u", Result: &end}}}}
 		recorded := end
 		recorded.Reason = reason
-		j.inherited(workflows.EpisodeReport{Cluster: "m1", Episode: "newer", Rounds: []workflows.RoundReport{{Round: 1, Results: []failover.Result{recorded}}}})
+		j.inherited(workflows.EpisodeReport{Cluster: "m1", Episode: "newer", Rounds: []workflows.RoundReport{{Round: 1, Results: []record.Result{recorded}}}})
 		require.Equal(t, inherited, len(j.violations) > 0, reason)
 	}
 }

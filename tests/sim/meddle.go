@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -40,19 +40,19 @@ func (s *sim) meddle(id, name string) {
 	case 4:
 		s.elsewhere(&b, cluster)
 	default: // the scheduler finds nothing that fits, and says so
-		s.world.Edit(key, func(b *failover.Binding) { b.Clusters = nil })
+		s.world.Edit(key, func(b *karmada.Binding) { b.Clusters = nil })
 	}
 	s.world.Advance()
 }
 
 // answers has a cluster answer again. What Karmada has to delete there of a Directly move
 // stands for a while longer.
-func (s *sim) answers(b *failover.Binding, cluster, id string) {
-	if b.PurgeMode != failover.PurgeDirectly || !s.there(cluster) {
+func (s *sim) answers(b *karmada.Binding, cluster, id string) {
+	if b.PurgeMode != karmada.PurgeDirectly || !s.there(cluster) {
 		s.ready(cluster, true)
 		return
 	}
-	s.world.ChangeCluster(cluster, func(c *failover.Cluster) {
+	s.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
 		c.Conditions = slices.Clone(c.Conditions)
 		c.Conditions[0].Status, c.Conditions[0].LastTransition = corev1.ConditionTrue, s.now()
 	})
@@ -60,18 +60,18 @@ func (s *sim) answers(b *failover.Binding, cluster, id string) {
 }
 
 // elsewhere has the scheduler place a binding anew, on a cluster where it was not.
-func (s *sim) elsewhere(b *failover.Binding, but string) {
+func (s *sim) elsewhere(b *karmada.Binding, but string) {
 	for n := range s.schedule.Fleet {
 		name := clusterName(n)
 		if c, there := s.world.Standing(name); !there || !fit(c, false) || name == but || targets(b, name) || len(b.Clusters) == 0 {
 			continue
 		}
-		moved := s.world.Edit(b.Key, func(b *failover.Binding) {
+		moved := s.world.Edit(b.Key, func(b *karmada.Binding) {
 			b.Clusters = slices.Clone(b.Clusters)
 			b.Clusters[0].Name = name
 		})
 		if moved {
-			s.world.Change(b.Key, func(b *failover.Binding) { b.Status.ObservedGeneration = b.Generation })
+			s.world.Change(b.Key, func(b *karmada.Binding) { b.Status.ObservedGeneration = b.Generation })
 		}
 		return
 	}

@@ -4,20 +4,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
 )
 
 // configure has the workers' own config handle a cluster in a mode from now on.
-func (s *sim) configure(cluster string, mode failover.Mode) {
+func (s *sim) configure(cluster string, mode rules.Mode) {
 	set := &s.workers.Settings.ModeExceptions
 	without := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == cluster })
 	}
 	set.Enforce.Names, set.Observe.Names = without(set.Enforce.Names), without(set.Observe.Names)
-	if mode == failover.ModeObserve {
+	if mode == rules.ModeObserve {
 		set.Observe.Names = append(set.Observe.Names, cluster)
 	} else {
 		set.Enforce.Names = append(set.Enforce.Names, cluster)
@@ -40,7 +41,7 @@ func (s *sim) enforce(ctx workflow.Context, x Step) {
 // modeFrom is what the workers' config says of a cluster from a moment on.
 type modeFrom struct {
 	at   time.Time
-	mode failover.Mode
+	mode rules.Mode
 }
 
 // soonest is within what time a failover that has started knows its mode.
@@ -48,17 +49,17 @@ const soonest = 2 * time.Minute
 
 // observes tells whether the config said nothing but observe of a cluster throughout.
 func (j *judge) observes(cluster string, from, to time.Time) bool {
-	mode := failover.Mode(j.s.schedule.Mode)
+	mode := rules.Mode(j.s.schedule.Mode)
 	for _, m := range j.modes[cluster] {
 		if m.at.After(to) {
 			break
 		}
-		if m.at.After(from) && mode == failover.ModeEnforce {
+		if m.at.After(from) && mode == rules.ModeEnforce {
 			return false
 		}
 		mode = m.mode
 	}
-	return mode == failover.ModeObserve
+	return mode == rules.ModeObserve
 }
 
 // onlyObserved tells that no failover of a cluster so far can have begun in enforce, or
@@ -92,7 +93,7 @@ func (j *judge) observing(w world.Write, begins bool) {
 }
 
 // onlooks: a migration that a failover in observe has begun writes nothing.
-func (j *judge) onlooks(w world.Write, b *failover.Binding) {
+func (j *judge) onlooks(w world.Write, b *karmada.Binding) {
 	if b.Placement == nil || !j.onlooker(w.Cluster) {
 		return
 	}
@@ -104,7 +105,7 @@ func (j *judge) onlooks(w world.Write, b *failover.Binding) {
 
 // enforces tells that a failover that has closed began in enforce for certain.
 func (j *judge) enforces(r workflows.EpisodeReport) bool {
-	mode := failover.Mode(j.s.schedule.Mode)
+	mode := rules.Mode(j.s.schedule.Mode)
 	for _, m := range j.modes[r.Cluster] {
 		switch {
 		case m.at.Before(r.Began):
@@ -113,7 +114,7 @@ func (j *judge) enforces(r workflows.EpisodeReport) bool {
 			return false
 		}
 	}
-	return mode == failover.ModeEnforce
+	return mode == rules.ModeEnforce
 }
 
 // switched tells whether modes change in this story.
@@ -131,7 +132,7 @@ func (s *sim) enforceLeft(ctx workflow.Context) {
 			}
 			value, err := s.env.QueryWorkflowByID(id, workflows.QueryStatus)
 			var status workflows.EpisodeStatus
-			if err == nil && value.Get(&status) == nil && status.Terms.Mode == failover.ModeObserve {
+			if err == nil && value.Get(&status) == nil && status.Terms.Mode == rules.ModeObserve {
 				open = true
 				s.judge.enforced[cluster] = append(s.judge.enforced[cluster], s.now())
 				s.update(id, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: operator}, Enforce: true}, func() { s.count["order enforce, for what was left"]++ })

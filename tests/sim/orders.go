@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
 )
@@ -54,7 +54,7 @@ const snoozed = 2 * time.Minute
 func orderScoped(verb string, arg func(workflows.ScopedOrder) any) func(*sim, workflow.Context, Step) {
 	return func(s *sim, ctx workflow.Context, x Step) {
 		key := Binding{Name: x.Binding}.key()
-		o := arg(workflows.ScopedOrder{Order: operator, Scope: failover.ScopeOf(key)})
+		o := arg(workflows.ScopedOrder{Order: operator, Scope: queue.ScopeOf(key)})
 		s.insist(ctx, x, func(workflow.Context) *answer {
 			return s.update(workflows.ClusterFailoverID("", x.Cluster), verb, o, func() {
 				s.count["order "+x.Do]++

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
@@ -39,7 +39,7 @@ type attempt struct {
 	// first, or the last one: what is written follows from that.
 	read time.Time
 	// own is the migration's own binding as it was read last, and ownRead when that was.
-	own     *failover.Binding
+	own     *karmada.Binding
 	ownRead time.Time
 }
 

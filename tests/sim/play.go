@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/starter/watch"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -60,7 +61,7 @@ type sim struct {
 	longest    map[string]int // history of a run, in events, by workflow type
 	count      map[string]int
 	// needs are the dependents of bindings.
-	needs map[failover.BindingKey][]failover.BindingKey
+	needs map[karmada.BindingKey][]karmada.BindingKey
 
 	// state and kill are by workflow id.
 	state map[string]string
@@ -74,12 +75,12 @@ type sim struct {
 	// witnessed: the rule requires the witness; words are what it says of a cluster
 	// where that is not what the world shows.
 	witnessed bool
-	words     map[string]failover.Witness
+	words     map[string]rules.Witness
 	// softens: the rule puts a soft taint first; smudged are soft taints that cannot be read.
 	softens bool
 	smudged map[string][]corev1.Taint
 	// standing are the rules as they stand.
-	standing []failover.Rule
+	standing []rules.Rule
 	// policed: the ClusterTaintPolicy is there.
 	policed bool
 	// add and remove are the windows of the rule, and spared whom it does not aim at.
@@ -110,8 +111,8 @@ func Play(s Schedule, log *slog.Logger) (v Verdict) {
 		schedule: s, dice: newDice(s), count: map[string]int{}, state: map[string]string{}, kill: map[string]bool{}, ran: map[string]time.Time{}, watching: true, log: log,
 		unheard: map[string]int{}, longest: map[string]int{},
 		smudged: map[string][]corev1.Taint{}, spared: map[string]bool{}, add: addAfter, remove: wellFor,
-		words: map[string]failover.Witness{},
-		needs: map[failover.BindingKey][]failover.BindingKey{},
+		words: map[string]rules.Witness{},
+		needs: map[karmada.BindingKey][]karmada.BindingKey{},
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -166,12 +167,12 @@ func (s *sim) set() {
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
 	s.judge = newJudge(s)
 	s.desk = watch.NewDesk(post{s})
-	s.cache = cache{s: s, seen: map[failover.BindingKey]failover.Binding{}}
+	s.cache = cache{s: s, seen: map[karmada.BindingKey]karmada.Binding{}}
 	s.desk.Hear(witness{s})
 	s.follow()
 	s.populate()
 	terms := world.Terms()
-	terms.Mode = failover.Mode(s.schedule.Mode)
+	terms.Mode = rules.Mode(s.schedule.Mode)
 	if n, is := s.schedule.Asks[askExpires]; is {
 		terms.AskFor = time.Duration(n) * time.Second
 	}
@@ -224,19 +225,19 @@ func (s *sim) populate() {
 // rules puts or removes the one rule of every story.
 func (s *sim) rules(there bool) {
 	s.world.ClearRules()
-	var all []failover.Rule
+	var all []rules.Rule
 	if there {
-		one := failover.Rule{
+		one := rules.Rule{
 			Name: "not-ready", RequireWitness: s.witnessed,
-			MatchConditions: []failover.MatchCondition{{
-				ConditionType: failover.ConditionReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+			MatchConditions: []rules.MatchCondition{{
+				ConditionType: karmada.ConditionReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 			}},
-			Taints:         []failover.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: s.add, RemoveOnMismatch: s.remove}},
+			Taints:         []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: s.add, RemoveOnMismatch: s.remove}},
 			TargetClusters: s.aims(),
 		}
 		if s.softens {
-			one.Taints = append(one.Taints, failover.RuleTaint{
-				Key: softRuleKey, Effect: failover.EffectPreferNoExecute, AddOnMatch: s.add / 3, RemoveOnMismatch: s.remove,
+			one.Taints = append(one.Taints, karmada.RuleTaint{
+				Key: softRuleKey, Effect: karmada.EffectPreferNoExecute, AddOnMatch: s.add / 3, RemoveOnMismatch: s.remove,
 			})
 		}
 		all = append(all, one)
@@ -252,13 +253,13 @@ func (s *sim) rules(there bool) {
 	s.later(tick, func() { s.desk.RulesChanged(s.standing) })
 }
 
-func (b Binding) key() failover.BindingKey {
-	return failover.BindingKey{Namespace: "shop", Name: b.Name}
+func (b Binding) key() karmada.BindingKey {
+	return karmada.BindingKey{Namespace: "shop", Name: b.Name}
 }
 
 // resource is what the binding propagates: kinds differ in what Karmada reflects of them.
-func (b Binding) resource() failover.Resource {
-	r := failover.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: b.Name}
+func (b Binding) resource() karmada.Resource {
+	r := karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: b.Name}
 	switch b.Replicas {
 	case 0:
 		r.APIVersion, r.Kind = "v1", "ConfigMap"
@@ -269,44 +270,44 @@ func (b Binding) resource() failover.Resource {
 }
 
 // object is the binding as the API server has it.
-func (b Binding) object() failover.Binding {
-	scheduling := failover.SchedulingDuplicated
+func (b Binding) object() karmada.Binding {
+	scheduling := karmada.SchedulingDuplicated
 	if b.Divided {
-		scheduling = failover.SchedulingDivided
+		scheduling = karmada.SchedulingDivided
 	}
-	out := failover.Binding{
-		Key: b.key(), Replicas: b.Replicas, SchedulerName: failover.DefaultSchedulerName, Priority: b.Priority,
+	out := karmada.Binding{
+		Key: b.key(), Replicas: b.Replicas, SchedulerName: karmada.DefaultSchedulerName, Priority: b.Priority,
 		Resource:  b.resource(),
-		Placement: &failover.Placement{ReplicaScheduling: &failover.ReplicaScheduling{Type: scheduling}},
+		Placement: &karmada.Placement{ReplicaScheduling: &karmada.ReplicaScheduling{Type: scheduling}},
 	}
 	if b.Divided {
-		out.Placement.ReplicaScheduling.DivisionPreference = failover.DivisionWeighted // as Karmada's webhook says by default
+		out.Placement.ReplicaScheduling.DivisionPreference = karmada.DivisionWeighted // as Karmada's webhook says by default
 	} else {
-		out.Placement.SpreadConstraints = []failover.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: len(b.On)}}
+		out.Placement.SpreadConstraints = []karmada.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: len(b.On)}}
 	}
 	switch len(b.May) {
 	case 0:
 	case 1:
-		out.Placement.ClusterAffinity = &failover.ClusterAffinity{ClusterNames: b.May[0]}
+		out.Placement.ClusterAffinity = &karmada.ClusterAffinity{ClusterNames: b.May[0]}
 	default:
 		for n, g := range b.May {
-			out.Placement.ClusterAffinities = append(out.Placement.ClusterAffinities, failover.ClusterAffinityTerm{
-				AffinityName: fmt.Sprintf("group%d", n+1), ClusterAffinity: failover.ClusterAffinity{ClusterNames: g},
+			out.Placement.ClusterAffinities = append(out.Placement.ClusterAffinities, karmada.ClusterAffinityTerm{
+				AffinityName: fmt.Sprintf("group%d", n+1), ClusterAffinity: karmada.ClusterAffinity{ClusterNames: g},
 			})
 		}
 		out.Status.ObservedAffinity = "group1"
 	}
 	out.Placement.ClusterTolerations = b.tolerations()
-	out.PurgeMode, out.HasClusterFailover = failover.PurgeMode(b.Purge), b.Purge != "" || b.Soft >= 0
+	out.PurgeMode, out.HasClusterFailover = karmada.PurgeMode(b.Purge), b.Purge != "" || b.Soft >= 0
 	if b.Asks {
 		out.WorkloadLabels = map[string]string{asksLabel: "yes"}
 	}
 	if b.Soft >= 0 {
-		out.Annotations = map[string]string{failover.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}
+		out.Annotations = map[string]string{karmada.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}
 	}
 	b.takesAlong(&out)
 	for n, c := range b.On {
-		out.Clusters = append(out.Clusters, failover.TargetCluster{Name: c, Replicas: b.share(n)})
+		out.Clusters = append(out.Clusters, karmada.TargetCluster{Name: c, Replicas: b.share(n)})
 	}
 	return out
 }

@@ -3,7 +3,8 @@ package sim
 import (
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -16,16 +17,16 @@ const (
 )
 
 // policy is Karmada's own way to say when a cluster is tainted, and when no more.
-func policy() failover.Rule {
-	when := func(status corev1.ConditionStatus) []failover.MatchCondition {
-		return []failover.MatchCondition{{
-			ConditionType: networkReady, Operator: failover.OperatorIn, StatusValues: []corev1.ConditionStatus{status},
+func policy() rules.Rule {
+	when := func(status corev1.ConditionStatus) []rules.MatchCondition {
+		return []rules.MatchCondition{{
+			ConditionType: networkReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{status},
 		}}
 	}
-	return failover.Rule{
-		Name: failover.PolicyPrefix + "network", Policy: true,
+	return rules.Rule{
+		Name: rules.PolicyPrefix + "network", Policy: true,
 		MatchConditions: when(corev1.ConditionFalse), RemoveConditions: when(corev1.ConditionTrue),
-		Taints: []failover.RuleTaint{{Key: policyTaint, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+		Taints: []karmada.RuleTaint{{Key: policyTaint, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
 	}
 }
 
@@ -40,10 +41,10 @@ func (s *sim) network(cluster string, status corev1.ConditionStatus) {
 	if !s.there(cluster) {
 		return
 	}
-	s.world.ChangeCluster(cluster, func(c *failover.Cluster) {
-		next := failover.Condition{Type: networkReady, Status: status, Reason: "Probe", LastTransition: s.now()}
+	s.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
+		next := karmada.Condition{Type: networkReady, Status: status, Reason: "Probe", LastTransition: s.now()}
 		conditions := slices.Clone(c.Conditions)
-		if at := slices.IndexFunc(conditions, func(x failover.Condition) bool { return x.Type == networkReady }); at >= 0 {
+		if at := slices.IndexFunc(conditions, func(x karmada.Condition) bool { return x.Type == networkReady }); at >= 0 {
 			conditions[at] = next
 		} else {
 			conditions = append(conditions, next)
@@ -53,7 +54,7 @@ func (s *sim) network(cluster string, status corev1.ConditionStatus) {
 }
 
 // networkIs is what the condition of a cluster says, empty when it has none.
-func networkIs(c failover.Cluster) corev1.ConditionStatus {
+func networkIs(c karmada.Cluster) corev1.ConditionStatus {
 	for _, x := range c.Conditions {
 		if x.Type == networkReady {
 			return x.Status
@@ -66,11 +67,11 @@ func networkIs(c failover.Cluster) corev1.ConditionStatus {
 func (s *sim) garble(x Step, why string) {
 	if x.Cluster != "" {
 		if s.there(x.Cluster) {
-			s.world.ChangeCluster(x.Cluster, func(c *failover.Cluster) { c.Malformed = why })
+			s.world.ChangeCluster(x.Cluster, func(c *karmada.Cluster) { c.Malformed = why })
 		}
 		return
 	}
-	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *failover.Binding) { b.Malformed = why })
+	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *karmada.Binding) { b.Malformed = why })
 }
 
 // malformed is what a garbled object says of itself.

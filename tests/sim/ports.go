@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -27,22 +27,22 @@ func (p ports) read(ctx context.Context, what string) error {
 		attemptOf(ctx).sleep(p.s.dice.span("slow-read-for", what, 2*time.Second))
 	}
 	if p.s.dice.chance("unreachable", what) {
-		return failover.ErrUnreachable
+		return karmada.ErrUnreachable
 	}
 	return nil
 }
 
 // Cluster implements activities.Reader.
-func (p ports) Cluster(ctx context.Context, name string) (failover.Cluster, error) {
+func (p ports) Cluster(ctx context.Context, name string) (karmada.Cluster, error) {
 	if err := p.read(ctx, "cluster"); err != nil {
-		return failover.Cluster{}, err
+		return karmada.Cluster{}, err
 	}
 	attemptOf(ctx).reads(p.s.now())
 	return p.World.Cluster(ctx, name)
 }
 
 // Clusters implements activities.Reader.
-func (p ports) Clusters(ctx context.Context) ([]failover.Cluster, error) {
+func (p ports) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	if err := p.read(ctx, "clusters"); err != nil {
 		return nil, err
 	}
@@ -51,9 +51,9 @@ func (p ports) Clusters(ctx context.Context) ([]failover.Cluster, error) {
 }
 
 // Binding implements activities.Reader.
-func (p ports) Binding(ctx context.Context, key failover.BindingKey) (failover.Binding, error) {
+func (p ports) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	if err := p.read(ctx, "binding"); err != nil {
-		return failover.Binding{}, err
+		return karmada.Binding{}, err
 	}
 	b, err := p.World.Binding(ctx, key)
 	if a := attemptOf(ctx); err == nil && a != nil && strings.HasSuffix(a.id, "/"+key.String()) {
@@ -74,7 +74,7 @@ func (p ports) Bindings(ctx context.Context, page activities.Page) (activities.B
 }
 
 // errLate is what a client says of a request that its own deadline ended.
-var errLate = fmt.Errorf("deadline exceeded: %w", failover.ErrUnreachable)
+var errLate = fmt.Errorf("deadline exceeded: %w", karmada.ErrUnreachable)
 
 // write is one write on its way: it may be slow, be thrown back, arrive although its
 // sender has given up, stand without an answer or under a wrong one, or be its worker's last act.
@@ -96,17 +96,17 @@ func write[T any](ctx context.Context, p ports, what string, do func() (T, error
 	}
 	switch {
 	case dice.chance("throttled", what):
-		return none, &failover.ThrottledError{RetryAfter: time.Second, Err: errors.New("too many requests")}
+		return none, &karmada.ThrottledError{RetryAfter: time.Second, Err: errors.New("too many requests")}
 	case dice.chance("write-unreachable", what):
-		return none, failover.ErrUnreachable
+		return none, karmada.ErrUnreachable
 	case dice.chance("late-write", what):
 		p.s.late(ctx, dice.span("late-write-for", what, 3*time.Second), func() { _, _ = do() })
-		return none, failover.ErrUnreachable
+		return none, karmada.ErrUnreachable
 	case dice.chance("conflict", what):
-		return none, failover.ErrConflict
+		return none, karmada.ErrConflict
 	}
 	out, err := do()
-	if errors.Is(err, failover.ErrConflict) {
+	if errors.Is(err, karmada.ErrConflict) {
 		p.s.count["true conflicts"]++
 	}
 	if err == nil {
@@ -114,9 +114,9 @@ func write[T any](ctx context.Context, p ports, what string, do func() (T, error
 		case dice.chance("worker-dies", what):
 			panic(workerDied{})
 		case dice.chance("lost", what):
-			return none, failover.ErrUnreachable
+			return none, karmada.ErrUnreachable
 		case dice.chance("echo", what): // the client sends it once more by itself
-			return none, failover.ErrConflict
+			return none, karmada.ErrConflict
 		}
 	}
 	return out, err
@@ -148,42 +148,42 @@ func (s *sim) deadline(ctx context.Context) (time.Time, bool) {
 }
 
 // Taint implements activities.Writer.
-func (p ports) Taint(ctx context.Context, w activities.TaintWrite) (failover.Cluster, error) {
-	return write(ctx, p, "taint", func() (failover.Cluster, error) { return p.World.Taint(ctx, w) })
+func (p ports) Taint(ctx context.Context, w activities.TaintWrite) (karmada.Cluster, error) {
+	return write(ctx, p, "taint", func() (karmada.Cluster, error) { return p.World.Taint(ctx, w) })
 }
 
 // Evict implements activities.Writer.
-func (p ports) Evict(ctx context.Context, w activities.EvictWrite) (failover.Binding, error) {
+func (p ports) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Binding, error) {
 	until := attemptOf(ctx).until
-	return write(ctx, p, "evict", func() (failover.Binding, error) {
+	return write(ctx, p, "evict", func() (karmada.Binding, error) {
 		p.s.judge.late(w.Binding.Key, until)
 		return p.World.Evict(ctx, w)
 	})
 }
 
 // Restore implements activities.Writer.
-func (p ports) Restore(ctx context.Context, w activities.RestoreWrite) (failover.Binding, error) {
-	return write(ctx, p, "restore", func() (failover.Binding, error) { return p.World.Restore(ctx, w) })
+func (p ports) Restore(ctx context.Context, w activities.RestoreWrite) (karmada.Binding, error) {
+	return write(ctx, p, "restore", func() (karmada.Binding, error) { return p.World.Restore(ctx, w) })
 }
 
 // Hold implements activities.Writer.
-func (p ports) Hold(ctx context.Context, w activities.HoldWrite) (failover.Binding, error) {
-	return write(ctx, p, "hold", func() (failover.Binding, error) { return p.World.Hold(ctx, w) })
+func (p ports) Hold(ctx context.Context, w activities.HoldWrite) (karmada.Binding, error) {
+	return write(ctx, p, "hold", func() (karmada.Binding, error) { return p.World.Hold(ctx, w) })
 }
 
 // Release implements activities.Writer.
-func (p ports) Release(ctx context.Context, w activities.ReleaseWrite) (failover.Binding, error) {
-	return write(ctx, p, "release", func() (failover.Binding, error) { return p.World.Release(ctx, w) })
+func (p ports) Release(ctx context.Context, w activities.ReleaseWrite) (karmada.Binding, error) {
+	return write(ctx, p, "release", func() (karmada.Binding, error) { return p.World.Release(ctx, w) })
 }
 
 // Mark implements activities.Writer.
-func (p ports) Mark(ctx context.Context, w activities.MarkWrite) (failover.Binding, error) {
-	return write(ctx, p, "mark", func() (failover.Binding, error) { return p.World.Mark(ctx, w) })
+func (p ports) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Binding, error) {
+	return write(ctx, p, "mark", func() (karmada.Binding, error) { return p.World.Mark(ctx, w) })
 }
 
 // Holders implements activities.Writer.
-func (p ports) Holders(ctx context.Context, w activities.HoldersWrite) (failover.Binding, error) {
-	return write(ctx, p, "holders", func() (failover.Binding, error) { return p.World.Holders(ctx, w) })
+func (p ports) Holders(ctx context.Context, w activities.HoldersWrite) (karmada.Binding, error) {
+	return write(ctx, p, "holders", func() (karmada.Binding, error) { return p.World.Holders(ctx, w) })
 }
 
 // Running implements activities.Owners.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
@@ -40,11 +40,11 @@ func aim(at bool) func(*sim, workflow.Context, Step) {
 }
 
 // aims is what the rule aims at: everything, where it spares nobody.
-func (s *sim) aims() *failover.ClusterAffinity {
+func (s *sim) aims() *karmada.ClusterAffinity {
 	if len(s.spared) == 0 {
 		return nil
 	}
-	return &failover.ClusterAffinity{Exclude: slices.Sorted(maps.Keys(s.spared))}
+	return &karmada.ClusterAffinity{Exclude: slices.Sorted(maps.Keys(s.spared))}
 }
 
 // aimsAt: the rule is there, and aims at a cluster.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enums "go.temporal.io/api/enums/v1"
@@ -28,7 +30,7 @@ type letter struct {
 type post struct{ s *sim }
 
 // Cluster implements watch.Post.
-func (p post) Cluster(fact failover.ClusterFact, start bool) {
+func (p post) Cluster(fact rules.ClusterFact, start bool) {
 	l := p.failover(fact.Cluster, workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: fact})
 	if start {
 		l.kind = workflows.TypeClusterFailover
@@ -37,14 +39,14 @@ func (p post) Cluster(fact failover.ClusterFact, start bool) {
 }
 
 // Changed implements watch.Post.
-func (p post) Changed(cluster string, fact failover.BindingFact) {
-	p.put(p.failover(cluster, workflows.SignalBindingsChanged, workflows.BindingsChanged{Bindings: []failover.BindingFact{fact}}))
+func (p post) Changed(cluster string, fact proof.BindingFact) {
+	p.put(p.failover(cluster, workflows.SignalBindingsChanged, workflows.BindingsChanged{Bindings: []proof.BindingFact{fact}}))
 }
 
 // Adopt implements watch.Post.
-func (p post) Adopt(cluster string, fact failover.BindingFact) {
+func (p post) Adopt(cluster string, fact proof.BindingFact) {
 	p.s.count["orphans seen by the starter"]++
-	l := p.failover(cluster, workflows.SignalAdopt, workflows.Adopt{Cluster: cluster, Bindings: []failover.BindingFact{fact}})
+	l := p.failover(cluster, workflows.SignalAdopt, workflows.Adopt{Cluster: cluster, Bindings: []proof.BindingFact{fact}})
 	l.kind = workflows.TypeClusterFailover
 	p.put(l)
 }
@@ -57,7 +59,7 @@ func (p post) failover(cluster, signal string, arg any) letter {
 }
 
 // Owner implements watch.Post.
-func (p post) Owner(owner string, fact failover.BindingFact) {
+func (p post) Owner(owner string, fact proof.BindingFact) {
 	p.put(letter{
 		id: owner, signal: workflows.SignalBindingObserved, arg: fact,
 		missing: func() { p.s.desk.OwnerMissing(fact.Key) }, arrived: p.s.judge.told(owner, fact),
@@ -65,7 +67,7 @@ func (p post) Owner(owner string, fact failover.BindingFact) {
 }
 
 // Fleet implements watch.Post.
-func (p post) Fleet(failover.Probed) {
+func (p post) Fleet(rules.Probed) {
 	p.put(letter{
 		id: workflows.FleetPacerID(""), kind: workflows.TypeFleetPacer, signal: workflows.SignalFleetObserved,
 		arg: workflows.FleetObserved{}, missing: func() {},
@@ -159,9 +161,9 @@ const watchLag = 50 * tick
 // after a newer one, as a watch does.
 func (s *sim) follow() {
 	lag := func() time.Duration { return s.dice.span("watch", "", watchLag) }
-	changes, newest, cached := 0, map[failover.BindingKey]int{}, map[failover.BindingKey]int{}
+	changes, newest, cached := 0, map[karmada.BindingKey]int{}, map[karmada.BindingKey]int{}
 	s.world.Watch = world.Watch{
-		Cluster: func(old, now *failover.Cluster) {
+		Cluster: func(old, now *karmada.Cluster) {
 			s.judge.counted(old, now)
 			s.later(lag(), func() {
 				switch {
@@ -173,7 +175,7 @@ func (s *sim) follow() {
 				}
 			})
 		},
-		Binding: func(old, now *failover.Binding) {
+		Binding: func(old, now *karmada.Binding) {
 			s.judge.changed(now)
 			if now != nil {
 				s.judge.versions[now.ResourceVersion] = now
@@ -201,7 +203,7 @@ func (s *sim) follow() {
 	}
 }
 
-func keyOfEither(old, now *failover.Binding) failover.BindingKey {
+func keyOfEither(old, now *karmada.Binding) karmada.BindingKey {
 	if now == nil {
 		return old.Key
 	}
@@ -209,7 +211,7 @@ func keyOfEither(old, now *failover.Binding) failover.BindingKey {
 }
 
 // show logs what a binding is like after a change, for whoever reads a story closely.
-func (s *sim) show(b *failover.Binding) {
+func (s *sim) show(b *karmada.Binding) {
 	if b == nil {
 		return
 	}

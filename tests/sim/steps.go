@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
@@ -73,10 +74,10 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 		s.terminate(ctx, workflows.BindingMigrationID("", x.Cluster, Binding{Name: x.Binding}.key()))
 	},
 	"require-witness": (*sim).requireWitness,
-	"deny":            word(failover.WitnessUp),
-	"claim":           word(failover.WitnessDown),
+	"deny":            word(rules.WitnessUp),
+	"claim":           word(rules.WitnessDown),
 	"silence":         word(silent),
-	"affirm":          word(failover.WitnessAbsent),
+	"affirm":          word(rules.WitnessAbsent),
 	"fill":            capacity(true),
 	"empty":           capacity(false),
 	"put-policy":      putPolicy(true),
@@ -87,8 +88,8 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"garble":          func(s *sim, _ workflow.Context, x Step) { s.garble(x, malformed) },
 	"ungarble":        func(s *sim, _ workflow.Context, x Step) { s.garble(x, "") },
 	"babble":          (*sim).babble,
-	"observe":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, failover.ModeObserve) },
-	"enforce":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, failover.ModeEnforce) },
+	"observe":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, rules.ModeObserve) },
+	"enforce":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, rules.ModeEnforce) },
 	"resume-enforce":  (*sim).enforce,
 	"drain":           (*sim).drain,
 	"approve":         (*sim).approve,
@@ -146,7 +147,7 @@ func (s *sim) ready(cluster string, ready bool) {
 // unsure has nobody know whether a cluster is Ready: no rule matches that.
 func (s *sim) unsure(_ workflow.Context, x Step) {
 	if s.there(x.Cluster) {
-		s.world.ChangeCluster(x.Cluster, func(c *failover.Cluster) {
+		s.world.ChangeCluster(x.Cluster, func(c *karmada.Cluster) {
 			c.Conditions = slices.Clone(c.Conditions)
 			c.Conditions[0].Status, c.Conditions[0].LastTransition = corev1.ConditionUnknown, s.now()
 		})
@@ -173,7 +174,7 @@ func (s *sim) softTaint(cluster string, stands bool) {
 	}
 	s.world.DropTaint(cluster, softKey)
 	if stands {
-		s.world.PutTaint(cluster, corev1.Taint{Key: softKey, Effect: failover.EffectPreferNoExecute})
+		s.world.PutTaint(cluster, corev1.Taint{Key: softKey, Effect: karmada.EffectPreferNoExecute})
 	}
 }
 
@@ -207,7 +208,7 @@ func (s *sim) cancelMove(_ workflow.Context, x Step) {
 }
 
 func (s *sim) replicas(_ workflow.Context, x Step) {
-	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *failover.Binding) {
+	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *karmada.Binding) {
 		if b.Workload {
 			b.Replicas = int32(max(1, x.N))
 		}
@@ -216,7 +217,7 @@ func (s *sim) replicas(_ workflow.Context, x Step) {
 
 // bump edits what is nobody's: whoever has read it meanwhile loses his write.
 func (s *sim) bump(_ workflow.Context, x Step) {
-	s.world.Edit(Binding{Name: x.Binding}.key(), func(*failover.Binding) {})
+	s.world.Edit(Binding{Name: x.Binding}.key(), func(*karmada.Binding) {})
 }
 
 func (s *sim) deleteBinding(_ workflow.Context, x Step) {
@@ -225,7 +226,7 @@ func (s *sim) deleteBinding(_ workflow.Context, x Step) {
 
 func (s *sim) createBinding(_ workflow.Context, x Step) {
 	for _, b := range s.schedule.Bindings {
-		if b.Name == x.Binding && !s.world.Edit(b.key(), func(*failover.Binding) {}) {
+		if b.Name == x.Binding && !s.world.Edit(b.key(), func(*karmada.Binding) {}) {
 			s.world.AddBinding(b.object())
 			delete(s.needs, b.key())
 			for _, name := range b.Needs {
@@ -236,14 +237,14 @@ func (s *sim) createBinding(_ workflow.Context, x Step) {
 }
 
 func (s *sim) optOut(x Step, enabled string) {
-	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *failover.Binding) {
+	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *karmada.Binding) {
 		b.Annotations = maps.Clone(b.Annotations)
 		if b.Annotations == nil {
 			b.Annotations = map[string]string{}
 		}
-		delete(b.Annotations, failover.AnnotationEnabled)
+		delete(b.Annotations, karmada.AnnotationEnabled)
 		if enabled != "" {
-			b.Annotations[failover.AnnotationEnabled] = enabled
+			b.Annotations[karmada.AnnotationEnabled] = enabled
 		}
 	})
 }
@@ -312,7 +313,7 @@ func (s *sim) settle(ctx workflow.Context) {
 	clear(s.words)
 	if s.judge.switched() {
 		for n := range s.schedule.Fleet {
-			s.configure(clusterName(n), failover.ModeEnforce) // so that what has been left is found
+			s.configure(clusterName(n), rules.ModeEnforce) // so that what has been left is found
 		}
 	}
 	clear(s.spared)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"go.temporal.io/sdk/workflow"
 )
@@ -13,26 +13,26 @@ import (
 type witness struct{ s *sim }
 
 // Says implements watch.Testifier.
-func (w witness) Says(cluster string) failover.Witness {
+func (w witness) Says(cluster string) rules.Witness {
 	s := w.s
 	if !s.witnessed {
-		return failover.WitnessAbsent
+		return rules.WitnessAbsent
 	}
-	seen := failover.WitnessUp
+	seen := rules.WitnessUp
 	if c, there := s.world.Standing(cluster); !there || !isReady(c) {
-		seen = failover.WitnessDown
+		seen = rules.WitnessDown
 	}
 	if said := cmp.Or(s.words[cluster], seen); said != silent {
 		return said
 	}
-	return failover.WitnessAbsent
+	return rules.WitnessAbsent
 }
 
 // Known implements watch.Testifier.
-func (witness) Known() failover.Probed { return nil }
+func (witness) Known() rules.Probed { return nil }
 
 // silent is what a story writes for a witness that has no word.
-const silent failover.Witness = "silent"
+const silent rules.Witness = "silent"
 
 // probesEvery is how often the witness probes, and repeatsEvery how often it says again
 // what has not changed.
@@ -64,7 +64,7 @@ func (s *sim) requireWitness(_ workflow.Context, _ Step) {
 }
 
 // word has the witness say something of a cluster, whatever is there; empty has it see.
-func word(says failover.Witness) func(*sim, workflow.Context, Step) {
+func word(says rules.Witness) func(*sim, workflow.Context, Step) {
 	return func(s *sim, _ workflow.Context, x Step) { s.words[x.Cluster] = says }
 }
 
@@ -86,7 +86,7 @@ func (j *judge) agreed(w world.Write) {
 func (j *judge) unwitnessed(cluster string) bool {
 	since := j.s.now().Add(-believed)
 	for _, x := range j.between(cluster, since) {
-		if !x.witnessed || x.word == failover.WitnessDown {
+		if !x.witnessed || x.word == rules.WitnessDown {
 			return false
 		}
 	}

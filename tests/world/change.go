@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -13,21 +14,21 @@ import (
 // Watch is told of every change. Old is nil for what is new, now for what is deleted.
 // It is called under the world's lock: it may only take note.
 type Watch struct {
-	Cluster func(old, now *failover.Cluster)
-	Binding func(old, now *failover.Binding)
-	Rules   func([]failover.Rule)
+	Cluster func(old, now *karmada.Cluster)
+	Binding func(old, now *karmada.Binding)
+	Rules   func([]rules.Rule)
 }
 
 // shown is what the watch was told last.
 type shown struct {
-	clusters map[string]*failover.Cluster
-	bindings map[failover.BindingKey]*failover.Binding
+	clusters map[string]*karmada.Cluster
+	bindings map[karmada.BindingKey]*karmada.Binding
 	uids     map[string]bool
 }
 
 func newShown() shown {
 	return shown{
-		clusters: map[string]*failover.Cluster{}, bindings: map[failover.BindingKey]*failover.Binding{}, uids: map[string]bool{},
+		clusters: map[string]*karmada.Cluster{}, bindings: map[karmada.BindingKey]*karmada.Binding{}, uids: map[string]bool{},
 	}
 }
 
@@ -57,7 +58,7 @@ func (w *World) watchCluster(name string) {
 	w.Watch.Cluster(old, &now)
 }
 
-func (w *World) watchBinding(key failover.BindingKey) {
+func (w *World) watchBinding(key karmada.BindingKey) {
 	if w.Watch.Binding == nil {
 		return
 	}
@@ -76,7 +77,7 @@ func (w *World) watchBinding(key failover.BindingKey) {
 // notReadyKey is Karmada's own NoSchedule taint for a cluster that is not Ready.
 const notReadyKey = "cluster.karmada.io/not-ready"
 
-func (w *World) notReadyTaint(c *failover.Cluster, stands bool) {
+func (w *World) notReadyTaint(c *karmada.Cluster, stands bool) {
 	if !w.Restless {
 		return
 	}
@@ -118,11 +119,11 @@ func (w *World) healCopies(cluster string) {
 		t, at := b.Target(cluster)
 		if _, held := b.TaskFor(cluster); at < 0 && held >= 0 {
 			if item := b.Item(cluster); item != nil && item.Replicas != nil {
-				t, at = &failover.TargetCluster{Name: cluster, Replicas: int32(*item.Replicas)}, 0 //nolint:gosec // it was one
+				t, at = &karmada.TargetCluster{Name: cluster, Replicas: int32(*item.Replicas)}, 0 //nolint:gosec // it was one
 			}
 		}
-		healthy := slices.ContainsFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool {
-			return x.Cluster == cluster && x.Health == failover.HealthHealthy
+		healthy := slices.ContainsFunc(b.Status.Aggregated, func(x karmada.AggregatedItem) bool {
+			return x.Cluster == cluster && x.Health == karmada.HealthHealthy
 		})
 		if at >= 0 && !healthy {
 			w.becomeHealthy(b.Key, *t)
@@ -131,7 +132,7 @@ func (w *World) healCopies(cluster string) {
 }
 
 // DeleteBinding deletes a binding with its Works.
-func (w *World) DeleteBinding(key failover.BindingKey) {
+func (w *World) DeleteBinding(key karmada.BindingKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if b, ok := w.bindings[key]; ok {
@@ -145,7 +146,7 @@ func (w *World) DeleteBinding(key failover.BindingKey) {
 
 // Edit edits a binding's spec as another hand would: the generation grows, and the
 // scheduler looks. It tells whether the binding exists.
-func (w *World) Edit(key failover.BindingKey, edit func(*failover.Binding)) bool {
+func (w *World) Edit(key karmada.BindingKey, edit func(*karmada.Binding)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b, ok := w.bindings[key]
@@ -173,7 +174,7 @@ func (w *World) dropExecutionNamespace(cluster string) {
 func (w *World) Relist() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.shown.clusters, w.shown.bindings = map[string]*failover.Cluster{}, map[failover.BindingKey]*failover.Binding{}
+	w.shown.clusters, w.shown.bindings = map[string]*karmada.Cluster{}, map[karmada.BindingKey]*karmada.Binding{}
 	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
 		w.watchCluster(name)
 	}
@@ -183,36 +184,36 @@ func (w *World) Relist() {
 }
 
 // Standing is a cluster as it stands, for hooks that run under the world's lock.
-func (w *World) Standing(name string) (failover.Cluster, bool) {
+func (w *World) Standing(name string) (karmada.Cluster, bool) {
 	c, ok := w.clusters[name]
 	if !ok {
-		return failover.Cluster{}, false
+		return karmada.Cluster{}, false
 	}
 	return cloneCluster(c), true
 }
 
 // StandingBinding is a binding as it stands, for hooks that run under the lock.
-func (w *World) StandingBinding(key failover.BindingKey) (failover.Binding, bool) {
+func (w *World) StandingBinding(key karmada.BindingKey) (karmada.Binding, bool) {
 	b, ok := w.bindings[key]
 	if !ok {
-		return failover.Binding{}, false
+		return karmada.Binding{}, false
 	}
 	return clone(b), true
 }
 
 // StandingWork is a binding's Work on a cluster, for hooks that run under the lock.
-func (w *World) StandingWork(key failover.BindingKey, cluster string) (failover.Work, bool) {
+func (w *World) StandingWork(key karmada.BindingKey, cluster string) (karmada.Work, bool) {
 	namespace, name := workName(key, cluster)
 	work, ok := w.works[namespace+"/"+name]
 	if !ok {
-		return failover.Work{}, false
+		return karmada.Work{}, false
 	}
 	return *work, true
 }
 
 // StandingBindings are all bindings as they stand, for hooks that run under the lock.
-func (w *World) StandingBindings() []failover.Binding {
-	var out []failover.Binding
+func (w *World) StandingBindings() []karmada.Binding {
+	var out []karmada.Binding
 	for _, key := range w.keys() {
 		out = append(out, clone(w.bindings[key]))
 	}
@@ -220,14 +221,14 @@ func (w *World) StandingBindings() []failover.Binding {
 }
 
 // keys are the bindings in a fixed order.
-func (w *World) keys() []failover.BindingKey {
-	return slices.SortedFunc(maps.Keys(w.bindings), func(a, b failover.BindingKey) int {
+func (w *World) keys() []karmada.BindingKey {
+	return slices.SortedFunc(maps.Keys(w.bindings), func(a, b karmada.BindingKey) int {
 		return strings.Compare(a.String(), b.String())
 	})
 }
 
 // Everything are all bindings as they stand, in a fixed order.
-func (w *World) Everything() []failover.Binding {
+func (w *World) Everything() []karmada.Binding {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.StandingBindings()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 )
@@ -19,21 +19,21 @@ func TestACopyThatIsPutBackComesToItsReplicas(t *testing.T) {
 			now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 			w := world.New(func() time.Time { return now })
 			w.AddCluster("m1")
-			key := failover.BindingKey{Namespace: "shop", Name: "web"}
-			w.AddBinding(failover.Binding{
-				Key: key, Replicas: 2, Placement: &failover.Placement{}, SchedulerName: "nobody's",
-				Clusters: []failover.TargetCluster{{Name: "m1", Replicas: 2}},
+			key := karmada.BindingKey{Namespace: "shop", Name: "web"}
+			w.AddBinding(karmada.Binding{
+				Key: key, Replicas: 2, Placement: &karmada.Placement{}, SchedulerName: "nobody's",
+				Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}},
 			})
 			read := w.Peek(key)
-			held, err := w.Evict(t.Context(), activities.EvictWrite{Binding: &read, Cluster: "m1", Owner: "us", Reason: failover.TaskReason, Now: now})
+			held, err := w.Evict(t.Context(), activities.EvictWrite{Binding: &read, Cluster: "m1", Owner: "us", Reason: karmada.TaskReason, Now: now})
 			require.NoError(t, err)
 			back, err := w.Restore(t.Context(), activities.RestoreWrite{Binding: &held, Cluster: "m1", Replicas: replicas, Now: now})
 			require.NoError(t, err)
 
-			require.Equal(t, replicas == 2, back.Item("m1").Health == failover.HealthHealthy)
+			require.Equal(t, replicas == 2, back.Item("m1").Health == karmada.HealthHealthy)
 			now = now.Add(w.HealthyAfter)
 			then := w.Peek(key)
-			require.Equal(t, failover.HealthHealthy, then.Item("m1").Health)
+			require.Equal(t, karmada.HealthHealthy, then.Item("m1").Health)
 			require.EqualValues(t, replicas, *then.Item("m1").ReadyReplicas)
 		})
 	}

@@ -1,10 +1,12 @@
 package world
 
-import "github.com/lifeboat-failover/lifeboat/internal/failover"
+import (
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+)
 
 // begin starts the copies that a placement asks for. While the old copy of a task
 // that says Directly stands, Karmada creates nothing at all for the binding.
-func (w *World) begin(b *failover.Binding, next []failover.TargetCluster) {
+func (w *World) begin(b *karmada.Binding, next []karmada.TargetCluster) {
 	if w.blocks(b) {
 		return
 	}
@@ -18,19 +20,19 @@ func (w *World) begin(b *failover.Binding, next []failover.TargetCluster) {
 }
 
 // blocks tells whether Karmada creates nothing now, and notes that it goes on later.
-func (w *World) blocks(b *failover.Binding) bool {
+func (w *World) blocks(b *karmada.Binding) bool {
 	if !w.directlyBlocks(b) {
 		return false
 	}
 	if w.blocked == nil {
-		w.blocked = map[failover.BindingKey]bool{}
+		w.blocked = map[karmada.BindingKey]bool{}
 	}
 	w.blocked[b.Key] = true
 	return true
 }
 
 // noteBeside logs that a copy begins while another's Work stands.
-func (w *World) noteBeside(b *failover.Binding, cluster string) {
+func (w *World) noteBeside(b *karmada.Binding, cluster string) {
 	for other := range w.clusters {
 		namespace, name := workName(b.Key, other)
 		if _, stands := w.works[namespace+"/"+name]; stands && other != cluster {
@@ -40,10 +42,10 @@ func (w *World) noteBeside(b *failover.Binding, cluster string) {
 }
 
 // directlyBlocks: a Work stands on a cluster that a task says Directly for.
-func (w *World) directlyBlocks(b *failover.Binding) bool {
+func (w *World) directlyBlocks(b *karmada.Binding) bool {
 	for _, task := range b.Tasks {
 		namespace, name := workName(b.Key, task.FromCluster)
-		if _, stands := w.works[namespace+"/"+name]; stands && task.PurgeMode == failover.PurgeDirectly {
+		if _, stands := w.works[namespace+"/"+name]; stands && task.PurgeMode == karmada.PurgeDirectly {
 			return true
 		}
 	}
@@ -51,7 +53,7 @@ func (w *World) directlyBlocks(b *failover.Binding) bool {
 }
 
 // finalize ends a deleting Work on a cluster that answers, after DeleteAfter.
-func (w *World) finalize(c *failover.Cluster, name string) {
+func (w *World) finalize(c *karmada.Cluster, name string) {
 	if w.DeleteAfter == 0 {
 		if c.Ready() {
 			delete(w.works, name)
@@ -69,14 +71,14 @@ func (w *World) finalize(c *failover.Cluster, name string) {
 }
 
 // Requeue has the scheduler look at a binding again, as a change of the fleet would.
-func (w *World) Requeue(key failover.BindingKey) {
+func (w *World) Requeue(key karmada.BindingKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.schedule(key)
 }
 
 // goOn starts what was blocked, once the Work is gone or the task dropped.
-func (w *World) goOn(b *failover.Binding) {
+func (w *World) goOn(b *karmada.Binding) {
 	defer w.inject(b)
 	if !w.blocked[b.Key] || w.directlyBlocks(b) {
 		return
@@ -91,11 +93,11 @@ func (w *World) goOn(b *failover.Binding) {
 
 // Copies are the clusters on which a Work of the binding stands: where a copy of it
 // may run, as far as Karmada knows.
-func (w *World) Copies(key failover.BindingKey) map[string]failover.Work {
+func (w *World) Copies(key karmada.BindingKey) map[string]karmada.Work {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()
-	out := map[string]failover.Work{}
+	out := map[string]karmada.Work{}
 	for cluster := range w.clusters {
 		namespace, name := workName(key, cluster)
 		if work, ok := w.works[namespace+"/"+name]; ok {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // byStaticWeight: static weights divide from scratch, and no spread constraint binds them.
-func byStaticWeight(b *failover.Binding) bool {
-	if !b.Placement.Divided() || !b.Workload || b.Placement.ReplicaScheduling.DivisionPreference != failover.DivisionWeighted {
+func byStaticWeight(b *karmada.Binding) bool {
+	if !b.Placement.Divided() || !b.Workload || b.Placement.ReplicaScheduling.DivisionPreference != karmada.DivisionWeighted {
 		return false
 	}
 	preference := b.Placement.ReplicaScheduling.WeightPreference
@@ -20,7 +20,7 @@ func byStaticWeight(b *failover.Binding) bool {
 // seats gives out replicas one by one, each to the cluster with the largest
 // weight/(2·replicas+1) (Webster's method). Ties go to the one with fewer replicas,
 // then by name, backwards where the hash of the resource's uid is odd.
-func (w *World) seats(b *failover.Binding, names []string) []failover.TargetCluster {
+func (w *World) seats(b *karmada.Binding, names []string) []karmada.TargetCluster {
 	weights := w.weights(b, names)
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(b.Resource.UID)) // never fails
@@ -47,17 +47,17 @@ func (w *World) seats(b *failover.Binding, names []string) []failover.TargetClus
 		}
 		given[next]++
 	}
-	var out []failover.TargetCluster
+	var out []karmada.TargetCluster
 	for n, replicas := range given {
-		out = append(out, failover.TargetCluster{Name: n, Replicas: replicas})
+		out = append(out, karmada.TargetCluster{Name: n, Replicas: replicas})
 	}
-	slices.SortFunc(out, func(x, y failover.TargetCluster) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(out, func(x, y karmada.TargetCluster) int { return strings.Compare(x.Name, y.Name) })
 	return out
 }
 
 // weights are the highest that a cluster's rules give it; where no rule matches any
 // cluster, all weigh the same.
-func (w *World) weights(b *failover.Binding, names []string) map[string]int64 {
+func (w *World) weights(b *karmada.Binding, names []string) map[string]int64 {
 	out, sum := map[string]int64{}, int64(0)
 	if preference := b.Placement.ReplicaScheduling.WeightPreference; preference != nil {
 		for _, rule := range preference.StaticWeightList {

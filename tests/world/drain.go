@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
 // recordOrders sets and removes the records of drains and of ordered taints.
-func (w *World) recordOrders(c *failover.Cluster, r activities.TaintWrite) {
-	c.Ordered = slices.DeleteFunc(c.Ordered, func(o failover.OrderedTaint) bool {
-		return failover.OrderedOn(r.EndOrders, o.Name()) != nil
+func (w *World) recordOrders(c *karmada.Cluster, r activities.TaintWrite) {
+	c.Ordered = slices.DeleteFunc(c.Ordered, func(o karmada.OrderedTaint) bool {
+		return karmada.OrderedOn(r.EndOrders, o.Name()) != nil
 	})
 	if r.Order != nil {
 		c.Ordered = append(c.Ordered, *r.Order)

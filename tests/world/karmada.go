@@ -1,12 +1,12 @@
 package world
 
 import (
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func (w *World) becomeHealthy(key failover.BindingKey, t failover.TargetCluster) {
+func (w *World) becomeHealthy(key karmada.BindingKey, t karmada.TargetCluster) {
 	if b := w.bindings[key]; b != nil {
 		w.report(b, t, false)
 	}
@@ -25,7 +25,7 @@ func (w *World) becomeHealthy(key failover.BindingKey, t failover.TargetCluster)
 
 // runsOn tells whether a copy stands with that many replicas: one that is held comes
 // round, and is no new one where the scheduler puts the cluster back.
-func (w *World) runsOn(b *failover.Binding, t failover.TargetCluster) bool {
+func (w *World) runsOn(b *karmada.Binding, t karmada.TargetCluster) bool {
 	work, stands := w.StandingWork(b.Key, t.Name)
 	item := b.Item(t.Name)
 	return stands && !work.Deleting && item != nil && item.Replicas != nil && *item.Replicas == int64(t.Replicas)
@@ -34,7 +34,7 @@ func (w *World) runsOn(b *failover.Binding, t failover.TargetCluster) bool {
 // follow has the members follow a write that is not the scheduler's: a copy that is put
 // back runs on as it was held, and takes its time where other replicas are asked of it,
 // or where it was not well.
-func (w *World) follow(before, b *failover.Binding) {
+func (w *World) follow(before, b *karmada.Binding) {
 	for _, t := range b.Clusters {
 		old, _ := before.Target(t.Name)
 		switch {
@@ -44,7 +44,7 @@ func (w *World) follow(before, b *failover.Binding) {
 		default:
 			w.ensureWork(b, t.Name)
 			item := b.Item(t.Name)
-			ill := w.Restless && item != nil && item.Health != failover.HealthHealthy
+			ill := w.Restless && item != nil && item.Health != karmada.HealthHealthy
 			if item == nil || ill || item.Replicas != nil && *item.Replicas != int64(t.Replicas) {
 				w.becomeHealthy(b.Key, t)
 			}
@@ -52,28 +52,28 @@ func (w *World) follow(before, b *failover.Binding) {
 	}
 }
 
-func workName(key failover.BindingKey, cluster string) (namespace, name string) {
+func workName(key karmada.BindingKey, cluster string) (namespace, name string) {
 	return "karmada-es-" + cluster, key.Namespace + "-" + key.Name
 }
 
-func (w *World) ensureWork(b *failover.Binding, cluster string) {
+func (w *World) ensureWork(b *karmada.Binding, cluster string) {
 	namespace, name := workName(b.Key, cluster)
 	if old, ok := w.works[namespace+"/"+name]; ok && !old.Deleting {
 		return
 	}
-	w.works[namespace+"/"+name] = &failover.Work{
+	w.works[namespace+"/"+name] = &karmada.Work{
 		Namespace: namespace, Name: name, Cluster: cluster, UID: types.UID("work-" + w.bump()),
 	}
 }
 
 // sweepWorks deletes Works of clusters that are neither target nor held; those on
 // a dead cluster stay with their finalizer.
-func (w *World) sweepWorks(b *failover.Binding) {
+func (w *World) sweepWorks(b *karmada.Binding) {
 	for cluster, c := range w.clusters {
 		task, _ := b.TaskFor(cluster)
 		namespace, name := workName(b.Key, cluster)
 		work, ok := w.works[namespace+"/"+name]
-		if !ok || b.ServesOn(cluster) || (task != nil && task.PurgeMode != failover.PurgeDirectly) {
+		if !ok || b.ServesOn(cluster) || (task != nil && task.PurgeMode != karmada.PurgeDirectly) {
 			continue
 		}
 		work.Deleting = true

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -22,7 +25,7 @@ var (
 	_ activities.EventRecorder = (*World)(nil)
 )
 
-func clone(b *failover.Binding) failover.Binding {
+func clone(b *karmada.Binding) karmada.Binding {
 	out := *b
 	out.Clusters, out.Tasks = slices.Clone(b.Clusters), slices.Clone(b.Tasks)
 	out.Status.Aggregated = slices.Clone(b.Status.Aggregated)
@@ -34,13 +37,13 @@ func clone(b *failover.Binding) failover.Binding {
 }
 
 // seen is a binding as it is read: the labels of its workload stand in its Works alone.
-func seen(b *failover.Binding) failover.Binding {
+func seen(b *karmada.Binding) karmada.Binding {
 	out := clone(b)
 	out.WorkloadLabels = nil
 	return out
 }
 
-func cloneCluster(c *failover.Cluster) failover.Cluster {
+func cloneCluster(c *karmada.Cluster) karmada.Cluster {
 	out := *c
 	out.Taints, out.Conditions, out.Added = slices.Clone(c.Taints), slices.Clone(c.Conditions), slices.Clone(c.Added)
 	out.Ordered = slices.Clone(c.Ordered)
@@ -49,23 +52,23 @@ func cloneCluster(c *failover.Cluster) failover.Cluster {
 }
 
 // Cluster reads one cluster.
-func (w *World) Cluster(_ context.Context, name string) (failover.Cluster, error) {
+func (w *World) Cluster(_ context.Context, name string) (karmada.Cluster, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()
 	c, ok := w.clusters[name]
 	if !ok {
-		return failover.Cluster{}, fmt.Errorf("cluster %s: %w", name, failover.ErrGone)
+		return karmada.Cluster{}, fmt.Errorf("cluster %s: %w", name, karmada.ErrGone)
 	}
 	return cloneCluster(c), nil
 }
 
 // Clusters reads the fleet.
-func (w *World) Clusters(context.Context) ([]failover.Cluster, error) {
+func (w *World) Clusters(context.Context) ([]karmada.Cluster, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()
-	var out []failover.Cluster
+	var out []karmada.Cluster
 	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
 		out = append(out, cloneCluster(w.clusters[name]))
 	}
@@ -73,20 +76,20 @@ func (w *World) Clusters(context.Context) ([]failover.Cluster, error) {
 }
 
 // Rules reads the rules.
-func (w *World) Rules(context.Context) ([]failover.Rule, error) {
+func (w *World) Rules(context.Context) ([]rules.Rule, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.rules), nil
 }
 
 // Binding reads one binding.
-func (w *World) Binding(_ context.Context, key failover.BindingKey) (failover.Binding, error) {
+func (w *World) Binding(_ context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()
 	b, ok := w.bindings[key]
 	if !ok {
-		return failover.Binding{}, fmt.Errorf("binding %s: %w", key, failover.ErrGone)
+		return karmada.Binding{}, fmt.Errorf("binding %s: %w", key, karmada.ErrGone)
 	}
 	return seen(b), nil
 }
@@ -100,7 +103,7 @@ func (w *World) Bindings(context.Context, activities.Page) (activities.BindingPa
 	for _, b := range w.bindings {
 		out.Bindings = append(out.Bindings, seen(b))
 	}
-	slices.SortFunc(out.Bindings, func(x, y failover.Binding) int {
+	slices.SortFunc(out.Bindings, func(x, y karmada.Binding) int {
 		if x.Key.String() < y.Key.String() {
 			return -1
 		}
@@ -110,21 +113,21 @@ func (w *World) Bindings(context.Context, activities.Page) (activities.BindingPa
 }
 
 // WorkOf finds a binding's Work on a cluster.
-func (w *World) WorkOf(ctx context.Context, b *failover.Binding, cluster string) (failover.Work, error) {
+func (w *World) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	w.mu.Lock()
 	hidden := w.Relabelled[b.Key]
 	w.mu.Unlock()
 	if hidden {
-		return failover.Work{}, failover.ErrGone
+		return karmada.Work{}, karmada.ErrGone
 	}
 	return w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
 }
 
 // WorkloadLabels reads the labels in the Works of bindings on a cluster.
-func (w *World) WorkloadLabels(_ context.Context, bindings []*failover.Binding, cluster string) (map[failover.BindingKey]map[string]string, error) {
+func (w *World) WorkloadLabels(_ context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := map[failover.BindingKey]map[string]string{}
+	out := map[karmada.BindingKey]map[string]string{}
 	for _, read := range bindings {
 		namespace, name := workName(read.Key, cluster)
 		if b, ok := w.bindings[read.Key]; ok && w.works[namespace+"/"+name] != nil && !w.Relabelled[read.Key] {
@@ -136,49 +139,49 @@ func (w *World) WorkloadLabels(_ context.Context, bindings []*failover.Binding, 
 }
 
 // Work reads one Work.
-func (w *World) Work(_ context.Context, namespace, name string) (failover.Work, error) {
+func (w *World) Work(_ context.Context, namespace, name string) (karmada.Work, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	work, ok := w.works[namespace+"/"+name]
 	if !ok {
-		return failover.Work{}, failover.ErrGone
+		return karmada.Work{}, karmada.ErrGone
 	}
 	return *work, nil
 }
 
 // OptedOut says that nothing around a binding opts it out.
-func (w *World) OptedOut(context.Context, *failover.Binding) (string, error) { return "", nil }
+func (w *World) OptedOut(context.Context, *karmada.Binding) (string, error) { return "", nil }
 
 // PolicyAnnotation is what SetPolicyAnnotation said.
-func (w *World) PolicyAnnotation(_ context.Context, b *failover.Binding, name string) (string, error) {
+func (w *World) PolicyAnnotation(_ context.Context, b *karmada.Binding, name string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.policies[b.Key.String()+" "+name], nil
 }
 
 // PolicyPurgeMode is the mode that SetPolicyAnnotation said, empty where it said none.
-func (w *World) PolicyPurgeMode(ctx context.Context, b *failover.Binding) (failover.PurgeMode, error) {
-	mode, err := w.PolicyAnnotation(ctx, b, failover.AnnotationPurgeMode)
-	return failover.PurgeMode(mode), err
+func (w *World) PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
+	mode, err := w.PolicyAnnotation(ctx, b, karmada.AnnotationPurgeMode)
+	return karmada.PurgeMode(mode), err
 }
 
 // write runs one write on a binding under its resourceVersion, and logs it.
-func (w *World) write(op, cluster string, read *failover.Binding, edit func(*failover.Binding)) (failover.Binding, error) {
+func (w *World) write(op, cluster string, read *karmada.Binding, edit func(*karmada.Binding)) (karmada.Binding, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()
 	key := read.Key.String()
 	if w.Fail != nil {
 		if err := w.Fail(op, key); err != nil {
-			return failover.Binding{}, err
+			return karmada.Binding{}, err
 		}
 	}
 	b, ok := w.bindings[read.Key]
 	switch {
 	case !ok:
-		return failover.Binding{}, failover.ErrGone
+		return karmada.Binding{}, karmada.ErrGone
 	case b.ResourceVersion != read.ResourceVersion:
-		return failover.Binding{}, failover.ErrConflict
+		return karmada.Binding{}, karmada.ErrConflict
 	}
 	before := clone(b)
 	edit(b)
@@ -193,14 +196,14 @@ func (w *World) write(op, cluster string, read *failover.Binding, edit func(*fai
 	w.sweepWorks(b)
 	w.schedule(b.Key)
 	if w.Lost != nil && w.Lost(op, key) {
-		return failover.Binding{}, failover.ErrUnreachable
+		return karmada.Binding{}, karmada.ErrUnreachable
 	}
 	return seen(b), nil
 }
 
 // Evict takes the cluster out and holds the old copy.
-func (w *World) Evict(_ context.Context, r activities.EvictWrite) (failover.Binding, error) {
-	return w.write("evict", r.Cluster, r.Binding, func(b *failover.Binding) {
+func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Binding, error) {
+	return w.write("evict", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		var before []string
 		for _, t := range b.Clusters {
 			before = append(before, t.Name)
@@ -229,46 +232,46 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (failover.Bind
 			w.heldWorks[r.Owner] = work
 		}
 		hold, created := true, r.Now
-		b.Tasks = append(b.Tasks, failover.Task{
+		b.Tasks = append(b.Tasks, karmada.Task{
 			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
-			Producer: failover.Producer, SuppressDeletion: &hold, CreationTimestamp: &created, ClustersBeforeFailover: before,
+			Producer: karmada.Producer, SuppressDeletion: &hold, CreationTimestamp: &created, ClustersBeforeFailover: before,
 			State: r.State,
 		})
 	})
 }
 
 // purgeMode is what a task says where nothing was asked for.
-func purgeMode(mode failover.PurgeMode) failover.PurgeMode {
-	return cmp.Or(mode, failover.PurgeGracefully)
+func purgeMode(mode karmada.PurgeMode) karmada.PurgeMode {
+	return cmp.Or(mode, karmada.PurgeGracefully)
 }
 
 // Restore puts the cluster back and drops the task.
-func (w *World) Restore(_ context.Context, r activities.RestoreWrite) (failover.Binding, error) {
-	return w.write("restore", r.Cluster, r.Binding, func(b *failover.Binding) {
+func (w *World) Restore(_ context.Context, r activities.RestoreWrite) (karmada.Binding, error) {
+	return w.write("restore", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		if now := r.Now; r.Reschedule {
 			b.RescheduleTriggeredAt = &now
 		}
-		b.Clusters = slices.DeleteFunc(b.Clusters, func(t failover.TargetCluster) bool { return slices.Contains(r.Away, t.Name) })
+		b.Clusters = slices.DeleteFunc(b.Clusters, func(t karmada.TargetCluster) bool { return slices.Contains(r.Away, t.Name) })
 		for _, s := range r.Shrunk {
 			if t, _ := b.Target(s.Name); t != nil {
 				t.Replicas = s.Replicas
 			}
 		}
 		if _, at := b.Target(r.Cluster); at < 0 {
-			b.Clusters = append(b.Clusters, failover.TargetCluster{Name: r.Cluster, Replicas: r.Replicas})
+			b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: r.Cluster, Replicas: r.Replicas})
 		}
 		b.Clusters = append(b.Clusters, r.Others...)
 		letGo(b, r.Cluster)
 	})
 }
 
-func dropTask(b *failover.Binding, cluster string) {
-	b.Tasks = slices.DeleteFunc(b.Tasks, func(t failover.Task) bool { return t.FromCluster == cluster && t.Ours() })
+func dropTask(b *karmada.Binding, cluster string) {
+	b.Tasks = slices.DeleteFunc(b.Tasks, func(t karmada.Task) bool { return t.FromCluster == cluster && t.Ours() })
 }
 
 // Hold puts our task back.
-func (w *World) Hold(_ context.Context, r activities.HoldWrite) (failover.Binding, error) {
-	return w.write("hold", r.Cluster, r.Binding, func(b *failover.Binding) {
+func (w *World) Hold(_ context.Context, r activities.HoldWrite) (karmada.Binding, error) {
+	return w.write("hold", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		hold, replicas, created := true, r.Replicas, r.Now
 		if task, _ := b.TaskFor(r.Cluster); task != nil && task.Ours() {
 			task.Replicas = &replicas
@@ -277,29 +280,29 @@ func (w *World) Hold(_ context.Context, r activities.HoldWrite) (failover.Bindin
 			carry(b, r.Cluster, r.State)
 			return
 		}
-		b.Tasks = append(b.Tasks, failover.Task{
+		b.Tasks = append(b.Tasks, karmada.Task{
 			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
-			Producer: failover.Producer, SuppressDeletion: &hold, CreationTimestamp: &created,
+			Producer: karmada.Producer, SuppressDeletion: &hold, CreationTimestamp: &created,
 			ClustersBeforeFailover: r.Before, State: r.State,
 		})
 	})
 }
 
 // Release drops our task.
-func (w *World) Release(_ context.Context, r activities.ReleaseWrite) (failover.Binding, error) {
-	return w.write("release", r.Cluster, r.Binding, func(b *failover.Binding) { letGo(b, r.Cluster) })
+func (w *World) Release(_ context.Context, r activities.ReleaseWrite) (karmada.Binding, error) {
+	return w.write("release", r.Cluster, r.Binding, func(b *karmada.Binding) { letGo(b, r.Cluster) })
 }
 
 // EndWork has Karmada end a Work that is being deleted, where its cluster answers.
-func (w *World) EndWork(_ context.Context, old failover.Work) error {
+func (w *World) EndWork(_ context.Context, old karmada.Work) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	work, ok := w.works[old.Namespace+"/"+old.Name]
 	switch {
 	case !ok:
-		return failover.ErrGone
+		return karmada.ErrGone
 	case work.UID != old.UID || !work.Deleting:
-		return failover.ErrConflict
+		return karmada.ErrConflict
 	}
 	if w.Fail != nil {
 		if err := w.Fail("end", old.Name); err != nil {
@@ -314,8 +317,8 @@ func (w *World) EndWork(_ context.Context, old failover.Work) error {
 }
 
 // Mark changes the reason of our task.
-func (w *World) Mark(_ context.Context, r activities.MarkWrite) (failover.Binding, error) {
-	return w.write("mark", r.Cluster, r.Binding, func(b *failover.Binding) {
+func (w *World) Mark(_ context.Context, r activities.MarkWrite) (karmada.Binding, error) {
+	return w.write("mark", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		if task, _ := b.TaskFor(r.Cluster); task != nil {
 			if r.Owner != "" {
 				own(task, r.Owner, r.Reason)
@@ -327,21 +330,21 @@ func (w *World) Mark(_ context.Context, r activities.MarkWrite) (failover.Bindin
 }
 
 // Taint adds and removes taints of ours.
-func (w *World) Taint(_ context.Context, r activities.TaintWrite) (failover.Cluster, error) {
+func (w *World) Taint(_ context.Context, r activities.TaintWrite) (karmada.Cluster, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()
 	if w.Fail != nil {
 		if err := w.Fail("taint", r.Cluster.Name); err != nil {
-			return failover.Cluster{}, err
+			return karmada.Cluster{}, err
 		}
 	}
 	c, ok := w.clusters[r.Cluster.Name]
 	switch {
 	case !ok || c.UID != r.Cluster.UID:
-		return failover.Cluster{}, failover.ErrGone
+		return karmada.Cluster{}, karmada.ErrGone
 	case c.ResourceVersion != r.Cluster.ResourceVersion:
-		return failover.Cluster{}, failover.ErrConflict
+		return karmada.Cluster{}, karmada.ErrConflict
 	}
 	before := cloneCluster(c)
 	w.editTaints(c, r)
@@ -357,14 +360,14 @@ func (w *World) Taint(_ context.Context, r activities.TaintWrite) (failover.Clus
 	return cloneCluster(c), nil
 }
 
-func (w *World) editTaints(c *failover.Cluster, r activities.TaintWrite) {
+func (w *World) editTaints(c *karmada.Cluster, r activities.TaintWrite) {
 	for i, t := range r.Add {
 		w.addTaint(c, t, r.AddRules[i], r.Episode)
 	}
 	for _, gone := range r.Remove {
 		is := func(key string, effect corev1.TaintEffect) bool { return key == gone.Key && effect == gone.Effect }
 		c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return is(t.Key, t.Effect) })
-		c.Added = slices.DeleteFunc(c.Added, func(t failover.AddedTaint) bool { return is(t.Key, t.Effect) })
+		c.Added = slices.DeleteFunc(c.Added, func(t karmada.AddedTaint) bool { return is(t.Key, t.Effect) })
 	}
 	if r.StoppedBy != nil {
 		c.Stopped = r.StoppedBy
@@ -375,25 +378,25 @@ func (w *World) editTaints(c *failover.Cluster, r activities.TaintWrite) {
 	w.recordOrders(c, r)
 }
 
-func (w *World) addTaint(c *failover.Cluster, t failover.RuleTaint, rule, episode string) {
+func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, episode string) {
 	if slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
 		return
 	}
 	taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
-	if failover.Triggers(t.Effect) {
+	if karmada.Triggers(t.Effect) {
 		at := metav1.NewTime(w.now())
 		taint.TimeAdded = &at
 	}
 	c.Taints = append(c.Taints, taint)
-	c.Added = append(c.Added, failover.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, Episode: episode})
+	c.Added = append(c.Added, karmada.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, Episode: episode})
 }
 
 // ManagerLease is the leader Lease of Karmada's controller manager, renewed at every read
 // unless the manager is dead.
-func (w *World) ManagerLease(context.Context) (failover.ManagerLease, error) {
+func (w *World) ManagerLease(context.Context) (proof.ManagerLease, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	lease := failover.ManagerLease{Holder: "manager", Acquired: w.ManagerSince, Duration: 15 * time.Second}
+	lease := proof.ManagerLease{Holder: "manager", Acquired: w.ManagerSince, Duration: 15 * time.Second}
 	if lease.Acquired.IsZero() {
 		lease.Acquired = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
@@ -444,4 +447,4 @@ func (Meter) Conflict(string) {}
 func (Meter) Malformed(string) {}
 
 // Blocked implements activities.Meter.
-func (Meter) Blocked(failover.Reason) {}
+func (Meter) Blocked(reason.Reason) {}

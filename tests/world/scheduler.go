@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -13,7 +14,7 @@ const schedulerRetry = 10 * time.Second
 
 // schedule queues a pass of the scheduler over a binding. As in any work queue, no two
 // passes over one binding are under way at once: what comes meanwhile has it looked at again.
-func (w *World) schedule(key failover.BindingKey) {
+func (w *World) schedule(key karmada.BindingKey) {
 	if w.queued[key] {
 		return
 	}
@@ -28,7 +29,7 @@ func (w *World) schedule(key failover.BindingKey) {
 }
 
 // passed ends the pass over a binding; what came meanwhile is looked at now.
-func (w *World) passed(key failover.BindingKey) {
+func (w *World) passed(key karmada.BindingKey) {
 	delete(w.scheduling, key)
 	if w.queued[key] {
 		delete(w.queued, key)
@@ -50,15 +51,15 @@ func (w *World) requeue() {
 // pass began, and is written over whatever stands when it ends.
 type decision struct {
 	generation int64
-	clusters   []failover.TargetCluster
+	clusters   []karmada.TargetCluster
 	patch      bool
 	affinity   string
-	condition  *failover.Condition // nil: only the generation is observed
+	condition  *karmada.Condition // nil: only the generation is observed
 }
 
-func (w *World) pass(key failover.BindingKey) {
+func (w *World) pass(key karmada.BindingKey) {
 	b, ok := w.bindings[key]
-	if !ok || b.Deleting || b.Placement == nil || b.SchedulingSuspended || b.SchedulerName != failover.DefaultSchedulerName {
+	if !ok || b.Deleting || b.Placement == nil || b.SchedulingSuspended || b.SchedulerName != karmada.DefaultSchedulerName {
 		return
 	}
 	uid := b.UID
@@ -78,7 +79,7 @@ func (w *World) pass(key failover.BindingKey) {
 }
 
 // mustPlace is the scheduler's order of decisions: what needs placing at all.
-func (w *World) mustPlace(b *failover.Binding) bool {
+func (w *World) mustPlace(b *karmada.Binding) bool {
 	if !b.Placement.Divided() || !b.Workload || rescheduled(b) {
 		return true
 	}
@@ -93,18 +94,18 @@ func (w *World) mustPlace(b *failover.Binding) bool {
 }
 
 // rescheduled: somebody set rescheduleTriggeredAt since it was last scheduled.
-func rescheduled(b *failover.Binding) bool {
+func rescheduled(b *karmada.Binding) bool {
 	at, last := b.RescheduleTriggeredAt, b.Status.LastScheduled
 	return at != nil && (last == nil || at.After(*last))
 }
 
-func (w *World) decide(b *failover.Binding) decision {
+func (w *World) decide(b *karmada.Binding) decision {
 	d := decision{generation: b.Generation, affinity: b.Status.ObservedAffinity}
 	if !w.mustPlace(b) {
 		return d
 	}
 	no := func(reason string) decision {
-		d.condition = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionFalse, Reason: reason}
+		d.condition = &karmada.Condition{Type: "Scheduled", Status: corev1.ConditionFalse, Reason: reason}
 		return d
 	}
 	tooFew := false
@@ -127,24 +128,24 @@ func (w *World) decide(b *failover.Binding) decision {
 			continue
 		}
 		d.affinity, d.patch, d.clusters = g.name, true, w.share(b, names, limit)
-		d.condition = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success"}
+		d.condition = &karmada.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success"}
 		return d
 	}
 	if tooFew {
 		return no("SchedulerError")
 	}
 	d.patch = true
-	return no(failover.ScheduledNoClusterFit)
+	return no(proof.ScheduledNoClusterFit)
 }
 
 type group struct {
 	name     string
-	affinity *failover.ClusterAffinity
+	affinity *karmada.ClusterAffinity
 }
 
 // groupsFrom are the affinity groups that the scheduler tries: it only moves forward,
 // but for a reschedule.
-func groupsFrom(b *failover.Binding) []group {
+func groupsFrom(b *karmada.Binding) []group {
 	if len(b.Placement.ClusterAffinities) == 0 {
 		return []group{{affinity: b.Placement.ClusterAffinity}}
 	}
@@ -160,7 +161,7 @@ func groupsFrom(b *failover.Binding) []group {
 	return out[at:]
 }
 
-func (w *World) candidates(b *failover.Binding, affinity *failover.ClusterAffinity) []string {
+func (w *World) candidates(b *karmada.Binding, affinity *karmada.ClusterAffinity) []string {
 	var out []string
 	for name, c := range w.clusters {
 		if _, i := b.TaskFor(name); i >= 0 || c.Deleting {
@@ -190,11 +191,11 @@ func (w *World) candidates(b *failover.Binding, affinity *failover.ClusterAffini
 }
 
 // bans: the scheduler knows NoSchedule and NoExecute, and no soft effect.
-func bans(b *failover.Binding, t corev1.Taint) bool {
-	return t.Effect != failover.EffectPreferNoExecute && !tolerated(b, t)
+func bans(b *karmada.Binding, t corev1.Taint) bool {
+	return t.Effect != karmada.EffectPreferNoExecute && !tolerated(b, t)
 }
 
-func tolerated(b *failover.Binding, t corev1.Taint) bool {
+func tolerated(b *karmada.Binding, t corev1.Taint) bool {
 	return slices.ContainsFunc(b.Placement.ClusterTolerations, func(x corev1.Toleration) bool {
 		same := x.Operator == corev1.TolerationOpExists || x.Value == t.Value
 		return (x.Key == "" || x.Key == t.Key) && (x.Effect == "" || x.Effect == t.Effect) && same
@@ -204,11 +205,11 @@ func tolerated(b *failover.Binding, t corev1.Taint) bool {
 // share gives a Duplicated binding the candidates up to the limit. One that is divided
 // by room keeps what serves it and gets its missing replicas evenly, from scratch on a
 // reschedule: no cluster is said to be larger than another.
-func (w *World) share(b *failover.Binding, names []string, limit int) []failover.TargetCluster {
+func (w *World) share(b *karmada.Binding, names []string, limit int) []karmada.TargetCluster {
 	if !b.Placement.Divided() || !b.Workload {
-		var out []failover.TargetCluster
+		var out []karmada.TargetCluster
 		for _, n := range names[:limit] {
-			out = append(out, failover.TargetCluster{Name: n, Replicas: b.Replicas})
+			out = append(out, karmada.TargetCluster{Name: n, Replicas: b.Replicas})
 		}
 		return out
 	}
@@ -216,7 +217,7 @@ func (w *World) share(b *failover.Binding, names []string, limit int) []failover
 		return w.seats(b, names)
 	}
 	names = names[:limit]
-	var out []failover.TargetCluster
+	var out []karmada.TargetCluster
 	missing := b.Replicas
 	for _, t := range b.Clusters {
 		if slices.Contains(names, t.Name) && !rescheduled(b) {
@@ -227,21 +228,21 @@ func (w *World) share(b *failover.Binding, names []string, limit int) []failover
 	}
 	for i := 0; missing > 0; i++ {
 		name := names[i%len(names)]
-		at := slices.IndexFunc(out, func(t failover.TargetCluster) bool { return t.Name == name })
+		at := slices.IndexFunc(out, func(t karmada.TargetCluster) bool { return t.Name == name })
 		if at < 0 {
-			out = append(out, failover.TargetCluster{Name: name})
+			out = append(out, karmada.TargetCluster{Name: name})
 			at = len(out) - 1
 		}
 		out[at].Replicas++
 		missing--
 	}
-	return slices.DeleteFunc(out, func(t failover.TargetCluster) bool { return t.Replicas == 0 })
+	return slices.DeleteFunc(out, func(t karmada.TargetCluster) bool { return t.Replicas == 0 })
 }
 
 // apply writes a decision: the targets without a resourceVersion, then the status. What
 // was scheduled is observed with the generation that was read; a patch that changed the
 // targets makes a new one, which takes a second pass.
-func (w *World) apply(b *failover.Binding, d decision) {
+func (w *World) apply(b *karmada.Binding, d decision) {
 	if d.patch && !slices.Equal(b.Clusters, d.clusters) {
 		w.begin(b, d.clusters)
 		b.Clusters = slices.Clone(d.clusters)
@@ -257,7 +258,7 @@ func (w *World) apply(b *failover.Binding, d decision) {
 	w.sweepWorks(b)
 }
 
-func (w *World) observeDecision(b *failover.Binding, d decision) {
+func (w *World) observeDecision(b *karmada.Binding, d decision) {
 	now := w.now()
 	switch {
 	case d.condition == nil:
@@ -267,7 +268,7 @@ func (w *World) observeDecision(b *failover.Binding, d decision) {
 		b.Status.ObservedGeneration = d.generation
 		b.Status.LastScheduled = &now
 		b.Status.ObservedAffinity = d.affinity
-	case d.condition.Reason != failover.ScheduledNoClusterFit:
+	case d.condition.Reason != proof.ScheduledNoClusterFit:
 		w.later(schedulerRetry, func() { w.schedule(b.Key) })
 	}
 	c := *d.condition

@@ -5,18 +5,18 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
 // State evaluates state rules as the adapter does.
-func (w *World) State(status json.RawMessage, rules []failover.StateRule) (map[string]string, error) {
+func (w *World) State(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error) {
 	return k8sadapter.PreservedState(status, rules)
 }
 
 // Collect sets what a copy last reported of itself; nil was never collected.
-func (w *World) Collect(key failover.BindingKey, cluster, status string) {
-	w.Change(key, func(b *failover.Binding) {
+func (w *World) Collect(key karmada.BindingKey, cluster, status string) {
+	w.Change(key, func(b *karmada.Binding) {
 		if item := b.Item(cluster); item != nil {
 			item.Status = json.RawMessage(status)
 		}
@@ -24,7 +24,7 @@ func (w *World) Collect(key failover.BindingKey, cluster, status string) {
 }
 
 // carry puts preserved state into our task, which Karmada reads off the last one only.
-func carry(b *failover.Binding, cluster string, state map[string]string) {
+func carry(b *karmada.Binding, cluster string, state map[string]string) {
 	_, at := b.TaskFor(cluster)
 	if len(state) == 0 || at < 0 {
 		return
@@ -36,7 +36,7 @@ func carry(b *failover.Binding, cluster string, state map[string]string) {
 
 // inject plays Karmada's state injection: the copy on a single new target wears the
 // labels of the last task while that stands and says Directly.
-func (w *World) inject(b *failover.Binding) {
+func (w *World) inject(b *karmada.Binding) {
 	for cluster := range w.clusters {
 		namespace, name := workName(b.Key, cluster)
 		work := namespace + "/" + name
@@ -54,7 +54,7 @@ func (w *World) inject(b *failover.Binding) {
 	}
 }
 
-func preserved(b *failover.Binding, target string) map[string]string {
+func preserved(b *karmada.Binding, target string) map[string]string {
 	if len(b.Tasks) == 0 || len(b.Clusters) != 1 {
 		return nil
 	}
@@ -67,7 +67,7 @@ func preserved(b *failover.Binding, target string) map[string]string {
 
 // Wears are the labels that a copy wears by preserved state now, and those that it
 // ever wore.
-func (w *World) Wears(key failover.BindingKey, cluster string) (now, ever map[string]string) {
+func (w *World) Wears(key karmada.BindingKey, cluster string) (now, ever map[string]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()

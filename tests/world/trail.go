@@ -5,18 +5,18 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 )
 
 // Trail keeps records where a test finds them.
 type Trail struct {
 	mu      sync.Mutex
-	records []failover.AuditRecord
+	records []record.Audit
 	down    error
 }
 
 // Append keeps records, unless it was taken down.
-func (m *Trail) Append(_ context.Context, records []failover.AuditRecord) error {
+func (m *Trail) Append(_ context.Context, records []record.Audit) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.down == nil {
@@ -33,7 +33,7 @@ func (m *Trail) Fail(err error) {
 }
 
 // Records are those kept so far, in the order in which they came.
-func (m *Trail) Records() []failover.AuditRecord {
+func (m *Trail) Records() []record.Audit {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.records)

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -20,20 +22,20 @@ type World struct {
 	mu       sync.Mutex
 	now      func() time.Time
 	version  int
-	clusters map[string]*failover.Cluster
-	rules    []failover.Rule
-	bindings map[failover.BindingKey]*failover.Binding
-	works    map[string]*failover.Work // "<namespace>/<name>"
-	policies map[string]string         // annotations of policies: "<binding> <name>"
+	clusters map[string]*karmada.Cluster
+	rules    []rules.Rule
+	bindings map[karmada.BindingKey]*karmada.Binding
+	works    map[string]*karmada.Work // "<namespace>/<name>"
+	policies map[string]string        // annotations of policies: "<binding> <name>"
 	// worn are the labels of preserved state that a Work carries now, everWorn the last ones.
 	worn, everWorn map[string]map[string]string
 	pending        []pending
-	blocked        map[failover.BindingKey]bool // by a task that says Directly
-	queued         map[failover.BindingKey]bool // for a pass of the scheduler
-	heldWorks      map[string]failover.Work     // by the workflow that evicted
-	scheduling     map[failover.BindingKey]bool // a pass over it is under way
-	dead           map[string]bool              // members that do not answer, whatever Ready says
-	sick           map[string]bool              // members where no new copy becomes healthy
+	blocked        map[karmada.BindingKey]bool // by a task that says Directly
+	queued         map[karmada.BindingKey]bool // for a pass of the scheduler
+	heldWorks      map[string]karmada.Work     // by the workflow that evicted
+	scheduling     map[karmada.BindingKey]bool // a pass over it is under way
+	dead           map[string]bool             // members that do not answer, whatever Ready says
+	sick           map[string]bool             // members where no new copy becomes healthy
 	shown          shown
 
 	// runningMu is a lock of its own: the environment says who runs while it holds
@@ -63,7 +65,7 @@ type World struct {
 	// own not-ready taint, and copies that come round with their cluster.
 	Restless bool
 	// Relabelled are bindings whose label another hand changed: no Work carries its id.
-	Relabelled map[failover.BindingKey]bool
+	Relabelled map[karmada.BindingKey]bool
 	// DistributeAfter is how long dependents take to follow their parent.
 	DistributeAfter time.Duration
 	// Writes is the log of every write, in order.
@@ -71,13 +73,13 @@ type World struct {
 	// Beside is the log of copies that began while the Work of another stood.
 	Beside []Write
 	// OnCluster and OnBinding are told of every change, as a watch would be.
-	OnCluster func(failover.ClusterFact)
-	OnBinding func(failover.BindingFact, failover.Binding)
+	OnCluster func(rules.ClusterFact)
+	OnBinding func(proof.BindingFact, karmada.Binding)
 	// Watch, when set, is told of every change with what stood before, as an informer would be.
 	Watch Watch
 	// OnWrite and OnTaint, when set, see each write that stands, before and after.
-	OnWrite func(write Write, before, after failover.Binding)
-	OnTaint func(write Write, before, after failover.Cluster)
+	OnWrite func(write Write, before, after karmada.Binding)
+	OnTaint func(write Write, before, after karmada.Cluster)
 	// OnLater is told when the world will move by itself.
 	OnLater func(time.Duration)
 	// OnWait lets an activity wait; it returns when that much time has passed.
@@ -105,10 +107,10 @@ type pending struct {
 // New makes an empty world on a clock.
 func New(now func() time.Time) *World {
 	return &World{
-		now: now, clusters: map[string]*failover.Cluster{}, bindings: map[failover.BindingKey]*failover.Binding{},
+		now: now, clusters: map[string]*karmada.Cluster{}, bindings: map[karmada.BindingKey]*karmada.Binding{},
 		worn: map[string]map[string]string{}, everWorn: map[string]map[string]string{},
-		works: map[string]*failover.Work{}, policies: map[string]string{}, running: map[string]bool{},
-		queued: map[failover.BindingKey]bool{}, scheduling: map[failover.BindingKey]bool{}, heldWorks: map[string]failover.Work{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
+		works: map[string]*karmada.Work{}, policies: map[string]string{}, running: map[string]bool{},
+		queued: map[karmada.BindingKey]bool{}, scheduling: map[karmada.BindingKey]bool{}, heldWorks: map[string]karmada.Work{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
 		ScheduleAfter: time.Second, HealthyAfter: 3 * time.Second,
 	}
 }
@@ -154,9 +156,9 @@ var served = []string{"apps/v1/Deployment", "apps/v1/StatefulSet", "v1/ConfigMap
 func (w *World) AddCluster(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.clusters[name] = &failover.Cluster{
+	w.clusters[name] = &karmada.Cluster{
 		Name: name, UID: w.uid(name), ResourceVersion: w.bump(), Labels: map[string]string{}, Annotations: map[string]string{},
-		Conditions:     []failover.Condition{{Type: failover.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady", LastTransition: w.now()}},
+		Conditions:     []karmada.Condition{{Type: karmada.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady", LastTransition: w.now()}},
 		APIEnablements: slices.Clone(served),
 	}
 	w.watchCluster(name)
@@ -196,12 +198,12 @@ func (w *World) DeleteCluster(name string) {
 	w.watchCluster(name)
 	w.requeue()
 	if w.OnCluster != nil {
-		w.OnCluster(failover.ClusterFact{Cluster: name, UID: c.UID, ResourceVersion: w.bump(), Deleted: true})
+		w.OnCluster(rules.ClusterFact{Cluster: name, UID: c.UID, ResourceVersion: w.bump(), Deleted: true})
 	}
 }
 
 // ChangeCluster edits a cluster as another hand would.
-func (w *World) ChangeCluster(name string, edit func(*failover.Cluster)) {
+func (w *World) ChangeCluster(name string, edit func(*karmada.Cluster)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	edit(w.clusters[name])
@@ -209,7 +211,7 @@ func (w *World) ChangeCluster(name string, edit func(*failover.Cluster)) {
 }
 
 // RecordStop puts the record of a stop on a cluster.
-func (w *World) RecordStop(name string, by failover.StoppedBy) {
+func (w *World) RecordStop(name string, by karmada.StoppedBy) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clusters[name].Stopped = &by
@@ -235,30 +237,30 @@ func (w *World) DropTaint(name, key string) {
 	w.clusterChanged(c)
 }
 
-func (w *World) clusterChanged(c *failover.Cluster) {
+func (w *World) clusterChanged(c *karmada.Cluster) {
 	c.ResourceVersion = w.bump()
 	w.watchCluster(c.Name)
 	if w.OnCluster != nil {
-		w.OnCluster(failover.FactOf(*c))
+		w.OnCluster(rules.FactOf(*c))
 	}
 }
 
 // AddRule adds a ClusterTaintRule.
-func (w *World) AddRule(r failover.Rule) {
+func (w *World) AddRule(r rules.Rule) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rules = append(w.rules, r)
 }
 
 // SetPolicyAnnotation annotates the policy that a binding comes from.
-func (w *World) SetPolicyAnnotation(key failover.BindingKey, name, value string) {
+func (w *World) SetPolicyAnnotation(key karmada.BindingKey, name, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.policies[key.String()+" "+name] = value
 }
 
 // ChangeRule edits a rule as its author would.
-func (w *World) ChangeRule(name string, edit func(*failover.Rule)) {
+func (w *World) ChangeRule(name string, edit func(*rules.Rule)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range w.rules {
@@ -276,11 +278,11 @@ func (w *World) ClearRules() {
 }
 
 // AddBinding adds a scheduled, healthy binding.
-func (w *World) AddBinding(b failover.Binding) {
+func (w *World) AddBinding(b karmada.Binding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b.UID, b.Generation, b.Workload = w.uid(b.Key.String()), 1, b.Replicas > 0
-	b.Status.Scheduled = &failover.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success", LastTransition: w.now()}
+	b.Status.Scheduled = &karmada.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success", LastTransition: w.now()}
 	b.Status.ObservedGeneration = 1
 	w.bindings[b.Key] = &b
 	for _, t := range b.Clusters {
@@ -291,7 +293,7 @@ func (w *World) AddBinding(b failover.Binding) {
 }
 
 // Change edits a binding as another hand would.
-func (w *World) Change(key failover.BindingKey, edit func(*failover.Binding)) {
+func (w *World) Change(key karmada.BindingKey, edit func(*karmada.Binding)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b := w.bindings[key]
@@ -301,7 +303,7 @@ func (w *World) Change(key failover.BindingKey, edit func(*failover.Binding)) {
 }
 
 // Rewind has a binding stand as it did, its version included: a backup was restored.
-func (w *World) Rewind(was failover.Binding) {
+func (w *World) Rewind(was karmada.Binding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := clone(&was)
@@ -309,7 +311,7 @@ func (w *World) Rewind(was failover.Binding) {
 }
 
 // Peek is a binding as it stands.
-func (w *World) Peek(key failover.BindingKey) failover.Binding {
+func (w *World) Peek(key karmada.BindingKey) karmada.Binding {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance()
@@ -317,17 +319,17 @@ func (w *World) Peek(key failover.BindingKey) failover.Binding {
 }
 
 // PeekCluster is a cluster as it stands.
-func (w *World) PeekCluster(name string) failover.Cluster {
+func (w *World) PeekCluster(name string) karmada.Cluster {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return cloneCluster(w.clusters[name])
 }
 
-func (w *World) changed(b *failover.Binding) {
+func (w *World) changed(b *karmada.Binding) {
 	b.ResourceVersion = w.bump()
 	w.watchBinding(b.Key)
 	if w.OnBinding != nil {
-		w.OnBinding(failover.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion}, clone(b))
+		w.OnBinding(proof.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion}, clone(b))
 	}
 	if w.DistributeAfter == 0 {
 		w.distribute(b)
@@ -336,20 +338,20 @@ func (w *World) changed(b *failover.Binding) {
 	w.later(w.DistributeAfter, func() { w.distribute(b) })
 }
 
-func (w *World) report(b *failover.Binding, t failover.TargetCluster, healthy bool) {
+func (w *World) report(b *karmada.Binding, t karmada.TargetCluster, healthy bool) {
 	ready, replicas, gen := int64(0), int64(t.Replicas), int64(1)
-	health := failover.HealthUnhealthy
+	health := karmada.HealthUnhealthy
 	if healthy {
-		ready, health = replicas, failover.HealthHealthy
+		ready, health = replicas, karmada.HealthHealthy
 	}
-	item := failover.AggregatedItem{Cluster: t.Name, Applied: true, Health: health}
+	item := karmada.AggregatedItem{Cluster: t.Name, Applied: true, Health: health}
 	if b.Workload {
 		item.Generation, item.ObservedGeneration, item.Replicas, item.ReadyReplicas = &gen, &gen, &replicas, &ready
 	}
 	if b.Resource.Kind == "StatefulSet" {
 		item.ObservedGeneration = nil // Karmada never reflects it
 	}
-	i := slices.IndexFunc(b.Status.Aggregated, func(x failover.AggregatedItem) bool { return x.Cluster == t.Name })
+	i := slices.IndexFunc(b.Status.Aggregated, func(x karmada.AggregatedItem) bool { return x.Cluster == t.Name })
 	if i >= 0 {
 		b.Status.Aggregated[i] = item
 		return
@@ -365,7 +367,7 @@ func (w *World) Running(_ context.Context, id string) (bool, error) {
 }
 
 // OldWork is the Work that stood when a workflow evicted.
-func (w *World) OldWork(_ context.Context, id string) (*failover.Work, error) {
+func (w *World) OldWork(_ context.Context, id string) (*karmada.Work, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	work, known := w.heldWorks[id]
@@ -420,7 +422,7 @@ func (w *World) Leftovers() []string {
 	}
 	for _, b := range w.bindings {
 		for _, t := range b.Tasks {
-			if t.Ours() && (t.Reason == failover.TaskReason || t.ForDependent() || t.Bans()) {
+			if t.Ours() && (t.Reason == karmada.TaskReason || t.ForDependent() || t.Bans()) {
 				out = append(out, fmt.Sprintf("task for %s on %s", t.FromCluster, b.Key))
 			}
 		}
@@ -437,11 +439,11 @@ func (w *World) DropWork(namespace, name string) {
 }
 
 // PutWork adds a Work as it stands.
-func (w *World) PutWork(x failover.Work) {
+func (w *World) PutWork(x karmada.Work) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.works[x.Namespace+"/"+x.Name] = &x
 }
 
 // PeekLocked is Peek for a hook of this world, which is called with its lock held.
-func (w *World) PeekLocked(key failover.BindingKey) failover.Binding { return clone(w.bindings[key]) }
+func (w *World) PeekLocked(key karmada.BindingKey) karmada.Binding { return clone(w.bindings[key]) }

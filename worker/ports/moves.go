@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/client"
 )
@@ -19,7 +19,7 @@ type Moves struct {
 }
 
 // OldWork is the Work that a migration's eviction held, nil where it does not know it.
-func (m Moves) OldWork(ctx context.Context, workflowID string) (*failover.Work, error) {
+func (m Moves) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	answer, err := m.Client.QueryWorkflow(ctx, workflowID, "", workflows.QueryStatus)

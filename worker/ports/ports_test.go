@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/failover"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -193,7 +193,7 @@ func TestWhatThePreviousPacerLeft(t *testing.T) {
 
 // Rules: R4.9-30.
 func TestAMigrationIsAskedWhichWorkItHolds(t *testing.T) {
-	for name, held := range map[string]*failover.Work{"known": {Namespace: "karmada-es-m1", Name: "app", UID: "1"}, "not known": nil} {
+	for name, held := range map[string]*karmada.Work{"known": {Namespace: "karmada-es-m1", Name: "app", UID: "1"}, "not known": nil} {
 		t.Run(name, func(t *testing.T) {
 			data, err := converter.GetDefaultDataConverter().ToPayloads(workflows.MigrationStatus{MigrationState: workflows.MigrationState{OldWork: held}})
 			require.NoError(t, err)

@@ -1,0 +1,345 @@
+package karmada
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// BindingKind tells the two kinds of bindings apart.
+type BindingKind string
+
+// The kinds of work.karmada.io/v1alpha2.
+const (
+	KindResourceBinding        BindingKind = "ResourceBinding"
+	KindClusterResourceBinding BindingKind = "ClusterResourceBinding"
+)
+
+// BindingKey names a binding. Namespace is empty for a ClusterResourceBinding.
+type BindingKey struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// Kind is the kind that the key names.
+func (k BindingKey) Kind() BindingKind {
+	if k.Namespace == "" {
+		return KindClusterResourceBinding
+	}
+	return KindResourceBinding
+}
+
+// String is "<namespace>/<name>", with "-" for the namespace of a
+// ClusterResourceBinding: the form that workflow ids and the CLI use.
+func (k BindingKey) String() string {
+	if k.Namespace == "" {
+		return "-/" + k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}
+
+// Compare orders keys by namespace, then by name.
+func (k BindingKey) Compare(other BindingKey) int {
+	return cmp.Or(strings.Compare(k.Namespace, other.Namespace), strings.Compare(k.Name, other.Name))
+}
+
+// ParseBindingKey reads what String wrote; whole is false where a part is missing.
+func ParseBindingKey(text string) (key BindingKey, whole bool) {
+	namespace, name, whole := strings.Cut(text, "/")
+	if namespace == "-" {
+		namespace = ""
+	}
+	return BindingKey{Namespace: namespace, Name: name}, whole
+}
+
+// Binding is what the rules see of a ResourceBinding or ClusterResourceBinding.
+type Binding struct {
+	Key             BindingKey
+	UID             types.UID
+	ResourceVersion string
+	Generation      int64
+	Deleting        bool
+	Labels          map[string]string
+	Annotations     map[string]string
+	// WorkloadLabels are those of the workload itself, as the manifest in its Work has them.
+	// Karmada copies none of them to the binding. Nil where they were not read, or where no
+	// Work of the binding stands on the cluster that was asked.
+	WorkloadLabels map[string]string
+
+	Resource  Resource
+	Replicas  int32 // spec.replicas
+	Workload  bool  // replicas > 0, or replicaRequirements, or components (Karmada's IsWorkload)
+	Clusters  []TargetCluster
+	Tasks     []Task
+	Placement *Placement
+
+	Priority      int32 // spec.schedulePriority.priority
+	PropagateDeps bool
+	RequiredBy    []RequiredBy
+	// Request is what one replica asks for (spec.replicaRequirements.resourceRequest).
+	Request corev1.ResourceList
+	// HasRequirements tells that spec.replicaRequirements is there, also without requests.
+	HasRequirements bool
+	// Components are spec.components, the parts of a workload with several pod templates.
+	Components []Component
+	// PlacedComponents tells that an item of spec.clusters shares components out.
+	PlacedComponents    bool
+	SchedulerName       string
+	SchedulingSuspended bool
+	HasClusterFailover  bool // spec.failover.cluster is set
+	PurgeMode           PurgeMode
+	// PreservesCopies is spec.preserveResourcesOnDeletion: the end of a Work deletes nothing
+	// on its member.
+	PreservesCopies       bool
+	SoftTolerationSeconds *int64 // spec.failover.cluster.tolerationSeconds, where the API has it
+	// StateRules are spec.failover.cluster.statePreservation.rules.
+	StateRules            []StateRule
+	RescheduleTriggeredAt *time.Time
+
+	// PlacementPending tells that the scheduler has yet to apply spec.placement.
+	PlacementPending bool
+
+	Status BindingStatus
+
+	// RawClusters and RawTasks are the items of spec.clusters and
+	// spec.gracefulEvictionTasks as they stand in the object, index by index, so
+	// that a write copies what is not ours without understanding it.
+	RawClusters []json.RawMessage
+	RawTasks    []json.RawMessage
+
+	// UnknownFields are paths under spec.placement that this version does not read.
+	UnknownFields []string
+	// Malformed says what of the object could not be understood, empty when fine.
+	Malformed string
+}
+
+// Resource is spec.resource: the template that the binding propagates.
+type Resource struct {
+	APIVersion string
+	Kind       string
+	Namespace  string
+	Name       string
+	UID        types.UID
+}
+
+// Component is one of spec.components. Request is what one of its replicas asks for,
+// nil when nothing was said.
+type Component struct {
+	Name     string
+	Replicas int32
+	Request  corev1.ResourceList
+}
+
+// TargetCluster is one of spec.clusters.
+type TargetCluster struct {
+	Name     string `json:"name"`
+	Replicas int32  `json:"replicas,omitempty"`
+}
+
+// BindingStatus is what the scheduler and the status controllers report.
+type BindingStatus struct {
+	ObservedGeneration int64  // status.schedulerObservedGeneration
+	ObservedAffinity   string // status.schedulerObservingAffinityName
+	LastScheduled      *time.Time
+	Scheduled          *Condition // condition Scheduled, nil when absent
+	Aggregated         []AggregatedItem
+}
+
+// Health is aggregatedStatus[].health.
+type Health string
+
+// Karmada's health values; an absent one is HealthUnknown.
+const (
+	HealthHealthy   Health = "Healthy"
+	HealthUnhealthy Health = "Unhealthy"
+	HealthUnknown   Health = "Unknown"
+)
+
+// AggregatedItem is one of status.aggregatedStatus. The counts come from its raw
+// status and are nil where the kind does not report them.
+type AggregatedItem struct {
+	Cluster            string
+	Applied            bool
+	Health             Health
+	Generation         *int64
+	ObservedGeneration *int64
+	Replicas           *int64
+	ReadyReplicas      *int64
+	// Status is the copy's own status, as it was collected; nil where none was, and in
+	// what the watch keeps.
+	Status    json.RawMessage
+	Malformed string
+}
+
+// Work is one Work of a binding in a member's execution namespace.
+type Work struct {
+	Namespace string
+	Name      string
+	UID       types.UID
+	Cluster   string
+	Deleting  bool
+}
+
+// Target finds a cluster in spec.clusters; index is -1 when it is no target.
+func (b *Binding) Target(cluster string) (target *TargetCluster, index int) {
+	for i := range b.Clusters {
+		if b.Clusters[i].Name == cluster {
+			return &b.Clusters[i], i
+		}
+	}
+	return nil, -1
+}
+
+// StateRule is one of spec.failover.cluster.statePreservation.rules: what of the old
+// copy's status the new copy is told, and in which label.
+type StateRule struct {
+	Label string `json:"aliasLabelName"`
+	Path  string `json:"jsonPath"` // in Karmada's dialect, from the status on
+}
+
+// MaxStateRules and MaxStatePath bound what a round freezes of one binding's state
+// rules; MaxStatePath is in bytes. A binding beyond them is malformed.
+const (
+	MaxStateRules = 16
+	MaxStatePath  = 1024
+)
+
+// MaxTolerations bounds what a round freezes of one placement's tolerations, in bytes as
+// they stand in the object. A binding beyond it is malformed.
+const MaxTolerations = 16_384
+
+// Item finds the status of a cluster's copy, nil when none is reported.
+func (b *Binding) Item(cluster string) *AggregatedItem {
+	for i := range b.Status.Aggregated {
+		if b.Status.Aggregated[i].Cluster == cluster {
+			return &b.Status.Aggregated[i]
+		}
+	}
+	return nil
+}
+
+// Without is the binding with some of its targets gone.
+func (b *Binding) Without(clusters []string) *Binding {
+	out := *b
+	out.Clusters = slices.DeleteFunc(slices.Clone(b.Clusters), func(t TargetCluster) bool { return slices.Contains(clusters, t.Name) })
+	return &out
+}
+
+// RescheduleRequired tells whether the scheduler divides from scratch when it next looks.
+func (b *Binding) RescheduleRequired() bool {
+	at, last := b.RescheduleTriggeredAt, b.Status.LastScheduled
+	return at != nil && last != nil && at.After(*last)
+}
+
+// ApiServed tells whether the scheduler takes the resource's API as served: a cluster
+// that serves the binding already always passes, any other only where Karmada lists the
+// API. Where Karmada lists none, it is not known to be served.
+func (b *Binding) ApiServed(c Cluster, serves bool) bool {
+	if serves {
+		return true
+	}
+	// The core group may be written with its empty name.
+	api := b.Resource.Api()
+	return slices.Contains(c.APIEnablements, api) || slices.Contains(c.APIEnablements, "/"+api)
+}
+
+// Api is "group/version/Kind".
+func (r Resource) Api() string { return r.APIVersion + "/" + r.Kind }
+
+func (r Resource) Group() string {
+	group, _, found := strings.Cut(r.APIVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// GroupKind is "Job.batch", or "Namespace" in the core group.
+func (r Resource) GroupKind() string {
+	return strings.TrimSuffix(r.Kind+"."+r.Group(), ".")
+}
+
+// IsAppsKind tells whether a resource is one of the given kinds of Kubernetes' own apps group.
+func (r Resource) IsAppsKind(kinds sets.Set[string]) bool {
+	return r.Group() == "apps" && kinds.Has(r.Kind)
+}
+
+// DefinesKind tells the binding of a CustomResourceDefinition.
+func (b *Binding) DefinesKind() bool { return b.Resource.GroupKind() == KindCRD }
+
+// OfPolicy is " of PropagationPolicy shop/cart", empty when none is known.
+func (b *Binding) OfPolicy() string {
+	namespace, name, ok := strings.Cut(b.PolicyID(), "/")
+	switch {
+	case !ok:
+		return ""
+	case namespace == "":
+		return " of ClusterPropagationPolicy " + name
+	default:
+		return " of PropagationPolicy " + namespace + "/" + name
+	}
+}
+
+// PolicyID names the policy that a binding comes from, empty when none is known.
+func (b *Binding) PolicyID() string {
+	if name := b.Annotations[AnnotationPolicyName]; name != "" {
+		return b.Annotations[AnnotationPolicyNamespace] + "/" + name
+	}
+	if name := b.Annotations[AnnotationClusterPolicyName]; name != "" {
+		return "/" + name
+	}
+	return ""
+}
+
+// Selectable are the labels that a selector reads: those of the workload, and beside them
+// those of the binding itself, such as Karmada's permanent ids. The workload's win.
+func (b *Binding) Selectable() labels.Set { return labels.Merge(b.Labels, b.WorkloadLabels) }
+
+func TargetNames(targets []TargetCluster) []string {
+	names := make([]string, 0, len(targets))
+	for _, t := range targets {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func ScheduledTrue(b *Binding) bool {
+	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionTrue
+}
+
+func ScheduledFalse(b *Binding) bool {
+	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionFalse
+}
+
+// JobFinished tells whether the Job's copy on a cluster has completed or failed for good,
+// as its last collected status says. A Job without a status counts as one that runs.
+func (b *Binding) JobFinished(cluster string) bool {
+	item := b.Item(cluster)
+	if item == nil {
+		return false
+	}
+	var status struct {
+		Conditions []struct {
+			Type   string                 `json:"type"`
+			Status corev1.ConditionStatus `json:"status"`
+		} `json:"conditions"`
+		CompletionTime string `json:"completionTime"`
+	}
+	if json.Unmarshal(item.Status, &status) != nil {
+		return false
+	}
+	for _, c := range status.Conditions {
+		if (c.Type == "Complete" || c.Type == "Failed") && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return status.CompletionTime != ""
+}

@@ -1,0 +1,202 @@
+package karmada
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Cluster is what the rules see of a member cluster (cluster.karmada.io/v1alpha1 Cluster).
+type Cluster struct {
+	Name            string
+	UID             types.UID
+	ResourceVersion string
+	Labels          map[string]string
+	Annotations     map[string]string
+	Deleting        bool
+
+	Provider string
+	Region   string
+	Zones    []string // spec.zones, or the deprecated spec.zone
+
+	// Endpoint is the member's own API server, ProxyURL the proxy on the way there: for
+	// the witness alone.
+	Endpoint string
+	ProxyURL string
+
+	// Taints are spec.taints and, with effect PreferNoExecute, the soft taints of
+	// AnnotationSoftTaints: one list, so that no rule forgets half of it.
+	Taints     []corev1.Taint
+	Conditions []Condition
+
+	// Added are the taints that are ours (AnnotationAddedTaints).
+	Added []AddedTaint
+	// Stopped is AnnotationStoppedBy, nil when absent.
+	Stopped *StoppedBy
+	// Drain is AnnotationDrain, nil when absent.
+	Drain *Drain
+	// Ordered is AnnotationOrderedTaints.
+	Ordered []OrderedTaint
+
+	// APIEnablements are the served kinds as "group/version/Kind"; nil means not known.
+	APIEnablements []string
+	// Capacity is status.resourceSummary; nil means not known.
+	Capacity *Capacity
+
+	// RawTaints are the items of spec.taints as they stand in the object (without the
+	// soft ones), so that a write copies what is not ours without understanding it.
+	RawTaints []json.RawMessage
+
+	// Malformed says what of the object could not be understood, empty when fine.
+	Malformed string
+	// SoftMalformed says the same of AnnotationSoftTaints: it costs soft taints only.
+	SoftMalformed string
+	// SoftUnreadable tells that AnnotationSoftTaints is no list at all, so that no soft
+	// taint can be put or taken away without overwriting what somebody wrote.
+	SoftUnreadable bool
+}
+
+// Condition is one of status.conditions.
+type Condition struct {
+	Type           string
+	Status         corev1.ConditionStatus
+	Reason         string
+	Message        string
+	LastTransition time.Time
+}
+
+// AddedTaint records, in the same patch that puts a taint, that it is ours.
+type AddedTaint struct {
+	Key     string             `json:"key"`
+	Effect  corev1.TaintEffect `json:"effect"`
+	Rule    string             `json:"rule"`
+	Episode string             `json:"episode"`
+}
+
+// StoppedBy is the record of a cancelled failover.
+type StoppedBy struct {
+	Who     string `json:"who"`
+	Why     string `json:"why"`
+	Episode string `json:"episode"`
+}
+
+// Karmada's condition types.
+const (
+	// ConditionReady stands for a reachable, ready member.
+	ConditionReady = "Ready"
+	// ConditionCompleteAPIEnablements tells that the list of served kinds is complete.
+	ConditionCompleteAPIEnablements = "CompleteAPIEnablements"
+)
+
+// OnlyCordoned tells whether all that is ours on a cluster are NoSchedule taints of rules: nothing
+// was listed or moved for those.
+func (c Cluster) OnlyCordoned() bool {
+	others := slices.ContainsFunc(c.Added, func(t AddedTaint) bool { return t.Rule == "" || Triggers(t.Effect) })
+	c.Added = nil
+	return !others && !c.CarriesOurs()
+}
+
+// Writable tells whether taints of an effect can be put and taken away now.
+func (c Cluster) Writable(effect corev1.TaintEffect) bool {
+	return effect != EffectPreferNoExecute || !c.SoftUnreadable
+}
+
+// Capacity is status.resourceSummary: what a member has and what of it is spoken for.
+type Capacity struct {
+	Allocatable corev1.ResourceList
+	// Allocated is held by pods that have a node, Allocating asked for by pods that wait for one.
+	Allocated  corev1.ResourceList
+	Allocating corev1.ResourceList
+	// Models are the member's nodes by size, empty where Karmada keeps no models of them.
+	Models []NodeModel
+	// ModelsUnknown tells that there are models which could not be understood.
+	ModelsUnknown bool
+}
+
+// NodeModel is one grade of spec.resourceModels: nodes that have at least Min free,
+// and how many of them there are (status.resourceSummary.allocatableModelings).
+type NodeModel struct {
+	Min   corev1.ResourceList
+	Count int64
+}
+
+// Ready tells whether the member is reachable and ready by Karmada's word.
+func (c Cluster) Ready() bool {
+	return slices.ContainsFunc(c.Conditions, func(cond Condition) bool {
+		return cond.Type == ConditionReady && cond.Status == corev1.ConditionTrue
+	})
+}
+
+// CarriesOurs tells whether a taint or an annotation of ours stands on a cluster.
+func (c Cluster) CarriesOurs() bool {
+	return len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil && !c.Drain.Deletion
+}
+
+// Outage names the outage that a cluster is in, by how its Ready condition stands and when
+// it turned to that, as Karmada wrote it: "False@2026-03-01T03:00:00Z". It is only ever
+// compared for being the same. Empty while the cluster answers, and where nobody says
+// since when it does not.
+func (c Cluster) Outage() string {
+	ready := c.readyCondition()
+	if ready == nil {
+		return ""
+	}
+	return OutageOf(ready.Turned())
+}
+
+func (c Cluster) readyCondition() *Condition {
+	for i := range c.Conditions {
+		if c.Conditions[i].Type == ConditionReady {
+			return &c.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// Turned is how a condition stands and when it turned to that, empty where that is not said.
+func (c Condition) Turned() string {
+	if c.LastTransition.IsZero() {
+		return ""
+	}
+	return string(c.Status) + "@" + c.LastTransition.UTC().Format(time.RFC3339)
+}
+
+// OutageOf is how the Ready condition turned, empty where it turned to True.
+func OutageOf(turned string) string {
+	if strings.HasPrefix(turned, string(corev1.ConditionTrue)+"@") {
+		return ""
+	}
+	return turned
+}
+
+func ClusterNames(clusters []Cluster) []string {
+	names := make([]string, 0, len(clusters))
+	for _, c := range clusters {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ProvesNothing tells whether what a cluster reports is no evidence: it is not Ready, is being
+// deleted, or has a failover of its own past Suspected.
+func (c Cluster) ProvesNothing() bool { return !c.Ready() || c.Deleting || c.Evacuating() }
+
+// Evacuating tells whether a cluster has a failover of its own past Suspected, by its taints: a
+// triggering one, or Lifeboat's NoSchedule taint.
+func (c Cluster) Evacuating() bool {
+	hard, soft := Triggering(c.Taints)
+	if len(hard)+len(soft) > 0 {
+		return true
+	}
+	for _, t := range c.Taints {
+		if t.Key == EvacuatingTaintKey && t.Effect == corev1.TaintEffectNoSchedule {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package karmada
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RequiredBy is one of spec.requiredBy: a parent of a dependent, and where that runs.
+type RequiredBy struct {
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name"`
+	Clusters  []string `json:"clusters,omitempty"`
+}
+
+// Dependent is one entry of AnnotationDependencies: what a parent takes along.
+type Dependent struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	// LabelSelector names dependents by their labels, without a name.
+	LabelSelector json.RawMessage `json:"labelSelector,omitempty"`
+}
+
+// Dependencies is what a parent's binding says of its dependents.
+type Dependencies struct {
+	// Known tells that Karmada has listed them.
+	Known bool
+	// Keys are the bindings of those with a name.
+	Keys []BindingKey
+	// Selected tells that some are named by their labels alone: only a search for
+	// bindings that name this parent in requiredBy finds them.
+	Selected bool
+	// Malformed says what could not be understood, empty when fine.
+	Malformed string
+}
+
+// Any tells whether there are dependents at all.
+func (d Dependencies) Any() bool { return len(d.Keys) > 0 || d.Selected }
+
+// DependenciesOf reads the list on a parent's binding.
+func DependenciesOf(b *Binding) Dependencies {
+	raw, known := b.Annotations[AnnotationDependencies]
+	out := Dependencies{Known: known}
+	if raw = strings.TrimSpace(raw); raw == "" {
+		return out
+	}
+	var listed []Dependent
+	if err := json.Unmarshal([]byte(raw), &listed); err != nil {
+		out.Malformed = fmt.Sprintf("annotation %s: %v", AnnotationDependencies, err)
+		return out
+	}
+	for _, d := range listed {
+		switch {
+		case d.Name == "" && len(d.LabelSelector) > 0:
+			out.Selected = true
+		case d.Name == "" || d.Kind == "":
+			out.Malformed = fmt.Sprintf("annotation %s: a dependent without kind or name", AnnotationDependencies)
+		default:
+			key := BindingKey{Namespace: d.Namespace, Name: bindingName(d.Name, d.Kind)}
+			if !slices.Contains(out.Keys, key) {
+				out.Keys = append(out.Keys, key)
+			}
+		}
+	}
+	return out
+}
+
+// bindingName is the name that Karmada gives the binding of a resource.
+func bindingName(name, kind string) string {
+	return strings.ReplaceAll(strings.ToLower(name+"-"+kind), ":", ".")
+}
+
+// RequiredIn tells whether a binding names a parent in requiredBy.
+func (b *Binding) RequiredIn(parent BindingKey) bool {
+	return slices.ContainsFunc(b.RequiredBy, func(r RequiredBy) bool { return r.Namespace == parent.Namespace && r.Name == parent.Name })
+}
+
+// NeedsOn tells whether a parent is on the cluster and takes the dependent along: only
+// then will Karmada name the cluster in the dependent's requiredBy again. A list that
+// cannot be read counts as one that names it.
+func NeedsOn(parent, dependent *Binding, cluster string) bool {
+	if _, at := parent.Target(cluster); at < 0 || !parent.PropagateDeps {
+		return false
+	}
+	listed := DependenciesOf(parent)
+	return listed.Malformed != "" || slices.Contains(listed.Keys, dependent.Key) ||
+		listed.Selected && dependent.RequiredIn(parent.Key)
+}
+
+// ServesOn tells whether Karmada keeps a Work of a binding on a cluster without any
+// task of ours: it is a target, or a parent runs there.
+func (b *Binding) ServesOn(cluster string) bool {
+	if _, at := b.Target(cluster); at >= 0 {
+		return true
+	}
+	return slices.ContainsFunc(b.RequiredBy, func(r RequiredBy) bool { return slices.Contains(r.Clusters, cluster) })
+}

@@ -1,0 +1,77 @@
+package karmada_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/stretchr/testify/require"
+)
+
+// Rules: R4.10-5.
+func TestADependentIsWantedAgainOnlyWhereItsParentIsAndTakesItAlong(t *testing.T) {
+	const byName, byLabels = `[{"kind":"ConfigMap","namespace":"shop","name":"config"}]`, `[{"kind":"ConfigMap","namespace":"shop","labelSelector":{}}]`
+	unnamed := func(b *karmada.Binding) { b.RequiredBy = nil }
+	for name, tc := range map[string]struct {
+		list      string
+		parent    func(*karmada.Binding)
+		dependent *karmada.Binding
+		want      bool
+	}{
+		"named":                   {byName, nil, fixtures.Config(unnamed), true},
+		"selected":                {byLabels, nil, fixtures.Config(), true},
+		"selected no more":        {byLabels, nil, fixtures.Config(unnamed), false},
+		"not listed":              {"[]", nil, fixtures.Config(), false},
+		"the list cannot be read": {"{", nil, fixtures.Config(unnamed), true},
+		"nothing is taken along":  {byName, func(b *karmada.Binding) { b.PropagateDeps = false }, fixtures.Config(), false},
+		"the parent is elsewhere": {byName, func(b *karmada.Binding) { b.Clusters[0].Name = "m2" }, fixtures.Config(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := &karmada.Binding{
+				Key: karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}, PropagateDeps: true,
+				Annotations: map[string]string{karmada.AnnotationDependencies: tc.list},
+				Clusters:    []karmada.TargetCluster{{Name: "m1"}},
+			}
+			if tc.parent != nil {
+				tc.parent(parent)
+			}
+			require.Equal(t, tc.want, karmada.NeedsOn(parent, tc.dependent, "m1"))
+		})
+	}
+}
+
+func TestAMigrationsIDNamesItsBinding(t *testing.T) {
+	for id, want := range map[string]karmada.BindingKey{
+		fixtures.Mine:                    {Namespace: "shop", Name: "cart-deployment"},
+		"eu/" + fixtures.Mine:            {Namespace: "shop", Name: "cart-deployment"},
+		"binding-migration/m1/-/ns-role": {Name: "ns-role"},
+	} {
+		key, whole := karmada.MigrationKey(id, "m1")
+		require.True(t, whole, id)
+		require.Equal(t, want, key)
+	}
+	for _, id := range []string{"owner", "binding-migration/m2/shop/a", fixtures.Mine + strings.Repeat("x", 240)} {
+		_, whole := karmada.MigrationKey(id, "m1")
+		require.False(t, whole, id)
+	}
+}
+
+func TestDependentsAreNamedAsKarmadaNamesTheirBindings(t *testing.T) {
+	b := &karmada.Binding{Annotations: map[string]string{karmada.AnnotationDependencies: `[
+		{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"onecfg"},
+		{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","namespace":"shop","name":"system:Reader"},
+		{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"onecfg"},
+		{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`}}
+	d := karmada.DependenciesOf(b)
+	require.Equal(t, karmada.Dependencies{Known: true, Selected: true, Keys: []karmada.BindingKey{
+		{Namespace: "default", Name: "onecfg-configmap"}, {Namespace: "shop", Name: "system.reader-role"},
+	}}, d)
+	require.False(t, karmada.DependenciesOf(&karmada.Binding{}).Any())
+	for _, empty := range []string{"", "[]", "null"} {
+		b.Annotations[karmada.AnnotationDependencies] = empty
+		d := karmada.DependenciesOf(b)
+		require.True(t, d.Known)
+		require.False(t, d.Any())
+	}
+}

@@ -1,0 +1,158 @@
+package karmada
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Placement is spec.placement as far as the pre-check reads it; anything beyond
+// is named in Binding.UnknownFields.
+type Placement struct {
+	ClusterAffinity    *ClusterAffinity      `json:"clusterAffinity,omitempty"`
+	ClusterAffinities  []ClusterAffinityTerm `json:"clusterAffinities,omitempty"`
+	ClusterTolerations []corev1.Toleration   `json:"clusterTolerations,omitempty"`
+	SpreadConstraints  []SpreadConstraint    `json:"spreadConstraints,omitempty"`
+	ReplicaScheduling  *ReplicaScheduling    `json:"replicaScheduling,omitempty"`
+}
+
+// ClusterAffinity selects clusters. Field selectors and label selectors are kept
+// in Kubernetes' own terms; an empty affinity selects every cluster.
+type ClusterAffinity struct {
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	FieldSelector *FieldSelector        `json:"fieldSelector,omitempty"`
+	ClusterNames  []string              `json:"clusterNames,omitempty"`
+	Exclude       []string              `json:"exclude,omitempty"`
+}
+
+// ClusterAffinityTerm is one group of clusterAffinities.
+type ClusterAffinityTerm struct {
+	AffinityName    string `json:"affinityName"`
+	ClusterAffinity `json:",inline"`
+}
+
+// FieldSelector selects clusters by provider, region and zone.
+type FieldSelector struct {
+	MatchExpressions []corev1.NodeSelectorRequirement `json:"matchExpressions,omitempty"`
+}
+
+// SpreadConstraint is one of spec.placement.spreadConstraints.
+type SpreadConstraint struct {
+	SpreadByField string `json:"spreadByField,omitempty"`
+	SpreadByLabel string `json:"spreadByLabel,omitempty"`
+	MinGroups     int    `json:"minGroups,omitempty"`
+	MaxGroups     int    `json:"maxGroups,omitempty"`
+}
+
+// ReplicaScheduling is spec.placement.replicaScheduling.
+type ReplicaScheduling struct {
+	Type               string            `json:"replicaSchedulingType,omitempty"`
+	DivisionPreference string            `json:"replicaDivisionPreference,omitempty"`
+	WeightPreference   *WeightPreference `json:"weightPreference,omitempty"`
+}
+
+// WeightPreference is how Divided, Weighted shares replicas out.
+type WeightPreference struct {
+	StaticWeightList []StaticWeight `json:"staticWeightList,omitempty"`
+	DynamicWeight    string         `json:"dynamicWeight,omitempty"`
+}
+
+// StaticWeight is one entry of staticWeightList.
+type StaticWeight struct {
+	TargetCluster ClusterAffinity `json:"targetCluster"`
+	Weight        int64           `json:"weight"`
+}
+
+// Karmada's replica scheduling types.
+const (
+	SchedulingDuplicated = "Duplicated"
+	SchedulingDivided    = "Divided"
+)
+
+// Divided tells whether replicas are divided. A placement without
+// replicaScheduling behaves as Duplicated.
+func (p *Placement) Divided() bool {
+	return p != nil && p.ReplicaScheduling != nil && p.ReplicaScheduling.Type == SchedulingDivided
+}
+
+// Karmada's division preferences.
+const (
+	DivisionAggregated = "Aggregated"
+	DivisionWeighted   = "Weighted"
+)
+
+// DynamicByAvailableReplicas is Karmada's one dynamic weight.
+const DynamicByAvailableReplicas = "AvailableReplicas"
+
+// byStaticWeight tells a division by static weight, by equal ones where none are named.
+func (p *Placement) byStaticWeight() bool { return p.Divided() && !p.ByRoom() }
+
+// ByRoom tells a division that follows the room that clusters have: Aggregated, or
+// weighted by available replicas.
+func (p *Placement) ByRoom() bool {
+	if !p.Divided() {
+		return false
+	}
+	r := p.ReplicaScheduling
+	return p.Aggregated() || (r.WeightPreference != nil && r.WeightPreference.DynamicWeight != "")
+}
+
+func (p *Placement) Aggregated() bool {
+	return p.ReplicaScheduling.DivisionPreference == DivisionAggregated
+}
+
+func (p *Placement) Selectors() []*ClusterAffinity {
+	out := []*ClusterAffinity{p.ClusterAffinity}
+	for i := range p.ClusterAffinities {
+		out = append(out, &p.ClusterAffinities[i].ClusterAffinity)
+	}
+	for _, w := range p.StaticWeights() {
+		out = append(out, &w.TargetCluster)
+	}
+	return out
+}
+
+func (p *Placement) StaticWeights() []StaticWeight {
+	if p.ReplicaScheduling == nil || p.ReplicaScheduling.WeightPreference == nil {
+		return nil
+	}
+	return p.ReplicaScheduling.WeightPreference.StaticWeightList
+}
+
+// Group is one affinity that the scheduler tries; a placement without groups has a
+// single nameless one.
+type Group struct {
+	Name     string
+	Affinity *ClusterAffinity
+}
+
+// In says where: " (m2, m3)", or " (m2, m3) in group "backup"".
+func (g Group) In(names []string) string {
+	if g.Name == "" {
+		return " (" + reason.List(names) + ")"
+	}
+	return fmt.Sprintf(" (%s) in group %q", reason.List(names), g.Name)
+}
+
+func (p *Placement) Groups() []Group {
+	if len(p.ClusterAffinities) == 0 {
+		return []Group{{Affinity: p.ClusterAffinity}}
+	}
+	out := make([]Group, 0, len(p.ClusterAffinities))
+	for i := range p.ClusterAffinities {
+		term := &p.ClusterAffinities[i]
+		out = append(out, Group{Name: term.AffinityName, Affinity: &term.ClusterAffinity})
+	}
+	return out
+}
+
+// ObservedGroup is the index of the affinity group that the scheduler stands at. A
+// name that it does not find means the first, to the scheduler too.
+func (b *Binding) ObservedGroup() int {
+	return max(0, slices.IndexFunc(b.Placement.ClusterAffinities, func(t ClusterAffinityTerm) bool {
+		return t.AffinityName == b.Status.ObservedAffinity
+	}))
+}

@@ -1,0 +1,71 @@
+package karmada_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.12-5.
+func TestDrainSelects_ReadsLabelsOfTheWorkload(t *testing.T) {
+	front := map[string]string{"tier": "front"}
+	id := map[string]string{"resourcebinding.karmada.io/permanent-id": "4"}
+	for name, c := range map[string]struct {
+		drain   *karmada.Drain
+		binding karmada.Binding
+		want    bool
+	}{
+		"no drain":                        {nil, karmada.Binding{}, true},
+		"no selector":                     {&karmada.Drain{}, karmada.Binding{}, true},
+		"a label of the workload":         {&karmada.Drain{Selector: "tier in (front,back)"}, karmada.Binding{WorkloadLabels: front}, true},
+		"another value":                   {&karmada.Drain{Selector: "tier=back"}, karmada.Binding{WorkloadLabels: front}, false},
+		"not this value":                  {&karmada.Drain{Selector: "tier!=back"}, karmada.Binding{WorkloadLabels: front}, true},
+		"a label of the binding":          {&karmada.Drain{Selector: "resourcebinding.karmada.io/permanent-id=4"}, karmada.Binding{Labels: id, WorkloadLabels: front}, true},
+		"the workload's label goes first": {&karmada.Drain{Selector: "tier=back"}, karmada.Binding{Labels: map[string]string{"tier": "back"}, WorkloadLabels: front}, false},
+		"labels that are not known":       {&karmada.Drain{Selector: "tier!=back"}, karmada.Binding{Labels: front}, false},
+		"a workload without labels":       {&karmada.Drain{Selector: "tier!=back"}, karmada.Binding{WorkloadLabels: map[string]string{}}, true},
+		"a selector that cannot be read":  {&karmada.Drain{Selector: "tier in ("}, karmada.Binding{WorkloadLabels: front}, false},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.drain.Selects(&c.binding)) })
+	}
+}
+
+func TestATaintIsReadAsKubectlWritesIt(t *testing.T) {
+	for text, want := range map[string]karmada.OrderedTaint{
+		"maintenance:NoExecute":              {Key: "maintenance", Effect: "NoExecute"},
+		"a.b/degraded=net:PreferNoExecute":   {Key: "a.b/degraded", Value: "net", Effect: "PreferNoExecute"},
+		"maintenance":                        {},
+		"maintenance:NoSchedule":             {},
+		":NoExecute":                         {},
+		"a b:NoExecute":                      {},
+		"a=b c:NoExecute":                    {},
+		karmada.DrainTaintKey + ":NoExecute": {},
+	} {
+		got, wrong := karmada.ParseTaint(text)
+		if want.Key == "" {
+			require.NotEmpty(t, wrong, text)
+			continue
+		}
+		require.Empty(t, wrong, text)
+		require.Equal(t, want, got)
+		require.Equal(t, text, got.String())
+	}
+}
+
+// Rules: R4.1-28, R4.2-2.
+func TestOursIsOnlyWhatTheAnnotationLists(t *testing.T) {
+	ours, theirs := fixtures.NoExecute("ours", fixtures.T0), fixtures.NoExecute("theirs", fixtures.T0)
+	c := fixtures.Cluster("m1", fixtures.Tainted(ours, theirs, fixtures.NoSchedule("ours"), fixtures.SoftTaint("soft", fixtures.T0)), func(c *karmada.Cluster) {
+		c.Added = []karmada.AddedTaint{{Key: "ours", Effect: corev1.TaintEffectNoExecute}}
+	})
+	require.True(t, karmada.OursAdded(c, ours))
+	require.False(t, karmada.OursAdded(c, fixtures.NoSchedule("ours")), "another effect is another taint")
+	require.Equal(t, []corev1.Taint{theirs, fixtures.SoftTaint("soft", fixtures.T0)}, karmada.Foreign(c), "a human's soft taint triggers like a human's NoExecute")
+	hard, soft := karmada.Triggering(c.Taints)
+	require.Equal(t, []corev1.Taint{ours, theirs}, hard)
+	require.Equal(t, []corev1.Taint{fixtures.SoftTaint("soft", fixtures.T0)}, soft)
+	require.Len(t, c.Taints, 4, "the cluster's own list is left alone")
+}

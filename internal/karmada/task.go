@@ -1,0 +1,198 @@
+package karmada
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+)
+
+// PurgeMode is how the old copy goes. Empty means that nothing was said.
+type PurgeMode string
+
+// Karmada's purge modes.
+const (
+	PurgeGracefully PurgeMode = "Gracefully"
+	PurgeDirectly   PurgeMode = "Directly"
+	PurgeNever      PurgeMode = "Never"
+)
+
+// Known tells the modes of Karmada from what somebody made up.
+func (m PurgeMode) Known() bool {
+	return m == PurgeGracefully || m == PurgeDirectly || m == PurgeNever
+}
+
+func (m PurgeMode) Bounded() PurgeMode { return PurgeMode(reason.Shortened(string(m), maxMode)) }
+
+// maxMode bounds a mode that somebody made up, in bytes: an annotation says it, which may
+// have 256 kB, and it is frozen and shown.
+const maxMode = 64
+
+// EffectivePurge is how the old copy of a binding goes under a purge mode. Where Karmada
+// preserves copies, a graceful release would leave one that runs on and that no Work shows:
+// the old copy is kept, as with Never.
+func (b *Binding) EffectivePurge(mode PurgeMode) PurgeMode {
+	if b.PreservesCopies && (mode == "" || mode == PurgeGracefully) {
+		return PurgeNever
+	}
+	return mode
+}
+
+// Task is one of spec.gracefulEvictionTasks.
+type Task struct {
+	FromCluster            string
+	PurgeMode              PurgeMode
+	Replicas               *int32
+	Reason                 string
+	Message                string
+	Producer               string
+	SuppressDeletion       *bool
+	CreationTimestamp      *time.Time
+	ClustersBeforeFailover []string
+	// State is preservedLabelState: labels for the new copy.
+	State map[string]string
+}
+
+// Ours tells a hold task of Lifeboat.
+func (t Task) Ours() bool { return t.Producer == Producer }
+
+// Active tells a task that a running migration of ours may own; what was kept or
+// left to a human is off limits.
+func (t Task) Active() bool {
+	return t.Ours() && t.Reason != TaskReasonKept && t.Reason != TaskReasonLeftToHuman && t.Reason != TaskReasonBanned
+}
+
+// Alone tells a task that a migration of the binding itself holds, and nobody beside
+// it: whoever drops it takes nothing from a parent.
+func (t Task) Alone() bool { return t.Active() && !t.ForDependent() && len(t.Others()) == 0 }
+
+// Holders are the workflows for whose sake a hold task stands, the binding's own
+// migration first where it is one of them. They are counted in the task's message.
+func (t Task) Holders() []string { return strings.Fields(t.Message) }
+
+// ForDependent tells a task that stands for the sake of parents alone: the binding
+// itself is on no migration of its own.
+func (t Task) ForDependent() bool { return t.Ours() && t.Reason == TaskReasonDependent }
+
+// Owned tells a task that a migration of the binding itself works on, or left to a human.
+func (t Task) Owned() bool { return t.Ours() && t.Reason != TaskReasonDependent && !t.Bans() }
+
+// LeftForGood tells a task that a migration kept, or left to a human.
+func (t Task) LeftForGood() bool {
+	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonLeftToHuman)
+}
+
+// OnItsWay tells a task that a migration of the binding itself works on, and has left to nobody.
+func (t Task) OnItsWay() bool { return t.Owned() && !t.LeftForGood() }
+
+// Unfinished tells a task that some workflow of ours has yet to end.
+func (t Task) Unfinished() bool {
+	return t.Ours() && t.Reason == TaskReason || t.ForDependent() || t.Bans()
+}
+
+// Bans tells a task that keeps a drained cluster from the scheduler until undrain.
+func (t Task) Bans() bool { return t.Ours() && t.Reason == TaskReasonBanned }
+
+// Owner is the binding's own migration, empty where none of its own holds it.
+func (t Task) Owner() string {
+	if holders := t.Holders(); !t.ForDependent() && len(holders) > 0 {
+		return holders[0]
+	}
+	return ""
+}
+
+// Others are the holders beside the binding's own migration.
+func (t Task) Others() []string {
+	holders := t.Holders()
+	if t.ForDependent() || len(holders) == 0 {
+		return holders
+	}
+	return holders[1:]
+}
+
+// Carried is the state that Karmada hands on by this task, nil where it hands none on.
+func (t Task) Carried() map[string]string {
+	if !t.Carries() {
+		return nil
+	}
+	return t.State
+}
+
+// Carries tells whether Karmada hands state on by this task: the new copy wears the
+// labels only while it stands.
+func (t Task) Carries() bool { return t.PurgeMode == PurgeDirectly && len(t.State) > 0 }
+
+// KeepsNothing tells a task that is no hold: Karmada keeps a Work for the sake of a task
+// only where its mode is another than Directly. Where nothing but a ban stands there is
+// no Work to keep either.
+func (t Task) KeepsNothing(b *Binding) bool {
+	return t.PurgeMode == PurgeDirectly && (t.Active() || b.ServesOn(t.FromCluster))
+}
+
+// MaxMessage is how many bytes a task's message may have.
+const MaxMessage = 1024
+
+// MaxOwner is how long the id of a workflow may be.
+const MaxOwner = 240
+
+// HoldersMessage is the message that names them; not ok when it would not fit.
+func HoldersMessage(holders []string) (message string, ok bool) {
+	message = strings.Join(holders, " ")
+	return message, len(message) <= MaxMessage
+}
+
+// MigrationKey is the binding whose move off a cluster the workflow of that id is. Not
+// whole where the id may have been cut, or is of another form.
+func MigrationKey(id, cluster string) (key BindingKey, whole bool) {
+	_, named, found := strings.Cut(id, "binding-migration/"+cluster+"/")
+	key, both := ParseBindingKey(named)
+	return key, found && both && len(id) < MaxOwner
+}
+
+// TaskFor finds the task for a cluster, whoever wrote it, Lifeboat's where there are
+// several; index is -1 when there is none.
+func (b *Binding) TaskFor(cluster string) (task *Task, index int) {
+	index = -1
+	for i := range b.Tasks {
+		t := &b.Tasks[i]
+		if t.FromCluster == cluster && (index < 0 || t.Ours() && !task.Ours()) {
+			task, index = t, i
+		}
+	}
+	return task, index
+}
+
+// Held tells whether a task of Lifeboat's stands for any cluster.
+func (b *Binding) Held() bool { return slices.ContainsFunc(b.Tasks, Task.Ours) }
+
+// ForeignTask is a task of another producer for a cluster, nil without one.
+func (b *Binding) ForeignTask(cluster string) *Task {
+	for i := range b.Tasks {
+		if t := &b.Tasks[i]; t.FromCluster == cluster && !t.Ours() {
+			return t
+		}
+	}
+	return nil
+}
+
+// HeldElsewhere tells whether a hold task of ours for another cluster stands that a
+// migration may own.
+func (b *Binding) HeldElsewhere(cluster string) bool {
+	for _, t := range b.Tasks {
+		if t.FromCluster != cluster && t.Active() && !t.ForDependent() {
+			return true
+		}
+	}
+	return false
+}
+
+// EvictedByKarmada is the task of Karmada's own taint manager for a cluster, nil without one.
+func (b *Binding) EvictedByKarmada(cluster string) *Task {
+	for i := range b.Tasks {
+		if t := &b.Tasks[i]; t.FromCluster == cluster && t.Producer == TaintManager {
+			return t
+		}
+	}
+	return nil
+}

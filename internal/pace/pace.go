@@ -1,0 +1,125 @@
+package pace
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+)
+
+// Judge turns fleet health into a pace. Everything faulty is probably our own
+// blindness, so it halts before any rate is looked at; a fault rate equal to the
+// threshold is still normal; above it a large fleet is slowed, a small one halted;
+// a fleet that nobody can count is halted.
+func Judge(h FleetHealth, c Config) Pace {
+	p := Pace{Tier: TierHalted, FleetHealth: h}
+	if h.Total > 0 {
+		p.FaultRate = float64(len(h.Faulty)) / float64(h.Total)
+	}
+	switch {
+	case h.Total <= 0:
+		p.Reason = reason.FleetUnknown
+	case len(h.Faulty) >= h.Total:
+		p.Reason = reason.AllFaulty
+	case !c.Unlimited && !(c.EvictionRate > 0):
+		p.Reason = reason.HaltedByHuman
+	case p.FaultRate > c.UnhealthyThreshold:
+		p.Reason = reason.FleetUnhealthy
+		if slow := c.SlowRate(); h.Total > c.LargeFleet && slow > 0 {
+			p.Tier, p.Rate = TierSlow, slow
+		}
+	default:
+		p.Tier, p.Reason, p.Unlimited = TierNormal, reason.FleetHealthy, c.Unlimited
+		if !c.Unlimited {
+			p.Rate = c.EvictionRate
+		}
+	}
+	return p
+}
+
+// SlowRate is never above the normal one: whoever sets a lower rate means it.
+func (c Config) SlowRate() float64 {
+	if c.Unlimited {
+		return c.SecondaryRate
+	}
+	return min(c.SecondaryRate, c.EvictionRate)
+}
+
+// After is when one more eviction may follow one at the given time.
+func After(p Pace, at time.Time) time.Time {
+	if p.Unlimited || !(p.Rate > 0) {
+		return at
+	}
+	return at.Add(Apart(p.Rate))
+}
+
+// ETA estimates when the last of an episode's evictions is written: those in flight
+// first, then the queue by due time, one at a time at the pace. There is no
+// estimate while nothing is issued.
+func ETA(now time.Time, due []time.Time, inFlight int, p Pace) (time.Time, bool) {
+	if !p.Flows() || !p.Unlimited && !(p.Rate > 0) {
+		return time.Time{}, false
+	}
+	at := now
+	for range inFlight {
+		at = After(p, at)
+	}
+	for _, d := range sortedTimes(due) {
+		if d.After(at) {
+			at = d
+		}
+		at = After(p, at)
+	}
+	return at, true
+}
+
+func sortedTimes(times []time.Time) []time.Time {
+	return slices.SortedFunc(slices.Values(times), time.Time.Compare)
+}
+
+// Config are the limits of one fleet.
+type Config struct {
+	// EvictionRate is evictions per second; ignored when Unlimited.
+	EvictionRate float64 `json:"evictionRate"`
+	Unlimited    bool    `json:"unlimited,omitempty"`
+	// UnhealthyThreshold is the fault rate (0..1] above which the fleet is slowed or halted.
+	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
+	// SecondaryRate is evictions per second above the threshold, in a fleet of more
+	// than LargeFleet clusters; a smaller one halts there.
+	SecondaryRate float64 `json:"secondaryEvictionRate"`
+	LargeFleet    int     `json:"largeFleetThreshold"`
+	// MovesPerHour is how often one binding may be moved within an hour; 0 does not count.
+	MovesPerHour int `json:"movesPerHour,omitempty"`
+	// UnlimitedChunk bounds the permits that are out when Unlimited.
+	UnlimitedChunk int `json:"unlimitedChunk"`
+}
+
+// FleetHealth counts clusters.
+type FleetHealth struct {
+	Total  int      `json:"total"`
+	Faulty []string `json:"faulty,omitempty"` // sorted
+}
+
+// Tier is the pace that the fleet's health allows.
+type Tier string
+
+// The tiers.
+const (
+	TierNormal Tier = "normal"
+	TierSlow   Tier = "slow"
+	TierHalted Tier = "halted"
+)
+
+// Pace is the pacer's judgement of one moment.
+type Pace struct {
+	Tier      Tier          `json:"tier"`
+	Rate      float64       `json:"rate"` // evictions per second, 0 when halted or unlimited
+	Unlimited bool          `json:"unlimited,omitempty"`
+	Reason    reason.Reason `json:"reason"`
+	FaultRate float64       `json:"faultRate"`
+	FleetHealth
+}
+
+// Flows tells whether anything is evicted at all: not while halted, and not before
+// the first judgement.
+func (p Pace) Flows() bool { return p.Tier == TierNormal || p.Tier == TierSlow }

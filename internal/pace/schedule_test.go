@@ -1,0 +1,143 @@
+package pace_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Rules: R4.5-8, R4.5-9.
+func TestSchedule_Room(t *testing.T) {
+	endless := pace.Pace{Tier: pace.TierNormal, Unlimited: true}
+	for name, tc := range map[string]struct {
+		pace pace.Pace
+		last time.Time // moment of the newest permit
+		room int
+	}{
+		"what three seconds have":                {normal(5), time.Time{}, 11},
+		"also at a slow rate":                    {normal(0.5), time.Time{}, 2},
+		"one at a rate that is slower still":     {normal(0.01), time.Time{}, 1},
+		"nothing while the next 1.5 s are given": {normal(5), fixtures.At(2), 0},
+		"the rest of three seconds":              {normal(5), fixtures.At(1), 10},
+		"no more than a grant can have":          {normal(1000), time.Time{}, 1000},
+		"while slow":                             {pace.Pace{Tier: pace.TierSlow, Rate: 0.1}, time.Time{}, 1},
+		"nothing while halted":                   {pace.Pace{Tier: pace.TierHalted}, time.Time{}, 0},
+		"nothing before the first judgement":     {pace.Pace{}, time.Time{}, 0},
+		"nothing at a rate of nothing":           {normal(0), time.Time{}, 0},
+		"unlimited, what may be out at first":    {endless, time.Time{}, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := pace.Schedule{Last: tc.last}
+			require.Equal(t, tc.room, s.Room(tc.pace, limits, fixtures.T0))
+		})
+	}
+	require.Equal(t, 1, (&pace.Schedule{}).Room(endless, pace.Config{}, fixtures.T0), "unlimited without a number still gives one")
+}
+
+// Rules: R4.5-15.
+func TestApart(t *testing.T) {
+	require.Equal(t, 333333334*time.Nanosecond, pace.Apart(3), "rounded up: a nanosecond early is above the pace")
+	require.Greater(t, pace.Apart(1e-300), 50*365*24*time.Hour, "the slowest rate does not overflow into the past")
+}
+
+// Rules: R4.5-8, R4.5-27.
+func TestSchedule_Unlimited_CountsWhatIsOut(t *testing.T) {
+	endless := pace.Pace{Tier: pace.TierNormal, Unlimited: true}
+	var s pace.Schedule
+	g := s.Grant(endless, fixtures.T0, "m1", 15)
+	require.Equal(t, fixtures.T0.Add(pace.PermitsEnd), g.Ends())
+	require.Equal(t, 5, s.Room(endless, limits, fixtures.T0))
+	for n := range int64(3) {
+		require.True(t, s.Use(15-n))
+		require.False(t, s.Use(15-n), "it was counted")
+	}
+	s.Use(0)
+	s.Use(31)
+	require.Equal(t, 8, s.Room(endless, limits, fixtures.T0))
+	for n := range int64(99) {
+		s.Use(n)
+	}
+	require.Equal(t, 23, s.Room(endless, limits, fixtures.T0), "whatever is reported, a grant ends no more often than it has permits; four that ended let one more out")
+	require.Zero(t, s.Expire(fixtures.At(3)))
+	require.Zero(t, s.Expire(fixtures.At(4)), "all are said to have been used")
+	require.Empty(t, s.Out)
+}
+
+// A machine that cannot keep up gets fewer at once, and more again once it can.
+//
+// Rules: R4.5-27.
+func TestSchedule_Unlimited_FollowsWhatIsUsed(t *testing.T) {
+	endless, now := pace.Pace{Tier: pace.TierNormal, Unlimited: true}, fixtures.T0
+	var s pace.Schedule
+	round := func(used int) (room int) {
+		g := s.Grant(endless, now, "m1", s.Room(endless, limits, now))
+		for n := range used {
+			s.Use(g.Number + int64(n))
+		}
+		now = now.Add(pace.PermitsEnd)
+		s.Expire(now)
+		return s.Room(endless, limits, now)
+	}
+	require.Equal(t, 10, round(3))
+	require.Equal(t, 5, round(0))
+	require.Equal(t, 5, round(0), "never none")
+	for range 50 {
+		round(s.Room(endless, limits, now))
+	}
+	require.Equal(t, 50, s.Room(endless, limits, now), "no more than is configured")
+}
+
+// Whoever evicts as late as its permit lets it, while the rate changes, the fleet is halted,
+// and requests come and go: over any time T there are at most the integral of the rate that
+// was in force, one, and one second's worth of evictions.
+//
+// Rules: R4.5-16, R4.5-17, R4.5-18.
+func TestSchedule_NeverAboveThePace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s pace.Schedule
+		now, rate := fixtures.T0, rapid.Float64Range(0.1, 40).Draw(t, "rate")
+		s.NotBefore = now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(t, "notBefore")) * time.Millisecond)
+		most := rate
+		var writes []time.Time
+		for range 60 {
+			now = now.Add(time.Duration(rapid.IntRange(1, 2500).Draw(t, "pass")) * time.Millisecond)
+			s.Expire(now)
+			if rapid.IntRange(0, 9).Draw(t, "change") == 0 {
+				rate = rapid.Float64Range(0.1, 40).Draw(t, "rate")
+				most = max(most, rate)
+			}
+			room := s.Room(normal(rate), limits, now)
+			if size := min(room, rapid.IntRange(0, 60).Draw(t, "want")); size > 0 {
+				for g := s.Grant(normal(rate), now, "m1", size); g.Size > 0; {
+					var p pace.Permit
+					if p, g = g.Take(); p.Earliest.Before(s.NotBefore) || p.Latest.After(now.Add(pace.PermitsEnd)) {
+						t.Fatalf("a permit for %s to %s, granted at %s", p.Earliest, p.Latest, now)
+					}
+					late := time.Duration(rapid.IntRange(0, 1000).Draw(t, "late")) * time.Millisecond
+					writes = append(writes, p.Earliest.Add(late))
+				}
+			}
+			s.Use(int64(rapid.IntRange(0, 200).Draw(t, "used")))
+		}
+		slices.SortFunc(writes, time.Time.Compare)
+		for i := range writes {
+			for j := i; j < len(writes); j++ {
+				allowed := most*(writes[j].Sub(writes[i])+time.Second).Seconds() + 1 + 1e-6
+				if float64(j-i+1) > allowed {
+					t.Fatalf("%d evictions within %s at %g/s", j-i+1, writes[j].Sub(writes[i]), most)
+				}
+			}
+		}
+	})
+}
+
+func TestTheSlowestRateIsNoneToHurryAt(t *testing.T) {
+	require.Equal(t, 2*time.Second, pace.Apart(0.5))
+	require.Greater(t, pace.Apart(math.SmallestNonzeroFloat64), 365*24*time.Hour)
+}

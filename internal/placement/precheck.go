@@ -1,0 +1,264 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+)
+
+// PreCheck tells whether there is somewhere to go, before anything is taken away.
+// Its yes means that Karmada's scheduler must place the binding; its no means that
+// the scheduler would fail, or that a cautious reason stands against it (a cluster
+// not Ready, a soft taint, no proven room). It leaves the purge mode to
+// [Unsupported], which also knows the policy's.
+//
+// The failing cluster never counts. Clusters are judged twice: as the scheduler
+// will see them, to know which affinity group it takes, and as we trust them, to
+// know whether that group holds anything worth moving to.
+func PreCheck(in PreCheckInput) reason.Verdict {
+	if v := in.standing(); v.Reason != reason.None {
+		return v
+	}
+	if why, message := rules.UnsupportedShape(in.Binding); why != reason.None {
+		return reason.Verdict{Reason: why, Message: message}
+	}
+	if v := in.unsettled(); v.Reason != reason.None {
+		return v
+	}
+	if !in.emptied() {
+		if !in.looksAgain() {
+			return in.staying()
+		}
+		return in.search(in.groups(), false)
+	}
+	// Only an eviction that leaves nothing may trigger a reschedule, which begins
+	// again at the first group: with survivors it would divide from scratch.
+	if in.looksAgain() {
+		if v := in.search(in.groups(), false); v.OK || in.observed() == 0 {
+			return v
+		}
+	}
+	v := in.search(in.AllGroups(), true)
+	v.Reschedule = v.OK
+	return v
+}
+
+// Fits tells whether the binding has a place in one affinity group, at which the scheduler
+// stands or, in a fresh pass, begins.
+func (in PreCheckInput) Fits(group int, fresh bool) bool {
+	if !fresh && !in.looksAgain() {
+		return in.staying().OK
+	}
+	return in.search(in.AllGroups()[group:group+1], fresh).OK
+}
+
+// standing looks at what the binding already carries; no reason means go on.
+func (in PreCheckInput) standing() reason.Verdict {
+	if _, at := in.Binding.Target(in.Failing); at < 0 {
+		return reason.Verdict{Reason: reason.NotTargeting, Message: "it does not use " + in.Failing}
+	}
+	for _, t := range in.Binding.Tasks {
+		if t.FromCluster == in.Failing && !t.Active() {
+			return reason.Verdict{Reason: reason.ForeignTask, Message: fmt.Sprintf(
+				"a task of %s for %s stands (%s)", t.Producer, t.FromCluster, t.Reason)}
+		}
+	}
+	return reason.Verdict{}
+}
+
+// emptied tells whether the eviction leaves spec.clusters empty.
+func (in PreCheckInput) emptied() bool { return len(in.survivors()) == 0 }
+
+func (in PreCheckInput) survivors() []karmada.TargetCluster {
+	return slices.DeleteFunc(slices.Clone(in.Binding.Clusters), func(t karmada.TargetCluster) bool { return t.Name == in.Failing })
+}
+
+// looksAgain tells whether the scheduler places the binding by itself once the
+// cluster is out: always unless replicas are divided, and then when some are missing
+// or a target is being deleted.
+func (in PreCheckInput) looksAgain() bool {
+	if !in.Binding.Workload || !in.Binding.Placement.Divided() {
+		return true
+	}
+	return karmada.SumOf(in.survivors()) != in.Binding.Replicas || slices.ContainsFunc(in.surviving(), func(c karmada.Cluster) bool { return c.Deleting })
+}
+
+// surviving are the clusters of the survivors, as far as the fleet has them.
+func (in PreCheckInput) surviving() []karmada.Cluster {
+	return slices.DeleteFunc(slices.Clone(in.Fleet), func(c karmada.Cluster) bool {
+		_, at := in.Binding.Target(c.Name)
+		return at < 0 || c.Name == in.Failing
+	})
+}
+
+// unsettled refuses what the eviction alone does not decide: the scheduler has yet to
+// act on the binding as it stands, or would not act on it at all.
+func (in PreCheckInput) unsettled() reason.Verdict {
+	b := in.Binding
+	switch {
+	case b.Replicas == 0 && b.HasRequirements && len(b.Components) == 0:
+		return reason.Verdict{Reason: reason.NoReplicas, Message: "it has no replicas: the scheduler would leave it without any cluster"}
+	case b.PlacementPending:
+		return reason.Verdict{Reason: reason.SchedulingPending, Message: "the scheduler has yet to apply its placement"}
+	case b.RescheduleRequired():
+		return reason.Verdict{Reason: reason.SchedulingPending, Message: "the scheduler has yet to answer rescheduleTriggeredAt"}
+	case !in.emptied() && !in.looksAgain() && !karmada.ScheduledTrue(b):
+		return reason.Verdict{Reason: reason.SchedulingPending, Message: "the scheduler has not accepted its targets, and the eviction does not make it look again"}
+	}
+	return reason.Verdict{}
+}
+
+// staying judges an eviction that the scheduler does not answer: the cluster held no
+// replicas, and what survives is all there will be. A survivor without replicas is none.
+func (in PreCheckInput) staying() reason.Verdict {
+	holding := slices.DeleteFunc(in.trusted(in.surviving()), func(c karmada.Cluster) bool {
+		return in.Binding.Divides() && in.had(c.Name) == 0
+	})
+	names := karmada.ClusterNames(holding)
+	if len(names) == 0 {
+		return in.noTarget(karmada.Group{Affinity: &karmada.ClusterAffinity{ClusterNames: karmada.TargetNames(in.survivors())}})
+	}
+	return reason.Verdict{OK: true, Candidates: names, Message: "the other targets hold every replica already (" + reason.List(names) + ")"}
+}
+
+func (in PreCheckInput) AllGroups() []karmada.Group { return in.Binding.Placement.Groups() }
+
+// groups are those that the scheduler still tries: it only moves forward.
+func (in PreCheckInput) groups() []karmada.Group { return in.AllGroups()[in.observed():] }
+
+func (in PreCheckInput) observed() int { return in.Binding.ObservedGroup() }
+
+// search walks the groups as the scheduler does and judges the first that it would
+// take. When it would take none, the last group's no is the answer.
+func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdict {
+	left := in.afterEviction()
+	a := left.walk(groups, fresh)
+	if a.reason == reason.None {
+		a = left.rest(a)
+	}
+	if a.reason != reason.None {
+		return in.refused(a)
+	}
+	v := in.judge(a)
+	if v.OK && in.Margin > 0 && in.dividesByRoom() {
+		less := left
+		less.lessRoom = in.Margin
+		if b := less.walk(groups, fresh); b.reason != reason.None {
+			return in.tooFull(b.group, b.seen, fmt.Sprintf("%s, with a margin of %d %%", b.why, in.Margin))
+		}
+	}
+	return v
+}
+
+// afterEviction is the same question about the binding as the eviction leaves it.
+func (in PreCheckInput) afterEviction() PreCheckInput {
+	after := *in.Binding
+	after.Clusters = in.survivors()
+	in.Binding = &after
+	return in
+}
+
+// refused is the no of an attempt that fails.
+func (in PreCheckInput) refused(a attempt) reason.Verdict {
+	switch {
+	case len(a.seen) == 0:
+		return in.noTarget(a.group)
+	case a.reason == reason.SpreadUnsatisfied:
+		return in.unsatisfied(a.group, a.seen, a.why)
+	case a.reason == reason.NoCapacity:
+		return in.tooFull(a.group, a.seen, a.why)
+	}
+	return reason.Verdict{Reason: a.reason, Message: a.why}
+}
+
+// judge looks at what the scheduler makes of it through our eyes.
+func (in PreCheckInput) judge(a attempt) reason.Verdict {
+	used := slices.DeleteFunc(in.trusted(a.seen), func(c karmada.Cluster) bool {
+		return !slices.ContainsFunc(a.targets, func(t karmada.TargetCluster) bool { return t.Name == c.Name })
+	})
+	candidates := in.trusted(a.seen)
+	if len(used) == 0 {
+		return in.noTarget(a.group)
+	}
+	if why := in.Binding.Placement.Unspread(candidates); why != "" {
+		return in.unsatisfied(a.group, candidates, why)
+	}
+	v := in.judgeRoom(a, used)
+	if v.OK && NeedsRoom(in.Binding) {
+		v = in.pooled(v, candidates)
+	}
+	return v
+}
+
+func (in PreCheckInput) judgeRoom(a attempt, used []karmada.Cluster) reason.Verdict {
+	switch {
+	case len(in.Binding.Components) > 0:
+		return in.judgeComponents(a.group, used)
+	case in.Binding.Divides():
+		return in.judgeDivided(a.group, used, a.targets)
+	}
+	// Duplicated, and whatever has no replicas to divide: either a candidate is new,
+	// or a copy survives on one; the spread holds in both cases.
+	names := karmada.ClusterNames(used)
+	return reason.Verdict{OK: true, Candidates: names, Message: reason.Count(len(names), "candidate") + a.group.In(names)}
+}
+
+func (in PreCheckInput) dividesByRoom() bool {
+	return in.Binding.Divides() && in.Binding.Placement.ByRoom()
+}
+
+// NeedsRoom tells whether room decides about a binding. A duplicated workload goes
+// where its spread says, and the scheduler never asks for room.
+func NeedsRoom(b *karmada.Binding) bool { return b.Divides() || len(b.Components) > 0 }
+
+func (in PreCheckInput) noTarget(g karmada.Group) reason.Verdict {
+	message := "0 candidates: " + in.refusals(g)
+	if g.Name != "" {
+		message = fmt.Sprintf("group %q has ", g.Name) + message
+	}
+	if in.pinned() {
+		return reason.Verdict{Reason: reason.Pinned, Message: message}
+	}
+	return reason.Verdict{Reason: reason.NoTarget, Message: message}
+}
+
+func (in PreCheckInput) unsatisfied(g karmada.Group, clusters []karmada.Cluster, why string) reason.Verdict {
+	names := karmada.ClusterNames(clusters)
+	return reason.Verdict{Reason: reason.SpreadUnsatisfied, Candidates: names, Message: fmt.Sprintf("%s%s, %s",
+		reason.Count(len(names), "candidate"), g.In(names), why)}
+}
+
+// pinned tells whether every affinity of the placement names the failing cluster and no
+// other: somebody wants it there and nowhere else.
+func (in PreCheckInput) pinned() bool {
+	return !slices.ContainsFunc(in.AllGroups(), func(g karmada.Group) bool {
+		return g.Affinity == nil || !slices.Equal(g.Affinity.ClusterNames, []string{in.Failing})
+	})
+}
+
+// PreCheckInput is all that decides whether there is somewhere to go.
+type PreCheckInput struct {
+	Binding *karmada.Binding
+	// Failing is the cluster that the binding is to leave.
+	Failing string
+	Fleet   []karmada.Cluster
+	// Evacuating are the clusters that have a failover of their own past Suspected.
+	Evacuating map[string]bool
+	// RoomUnknownOK lets a cluster whose capacity is not known count as having room.
+	RoomUnknownOK bool
+	// RoomForStaticWeights demands room of clusters that grow by static weight, too: the
+	// scheduler gives them replicas without looking, and those would be Pending.
+	RoomForStaticWeights bool
+	// Margin is the percentage of every cluster's room that a yes must do without where
+	// replicas are divided by room.
+	Margin int
+	// Karmada is the release whose scheduler is followed.
+	Karmada karmada.Release
+	// Reserved is what others were promised and do not use yet (derived headroom).
+	Reserved Reservations
+
+	lessRoom int // percentage of every cluster's room that is taken away
+}

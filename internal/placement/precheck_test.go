@@ -1,0 +1,380 @@
+package placement_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/stretchr/testify/require"
+)
+
+// preCheckCase is one question: may the binding leave m1?
+type preCheckCase struct {
+	binding    *karmada.Binding
+	fleet      []karmada.Cluster
+	evacuating []string
+	change     func(*placement.PreCheckInput)
+
+	reason     reason.Reason // none means yes
+	candidates []string
+	message    string
+	reschedule bool
+}
+
+// demandRoom has static weights look at room, too.
+func demandRoom(in *placement.PreCheckInput) { in.RoomForStaticWeights = true }
+
+func (tc preCheckCase) run(t *testing.T) {
+	in := placement.PreCheckInput{
+		Binding: tc.binding, Failing: "m1", Fleet: append(fixtures.Fleet(fixtures.Cluster("m1", fixtures.NotReady)), tc.fleet...),
+		Evacuating: map[string]bool{},
+	}
+	for _, name := range tc.evacuating {
+		in.Evacuating[name] = true
+	}
+	if tc.change != nil {
+		tc.change(&in)
+	}
+	v := placement.PreCheck(in)
+	require.Equal(t, tc.reason, v.Reason, v.Message)
+	require.Equal(t, tc.reason == reason.None, v.OK)
+	if v.OK || tc.candidates != nil {
+		require.Equal(t, tc.candidates, v.Candidates, v.Message)
+	}
+	require.Contains(t, v.Message, tc.message)
+	require.Equal(t, tc.reschedule, v.Reschedule, "reschedule")
+}
+
+// Rules: R4.6-1, R4.6-4, R4.6-5, R4.6-6, R4.6-7, R4.6-9, R4.6-12, R4.6-13.
+func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
+	for name, tc := range map[string]preCheckCase{
+		"somewhere new to go": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m2", "m3"}, message: "2 candidates (m2, m3)",
+		},
+		"a non-workload goes the same way": {binding: fixtures.NonWorkload("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
+		"a non-workload under a divided placement, too": {
+			binding: fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) {
+				b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided, DivisionPreference: karmada.DivisionWeighted}
+			}), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+		},
+		"the placement allows nothing else": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(fixtures.Names("m1"))), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+			reason: reason.Pinned, message: "the placement allows no cluster but m1",
+		},
+		"a copy survives elsewhere": {
+			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.May(fixtures.Names("m1", "m2"))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+		},
+		"the surviving copy is dead, too": {
+			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.May(fixtures.Names("m1", "m2"))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady)),
+			reason: reason.NoTarget, message: "m2 is not Ready",
+		},
+		"a cluster that is not Ready is none": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady)), reason: reason.NoTarget, message: "0 candidates: m2 is not Ready",
+		},
+		"one without a Ready condition is none": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Conditions = nil })), reason: reason.NoTarget, message: "m2 is not Ready",
+		},
+		"one that is being deleted is none": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.DeletingCluster)), reason: reason.NoTarget, message: "m2 is being deleted",
+		},
+		"one that is evacuated itself is none": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), evacuating: []string{"m2"}, reason: reason.NoTarget, message: "m2 is being evacuated",
+		},
+		"one that cannot be understood is none": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Malformed = "no spec" })), reason: reason.NoTarget, message: "not understood: no spec",
+		},
+		"a NoSchedule taint keeps it away": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("cordon")))), reason: reason.NoTarget, message: "m2 is tainted cordon:NoSchedule",
+		},
+		"unless it is tolerated": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("cordon")))), candidates: []string{"m2"},
+		},
+		"or the copy is there already": {
+			binding: fixtures.Duplicated("m1", "m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("cordon")))), candidates: []string{"m2"},
+		},
+		"but a NoExecute taint drives that copy away": {
+			binding: fixtures.Duplicated("m1", "m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoExecute("x", fixtures.T0)))), reason: reason.NoTarget, message: "m2 is tainted x:NoExecute",
+		},
+		"a toleration that still runs counts for the scheduler": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate("x", 10))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoExecute("x", fixtures.T0)))), candidates: []string{"m2"},
+		},
+		"a soft taint is a cautious no, tolerated or not": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate(""))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.SoftTaint("s", fixtures.T0)))), reason: reason.NoTarget, message: "m2 is tainted s:PreferNoExecute",
+		},
+		"a cluster that does not serve the kind is none": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.APIEnablements = []string{"v1/Pod"} })), reason: reason.NoTarget, message: "m2 is without API apps/v1/Deployment",
+		},
+		"one that does is": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.APIEnablements = []string{"apps/v1/Deployment"} })), candidates: []string{"m2"},
+		},
+		"it must tolerate our companion taint to return": {
+			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey)))), reason: reason.NoTarget, message: karmada.EvacuatingTaintKey,
+		},
+		"an unlabelled cluster is outside a label selector": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})})),
+			fleet:   fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3", fixtures.Labelled("tier", "gold"))), candidates: []string{"m3"},
+		},
+	} {
+		t.Run(name, tc.run)
+	}
+}
+
+// Rules: R4.6-10.
+func TestPreCheckOfSpread(t *testing.T) {
+	for name, tc := range map[string]preCheckCase{
+		"enough clusters for the spread": {
+			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Spread(2, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m2", "m3"},
+		},
+		"too few": {
+			binding: fixtures.With(fixtures.Duplicated("m1", "m2", "m3"), fixtures.Spread(3, 3)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
+			reason: reason.SpreadUnsatisfied, candidates: []string{"m2", "m3"}, message: "2 candidates (m2, m3), spread wants 3",
+		},
+		"enough for the scheduler, but one is dead": {
+			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Spread(2, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+			reason: reason.SpreadUnsatisfied, candidates: []string{"m3"}, message: "1 candidate (m3), spread wants 2",
+		},
+		"a survivor alone satisfies a spread of one": {
+			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Spread(1, 2), fixtures.May(fixtures.Names("m1", "m2"))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+		},
+		"dead clusters could take every place": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 1)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+			reason: reason.NoTarget, message: "m2 is not Ready",
+		},
+		"but not where there is a place more": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")), candidates: []string{"m3"},
+		},
+		"without a bound the scheduler selects nothing": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 0)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
+			reason: reason.SpreadUnsatisfied, message: "without maxGroups",
+		},
+		"static weights ignore the spread, as in Karmada": {
+			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 3)}), fixtures.Spread(3, 3)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+		},
+	} {
+		t.Run(name, tc.run)
+	}
+}
+
+// Rules: R4.6-2, R4.6-3.
+func TestPreCheckOfAffinityGroups(t *testing.T) {
+	primary, backup := "primary: m1 m2", "backup: m3 m4"
+	for name, tc := range map[string]preCheckCase{
+		"within the observed group": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
+			candidates: []string{"m2"}, message: `1 candidate (m2) in group "primary"`,
+		},
+		"on to the next group": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("x"))), fixtures.Cluster("m3")),
+			candidates: []string{"m3"}, message: `in group "backup"`,
+		},
+		"no group has anything": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m3", fixtures.Tainted(fixtures.NoSchedule("x")))),
+			reason: reason.NoTarget, message: `group "backup" has 0 candidates: m3 is tainted x:NoSchedule`,
+		},
+		"the scheduler would stay with a dead survivor of this group": {
+			// It exempts what serves already from taints, and never looks at Ready.
+			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady, fixtures.Tainted(fixtures.NoSchedule("x"))), fixtures.Cluster("m3")),
+			reason: reason.NoTarget, message: `group "primary" has 0 candidates: m2 is not Ready`,
+		},
+		"an unmet spread moves on as well": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup), fixtures.Spread(2, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4")),
+			candidates: []string{"m3", "m4"},
+		},
+		"an unknown name means the first group": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+		},
+		"an earlier group only where nothing survives": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("backup", "primary: m2", "backup: m1")), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+			candidates: []string{"m2"}, reschedule: true,
+		},
+		"with a survivor there is no way back": {
+			binding: fixtures.With(fixtures.Duplicated("m1", "m4"), fixtures.Groups("backup", "primary: m2", "backup: m1 m4")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)),
+			reason: reason.NoTarget, message: "m4 is not Ready",
+		},
+		"the present group is preferred to going back": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("backup", "primary: m2", "backup: m1 m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"},
+		},
+	} {
+		t.Run(name, tc.run)
+	}
+}
+
+// Rules: R4.6-14, R4.6-15, R4.6-16, R4.6-17, R4.6-42.
+func TestPreCheckOfDivided(t *testing.T) {
+	oneTwo := func() *karmada.Binding {
+		return fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2)}, fixtures.Weight(1, "m1"), fixtures.Weight(2, "m2")), fixtures.May(fixtures.Names("m1", "m2")))
+	}
+	for name, tc := range map[string]preCheckCase{
+		"a cluster outside takes some": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3", fixtures.Room(4))),
+			candidates: []string{"m2", "m3"}, message: "1 candidate outside the present targets (m3)",
+		},
+		"the survivor has room": {binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(1))), candidates: []string{"m2"}, message: "the other targets have room (m2)"},
+		"the survivor has none": {
+			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), change: demandRoom, reason: reason.NoCapacity, message: "m2 would take 1 more and has room for 0",
+		},
+		"the survivor has none, and its weight counts all the same": {
+			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), candidates: []string{"m2"}, message: "pods may stay Pending: m2 would take 1 more and has room for 0",
+		},
+		"a cluster outside has none": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), change: demandRoom,
+			reason: reason.NoCapacity, message: "m2 would take 2 more and has room for 0",
+		},
+		"what is reserved is no room": {
+			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(3))), change: func(in *placement.PreCheckInput) { in.Reserved = promised("m2", 3) },
+			reason: reason.NoCapacity, message: "room for 0",
+		},
+		"unknown room is not a yes": {
+			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Capacity = nil })), change: demandRoom, reason: reason.NoCapacity, message: "not known",
+		},
+		"half known is not known": {
+			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Capacity = &karmada.Capacity{Allocatable: fixtures.Quantities("pods", 9)} })),
+			change: demandRoom, reason: reason.NoCapacity, message: "not known",
+		},
+		"unless configured so": {
+			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Capacity = nil })),
+			change: func(in *placement.PreCheckInput) { in.RoomUnknownOK, in.RoomForStaticWeights = true, true }, candidates: []string{"m2"}, message: "have room",
+		},
+		"a cluster outside without weight gets nothing": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2)}, fixtures.Weight(1, "m1"), fixtures.Weight(2, "m2")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
+			change: demandRoom, reason: reason.NoCapacity, message: "m2 would take 1 more",
+		},
+		"without any weight left all weigh the same": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 3)}, fixtures.Weight(1, "m1")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m2", "m3"},
+		},
+		"too light to get any of the few replicas": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
+			change: demandRoom, reason: reason.NoCapacity, message: "m2 would take 1 more",
+		},
+		"the highest weight that selects a cluster counts": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3"), fixtures.Weight(9, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
+			candidates: []string{"m2", "m3"}, message: "outside the present targets (m3)",
+		},
+		"wherever it stands in the list": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m3"), fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
+			candidates: []string{"m2", "m3"}, message: "outside the present targets (m3)",
+		},
+		"scaled in meanwhile, nobody grows": {
+			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 5)}), func(b *karmada.Binding) { b.Replicas = 3 }), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))),
+			candidates: []string{"m2"}, message: "keep what they need",
+		},
+		"what is missing would go to a dead cluster alone": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3", fixtures.NotReady)),
+			reason: reason.NoTarget, message: "m3 is not Ready",
+		},
+		"the scheduler would give it all to a dead survivor": {
+			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady)), reason: reason.NoTarget, message: "m2 is not Ready",
+		},
+		"a live one beside the dead one takes its share": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")), candidates: []string{"m3"},
+		},
+		"all would go to the heavier dead one": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+			reason: reason.NoTarget, message: "m2 is not Ready",
+		},
+		"it holds none of the replicas, so nothing grows": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0), fixtures.On("m2", 3)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), candidates: []string{"m2"}, message: "hold every replica already",
+		},
+		"scaled to zero, the scheduler must be told to look": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0)}), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}, reschedule: true,
+		},
+		"scaled to zero with a survivor, it need not": {
+			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0), fixtures.On("m2", 0)}), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+		},
+		"told to look, it begins at the first group": {
+			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0)}), fixtures.Groups("backup", "primary: m2", "backup: m1 m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
+			candidates: []string{"m2"}, reschedule: true,
+		},
+	} {
+		t.Run(name, tc.run)
+	}
+}
+
+// Rules: R4.6-8, R4.7-14.
+func TestPreCheckOfWhatStandsAlready(t *testing.T) {
+	foreign := karmada.Task{FromCluster: "m1", Producer: "TaintManager", Reason: "TaintUntolerated"}
+	elsewhere := foreign
+	elsewhere.FromCluster = "m2"
+	kept := fixtures.Held("m1", 2)
+	kept.Reason = karmada.TaskReasonLeftToHuman
+	for name, tc := range map[string]preCheckCase{
+		"it does not use the cluster":                         {binding: fixtures.Duplicated("m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotTargeting, message: "does not use m1"},
+		"our own task is no obstacle":                         {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m1", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
+		"another evictor's task is":                           {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(foreign)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: "TaintManager"},
+		"so is one that was left to a human":                  {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(kept)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: karmada.TaskReasonLeftToHuman},
+		"our task for another cluster only bans that cluster": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m2", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"}},
+		"what was kept elsewhere only bans that cluster": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(karmada.Task{FromCluster: "m2", Producer: karmada.Producer, Reason: karmada.TaskReasonKept})),
+			fleet:   fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"},
+		},
+		"another's task only bans that cluster": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(elsewhere)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"}},
+		"and where there is no other":           {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(elsewhere)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NoTarget, message: "m2 is under eviction for it"},
+		"what is not supported is not judged": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.PlacedComponents = true }), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotSupportedComps, message: "components",
+		},
+		"nor what is behind an unsupported purge mode": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.PurgeMode, b.Placement = karmada.PurgeDirectly, nil }), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+			reason: reason.NotSupportedPlacement, message: "no placement",
+		},
+		"the purge mode itself is asked elsewhere": {
+			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.PurgeMode = karmada.PurgeDirectly }), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+		},
+	} {
+		t.Run(name, tc.run)
+	}
+}
+
+func TestRefusalsNameAFewAndCountTheRest(t *testing.T) {
+	var many []karmada.Cluster
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		many = append(many, fixtures.Cluster(name, fixtures.NotReady))
+	}
+	v := placement.PreCheck(placement.PreCheckInput{Binding: fixtures.Duplicated("m1"), Failing: "m1", Fleet: many})
+	require.Equal(t, "0 candidates: a is not Ready, b is not Ready, c is not Ready, d is not Ready, e is not Ready, f is not Ready, and 2 more", v.Message)
+}
+
+// A reschedule divides from scratch, so it is asked for only where the eviction leaves
+// nothing, and there only where the scheduler would not look by itself, or where nothing
+// but an earlier affinity group fits. With a survivor, which no task of ours holds, never.
+//
+// Rules: R4.7-20, R4.7-21.
+func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
+	looks := func(survivors ...string) *karmada.Binding {
+		return fixtures.Duplicated(append([]string{"m1"}, survivors...)...)
+	}
+	idle := func(survivors ...string) *karmada.Binding {
+		targets := []karmada.TargetCluster{fixtures.On("m1", 0)}
+		for _, name := range survivors {
+			targets = append(targets, fixtures.On(name, 0))
+		}
+		return fixtures.Divided(targets)
+	}
+	here := fixtures.Groups("backup", "primary: m2", "backup: m1 m3 m4")
+	for name, tc := range map[string]struct {
+		binding func(...string) *karmada.Binding
+		fleet   []karmada.Cluster
+		change  func(*karmada.Binding)
+		want    bool
+	}{
+		"the scheduler looks":                        {looks, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), nil, false},
+		"the scheduler does not look":                {idle, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), nil, true},
+		"its own group fits":                         {looks, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4")), here, false},
+		"only an earlier group fits":                 {looks, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), here, true},
+		"neither looks, nor anything but an earlier": {idle, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), here, true},
+		"nothing fits":                               {looks, fixtures.Fleet(fixtures.Cluster("m4", fixtures.NotReady)), here, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for survives, survivors := range map[bool][]string{false: nil, true: {"m4"}} {
+				b := tc.binding(survivors...)
+				if tc.change != nil {
+					tc.change(b)
+				}
+				v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fixtures.Fleet(fixtures.Cluster("m1", fixtures.NotReady)), tc.fleet...)})
+				require.Equal(t, tc.want && !survives, v.Reschedule, "survivors %v: %s", survivors, v.Message)
+				require.False(t, v.Reschedule && !v.OK)
+			}
+		})
+	}
+}

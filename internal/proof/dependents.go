@@ -1,0 +1,105 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+)
+
+// HeldForParents refuses two moves of a dependent that parents hold: Directly, which
+// would take its Work from under their running pods, and one whose own migration would
+// not fit beside them.
+func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) (reason.Reason, string) {
+	task, _ := b.TaskFor(cluster)
+	switch {
+	case task == nil || !task.Ours() || len(task.Others()) == 0:
+	case mode == karmada.PurgeDirectly:
+		return reason.HeldForParents, fmt.Sprintf("%d migrations of its parents hold it on %s", len(task.Others()), cluster)
+	case task.ForDependent() && len(task.Message)+1+karmada.MaxOwner > karmada.MaxMessage:
+		return reason.TooManyHolders, fmt.Sprintf("%d migrations of its parents hold it on %s; its own would not fit beside them", len(task.Others()), cluster)
+	}
+	return reason.None, ""
+}
+
+// HoldPlan is what one write does to the holders of a dependent's task.
+type HoldPlan struct {
+	// Done: nothing to write. Holders are those after the write; none drops the task.
+	Done    bool
+	Holders []string
+	// Keep: nobody holds it any more, and the rule of its kind keeps its copy. The task
+	// stays, marked as kept.
+	Keep    bool
+	Reason  reason.Reason
+	Message string
+}
+
+// PlanHold enters a parent's migration as a holder of a dependent's task for the
+// cluster. One that another hand holds, or that is left to a human, holds already.
+func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
+	if b.Malformed != "" {
+		return HoldPlan{Reason: reason.Malformed, Message: "dependent " + b.Key.String() + ": " + b.Malformed}
+	}
+	task, _ := b.TaskFor(cluster)
+	switch {
+	case task == nil && !b.ServesOn(cluster):
+		return HoldPlan{Done: true} // it is not there: there is no Work to keep
+	case task == nil:
+		return HoldPlan{Holders: []string{holder}}
+	case !task.Ours():
+		return HoldPlan{Reason: reason.ForeignTask, Message: fmt.Sprintf("a task of producer %q for %s stands on dependent %s", task.Producer, cluster, b.Key)}
+	case task.KeepsNothing(b):
+		return HoldPlan{Reason: reason.ForeignTask, Message: fmt.Sprintf(
+			"the task (%s) of dependent %s says Directly: its Work on %s would go first", task.Reason, b.Key, cluster)}
+	case !task.Active(), slices.Contains(task.Holders(), holder):
+		return HoldPlan{Done: true}
+	}
+	next := append(task.Holders(), holder)
+	if _, fits := karmada.HoldersMessage(next); !fits {
+		return HoldPlan{
+			Reason:  reason.TooManyHolders,
+			Message: fmt.Sprintf("%d migrations hold dependent %s already; no more fit into its task's message", len(next)-1, b.Key),
+		}
+	}
+	return HoldPlan{Holders: next}
+}
+
+// PlanLeave takes a holder out. Only whoever removes the last one drops the task; and
+// where the parent is back on the cluster, not before the dependent is wanted there
+// again: its Work would be deleted and made anew under the running pods.
+func PlanLeave(b *karmada.Binding, cluster, holder string, back bool) HoldPlan {
+	task, _ := b.TaskFor(cluster)
+	if task == nil || !task.Active() || !slices.Contains(task.Holders(), holder) {
+		return HoldPlan{Done: true} // or left to a human, who ends it
+	}
+	next := slices.DeleteFunc(task.Holders(), func(h string) bool { return h == holder })
+	if len(next) == 0 && back && !b.ServesOn(cluster) {
+		return HoldPlan{
+			Holders: next, Reason: reason.DependentsNotBack,
+			Message: fmt.Sprintf("dependent %s is not wanted on %s again yet", b.Key, cluster),
+		}
+	}
+	return HoldPlan{Holders: next}
+}
+
+// KeptBy is the plan where the rule of the dependent's kind is known: a copy that its kind
+// keeps does not end with its last holder, but is left to an operator.
+func (p HoldPlan) KeptBy(rule rules.KindRule, b *karmada.Binding, cluster string) HoldPlan {
+	p.Keep = rule == rules.KindKeep && !p.Done && p.Reason == reason.None && len(p.Holders) == 0 && !b.ServesOn(cluster)
+	return p
+}
+
+// HeldFor tells whether a dependent's Work on the cluster stays whatever becomes of
+// its parent there: nothing of it is there, or a task keeps it in the holder's name.
+func HeldFor(b *karmada.Binding, cluster, holder string) bool {
+	task, _ := b.TaskFor(cluster)
+	if task == nil {
+		return !b.ServesOn(cluster)
+	}
+	if !task.Ours() || task.KeepsNothing(b) {
+		return false
+	}
+	return !task.Active() || slices.Contains(task.Holders(), holder)
+}

@@ -1,0 +1,115 @@
+package proof_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/stretchr/testify/require"
+)
+
+func heldAs(reason string, holders ...string) func(*karmada.Binding) {
+	return func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: strings.Join(holders, " ")}}
+	}
+}
+
+func left(b *karmada.Binding) { b.RequiredBy[0].Clusters = []string{"m2"} }
+
+func directly(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly }
+
+// manyHolders are so many holders that no further one fits.
+func manyHolders() []string {
+	var all []string
+	for i := range 40 {
+		all = append(all, fmt.Sprintf("binding-migration/m1/shop/n%03d", i))
+	}
+	return all[:len(all)-8]
+}
+
+// Rules: R4.10-2, R4.10-6, R4.10-7.
+func TestAParentEntersItselfAsAHolder(t *testing.T) {
+	foreign := func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "Other"}} }
+	for name, tc := range map[string]struct {
+		dependent *karmada.Binding
+		want      proof.HoldPlan
+	}{
+		"as the first":                        {fixtures.Config(), proof.HoldPlan{Holders: []string{fixtures.Mine}}},
+		"beside another parent":               {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
+		"behind the dependent's own":          {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), proof.HoldPlan{Holders: []string{fixtures.Itself, fixtures.Mine}}},
+		"once":                                {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), proof.HoldPlan{Done: true}},
+		"not where nothing of it is":          {fixtures.Config(left), proof.HoldPlan{Done: true}},
+		"also where its Work only still is":   {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
+		"not where a human has it":            {fixtures.Config(heldAs(karmada.TaskReasonLeftToHuman, fixtures.Theirs)), proof.HoldPlan{Done: true}},
+		"not where another producer holds it": {fixtures.Config(foreign), proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where it is deleted Directly":    {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself), directly), proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a ban keeps nothing":       {fixtures.Config(heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a human's keeps nothing":   {fixtures.Config(heldAs(karmada.TaskReasonLeftToHuman, fixtures.Itself), directly), proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a ban is all there is":     {fixtures.Config(left, heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), proof.HoldPlan{Done: true}},
+		"not where no more fit":               {fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...)), proof.HoldPlan{Reason: reason.TooManyHolders}},
+		"not in what cannot be read":          {fixtures.Config(func(b *karmada.Binding) { b.Malformed = "bad" }), proof.HoldPlan{Reason: reason.Malformed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := proof.PlanHold(tc.dependent, "m1", fixtures.Mine)
+			got.Message = ""
+			require.Equal(t, tc.want, got)
+			require.Equal(t, got.Done, proof.HeldFor(tc.dependent, "m1", fixtures.Mine), "what needs no write is held already")
+		})
+	}
+}
+
+// Rules: R4.10-3, R4.10-4, R4.10-5, R4.10-6.
+func TestRamen2401OnlyTheLastHolderTakesTheTaskWithIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		dependent *karmada.Binding
+		back      bool
+		want      proof.HoldPlan
+	}{
+		"the last":                              {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), false, proof.HoldPlan{Holders: []string{}}},
+		"one of two":                            {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), false, proof.HoldPlan{Holders: []string{fixtures.Theirs}}},
+		"beside the dependent's own":            {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself, fixtures.Mine)), false, proof.HoldPlan{Holders: []string{fixtures.Itself}}},
+		"not entered":                           {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), false, proof.HoldPlan{Done: true}},
+		"no task":                               {fixtures.Config(), true, proof.HoldPlan{Done: true}},
+		"what a human has is his":               {fixtures.Config(heldAs(karmada.TaskReasonKept, fixtures.Mine)), false, proof.HoldPlan{Done: true}},
+		"back, and wanted there again":          {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), true, proof.HoldPlan{Holders: []string{}}},
+		"back, and not wanted there yet":        {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), true, proof.HoldPlan{Holders: []string{}, Reason: reason.DependentsNotBack}},
+		"back, with another who holds it there": {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), true, proof.HoldPlan{Holders: []string{fixtures.Theirs}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := proof.PlanLeave(tc.dependent, "m1", fixtures.Mine, tc.back)
+			got.Message = ""
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// Rules: R4.10-6.
+func TestTheOwnMigrationIsTheFirstHolder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		dependent *karmada.Binding
+		owner     string
+		others    []string
+	}{
+		"alone":        {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), fixtures.Itself, []string{}},
+		"with parents": {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself, fixtures.Mine, fixtures.Theirs)), fixtures.Itself, []string{fixtures.Mine, fixtures.Theirs}},
+		"parents only": {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), "", []string{fixtures.Mine, fixtures.Theirs}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			task, _ := tc.dependent.TaskFor("m1")
+			require.Equal(t, tc.owner, task.Owner())
+			require.Equal(t, tc.others, task.Others())
+			require.Equal(t, tc.owner != "", task.Owned())
+		})
+	}
+	alone, crowded := fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...))
+	why, _ := proof.HeldForParents(alone, "m1", karmada.PurgeDirectly)
+	require.Empty(t, why)
+	why, _ = proof.HeldForParents(fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), "m1", karmada.PurgeDirectly)
+	require.Equal(t, reason.HeldForParents, why)
+	why, _ = proof.HeldForParents(crowded, "m1", karmada.PurgeGracefully)
+	require.Equal(t, reason.TooManyHolders, why)
+}

@@ -1,0 +1,112 @@
+package proof
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+)
+
+// FenceByHuman is what By says of a fence that an operator confirmed.
+const FenceByHuman = "human"
+
+// Fence is the proof that the copies on a cluster that does not answer are dead, or
+// a human's word for it. It is about one outage: see [Fence.Stands].
+type Fence struct {
+	By      string    `json:"by"`            // FenceByHuman, or the name of the plug-in
+	Who     string    `json:"who,omitempty"` // the human
+	Message string    `json:"message,omitempty"`
+	At      time.Time `json:"at"`
+	// Outage is the one that was seen when it was given, see [Cluster.Outage]. One without,
+	// of an older state, counts for none.
+	Outage string `json:"outage,omitempty"`
+	// WithoutState: the human has bindings go on whose state cannot come along.
+	WithoutState bool `json:"withoutState,omitempty"`
+}
+
+// String is "human jane: power is off", "human jane, without state: power is off", or
+// "plug-in bmc: powered down".
+func (f Fence) String() string {
+	who := f.Who
+	if f.WithoutState {
+		who += ", without state"
+	}
+	if f.By == FenceByHuman {
+		return fmt.Sprintf("%s %s: %s", f.By, who, f.Message)
+	}
+	return fmt.Sprintf("plug-in %s: %s", f.By, f.Message)
+}
+
+// Stands tells whether a fence still counts for the cluster as it is now: while the very
+// outage lasts that was seen when it was given. What came back meanwhile may run again,
+// whatever was true before. No clock is asked, for the cluster's is not ours.
+func (f *Fence) Stands(c karmada.Cluster) bool {
+	return f != nil && f.Outage != "" && f.Outage == c.Outage()
+}
+
+// WaivesState tells whether a human has what cannot take its state along go on all the same.
+func (f *Fence) WaivesState(source karmada.Cluster) bool {
+	return f != nil && f.By == FenceByHuman && f.WithoutState && f.Stands(source)
+}
+
+// NeedsFence tells whether the old copy has to be proven dead before Directly may
+// go on: Karmada cannot delete on a cluster that does not answer, and nobody sees
+// whether the copy there still runs.
+func NeedsFence(mode karmada.PurgeMode, source karmada.Cluster, f *Fence) bool {
+	return mode == karmada.PurgeDirectly && !source.Ready() && !f.Stands(source)
+}
+
+// OldCopy is all that decides whether the hold of a Directly migration may go.
+type OldCopy struct {
+	Source karmada.Cluster
+	// Gone: the source has no Work of the binding any more.
+	Gone  bool
+	Fence *Fence
+	// Carries: the task carries state, see [Task.Carries].
+	Carries bool
+}
+
+// Dead is the proof that Directly asks for: Karmada has deleted the old copy, or it
+// cannot, and somebody vouches that it is dead. Where the source answers only the
+// first will do, for the copy is still being deleted there.
+func (o OldCopy) Dead() reason.Verdict {
+	switch {
+	case o.Gone:
+		return reason.Verdict{OK: true, Reason: reason.Purged, Message: "Karmada has deleted the old copy"}
+	case o.Source.Ready():
+		return OldCopyGoing(o.Source.Name)
+	case o.Carries && !o.Fence.WaivesState(o.Source):
+		return NeedsSource(o.Source.Name)
+	case o.Fence.Stands(o.Source):
+		return reason.Verdict{OK: true, Reason: reason.Fenced, Message: o.Fence.String()}
+	default:
+		return reason.Verdict{Reason: reason.AwaitingFence, Message: fencing(o.Source.Name, o.Fence)}
+	}
+}
+
+// HealthToo tells that the new copy has begun under the hold, with its state, and has
+// to be proven before it goes: without the task Karmada takes the labels off again.
+func (o OldCopy) HealthToo() bool { return o.Gone && o.Carries }
+
+// OldCopyGoing says why a Directly move waits although its source answers.
+func OldCopyGoing(cluster string) reason.Verdict {
+	return reason.Verdict{Reason: reason.OldCopyGoing, Message: "Karmada deletes the old copy on " + cluster + " first; the new one begins when it is gone"}
+}
+
+// AwaitingFence says why a binding waits for a fence.
+func AwaitingFence(cluster string, void *Fence) reason.Verdict {
+	return reason.Verdict{Reason: reason.AwaitingFence, Message: fencing(cluster, void)}
+}
+
+func fencing(cluster string, void *Fence) string {
+	line := cluster + " does not answer, and nobody has proven that the old copy is dead"
+	switch {
+	case void == nil:
+	case void.Outage == "":
+		line += "; the word of " + void.String() + " is void: it does not say about which outage"
+	default:
+		line += "; the word of " + void.String() + " is void: the cluster has changed since"
+	}
+	return line
+}

@@ -1,0 +1,216 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// readyReporters are the apps/v1 kinds that report readyReplicas; their API leaves the
+// field out at 0, so an absent count is a zero.
+var readyReporters = sets.New("Deployment", "StatefulSet", "ReplicaSet")
+
+// observedReporters are the apps/v1 kinds of which Karmada always reflects observedGeneration
+// beside generation. It never does for a StatefulSet: there Healthy alone says that the
+// member's controller has observed the generation, for Karmada's interpreter compares the
+// two on the member's own object.
+var observedReporters = sets.New("Deployment", "ReplicaSet", "DaemonSet")
+
+// healthKinds are the built-in kinds whose health Karmada interprets.
+var healthKinds = sets.New("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Service",
+	"Ingress", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget")
+
+// builtInGroups are the API groups of Kubernetes itself; a kind of theirs that is
+// no health kind has no health to wait for.
+var builtInGroups = sets.New("", "apps", "batch", "policy", "networking.k8s.io", "autoscaling", "storage.k8s.io",
+	"rbac.authorization.k8s.io", "scheduling.k8s.io", "apiextensions.k8s.io", "admissionregistration.k8s.io",
+	"coordination.k8s.io", "discovery.k8s.io", "node.k8s.io", "certificates.k8s.io")
+
+// ReleasableUnproven tells whether the hold may go without proof of health, which takes
+// a setting that says so: the binding is placed, and one of its targets is on a cluster
+// that answers and is not failing itself, so that the held copy is never the last one.
+func ReleasableUnproven(b *karmada.Binding, failed string, suspect map[string]bool) reason.Verdict {
+	if v := Placed(b, failed); !v.OK {
+		return v
+	}
+	for _, t := range b.Clusters {
+		if t.Name != failed && !suspect[t.Name] {
+			return reason.Verdict{OK: true, Reason: reason.Unproven}
+		}
+	}
+	return reason.Verdict{Reason: reason.TargetNotReady, Message: "no target of it is on a cluster that is Ready and not failing: the held copy may be the last one"}
+}
+
+// Joined tells whether a cluster is a target now that was none before: what was proven of
+// the others says nothing of the copy there.
+func Joined(before, now []karmada.TargetCluster) bool {
+	return slices.ContainsFunc(now, func(t karmada.TargetCluster) bool {
+		return !slices.ContainsFunc(before, func(was karmada.TargetCluster) bool { return was.Name == t.Name })
+	})
+}
+
+// Healthy tells whether the new copies are proven, which is what allows the old one
+// to go. Every cluster added or grown since the baseline must prove itself; the
+// other targets must be no worse than they were; and where nothing was added or
+// grown, every surviving target must prove itself, so that no proof is vacuous.
+func Healthy(in HealthInput) reason.Verdict {
+	b := in.Binding
+	if _, at := b.Target(in.Failed); at >= 0 {
+		return reason.Verdict{Reason: reason.PutBack, Message: in.Failed + " is among the targets again"}
+	}
+	if len(b.Clusters) == 0 {
+		return reason.Verdict{Reason: reason.NotPlaced, Message: "it has no target cluster"}
+	}
+	if b.Workload && b.Placement.Divided() && b.Replicas > 0 && !addsUp(b) {
+		return notHealthy("%d of %d replicas have a target", karmada.SumOf(b.Clusters), b.Replicas)
+	}
+	fresh, kept := in.split()
+	if len(fresh) == 0 {
+		fresh, kept = kept, nil
+	}
+	for _, t := range fresh {
+		if v := in.prove(t); !v.OK {
+			return v
+		}
+	}
+	for _, t := range kept {
+		if v := in.noWorse(t); !v.OK {
+			return v
+		}
+	}
+	names := karmada.TargetNames(fresh)
+	return reason.Verdict{OK: true, Reason: reason.Healthy, Message: "proven healthy on " + reason.List(names), Candidates: names}
+}
+
+// split tells the targets that were added or grew since the baseline from the others.
+func (in HealthInput) split() (fresh, kept []karmada.TargetCluster) {
+	for _, t := range in.Binding.Clusters {
+		if in.Baseline.exceeded(t) {
+			fresh = append(fresh, t)
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return fresh, kept
+}
+
+func (in HealthInput) prove(t karmada.TargetCluster) reason.Verdict {
+	if in.Suspect[t.Name] {
+		return reason.Verdict{Reason: reason.TargetNotReady, Message: "cluster " + t.Name + " is itself not Ready or failing: its status proves nothing"}
+	}
+	item := in.Binding.Item(t.Name)
+	switch {
+	case item == nil:
+		return notHealthy("%s reports no status of it yet", t.Name)
+	case item.Malformed != "":
+		return notHealthy("its status on %s cannot be understood: %s", t.Name, item.Malformed)
+	case stale(in.Binding, item):
+		return notHealthy("%s reports on an older generation of it than %d", t.Name, *item.Generation)
+	}
+	// The count says more than Karmada's word: a Deployment with one of two ready is Unhealthy.
+	if ready := readyCount(in.Binding, item); item.Applied && ready >= 0 && ready < int64(t.Replicas) {
+		return notHealthy("%d of %d replicas ready on %s", ready, t.Replicas, t.Name)
+	}
+	if !saysHealthy(in.Binding, item) {
+		return notHealthy("its copy on %s is %s", t.Name, describe(item))
+	}
+	return reason.Verdict{OK: true, Reason: reason.Healthy}
+}
+
+func (in HealthInput) noWorse(t karmada.TargetCluster) reason.Verdict {
+	was := in.Baseline.Health[t.Name]
+	if !was.Healthy {
+		return reason.Verdict{OK: true}
+	}
+	item := in.Binding.Item(t.Name)
+	switch {
+	case in.Suspect[t.Name]:
+		return targetWorse("its copy on %s was healthy, and that cluster is itself not Ready or failing now", t.Name)
+	case item == nil || item.Malformed != "":
+		return targetWorse("its copy on %s was healthy and has no usable status now", t.Name)
+	case !saysHealthy(in.Binding, item):
+		return targetWorse("its copy on %s was healthy and is %s now", t.Name, describe(item))
+	}
+	// A copy that was scaled down may have fewer ready than it had.
+	want := min(was.Ready, int64(t.Replicas))
+	if ready := readyCount(in.Binding, item); ready >= 0 && ready < want {
+		return targetWorse("on %s %d replicas were ready and %d are now", t.Name, was.Ready, ready)
+	}
+	return reason.Verdict{OK: true}
+}
+
+func notHealthy(format string, args ...any) reason.Verdict {
+	return reason.Verdict{Reason: reason.NotHealthy, Message: fmt.Sprintf(format, args...)}
+}
+
+func targetWorse(format string, args ...any) reason.Verdict {
+	return reason.Verdict{Reason: reason.TargetWorse, Message: fmt.Sprintf(format, args...)}
+}
+
+// saysHealthy is Karmada's own word; for kinds without health applied is healthy.
+func saysHealthy(b *karmada.Binding, item *karmada.AggregatedItem) bool {
+	if !item.Applied || item.Malformed != "" {
+		return false
+	}
+	unknown := item.Health == karmada.HealthUnknown || item.Health == ""
+	return item.Health == karmada.HealthHealthy || unknown && withoutHealth(b)
+}
+
+func withoutHealth(b *karmada.Binding) bool {
+	return !b.Workload && builtInGroups.Has(b.Resource.Group()) && !healthKinds.Has(b.Resource.Kind)
+}
+
+// stale tells whether the member's controller has not caught up with its own object:
+// its counts speak of an older one.
+func stale(b *karmada.Binding, item *karmada.AggregatedItem) bool {
+	switch {
+	case item.Generation == nil:
+		return false
+	case item.ObservedGeneration == nil:
+		return b.Resource.IsAppsKind(observedReporters)
+	default:
+		return *item.ObservedGeneration < *item.Generation
+	}
+}
+
+// readyCount is how many replicas are ready, -1 for kinds that do not report it. A custom
+// kind reports readyReplicas when any copy of the binding does; then an absent count is a
+// zero. Otherwise its replicas are the only count that can prove it.
+func readyCount(b *karmada.Binding, item *karmada.AggregatedItem) int64 {
+	switch {
+	case item.ReadyReplicas != nil:
+		return *item.ReadyReplicas
+	case b.Resource.IsAppsKind(readyReporters):
+		return 0
+	case item.Replicas == nil:
+		return -1
+	case slices.ContainsFunc(b.Status.Aggregated, func(i karmada.AggregatedItem) bool { return i.ReadyReplicas != nil }):
+		return 0
+	default:
+		return *item.Replicas
+	}
+}
+
+func describe(item *karmada.AggregatedItem) string {
+	switch {
+	case !item.Applied:
+		return "not applied"
+	case item.Health == "":
+		return string(karmada.HealthUnknown)
+	default:
+		return string(item.Health)
+	}
+}
+
+// HealthInput is all that decides whether the new copies are proven.
+type HealthInput struct {
+	Binding  *karmada.Binding
+	Failed   string
+	Baseline Baseline
+	// Suspect are the clusters whose items count as Unknown: not Ready, missing,
+	// or with a failover of their own past Suspected.
+	Suspect map[string]bool
+}

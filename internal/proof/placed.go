@@ -1,0 +1,95 @@
+package proof
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+)
+
+// ScheduledNoClusterFit is the Scheduled condition's reason for "nothing fits"; the
+// scheduler then empties spec.clusters.
+const ScheduledNoClusterFit = "NoClusterFit"
+
+// Placed tells whether the scheduler has placed a binding elsewhere: spec.clusters
+// is not empty and without the failed cluster, the scheduler has observed this very
+// generation, and Scheduled is True (or divided replicas add up). Empty clusters
+// are never placed, whatever the generation says.
+func Placed(b *karmada.Binding, failed string) reason.Verdict {
+	names := karmada.TargetNames(b.Clusters)
+	if _, at := b.Target(failed); at >= 0 {
+		return reason.Verdict{Reason: reason.PutBack, Message: fmt.Sprintf("%s is among the targets %s", failed, reason.List(names))}
+	}
+	if noFit(b) {
+		return reason.Verdict{Reason: reason.NoClusterFit, Message: "the scheduler found no cluster: " + b.Status.Scheduled.Message}
+	}
+	if len(b.Clusters) == 0 {
+		return reason.Verdict{Reason: reason.NotPlaced, Message: "it has no target cluster" + refusal(b)}
+	}
+	if b.Generation != b.Status.ObservedGeneration {
+		return reason.Verdict{Reason: reason.NotPlaced, Message: fmt.Sprintf("the scheduler has seen generation %d of %d",
+			b.Status.ObservedGeneration, b.Generation) + refusal(b)}
+	}
+	if !karmada.ScheduledTrue(b) && !addsUp(b) {
+		return reason.Verdict{Reason: reason.NotPlaced, Message: "the scheduler has not accepted its targets " + reason.List(names) + refusal(b)}
+	}
+	return reason.Verdict{OK: true, Reason: reason.Placed, Message: "placed on " + reason.List(names), Candidates: names}
+}
+
+// refusal is what the scheduler says against a binding that it did not place, empty without.
+func refusal(b *karmada.Binding) string {
+	if !karmada.ScheduledFalse(b) {
+		return ""
+	}
+	said := "; Scheduled=False, " + b.Status.Scheduled.Reason
+	if b.Status.Scheduled.Message != "" {
+		said += ": " + b.Status.Scheduled.Message
+	}
+	return said
+}
+
+func noFit(b *karmada.Binding) bool {
+	return len(b.Clusters) == 0 && karmada.ScheduledFalse(b) && b.Status.Scheduled.Reason == ScheduledNoClusterFit
+}
+
+func addsUp(b *karmada.Binding) bool {
+	if !b.Placement.Divided() || b.Replicas <= 0 {
+		return false
+	}
+	return karmada.SumOf(b.Clusters) == b.Replicas
+}
+
+// Answered tells whether the scheduler has answered our eviction: it has observed
+// the generation that our write made, or a later one, or it said Scheduled=False
+// after our hold task began. A Scheduled=False that is older may be an answer too,
+// but only time can tell: the caller waits for restoreWait.
+func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
+	if b.Status.ObservedGeneration >= sinceGeneration {
+		return reason.Verdict{OK: true, Message: fmt.Sprintf("the scheduler has seen generation %d", b.Status.ObservedGeneration)}
+	}
+	if began, ok := oursBegan(b); ok && karmada.ScheduledFalse(b) && !b.Status.Scheduled.LastTransition.Before(began) {
+		return reason.Verdict{OK: true, Reason: answerReason(b), Message: "the scheduler said " + b.Status.Scheduled.Reason}
+	}
+	return reason.Verdict{Reason: reason.RestoreUnanswered, Message: fmt.Sprintf("the scheduler has seen generation %d, our eviction made %d",
+		b.Status.ObservedGeneration, sinceGeneration)}
+}
+
+func answerReason(b *karmada.Binding) reason.Reason {
+	if b.Status.Scheduled.Reason == ScheduledNoClusterFit {
+		return reason.NoClusterFit
+	}
+	return reason.NotPlaced
+}
+
+// oursBegan is when the newest of our hold tasks was written, in the whole seconds
+// that the API stores.
+func oursBegan(b *karmada.Binding) (time.Time, bool) {
+	var newest time.Time
+	for _, t := range b.Tasks {
+		if t.Ours() && t.CreationTimestamp != nil && t.CreationTimestamp.After(newest) {
+			newest = *t.CreationTimestamp
+		}
+	}
+	return newest.Truncate(time.Second), !newest.IsZero()
+}

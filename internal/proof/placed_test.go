@@ -1,0 +1,92 @@
+package proof_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.7-16, R4.7-17.
+func TestPlaced(t *testing.T) {
+	noFit := fixtures.Scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.T0)
+	unaccepted := fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.T0)
+	unset := func(b *karmada.Binding) { b.Status.Scheduled = nil }
+	for name, tc := range map[string]struct {
+		binding *karmada.Binding
+		reason  reason.Reason
+		message string
+	}{
+		"settled elsewhere":                                        {fixtures.Duplicated("m2", "m3"), reason.Placed, "placed on m2, m3"},
+		"the failed cluster is back":                               {fixtures.Duplicated("m2", "m1"), reason.PutBack, "m1 is among the targets m1, m2"},
+		"nothing is never placed":                                  {fixtures.Duplicated(), reason.NotPlaced, "no target cluster"},
+		"nothing is never placed, though the scheduler is content": {fixtures.With(fixtures.NonWorkload(), fixtures.Generation(7, 7)), reason.NotPlaced, "no target cluster"},
+		"nothing fits":                                             {fixtures.With(fixtures.Duplicated(), noFit, fixtures.Generation(3, 2)), reason.NoClusterFit, "found no cluster"},
+		"an old no-fit is no news with targets":                    {fixtures.With(fixtures.Duplicated("m2"), noFit), reason.NotPlaced, "has not accepted"},
+		"the scheduler has yet to look":                            {fixtures.With(fixtures.Duplicated("m2"), fixtures.Generation(3, 2)), reason.NotPlaced, "seen generation 2 of 3"},
+		"it never looked":                                          {fixtures.With(fixtures.Duplicated("m2"), unset), reason.NotPlaced, "has not accepted its targets m2"},
+		"it could not place all replicas":                          {fixtures.With(fixtures.Duplicated("m2"), unaccepted), reason.NotPlaced, "has not accepted"},
+		"the scheduler says why not": {
+			fixtures.With(fixtures.Duplicated(), fixtures.Scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0), func(b *karmada.Binding) { b.Status.Scheduled.Message = "estimator: refused" }),
+			reason.NotPlaced, "no target cluster; Scheduled=False, SchedulerError: estimator: refused",
+		},
+		"divided replicas that add up need no True": {fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), unset), reason.Placed, "placed on m2"},
+		"divided replicas that do not, do": {
+			fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), unset, func(b *karmada.Binding) { b.Replicas = 4 }), reason.NotPlaced, "has not accepted",
+		},
+		"divided into nothing adds up to nothing": {
+			fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 0)}), unset), reason.NotPlaced, "has not accepted",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := proof.Placed(tc.binding, "m1")
+			require.Equal(t, tc.reason, v.Reason)
+			require.Equal(t, tc.reason == reason.Placed, v.OK)
+			require.Contains(t, v.Message, tc.message)
+		})
+	}
+}
+
+// Rules: R4.9-19, R4.9-20.
+func TestAnswered(t *testing.T) {
+	ours := func(since time.Time) func(*karmada.Binding) {
+		return func(b *karmada.Binding) {
+			hold := fixtures.Held("m1", 2)
+			hold.CreationTimestamp = &since
+			b.Tasks = append(b.Tasks, hold)
+		}
+	}
+	foreign := func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "TaintManager", CreationTimestamp: &fixtures.T0}}
+	}
+	noFit := func(since time.Time) func(*karmada.Binding) {
+		return fixtures.Scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, since)
+	}
+	for name, tc := range map[string]struct {
+		binding *karmada.Binding
+		reason  reason.Reason
+		ok      bool
+	}{
+		"it has observed our generation":           {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 5)), reason.None, true},
+		"it has observed a later one":              {fixtures.With(fixtures.Duplicated(), fixtures.Generation(7, 6)), reason.None, true},
+		"it has not looked since":                  {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0)), reason.RestoreUnanswered, false},
+		"it said that nothing fits, after ours":    {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), reason.NoClusterFit, true},
+		"in the same second, as the API stores it": {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason.NoClusterFit, true},
+		"it had said so before":                    {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.At(5)), noFit(fixtures.At(2))), reason.RestoreUnanswered, false},
+		"it could not place all replicas":          {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason.NotPlaced, true},
+		"an old success is no answer":              {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason.RestoreUnanswered, false},
+		"without a task of ours nothing is timed":  {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), foreign, noFit(fixtures.At(2))), reason.RestoreUnanswered, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := proof.Answered(tc.binding, 5)
+			require.Equal(t, tc.ok, v.OK, v.Message)
+			require.Equal(t, tc.reason, v.Reason)
+			require.NotEmpty(t, v.Message)
+		})
+	}
+}

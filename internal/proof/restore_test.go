@@ -1,0 +1,247 @@
+package proof_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// emptied is a binding whose eviction from m1 found no cluster: the scheduler took
+// every target away.
+func emptied(before *karmada.Binding, change ...func(*karmada.Binding)) (*karmada.Binding, proof.Baseline) {
+	base := proof.BaselineOf(before)
+	after := *before
+	target, _ := before.Target("m1")
+	after.Tasks = append([]karmada.Task{fixtures.Held("m1", target.Replicas)}, before.Tasks...)
+	after.Clusters = nil
+	after.Generation++
+	return fixtures.With(&after, append([]func(*karmada.Binding){fixtures.Scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.At(2))}, change...)...), base
+}
+
+// Rules: R4.9-21, R4.9-22, R4.9-23, R4.9-26, R4.9-27, R4.9-49.
+func TestPlanRestore(t *testing.T) {
+	onTwo := func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{fixtures.On("m2", 2)} }
+	split := func() *karmada.Binding {
+		return fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2), fixtures.On("m3", 3)})
+	}
+	succeeded := fixtures.Scheduled(corev1.ConditionTrue, "Success", fixtures.T0)
+	moved := func(b *karmada.Binding) { b.Status.ObservedAffinity = "backup" }
+	grouped := func() *karmada.Binding {
+		return fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", "primary: m1 m4", "backup: m2"))
+	}
+	deeper := func() *karmada.Binding {
+		return fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("middle", "first: m4", "middle: m1", "backup: m2"))
+	}
+	for name, tc := range map[string]struct {
+		before *karmada.Binding
+		now    []func(*karmada.Binding)
+		change func(*proof.RestoreInput)
+		want   proof.RestorePlan // Message is part of it only
+	}{
+		"back where it was": {
+			before: fixtures.Duplicated("m1"), want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas"},
+		},
+		"a non-workload has no replicas": {before: fixtures.NonWorkload("m1"), want: proof.RestorePlan{OK: true, Message: "m1 comes back"}},
+		"divided: as many as were taken out": {
+			before: split(), want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m2", 2), fixtures.On("m3", 3)}, Message: "with 1 replica beside m2, m3"},
+		},
+		"divided: the baseline knows them, too": {
+			before: split(), change: func(in *proof.RestoreInput) { in.Task.Replicas = nil },
+			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m2", 2), fixtures.On("m3", 3)}, Message: "1 replica"},
+		},
+		"a survivor with a task of its own stays away": {
+			before: split(), now: []func(*karmada.Binding){fixtures.Task(karmada.Task{FromCluster: "m2", Producer: "TaintManager"})},
+			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m3", 3)}, Message: "beside m3"},
+		},
+		"so does one that left the fleet": {
+			before: split(), change: func(in *proof.RestoreInput) {
+				in.Fleet = fixtures.Fleet(fixtures.Cluster("m1"), fixtures.Cluster("m2", fixtures.DeletingCluster), fixtures.Cluster("m3"))
+			},
+			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m3", 3)}, Message: "beside m3"},
+		},
+		"survivors that stand are left as they are": {
+			before: fixtures.Duplicated("m1", "m2"), now: []func(*karmada.Binding){onTwo}, want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
+		},
+		"every copy has all replicas, as many as there are now": {
+			before: fixtures.Duplicated("m1", "m2"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Replicas = 5 }},
+			want: proof.RestorePlan{OK: true, Replicas: 5, Others: []karmada.TargetCluster{fixtures.On("m2", 5)}, Message: "5 replicas"},
+		},
+		"a stuck placement is taken back": {
+			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
+			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
+		},
+		"a placement in its first pass is waited for": {
+			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, fixtures.Generation(4, 3)},
+			want: proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: "the scheduler is placing it on m2"},
+		},
+		"growth of a survivor is a placement, too": {
+			before: split(), now: []func(*karmada.Binding){succeeded, fixtures.Generation(4, 3), func(b *karmada.Binding) {
+				b.Clusters = []karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}
+			}},
+			want: proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: "placing it on m2, m3"},
+		},
+		"what is placed is not taken back": {
+			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, fixtures.Generation(4, 4)}, want: proof.RestorePlan{Reason: reason.Placed, Message: "placed on m2"},
+		},
+		"unless the scheduler would take it straight back": {
+			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, fixtures.Generation(4, 4)},
+			change: func(in *proof.RestoreInput) { in.StraightBack = true }, want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
+		},
+
+		"the scheduler has moved on to another group": {
+			before: grouped(), now: []func(*karmada.Binding){moved}, want: proof.RestorePlan{OK: true, Replicas: 2, Reschedule: true, Message: "with a reschedule back to its affinity group"},
+		},
+		"it stands at the group still": {before: grouped(), want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"}},
+		"it has moved on, and survivors would come back, too": {
+			before: fixtures.With(fixtures.Duplicated("m1", "m4"), fixtures.Groups("primary", "primary: m1 m4", "backup: m2")), now: []func(*karmada.Binding){moved},
+			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: `stands at affinity group "backup"`},
+		},
+		"it has moved on, and another target stands": {
+			before: grouped(), now: []func(*karmada.Binding){moved, onTwo},
+			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "would divide from scratch"},
+		},
+		"a reschedule might end in an earlier group": {
+			before: deeper(), now: []func(*karmada.Binding){moved},
+			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: `might take an affinity group before "middle"`},
+		},
+		"a put-back by a reschedule that might end in an earlier group is refused": {
+			before: deeper(), now: []func(*karmada.Binding){moved},
+			change: func(in *proof.RestoreInput) { in.PutBack = true },
+			want:   proof.RestorePlan{Reason: reason.PutBackRefused, Message: `might take an affinity group before "middle"`},
+		},
+		"not when that group has nothing": {
+			before: deeper(), now: []func(*karmada.Binding){moved},
+			change: func(in *proof.RestoreInput) {
+				in.Fleet = fixtures.Fleet(fixtures.Cluster("m1"), fixtures.Cluster("m4", fixtures.Tainted(fixtures.NoSchedule("x"))))
+			},
+			want: proof.RestorePlan{OK: true, Replicas: 2, Reschedule: true, Message: "reschedule"},
+		},
+		"its placement does not select the cluster any more": {
+			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Placement = &karmada.Placement{ClusterAffinity: fixtures.Names("m2")} }},
+			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "does not select m1 any more"},
+		},
+
+		"no task of ours stands": {
+			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Producer = "TaintManager" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no hold task"},
+		},
+		"the task is for another cluster": {
+			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.FromCluster = "m2" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "for m1"},
+		},
+		"the task was left to a human": {
+			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Reason = karmada.TaskReasonLeftToHuman }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no hold task"},
+		},
+		"the cluster is being deleted": {
+			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Cluster.Deleting = true }, want: proof.RestorePlan{Reason: reason.ClusterGone, Message: "m1 is gone"},
+		},
+		"the cluster is gone": {
+			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Cluster = karmada.Cluster{} }, want: proof.RestorePlan{Reason: reason.ClusterGone, Message: "m1 is gone"},
+		},
+		"the binding cannot be understood": {
+			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Malformed = "spec: not an object" }},
+			want: proof.RestorePlan{Reason: reason.Malformed, Message: "not an object"},
+		},
+		"it has no placement any more": {
+			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Placement = nil }},
+			want: proof.RestorePlan{Reason: reason.NotSupportedPlacement, Message: "no placement"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, base := emptied(tc.before, tc.now...)
+			hold, _ := b.TaskFor("m1")
+			in := proof.RestoreInput{Binding: b, Failed: "m1", Task: *hold, Baseline: base, Cluster: fixtures.Cluster("m1")}
+			if tc.change != nil {
+				tc.change(&in)
+			}
+			plan := proof.PlanRestore(in)
+			require.Contains(t, plan.Message, tc.want.Message)
+			plan.Message, tc.want.Message = "", ""
+			require.Equal(t, tc.want, plan)
+		})
+	}
+}
+
+// Rules: R4.9-17.
+func TestTakesStraightBack(t *testing.T) {
+	ours := func(c *karmada.Cluster) {
+		c.Taints = []corev1.Taint{fixtures.NoExecute("failed", fixtures.T0), fixtures.NoSchedule(karmada.EvacuatingTaintKey)}
+		c.Added = []karmada.AddedTaint{{Key: "failed", Effect: corev1.TaintEffectNoExecute}, {Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}}
+	}
+	for name, tc := range map[string]struct {
+		binding *karmada.Binding
+		cluster karmada.Cluster
+		want    bool
+	}{
+		"a duplicated one without a bound": {fixtures.Duplicated("m2"), fixtures.Cluster("m1"), true},
+		"a non-workload":                   {fixtures.NonWorkload("m2"), fixtures.Cluster("m1"), true},
+		"a divided one never":              {fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), fixtures.Cluster("m1"), false},
+		"a non-workload under a divided placement": {fixtures.With(fixtures.NonWorkload("m2"), func(b *karmada.Binding) {
+			b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided}
+		}), fixtures.Cluster("m1"), true},
+		"its spread is full":                           {fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 1)), fixtures.Cluster("m1"), false},
+		"its spread has a place left":                  {fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 2)), fixtures.Cluster("m1"), true},
+		"its placement does not select the cluster":    {fixtures.With(fixtures.Duplicated("m2"), fixtures.May(fixtures.Names("m2"))), fixtures.Cluster("m1"), false},
+		"the scheduler has moved on to another group":  {fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m1", "backup: m2")), fixtures.Cluster("m1"), false},
+		"the group has both":                           {fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m3", "backup: m1 m2")), fixtures.Cluster("m1"), true},
+		"our own taints go with the recovery":          {fixtures.Duplicated("m2"), fixtures.Cluster("m1", ours), true},
+		"somebody's taint keeps it away":               {fixtures.Duplicated("m2"), fixtures.Cluster("m1", ours, fixtures.Tainted(fixtures.NoSchedule("cordon"))), false},
+		"unless it is tolerated":                       {fixtures.With(fixtures.Duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cordon"))), true},
+		"the cluster does not serve the kind any more": {fixtures.Duplicated("m2"), fixtures.Cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), false},
+		"the cluster is being deleted":                 {fixtures.Duplicated("m2"), fixtures.Cluster("m1", fixtures.DeletingCluster), false},
+		"without a placement nobody schedules it":      {fixtures.With(fixtures.Duplicated("m2"), func(b *karmada.Binding) { b.Placement = nil }), fixtures.Cluster("m1"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, proof.TakesStraightBack(tc.binding, tc.cluster))
+		})
+	}
+}
+
+// Rules: R4.2-8.
+func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
+	everything := []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	app := func(edits ...func(*karmada.Binding)) *karmada.Binding {
+		b := &karmada.Binding{
+			Key: karmada.BindingKey{Namespace: "shop", Name: "app"}, Replicas: 2, Workload: true,
+			Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Name: "app"},
+			Clusters: []karmada.TargetCluster{{Name: "m2", Replicas: 2}},
+			Tasks:    []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReason, Message: "own"}},
+			Placement: &karmada.Placement{
+				ClusterTolerations: everything,
+				ReplicaScheduling:  &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
+			},
+		}
+		for _, edit := range edits {
+			edit(b)
+		}
+		return b
+	}
+	m1 := fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints())
+	intolerant := func(b *karmada.Binding) { b.Placement.ClusterTolerations = nil }
+	for name, tc := range map[string]struct {
+		binding         *karmada.Binding
+		source          karmada.Cluster
+		returned, ready bool
+		want            proof.Ban
+	}{
+		"it tolerates every taint":                 {app(), m1, false, true, proof.Ban{Wanted: true}},
+		"our taints keep the scheduler away":       {app(intolerant), m1, false, true, proof.Ban{}},
+		"it came back all the same":                {app(intolerant), m1, true, true, proof.Ban{Wanted: true}},
+		"no drain":                                 {app(), fixtures.Cluster("m1"), true, true, proof.Ban{}},
+		"the drain leaves it out":                  {app(), fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), true, true, proof.Ban{}},
+		"parents hold it":                          {app(heldAs(karmada.TaskReason, "own", "parent")), m1, true, true, proof.Ban{}},
+		"its old copy could not go: it stays held": {app(), m1, true, false, proof.Ban{Wanted: true, Reason: reason.SchedulerReturnsIt}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := proof.PlanBan(tc.binding, tc.source, tc.returned, tc.ready)
+			got.Message = ""
+			require.Equal(t, tc.want, got)
+		})
+	}
+	task := karmada.Task{Producer: karmada.Producer, Reason: karmada.TaskReasonBanned, Message: "cluster-failover/m1"}
+	require.True(t, task.Bans())
+	require.False(t, task.Owned(), "no migration works on it")
+}

@@ -1,0 +1,188 @@
+package proof_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// checkpoint is the rule of a Flink job: its last checkpoint becomes a label.
+var checkpoint = []karmada.StateRule{{Label: "example.com/checkpoint", Path: "{.jobStatus.checkpoint}"}}
+
+// yields reads any status as one value for every label.
+func yields(value string) func(json.RawMessage, []karmada.StateRule) (map[string]string, error) {
+	return func(_ json.RawMessage, rules []karmada.StateRule) (map[string]string, error) {
+		out := map[string]string{}
+		for _, r := range rules {
+			out[r.Label] = value
+		}
+		return out, nil
+	}
+}
+
+// statefully is a Directly binding on m1, which answers and has reported checkpoint 17.
+func statefully(edit ...func(*proof.StateInput)) proof.StateInput {
+	in := proof.StateInput{
+		Rules: checkpoint, Purge: karmada.PurgeDirectly, Source: readySince(corev1.ConditionTrue, diedAt), Targets: 1,
+		Status: json.RawMessage(`{"jobStatus":{"checkpoint":17}}`), Read: yields("17"),
+	}
+	for _, e := range edit {
+		e(&in)
+	}
+	return in
+}
+
+func silent(in *proof.StateInput) { in.Source = readySince(corev1.ConditionFalse, diedAt) }
+
+func neverReported(in *proof.StateInput) { in.Status = nil }
+
+func missingOK(in *proof.StateInput) { in.MissingOK = true }
+
+func gracefully(in *proof.StateInput) { in.Purge = karmada.PurgeGracefully }
+
+// vouched: a human vouches about the outage that began at a moment.
+func vouched(began time.Time, without bool) func(*proof.StateInput) {
+	return func(in *proof.StateInput) {
+		in.Fence = &proof.Fence{
+			By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), WithoutState: without,
+			Outage: readySince(corev1.ConditionFalse, began).Outage(),
+		}
+	}
+}
+
+func reads(value string) func(*proof.StateInput) {
+	return func(in *proof.StateInput) { in.Read = yields(value) }
+}
+
+func preserved(r ...karmada.StateRule) func(*proof.StateInput) {
+	return func(in *proof.StateInput) { in.Rules = r }
+}
+
+// What users built by hand: the new copy is told where the old one stood. Where that
+// cannot be, they must hear of it before the copy moves, not after.
+//
+// Rules: R4.8-10, R4.11-1, R4.11-3, R4.11-4, R4.11-5.
+func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
+	carried := map[string]string{"example.com/checkpoint": "17"}
+	for name, tc := range map[string]struct {
+		in      proof.StateInput
+		labels  map[string]string
+		ok      bool
+		reason  reason.Reason
+		message string
+	}{
+		"no rules, nothing to do":        {statefully(preserved(), gracefully, silent), nil, true, "", ""},
+		"a source that answers":          {statefully(), carried, true, "", ""},
+		"an empty value is a value":      {statefully(reads("")), map[string]string{"example.com/checkpoint": ""}, true, "", ""},
+		"a silent source":                {statefully(silent), nil, false, reason.StateNeedsSource, "once it has deleted the old copy"},
+		"proven dead does not help":      {statefully(silent, vouched(diedAt, false)), nil, false, reason.StateNeedsSource, "waits for m1"},
+		"nor does the setting":           {statefully(silent, missingOK), nil, false, reason.StateNeedsSource, "waits for m1"},
+		"a human goes on without":        {statefully(silent, vouched(diedAt, true)), carried, true, "", "without its state: human jane"},
+		"a word about an earlier outage": {statefully(silent, vouched(diedAt.Add(-time.Hour), true)), nil, false, reason.StateNeedsSource, ""},
+		"a word about a live source":     {statefully(gracefully, vouched(diedAt, true)), nil, false, reason.StateNotCarried, "not Gracefully"},
+		"a plug-in cannot waive state": {statefully(silent, func(in *proof.StateInput) {
+			in.Fence = &proof.Fence{By: "bmc", At: diedAt, Outage: in.Source.Outage(), WithoutState: true}
+		}), nil, false, reason.StateNeedsSource, ""},
+
+		"never collected":                      {statefully(neverReported), nil, false, reason.StateNotCollected, "never collected"},
+		"null is never collected, too":         {statefully(func(in *proof.StateInput) { in.Status = json.RawMessage("null") }), nil, false, reason.StateNotCollected, ""},
+		"never collected, where that is fine":  {statefully(neverReported, missingOK), nil, true, "", "without its state: its status on m1"},
+		"the same on a silent source":          {statefully(neverReported, missingOK, silent), nil, true, "", "never collected"},
+		"never collected, and a human goes on": {statefully(neverReported, silent, vouched(diedAt, true)), nil, true, "", "human jane"},
+		"Gracefully: it would be lost unseen":  {statefully(gracefully), nil, false, reason.StateNotCarried, "only in purge mode Directly"},
+		"Gracefully, where that is fine":       {statefully(gracefully, missingOK), carried, true, "", "without its state"},
+		"Gracefully, and a human goes on":      {statefully(gracefully, silent, vouched(diedAt, true)), carried, true, "", "human jane"},
+		"two targets":                          {statefully(func(in *proof.StateInput) { in.Targets = 2 }), nil, false, reason.StateNotCarried, "runs on 2"},
+		"a path that fails": {statefully(func(in *proof.StateInput) {
+			in.Read = func(json.RawMessage, []karmada.StateRule) (map[string]string, error) {
+				return nil, errors.New("jobStatus is not found")
+			}
+		}), nil, false, reason.StateUnreadable, "jobStatus is not found"},
+		"a path that fails, whatever is fine":   {statefully(missingOK, reads("a b")), nil, false, reason.StateUnreadable, `"a b" is no value for label example.com/checkpoint`},
+		"a value that no label holds":           {statefully(reads(strings.Repeat("x", 64))), nil, false, reason.StateUnreadable, "63"},
+		"a label that is none":                  {statefully(preserved(karmada.StateRule{Label: "a b", Path: "{.x}"})), nil, false, reason.StateUnreadable, `aliasLabelName "a b"`},
+		"a rule without a label, not collected": {statefully(neverReported, missingOK, preserved(karmada.StateRule{Path: "{.x}"})), nil, false, reason.StateUnreadable, "aliasLabelName"},
+		"a rule without a path":                 {statefully(preserved(karmada.StateRule{Label: "a", Path: " "})), nil, false, reason.StateUnreadable, "no jsonPath"},
+		"two rules for one label":               {statefully(preserved(append(checkpoint, checkpoint...)...)), nil, false, reason.StateUnreadable, "two rules"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			labels, v := proof.PlanState(tc.in)
+			require.Equal(t, tc.ok, v.OK, v.Message)
+			require.Equal(t, tc.reason, v.Reason, v.Message)
+			require.Contains(t, v.Message, tc.message)
+			require.Equal(t, tc.labels, labels)
+		})
+	}
+}
+
+// A Directly hold that carries state goes only when its old copy is deleted, not merely
+// dead: dropped before, the new copy would begin without its state.
+//
+// Rules: R4.8-10, R4.11-2.
+func TestKarmada5788StateWaitsForTheSourceThatHandsItOn(t *testing.T) {
+	alive, dead := readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt)
+	word := func(without bool) *proof.Fence {
+		return &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt, Outage: dead.Outage(), WithoutState: without}
+	}
+	for name, tc := range map[string]struct {
+		copy      proof.OldCopy
+		ok        bool
+		reason    reason.Reason
+		healthToo bool
+	}{
+		"deleted: the new copy has begun":      {proof.OldCopy{Source: alive, Gone: true, Carries: true}, true, reason.Purged, true},
+		"deleted, and then the source died":    {proof.OldCopy{Source: dead, Gone: true, Carries: true}, true, reason.Purged, true},
+		"being deleted":                        {proof.OldCopy{Source: alive, Carries: true}, false, reason.OldCopyGoing, false},
+		"proven dead: its state would be lost": {proof.OldCopy{Source: dead, Fence: word(false), Carries: true}, false, reason.StateNeedsSource, false},
+		"nobody vouches":                       {proof.OldCopy{Source: dead, Carries: true}, false, reason.StateNeedsSource, false},
+		"a human goes on without":              {proof.OldCopy{Source: dead, Fence: word(true), Carries: true}, true, reason.Fenced, false},
+		"nothing goes along":                   {proof.OldCopy{Source: dead, Fence: word(false)}, true, reason.Fenced, false},
+		"deleted, and nothing goes along":      {proof.OldCopy{Source: alive, Gone: true}, true, reason.Purged, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := tc.copy.Dead()
+			require.Equal(t, tc.ok, v.OK, v.Message)
+			require.Equal(t, tc.reason, v.Reason)
+			require.Equal(t, tc.healthToo, tc.copy.HealthToo())
+			require.Equal(t, !tc.ok, v.Reason.AboutOldCopy())
+		})
+	}
+}
+
+// Rules: R4.7-38.
+func TestAHoldIsReleasedUnprovenOnlyWhereAnotherCopyCanRun(t *testing.T) {
+	placed := func(edit func(*karmada.Binding)) *karmada.Binding {
+		b := fixtures.Duplicated("m2", "m3")
+		b.Generation, b.Status.ObservedGeneration = 2, 2
+		b.Status.Scheduled = &karmada.Condition{Type: "Scheduled", Status: corev1.ConditionTrue}
+		edit(b)
+		return b
+	}
+	for name, tc := range map[string]struct {
+		binding *karmada.Binding
+		suspect map[string]bool
+		want    reason.Reason
+		ok      bool
+	}{
+		"placed":                         {placed(func(*karmada.Binding) {}), nil, reason.Unproven, true},
+		"one of two targets is fit":      {placed(func(*karmada.Binding) {}), map[string]bool{"m2": true}, reason.Unproven, true},
+		"every target is failing itself": {placed(func(*karmada.Binding) {}), map[string]bool{"m2": true, "m3": true}, reason.TargetNotReady, false},
+		"nowhere":                        {placed(func(b *karmada.Binding) { b.Clusters = nil }), nil, reason.NotPlaced, false},
+		"not seen by the scheduler":      {placed(func(b *karmada.Binding) { b.Generation++ }), nil, reason.NotPlaced, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := proof.ReleasableUnproven(tc.binding, "m1", tc.suspect)
+			require.Equal(t, tc.ok, v.OK, v.Message)
+			require.Equal(t, tc.want, v.Reason, v.Message)
+		})
+	}
+}

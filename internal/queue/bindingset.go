@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// hashBits is how much of a hash is kept: among 100,000 bindings the chance that a
+// given one is taken for another is below one in a billion.
+const hashBits = 48
+
+// BindingSet is a set of bindings by a hash of key and uid. In its encoded form it
+// takes about six bytes per binding, so that what became of a hundred thousand can be
+// carried from run to run.
+type BindingSet struct {
+	in map[uint64]struct{}
+}
+
+func bindingHash(key karmada.BindingKey, uid types.UID) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key.Namespace + "/" + key.Name + "/" + string(uid)))
+	return h.Sum64() >> (64 - hashBits)
+}
+
+// Add takes a binding in.
+func (s *BindingSet) Add(key karmada.BindingKey, uid types.UID) {
+	if s.in == nil {
+		s.in = map[uint64]struct{}{}
+	}
+	s.in[bindingHash(key, uid)] = struct{}{}
+}
+
+// Merge takes in all that another set has.
+func (s *BindingSet) Merge(other *BindingSet) {
+	if s.in == nil {
+		s.in = make(map[uint64]struct{}, len(other.in))
+	}
+	for h := range other.in {
+		s.in[h] = struct{}{}
+	}
+}
+
+// Remove takes a binding out.
+func (s *BindingSet) Remove(key karmada.BindingKey, uid types.UID) {
+	delete(s.in, bindingHash(key, uid))
+}
+
+// Has tells whether a binding is in.
+func (s *BindingSet) Has(key karmada.BindingKey, uid types.UID) bool {
+	if s == nil {
+		return false
+	}
+	_, ok := s.in[bindingHash(key, uid)]
+	return ok
+}
+
+// Len is how many are in.
+func (s *BindingSet) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.in)
+}
+
+// MarshalJSON packs the set: the differences of the sorted hashes.
+func (s *BindingSet) MarshalJSON() ([]byte, error) {
+	sorted := make([]uint64, 0, len(s.in))
+	for h := range s.in {
+		sorted = append(sorted, h)
+	}
+	slices.Sort(sorted)
+	raw := make([]byte, 0, len(sorted)*6)
+	last := uint64(0)
+	for _, h := range sorted {
+		raw = binary.AppendUvarint(raw, h-last)
+		last = h
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(raw))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *BindingSet) UnmarshalJSON(data []byte) error {
+	var packed string
+	if err := json.Unmarshal(data, &packed); err != nil {
+		return fmt.Errorf("read a set of bindings: %w", err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil {
+		return fmt.Errorf("read a set of bindings: %w", err)
+	}
+	s.in = map[uint64]struct{}{}
+	last := uint64(0)
+	for len(raw) > 0 {
+		d, n := binary.Uvarint(raw)
+		if n <= 0 {
+			return errors.New("read a set of bindings: a difference is cut off")
+		}
+		last += d
+		s.in[last] = struct{}{}
+		raw = raw[n:]
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package queue
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+)
+
+// Lineup tells in which order queued items have their turn at a pace, and when: at
+// each turn the most urgent of those that are due by then. It is what an episode
+// that has the pace for itself does.
+type Lineup struct {
+	pace  pace.Pace
+	from  time.Time
+	later []rank // by due time
+	due   turns
+}
+
+// turns is a heap with the most urgent item on top.
+type turns []rank
+
+func (t turns) Len() int { return len(t) }
+
+func (t turns) Less(i, j int) bool { return Compare(t[i].item, t[j].item) < 0 }
+
+func (t turns) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+
+// Push implements heap.Interface.
+func (t *turns) Push(x any) {
+	if k, ok := x.(rank); ok {
+		*t = append(*t, k)
+	}
+}
+
+// Pop implements heap.Interface.
+func (t *turns) Pop() any {
+	last := (*t)[len(*t)-1]
+	*t = (*t)[:len(*t)-1]
+	return last
+}
+
+// NewLineup begins at a moment from which the pace would let the next one go.
+func NewLineup(items []Item, pace pace.Pace, from time.Time) *Lineup {
+	l := &Lineup{pace: pace, from: from}
+	for at, i := range items {
+		l.later = append(l.later, rank{i, at})
+	}
+	slices.SortStableFunc(l.later, func(a, b rank) int { return a.item.Due.Compare(b.item.Due) })
+	return l
+}
+
+// Next is the index of the item whose turn is next, and when that comes; ok is false
+// when all had theirs. While nothing is issued a turn is when the item is due.
+func (l *Lineup) Next() (at int, when time.Time, ok bool) {
+	if len(l.due) == 0 && len(l.later) > 0 && l.later[0].item.Due.After(l.from) {
+		l.from = l.later[0].item.Due
+	}
+	for len(l.later) > 0 && !l.later[0].item.Due.After(l.from) {
+		heap.Push(&l.due, l.later[0])
+		l.later = l.later[1:]
+	}
+	if len(l.due) == 0 {
+		return 0, time.Time{}, false
+	}
+	next, _ := heap.Pop(&l.due).(rank)
+	return next.at, l.from, true
+}
+
+// Went tells that the item whose turn it was went: the pace counts it. One that was
+// blocked costs nothing.
+func (l *Lineup) Went() {
+	if l.pace.Flows() {
+		l.from = pace.After(l.pace, l.from)
+	}
+}

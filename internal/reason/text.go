@@ -1,0 +1,57 @@
+package reason
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MaxName is how long a name in Kubernetes may be, in bytes.
+const MaxName = 253
+
+// MaxConditionText is how long a text of a cluster's condition may be, in bytes: far above
+// what any controller reports.
+const MaxConditionText = 1024
+
+// Bounded cuts a text of somebody else's to MaxConditionText.
+func Bounded(text string) string { return Head(text, MaxConditionText) }
+
+// Shortened cuts a text to so many bytes, and shows by "..." that there was more.
+func Shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return Head(text, most) + "..."
+}
+
+// Head is a text's first bytes, without what the cut left of a character.
+func Head(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// Causes says reasons side by side.
+func Causes(reasons []Reason) string {
+	names := make([]string, 0, len(reasons))
+	for _, r := range reasons {
+		names = append(names, string(r))
+	}
+	return List(names)
+}
+
+// Count says how many of something there are: "1 binding", "2 bindings".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// List names things for a human: "m2, m3", or "none".
+func List(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

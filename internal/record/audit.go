@@ -1,0 +1,95 @@
+package record
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+)
+
+// Version is the version of the schema of [AuditRecord], as every line of an audit
+// trail names it. Fields are only ever added within a version; docs/audit.md has them all.
+const Version = "audit.lifeboat.dev/v1"
+
+// Kind says what an [AuditRecord] tells of.
+type Kind string
+
+// What failovers and the pacer decide, and what humans order. They are written in the
+// order of the workflow that decided.
+const (
+	AuditEpisodeBegun      Kind = "EpisodeBegun"      // a failover of a cluster was opened
+	AuditPhaseEntered      Kind = "PhaseEntered"      // it went to another phase
+	AuditFailureConfirmed  Kind = "FailureConfirmed"  // the failure is one: windows, taints and witness are the evidence
+	AuditRecoveryConfirmed Kind = "RecoveryConfirmed" // the cluster is well again: abandon, restore, untaint
+	AuditRoundClosed       Kind = "RoundClosed"       // a round ended because the failure came back; with its totals
+	AuditEpisodeClosed     Kind = "EpisodeClosed"     // the failover is over; with its totals
+	AuditOrderGiven        Kind = "OrderGiven"        // a human's order was taken
+	AuditPaceChanged       Kind = "PaceChanged"       // tier or rate of the fleet's evictions
+	AuditRecordsLost       Kind = "RecordsLost"       // the sink was away for too long
+)
+
+// What becomes of the taints of a cluster, and of bindings.
+const (
+	AuditTaintAdded       Kind = "TaintAdded"       // a taint of ours stands
+	AuditTaintRemoved     Kind = "TaintRemoved"     // and does not any more
+	AuditBindingQueued    Kind = "BindingQueued"    // a taint makes it move; with when it is due
+	AuditBindingBlocked   Kind = "BindingBlocked"   // it may not move for now: why, when that is another reason than before
+	AuditBindingBegun     Kind = "BindingBegun"     // its migration began
+	AuditBindingEvicted   Kind = "BindingEvicted"   // the eviction stands: the cluster is out of its targets, our hold task in
+	AuditBindingRemoved   Kind = "BindingRemoved"   // the scheduler had put the cluster back, and it was taken out again
+	AuditBindingHeld      Kind = "BindingHeld"      // its dependents are held, or it is again, after a restore that the scheduler undid
+	AuditBindingPlaced    Kind = "BindingPlaced"    // the scheduler placed it elsewhere
+	AuditBindingReleased  Kind = "BindingReleased"  // our hold was dropped: the old copy goes
+	AuditBindingRestored  Kind = "BindingRestored"  // the cluster was put back among its targets
+	AuditBindingSwapped   Kind = "BindingSwapped"   // a former, recovered cluster took over in the eviction's own write
+	AuditBindingMarked    Kind = "BindingMarked"    // our task was kept, or left to a human
+	AuditBindingFenced    Kind = "BindingFenced"    // its old copy is proven dead, by a plug-in
+	AuditBindingAttention Kind = "BindingAttention" // it needs a human's eyes
+	AuditBindingOutcome   Kind = "BindingOutcome"   // what became of it in this round
+)
+
+// Kinds are all of them, as docs/audit.md lists them.
+func Kinds() []Kind {
+	return []Kind{
+		AuditEpisodeBegun, AuditPhaseEntered, AuditFailureConfirmed, AuditRecoveryConfirmed, AuditRoundClosed, AuditEpisodeClosed,
+		AuditOrderGiven, AuditPaceChanged, AuditRecordsLost, AuditTaintAdded, AuditTaintRemoved,
+		AuditBindingQueued, AuditBindingBlocked, AuditBindingBegun, AuditBindingEvicted, AuditBindingRemoved, AuditBindingHeld,
+		AuditBindingPlaced, AuditBindingReleased, AuditBindingRestored, AuditBindingSwapped, AuditBindingMarked, AuditBindingFenced,
+		AuditBindingAttention, AuditBindingOutcome,
+	}
+}
+
+// Audit is one line of the audit trail: one decision or act, who took it, and on
+// what evidence. The same record may be written twice, by an attempt that was repeated:
+// its ID tells.
+type Audit struct {
+	APIVersion string     `json:"apiVersion,omitempty"`
+	ID         string     `json:"id"`   // the same in every copy of a record, and of no other
+	Time       time.Time  `json:"time"` // of the decision, as the workflow's history has it
+	Kind       Kind       `json:"kind"`
+	Instance   string     `json:"instance,omitempty"`
+	Cluster    string     `json:"cluster,omitempty"` // whose failover; empty for the fleet's pace
+	Episode    string     `json:"episode,omitempty"` // the first run id of the failover
+	Round      int        `json:"round,omitempty"`
+	Mode       rules.Mode `json:"mode,omitempty"`
+	Workflow   string     `json:"workflow,omitempty"` // id of the workflow that decided
+	Run        string     `json:"run,omitempty"`      // run id of the workflow that wrote this down
+	// Bindings are whom it is about, as "<namespace>/<name>", "-" for no namespace; one
+	// record tells of up to 500 of which the same is to be said. None: of the whole failover.
+	Bindings []string      `json:"bindings,omitempty"`
+	Resource string        `json:"resource,omitempty"` // what the one binding carries: "Deployment shop/cart"
+	Phase    string        `json:"phase,omitempty"`    // of the failover, after the decision
+	Outcome  phase.Outcome `json:"outcome,omitempty"`
+	Reason   reason.Reason `json:"reason,omitempty"`
+	Message  string        `json:"message,omitempty"`
+	Cause    string        `json:"cause,omitempty"` // of an outcome: recovery, or whose order
+	To       []string      `json:"to,omitempty"`    // the clusters that serve it now, or could
+	Order    string        `json:"order,omitempty"` // the verb of an order
+	Who      string        `json:"who,omitempty"`   // the human who ordered; empty where Lifeboat decided by itself
+	Why      string        `json:"why,omitempty"`   // and the reason that was given
+	// Evidence is what the decision rested on, by name.
+	Evidence map[string]string `json:"evidence,omitempty"`
+	// Counts are totals by outcome.
+	Counts map[string]int `json:"counts,omitempty"`
+}

@@ -1,0 +1,88 @@
+package rules_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.1-48, R4.1-50, R4.1-51.
+func TestAMemberThatAnswersTheProbeContradictsNotReachable(t *testing.T) {
+	asking := func(r *rules.Rule) { r.RequireWitness = true }
+	cordon := ruleTaints(puts("slow", corev1.TaintEffectNoSchedule))
+	soft := ruleTaints(puts("slow", karmada.EffectPreferNoExecute))
+	stands := fixtures.Tainted(corev1.Taint{Key: failedTaint.Key, Effect: failedTaint.Effect})
+	for name, tc := range map[string]struct {
+		rule    rules.Rule
+		cluster karmada.Cluster
+		probe   rules.Witness
+		want    rules.Match
+		why     reason.Reason
+	}{
+		"it answers":                              {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
+		"a soft taint":                            {unready(soft), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
+		"the rule requires the probe":             {unready(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
+		"a policy":                                {policy(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
+		"a policy requires the probe":             {policy(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
+		"it does not answer":                      {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessDown, rules.Matches, reason.ConditionsMatch},
+		"the probe has never reached it":          {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessAbsent, rules.Matches, reason.ConditionsMatch},
+		"a taint that moves nothing is put":       {unready(cordon), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Matches, reason.ConditionsMatch},
+		"a taint that stands stays":               {unready(), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.WitnessUp, rules.Undecided, reason.MemberAnswers},
+		"likewise where the rule requires it":     {unready(asking), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.WitnessUp, rules.Undecided, reason.MemberAnswers},
+		"Karmada reached it, and it is not ready": {unready(), fixtures.Cluster("m1", saysNotReady), rules.WitnessUp, rules.Matches, reason.ConditionsMatch},
+		"the cluster is ready":                    {unready(), fixtures.Cluster("m1"), rules.WitnessUp, rules.Mismatches, reason.None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			observed := rules.Observe([]rules.Rule{tc.rule}, tc.cluster, rules.FactOf(tc.cluster).Testified(tc.probe))
+			require.Len(t, observed, 1)
+			require.Equal(t, tc.want, observed[0].Match)
+			require.Equal(t, tc.why, observed[0].Reason)
+		})
+	}
+}
+
+// saysNotReady is a member that Karmada reaches, and that says of itself that it is not ready.
+func saysNotReady(c *karmada.Cluster) {
+	c.Conditions = []karmada.Condition{{Type: karmada.ConditionReady, Status: corev1.ConditionFalse, Reason: "ClusterNotReady"}}
+}
+
+// Another condition is no word of Karmada about the way to the member.
+//
+// Rules: R4.1-48.
+func TestARuleThatDoesNotAskForReadyIsNotContradicted(t *testing.T) {
+	rule := unready(conditions(when("NetworkReady", rules.OperatorIn, corev1.ConditionFalse)))
+	c := fixtures.Cluster("m1", fixtures.NotReady, func(c *karmada.Cluster) {
+		c.Conditions = append(c.Conditions, karmada.Condition{Type: "NetworkReady", Status: corev1.ConditionFalse})
+	})
+	observed := rules.Observe([]rules.Rule{rule}, c, rules.FactOf(c).Testified(rules.WitnessUp))
+	require.Equal(t, rules.Matches, observed[0].Match)
+}
+
+// The failover of a contradicted rule runs, to report it; the fleet's pace counts the cluster
+// as faulty, which slows the pace and moves nothing.
+//
+// Rules: R4.1-48.
+func TestAContradictedClusterIsSuspected(t *testing.T) {
+	list, c := []rules.Rule{unready()}, fixtures.Cluster("m1", fixtures.NotReady)
+	suspected, why := rules.Suspected(list, c, rules.WitnessUp)
+	require.True(t, suspected)
+	require.Equal(t, reason.MemberAnswers, why)
+	faulty, _ := rules.Faulty(list, c)
+	require.True(t, faulty)
+}
+
+// Rules: R4.1-50.
+func TestTheWindowBeginsWhenTheMemberAnswersNoMore(t *testing.T) {
+	match, answers := seen(rules.Matches), seen(rules.Neither)
+	answers[0].Reason = reason.MemberAnswers
+	w := play(sight{0, match}, sight{100, answers}, sight{400, answers}, sight{500, match}, sight{799, match})[windowKey]
+	require.False(t, w.AddRipe(fixtures.At(799)))
+	require.True(t, w.AddRipe(fixtures.At(800)))
+	w = play(sight{0, answers}, sight{5000, answers})[windowKey]
+	require.False(t, w.Quiet(fixtures.At(5000)), "a cancelled failover stays open until the contradiction ends")
+}

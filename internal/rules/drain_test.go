@@ -1,0 +1,154 @@
+package rules_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rules: R4.12-1.
+func TestADrainIsARuleWithoutWindows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster karmada.Cluster
+		want    []rules.Match
+	}{
+		"no order":                        {fixtures.Cluster("m1"), nil},
+		"an order":                        {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{})), []rules.Match{rules.Matches}},
+		"an order that has ended":         {fixtures.Cluster("m1", fixtures.DrainTaints()), []rules.Match{rules.Mismatches}},
+		"an order that cannot be read":    {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a in ("})), []rules.Match{rules.Undecided}},
+		"a cluster that cannot be read":   {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), func(c *karmada.Cluster) { c.Malformed = "bad" }), []rules.Match{rules.Undecided}},
+		"a rate that is none":             {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Rate: -1})), []rules.Match{rules.Undecided}},
+		"another's taint of the same key": {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute(karmada.DrainTaintKey, fixtures.T0))), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []rules.Match
+			for _, o := range rules.Observe(nil, tc.cluster, rules.FactOf(tc.cluster)) {
+				require.Zero(t, o.Taint.AddOnMatch+o.Taint.RemoveOnMismatch)
+				got = append(got, o.Match)
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// Rules: R4.12-3.
+func TestADrainsTaintIsToleratedOnlyWhenThatWasAskedFor(t *testing.T) {
+	seconds := int64(60)
+	everything := []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	aMinute := []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
+	for name, tc := range map[string]struct {
+		policy rules.Policy
+		honour bool
+		want   reason.Reason
+		at     time.Time
+	}{
+		"no toleration counts":               {rules.Policy{Tolerations: everything}, false, reason.TaintUntolerated, fixtures.T0},
+		"nor one with seconds":               {rules.Policy{Tolerations: aMinute}, false, reason.TaintUntolerated, fixtures.T0},
+		"unless ordered so":                  {rules.Policy{Tolerations: everything}, true, reason.Tolerated, time.Time{}},
+		"then with its seconds":              {rules.Policy{Tolerations: aMinute}, true, reason.TolerationExpired, fixtures.T0.Add(time.Minute)},
+		"without a toleration it moves":      {rules.Policy{}, true, reason.TaintUntolerated, fixtures.T0},
+		"what the selector leaves out stays": {rules.Policy{NotDrained: true}, false, reason.NoTaint, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			taint := karmada.Drain{HonourTolerations: tc.honour}.RuleTaint()
+			hard := fixtures.NoExecute(taint.Key, fixtures.T0)
+			hard.Value = taint.Value
+			due := rules.DueUnder(tc.policy, []corev1.Taint{hard}, fixtures.T0.Add(time.Second))
+			require.Equal(t, tc.want, due.Reason)
+			require.Equal(t, !tc.at.IsZero(), due.Affected)
+			require.True(t, tc.at.Equal(due.At), "%s", due.At)
+		})
+	}
+	both := []corev1.Taint{fixtures.NoExecute(karmada.DrainTaintKey, fixtures.T0), fixtures.NoExecute("down", fixtures.T0)}
+	require.True(t, rules.DueUnder(rules.Policy{NotDrained: true}, both, fixtures.T0).Affected, "another taint moves it all the same")
+}
+
+// Rules: R4.12-7, R4.5-1.
+func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster karmada.Cluster
+		want    bool
+	}{
+		"the order alone":              {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{})), false},
+		"with its taints":              {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints()), false},
+		"its taints without the order": {fixtures.Cluster("m1", fixtures.DrainTaints()), false},
+		"one that fails as well":       {fixtures.Cluster("m1", fixtures.NotReady, fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints()), true},
+		"with a taint of a rule":       {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.Tainted(fixtures.NoExecute("down", fixtures.T0)), fixtures.DrainTaints()), true},
+		"with a taint of others":       {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints(), fixtures.Tainted(fixtures.NoExecute("theirs", fixtures.T0))), false},
+		"the companion alone":          {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			suspected, _ := rules.Suspected([]rules.Rule{unready()}, tc.cluster, rules.WitnessDown)
+			require.True(t, suspected, "it needs a failover")
+			faulty, _ := rules.Faulty([]rules.Rule{unready()}, tc.cluster)
+			require.Equal(t, tc.want, faulty)
+		})
+	}
+}
+
+// A taint that a human put says that the cluster is to be left, not that it failed; a NoSchedule
+// taint says even less. Two healthy clusters of three under such taints halted a fleet.
+//
+// Rules: R4.5-1.
+func TestAHealthyClusterUnderAHumansTaintIsNotFaulty(t *testing.T) {
+	byRule := func(effect corev1.TaintEffect) func(*karmada.Cluster) {
+		return func(c *karmada.Cluster) {
+			c.Taints = append(c.Taints, corev1.Taint{Key: "down", Effect: effect})
+			c.Added = append(c.Added, karmada.AddedTaint{Key: "down", Effect: effect, Rule: "not-ready"})
+		}
+	}
+	cordons := unready(ruleTaints(puts("down", corev1.TaintEffectNoSchedule)))
+	for _, tc := range []struct {
+		name    string
+		rules   []rules.Rule
+		cluster karmada.Cluster
+		want    bool
+	}{
+		{name: "healthy, NoExecute by a human", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0)))},
+		{name: "healthy, a soft taint by a human", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("human", fixtures.T0)))},
+		{name: "healthy, a taint ordered from Lifeboat", cluster: fixtures.Cluster("m1", ordersTaints("a"), putByOrder("a"))},
+		{name: "healthy, the record of a cancelled failover", cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} })},
+		{name: "not Ready, NoExecute by a human", cluster: fixtures.Cluster("m1", fixtures.NotReady, fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0))), want: true},
+		{name: "not Ready, a taint ordered from Lifeboat", cluster: fixtures.Cluster("m1", fixtures.NotReady, ordersTaints("a"), putByOrder("a")), want: true},
+		{name: "healthy, the taint of a rule in its removal window", cluster: fixtures.Cluster("m1", byRule(corev1.TaintEffectNoExecute)), want: true},
+		{name: "cordoned by a human", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("human")))},
+		{name: "cordoned by a rule that matches", rules: []rules.Rule{cordons}, cluster: fixtures.Cluster("m1", fixtures.NotReady, byRule(corev1.TaintEffectNoSchedule))},
+		{name: "cordoned by a rule that matches no more", rules: []rules.Rule{cordons}, cluster: fixtures.Cluster("m1", byRule(corev1.TaintEffectNoSchedule))},
+		{name: "cordoned beside a rule that moves", rules: []rules.Rule{cordons, unready()}, cluster: fixtures.Cluster("m1", fixtures.NotReady, byRule(corev1.TaintEffectNoSchedule)), want: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			faulty, _ := rules.Faulty(tc.rules, tc.cluster)
+			require.Equal(t, tc.want, faulty)
+		})
+	}
+}
+
+// A garbled annotation of a cluster makes no fleet look healthier: its conditions count.
+//
+// Rules: R4.5-1.
+func TestAClusterThatNobodyUnderstandsCountsByItsConditions(t *testing.T) {
+	garbled := func(c *karmada.Cluster) { c.Malformed = "annotation: a number" }
+	for want, c := range map[bool]karmada.Cluster{true: fixtures.Cluster("m1", fixtures.NotReady, garbled), false: fixtures.Cluster("m1", garbled)} {
+		faulty, _ := rules.Faulty([]rules.Rule{unready()}, c)
+		require.Equal(t, want, faulty)
+	}
+}
+
+// Rules: R4.1-15.
+func TestADeletionTimestampDrainsWhereAskedFor(t *testing.T) {
+	deleting := fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Deleting = true })
+	d := karmada.DrainedByDeletion(deleting)
+	require.NotNil(t, d)
+	require.True(t, d.Deletion)
+	require.Empty(t, d.Validate())
+	require.Nil(t, karmada.DrainedByDeletion(fixtures.Cluster("m1")))
+	ordered := fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Rate: 1}))
+	ordered.Deleting = true
+	require.Equal(t, ordered.Drain, karmada.DrainedByDeletion(ordered), "a human's order goes first")
+}

@@ -1,0 +1,166 @@
+package rules
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rule says which taints a cluster gets while its conditions match: a
+// ClusterTaintRule (failover.lifeboat.dev/v1alpha1), or one of Karmada's
+// ClusterTaintPolicies (policy.karmada.io/v1alpha1).
+type Rule struct {
+	// Name is the object's own, for a ClusterTaintPolicy with PolicyPrefix.
+	Name            string
+	Generation      int64
+	TargetClusters  *karmada.ClusterAffinity // nil = every cluster
+	MatchConditions []MatchCondition         // ANDed; empty always matches
+	Taints          []karmada.RuleTaint
+	// Policy tells a ClusterTaintPolicy: MatchConditions are its addOnConditions, which
+	// match nothing when empty, and its taints go only when RemoveConditions match.
+	Policy           bool
+	RemoveConditions []MatchCondition
+	// RequireWitness lets the conditions match only while the witness agrees.
+	RequireWitness bool
+	// Malformed says why the rule is refused, empty when fine. A refused rule
+	// matches nothing and removes nothing.
+	Malformed string
+}
+
+// Kind is the kind of object that the rule is.
+func (r Rule) Kind() string {
+	if r.Policy {
+		return "ClusterTaintPolicy"
+	}
+	return "ClusterTaintRule"
+}
+
+// RuleTitle is a rule as an observation names it, with the kind of object to look for.
+func RuleTitle(rule string) string {
+	switch rule {
+	case karmada.TaintRule:
+		return "ordered with lifeboat taint"
+	case karmada.DrainRule:
+		return "ordered with lifeboat drain"
+	}
+	if name, is := strings.CutPrefix(rule, PolicyPrefix); is {
+		return "of ClusterTaintPolicy " + name
+	}
+	return "of ClusterTaintRule " + rule
+}
+
+// MatchCondition compares one of status.conditions.
+type MatchCondition struct {
+	ConditionType string
+	Operator      string // In | NotIn
+	StatusValues  []corev1.ConditionStatus
+}
+
+// The operators of MatchCondition.
+const (
+	OperatorIn    = "In"
+	OperatorNotIn = "NotIn"
+)
+
+// Defaults of a RuleTaint's windows.
+const (
+	DefaultAddOnMatch       = 300 * time.Second
+	DefaultRemoveOnMismatch = 180 * time.Second
+)
+
+// Match is what a rule says of a cluster at one moment.
+type Match string
+
+// The answers.
+const (
+	// Matches runs the add window.
+	Matches Match = "Matches"
+	// Mismatches runs the removal window and restarts the add window.
+	Mismatches Match = "Mismatches"
+	// Undecided does neither: an Unknown that In does not list, or evidence about
+	// our own side. A window that runs goes on, but does not fire on it.
+	Undecided Match = "Undecided"
+	// Neither lets no window run. It is said of a ClusterTaintPolicy of which neither the
+	// conditions that add nor those that remove match, and of a rule that the external probe
+	// contradicts.
+	Neither Match = "Neither"
+	// Lapsed is Neither where those that remove cannot be decided: a removal window that
+	// runs goes on, but does not fire on it.
+	Lapsed Match = "Lapsed"
+)
+
+// PolicyPrefix begins the names of ClusterTaintPolicies among rules: no object of
+// Kubernetes has a slash in its name, so it can be no ClusterTaintRule.
+const PolicyPrefix = "ClusterTaintPolicy/"
+
+// Witness is what the starter's own probe says of a member.
+type Witness string
+
+// The words of a witness. An absent one agrees with nothing.
+const (
+	WitnessAbsent Witness = ""
+	WitnessDown   Witness = "Down"
+	WitnessUp     Witness = "Up"
+)
+
+// RuleObservation is one (rule, taint) judged against one sight of a cluster.
+type RuleObservation struct {
+	Rule   string            `json:"rule"`
+	Taint  karmada.RuleTaint `json:"taint"`
+	Match  Match             `json:"match"`
+	Reason reason.Reason     `json:"reason,omitempty"`
+}
+
+// WindowKey names the window of one (rule, taint).
+type WindowKey string
+
+// Key is "<rule>/<key>:<effect>".
+func (o RuleObservation) Key() WindowKey {
+	return WindowKey(o.Rule + "/" + o.Taint.Key + ":" + string(o.Taint.Effect))
+}
+
+// Window is the durable state of one (rule, taint): what holds, and since when.
+type Window struct {
+	Rule  string            `json:"rule"`
+	Taint karmada.RuleTaint `json:"taint"`
+	// Last is the newest observation; Undecided leaves Since alone.
+	Last Match `json:"last"`
+	// Matching is the newest decided state; Since is when it began.
+	Matching bool      `json:"matching"`
+	Since    time.Time `json:"since"`
+	// Reason is that of the newest observation.
+	Reason reason.Reason `json:"reason,omitempty"`
+	// Idle tells that neither window runs: the conditions of a policy that add match no
+	// more, and those that remove do not match.
+	Idle bool `json:"idle,omitempty"`
+}
+
+// Deadline is when the window that runs now ends.
+func (w Window) Deadline() time.Time {
+	if w.Matching {
+		return w.Since.Add(w.Taint.AddOnMatch)
+	}
+	return w.Since.Add(w.Taint.RemoveOnMismatch)
+}
+
+// AddRipe tells whether the conditions have matched for addOnMatchSeconds and
+// still do: an Undecided last look never confirms.
+func (w Window) AddRipe(now time.Time) bool {
+	return w.Matching && w.Last == Matches && !now.Before(w.Deadline())
+}
+
+// RemoveRipe tells whether the conditions have mismatched for removeOnMismatchSeconds.
+func (w Window) RemoveRipe(now time.Time) bool {
+	return !w.Matching && !w.Idle && w.Last == Mismatches && !now.Before(w.Deadline())
+}
+
+// Quiet tells whether nothing has matched for removeOnMismatchSeconds.
+func (w Window) Quiet(now time.Time) bool {
+	return w.RemoveRipe(now) || w.Idle && w.Reason != reason.MemberAnswers && !now.Before(w.Deadline())
+}
+
+// Windows are the windows of one episode by key.
+type Windows map[WindowKey]Window

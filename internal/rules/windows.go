@@ -1,0 +1,69 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// Advance takes one sight of a cluster into the windows and returns new ones.
+// A flip between matching and mismatching restarts a window at now; Undecided
+// neither starts nor restarts one. A window whose rule is gone, or no longer
+// targets the cluster, counts as mismatching. Changed durations and values of a
+// taint hold at once.
+func (w Windows) Advance(obs []RuleObservation, now time.Time) Windows {
+	next := make(Windows, len(w)+len(obs))
+	refused := sets.New[string]()
+	for _, o := range obs {
+		if o.Taint.Key == "" {
+			refused.Insert(o.Rule)
+			continue
+		}
+		window, known := w[o.Key()]
+		if !known && o.Match == Undecided {
+			continue // nothing decided yet: there is no window to begin
+		}
+		next[o.Key()] = window.see(o, known, now)
+	}
+	for key, window := range w {
+		if _, seen := next[key]; seen {
+			continue
+		}
+		gone := RuleObservation{Rule: window.Rule, Taint: window.Taint, Match: Mismatches}
+		if refused.Has(window.Rule) {
+			gone.Match = Undecided
+		}
+		next[key] = window.see(gone, true, now)
+	}
+	return next
+}
+
+func (w Window) see(o RuleObservation, known bool, now time.Time) Window {
+	matching, idle := w.Matching, w.Idle
+	switch o.Match {
+	case Matches:
+		matching, idle = true, false
+	case Mismatches:
+		matching, idle = false, false
+	case Neither:
+		matching, idle = false, true
+	case Lapsed:
+		if matching || !known {
+			matching, idle = false, true
+		}
+	case Undecided:
+	}
+	if !known || matching != w.Matching || idle != w.Idle {
+		w.Since = now
+	}
+	w.Matching, w.Idle = matching, idle
+	w.Rule, w.Taint, w.Last, w.Reason = o.Rule, o.Taint, o.Match, o.Reason
+	return w
+}
+
+// SortedKeys are the keys in a fixed order: maps have none, workflows need one.
+func (w Windows) SortedKeys() []WindowKey {
+	return slices.Sorted(maps.Keys(w))
+}
