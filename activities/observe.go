@@ -59,7 +59,7 @@ type Observation struct {
 	// Purge is our task's purge mode, Never where the copy is preserved: what a run that
 	// takes it over goes by.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
-	// Preserved: the old copy outlives its Work, see [failover.Binding.PreservesCopies].
+	// Preserved: the old copy outlives its Work, see [karmada.Binding.PreservesCopies].
 	Preserved bool `json:"preserved,omitempty"`
 	// State is what our task carries for the new copy: labels by name.
 	State map[string]string `json:"state,omitempty"`
@@ -79,7 +79,7 @@ type Observation struct {
 	// SourceGone: the failed cluster was deleted. SourceReady: it answers.
 	SourceGone  bool `json:"sourceGone,omitempty"`
 	SourceReady bool `json:"sourceReady,omitempty"`
-	// Outage is the one that the source is in, see [failover.Cluster.Outage].
+	// Outage is the one that the source is in, see [karmada.Cluster.Outage].
 	Outage string `json:"outage,omitempty"`
 	// FenceStands: the fence of the request still counts for the source as it is.
 	FenceStands bool `json:"fenceStands,omitempty"`

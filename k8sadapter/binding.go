@@ -220,7 +220,7 @@ func (d *decoding) tasks(items []json.RawMessage) []karmada.Task {
 	return tasks
 }
 
-// placement reads spec.placement strictly: a field that failover.Placement does
+// placement reads spec.placement strictly: a field that karmada.Placement does
 // not have could change where the binding may go, so its path is kept.
 func (d *decoding) placement(b *karmada.Binding, raw json.RawMessage) {
 	if absent(raw) {

@@ -7,7 +7,7 @@
 // object harms nothing but itself (it comes back with Malformed set, never as an
 // error of a list), that a write touches only Lifeboat's own fields, carries the
 // resourceVersion that was read and is sent once, and that every error is
-// classified here (failover.ErrConflict, ErrGone, …) so that nobody above has to
+// classified here (karmada.ErrConflict, ErrGone, …) so that nobody above has to
 // look at an HTTP status.
 //
 // It never touches Karmada's own NoSchedule taints (cluster.karmada.io/*), nor

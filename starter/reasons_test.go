@@ -25,7 +25,7 @@ const (
 // meanings are the comments of the core's reasons.
 func meanings(t *testing.T) map[string]string {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), "../internal/failover/reason.go", nil, parser.ParseComments|parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(token.NewFileSet(), "../internal/reason/reason.go", nil, parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
 	out := map[string]string{}
 	ast.Inspect(parsed, func(n ast.Node) bool {

@@ -32,7 +32,7 @@ const (
 // list by hand would forget the next one.
 func words(t *testing.T, typeName string) []string {
 	t.Helper()
-	files, err := filepath.Glob("../internal/failover/*.go")
+	files, err := filepath.Glob("../internal/*/*.go")
 	require.NoError(t, err)
 	var out []string
 	for _, file := range files {
@@ -95,7 +95,7 @@ func TestEveryReasonHasAHeadingOrARowInTheRunbookAndEachIsAReason(t *testing.T) 
 
 func TestTheRunbookKnowsEveryPhaseOutcomeAndTaskReason(t *testing.T) {
 	all := sections(page(t, runbook), "##")
-	for _, kind := range []string{"EpisodePhase", "MigrationPhase", "Outcome"} {
+	for _, kind := range []string{"Episode", "Migration", "Outcome"} {
 		for _, word := range words(t, kind) {
 			require.Regexp(t, `(?m)^\|[^|]*\b`+word+`\b[^|]*\|`, all["Phases and outcomes"], kind)
 		}
@@ -244,7 +244,7 @@ func TestEveryQueryInTheRunbookNamesWhatExists(t *testing.T) {
 		workflows.SearchReason.GetName():  words(t, "Reason"),
 		workflows.SearchMode.GetName():    words(t, "Mode"),
 		workflows.SearchPhase.GetName(): slices.Concat(
-			words(t, "EpisodePhase"), words(t, "MigrationPhase"), words(t, "Outcome"), words(t, "Tier")),
+			words(t, "Episode"), words(t, "Migration"), words(t, "Outcome"), words(t, "Tier")),
 	}
 	clause := regexp.MustCompile(`^(\w+) (?:=|!=|IN) (.+)$`)
 	queries := regexp.MustCompile(`--query "([^"]+)"`).FindAllStringSubmatch(page(t, runbook), -1)

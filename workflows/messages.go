@@ -25,7 +25,7 @@ type Order struct {
 // DrainOrder asks that a cluster be emptied.
 type DrainOrder struct {
 	Order
-	// Selector, Rate and HonourTolerations are those of [failover.Drain].
+	// Selector, Rate and HonourTolerations are those of [karmada.Drain].
 	Selector          string  `json:"selector,omitempty"`
 	Rate              float64 `json:"rate,omitempty"`
 	HonourTolerations bool    `json:"honourTolerations,omitempty"`
@@ -34,7 +34,7 @@ type DrainOrder struct {
 // TaintOrder asks that a taint stand on a cluster, or that it stand no more.
 type TaintOrder struct {
 	Order
-	// Taint is "<key>[=<value>]:<effect>", as [failover.ParseTaint] reads it; empty in an
+	// Taint is "<key>[=<value>]:<effect>", as [karmada.ParseTaint] reads it; empty in an
 	// untaint stands for all that were ordered.
 	Taint string `json:"taint,omitempty"`
 }
@@ -49,7 +49,7 @@ type ScopedOrder struct {
 // SnoozeOrder asks that bindings be left where they are for a while.
 type SnoozeOrder struct {
 	ScopedOrder
-	// For is how long from now, as in "30m"; at most [failover.MaxSnooze].
+	// For is how long from now, as in "30m"; at most [queue.MaxSnooze].
 	For string `json:"for"`
 }
 

@@ -29,12 +29,12 @@ const (
 	SignalClusterRecovered = "cluster-recovered" // Order, for when updates fail
 
 	// Signals of a BindingMigration.
-	SignalBindingObserved  = "binding-observed"  // failover.BindingFact, from the starter
+	SignalBindingObserved  = "binding-observed"  // proof.BindingFact, from the starter
 	SignalRecover          = "recover"           // Recover, from its ClusterFailover
 	SignalMigrationAdopted = "migration-adopted" // MigrationAdopted, from a new run of its ClusterFailover
 	SignalFenced           = "fenced"            // Fenced, from its ClusterFailover
 	SignalMigrationOrder   = "migration-order"   // MigrationOrder, from its ClusterFailover
-	SignalPermit           = "permit"            // failover.Permit, from its ClusterFailover, when its dependents are held
+	SignalPermit           = "permit"            // pace.Permit, from its ClusterFailover, when its dependents are held
 
 	// Signals of a FleetPacer.
 	SignalFleetObserved = "fleet-observed" // FleetObserved, from the starter

@@ -1,3 +1,3 @@
 // Package audit writes the audit trail, as JSON lines, and reads it back. What a line
-// says is [failover.AuditRecord].
+// says is [record.Audit].
 package audit

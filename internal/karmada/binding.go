@@ -253,6 +253,7 @@ func (b *Binding) ApiServed(c Cluster, serves bool) bool {
 // Api is "group/version/Kind".
 func (r Resource) Api() string { return r.APIVersion + "/" + r.Kind }
 
+// Group is the API group of the resource, empty for the core group.
 func (r Resource) Group() string {
 	group, _, found := strings.Cut(r.APIVersion, "/")
 	if !found {
@@ -302,6 +303,7 @@ func (b *Binding) PolicyID() string {
 // those of the binding itself, such as Karmada's permanent ids. The workload's win.
 func (b *Binding) Selectable() labels.Set { return labels.Merge(b.Labels, b.WorkloadLabels) }
 
+// TargetNames are the names of targets, sorted.
 func TargetNames(targets []TargetCluster) []string {
 	names := make([]string, 0, len(targets))
 	for _, t := range targets {
@@ -311,10 +313,12 @@ func TargetNames(targets []TargetCluster) []string {
 	return names
 }
 
+// ScheduledTrue tells whether the scheduler has accepted the targets of a binding.
 func ScheduledTrue(b *Binding) bool {
 	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionTrue
 }
 
+// ScheduledFalse tells whether the scheduler has refused a binding.
 func ScheduledFalse(b *Binding) bool {
 	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionFalse
 }

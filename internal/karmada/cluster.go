@@ -173,6 +173,7 @@ func OutageOf(turned string) string {
 	return turned
 }
 
+// ClusterNames are the names of clusters, sorted.
 func ClusterNames(clusters []Cluster) []string {
 	names := make([]string, 0, len(clusters))
 	for _, c := range clusters {

@@ -72,6 +72,7 @@ const DefaultSchedulerName = "default-scheduler"
 // TaintManager is the producer of the tasks of Karmada's own taint manager.
 const TaintManager = "TaintManager"
 
+// The kinds with rules of their own.
 const (
 	KindCRD = "CustomResourceDefinition.apiextensions.k8s.io"
 	KindJob = "Job.batch"

@@ -66,6 +66,7 @@ func (b *Binding) Assigned() bool {
 // Divides tells whether there are replicas to divide.
 func (b *Binding) Divides() bool { return b.Workload && b.Placement.Divided() && b.Replicas > 0 }
 
+// SumOf is how many replicas targets have together.
 func SumOf(targets []TargetCluster) int32 {
 	var sum int32
 	for _, t := range targets {

@@ -100,10 +100,12 @@ func (p *Placement) ByRoom() bool {
 	return p.Aggregated() || (r.WeightPreference != nil && r.WeightPreference.DynamicWeight != "")
 }
 
+// Aggregated tells whether replicas are divided over as few clusters as possible.
 func (p *Placement) Aggregated() bool {
 	return p.ReplicaScheduling.DivisionPreference == DivisionAggregated
 }
 
+// Selectors are all affinities of a placement.
 func (p *Placement) Selectors() []*ClusterAffinity {
 	out := []*ClusterAffinity{p.ClusterAffinity}
 	for i := range p.ClusterAffinities {
@@ -115,6 +117,7 @@ func (p *Placement) Selectors() []*ClusterAffinity {
 	return out
 }
 
+// StaticWeights are the weights that a placement names, nil without any.
 func (p *Placement) StaticWeights() []StaticWeight {
 	if p.ReplicaScheduling == nil || p.ReplicaScheduling.WeightPreference == nil {
 		return nil
@@ -137,6 +140,7 @@ func (g Group) In(names []string) string {
 	return fmt.Sprintf(" (%s) in group %q", reason.List(names), g.Name)
 }
 
+// Groups are the affinities that the scheduler tries, in order; never none.
 func (p *Placement) Groups() []Group {
 	if len(p.ClusterAffinities) == 0 {
 		return []Group{{Affinity: p.ClusterAffinity}}

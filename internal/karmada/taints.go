@@ -170,6 +170,7 @@ type RuleTaint struct {
 	RemoveOnMismatch time.Duration      `json:"removeOnMismatch"`
 }
 
+// Validate says what is wrong with a taint and its windows, empty when nothing is.
 func (t RuleTaint) Validate() string {
 	if errs := validation.IsQualifiedName(t.Key); len(errs) > 0 {
 		return fmt.Sprintf("key %q: %s", t.Key, strings.Join(errs, ", "))

@@ -23,6 +23,7 @@ func (m PurgeMode) Known() bool {
 	return m == PurgeGracefully || m == PurgeDirectly || m == PurgeNever
 }
 
+// Bounded is the mode, cut where it is longer than any mode of Karmada.
 func (m PurgeMode) Bounded() PurgeMode { return PurgeMode(reason.Shortened(string(m), maxMode)) }
 
 // maxMode bounds a mode that somebody made up, in bytes: an annotation says it, which may

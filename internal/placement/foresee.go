@@ -23,7 +23,7 @@ type attempt struct {
 	group   karmada.Group
 	seen    []karmada.Cluster // they pass the filters
 	targets []karmada.TargetCluster
-	reason  reason.Reason // why it fails, ReasonNone where it does not
+	reason  reason.Reason // why it fails, reason.None where it does not
 	why     string
 }
 

@@ -13,7 +13,7 @@ import (
 // Its yes means that Karmada's scheduler must place the binding; its no means that
 // the scheduler would fail, or that a cautious reason stands against it (a cluster
 // not Ready, a soft taint, no proven room). It leaves the purge mode to
-// [Unsupported], which also knows the policy's.
+// [rules.Unsupported], which also knows the policy's.
 //
 // The failing cluster never counts. Clusters are judged twice: as the scheduler
 // will see them, to know which affinity group it takes, and as we trust them, to
@@ -124,6 +124,7 @@ func (in PreCheckInput) staying() reason.Verdict {
 	return reason.Verdict{OK: true, Candidates: names, Message: "the other targets hold every replica already (" + reason.List(names) + ")"}
 }
 
+// AllGroups are all affinity groups of the binding.
 func (in PreCheckInput) AllGroups() []karmada.Group { return in.Binding.Placement.Groups() }
 
 // groups are those that the scheduler still tries: it only moves forward.

@@ -11,7 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
-// TurnOff is [failover.TurnOff].
+// TurnOff is [rules.TurnOff].
 const TurnOff = rules.TurnOff
 
 // Asker asks Karmada's API server what it would allow.

@@ -18,7 +18,7 @@ type Fence struct {
 	Who     string    `json:"who,omitempty"` // the human
 	Message string    `json:"message,omitempty"`
 	At      time.Time `json:"at"`
-	// Outage is the one that was seen when it was given, see [Cluster.Outage]. One without,
+	// Outage is the one that was seen when it was given, see [karmada.Cluster.Outage]. One without,
 	// of an older state, counts for none.
 	Outage string `json:"outage,omitempty"`
 	// WithoutState: the human has bindings go on whose state cannot come along.
@@ -63,7 +63,7 @@ type OldCopy struct {
 	// Gone: the source has no Work of the binding any more.
 	Gone  bool
 	Fence *Fence
-	// Carries: the task carries state, see [Task.Carries].
+	// Carries: the task carries state, see [karmada.Task.Carries].
 	Carries bool
 }
 

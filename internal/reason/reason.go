@@ -152,9 +152,9 @@ const (
 
 // Reasons around the witness.
 const (
-	// ReasonNoWitness: the rule requires a witness, and none testifies.
+	// NoWitness: the rule requires a witness, and none testifies.
 	NoWitness Reason = "NoWitness"
-	// ReasonWitnessDisagrees: the witness sees the member alive.
+	// WitnessDisagrees: the witness sees the member alive.
 	WitnessDisagrees Reason = "WitnessDisagrees"
 )
 

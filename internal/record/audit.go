@@ -8,11 +8,11 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// Version is the version of the schema of [AuditRecord], as every line of an audit
+// Version is the version of the schema of [Audit], as every line of an audit
 // trail names it. Fields are only ever added within a version; docs/audit.md has them all.
 const Version = "audit.lifeboat.dev/v1"
 
-// Kind says what an [AuditRecord] tells of.
+// Kind says what an [Audit] tells of.
 type Kind string
 
 // What failovers and the pacer decide, and what humans order. They are written in the

@@ -83,7 +83,7 @@ func TurnsOf(c karmada.Cluster) Turns {
 	return t
 }
 
-// Outage names the outage that was seen, see [Cluster.Outage].
+// Outage names the outage that was seen, see [karmada.Cluster.Outage].
 func (t Turns) Outage() string { return karmada.OutageOf(t[karmada.ConditionReady]) }
 
 // Unseen are the types of condition that have turned away and back again since, of which

@@ -20,7 +20,7 @@ func OptedOut(annotations map[string]string) bool {
 	return annotations[karmada.AnnotationEnabled] == "false"
 }
 
-// Unsupported says why a binding cannot be moved safely by this version, ReasonNone
+// Unsupported says why a binding cannot be moved safely by this version, reason.None
 // when it can. What is not understood is parked, never treated as something simpler.
 func Unsupported(b *karmada.Binding, purge karmada.PurgeMode) (reason.Reason, string) {
 	if why, message := malformed(b); why != reason.None {

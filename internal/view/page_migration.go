@@ -28,7 +28,7 @@ type MigrationView struct {
 	// Reason and Message say how it stands now.
 	Reason  reason.Reason
 	Message string
-	// Attention is why it needs a human's eyes, ReasonNone when it does not.
+	// Attention is why it needs a human's eyes, reason.None when it does not.
 	Attention    reason.Reason
 	Now          time.Time
 	Began        time.Time

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -29,7 +30,7 @@ func evacuating() view.PageView {
 	return view.PageView{
 		Cluster: "member1", Phase: phase.EpisodeEvacuating, Mode: rules.ModeEnforce, Round: 1,
 		Reason: reason.ConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
-		Now: at(600), Since: t0, Confirmed: at(300), Entered: at(302), ETA: at(720), Runbook: published,
+		Now: fixtures.At(600), Since: fixtures.T0, Confirmed: fixtures.At(300), Entered: fixtures.At(302), ETA: fixtures.At(720), Runbook: published,
 		Counts: view.PageCounts{
 			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2,
 			Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 20, phase.OutcomeSkipped: 1},
@@ -39,19 +40,19 @@ func evacuating() view.PageView {
 			FleetHealth: pace.FleetHealth{Total: 6, Faulty: []string{"member1"}},
 		},
 		Next: []view.NextLine{
-			{Binding: "shop/cart-deployment", Due: at(300), Priority: 10, Reason: reason.AwaitingGrant, To: []string{"member2", "member3"}},
-			{Binding: "shop/mail-deployment", Due: at(900), Reason: reason.AwaitingDue},
+			{Binding: "shop/cart-deployment", Due: fixtures.At(300), Priority: 10, Reason: reason.AwaitingGrant, To: []string{"member2", "member3"}},
+			{Binding: "shop/mail-deployment", Due: fixtures.At(900), Reason: reason.AwaitingDue},
 		},
 		Blocked: []view.BlockedLine{
-			{Binding: "shop/db-statefulset", Reason: reason.NoTarget, Message: "0 candidates: member4 is not Ready", RetryAt: at(630)},
+			{Binding: "shop/db-statefulset", Reason: reason.NoTarget, Message: "0 candidates: member4 is not Ready", RetryAt: fixtures.At(630)},
 			{Binding: "shop/job-deployment", Reason: reason.NotSupportedComps, Message: "it has 2 components"},
 		},
 		Moving: []view.MovingLine{
-			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: at(598)},
-			{Binding: "shop/api-deployment", Phase: phase.MigrationAwaitingHealth, To: []string{"member3"}, Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member3", NeedsAttention: true, Placed: true, Since: at(310)},
+			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: fixtures.At(598)},
+			{Binding: "shop/api-deployment", Phase: phase.MigrationAwaitingHealth, To: []string{"member3"}, Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member3", NeedsAttention: true, Placed: true, Since: fixtures.At(310)},
 		},
 		Windows: view.WindowLines(rules.Windows{
-			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: t0},
+			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: fixtures.T0},
 		}, []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}),
 		Debt: []record.Debt{{Key: karmada.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
 	}
@@ -64,9 +65,9 @@ func changed[T any](v T, f func(*T)) T {
 
 func episodePages() map[string]view.PageView {
 	plain := evacuating()
-	bare := view.PageView{Cluster: "member1", Mode: rules.ModeEnforce, Now: at(600), Since: t0, Round: 1, Entered: at(590)}
-	suspected := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Undecided, Matching: true, Since: at(500)}}
-	well := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Mismatches, Since: at(580)}}
+	bare := view.PageView{Cluster: "member1", Mode: rules.ModeEnforce, Now: fixtures.At(600), Since: fixtures.T0, Round: 1, Entered: fixtures.At(590)}
+	suspected := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Undecided, Matching: true, Since: fixtures.At(500)}}
+	well := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Mismatches, Since: fixtures.At(580)}}
 	ours := []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
 	return map[string]view.PageView{
 		"evacuating": plain,
@@ -76,10 +77,10 @@ func episodePages() map[string]view.PageView {
 		"evacuating-ordered": changed(plain, func(v *view.PageView) {
 			v.Orders = []view.OrderLine{
 				{What: view.OrderPaused, Whom: "namespace bank", By: "kim: month end"},
-				{What: "snoozed", Whom: "shop/cart-deployment", Until: at(1800), By: "ada: the cluster is coming back | soon"},
+				{What: "snoozed", Whom: "shop/cart-deployment", Until: fixtures.At(1800), By: "ada: the cluster is coming back | soon"},
 				{What: "priority 100", Whom: "shop/mail-deployment", By: "kim: paying customers"},
 			}
-			v.Next = append(plain.Next[:2:2], view.NextLine{Binding: "bank/ledger-deployment", Due: at(300), Reason: reason.Paused})
+			v.Next = append(plain.Next[:2:2], view.NextLine{Binding: "bank/ledger-deployment", Due: fixtures.At(300), Reason: reason.Paused})
 			v.Moving, v.Debt = nil, nil
 		}),
 		"evacuating-slow": changed(plain, func(v *view.PageView) {
@@ -98,7 +99,7 @@ func episodePages() map[string]view.PageView {
 			} {
 				v.Moving = append(v.Moving, view.MovingLine{
 					Binding: fmt.Sprintf("bank/db-%d-statefulset", i), Phase: phase.MigrationAwaitingFence, Reason: why,
-					Message: "member1 does not answer", To: []string{"member2", "member3"}, NeedsAttention: true, Since: at(305),
+					Message: "member1 does not answer", To: []string{"member2", "member3"}, NeedsAttention: true, Since: fixtures.At(305),
 				})
 			}
 		}),
@@ -132,10 +133,10 @@ func moving() view.MigrationView {
 	return view.MigrationView{
 		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
 		Phase: phase.MigrationAwaitingHealth, Mode: rules.ModeEnforce, Round: 1,
-		Why:    rules.Due{Affected: true, At: at(300), Taint: rules.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: reason.TaintUntolerated},
+		Why:    rules.Due{Affected: true, At: fixtures.At(300), Taint: rules.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: reason.TaintUntolerated},
 		Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member2",
-		Now: at(600), Began: at(310), Entered: at(312), Written: at(311), MustHold: 10 * time.Second, OldWork: "karmada-es-member1/cart-6f",
-		Flagged: at(1211), Parent: "cluster-failover/member1", Runbook: published,
+		Now: fixtures.At(600), Began: fixtures.At(310), Entered: fixtures.At(312), Written: fixtures.At(311), MustHold: 10 * time.Second, OldWork: "karmada-es-member1/cart-6f",
+		Flagged: fixtures.At(1211), Parent: "cluster-failover/member1", Runbook: published,
 	}
 }
 
@@ -144,7 +145,7 @@ func migrationPages() map[string]view.MigrationView {
 	return map[string]view.MigrationView{
 		"awaiting-health": plain,
 		"healthy": changed(plain, func(v *view.MigrationView) {
-			v.Reason, v.Message, v.HealthySince = reason.Healthy, "proven healthy on member2", at(595)
+			v.Reason, v.Message, v.HealthySince = reason.Healthy, "proven healthy on member2", fixtures.At(595)
 		}),
 		"no-fit": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.Reason, v.Message, v.Attention = phase.MigrationPlacing, reason.NoClusterFit, "the scheduler found no cluster", reason.GracefulTimeout
@@ -177,9 +178,9 @@ func TestMigrationPages(t *testing.T) {
 
 func pacerPages() map[string]view.PacerView {
 	flowing := view.PacerView{
-		Now: at(600), Pace: pace.Judge(faulty(1, 6), limits), Config: limits, Assessed: at(599),
-		Out:      []pace.Granted{{Permits: pace.Permits{Number: 17, Size: 2, First: at(600), Apart: 2 * time.Second, Window: time.Second}, Cluster: "member1", Used: 1}},
-		Next:     at(604),
+		Now: fixtures.At(600), Pace: pace.Judge(fixtures.Faulty(1, 6), limits), Config: limits, Assessed: fixtures.At(599),
+		Out:      []pace.Granted{{Permits: pace.Permits{Number: 17, Size: 2, First: fixtures.At(600), Apart: 2 * time.Second, Window: time.Second}, Cluster: "member1", Used: 1}},
+		Next:     fixtures.At(604),
 		Requests: []view.RequestLine{{Cluster: "member1", Want: 12, Priority: 10}, {Cluster: "member4", Want: 3, Paused: true}},
 		Granted:  18, Written: 15, Unused: 1,
 	}
@@ -187,25 +188,25 @@ func pacerPages() map[string]view.PacerView {
 		"flowing": flowing,
 		"idle":    changed(flowing, func(v *view.PacerView) { v.Out, v.Requests = nil, nil }),
 		"done": changed(flowing, func(v *view.PacerView) {
-			v.Out, v.Requests, v.Next = nil, []view.RequestLine{{Cluster: "member1"}}, at(590)
+			v.Out, v.Requests, v.Next = nil, []view.RequestLine{{Cluster: "member1"}}, fixtures.At(590)
 		}),
 		"all-paused": changed(flowing, func(v *view.PacerView) { v.Out, v.Requests = nil, v.Requests[1:] }),
 		"waiting": changed(flowing, func(v *view.PacerView) {
-			v.Out, v.Next, v.RateBy = nil, at(601), "kim: slow down"
+			v.Out, v.Next, v.RateBy = nil, fixtures.At(601), "kim: slow down"
 		}),
 		"all-faulty": changed(flowing, func(v *view.PacerView) {
-			v.Pace, v.Out = pace.Judge(faulty(6, 6), limits), nil
+			v.Pace, v.Out = pace.Judge(fixtures.Faulty(6, 6), limits), nil
 		}),
 		"slow": changed(flowing, func(v *view.PacerView) {
-			v.Pace = pace.Judge(faulty(12, 20), limits)
+			v.Pace = pace.Judge(fixtures.Faulty(12, 20), limits)
 		}),
 		"halted": changed(flowing, func(v *view.PacerView) {
 			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = pace.TierHalted, 0, reason.HaltedByHuman
-			v.Out, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", at(597), published
+			v.Out, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", fixtures.At(597), published
 		}),
 		"configured-zero": changed(flowing, func(v *view.PacerView) {
 			v.Config.EvictionRate, v.Out = 0, nil
-			v.Pace = pace.Judge(faulty(1, 6), v.Config)
+			v.Pace = pace.Judge(fixtures.Faulty(1, 6), v.Config)
 		}),
 		"state-lost": changed(flowing, func(v *view.PacerView) {
 			v.Pace = pace.Pace{Tier: pace.TierHalted, Reason: reason.StateLost}
@@ -213,9 +214,9 @@ func pacerPages() map[string]view.PacerView {
 		}),
 		"unlimited": changed(flowing, func(v *view.PacerView) {
 			v.Config.Unlimited = true
-			v.Pace = pace.Judge(faulty(1, 6), v.Config)
+			v.Pace = pace.Judge(fixtures.Faulty(1, 6), v.Config)
 		}),
-		"new": {Now: t0, Config: limits},
+		"new": {Now: fixtures.T0, Config: limits},
 	}
 }
 
@@ -232,8 +233,8 @@ func crowd(n int, word string) view.PageView {
 		name := fmt.Sprint(word, i)
 		v.Next = append(v.Next, view.NextLine{Binding: name, Reason: reason.Waiting, To: []string{word, word}})
 		v.Blocked = append(v.Blocked, view.BlockedLine{Binding: name, Reason: reason.NoTarget, Message: word})
-		v.Moving = append(v.Moving, view.MovingLine{Binding: name, Message: word, To: []string{word}, Since: t0})
-		v.Windows = append(v.Windows, view.WindowLine{Rule: name, Taint: word, Deadline: t0})
+		v.Moving = append(v.Moving, view.MovingLine{Binding: name, Message: word, To: []string{word}, Since: fixtures.T0})
+		v.Windows = append(v.Windows, view.WindowLine{Rule: name, Taint: word, Deadline: fixtures.T0})
 		v.Debt = append(v.Debt, record.Debt{Key: karmada.BindingKey{Namespace: word, Name: name}, Work: word})
 		v.Actions = append(v.Actions, word)
 	}

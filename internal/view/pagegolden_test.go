@@ -3,6 +3,8 @@ package view_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 )
 
 // variations are pages that differ from another page in some lines. Their golden file has
@@ -44,10 +46,10 @@ func goldenPages(t *testing.T, pages map[string]string) {
 	for name, page := range pages {
 		t.Run(name, func(t *testing.T) {
 			if base, varies := variations[name]; varies {
-				golden(t, "testdata/pages/"+name+".diff", differences(pages[base], page))
+				fixtures.Golden(t, "testdata/pages/"+name+".diff", differences(pages[base], page))
 				return
 			}
-			golden(t, "testdata/pages/"+name+".md", page)
+			fixtures.Golden(t, "testdata/pages/"+name+".md", page)
 		})
 	}
 }

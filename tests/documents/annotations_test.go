@@ -19,7 +19,7 @@ const ours = "failover.lifeboat.dev/"
 // The reference of annotations in docs/operations.md has each one that the code reads, and
 // no other: those that users set in a row each, those that are Lifeboat's records beside them.
 func TestAnnotations_ReferenceNamesWhatTheCodeReads(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal/failover/names.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal/karmada/names.go"), nil, 0)
 	require.NoError(t, err)
 	var read []string
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -52,7 +52,7 @@ func TestAnnotations_ReferenceNamesWhatTheCodeReads(t *testing.T) {
 func TestAnnotations_AreSpelledInOnePlace(t *testing.T) {
 	for _, folder := range []string{"activities", "config", "internal", "k8sadapter", "starter", "worker", "workflows"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "failover/names.go") {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "karmada/names.go") {
 				return err
 			}
 			raw, err := os.ReadFile(path) //nolint:gosec // of this repository

@@ -87,7 +87,7 @@ func TestDeploymentsAreHealthyOnPaperWhileReplicasAreMissing(t *testing.T) {
 	require.Eventually(t, func() bool { return ready(m) == 3 }, time.Minute, time.Millisecond)
 }
 
-// The fields are those of the recordings in internal/failover/testdata/recordings/kinds.jsonl.
+// The fields are those of the recordings in internal/proof/testdata/recordings/kinds.jsonl.
 func TestReport_FieldsOfEachKind(t *testing.T) {
 	fields := map[string][]string{
 		"Deployment":  {"availableReplicas", "generation", "observedGeneration", "readyReplicas", "replicas", "resourceTemplateGeneration", "updatedReplicas"},
