@@ -94,7 +94,7 @@ func (e *episode) approve(o ScopedOrder) string {
 		switch {
 		case i.State == ItemBlocked && asks(i.Reason):
 			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
-		case o.Scope.One() && capped(i):
+		case o.One() && capped(i):
 		default:
 			continue
 		}
@@ -116,7 +116,7 @@ func asks(r reason.Reason) bool {
 func (e *episode) approvalOf(key karmada.BindingKey, uid types.UID) *queue.Approval {
 	for n := len(e.st.Approvals) - 1; n >= 0; n-- {
 		if a := e.st.Approvals[n]; a.Bindings.Has(key, uid) {
-			return &queue.Approval{Who: a.Who, Why: a.Reason, At: a.At, Round: e.st.Round, ForOne: a.Scope.One()}
+			return &queue.Approval{Who: a.Who, Why: a.Reason, At: a.At, Round: e.st.Round, ForOne: a.One()}
 		}
 	}
 	return nil
