@@ -37,7 +37,7 @@ screenshots: lab-bin build ## Take the pictures in docs/images anew, from a demo
 ##@ Build
 .PHONY: build
 build: toolchain ## Build bin/lifeboat and bin/lifeboat-worker
-	@go build -ldflags $(LDFLAGS) -o bin/lifeboat ./starter
+	@go build -ldflags $(LDFLAGS) -o bin/lifeboat ./controller
 	@go build -ldflags $(LDFLAGS) -o bin/lifeboat-worker ./worker
 
 PLATFORMS ?= linux/$(shell go env GOARCH)
@@ -112,7 +112,7 @@ FLAP ?= 168h
 load: load-virtual $(if $(filter no,$(SERVERS)),,load-servers) ## Ask what load costs: a storm of events, a week of flapping, and, on real servers, the API server at its maximum and signals beyond the cap
 
 load-virtual: toolchain
-	@nice go test ./starter/watch -count=1 -run TenThousandBindingEvents -bench BindingEvents -v | grep -e ' events, ' -e 'ns/op' -e '^FAIL'
+	@nice go test ./controller/watch -count=1 -run TenThousandBindingEvents -bench BindingEvents -v | grep -e ' events, ' -e 'ns/op' -e '^FAIL'
 	@nice go test ./tests/sim -count=1 -timeout 0 -v -run 'FlappingClusters|SixtyPercent' -flapping 50 -flap-for $(FLAP) | grep -e '^ *load_test' -e '^FAIL' -e '^ok'
 
 load-servers: toolchain lab-bin build
@@ -172,7 +172,7 @@ record: toolchain lab-bin build ## Record the histories that tests/replay replay
 
 ##@ Check
 .PHONY: lint
-lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and workflowcheck; go vet and go mod tidy -diff for every module
+lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint, workflowcheck and the check for retired words; go vet and go mod tidy -diff for every module
 	@nice bin/golangci-lint config verify
 	@nice bin/golangci-lint run --allow-serial-runners ./...
 	@nice bin/workflowcheck -test=false -config workflowcheck.config.yaml $$(go list ./... | grep -v /tests/)
@@ -180,6 +180,7 @@ lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint and wor
 	@for module in $(MODULES); do (cd $$module && go vet ./...); done
 	@for module in $$(git ls-files go.mod '*/go.mod' | xargs -n1 dirname); do (cd $$module && go mod tidy -diff) || exit 1; done
 	@unformatted=$$(gofmt -l tests/lab $(MODULES)); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	@go test ./tests/documents -run Retired
 	@echo "lint: clean"
 
 # The tools live in a module of their own, as the linters do.

@@ -20,7 +20,7 @@ type ActEnd string
 
 // The ends of release, restore, hold, mark and repeated removal.
 const (
-	ActDone    ActEnd = "done"    // our write stands
+	ActDone    ActEnd = "done"    // Lifeboat's write stands
 	ActAlready ActEnd = "already" // nothing left to do
 	ActRefused ActEnd = "refused" // the last look said no; Reason says why
 	ActGone    ActEnd = "gone"    // the binding
@@ -74,16 +74,16 @@ func (out *ActResult) done(after karmada.Binding) {
 	out.End, out.Reason, out.Generation = ActDone, reason.Written, after.Generation
 }
 
-// ReleaseRequest drops our hold task once the new placement is proven.
+// ReleaseRequest drops Lifeboat's hold task once the new placement is proven.
 type ReleaseRequest struct {
 	MoveRef
 	// HealthyFor is how long every look so far has found it healthy.
 	HealthyFor time.Duration `json:"healthyFor"`
-	// MinHealthy and Detection are the episode's own terms: a worker whose config says
+	// MinHealthy and Detection are the failover's own terms: a worker whose config says
 	// more would refuse for ever what the migration has waited for. Nil: the worker's.
 	MinHealthy *time.Duration `json:"minHealthy,omitempty"`
 	Detection  *time.Duration `json:"detection,omitempty"`
-	// Plugins are the episode's evict plug-ins. Proofs are the answers of those that are
+	// Plugins are the failover's evict plug-ins. Proofs are the answers of those that are
 	// not built in, asked about the placement ProvenOn.
 	Plugins  proof.Plugins           `json:"plugins,omitzero"`
 	Proofs   []proof.Proof           `json:"proofs,omitempty"`
@@ -95,7 +95,7 @@ type ReleaseRequest struct {
 	Returned bool   `json:"returned,omitempty"`
 	Parent   string `json:"parent,omitempty"`
 	// Ordered drops the task on a human's recorded order, proven or not. Unproven does so
-	// after gracefulTimeout, where the episode's terms say so.
+	// after gracefulTimeout, where the failover's terms say so.
 	Ordered  bool `json:"ordered,omitempty"`
 	Unproven bool `json:"unproven,omitempty"`
 	// manager is whether what Karmada reports is kept up to date, judged before the binding is read.
@@ -103,7 +103,7 @@ type ReleaseRequest struct {
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
-// drops our task only if both hold. Where the source answers, health must have
+// drops Lifeboat's task only if both hold. Where the source answers, health must have
 // held for longer than detection, for a target's Ready lags its death.
 func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	tried := activity.GetInfo(ctx).Attempt > 1
@@ -116,8 +116,8 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
-		case rules.Rewound(r.Seen, look.Seen):
-			out.refuse(reason.Rewound, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
+		case rules.StaleRead(r.Seen, look.Seen):
+			out.refuse(reason.StaleRead, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
 			return nil
 		case look.TaskNote != "":
 			out.refuse(reason.ForeignTask, "the task was left to a human: "+look.TaskNote)
@@ -179,7 +179,7 @@ func (a *Activities) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef)
 	}
 }
 
-// letGo drops our task, or in a drain turns it into a ban where the scheduler would
+// letGo drops Lifeboat's task, or in a drain turns it into a ban where the scheduler would
 // put the binding back.
 func (a *Activities) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, out *ActResult) error {
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
@@ -278,7 +278,7 @@ func (a *Activities) detection(r ReleaseRequest) time.Duration {
 	return *cmp.Or(r.Detection, &a.Settings.Terms.Detection)
 }
 
-// RestoreRequest puts the cluster back with its replicas and drops our task.
+// RestoreRequest puts the cluster back with its replicas and drops Lifeboat's task.
 type RestoreRequest struct {
 	MoveRef
 	// EvenIfPlaced restores what is placed: its placement would take the cluster straight back.
@@ -287,14 +287,14 @@ type RestoreRequest struct {
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
 	// PutBack restores the former clusters of a placed binding: a human's order.
 	PutBack bool `json:"putBack,omitempty"`
-	// OursGo tells that our taints go right after this, so that they are no reason
+	// OursGo tells that Lifeboat's taints go right after this, so that they are no reason
 	// against a put-back as long as no rule asks for them; Stopped: whatever rules say.
 	OursGo  bool `json:"oursGo,omitempty"`
 	Stopped bool `json:"stopped,omitempty"`
 }
 
 // Restore re-reads, waits for nothing, and refuses while the scheduler has not
-// answered our eviction: its blind patch could still undo the write. It refuses,
+// answered Lifeboat's eviction: its blind patch could still undo the write. It refuses,
 // too, when the cluster fails again and nobody ordered it all the same.
 func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
 	return a.act(ctx, "restore binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
@@ -307,7 +307,7 @@ func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, 
 			out.End = ActAlready
 			return nil
 		case !look.Held:
-			out.refuse(reason.NotTargeting, "no task of ours stands and the cluster is no target")
+			out.refuse(reason.NotTargeting, "no Lifeboat task stands and the cluster is no target")
 			return nil
 		}
 		source, known := find(fleet, r.Cluster, r.ClusterUID)
@@ -352,7 +352,7 @@ func (a *Activities) writeRestore(ctx context.Context, b *karmada.Binding, clust
 	return nil
 }
 
-// HoldAgain puts our task on a binding whose restored cluster the scheduler took out, or from
+// HoldAgain puts Lifeboat's task on a binding whose restored cluster the scheduler took out, or from
 // whose cluster Karmada's own taint manager evicts it: beside the task of that one.
 func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
 	return a.act(ctx, "hold binding again", r, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
@@ -415,7 +415,7 @@ func clustersOf(base proof.Baseline) []string {
 }
 
 // RemoveAgain takes the failed cluster out once more where the scheduler's blind
-// patch put it back while our task stands. It is no new eviction and needs no
+// patch put it back while Lifeboat's task stands. It is no new eviction and needs no
 // permit, but it obeys halt and pause, and re-reads that the cluster still fails.
 func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	ref := MoveRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
@@ -456,13 +456,13 @@ func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult
 	})
 }
 
-// MarkRequest leaves our task to a human.
+// MarkRequest leaves Lifeboat's task to a human.
 type MarkRequest struct {
 	MoveRef
 	Reason string `json:"reason"`
 }
 
-// MarkTask gives our task another reason: from then on no run of ours touches it.
+// MarkTask gives Lifeboat's task another reason: from then on no Lifeboat run touches it.
 func (a *Activities) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
 	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
 		if task, _ := b.TaskFor(r.Cluster); !out.Look.Held || task.Reason == r.Reason {

@@ -34,7 +34,7 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		reason  reason.Reason
 	}{
 		"placed and healthy": {func(*bench, *activities.ReleaseRequest) {}, activities.ActDone, reason.Written},
-		"the episode observes": {
+		"the failover observes": {
 			func(_ *bench, r *activities.ReleaseRequest) { r.Mode = rules.ModeObserve }, activities.ActRefused, reason.ModeObserve,
 		},
 		"the worker observes by now": {
@@ -100,7 +100,7 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		},
 		"older than it was before": {
 			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion + "0" },
-			activities.ActRefused, reason.Rewound,
+			activities.ActRefused, reason.StaleRead,
 		},
 		"as old as it was before": {
 			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion },
@@ -182,7 +182,7 @@ func TestARestoreIsRefusedWhereItWouldUndoAnothersWork(t *testing.T) {
 	b.world.SetReady("m1", true)
 	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
 	require.Equal(t, reason.Placed, out.Reason)
-	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonLeftToHuman })
+	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })
 	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref, EvenIfPlaced: true})
 	require.Equal(t, reason.ForeignTask, out.Reason)
 	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks = nil })
@@ -231,10 +231,10 @@ func TestAHoldGoesBackOnlyWhereNothingElseHolds(t *testing.T) {
 // Rules: R4.9-49.
 func TestAMarkedTaskIsLeftAloneByEveryLaterWrite(t *testing.T) {
 	b, ref := moved(t)
-	mark := activities.MarkRequest{MoveRef: ref, Reason: karmada.TaskReasonLeftToHuman}
+	mark := activities.MarkRequest{MoveRef: ref, Reason: karmada.TaskReasonNeedsOperator}
 	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
 	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
-	require.Equal(t, karmada.TaskReasonLeftToHuman, must[activities.Observation](b, activities.NameObserve, ref).TaskNote)
+	require.Equal(t, karmada.TaskReasonNeedsOperator, must[activities.Observation](b, activities.NameObserve, ref).TaskNote)
 	require.Equal(t, reason.ForeignTask, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour}).Reason)
 	require.Empty(t, must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"}).Orphans)
 }

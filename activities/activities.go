@@ -39,7 +39,7 @@ type Activities struct {
 
 // Names under which the activities are registered. They live in histories: never rename one.
 const (
-	NameBeginEpisode   = "BeginEpisode"
+	NameBeginFailover  = "BeginFailover"
 	NameAssessCluster  = "AssessCluster"
 	NameWriteTaints    = "WriteTaints"
 	NameListTargeting  = "ListTargeting"
@@ -61,7 +61,7 @@ const (
 // Register registers every activity under its own name.
 func (a *Activities) Register(r worker.ActivityRegistry) {
 	for name, fn := range map[string]any{
-		NameBeginEpisode:   a.BeginEpisode,
+		NameBeginFailover:  a.BeginFailover,
 		NameAssessCluster:  a.AssessCluster,
 		NameWriteTaints:    a.WriteTaints,
 		NameListTargeting:  a.ListTargeting,

@@ -19,7 +19,7 @@ import (
 // ListRequest asks for one page of the bindings that target a cluster.
 type ListRequest struct {
 	Cluster string     `json:"cluster"`
-	Mode    rules.Mode `json:"mode"` // of the episode
+	Mode    rules.Mode `json:"mode"` // of the failover
 	Page    Page       `json:"page"`
 	// Drain is the order that stands on the cluster: it may select.
 	Drain *karmada.Drain `json:"drain,omitempty"`
@@ -45,7 +45,7 @@ type Targeting struct {
 	Resource string             `json:"resource"`
 	Kind     string             `json:"kind,omitempty"` // as in "apps/v1, Deployment"
 	Policy   int                `json:"policy"`         // index into Policies
-	// Malformed is set when the object cannot be understood: it is parked, not moved.
+	// Malformed is set when the object cannot be understood: it is blocked, not moved.
 	Malformed string `json:"malformed,omitempty"`
 	// Stays tells that the rule of its kind keeps it where it is.
 	Stays bool `json:"stays,omitempty"`
@@ -94,7 +94,7 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 // maxPolicies bounds the policies of one page, in bytes as they are sent.
 const maxPolicies = 1_000_000
 
-// bounded parks those whose policies are too large to be told beside the others', the
+// bounded blocks those whose policies are too large to be told beside the others', the
 // largest first: what one tenant writes keeps nobody else where he is.
 func (p *TargetingPage) bounded() {
 	sizes, total := make([]int, len(p.Policies)), 0
@@ -108,7 +108,7 @@ func (p *TargetingPage) bounded() {
 		at := slices.Index(sizes, slices.Max(sizes))
 		for i := range p.Items {
 			if item := &p.Items[i]; item.Policy == at && item.Malformed == "" {
-				item.Malformed = fmt.Sprintf("what a round would freeze of it has %d bytes, which is too much beside that of the others", sizes[at])
+				item.Malformed = fmt.Sprintf("what an attempt would freeze of it has %d bytes, which is too much beside that of the others", sizes[at])
 			}
 		}
 		total -= sizes[at]

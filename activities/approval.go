@@ -11,22 +11,22 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// question is what a human was, or was not, asked about one binding in one round.
+// question is what a human was, or was not, asked about one binding in one attempt.
 type question struct {
 	approval *queue.Approval
-	round    int
+	attempt  int
 	standing []queue.ApprovalRule
 }
 
 // answered: the human's word is there, and no rule has to be judged.
-func (q question) answered() bool { return q.approval.Holds(q.round) }
+func (q question) answered() bool { return q.approval.Holds(q.attempt) }
 
 func (r PreCheckRequest) question(item Checked) question {
-	return question{approval: item.Approval, round: r.Round, standing: r.Standing}
+	return question{approval: item.Approval, attempt: r.Attempt, standing: r.Standing}
 }
 
 func (r EvictRequest) question() question {
-	return question{approval: r.Approval, round: r.Round, standing: r.Standing}
+	return question{approval: r.Approval, attempt: r.Attempt, standing: r.Standing}
 }
 
 // measure reads how far the failure goes, once per reading, where an approval rule

@@ -15,12 +15,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// yes is a human's approval for the first round.
-var yes = &queue.Approval{Who: "jane", Why: "it is known", At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Round: 1}
+// yes is a human's approval for the first attempt.
+var yes = &queue.Approval{Who: "jane", Why: "it is known", At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Attempt: 1}
 
 func (b *bench) preCheck(edit func(*activities.PreCheckRequest)) activities.Check {
 	b.t.Helper()
-	r := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce, Round: 1, Items: []activities.Checked{{Key: appKey("app")}}}
+	r := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce, Attempt: 1, Items: []activities.Checked{{Key: appKey("app")}}}
 	edit(&r)
 	return must[activities.PreCheckResult](b, activities.NamePreCheck, r).Checks[0]
 }
@@ -70,8 +70,8 @@ func TestWhatARuleAsksForWaitsForAHumanAtTheCheckAndAtTheWrite(t *testing.T) {
 			require.Equal(t, "EvictWorkloadFromClusterAwaitingApproval", raised[0].Reason)
 			require.Contains(t, raised[0].Message, "lifeboat approve shop/app --cluster m1")
 
-			// A yes of another round, or of nobody, is none.
-			for _, no := range []*queue.Approval{nil, {Round: 1}, {Who: "jane", Round: 2}} {
+			// A yes of another attempt, or of nobody, is none.
+			for _, no := range []*queue.Approval{nil, {Attempt: 1}, {Who: "jane", Attempt: 2}} {
 				out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(no))
 				require.Equal(t, activities.EvictRefused, out.End, "%+v", no)
 				require.Equal(t, reason.AwaitingApproval, out.Reason, "%+v", no)
@@ -93,7 +93,7 @@ func TestWhatARuleAsksForWaitsForAHumanAtTheCheckAndAtTheWrite(t *testing.T) {
 
 func (b *bench) approvedRequest(a *queue.Approval) activities.EvictRequest {
 	r := b.evictRequest()
-	r.Round, r.Approval, r.Purge = 1, a, b.purge
+	r.Attempt, r.Approval, r.Purge = 1, a, b.purge
 	return r
 }
 

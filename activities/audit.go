@@ -26,12 +26,12 @@ type AuditSink interface {
 
 // AuditSource is what the records of one workflow have in common.
 type AuditSource struct {
-	Instance string     `json:"instance,omitempty"`
-	Cluster  string     `json:"cluster,omitempty"`
-	Episode  string     `json:"episode,omitempty"`
-	Mode     rules.Mode `json:"mode,omitempty"`
-	Workflow string     `json:"workflow"`
-	Run      string     `json:"run"`
+	Instance   string     `json:"instance,omitempty"`
+	Cluster    string     `json:"cluster,omitempty"`
+	FailoverID string     `json:"failoverID,omitempty"`
+	Mode       rules.Mode `json:"mode,omitempty"`
+	Workflow   string     `json:"workflow"`
+	Run        string     `json:"run"`
 	// First is the workflow's first run: ids of records begin with it.
 	First string `json:"first"`
 }
@@ -74,7 +74,7 @@ func (s AuditSource) complete(r *record.Audit) {
 		field *string
 		from  string
 	}{
-		{&r.Instance, s.Instance}, {&r.Cluster, s.Cluster}, {&r.Episode, s.Episode}, {&r.Workflow, s.Workflow}, {&r.Run, s.Run},
+		{&r.Instance, s.Instance}, {&r.Cluster, s.Cluster}, {&r.FailoverID, s.FailoverID}, {&r.Workflow, s.Workflow}, {&r.Run, s.Run},
 	} {
 		if *f.field == "" {
 			*f.field = f.from

@@ -15,7 +15,7 @@ import (
 func recordRequest(records ...record.Audit) activities.AuditRequest {
 	return activities.AuditRequest{
 		Source: activities.AuditSource{
-			Instance: "eu", Cluster: "m1", Episode: "e1", Mode: rules.ModeEnforce, Workflow: "eu/cluster-failover/m1", Run: "r2", First: "r1",
+			Instance: "eu", Cluster: "m1", FailoverID: "e1", Mode: rules.ModeEnforce, Workflow: "eu/cluster-failover/m1", Run: "r2", First: "r1",
 		},
 		Records: records,
 	}
@@ -29,11 +29,11 @@ func TestABatchOfRecordsIsAppendedWithItsSource(t *testing.T) {
 	sink := &world.Trail{}
 	b.acts.Audit = sink
 	own := record.Audit{ID: "7", Time: b.now, Kind: record.AuditBindingOutcome, Bindings: []string{"shop/cart"}}
-	child := record.Audit{ID: "c1/2", Time: b.now, Kind: record.AuditBindingEvicted, Episode: "e0", Workflow: "eu/binding-migration/m1/shop/cart"}
+	child := record.Audit{ID: "c1/2", Time: b.now, Kind: record.AuditBindingEvicted, FailoverID: "e0", Workflow: "eu/binding-migration/m1/shop/cart"}
 	_, err := b.env.ExecuteActivity(activities.NameRecordAudit, recordRequest(own, child))
 	require.NoError(t, err)
 
-	own.APIVersion, own.ID, own.Instance, own.Cluster, own.Episode, own.Mode = record.Version, "r1/7", "eu", "m1", "e1", rules.ModeEnforce
+	own.APIVersion, own.ID, own.Instance, own.Cluster, own.FailoverID, own.Mode = record.Version, "r1/7", "eu", "m1", "e1", rules.ModeEnforce
 	own.Workflow, own.Run = "eu/cluster-failover/m1", "r2"
 	child.APIVersion, child.Instance, child.Cluster, child.Mode, child.Run = record.Version, "eu", "m1", rules.ModeEnforce, "r2"
 	require.Equal(t, []record.Audit{own, child}, sink.Records())

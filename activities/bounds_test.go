@@ -65,8 +65,8 @@ func TestAnAnswerAboutABatchIsNeverTooLarge(t *testing.T) {
 	}
 }
 
-// What one tenant has frozen of his bindings parks those, and keeps nobody else where he is.
-func TestAPageOfLargePoliciesParksTheLargest(t *testing.T) {
+// What one tenant has frozen of his bindings blocks those, and keeps nobody else where he is.
+func TestAPageOfLargePoliciesBlocksTheLargest(t *testing.T) {
 	b := newBench(t)
 	for n := range 80 {
 		b.bind(fmt.Sprintf("large%d", n), func(x *karmada.Binding) {
@@ -81,21 +81,21 @@ func TestAPageOfLargePoliciesParksTheLargest(t *testing.T) {
 	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
 	require.Nil(t, page.Next, "all on one page")
 	require.Less(t, size(t, page), maxBlob)
-	parked := 0
+	blocked := 0
 	for _, item := range page.Items {
 		large := strings.HasPrefix(item.Key.Name, "large")
 		if item.Malformed != "" {
 			require.True(t, large, item.Key)
-			parked++
+			blocked++
 		} else if large {
-			require.NotEmpty(t, page.Policies[item.Policy].Tolerations, "what is not parked is frozen as it is")
+			require.NotEmpty(t, page.Policies[item.Policy].Tolerations, "what is not blocked is frozen as it is")
 		}
 		if item.Key.Name == "tolerant" {
 			require.Len(t, page.Policies[item.Policy].Tolerations, 1)
 		}
 	}
-	require.Positive(t, parked)
-	require.Less(t, parked, 80)
+	require.Positive(t, blocked)
+	require.Less(t, blocked, 80)
 }
 
 // Facts that say the same are one sight: it moves no window a second time.

@@ -15,15 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AssessRequest asks for a judgement of a cluster. Facts are what the starter saw
+// AssessRequest asks for a judgement of a cluster. Facts are what the controller saw
 // since the last one, in any order; older ones than Seen are ignored.
 type AssessRequest struct {
 	Cluster string              `json:"cluster"`
 	UID     types.UID           `json:"uid,omitempty"` // empty until the first assessment
 	Seen    string              `json:"seen,omitempty"`
 	Facts   []rules.ClusterFact `json:"facts,omitempty"`
-	// Witness is what the starter's own probe says now; a re-read cannot know it.
-	Witness rules.Witness `json:"witness,omitempty"`
+	// ExternalProbe is what the controller's own probe says now; a re-read cannot know it.
+	ExternalProbe rules.ExternalProbe `json:"externalProbe,omitempty"`
 	// Virtual are the taints that would stand in observe: the rules are judged as if they did.
 	Virtual []corev1.Taint `json:"virtual,omitempty"`
 	// Turns are those of the last assessment.
@@ -45,7 +45,7 @@ type Assessment struct {
 	Sights   [][]rules.RuleObservation `json:"sights,omitempty"`
 	Hard     []corev1.Taint            `json:"hard,omitempty"`
 	Soft     []corev1.Taint            `json:"soft,omitempty"`
-	Foreign  []corev1.Taint            `json:"foreign,omitempty"` // those of both that are not ours
+	Foreign  []corev1.Taint            `json:"foreign,omitempty"` // those of both that are not Lifeboat's
 	Ours     []karmada.AddedTaint      `json:"ours,omitempty"`
 	Stopped  *karmada.StoppedBy        `json:"stopped,omitempty"`
 	Drain    *karmada.Drain            `json:"drain,omitempty"`
@@ -60,7 +60,7 @@ type Assessment struct {
 }
 
 // AssessCluster re-reads the cluster and its rules and judges them, together with
-// the states that the starter saw in between: a mismatch that lasted for less
+// the states that the controller saw in between: a mismatch that lasted for less
 // than the time between two reads restarts a window all the same. So does one that
 // nobody saw, where a condition's own transition time tells of it.
 func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
@@ -96,7 +96,7 @@ func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 		out.Ready, out.Why, out.Message = string(ready.Status), ready.Reason, ready.Message
 	}
 	if rules.OptedOut(c.Annotations) {
-		// Nothing follows from an opted-out cluster; what is ours on it goes.
+		// Nothing follows from an opted-out cluster; what is Lifeboat's on it goes.
 		out.OptedOut = true
 		out.Sights = [][]rules.RuleObservation{{}}
 		return out
@@ -117,7 +117,7 @@ func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 // sightings are the facts between the last judgement and the re-read, oldest
 // first, then the re-read itself.
 func sightings(c karmada.Cluster, r AssessRequest) []rules.ClusterFact {
-	fresh := rules.FactOf(c).Testified(r.Witness)
+	fresh := rules.FactOf(c).Testified(r.ExternalProbe)
 	facts := slices.DeleteFunc(slices.Clone(r.Facts), func(f rules.ClusterFact) bool {
 		return f.Deleted || f.UID != c.UID || !rules.Newer(f.ResourceVersion, r.Seen) ||
 			!rules.Newer(fresh.ResourceVersion, f.ResourceVersion)
@@ -152,32 +152,32 @@ func isReady(c karmada.Cluster) bool {
 	return r != nil && r.Status == corev1.ConditionTrue
 }
 
-// Companion says what to do with the companion NoSchedule taint.
-type Companion string
+// EvacuationTaint says what to do with the evacuation taint NoSchedule taint.
+type EvacuationTaint string
 
-// The orders for the companion taint.
+// The orders for the evacuation taint.
 const (
-	CompanionLeave Companion = ""
-	CompanionPut   Companion = "put"
-	CompanionDrop  Companion = "drop"
+	EvacuationTaintLeave EvacuationTaint = ""
+	EvacuationTaintPut   EvacuationTaint = "put"
+	EvacuationTaintDrop  EvacuationTaint = "drop"
 )
 
-// TaintRequest adds ripe taints, or removes ours.
+// TaintRequest adds ripe taints, or removes Lifeboat's.
 type TaintRequest struct {
-	Cluster   string                  `json:"cluster"`
-	UID       types.UID               `json:"uid"`
-	Episode   string                  `json:"episode"`
-	Mode      rules.Mode              `json:"mode"`
-	Add       []rules.RuleObservation `json:"add,omitempty"`
-	Remove    []karmada.AddedTaint    `json:"remove,omitempty"`
-	RemoveAll bool                    `json:"removeAll,omitempty"`
+	Cluster    string                  `json:"cluster"`
+	UID        types.UID               `json:"uid"`
+	FailoverID string                  `json:"failoverID"`
+	Mode       rules.Mode              `json:"mode"`
+	Add        []rules.RuleObservation `json:"add,omitempty"`
+	Remove     []karmada.AddedTaint    `json:"remove,omitempty"`
+	RemoveAll  bool                    `json:"removeAll,omitempty"`
 	// EvenIfFailing removes without asking the rules again: a human's order.
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
-	// Witness is as in AssessRequest.
-	Witness      rules.Witness      `json:"witness,omitempty"`
-	Companion    Companion          `json:"companion,omitempty"`
-	StoppedBy    *karmada.StoppedBy `json:"stoppedBy,omitempty"`
-	ClearStopped bool               `json:"clearStopped,omitempty"`
+	// ExternalProbe is as in AssessRequest.
+	ExternalProbe   rules.ExternalProbe `json:"externalProbe,omitempty"`
+	EvacuationTaint EvacuationTaint     `json:"evacuationTaint,omitempty"`
+	StoppedBy       *karmada.StoppedBy  `json:"stoppedBy,omitempty"`
+	ClearStopped    bool                `json:"clearStopped,omitempty"`
 	// Drain records the order of a drain; its taint follows from that. ClearDrain ends it.
 	Drain      *karmada.Drain `json:"drain,omitempty"`
 	ClearDrain bool           `json:"clearDrain,omitempty"`
@@ -206,12 +206,12 @@ type TaintResult struct {
 	PutBack []karmada.AddedTaint `json:"putBack,omitempty"`
 }
 
-// companion is the NoSchedule taint that keeps the scheduler away.
-var companion = karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}
+// evacuation taint is the NoSchedule taint that keeps the scheduler away.
+var evacuationTaint = karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}
 
 // WriteTaints re-reads the cluster and its rules, drops what no longer follows
-// from them, and writes the rest in one patch. Adding needs enforce in the episode
-// and in this worker; removing what is ours needs it in the episode alone.
+// from them, and writes the rest in one patch. Adding needs enforce in the failover
+// and in this worker; removing what is Lifeboat's needs it in the failover alone.
 func (a *Activities) WriteTaints(ctx context.Context, r TaintRequest) (TaintResult, error) {
 	var out TaintResult
 	err := a.retryConflict(ctx, "Cluster", func() error {
@@ -301,12 +301,12 @@ func standingNames(c karmada.Cluster) []string {
 
 // planTaints decides what of the request still follows from the rules now.
 func (a *Activities) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest) (TaintWrite, reason.Reason, string) {
-	w := TaintWrite{Cluster: c, Episode: r.Episode, ClearStopped: r.ClearStopped && c.Stopped != nil}
+	w := TaintWrite{Cluster: c, FailoverID: r.FailoverID, ClearStopped: r.ClearStopped && c.Stopped != nil}
 	if r.StoppedBy != nil && (c.Stopped == nil || *c.Stopped != *r.StoppedBy) {
 		w.StoppedBy = r.StoppedBy
 	}
 	if r.Mode != rules.ModeEnforce {
-		return w, reason.ModeObserve, "an episode that began in observe writes nothing"
+		return w, reason.ModeObserve, "a failover that began in observe writes nothing"
 	}
 	if reason, why := a.planDrain(&w, r); reason != "" {
 		return w, reason, why
@@ -314,7 +314,7 @@ func (a *Activities) planTaints(c karmada.Cluster, list []rules.Rule, r TaintReq
 	if reason, why := a.planOrdered(&w, r); reason != "" {
 		return w, reason, why
 	}
-	matching := matchingNow(c, list, r.Witness)
+	matching := matchingNow(c, list, r.ExternalProbe)
 	if reason, why := a.planAdds(&w, r, matching); reason != "" {
 		return w, reason, why
 	}
@@ -330,9 +330,9 @@ func (a *Activities) planTaints(c karmada.Cluster, list []rules.Rule, r TaintReq
 	return w, "", ""
 }
 
-// planAdds keeps those of the requested taints whose rule still matches, and the companion.
+// planAdds keeps those of the requested taints whose rule still matches, and the evacuation taint.
 func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.WindowKey]bool) (reason.Reason, string) {
-	put := r.Companion == CompanionPut
+	put := r.EvacuationTaint == EvacuationTaintPut
 	if (len(r.Add) > 0 || put) && !a.enforcing(r.Mode, w.Cluster) {
 		return reason.ModeObserve, "this worker's own config says observe for this cluster"
 	}
@@ -351,21 +351,21 @@ func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.
 		return reason.ClusterRecovered, "no rule that asked for a taint matches any more"
 	}
 	if put {
-		return putCompanion(w)
+		return putEvacuationTaint(w)
 	}
 	return "", ""
 }
 
-// putCompanion adds the companion beside a taint that moves bindings.
-func putCompanion(w *TaintWrite) (reason.Reason, string) {
+// putEvacuationTaint adds the evacuation taint beside a taint that moves bindings.
+func putEvacuationTaint(w *TaintWrite) (reason.Reason, string) {
 	if w.Cluster.Malformed != "" {
-		return reason.Malformed, w.Cluster.Malformed // nor is what of ours stands there known for certain
+		return reason.Malformed, w.Cluster.Malformed // nor is what of Lifeboat's stands there known for certain
 	}
 	if !triggers(w) {
 		return reason.ClusterRecovered, "no taint that moves bindings stands any more, and none is put"
 	}
-	if !standing(w.Cluster.Taints, companion.Key, companion.Effect) {
-		w.Add, w.AddRules = append(w.Add, companion), append(w.AddRules, "")
+	if !standing(w.Cluster.Taints, evacuationTaint.Key, evacuationTaint.Effect) {
+		w.Add, w.AddRules = append(w.Add, evacuationTaint), append(w.AddRules, "")
 	}
 	return "", ""
 }
@@ -380,8 +380,8 @@ func triggers(w *TaintWrite) bool {
 }
 
 // matchingNow are the windows whose rule matches the cluster as just read, by the
-// word of a witness.
-func matchingNow(c karmada.Cluster, list []rules.Rule, w rules.Witness) map[rules.WindowKey]bool {
+// word of an external probe.
+func matchingNow(c karmada.Cluster, list []rules.Rule, w rules.ExternalProbe) map[rules.WindowKey]bool {
 	matching := map[rules.WindowKey]bool{}
 	if rules.OptedOut(c.Annotations) {
 		return matching
@@ -409,29 +409,29 @@ func windowOf(t karmada.AddedTaint) rules.WindowKey {
 	return rules.RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
 }
 
-// ourRemovals are those of the requested removals that are ours by the
-// annotation. The companion stays while a triggering taint would.
+// ourRemovals are those of the requested removals that are Lifeboat's by the
+// annotation. The evacuation taint stays while a triggering taint would.
 func ourRemovals(c karmada.Cluster, r TaintRequest) []karmada.AddedTaint {
-	var out, companions []karmada.AddedTaint
+	var out, evacuationTaints []karmada.AddedTaint
 	for _, t := range c.Added {
 		same := func(x karmada.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }
 		switch {
-		case t.Key == companion.Key && t.Effect == companion.Effect:
-			companions = append(companions, t)
+		case t.Key == evacuationTaint.Key && t.Effect == evacuationTaint.Effect:
+			evacuationTaints = append(evacuationTaints, t)
 		case !c.Writable(t.Effect): // somebody has to mend the annotation first
 		case r.RemoveAll || slices.ContainsFunc(r.Remove, same):
 			out = append(out, t)
 		}
 	}
-	if companionGoes(c, r, out) {
-		out = append(out, companions...)
+	if evacuationTaintGoes(c, r, out) {
+		out = append(out, evacuationTaints...)
 	}
 	return out
 }
 
-// companionGoes: a human's stop, or opt-out, takes it away even beside a taint of others.
-func companionGoes(c karmada.Cluster, r TaintRequest, removed []karmada.AddedTaint) bool {
-	wanted := r.RemoveAll || r.Companion == CompanionDrop
+// evacuationTaintGoes: a human's stop, or opt-out, takes it away even beside a taint of others.
+func evacuationTaintGoes(c karmada.Cluster, r TaintRequest, removed []karmada.AddedTaint) bool {
+	wanted := r.RemoveAll || r.EvacuationTaint == EvacuationTaintDrop
 	return wanted && (r.EvenIfFailing || rules.OptedOut(c.Annotations) || !triggeringRemains(c.Taints, removed))
 }
 

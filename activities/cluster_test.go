@@ -128,7 +128,7 @@ func TestNothingFollowsFromAnOptedOutCluster(t *testing.T) {
 	require.True(t, a.OptedOut)
 	require.Empty(t, matches(a))
 	require.Empty(t, a.Hard)
-	require.Len(t, a.Ours, 2, "what is ours is still seen, so that it can go")
+	require.Len(t, a.Ours, 2, "what is Lifeboat's is still seen, so that it can go")
 	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{{}}})
 	require.False(t, p.Dues[0].Affected)
 	require.Equal(t, activities.EvictNotAffected, b.evict().End)
@@ -142,7 +142,7 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 		ours    int
 	}{
 		"both": {func(*bench, *activities.TaintRequest) {}, "", 2},
-		"the episode observes": {
+		"the failover observes": {
 			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
 		"the worker observes": {
@@ -157,7 +157,7 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 			b := newBench(t)
 			b.world.SetReady("m1", false)
 			r := activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+				Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
 			}
 			c.arrange(b, &r)
 			out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
@@ -169,10 +169,10 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 }
 
 // A human's taint moves nothing off an opted-out cluster, so it is no reason to keep
-// the companion either.
+// the evacuation taint either.
 //
 // Rules: R4.3-2, R4.2-6.
-func TestAnOptOutTakesTheCompanionAwayBesideAHumansTaint(t *testing.T) {
+func TestAnOptOutTakesTheEvacuationTaintAwayBesideAHumansTaint(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
@@ -188,7 +188,7 @@ func TestAnOptOutTakesTheCompanionAwayBesideAHumansTaint(t *testing.T) {
 }
 
 // Rules: R4.1-28, R4.15-11.
-func TestOnlyOurTaintsGoAndTheCompanionLast(t *testing.T) {
+func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
@@ -210,7 +210,7 @@ func TestOnlyOurTaintsGoAndTheCompanionLast(t *testing.T) {
 }
 
 // Rules: R4.15-2.
-func TestAnEpisodeThatObservesRemovesNothingEither(t *testing.T) {
+func TestAFailoverThatObservesRemovesNothingEither(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
@@ -227,7 +227,7 @@ func TestAHumansOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 	b.fail()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
 		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
-		StoppedBy: &karmada.StoppedBy{Who: "jane", Why: "it was us", Episode: "e1"},
+		StoppedBy: &karmada.StoppedBy{Who: "jane", Why: "it was us", FailoverID: "e1"},
 	})
 	require.Empty(t, out.Ours)
 	require.Equal(t, "jane", b.world.PeekCluster("m1").Stopped.Who)
@@ -381,7 +381,7 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	var raised events
 	b.acts.Events = &raised
 	b.world.SetReady("m1", false)
-	r := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut}
+	r := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut}
 	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints = nil })
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
 	require.Len(t, out.PutBack, 1, "the evacuating taint follows from no rule")

@@ -57,8 +57,8 @@ func TestNoParentIsEvictedWhoseDependentsAreNotHeld(t *testing.T) {
 // Rules: R4.10-1, R4.15-7.
 func TestDependentsAreHeldOnlyInEnforce(t *testing.T) {
 	for name, arrange := range map[string]func(*bench, *activities.DependentsRequest){
-		"the episode observes": func(_ *bench, r *activities.DependentsRequest) { r.Mode = rules.ModeObserve },
-		"the worker observes":  func(b *bench, _ *activities.DependentsRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
+		"the failover observes": func(_ *bench, r *activities.DependentsRequest) { r.Mode = rules.ModeObserve },
+		"the worker observes":   func(b *bench, _ *activities.DependentsRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -98,9 +98,9 @@ func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 		"it is left to a human, and so is what it needs": {func(b *bench) {
 			b.moveApp("m2")
 			b.world.Change(appKey("app"), func(x *karmada.Binding) {
-				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonLeftToHuman, Message: "owner-1"}}
+				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator, Message: "owner-1"}}
 			})
-		}, "LifeboatLeftToHuman: owner-1", false},
+		}, "LifeboatNeedsOperator: owner-1", false},
 		"another parent holds it still": {func(b *bench) {
 			b.world.Change(configKey, func(x *karmada.Binding) { x.Tasks[0].Message = "owner-1 owner-2" })
 		}, "LifeboatDependent: owner-2", false},

@@ -17,7 +17,7 @@ func (w TaintWrite) Empty() bool {
 }
 
 // planDrain decides whether the order of a drain, or its end, may be written. A
-// drain begins something new: it needs enforce in the episode and in this worker.
+// drain begins something new: it needs enforce in the failover and in this worker.
 func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
 	c := w.Cluster
 	w.ClearDrain = r.ClearDrain && c.Drain != nil && !c.Drain.Deletion

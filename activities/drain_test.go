@@ -15,7 +15,7 @@ import (
 func jane() *karmada.Drain { return &karmada.Drain{Who: "jane", Why: "new kernel"} }
 
 func (b *bench) drainRequest() activities.TaintRequest {
-	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Drain: jane()}
+	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Drain: jane()}
 }
 
 // Rules: R4.12-1, R4.12-9.
@@ -26,7 +26,7 @@ func TestKubernetesEnhancement4213AndKubernetes3885AndKCP556TheOrderOfADrainIsRe
 		writes  int
 	}{
 		"recorded": {func(*bench, *activities.TaintRequest) {}, "", 1},
-		"the episode observes": {
+		"the failover observes": {
 			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
 		"the worker observes": {
@@ -89,7 +89,7 @@ func (b *bench) drainTainted() {
 	b.t.Helper()
 	b.drain()
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut,
+		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
 		Add: []rules.RuleObservation{{Rule: karmada.DrainRule, Match: rules.Matches, Taint: jane().RuleTaint()}},
 	})
 	require.Len(b.t, r.Ours, 2)
@@ -144,13 +144,13 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 }
 
 // What others put on a cluster that nobody understands moves nothing, and nothing of
-// ours is put beside it: which taints are ours there is not known.
+// Lifeboat's is put beside it: which taints are Lifeboat's there is not known.
 //
 // Rules: R4.1-41.
 func TestNothingIsPutOnAMalformedCluster(t *testing.T) {
 	b := newBench(t)
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	request := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut}
+	request := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut}
 	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "annotation " + karmada.AnnotationAddedTaints + ": a number" })
 	require.Equal(t, reason.Malformed, must[activities.TaintResult](b, activities.NameWriteTaints, request).Refused)
 	require.Empty(t, b.world.Log("taint"))

@@ -26,16 +26,16 @@ type EvictRequest struct {
 	ClusterUID types.UID          `json:"clusterUID"`
 	Key        karmada.BindingKey `json:"key"`
 	UID        types.UID          `json:"uid,omitempty"`
-	Mode       rules.Mode         `json:"mode"` // of the episode
+	Mode       rules.Mode         `json:"mode"` // of the failover
 	Policy     rules.Policy       `json:"policy"`
-	// Purge is how the old copy is to go, frozen for the round.
+	// Purge is how the old copy is to go, frozen for the attempt.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead; the write looks whether it stands.
 	Fence *proof.Fence `json:"fence,omitempty"`
-	// Approval is a human's yes in Round, nil without; Standing are approval rules that
-	// asked before in that round. The write judges the rules once more.
+	// Approval is a human's yes in Attempt, nil without; Standing are approval rules that
+	// asked before in that attempt. The write judges the rules once more.
 	Approval *queue.Approval      `json:"approval,omitempty"`
-	Round    int                  `json:"round,omitempty"`
+	Attempt  int                  `json:"attempt,omitempty"`
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 	// Permit is what this attempt uses.
 	Permit pace.Permit `json:"permit"`
@@ -51,7 +51,7 @@ type EvictEnd string
 
 // The ends of an eviction attempt.
 const (
-	EvictWritten     EvictEnd = "written"     // our task stands and the cluster is out
+	EvictWritten     EvictEnd = "written"     // Lifeboat's task stands and the cluster is out
 	EvictRefused     EvictEnd = "refused"     // certainly not written; Reason says why
 	EvictUnknown     EvictEnd = "unknown"     // sent, and no answer came
 	EvictNotAffected EvictEnd = "notAffected" // nothing moves it any more
@@ -136,7 +136,7 @@ func (m attempt) inside(p pace.Permit) bool { return m.now().Before(p.Latest.Add
 func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
 	at := a.attempt(ctx)
 	if !a.mayEnforce(r.Mode) {
-		return a.evicted(r, refuse(reason.ModeObserve, "this worker's own config, or the episode, says observe")), nil
+		return a.evicted(r, refuse(reason.ModeObserve, "this worker's own config, or the failover, says observe")), nil
 	}
 	if cause, why := at.refuses(r.Permit); cause != reason.None {
 		return a.evicted(r, refuse(cause, why)), nil
@@ -284,15 +284,15 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 }
 
 // stillMoves re-reads this binding's own reason to move: under the taints that
-// stand now it is due, and if a rule of ours put the taint, that rule still matches.
+// stand now it is due, and if a rule of Lifeboat's put the taint, that rule still matches.
 func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
 	list, err := a.recent().Rules(ctx)
 	if err != nil {
 		return false, err
 	}
-	// The episode heard the witness when it confirmed, and dispatches nothing once it
+	// The failover heard the external probe when it confirmed, and dispatches nothing once it
 	// disagrees; here the conditions are read again.
-	matching := matchingNow(c, list, rules.WitnessDown)
+	matching := matchingNow(c, list, rules.ExternalProbeDown)
 	var standing []corev1.Taint
 	for _, t := range c.Taints {
 		if karmada.Triggers(t.Effect) && supported(t, c, matching) {
@@ -309,7 +309,7 @@ func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c karmada.C
 }
 
 // supported tells whether a taint still means a failure: a foreign one does as
-// long as it stands, ours only while its rule matches.
+// long as it stands, Lifeboat's only while its rule matches.
 func supported(t corev1.Taint, c karmada.Cluster, matching map[rules.WindowKey]bool) bool {
 	for _, ours := range c.Added {
 		if ours.Key != t.Key || ours.Effect != t.Effect {
@@ -337,7 +337,7 @@ func (out *EvictResult) take(check Check, b *karmada.Binding, cluster string) (d
 	case CheckNotTargeting:
 		out.End = EvictElsewhere
 		if check.Held {
-			// Ours is there and the cluster is out: an earlier attempt of ours was written.
+			// Ours is there and the cluster is out: an earlier attempt of Lifeboat's was written.
 			out.End, out.Reason = EvictWritten, reason.Written
 			out.Baseline, out.Generation = proof.BaselineFrom(b, cluster), b.Generation
 		}

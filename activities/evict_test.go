@@ -51,7 +51,7 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 		end     activities.EvictEnd
 		reason  reason.Reason
 	}{
-		"the episode observes": {
+		"the failover observes": {
 			func(_ *bench, r *activities.EvictRequest) { r.Mode = rules.ModeObserve }, activities.EvictRefused, reason.ModeObserve,
 		},
 		"the worker observes": {
@@ -93,7 +93,7 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 		"the binding is not there": {
 			func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, activities.EvictGone, reason.BindingGone,
 		},
-		"the rule of our taint matches no more": {
+		"the rule of Lifeboat's taint matches no more": {
 			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, reason.NoTaint,
 		},
 		"the taint was removed": {
@@ -114,7 +114,7 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 			func(b *bench, _ *activities.EvictRequest) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) {
 					x.Clusters[0].Name = "m2"
-					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonLeftToHuman}}
+					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator}}
 				})
 			}, activities.EvictElsewhere, reason.NotTargeting,
 		},
@@ -264,7 +264,7 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 		},
 		"left to a human": {
 			func(b *bench) {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonLeftToHuman })
+				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })
 			}, activities.ActAlready, "",
 		},
 	} {
@@ -324,7 +324,7 @@ func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 }
 
 // The write asks for a reschedule by what it has just read: a survivor that came since the
-// pre-check would be divided from scratch, and no task of ours holds its copy.
+// pre-check would be divided from scratch, and no Lifeboat task holds its copy.
 //
 // Rules: R4.7-20, R4.7-21.
 func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {

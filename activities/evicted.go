@@ -16,7 +16,7 @@ func appendEvicted(in []proof.BindingFact, b *karmada.Binding, cluster string) [
 	return append(in, proof.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion, SecondEvictor: true})
 }
 
-// markLastCopies marks which of the bindings that Karmada evicts need a hold task of ours.
+// markLastCopies marks which of the bindings that Karmada evicts need a Lifeboat hold task.
 func (a *Activities) markLastCopies(ctx context.Context, evicted []proof.BindingFact, page []karmada.Binding, cluster string) error {
 	if len(evicted) == 0 {
 		return nil

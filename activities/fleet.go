@@ -70,7 +70,7 @@ type Recall struct {
 	Memo []byte `json:"memo,omitempty"`
 }
 
-// RecallPacer tells a first start (no previous run, nothing of ours in Karmada)
+// RecallPacer tells a first start (no previous run, nothing of Lifeboat's in Karmada)
 // from a restart whose state is known, and from one whose state is lost.
 func (a *Activities) RecallPacer(ctx context.Context, r RecallRequest) (Recall, error) {
 	memory, err := a.Pacer.Remember(ctx, r.RunID)
@@ -85,7 +85,7 @@ func (a *Activities) RecallPacer(ctx context.Context, r RecallRequest) (Recall, 
 	}
 	ours, err := a.anythingOfOurs(ctx)
 	if err != nil {
-		return Recall{}, classify("look for", "anything of ours", err)
+		return Recall{}, classify("look for", "anything of Lifeboat's", err)
 	}
 	if ours {
 		return Recall{Lost: true, Why: reason.StateLost}, nil

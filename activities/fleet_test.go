@@ -61,7 +61,7 @@ func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
 			func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true} },
 			activities.Recall{Lost: true, Why: reason.StateLost},
 		},
-		"no previous run, yet a taint of ours": {func(b *bench) { b.fail() }, activities.Recall{Lost: true, Why: reason.StateLost}},
+		"no previous run, yet a Lifeboat taint": {func(b *bench) { b.fail() }, activities.Recall{Lost: true, Why: reason.StateLost}},
 		"no previous run, and a cluster that a rule only cordoned": {func(b *bench) {
 			b.world.ChangeCluster("m1", func(x *karmada.Cluster) {
 				x.Taints = append(x.Taints, corev1.Taint{Key: "full", Effect: corev1.TaintEffectNoSchedule})
@@ -71,7 +71,7 @@ func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
 		"no previous run, yet a record of a stop": {
 			func(b *bench) { b.world.RecordStop("m1", karmada.StoppedBy{Who: "jane"}) }, activities.Recall{Lost: true, Why: reason.StateLost},
 		},
-		"no previous run, yet a hold of ours": {
+		"no previous run, yet a hold of Lifeboat's": {
 			func(b *bench) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) {
 					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReason}}

@@ -25,7 +25,7 @@ type ForeseeRequest struct {
 	At time.Time
 	// Windows are those of a failover that runs already, nil without; so are Virtual, the
 	// taints that would stand in observe, Frozen, when toleration clocks stood still, and
-	// Policies, what its round has frozen of bindings.
+	// Policies, what its attempt has frozen of bindings.
 	Windows  rules.Windows
 	Virtual  []corev1.Taint
 	Frozen   []rules.Interval
@@ -140,7 +140,7 @@ func (a *Activities) Foresee(ctx context.Context, r ForeseeRequest) (Foresight, 
 	out := Foresight{Cluster: r.Cluster, At: r.At}
 	p := *a
 	p.Clock = standstill{r.At}
-	begin, err := p.BeginEpisode(ctx, BeginRequest{Cluster: r.Cluster})
+	begin, err := p.BeginFailover(ctx, BeginRequest{Cluster: r.Cluster})
 	if err != nil {
 		return out, err
 	}
@@ -183,7 +183,7 @@ type moment struct {
 
 // foreseeTaints lets the windows run out, if the cluster stays as it is.
 func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *Foresight) (ahead, error) {
-	c, err := a.AssessCluster(ctx, AssessRequest{Cluster: r.Cluster, Witness: rules.WitnessDown})
+	c, err := a.AssessCluster(ctx, AssessRequest{Cluster: r.Cluster, ExternalProbe: rules.ExternalProbeDown})
 	if err == nil && c.Gone {
 		err = fmt.Errorf("cluster %s: %w", r.Cluster, karmada.ErrGone)
 	}

@@ -13,7 +13,7 @@ func (a *Activities) needsSurvey(b *karmada.Binding, q question) bool {
 	return placement.NeedsRoom(b) || a.Settings.Approval.NeedsTally() && !q.answered()
 }
 
-// survey reads what moves of ours have been promised, and where replicas stand, off the
+// survey reads what Lifeboat moves have been promised, and where replicas stand, off the
 // bindings of the fleet: from the cache, or page by page where there is none. Nothing of it is
 // kept: the write asks again.
 func (a *Activities) survey(ctx context.Context, on *reading) error {

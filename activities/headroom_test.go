@@ -145,7 +145,7 @@ func TestEvict_CachedBindings_ListsNothing(t *testing.T) {
 	b.fail()
 	evict := func(name string) activities.EvictResult {
 		r := b.evictRequest()
-		r.Key, r.UID, r.Approval, r.Round = appKey(name), types.UID("uid-shop/"+name), yes, 1
+		r.Key, r.UID, r.Approval, r.Attempt = appKey(name), types.UID("uid-shop/"+name), yes, 1
 		return must[activities.EvictResult](b, activities.NameEvict, r)
 	}
 	require.Equal(t, activities.EvictWritten, evict("first").End)

@@ -20,7 +20,7 @@ type HolderRequest struct {
 
 // DropHolder takes a dead holder out of a dependent's task: such a task is never
 // restored. It asks once more whether the holder runs, and looks at the holder's own
-// binding: while a task of ours stands on that, its old copy may run and needs what is
+// binding: while a Lifeboat task stands on that, its old copy may run and needs what is
 // held. One that is left to a human takes its dependents with it; any other is adopted,
 // and its next run lets go of them.
 func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (DependentsResult, error) {

@@ -12,7 +12,7 @@ import (
 
 const deadHolder = "binding-migration/m1/shop/app"
 
-// held sets our task on a binding for m1.
+// held sets Lifeboat's task on a binding for m1.
 func (b *bench) held(key karmada.BindingKey, reason, message string) {
 	b.world.Change(key, func(x *karmada.Binding) {
 		x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: message}}
@@ -35,7 +35,7 @@ func TestADeadHolderIsNotDroppedFromUnderItsOldCopy(t *testing.T) {
 		want    string
 	}{
 		"kept":                           {karmada.TaskReasonKept, nil, "LifeboatKept: " + deadHolder},
-		"left to a human":                {karmada.TaskReasonLeftToHuman, nil, "LifeboatLeftToHuman: " + deadHolder},
+		"left to a human":                {karmada.TaskReasonNeedsOperator, nil, "LifeboatNeedsOperator: " + deadHolder},
 		"to be adopted":                  {karmada.TaskReason, nil, "LifeboatDependent: " + deadHolder},
 		"its old copy has gone":          {karmada.TaskReasonBanned, nil, ""},
 		"it has moved":                   {"", nil, ""},

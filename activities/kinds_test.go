@@ -57,7 +57,7 @@ func TestPreCheckAndEvict_JobThatRuns_AwaitsApproval(t *testing.T) {
 	require.Empty(t, b.world.Log("evict"))
 
 	r := b.evictRequest()
-	r.Approval, r.Round = yes, 1
+	r.Approval, r.Attempt = yes, 1
 	b.world.Collect(appKey("app"), "m1", `{"succeeded":1,"completionTime":"2026-03-01T03:00:00Z"}`)
 	out := must[activities.EvictResult](b, activities.NameEvict, r)
 	require.Equal(t, reason.KindStays, out.Reason, "it has finished meanwhile: an approval replaces no other check")

@@ -9,19 +9,19 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// BeginRequest opens an episode.
+// BeginRequest opens a failover.
 type BeginRequest struct {
 	Cluster string `json:"cluster"`
 }
 
-// Begin is what an episode starts from.
+// Begin is what a failover starts from.
 type Begin struct {
 	Terms Terms `json:"terms"`
 }
 
-// BeginEpisode hands out the worker's terms, the cluster's own mode among them:
-// they are frozen for the episode.
-func (a *Activities) BeginEpisode(ctx context.Context, r BeginRequest) (Begin, error) {
+// BeginFailover hands out the worker's terms, the cluster's own mode among them:
+// they are frozen for the failover.
+func (a *Activities) BeginFailover(ctx context.Context, r BeginRequest) (Begin, error) {
 	terms := a.Settings.Terms
 	if terms.ObserveRate = a.Settings.Pace.EvictionRate; a.Settings.Pace.Unlimited {
 		terms.ObserveRate = 0
@@ -45,7 +45,7 @@ func (s Settings) modeOf(c karmada.Cluster) rules.Mode {
 }
 
 // enforcing tells whether this worker may begin something new on a cluster, as just
-// read, for an episode of that mode.
+// read, for a failover of that mode.
 func (a *Activities) enforcing(mode rules.Mode, c karmada.Cluster) bool {
 	return mode == rules.ModeEnforce && a.Settings.modeOf(c) == rules.ModeEnforce
 }
@@ -54,7 +54,7 @@ func (a *Activities) enforcing(mode rules.Mode, c karmada.Cluster) bool {
 // failover of that mode; no reason where it may. Restore, release and untaint do not ask.
 func (a *Activities) beginsNothing(mode rules.Mode, c karmada.Cluster) (reason.Reason, string) {
 	if !a.enforcing(mode, c) {
-		return reason.ModeObserve, "this worker's own config, or the episode, says observe for this cluster"
+		return reason.ModeObserve, "this worker's own config, or the failover, says observe for this cluster"
 	}
 	return a.besideEvictor()
 }
@@ -71,7 +71,7 @@ func (a *Activities) besideEvictor() (reason.Reason, string) {
 	return reason.SecondEvictor, evidence + "; lifeboat preflight names the flags to set"
 }
 
-// mayEnforce tells whether an episode of that mode may do anything with this worker,
+// mayEnforce tells whether a failover of that mode may do anything with this worker,
 // for any cluster.
 func (a *Activities) mayEnforce(mode rules.Mode) bool {
 	return mode == rules.ModeEnforce && a.Settings.ModeExceptions.MayEnforce(a.Settings.Terms.Mode)

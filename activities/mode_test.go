@@ -11,11 +11,11 @@ import (
 )
 
 // Rules: R4.15-8, R4.15-9.
-func TestAnEpisodeTakesTheModeOfItsCluster(t *testing.T) {
+func TestAFailoverTakesTheModeOfItsCluster(t *testing.T) {
 	b := newBench(t)
 	b.acts.Settings.Terms.Mode = rules.ModeObserve
 	begun := func(cluster string) rules.Mode {
-		return must[activities.Begin](b, activities.NameBeginEpisode, activities.BeginRequest{Cluster: cluster}).Terms.Mode
+		return must[activities.Begin](b, activities.NameBeginFailover, activities.BeginRequest{Cluster: cluster}).Terms.Mode
 	}
 	require.Equal(t, rules.ModeObserve, begun("m1"))
 	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m1"}
@@ -31,7 +31,7 @@ func TestAnEpisodeTakesTheModeOfItsCluster(t *testing.T) {
 	require.Equal(t, rules.ModeEnforce, begun("m1"))
 }
 
-// What an episode says is not enough: the worker's own word about this very cluster
+// What a failover says is not enough: the worker's own word about this very cluster
 // is asked with every write that begins something.
 //
 // Rules: R4.15-8, R4.15-10, R4.15-11.
@@ -52,7 +52,7 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 			evicted := must[activities.EvictResult](b, activities.NameEvict, r)
 			require.Equal(t, reason.ModeObserve, evicted.Reason)
 			taint := activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+				Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
 			}
 			require.Equal(t, reason.ModeObserve, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Refused)
 			require.Len(t, b.world.Log(""), before, "nothing new was begun")
@@ -98,9 +98,9 @@ func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
 		Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{{Key: appKey("other")}},
 	})
 	require.Equal(t, reason.SecondEvictor, checked.Checks[0].Reason, "no permit is requested for it")
-	taint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce}
+	taint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce}
 	for what, begin := range map[string]func(*activities.TaintRequest){
-		"a taint of a rule": func(r *activities.TaintRequest) { r.Add, r.Companion = b.ripe(), activities.CompanionPut },
+		"a taint of a rule": func(r *activities.TaintRequest) { r.Add, r.EvacuationTaint = b.ripe(), activities.EvacuationTaintPut },
 		"a drain":           func(r *activities.TaintRequest) { r.Drain = &karmada.Drain{Who: "kim", Why: "repair"} },
 		"an ordered taint": func(r *activities.TaintRequest) {
 			order, wrong := karmada.ParseTaint("example.com/out:NoExecute")

@@ -25,14 +25,14 @@ type MoveRef struct {
 	Baseline   proof.Baseline     `json:"baseline"`
 	// Purge is how the old copy is to go; empty where the task has to tell.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
-	// Written is when our eviction was known to stand; Generation what it left.
+	// Written is when Lifeboat's eviction was known to stand; Generation what it left.
 	Written    time.Time `json:"written,omitzero"`
 	Generation int64     `json:"generation,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead, nil without.
 	Fence *proof.Fence `json:"fence,omitempty"`
 	// OldWork is the Work that was held, nil where it is not known by uid.
 	OldWork *karmada.Work `json:"oldWork,omitempty"`
-	// State is what our task carries for the new copy, as last seen.
+	// State is what Lifeboat's task carries for the new copy, as last seen.
 	State map[string]string `json:"state,omitempty"`
 	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
 	WantWork bool `json:"wantWork,omitempty"`
@@ -48,26 +48,26 @@ type MoveRef struct {
 type Observation struct {
 	Gone bool   `json:"gone,omitempty"` // the binding, or another uid
 	Seen string `json:"seen,omitempty"`
-	// Held: our task stands. Targeted: the failed cluster is (again) in spec.clusters.
+	// Held: Lifeboat's task stands. Targeted: the failed cluster is (again) in spec.clusters.
 	Held     bool   `json:"held,omitempty"`
-	TaskNote string `json:"taskNote,omitempty"` // the task's reason when it is not ours to act on
-	// Banned: our hold was released, and what is left of its task keeps the scheduler away.
+	TaskNote string `json:"taskNote,omitempty"` // the task's reason when it is not Lifeboat's to act on
+	// Banned: Lifeboat's hold was released, and what is left of its task keeps the scheduler away.
 	Banned   bool `json:"banned,omitempty"`
 	Targeted bool `json:"targeted,omitempty"`
-	// Replicas are what our task, or the cluster's entry, holds.
+	// Replicas are what Lifeboat's task, or the cluster's entry, holds.
 	Replicas int32 `json:"replicas,omitempty"`
-	// Purge is our task's purge mode, Never where the copy is preserved: what a run that
+	// Purge is Lifeboat's task's purge mode, Never where the copy is preserved: what a run that
 	// takes it over goes by.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Preserved: the old copy outlives its Work, see [karmada.Binding.PreservesCopies].
 	Preserved bool `json:"preserved,omitempty"`
-	// State is what our task carries for the new copy: labels by name.
+	// State is what Lifeboat's task carries for the new copy: labels by name.
 	State map[string]string `json:"state,omitempty"`
 	// StateWaived: a human has it go on without its state, for as long as the source is away.
 	StateWaived bool           `json:"stateWaived,omitempty"`
 	Placed      reason.Verdict `json:"placed"`
 	Health      reason.Verdict `json:"health"`
-	// Answered: the scheduler has answered our eviction.
+	// Answered: the scheduler has answered Lifeboat's eviction.
 	Answered reason.Verdict `json:"answered"`
 	// Observed: the scheduler has observed the generation.
 	Observed bool     `json:"observed,omitempty"`
@@ -88,7 +88,7 @@ type Observation struct {
 	Resource     string `json:"resource,omitempty"`
 	// OldWork is the Work on the failed cluster, when it was asked for.
 	OldWork *karmada.Work `json:"oldWork,omitempty"`
-	// UID is the binding's. Baseline is read off our task, when the old Work was asked for.
+	// UID is the binding's. Baseline is read off Lifeboat's task, when the old Work was asked for.
 	UID      types.UID       `json:"uid,omitempty"`
 	Baseline *proof.Baseline `json:"baseline,omitempty"`
 }
@@ -184,7 +184,7 @@ func (o *Observation) sees(task *karmada.Task, named bool) {
 }
 
 // answered adds to the core's judgement that a Scheduled=False which has stood
-// unchanged for restoreWait since our write is an answer too.
+// unchanged for restoreWait since Lifeboat's write is an answer too.
 func (a *Activities) answered(b *karmada.Binding, r MoveRef) reason.Verdict {
 	wrote := r.Generation
 	if wrote == 0 || b.HeldElsewhere(r.Cluster) {
@@ -205,7 +205,7 @@ func (a *Activities) answered(b *karmada.Binding, r MoveRef) reason.Verdict {
 	if a.Clock.Now().Sub(since) < a.Settings.Terms.RestoreWait {
 		return v
 	}
-	return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since our write"}
+	return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since Lifeboat's write"}
 }
 
 // WorkRequest follows one old Work by uid.

@@ -22,19 +22,19 @@ const (
 	endPause  = EndShares * time.Second / 20
 )
 
-// EndRequest asks about the purge debts of a failover.
+// EndRequest asks about the pending purges of a failover.
 type EndRequest struct {
 	Cluster string `json:"cluster"`
 	// ClusterUID is of the cluster that the old copies are on; empty is not compared.
-	ClusterUID types.UID     `json:"clusterUID,omitempty"`
-	Mode       rules.Mode    `json:"mode"`
-	Debts      []record.Debt `json:"debts"`
+	ClusterUID    types.UID             `json:"clusterUID,omitempty"`
+	Mode          rules.Mode            `json:"mode"`
+	PendingPurges []record.PendingPurge `json:"pendingPurges"`
 }
 
 // EndResult is what became of them.
 type EndResult struct {
 	// Ended are those of which no old copy is left, or wanted away.
-	Ended []record.Debt `json:"ended,omitempty"`
+	Ended []record.PendingPurge `json:"ended,omitempty"`
 	// Asked is of how many Karmada was made to try the deletion again.
 	Asked int `json:"asked,omitempty"`
 	// Reason and Message say why that could not be done; the others were looked at all the same.
@@ -54,7 +54,7 @@ func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult,
 	try := isReady(c) && r.Mode == rules.ModeEnforce
 	var out EndResult
 	since := a.Clock.Start()
-	for _, d := range r.Debts {
+	for _, d := range r.PendingPurges {
 		going, err := a.oldCopyGoing(ctx, r.Cluster, d)
 		switch {
 		case err != nil:
@@ -95,10 +95,10 @@ func (out *EndResult) failed(err error) {
 	}
 }
 
-// oldCopyGoing is the Work of a debt, nil where nothing is owed any more: it is gone, or
+// oldCopyGoing is the Work of a pending purge, nil where nothing is owed any more: it is gone, or
 // its cluster is a target again. Of a binding that is gone the Work is not on Lifeboat's
 // account: it is followed, not touched.
-func (a *Activities) oldCopyGoing(ctx context.Context, cluster string, d record.Debt) (*karmada.Work, error) {
+func (a *Activities) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
 	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
 	if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != d.UID {
 		return nil, nil

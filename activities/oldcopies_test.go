@@ -28,20 +28,20 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 		}, 0, 1},
-		"another Work has its name":                      {func(_ *bench, r *activities.EndRequest) { r.Debts[0].UID = "w0" }, 0, 1},
+		"another Work has its name":                      {func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].UID = "w0" }, 0, 1},
 		"the Work is gone":                               {func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, 0, 1},
 		"the cluster was deleted, and its Works with it": {func(b *bench, _ *activities.EndRequest) { b.world.DeleteCluster("m1") }, 0, 0},
 		"another cluster has its name": {func(b *bench, r *activities.EndRequest) {
 			b.world.DropWork("karmada-es-m1", "old")
 			r.ClusterUID = "older"
 		}, 0, 0},
-		"its binding was deleted": {func(_ *bench, r *activities.EndRequest) { r.Debts[0].Key = appKey("nobody") }, 0, 0},
+		"its binding was deleted": {func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].Key = appKey("nobody") }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.moveApp("m2")
 			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1", Deleting: true})
-			r := activities.EndRequest{Cluster: "m1", Mode: rules.ModeEnforce, Debts: []record.Debt{
+			r := activities.EndRequest{Cluster: "m1", Mode: rules.ModeEnforce, PendingPurges: []record.PendingPurge{
 				{Key: appKey("app"), Namespace: "karmada-es-m1", Work: "old", UID: "w1"},
 			}}
 			c.arrange(b, &r)
@@ -60,7 +60,7 @@ func TestEndOldCopies_KeepsToItsRateAndReadsOnWhereItMayNotWrite(t *testing.T) {
 	r := activities.EndRequest{Cluster: "m1", Mode: rules.ModeEnforce}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: name, Cluster: "m1", UID: "w", Deleting: true})
-		r.Debts = append(r.Debts, record.Debt{Key: appKey("app"), Namespace: "karmada-es-m1", Work: name, UID: "w"})
+		r.PendingPurges = append(r.PendingPurges, record.PendingPurge{Key: appKey("app"), Namespace: "karmada-es-m1", Work: name, UID: "w"})
 	}
 	b.world.DropWork("karmada-es-m1", "e")
 	b.world.Fail = func(op, _ string) error {

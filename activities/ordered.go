@@ -11,7 +11,7 @@ import (
 )
 
 // planOrdered decides whether the order of a taint, or the end of one, may be written.
-// As a drain it begins something new: it needs enforce in the episode and in this worker.
+// As a drain it begins something new: it needs enforce in the failover and in this worker.
 func (a *Activities) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
 	for _, o := range w.Cluster.Ordered {
 		if r.EndAllOrders || karmada.OrderedOn(r.EndOrders, o.Name()) != nil {
@@ -31,7 +31,7 @@ func (a *Activities) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, 
 }
 
 // orderOnto adds the order where the cluster can take it. A taint that stands already
-// stays its owner's: ending our order would take it away.
+// stays its owner's: ending Lifeboat's order would take it away.
 func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	c := w.Cluster
 	stands := karmada.OrderedOn(c.Ordered, o.Name())
@@ -50,7 +50,7 @@ func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	at := slices.IndexFunc(c.Added, func(t karmada.AddedTaint) bool { return t.Key == o.Key && t.Effect == o.Effect })
 	switch {
 	case at >= 0:
-		return reason.OursStands, fmt.Sprintf("%s is ours already, by rule %s", o.Name(), c.Added[at].Rule)
+		return reason.OursStands, fmt.Sprintf("%s is Lifeboat's already, by rule %s", o.Name(), c.Added[at].Rule)
 	case standing(c.Taints, o.Key, o.Effect):
 		return reason.ForeignTaint, o.Name() + " stands already, put by somebody else"
 	}

@@ -17,7 +17,7 @@ func disks() karmada.OrderedTaint {
 
 func (b *bench) orderRequest() activities.TaintRequest {
 	o := disks()
-	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Order: &o}
+	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Order: &o}
 }
 
 // orders records jane's order of a taint.
@@ -38,7 +38,7 @@ func TestTheOrderOfATaintIsRecordedOrRefused(t *testing.T) {
 		writes  int
 	}{
 		"recorded": {func(*bench, *activities.TaintRequest) {}, "", 1},
-		"the episode observes": {
+		"the failover observes": {
 			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
 		},
 		"the worker observes": {
@@ -77,7 +77,7 @@ func (b *bench) orderTainted() {
 	b.t.Helper()
 	b.orders()
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut,
+		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
 		Add: []rules.RuleObservation{{Rule: karmada.TaintRule, Match: rules.Matches, Taint: disks().RuleTaint()}},
 	})
 	require.Len(b.t, r.Ours, 2)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// OrphanRequest asks for one page of tasks of ours for a cluster.
+// OrphanRequest asks for one page of Lifeboat tasks for a cluster.
 type OrphanRequest struct {
 	Cluster string `json:"cluster"`
 	Page    Page   `json:"page"`
@@ -20,7 +20,7 @@ type OrphanRequest struct {
 	Drain *karmada.Drain `json:"drain,omitempty"`
 }
 
-// OrphanPage are hold tasks of ours whose owner is not running, and those whose is.
+// OrphanPage are Lifeboat hold tasks whose owner is not running, and those whose is.
 type OrphanPage struct {
 	Orphans []Orphan `json:"orphans,omitempty"`
 	Running []Orphan `json:"running,omitempty"`
@@ -33,7 +33,7 @@ type OrphanPage struct {
 	Evicted []proof.BindingFact `json:"evicted,omitempty"`
 }
 
-// Orphan is one binding with a hold task of ours for the cluster.
+// Orphan is one binding with a Lifeboat hold task for the cluster.
 type Orphan struct {
 	Key      karmada.BindingKey `json:"key"`
 	UID      types.UID          `json:"uid"`
@@ -45,7 +45,7 @@ type Orphan struct {
 }
 
 // FindOrphans reads one page of bindings and asks, by Describe, which owners of
-// our tasks run. Tasks that were kept, or left to a human, are off limits.
+// Lifeboat's tasks run. Tasks that were kept, or left to a human, are off limits.
 func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPage, error) {
 	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
 	if err != nil {

@@ -35,10 +35,10 @@ type PluginRequest struct {
 	UID       string `json:"uid,omitempty"`
 	Resource  string `json:"resource,omitempty"` // "Deployment shop/cart"
 	// Targets are where the binding is placed now; empty where it has not been moved yet.
-	Targets  []PluginTarget `json:"targets,omitempty"`
-	Workflow string         `json:"workflow"` // the id of the migration that asks
-	Episode  string         `json:"episode"`
-	Round    int            `json:"round"`
+	Targets    []PluginTarget `json:"targets,omitempty"`
+	Workflow   string         `json:"workflow"` // the id of the migration that asks
+	FailoverID string         `json:"failoverID"`
+	Attempt    int            `json:"attempt"`
 }
 
 // PluginTarget is one cluster that the binding is placed on.

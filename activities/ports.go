@@ -84,19 +84,19 @@ type Reader interface {
 	StateReader
 }
 
-// TaintWrite adds or removes taints of ours, the companion included, and our
+// TaintWrite adds or removes Lifeboat taints, the evacuation taint included, and Lifeboat's
 // annotations about them, in one patch that carries the resourceVersion of
 // Cluster. Every other taint keeps its timeAdded and its place.
 type TaintWrite struct {
 	Cluster karmada.Cluster // as read
 	// Add are put unless one with the same key and effect stands.
 	Add []karmada.RuleTaint
-	// AddRules name the rule of each Add, by index ("" for the companion taint).
+	// AddRules name the rule of each Add, by index ("" for the evacuation taint).
 	AddRules []string
 	// Remove are taken away by key and effect, only if Added lists them.
 	Remove []karmada.AddedTaint
-	// Episode goes into AnnotationAddedTaints with each Add.
-	Episode string
+	// Failover goes into AnnotationAddedTaints with each Add.
+	FailoverID string
 	// StoppedBy sets AnnotationStoppedBy when not nil; ClearStopped removes it.
 	StoppedBy    *karmada.StoppedBy
 	ClearStopped bool
@@ -110,7 +110,7 @@ type TaintWrite struct {
 }
 
 // EvictWrite takes the cluster out of spec.clusters and puts (or keeps, refreshing its
-// replicas) our hold task, in one merge patch that carries the resourceVersion of Binding.
+// replicas) Lifeboat's hold task, in one merge patch that carries the resourceVersion of Binding.
 type EvictWrite struct {
 	Binding *karmada.Binding // as read
 	Cluster string
@@ -123,16 +123,16 @@ type EvictWrite struct {
 	// Reason is the task's reason.
 	Reason string
 	// Back is a former cluster that takes over in the same write: it becomes a target
-	// and its task of ours is dropped. Nil for an ordinary eviction.
+	// and its Lifeboat task is dropped. Nil for an ordinary eviction.
 	Back *karmada.TargetCluster
 	// Purge is the purgeMode of a new task, and of one that stood for parents or as a
 	// ban, Gracefully when empty; one of the binding's own migration keeps its own.
 	Purge karmada.PurgeMode
-	// State becomes preservedLabelState, and our task the last one; none leaves what stands.
+	// State becomes preservedLabelState, and Lifeboat's task the last one; none leaves what stands.
 	State map[string]string
 }
 
-// RestoreWrite puts the cluster back with its replicas and drops our task, in one patch.
+// RestoreWrite puts the cluster back with its replicas and drops Lifeboat's task, in one patch.
 type RestoreWrite struct {
 	Binding *karmada.Binding // as read
 	Cluster string
@@ -148,7 +148,7 @@ type RestoreWrite struct {
 	Reschedule bool
 }
 
-// HoldWrite puts our task back without touching spec.clusters.
+// HoldWrite puts Lifeboat's task back without touching spec.clusters.
 type HoldWrite struct {
 	Binding  *karmada.Binding
 	Cluster  string
@@ -162,13 +162,13 @@ type HoldWrite struct {
 	State  map[string]string // as in EvictWrite
 }
 
-// ReleaseWrite drops our task for the cluster, in one patch.
+// ReleaseWrite drops Lifeboat's task for the cluster, in one patch.
 type ReleaseWrite struct {
 	Binding *karmada.Binding
 	Cluster string
 }
 
-// MarkWrite changes reason and owner of our task, in one patch.
+// MarkWrite changes reason and owner of Lifeboat's task, in one patch.
 type MarkWrite struct {
 	Binding *karmada.Binding
 	Cluster string
@@ -179,7 +179,7 @@ type MarkWrite struct {
 }
 
 // Writer is everything that is written to Karmada. Each method is one merge patch
-// that carries the resourceVersion of what was read and touches only our fields.
+// that carries the resourceVersion of what was read and touches only Lifeboat's fields.
 // Each returns the object as it stands after the write.
 type Writer interface {
 	Taint(ctx context.Context, w TaintWrite) (karmada.Cluster, error)

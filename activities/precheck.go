@@ -19,13 +19,13 @@ import (
 type PreCheckRequest struct {
 	Cluster string    `json:"cluster"`
 	Items   []Checked `json:"items"`
-	// Mode of the episode: only in enforce an Event tells why a binding stays.
+	// Mode of the failover: only in enforce an Event tells why a binding stays.
 	Mode rules.Mode `json:"mode,omitempty"`
-	// Purge is the episode's purge mode where nobody named one.
+	// Purge is the failover's purge mode where nobody named one.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
-	// Round is the episode's: an approval holds for one. Standing are approval rules that
+	// Attempt is the failover's: an approval holds for one. Standing are approval rules that
 	// asked before in it, and ask for the rest of it.
-	Round    int                  `json:"round,omitempty"`
+	Attempt  int                  `json:"attempt,omitempty"`
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 }
 
@@ -33,15 +33,15 @@ type PreCheckRequest struct {
 type Checked struct {
 	Key karmada.BindingKey `json:"key"`
 	UID types.UID          `json:"uid,omitempty"`
-	// Purge is what the round has frozen of its purge mode: all of it once a check has
+	// Purge is what the attempt has frozen of its purge mode: all of it once a check has
 	// told, and before that what stood on the binding itself (PurgeBySpec: in its spec).
 	Purge       karmada.PurgeMode `json:"purge,omitempty"`
 	PurgeBySpec bool              `json:"purgeBySpec,omitempty"`
-	// Fence is what proves the old copy dead, as far as the episode knows.
+	// Fence is what proves the old copy dead, as far as the failover knows.
 	Fence *proof.Fence `json:"fence,omitempty"`
 	// Approval is a human's yes, nil without.
 	Approval *queue.Approval `json:"approval,omitempty"`
-	// State is what the round has frozen of its state rules.
+	// State is what the attempt has frozen of its state rules.
 	State []karmada.StateRule `json:"state,omitempty"`
 }
 
@@ -82,7 +82,7 @@ type Check struct {
 	Reason     reason.Reason      `json:"reason,omitempty"`
 	Message    string             `json:"message,omitempty"`
 	Candidates []string           `json:"candidates,omitempty"`
-	// Held tells that a hold task of ours for this cluster stands already.
+	// Held tells that a Lifeboat hold task for this cluster stands already.
 	Held bool `json:"held,omitempty"`
 	// Reschedule tells that the eviction must also set rescheduleTriggeredAt.
 	Reschedule bool `json:"reschedule,omitempty"`
@@ -90,7 +90,7 @@ type Check struct {
 	Dependents bool `json:"dependents,omitempty"`
 	// Swap names a former cluster that takes over again, nil for an ordinary eviction.
 	Swap *proof.Swap `json:"swap,omitempty"`
-	// Purge is how its old copy is to go; frozen for the round from the first check on.
+	// Purge is how its old copy is to go; frozen for the attempt from the first check on.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Asked are the approval rules that ask a human; only with AwaitingApproval.
 	Asked []queue.ApprovalRule `json:"asked,omitempty"`
@@ -176,7 +176,7 @@ func (m movesOf) judge(cluster string, q question, key karmada.BindingKey, check
 	until, tooOften := m.until[key.String()]
 	switch {
 	case check.End != CheckPass && check.End != CheckFence:
-	case q.approval.LiftsCap(q.round):
+	case q.approval.LiftsCap(q.attempt):
 	case m.err != nil:
 		check.End, check.Reason, check.Message = CheckBlocked, reason.FleetUnknown, "the pacer does not answer: "+m.err.Error()
 	case tooOften:

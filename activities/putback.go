@@ -102,7 +102,7 @@ func (r RestoreRequest) joined(b *karmada.Binding) []string {
 }
 
 // unfit says what about a former cluster stands against its taking over again,
-// empty when nothing does. oursGo: our own taints go with the same act.
+// empty when nothing does. oursGo: Lifeboat's own taints go with the same act.
 func unfit(c karmada.Cluster, oursGo bool) string {
 	if c.Deleting || !isReady(c) {
 		return c.Name + " is not Ready"
@@ -133,7 +133,7 @@ func (a *Activities) oldCopyGone(ctx context.Context, b *karmada.Binding, cluste
 }
 
 // baseline is the measure of what follows; where the eviction's answer was lost it
-// is read off our hold task.
+// is read off Lifeboat's hold task.
 func (r MoveRef) baseline(b *karmada.Binding) proof.Baseline {
 	if len(r.Baseline.Clusters) > 0 {
 		return r.Baseline

@@ -22,10 +22,10 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 		"not Ready": {
 			func(b *bench, _ *activities.RestoreRequest) { b.world.SetReady("m1", false) }, reason.PutBackRefused,
 		},
-		"our taint does not go with it": {
+		"Lifeboat's taint does not go with it": {
 			func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }, reason.PutBackRefused,
 		},
-		"a rule asks for our taint again": {
+		"a rule asks for Lifeboat's taint again": {
 			func(b *bench, r *activities.RestoreRequest) {
 				r.Stopped = false
 				b.world.AddRule(rules.Rule{

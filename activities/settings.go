@@ -19,7 +19,7 @@ type Settings struct {
 	Instance string
 	// InForce is the configuration that this worker decides and acts by, as it publishes it.
 	InForce map[string]string
-	// Terms are handed to episodes when they begin.
+	// Terms are handed to failovers when they begin.
 	Terms Terms
 	// ModeExceptions are the clusters whose mode is not that of Terms.
 	ModeExceptions rules.ModeExceptions
@@ -45,7 +45,7 @@ type Settings struct {
 	StateMissingOK bool
 }
 
-// Terms are what an episode freezes of the config when it begins.
+// Terms are what a failover freezes of the config when it begins.
 type Terms struct {
 	Mode rules.Mode `json:"mode"`
 	// InFlight bounds migrations from Checking to Placing, Waiting those that wait for health.
@@ -77,9 +77,9 @@ type Terms struct {
 	Recheck time.Duration `json:"recheck"`
 	// Relist is how often the affected set is listed anew.
 	Relist time.Duration `json:"relist"`
-	// DebtWait is how long an otherwise finished episode waits for purge debt before it
+	// PendingPurgeWait is how long an otherwise finished failover waits for pending purge before it
 	// hands it over in its report.
-	DebtWait time.Duration `json:"debtWait"`
+	PendingPurgeWait time.Duration `json:"pendingPurgeWait"`
 	// AskFor is how long a question to a human stands open; 0 is for ever.
 	AskFor time.Duration `json:"askFor,omitempty"`
 	// FreezeWhenHalted stops toleration clocks while the pacer is halted.

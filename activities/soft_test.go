@@ -35,7 +35,7 @@ func (b *bench) network(status corev1.ConditionStatus) {
 func (b *bench) putSoft() activities.TaintResult {
 	b.t.Helper()
 	return must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Companion: activities.CompanionPut,
+		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
 		Add: []rules.RuleObservation{{Rule: "network", Taint: karmada.RuleTaint{Key: slowKey, Effect: karmada.EffectPreferNoExecute}}},
 	})
 }
@@ -45,17 +45,17 @@ func softPolicy(seconds int64) rules.Policy {
 }
 
 // Rules: R4.2-2, R4.2-6.
-func TestTheCompanionStaysWhileASoftTaintDoes(t *testing.T) {
+func TestTheEvacuationTaintStaysWhileASoftTaintDoes(t *testing.T) {
 	b := newBench(t)
 	b.softRule()
 	require.Len(t, b.putSoft().Soft, 1)
 	b.world.SetReady("m1", false)
 	must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(),
+		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(),
 	})
 	b.world.SetReady("m1", true)
 	remove := activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, Companion: activities.CompanionDrop,
+		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintDrop,
 		Remove: []karmada.AddedTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
 	}
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
@@ -69,7 +69,7 @@ func TestTheCompanionStaysWhileASoftTaintDoes(t *testing.T) {
 }
 
 // The annotation cannot be written without overwriting what somebody garbled: hard
-// taints go and come, soft ones wait, and our record of them stays.
+// taints go and come, soft ones wait, and Lifeboat's record of them stays.
 //
 // Rules: R4.2-9.
 func TestWhatIsGarbledIsNotOverwritten(t *testing.T) {

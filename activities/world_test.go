@@ -150,12 +150,12 @@ func must[R any](b *bench, name string, request any) R {
 	return out
 }
 
-// fail lets m1 fail and has it tainted by us, as an episode would.
+// fail lets m1 fail and has it tainted by us, as a failover would.
 func (b *bench) fail() {
 	b.t.Helper()
 	b.world.SetReady("m1", false)
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Episode: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), Companion: activities.CompanionPut,
+		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
 	})
 	require.Len(b.t, r.Ours, 2)
 }

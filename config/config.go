@@ -38,10 +38,10 @@ type Config struct {
 	Kinds            rules.KindRules
 	Drain            Drain
 	Rules            Rules
-	Witness          Witness
+	ExternalProbe    ExternalProbe
 	Selectors        Selectors
 	Workflow         Workflow
-	Starter          Starter
+	Controller       Controller
 	Worker           Worker
 	Listen           Listen
 	Log              Log
@@ -181,8 +181,8 @@ type Rules struct {
 	RemoveOnMismatch time.Duration
 }
 
-// Witness is the external probe of the members. A rule may require it.
-type Witness struct {
+// ExternalProbe is the external probe of the members. A rule may require it.
+type ExternalProbe struct {
 	Enabled          bool
 	Interval         time.Duration
 	Timeout          time.Duration
@@ -197,22 +197,22 @@ type Selectors struct {
 
 // Workflow tunes the workflows themselves.
 type Workflow struct {
-	PollInterval  time.Duration
-	AskAgain      time.Duration
-	Recheck       time.Duration
-	Relist        time.Duration
-	DebtWait      time.Duration
-	HistoryEvents int
+	PollInterval     time.Duration
+	AskAgain         time.Duration
+	Recheck          time.Duration
+	Relist           time.Duration
+	PendingPurgeWait time.Duration
+	HistoryEvents    int
 }
 
-// Starter tunes `lifeboat controller`.
-type Starter struct {
+// Controller tunes `lifeboat controller`.
+type Controller struct {
 	ResyncInterval time.Duration
 	Coalesce       time.Duration
 	LeaderElection LeaderElection
 }
 
-// LeaderElection is the Lease that lets one starter of several watch.
+// LeaderElection is the Lease that lets one controller of several watch.
 type LeaderElection struct {
 	Enabled       bool
 	Namespace     string
@@ -266,7 +266,7 @@ func Default() Config {
 		Rules: Rules{
 			KarmadaPolicies: true, AddOnMatch: rules.DefaultAddOnMatch, RemoveOnMismatch: rules.DefaultRemoveOnMismatch,
 		},
-		Witness:          Witness{Enabled: true, Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
+		ExternalProbe:    ExternalProbe{Enabled: true, Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
 		EvictPlugins:     []proof.Plugin{{Name: proof.PluginResourceHealth}},
 		EvictPluginsMode: proof.PluginsAny,
 		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
@@ -275,14 +275,14 @@ func Default() Config {
 		Capacity:         Capacity{StaticWeights: StaticWeightsMove},
 		Karmada:          Karmada{Version: karmada.NewestRelease.String(), ManagerLease: ManagerLease{"karmada-system", "karmada-controller-manager"}},
 		Workflow: Workflow{
-			PollInterval:  30 * time.Second,
-			AskAgain:      20 * time.Second,
-			Recheck:       15 * time.Second,
-			Relist:        time.Minute,
-			DebtWait:      20 * time.Minute,
-			HistoryEvents: 3500,
+			PollInterval:     30 * time.Second,
+			AskAgain:         20 * time.Second,
+			Recheck:          15 * time.Second,
+			Relist:           time.Minute,
+			PendingPurgeWait: 20 * time.Minute,
+			HistoryEvents:    3500,
 		},
-		Starter: Starter{
+		Controller: Controller{
 			ResyncInterval: 30 * time.Second,
 			Coalesce:       time.Second,
 			LeaderElection: LeaderElection{

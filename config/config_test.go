@@ -203,7 +203,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"kinds=Job.batch=stay":                           "the rule is move, keep or ask",
 		"audit.sink=file":                                "says where the trail is written",
 		"approval.expireAfter=5s":                        "0 is for ever",
-		"starter.leaderElection.enabled=yes":             "want true or false",
+		"controller.leaderElection.enabled=yes":          "want true or false",
 	} {
 		t.Run(pair, func(t *testing.T) {
 			alone(t)

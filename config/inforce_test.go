@@ -66,7 +66,7 @@ func TestWhatTheCallerSaysGoesBeforeWhatTheWorkersPublish(t *testing.T) {
 // A key that is new has to be on one side.
 func TestEachKeyIsEitherPublishedOrOneProcessesOwn(t *testing.T) {
 	own := []string{
-		"instance", "taskQueue", "uiURL", "runbookURL", "kubernetes.", "karmada.hostKubeconfig", "witness.", "starter.", "worker.", "listen.",
+		"instance", "taskQueue", "uiURL", "runbookURL", "kubernetes.", "karmada.hostKubeconfig", "externalProbe.", "controller.", "worker.", "listen.",
 		"log.", "audit.", "temporal.", "encryption.", "codec.",
 	}
 	published := map[string]bool{}

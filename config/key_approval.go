@@ -68,7 +68,7 @@ func (c *Config) approvalKeys() []key {
 		}, "Ask a human before each eviction while more clusters than this fail at once."),
 		limit("approval.replicasAbove", "a number of percent from 0 to 100", &c.Approval.ReplicasAbove, func(s string) (float64, bool) {
 			return number(s, 0, 100)
-		}, "Ask before each eviction of a round in which more than this share of the fleet's replicas would move. Lists all bindings for each check and eviction."),
+		}, "Ask before each eviction of an attempt in which more than this share of the fleet's replicas would move. Lists all bindings for each check and eviction."),
 		boolean("approval.capacityDeficit", &c.Approval.CapacityDeficit,
 			"Ask while the rest of the fleet has not enough room for all that would move. Lists all bindings for each check and eviction."),
 		boolean("approval.purgeDirectly", &c.Approval.Directly,

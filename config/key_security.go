@@ -40,7 +40,7 @@ func (c *Config) securityKeys() []key {
 	}
 }
 
-// TLS says with which files a server of ours serves.
+// TLS says with which files a Lifeboat server serves.
 type TLS struct {
 	CertFile     string
 	KeyFile      string

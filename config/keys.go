@@ -13,7 +13,7 @@ import (
 // order is the order of `config print`.
 func (c *Config) keys() []key {
 	return slices.Concat(
-		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.starterKeys(), c.processKeys(), c.auditKeys(),
+		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.controllerKeys(), c.processKeys(), c.auditKeys(),
 		c.versioningKeys(), c.securityKeys(),
 	)
 }
@@ -60,7 +60,7 @@ func (c *Config) paceKeys() []key {
 		fixed(whole("pace.largeFleetThreshold", &c.Pace.LargeFleet, 0, 1000000,
 			"A fleet of more clusters than this is large.")),
 		whole("pace.movesPerHour", &c.Pace.MovesPerHour, 1, 1000,
-			"How often one binding may be moved within an hour, whatever the cluster; beyond that it is parked."),
+			"How often one binding may be moved within an hour, whatever the cluster; beyond that it is blocked."),
 		fixed(whole("pace.unlimitedChunk", &c.Pace.UnlimitedChunk, 1, 500,
 			"Evictions on their way at once when evictionRate is unlimited.")),
 		fixed(whole("windows.inFlight", &c.Windows.InFlight, 1, 400,
@@ -127,15 +127,15 @@ func (c *Config) ruleKeys() []key {
 			"How long a ClusterTaintPolicy's conditions must match, where its annotation does not say.")),
 		fixed(duration("rules.removeOnMismatch", &c.Rules.RemoveOnMismatch, 0, 365*24*time.Hour,
 			"How long its conditions for removal must match, where its annotation does not say.")),
-		boolean("witness.enabled", &c.Witness.Enabled,
+		boolean("externalProbe.enabled", &c.ExternalProbe.Enabled,
 			"External probe: ask the API server of each member itself. One that answers is not failed over because Karmada cannot reach it."),
-		fixed(duration("witness.interval", &c.Witness.Interval, time.Second, time.Minute,
+		fixed(duration("externalProbe.interval", &c.ExternalProbe.Interval, time.Second, time.Minute,
 			"Pause between two probes of a member.")),
-		fixed(duration("witness.timeout", &c.Witness.Timeout, 100*time.Millisecond, time.Minute,
+		fixed(duration("externalProbe.timeout", &c.ExternalProbe.Timeout, 100*time.Millisecond, time.Minute,
 			"How long one probe may take.")),
-		fixed(whole("witness.failureThreshold", &c.Witness.FailureThreshold, 1, 100,
-			"Probes in a row that must fail before the witness says that a member is down.")),
-		fixed(whole("witness.successThreshold", &c.Witness.SuccessThreshold, 1, 100,
+		fixed(whole("externalProbe.failureThreshold", &c.ExternalProbe.FailureThreshold, 1, 100,
+			"Probes in a row that must fail before the external probe says that a member is down.")),
+		fixed(whole("externalProbe.successThreshold", &c.ExternalProbe.SuccessThreshold, 1, 100,
 			"Probes in a row that must succeed before it says that a member is up.")),
 		names("selectors.excludeNamespaces", &c.Selectors.ExcludeNamespaces,
 			"Namespaces whose bindings are never moved."),
@@ -147,29 +147,29 @@ func (c *Config) ruleKeys() []key {
 			"First back-off of a blocked binding; it doubles up to 8 times this.")),
 		fixed(duration("workflow.relist", &c.Workflow.Relist, time.Second, time.Hour,
 			"How often the affected bindings are listed anew.")),
-		fixed(duration("workflow.debtWait", &c.Workflow.DebtWait, 0, 24*time.Hour,
-			"How long a finished episode waits for purge debt before its report hands it over.")),
+		fixed(duration("workflow.pendingPurgeWait", &c.Workflow.PendingPurgeWait, 0, 24*time.Hour,
+			"How long a finished failover waits for pending purge before its report hands it over.")),
 		fixed(whole("workflow.historyEvents", &c.Workflow.HistoryEvents, 50, 20000,
 			"Events after which a workflow continues as new.")),
 	}
 }
 
-func (c *Config) starterKeys() []key {
-	election := &c.Starter.LeaderElection
+func (c *Config) controllerKeys() []key {
+	election := &c.Controller.LeaderElection
 	return []key{
-		fixed(duration("starter.resyncInterval", &c.Starter.ResyncInterval, time.Second, time.Hour,
+		fixed(duration("controller.resyncInterval", &c.Controller.ResyncInterval, time.Second, time.Hour,
 			"How often everything is told again. Heals missed events and outages.")),
-		fixed(duration("starter.coalesce", &c.Starter.Coalesce, time.Second, time.Minute,
+		fixed(duration("controller.coalesce", &c.Controller.Coalesce, time.Second, time.Minute,
 			"At most one signal about bindings per cluster in this time.")),
-		fixed(boolean("starter.leaderElection.enabled", &election.Enabled,
-			"Let one starter of several watch, by a Lease.")),
-		fixed(text("starter.leaderElection.namespace", &election.Namespace, namePattern,
+		fixed(boolean("controller.leaderElection.enabled", &election.Enabled,
+			"Let one controller of several watch, by a Lease.")),
+		fixed(text("controller.leaderElection.namespace", &election.Namespace, namePattern,
 			"Namespace of the Lease.")),
-		fixed(duration("starter.leaderElection.leaseDuration", &election.LeaseDuration, 2*time.Second, 10*time.Minute,
+		fixed(duration("controller.leaderElection.leaseDuration", &election.LeaseDuration, 2*time.Second, 10*time.Minute,
 			"How long others wait for a leader that is silent.")),
-		fixed(duration("starter.leaderElection.renewDeadline", &election.RenewDeadline, time.Second, 10*time.Minute,
+		fixed(duration("controller.leaderElection.renewDeadline", &election.RenewDeadline, time.Second, 10*time.Minute,
 			"How long the leader tries to renew before it gives up; shorter than leaseDuration.")),
-		fixed(duration("starter.leaderElection.retryPeriod", &election.RetryPeriod, 100*time.Millisecond, time.Minute,
+		fixed(duration("controller.leaderElection.retryPeriod", &election.RetryPeriod, 100*time.Millisecond, time.Minute,
 			"Pause between tries; shorter than renewDeadline.")),
 	}
 }

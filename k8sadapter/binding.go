@@ -269,7 +269,7 @@ func placementPending(b *karmada.Binding) bool {
 	return !reflect.DeepEqual(now, applied) || len(here) == 0 || !reflect.DeepEqual(here, before)
 }
 
-// tolerations bounds what a round would freeze of one binding's tolerations.
+// tolerations bounds what an attempt would freeze of one binding's tolerations.
 func (d *decoding) tolerations(p *karmada.Placement, raw json.RawMessage) {
 	var wire struct {
 		Tolerations json.RawMessage `json:"clusterTolerations"`
@@ -304,7 +304,7 @@ func (d *decoding) failover(b *karmada.Binding, raw json.RawMessage) {
 	}
 }
 
-// stateRules bounds what a round would freeze of one binding.
+// stateRules bounds what an attempt would freeze of one binding.
 func (d *decoding) stateRules(rules []karmada.StateRule) []karmada.StateRule {
 	const path = "spec.failover.cluster.statePreservation.rules"
 	if len(rules) > karmada.MaxStateRules {

@@ -63,7 +63,7 @@ func newBindingEdit(b *karmada.Binding, cluster string) (*bindingEdit, error) {
 }
 
 // refuseForeign fails when another producer's task for the cluster stands. That of a producer
-// beside which ours may stand fails where it says Directly: there is nothing left to hold.
+// beside which Lifeboat's may stand fails where it says Directly: there is nothing left to hold.
 func (e *bindingEdit) refuseForeign(beside ...string) error {
 	for _, task := range e.binding.Tasks {
 		allowed := slices.Contains(beside, task.Producer) && task.PurgeMode != karmada.PurgeDirectly
@@ -122,7 +122,7 @@ func (e *bindingEdit) undo(away []string, shrunk []karmada.TargetCluster) error 
 	return nil
 }
 
-// takeBack makes a former cluster a target again and drops our tasks for it.
+// takeBack makes a former cluster a target again and drops Lifeboat's tasks for it.
 func (e *bindingEdit) takeBack(former karmada.TargetCluster) error {
 	rest := *e.binding
 	rest.Tasks, e.tasks = nil, nil
@@ -134,13 +134,13 @@ func (e *bindingEdit) takeBack(former karmada.TargetCluster) error {
 		rest.Tasks, e.tasks = append(rest.Tasks, task), append(e.tasks, e.binding.RawTasks[i])
 	}
 	if !e.tasksChanged {
-		return fmt.Errorf("%w: no task of ours for %s stands", karmada.ErrInvalid, former.Name)
+		return fmt.Errorf("%w: no Lifeboat task for %s stands", karmada.ErrInvalid, former.Name)
 	}
 	e.binding = &rest
 	return e.addTarget(former)
 }
 
-// hold is what our task for the cluster should say.
+// hold is what Lifeboat's task for the cluster should say.
 type hold struct {
 	owner, reason string
 	now           time.Time
@@ -154,7 +154,7 @@ type hold struct {
 	state map[string]string
 }
 
-// putTask makes our one task for the cluster stand: a standing one is refreshed,
+// putTask makes Lifeboat's one task for the cluster stand: a standing one is refreshed,
 // otherwise a new one is appended.
 func (e *bindingEdit) putTask(h hold) error {
 	ours := e.ours()
@@ -236,7 +236,7 @@ func (e *bindingEdit) before(h hold) []string {
 	return names
 }
 
-// changeTask sets fields of the first of our tasks and drops any further one.
+// changeTask sets fields of the first of Lifeboat's tasks and drops any further one.
 func (e *bindingEdit) changeTask(ours []int, fields map[string]any) error {
 	changed, err := withFields(e.tasks[ours[0]], fields)
 	if err != nil {
@@ -272,7 +272,7 @@ func (e *bindingEdit) appendRaw(task taskWire) error {
 	return nil
 }
 
-// dropTask drops our tasks for the cluster; there may be none.
+// dropTask drops Lifeboat's tasks for the cluster; there may be none.
 func (e *bindingEdit) dropTask() { e.dropTasks(e.ours()) }
 
 func (e *bindingEdit) dropTasks(indexes []int) {
@@ -282,7 +282,7 @@ func (e *bindingEdit) dropTasks(indexes []int) {
 	}
 }
 
-// ours are the indexes of our tasks for the cluster: one, unless somebody meddled.
+// Lifeboat's are the indexes of Lifeboat's tasks for the cluster: one, unless somebody meddled.
 func (e *bindingEdit) ours() []int {
 	var indexes []int
 	for i, task := range e.binding.Tasks {

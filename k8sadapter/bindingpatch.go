@@ -7,7 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
-// evictPatch takes the cluster out of spec.clusters and makes our task stand. Our
+// evictPatch takes the cluster out of spec.clusters and makes Lifeboat's task stand. Lifeboat's
 // task may stand already (a repeat, or the scheduler put the cluster back): it is
 // kept, and says what was taken out now.
 func evictPatch(w activities.EvictWrite) ([]byte, error) {
@@ -41,7 +41,7 @@ func evictPatch(w activities.EvictWrite) ([]byte, error) {
 	return edit.patch()
 }
 
-// restorePatch puts the cluster and the others back and drops our task.
+// restorePatch puts the cluster and the others back and drops Lifeboat's task.
 func restorePatch(w activities.RestoreWrite) ([]byte, error) {
 	edit, err := newBindingEdit(w.Binding, w.Cluster)
 	if err != nil {
@@ -66,7 +66,7 @@ func restorePatch(w activities.RestoreWrite) ([]byte, error) {
 	return edit.patch()
 }
 
-// holdPatch makes our task stand without touching spec.clusters, also beside a task of Karmada's
+// holdPatch makes Lifeboat's task stand without touching spec.clusters, also beside a task of Karmada's
 // own taint manager.
 func holdPatch(w activities.HoldWrite) ([]byte, error) {
 	edit, err := newBindingEdit(w.Binding, w.Cluster)
@@ -83,7 +83,7 @@ func holdPatch(w activities.HoldWrite) ([]byte, error) {
 	return edit.patch()
 }
 
-// releasePatch drops our task. Where none stands it changes nothing, and the
+// releasePatch drops Lifeboat's task. Where none stands it changes nothing, and the
 // server only confirms that the binding is as it was read.
 func releasePatch(w activities.ReleaseWrite) ([]byte, error) {
 	edit, err := newBindingEdit(w.Binding, w.Cluster)
@@ -96,7 +96,7 @@ func releasePatch(w activities.ReleaseWrite) ([]byte, error) {
 	return edit.patch()
 }
 
-// markPatch changes reason and owner of our task.
+// markPatch changes reason and owner of Lifeboat's task.
 func markPatch(w activities.MarkWrite) ([]byte, error) {
 	edit, err := newBindingEdit(w.Binding, w.Cluster)
 	if err != nil {
@@ -104,7 +104,7 @@ func markPatch(w activities.MarkWrite) ([]byte, error) {
 	}
 	ours := edit.ours()
 	if len(ours) == 0 {
-		return nil, fmt.Errorf("%w: no task of ours for %s stands", karmada.ErrInvalid, w.Cluster)
+		return nil, fmt.Errorf("%w: no Lifeboat task for %s stands", karmada.ErrInvalid, w.Cluster)
 	}
 	fields := map[string]any{"reason": orDefault(w.Reason, karmada.TaskReason)}
 	if w.Purge != "" {

@@ -34,7 +34,7 @@ func TestConditionsAreCarriedWithinBounds(t *testing.T) {
 	require.Contains(t, cluster(many).Malformed, "status.conditions")
 }
 
-// A policy may say any number of tolerations: a round freezes them, and carries them with
+// A policy may say any number of tolerations: an attempt freezes them, and carries them with
 // those of all others.
 func TestTolerationsAreFrozenWithinBounds(t *testing.T) {
 	binding := func(n int) karmada.Binding {

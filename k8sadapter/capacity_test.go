@@ -43,7 +43,7 @@ func TestOddModelsMakeRoomUnknownAndNoClusterMalformed(t *testing.T) {
 }
 
 // Rules: R4.6-20.
-func TestWhatABindingAsksForIsReadOrParksIt(t *testing.T) {
+func TestWhatABindingAsksForIsReadOrBlocksIt(t *testing.T) {
 	binding := func(spec string) karmada.Binding {
 		return DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"v","kind":"K","name":"x"},` + spec + `}}`))
 	}

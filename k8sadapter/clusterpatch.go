@@ -27,7 +27,7 @@ type taintItem struct {
 	Effect corev1.TaintEffect `json:"effect"`
 }
 
-// rawList is a list of JSON items of which only ours are ever looked into.
+// rawList is a list of JSON items of which only Lifeboat's are ever looked into.
 type rawList struct {
 	items   []json.RawMessage
 	effect  corev1.TaintEffect // of items that do not say: the soft list's
@@ -120,8 +120,8 @@ func (e *clusterEdit) standing(effect corev1.TaintEffect) *rawList {
 	return &e.hard
 }
 
-// add puts a taint and records it as ours. One that others put stays theirs; one
-// of ours from an earlier episode is recorded for this one.
+// add puts a taint and records it as Lifeboat's. One that others put stays theirs; one
+// of Lifeboat's from an earlier failover is recorded for this one.
 func (e *clusterEdit) add(taint karmada.RuleTaint, record karmada.AddedTaint, now time.Time) error {
 	item := taintItem{Key: taint.Key, Effect: taint.Effect}
 	if karmadasOwn(taint.Key, taint.Effect) {
@@ -147,10 +147,10 @@ func (e *clusterEdit) add(taint karmada.RuleTaint, record karmada.AddedTaint, no
 	return e.added.append(record)
 }
 
-// recordedFor tells whether the record at an index already says the same episode.
+// recordedFor tells whether the record at an index already says the same failover.
 func (e *clusterEdit) recordedFor(index int, record karmada.AddedTaint) bool {
 	var standing karmada.AddedTaint
-	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.Episode == record.Episode
+	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.FailoverID == record.FailoverID
 }
 
 // newTaint leaves timeAdded of a hard taint to the server, whose clock counts.
@@ -165,7 +165,7 @@ func newTaint(taint karmada.RuleTaint, now time.Time) any {
 	}{taint.Key, taint.Value, taint.Effect}
 }
 
-// remove takes a taint away if the annotation says that it is ours.
+// remove takes a taint away if the annotation says that it is Lifeboat's.
 func (e *clusterEdit) remove(taint karmada.AddedTaint) error {
 	item := taintItem{Key: taint.Key, Effect: taint.Effect}
 	if e.added.find(item) < 0 || karmadasOwn(taint.Key, taint.Effect) {
@@ -217,7 +217,7 @@ func taintPatch(w activities.TaintWrite, now time.Time) ([]byte, error) {
 		}
 	}
 	for i, taint := range w.Add {
-		record := karmada.AddedTaint{Key: taint.Key, Effect: taint.Effect, Rule: w.AddRules[i], Episode: w.Episode}
+		record := karmada.AddedTaint{Key: taint.Key, Effect: taint.Effect, Rule: w.AddRules[i], FailoverID: w.FailoverID}
 		if err := edit.add(taint, record, now); err != nil {
 			return nil, err
 		}

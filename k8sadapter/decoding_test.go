@@ -191,8 +191,8 @@ func TestAClusterShowsHardAndSoftTaintsAsOneList(t *testing.T) {
 	c := DecodeCluster([]byte(`{"metadata":{"name":"m1","uid":"u","resourceVersion":"5","deletionTimestamp":"2026-01-02T03:04:05Z",
       "annotations":{
         "failover.lifeboat.dev/soft-taints":"[{\"key\":\"s\",\"value\":\"v\",\"timeAdded\":\"2026-01-02T03:04:05Z\"}]",
-        "failover.lifeboat.dev/added-taints":"[{\"key\":\"k\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e\"}]",
-        "failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"test\",\"episode\":\"e\"}"}},
+        "failover.lifeboat.dev/added-taints":"[{\"key\":\"k\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e\"}]",
+        "failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"test\",\"failoverID\":\"e\"}"}},
       "spec":{"provider":"p","region":"r","zone":"z","taints":[{"key":"k","effect":"NoExecute","timeAdded":"2026-01-02T03:04:05Z"}]},
       "status":{"conditions":[{"type":"Ready","status":"False","reason":"ClusterNotReachable","lastTransitionTime":"2026-01-02T03:04:05Z"}],
         "resourceSummary":{"allocatable":{"pods":"110"},"allocating":{"pods":"3"},"allocated":{"pods":10}}}}`))
@@ -204,7 +204,7 @@ func TestAClusterShowsHardAndSoftTaintsAsOneList(t *testing.T) {
 	assert.Equal(t, karmada.EffectPreferNoExecute, c.Taints[1].Effect)
 	assert.NotNil(t, c.Taints[1].TimeAdded)
 	assert.Len(t, c.RawTaints, 1, "soft taints are no items of spec.taints")
-	assert.Equal(t, []karmada.AddedTaint{{Key: "k", Effect: "NoExecute", Rule: "r", Episode: "e"}}, c.Added)
+	assert.Equal(t, []karmada.AddedTaint{{Key: "k", Effect: "NoExecute", Rule: "r", FailoverID: "e"}}, c.Added)
 	assert.Equal(t, "ann", c.Stopped.Who)
 	assert.Equal(t, []string{"z"}, c.Zones, "the deprecated zone counts while there are no zones")
 	assert.Equal(t, []string{"110", "10", "3"}, []string{

@@ -18,7 +18,7 @@ type object = map[string]any
 var (
 	clusterNames = []string{"m1", "m2", "m3", "m4"}
 	oddText      = rapid.SampledFrom([]string{"", "x", "<&>", "ü\u2028", `"quoted"`})
-	// strange are values under names that no version of ours knows. null is not among
+	// strange are values under names that no Lifeboat version knows. null is not among
 	// them: the API server itself drops it from what it stores.
 	strange = rapid.Custom(func(t *rapid.T) any {
 		return rapid.SampledFrom([]any{true, 1.5, 9007199254740993, "<a&b>", []any{1, "x"}, object{"deep": []any{object{}}}}).Draw(t, "strange")
@@ -86,8 +86,8 @@ var bindingWrites = map[string]func(b *karmada.Binding) ([]byte, error){
 	},
 }
 
-// foreignBinding is what of a binding is not ours: everything but the target and
-// our tasks for m1.
+// foreignBinding is what of a binding is not Lifeboat's: everything but the target and
+// Lifeboat's tasks for m1.
 func foreignBinding(t require.TestingT, raw []byte) object {
 	var o object
 	require.NoError(t, json.Unmarshal(raw, &o))
@@ -174,13 +174,13 @@ func checkBinding(t require.TestingT, write string, after karmada.Binding) {
 var taintKeys = []string{"a", "b", karmada.EvacuatingTaintKey, "cluster.karmada.io/not-ready"}
 
 // anyCluster generates clusters whose taints are of several hands, and the list of
-// those that the annotation says are ours.
+// those that the annotation says are Lifeboat's.
 func anyCluster(t *rapid.T) object {
 	taints, soft, added := []any{}, []any{}, []any{}
 	for _, key := range taintKeys {
 		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", karmada.EffectPreferNoExecute} {
-			if rapid.Bool().Draw(t, "ours "+key) {
-				added = append(added, with(t, object{"key": key, "effect": effect, "rule": "r", "episode": "e1"}))
+			if rapid.Bool().Draw(t, "Lifeboat's "+key) {
+				added = append(added, with(t, object{"key": key, "effect": effect, "rule": "r", "failoverID": "e1"}))
 			}
 			switch {
 			case !rapid.Bool().Draw(t, "stands "+key):
@@ -207,7 +207,7 @@ func anyCluster(t *rapid.T) object {
 }
 
 func anyTaintWrite(t *rapid.T, c karmada.Cluster) activities.TaintWrite {
-	w := activities.TaintWrite{Cluster: c, Episode: "e2"}
+	w := activities.TaintWrite{Cluster: c, FailoverID: "e2"}
 	for _, key := range taintKeys {
 		for _, effect := range []corev1.TaintEffect{"NoSchedule", "NoExecute", karmada.EffectPreferNoExecute} {
 			switch rapid.SampledFrom([]string{"leave", "add", "remove"}).Draw(t, key+":"+string(effect)) {
@@ -223,7 +223,7 @@ func anyTaintWrite(t *rapid.T, c karmada.Cluster) activities.TaintWrite {
 	return w
 }
 
-// foreignCluster is what of a cluster is not ours, by the record before the write:
+// foreignCluster is what of a cluster is not Lifeboat's, by the record before the write:
 // a taint that stood and was not recorded, and everything that is no taint.
 func foreignCluster(t require.TestingT, raw []byte, foreign func(object) bool) object {
 	var o object

@@ -60,13 +60,13 @@ func stored(raw []byte) bool {
 // harm, and a taint is put or refused.
 func FuzzDecodeCluster(f *testing.F) {
 	seeds(f, `{"metadata":{"name":"m1","uid":"u","resourceVersion":"41","annotations":{"`+karmada.AnnotationSoftTaints+
-		`":"[{\"key\":\"a/b\"}]","`+karmada.AnnotationAddedTaints+`":"[{\"key\":\"a\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e\"}]"}},
+		`":"[{\"key\":\"a/b\"}]","`+karmada.AnnotationAddedTaints+`":"[{\"key\":\"a\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e\"}]"}},
 		"spec":{"taints":[{"key":"a","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}],"zone":"z","zones":["a"]},
 		"status":{"conditions":[{"type":"Ready","status":"True"}],"resourceSummary":{"allocatable":{"cpu":"4"}}}}`)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		c := DecodeCluster(raw)
 		patch, err := taintPatch(activities.TaintWrite{
-			Cluster: c, Episode: "e2", Add: []karmada.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"},
+			Cluster: c, FailoverID: "e2", Add: []karmada.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"},
 			Remove: []karmada.AddedTaint{{Key: "b", Effect: "NoSchedule"}},
 		}, at)
 		if err != nil {
@@ -90,9 +90,9 @@ func FuzzDecodeCluster(f *testing.F) {
 // not understood, and no soft taint is made up.
 func FuzzClusterAnnotations(f *testing.F) {
 	for _, value := range []string{
-		"", "null", "{}", "[]", "[1]", `[{"key":"a","effect":"NoExecute","rule":"r","episode":"e1","later":[1.0]}]`, `[{"key":"a","effect":"PreferNoExecute"},{}]`,
+		"", "null", "{}", "[]", "[1]", `[{"key":"a","effect":"NoExecute","rule":"r","failoverID":"e1","later":[1.0]}]`, `[{"key":"a","effect":"PreferNoExecute"},{}]`,
 		`[{"key":"down","value":"x","timeAdded":"2026-01-01T00:00:00Z"}]`, `{"who":"jane","why":"x","rate":-1,"selector":"a in (b"}`,
-		`{"who":"jane","why":"x","episode":"e"}`, `[{"key":"a","effect":"NoExecute","who":"jane","why":"x"}]`, `"x"`, `[`,
+		`{"who":"jane","why":"x","failoverID":"e"}`, `[{"key":"a","effect":"NoExecute","who":"jane","why":"x"}]`, `"x"`, `[`,
 	} {
 		f.Add(value, value, value, value, value)
 	}
@@ -115,7 +115,7 @@ func FuzzClusterAnnotations(f *testing.F) {
 		}
 		rules.DueUnder(rules.Policy{ClusterFailover: true}.ReadSoft(""), c.Taints, at)
 		patch, err := taintPatch(activities.TaintWrite{
-			Cluster: c, Episode: "e2", Add: []karmada.RuleTaint{{Key: "new", Effect: "NoExecute"}, {Key: "new", Effect: karmada.EffectPreferNoExecute}},
+			Cluster: c, FailoverID: "e2", Add: []karmada.RuleTaint{{Key: "new", Effect: "NoExecute"}, {Key: "new", Effect: karmada.EffectPreferNoExecute}},
 			AddRules: []string{"r", "r"}, Remove: []karmada.AddedTaint{{Key: "theirs", Effect: "NoExecute"}}, ClearDrain: true,
 		}, at)
 		if err != nil {
@@ -123,7 +123,7 @@ func FuzzClusterAnnotations(f *testing.F) {
 			return
 		}
 		after := DecodeCluster(marshalled(t, applied(t, raw, patch)))
-		require.Equal(t, recordedAsOurs(c, corev1.Taint{Key: "theirs", Effect: "NoExecute"}), len(after.RawTaints) < 2, "a taint goes when the record says that it is ours")
+		require.Equal(t, recordedAsOurs(c, corev1.Taint{Key: "theirs", Effect: "NoExecute"}), len(after.RawTaints) < 2, "a taint goes when the record says that it is Lifeboat's")
 		require.Nil(t, after.Drain)
 	})
 }

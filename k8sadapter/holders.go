@@ -14,7 +14,7 @@ func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmad
 	return c.patchBinding(ctx, "set the holders on "+w.Cluster, w.Binding, patch, err)
 }
 
-// holdersPatch changes the message of our task and nothing else of it. Without holders
+// holdersPatch changes the message of Lifeboat's task and nothing else of it. Without holders
 // the task goes; without a task one is appended.
 func holdersPatch(w activities.HoldersWrite) ([]byte, error) {
 	edit, err := newBindingEdit(w.Binding, w.Cluster)
@@ -43,7 +43,7 @@ func holdersPatch(w activities.HoldersWrite) ([]byte, error) {
 	return edit.patch()
 }
 
-// owner is the message of our task when a binding's own migration takes it, or has it:
+// owner is the message of Lifeboat's task when a binding's own migration takes it, or has it:
 // whoever else holds stays.
 func (e *bindingEdit) owner(own string) (string, error) {
 	task, _ := e.binding.TaskFor(e.cluster)
@@ -57,7 +57,7 @@ func (e *bindingEdit) owner(own string) (string, error) {
 	return message, nil
 }
 
-// letGo takes the binding's own migration out of our task. Where parents of the
+// letGo takes the binding's own migration out of Lifeboat's task. Where parents of the
 // binding hold it too, it stands on for their sake.
 func (e *bindingEdit) letGo() error {
 	ours := e.ours()

@@ -100,7 +100,7 @@ func TestAWatchIsHeldOpenOnEverythingThatIsFollowed(t *testing.T) {
 	require.True(t, found["clustertaintpolicies"].Absent)
 }
 
-func TestTheWatchOfTheStarterComesInStep(t *testing.T) {
+func TestTheWatchOfTheControllerComesInStep(t *testing.T) {
 	l := &library{shelves: shelves()}
 	seen, err := connect(t, l, Options{ReadOnly: true, Policies: &PolicyWindows{}}).InStep(t.Context())
 	require.NoError(t, err, "a Karmada without ClusterTaintPolicies is no reason to wait")
@@ -123,7 +123,7 @@ func TestAClientThatOnlyReadsSendsNoWrite(t *testing.T) {
 	c := DecodeCluster([]byte(clusterJSON))
 	_, evicted := client.Evict(t.Context(), activities.EvictWrite{Binding: &b, Cluster: "m1", Now: time.Now()})
 	_, tainted := client.Taint(t.Context(), activities.TaintWrite{
-		Cluster: c, Add: []karmada.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e",
+		Cluster: c, Add: []karmada.RuleTaint{{Key: "a", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e",
 	})
 	for _, refused := range []error{evicted, tainted, client.InstallCRDs(t.Context())} {
 		require.ErrorIs(t, refused, karmada.ErrForbidden)

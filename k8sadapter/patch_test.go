@@ -24,7 +24,7 @@ const shared = `{
     "clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]},{"name":"m1","replicas":2}],
     "gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]}]}}`
 
-// held is shared after our eviction from m1, with a field of a later version in our task.
+// held is shared after Lifeboat's eviction from m1, with a field of a later version in Lifeboat's task.
 const held = `{
   "metadata":{"name":"cart-deployment","namespace":"shop","uid":"u1","resourceVersion":"9"},
   "spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"cart"},"replicas":3,
@@ -111,14 +111,14 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"later":1,"name":"m2","replicas":1},{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
-		"a second task of ours is folded into the first": {
+		"a second Lifeboat task is folded into the first": {
 			func() ([]byte, error) {
 				return holdPatch(activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m1","message":"o","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true},` + m4 + `]}}`,
 		},
-		"a restore puts all back and drops our task, not the other producer's": {
+		"a restore puts all back and drops Lifeboat's task, not the other producer's": {
 			func() ([]byte, error) {
 				return restorePatch(activities.RestoreWrite{
 					Binding: decoded(t, held), Cluster: "m1", Replicas: 2, Now: at, Reschedule: true,
@@ -142,7 +142,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 				`{"fromCluster":"m9","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"o","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
-		"a release drops our task": {
+		"a release drops Lifeboat's task": {
 			func() ([]byte, error) {
 				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, heldAlone), Cluster: "m1"})
 			},
@@ -156,10 +156,10 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		},
 		"a mark changes reason and owner": {
 			func() ([]byte, error) {
-				return markPatch(activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: karmada.TaskReasonLeftToHuman})
+				return markPatch(activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: karmada.TaskReasonNeedsOperator})
 			},
 			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
-				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"LifeboatLeftToHuman","replicas":2,"suppressDeletion":true},` + m4 + `]}}`,
+				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"LifeboatNeedsOperator","replicas":2,"suppressDeletion":true},` + m4 + `]}}`,
 		},
 	}
 	for name, c := range cases {
@@ -211,9 +211,9 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 		"restoring another that has a task of its own": {func() ([]byte, error) {
 			return restorePatch(activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []karmada.TargetCluster{{Name: "m4"}}})
 		}, "m4 has a task"},
-		"marking what is not ours": {func() ([]byte, error) {
+		"marking what is not Lifeboat's": {func() ([]byte, error) {
 			return markPatch(activities.MarkWrite{Binding: decoded(t, shared), Cluster: "m3", Reason: "X"})
-		}, "no task of ours"},
+		}, "no Lifeboat task"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -230,10 +230,10 @@ func TestAnOwnerLongerThanTheAPIAllowsIsCut(t *testing.T) {
 	assert.Equal(t, maxTaskMessage, strings.Count(string(patch), "ü"))
 }
 
-// tainted is a cluster with taints of Karmada, of a human and of ours.
+// tainted is a cluster with taints of Karmada, of a human and of Lifeboat's.
 const tainted = `{
   "metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{"team":"x",
-    "failover.lifeboat.dev/added-taints":"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e1\",\"later\":1}]",
+    "failover.lifeboat.dev/added-taints":"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\",\"later\":1}]",
     "failover.lifeboat.dev/ordered-taints":"[{\"key\":\"old\",\"effect\":\"NoExecute\",\"who\":\"bob\",\"why\":\"heat\",\"since\":1}]",
     "failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"}]"}},
   "spec":{"taints":[
@@ -246,44 +246,44 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 	const others = `{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"},` +
 		`{"key":"human","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1}`
 	const down = `{"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}`
-	const record = `{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e1\",\"later\":1}`
-	companion := karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: "NoSchedule"}
+	const record = `{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\",\"later\":1}`
+	evacuationTaint := karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: "NoSchedule"}
 	cases := map[string]struct {
 		write activities.TaintWrite
 		want  string
 	}{
-		"a taint and its companion are put and recorded": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "new", Value: "1", Effect: "NoExecute"}, companion}, AddRules: []string{"r2", ""}, Episode: "e2"},
+		"a taint and its evacuation taint are put and recorded": {
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "new", Value: "1", Effect: "NoExecute"}, evacuationTaint}, AddRules: []string{"r2", ""}, FailoverID: "e2"},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
-				`{\"key\":\"new\",\"effect\":\"NoExecute\",\"rule\":\"r2\",\"episode\":\"e2\"},` +
-				`{\"key\":\"failover.lifeboat.dev/evacuating\",\"effect\":\"NoSchedule\",\"rule\":\"\",\"episode\":\"e2\"}]"}},` +
+				`{\"key\":\"new\",\"effect\":\"NoExecute\",\"rule\":\"r2\",\"failoverID\":\"e2\"},` +
+				`{\"key\":\"failover.lifeboat.dev/evacuating\",\"effect\":\"NoSchedule\",\"rule\":\"\",\"failoverID\":\"e2\"}]"}},` +
 				`"spec":{"taints":[` + others + `,` + down + `,{"key":"new","value":"1","effect":"NoExecute"},` +
 				`{"key":"failover.lifeboat.dev/evacuating","effect":"NoSchedule"}]}}`,
 		},
 		"a taint that a human put stays the human's": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, Episode: "e2"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, FailoverID: "e2"},
 			`{"metadata":{"resourceVersion":"3"}}`,
 		},
-		"a taint of an earlier episode is recorded for this one": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e2"},
+		"a taint of an earlier failover is recorded for this one": {
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e2"},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":` +
-				`"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"episode\":\"e2\"}]"}}}`,
+				`"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e2\"}]"}}}`,
 		},
 		"the same again changes nothing": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
 			`{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a soft taint goes to the annotation with its time": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, Episode: "e1"},
+			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
-				`{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"episode\":\"e1\"}]",` +
+				`{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\"}]",` +
 				`"failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"},{\"key\":\"soft\",\"timeAdded\":\"2026-11-21T10:00:00Z\"}]"}}}`,
 		},
-		"the last of ours takes the annotation with it": {
+		"the last of Lifeboat's takes the annotation with it": {
 			activities.TaintWrite{Remove: []karmada.AddedTaint{{Key: "down", Effect: "NoExecute"}}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":null}},"spec":{"taints":[` + others + `]}}`,
 		},
-		"what is not recorded as ours is not removed": {
+		"what is not recorded as Lifeboat's is not removed": {
 			activities.TaintWrite{Remove: []karmada.AddedTaint{
 				{Key: "human", Effect: "NoExecute"},
 				{Key: "human", Effect: "PreferNoExecute"},
@@ -293,19 +293,19 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 			`{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a cancel is recorded": {
-			activities.TaintWrite{StoppedBy: &karmada.StoppedBy{Who: "ann", Why: "a > b", Episode: "e1"}},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"a > b\",\"episode\":\"e1\"}"}}}`,
+			activities.TaintWrite{StoppedBy: &karmada.StoppedBy{Who: "ann", Why: "a > b", FailoverID: "e1"}},
+			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"a > b\",\"failoverID\":\"e1\"}"}}}`,
 		},
 		"a drain is recorded": {
-			activities.TaintWrite{Drain: &karmada.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, Episode: "e1"}},
+			activities.TaintWrite{Drain: &karmada.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, FailoverID: "e1"}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":` +
-				`"{\"who\":\"ann\",\"why\":\"new kernel\",\"selector\":\"a!=b\",\"rate\":0.5,\"episode\":\"e1\"}"}}}`,
+				`"{\"who\":\"ann\",\"why\":\"new kernel\",\"selector\":\"a!=b\",\"rate\":0.5,\"failoverID\":\"e1\"}"}}}`,
 		},
 		"the order of a taint is recorded, and those of others stay": {
-			activities.TaintWrite{Order: &karmada.OrderedTaint{Key: "k", Value: "v", Effect: "NoExecute", Who: "ann", Why: "disks", Episode: "e1"}},
+			activities.TaintWrite{Order: &karmada.OrderedTaint{Key: "k", Value: "v", Effect: "NoExecute", Who: "ann", Why: "disks", FailoverID: "e1"}},
 			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":` +
 				`"[{\"key\":\"old\",\"effect\":\"NoExecute\",\"who\":\"bob\",\"why\":\"heat\",\"since\":1},` +
-				`{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\",\"who\":\"ann\",\"why\":\"disks\",\"episode\":\"e1\"}]"}}}`,
+				`{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\",\"who\":\"ann\",\"why\":\"disks\",\"failoverID\":\"e1\"}]"}}}`,
 		},
 		"the end of the last one takes the annotation with it": {
 			activities.TaintWrite{EndOrders: []karmada.OrderedTaint{{Key: "old", Effect: "NoExecute"}, {Key: "none", Effect: "NoExecute"}}},
@@ -354,10 +354,10 @@ func TestATaintWriteThatWouldHarmIsRefused(t *testing.T) {
 func TestAGarbledListOfSoftTaintsIsLeftAloneAndHardTaintsArePutAllTheSame(t *testing.T) {
 	cluster := DecodeCluster([]byte(`{"metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{
       "failover.lifeboat.dev/soft-taints":"maintenance",
-      "failover.lifeboat.dev/added-taints":"[{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"episode\":\"e1\"}]"}}}`))
+      "failover.lifeboat.dev/added-taints":"[{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\"}]"}}}`))
 	put := func(effect string) activities.TaintWrite {
 		return activities.TaintWrite{
-			Cluster: cluster, Episode: "e1", AddRules: []string{"r"}, Add: []karmada.RuleTaint{{Key: "down", Effect: corev1.TaintEffect(effect)}},
+			Cluster: cluster, FailoverID: "e1", AddRules: []string{"r"}, Add: []karmada.RuleTaint{{Key: "down", Effect: corev1.TaintEffect(effect)}},
 		}
 	}
 	patch, err := taintPatch(put("NoExecute"), at)
@@ -367,7 +367,7 @@ func TestAGarbledListOfSoftTaintsIsLeftAloneAndHardTaintsArePutAllTheSame(t *tes
 	_, err = taintPatch(put("PreferNoExecute"), at)
 	require.ErrorIs(t, err, karmada.ErrInvalid)
 	_, err = taintPatch(activities.TaintWrite{Cluster: cluster, Remove: cluster.Added}, at)
-	require.ErrorIs(t, err, karmada.ErrInvalid, "our record stays while the taint may stand in what cannot be read")
+	require.ErrorIs(t, err, karmada.ErrInvalid, "Lifeboat's record stays while the taint may stand in what cannot be read")
 }
 
 // applied is what a server makes of a merge patch.

@@ -21,8 +21,8 @@ const (
 	groupPolicy  = "policy.karmada.io"
 )
 
-// StarterPermissions are what the starter needs in a mode, its Lease included.
-func StarterPermissions(mode rules.Mode, leaseNamespace, leaseName string) []Permission {
+// ControllerPermissions are what the controller needs in a mode, its Lease included.
+func ControllerPermissions(mode rules.Mode, leaseNamespace, leaseName string) []Permission {
 	leases := grant("elect one leader", "coordination.k8s.io", "leases", "create", "get", "update")
 	for i := range leases {
 		leases[i].Namespace = leaseNamespace
@@ -46,7 +46,7 @@ func StarterPermissions(mode rules.Mode, leaseNamespace, leaseName string) []Per
 }
 
 // PolicyPermissions are what either process needs besides, verb by verb, where
-// Karmada's ClusterTaintPolicies are honoured: the starter watches, the worker lists.
+// Karmada's ClusterTaintPolicies are honoured: the controller watches, the worker lists.
 func PolicyPermissions(verbs ...string) []Permission {
 	return grant("know Karmada's rules", groupPolicy, "clustertaintpolicies", verbs...)
 }

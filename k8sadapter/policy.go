@@ -48,7 +48,7 @@ func DecodePolicy(raw []byte, windows PolicyWindows) rules.Rule {
 	rule := rules.Rule{
 		Name: rules.PolicyPrefix + meta.Name, Generation: meta.Generation, Policy: true, TargetClusters: spec.TargetClusters,
 		MatchConditions: policyConditions(spec.AddOnConditions), RemoveConditions: policyConditions(spec.RemoveOnConditions),
-		RequireWitness: d.flag(meta.Annotations, karmada.AnnotationRequireWitness),
+		RequireExternalProbe: d.flag(meta.Annotations, karmada.AnnotationRequireExternalProbe),
 	}
 	add := d.seconds(meta.Annotations, karmada.AnnotationAddSeconds, windows.AddOnMatch)
 	remove := d.seconds(meta.Annotations, karmada.AnnotationRemoveSeconds, windows.RemoveOnMismatch)

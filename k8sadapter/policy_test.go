@@ -33,7 +33,7 @@ func TestAClusterTaintPolicyIsReadAsARule(t *testing.T) {
 	require.Empty(t, plain.Malformed)
 	assert.Equal(t, "ClusterTaintPolicy/p", plain.Name)
 	assert.True(t, plain.Policy)
-	assert.False(t, plain.RequireWitness)
+	assert.False(t, plain.RequireExternalProbe)
 	assert.Equal(t, []string{"m1"}, plain.TargetClusters.ClusterNames)
 	assert.Equal(t, []corev1.ConditionStatus{"True"}, plain.RemoveConditions[0].StatusValues)
 	require.Len(t, plain.Taints, 2)
@@ -42,16 +42,16 @@ func TestAClusterTaintPolicyIsReadAsARule(t *testing.T) {
 		assert.Equal(t, time.Minute, taint.RemoveOnMismatch)
 	}
 	own := DecodePolicy([]byte(policyJSON(`"failover.lifeboat.dev/add-on-match-seconds":"0",
-      "failover.lifeboat.dev/remove-on-mismatch-seconds":"30","failover.lifeboat.dev/require-witness":"true"`, policySpec)), configured)
+      "failover.lifeboat.dev/remove-on-mismatch-seconds":"30","failover.lifeboat.dev/require-external-probe":"true"`, policySpec)), configured)
 	require.Empty(t, own.Malformed)
 	assert.Zero(t, own.Taints[0].AddOnMatch)
 	assert.Equal(t, 30*time.Second, own.Taints[1].RemoveOnMismatch)
-	assert.True(t, own.RequireWitness)
+	assert.True(t, own.RequireExternalProbe)
 
 	for want, raw := range map[string]string{
-		"add-on-match-seconds]: \"soon\" is no number": policyJSON(`"failover.lifeboat.dev/add-on-match-seconds":"soon"`, policySpec),
-		"remove-on-mismatch-seconds]: -1 is outside":   policyJSON(`"failover.lifeboat.dev/remove-on-mismatch-seconds":"-1"`, policySpec),
-		"require-witness]: \"perhaps\" is neither":     policyJSON(`"failover.lifeboat.dev/require-witness":"perhaps"`, policySpec),
+		"add-on-match-seconds]: \"soon\" is no number":    policyJSON(`"failover.lifeboat.dev/add-on-match-seconds":"soon"`, policySpec),
+		"remove-on-mismatch-seconds]: -1 is outside":      policyJSON(`"failover.lifeboat.dev/remove-on-mismatch-seconds":"-1"`, policySpec),
+		"require-external-probe]: \"perhaps\" is neither": policyJSON(`"failover.lifeboat.dev/require-external-probe":"perhaps"`, policySpec),
 		"priority":                            policyJSON("", `{"priority":1,"taints":[{"key":"a","effect":"NoExecute"}]}`),
 		"spec: missing":                       policyJSON("", `null`),
 		"addOnConditions[0]: operator \"Is\"": policyJSON("", `{"addOnConditions":[{"conditionType":"Ready","operator":"Is","statusValues":["True"]}],"taints":[{"key":"a","effect":"NoExecute"}]}`),
@@ -79,5 +79,5 @@ func TestPoliciesAreReadWhereTheyAreHonouredAndKnown(t *testing.T) {
 	assert.Equal(t, []string{"r"}, read(both, nil), "the source is off")
 	assert.Equal(t, []string{"r"}, read(map[string]string{rulesPath: rules}, &configured), "a Karmada that does not know the kind")
 	_, err := connect(t, &apiServer{objects: map[string]string{policiesPath: both[policiesPath]}}, Options{Policies: &configured}).Rules(t.Context())
-	require.ErrorIs(t, err, karmada.ErrGone, "our own definition must be there")
+	require.ErrorIs(t, err, karmada.ErrGone, "Lifeboat's own definition must be there")
 }

@@ -226,7 +226,7 @@ func TestPreflightAnswersEveryPermission(t *testing.T) {
 		}
 		assert.Equal(t, missing, names)
 	}
-	findings := Missing(client.Preflight(t.Context(), StarterPermissions(rules.ModeObserve, "karmada-system", "lifeboat")))
+	findings := Missing(client.Preflight(t.Context(), ControllerPermissions(rules.ModeObserve, "karmada-system", "lifeboat")))
 	require.Len(t, findings, 1)
 	require.ErrorIs(t, findings[0].Err, karmada.ErrUnreachable, "not answered is not granted")
 	assert.Equal(t, "update leases.coordination.k8s.io named lifeboat in namespace karmada-system", findings[0].Permission.String())

@@ -32,7 +32,7 @@ func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 }
 
 // Rules reads every ClusterTaintRule and, where that source is on, every
-// ClusterTaintPolicy. A missing definition of our own is an error (ErrGone), not an
+// ClusterTaintPolicy. A missing definition of Lifeboat's own is an error (ErrGone), not an
 // empty list: no rule and no answer are different things.
 func (c *Client) Rules(ctx context.Context) ([]rules.Rule, error) {
 	rules, err := listAll(ctx, c, ruleResource, DecodeRule)

@@ -23,8 +23,8 @@ type ruleSpecWire struct {
 		Operator      string                   `json:"operator"`
 		StatusValues  []corev1.ConditionStatus `json:"statusValues"`
 	} `json:"matchConditions"`
-	Taints         []ruleTaintWire `json:"taints"`
-	RequireWitness bool            `json:"requireWitness"`
+	Taints               []ruleTaintWire `json:"taints"`
+	RequireExternalProbe bool            `json:"requireExternalProbe"`
 }
 
 type ruleTaintWire struct {
@@ -44,7 +44,7 @@ func DecodeRule(raw []byte) rules.Rule {
 	var spec ruleSpecWire
 	d.strict("spec", outline.Spec, &spec)
 	rule := rules.Rule{
-		Name: meta.Name, Generation: meta.Generation, TargetClusters: spec.TargetClusters, RequireWitness: spec.RequireWitness,
+		Name: meta.Name, Generation: meta.Generation, TargetClusters: spec.TargetClusters, RequireExternalProbe: spec.RequireExternalProbe,
 	}
 	for _, match := range spec.MatchConditions {
 		rule.MatchConditions = append(rule.MatchConditions, rules.MatchCondition(match))

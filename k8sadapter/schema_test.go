@@ -190,11 +190,11 @@ func accepted(t require.TestingT, schema *spec.Schema, raw []byte) {
 }
 
 // notUnderstood are what we do not understand of a binding that Karmada's schema accepts:
-// no Karmada makes it, and such a binding is parked with these words.
+// no Karmada makes it, and such a binding is blocked with these words.
 var notUnderstood = []string{"is negative", "has -1 replicas", "stands there twice"}
 
-// understoodOrSaid reads a binding that the schema accepts and plays every write of ours on
-// it: each changes our fields alone. It tells whether the binding was understood, and counts
+// understoodOrSaid reads a binding that the schema accepts and plays every Lifeboat write on
+// it: each changes Lifeboat's fields alone. It tells whether the binding was understood, and counts
 // the writes.
 func understoodOrSaid(t require.TestingT, before []byte, written map[string]int) (understood bool) {
 	b := DecodeBinding(before)
@@ -220,7 +220,7 @@ func understoodOrSaid(t require.TestingT, before []byte, written map[string]int)
 }
 
 // What Karmada's own schemas accept as a binding we read, or say which of few things we do
-// not understand; and whatever it is, a write changes our fields alone.
+// not understand; and whatever it is, a write changes Lifeboat's fields alone.
 //
 // Rules: R4.7-9.
 func TestWhatKarmadasSchemaAcceptsIsReadAndKeptByEveryWrite(t *testing.T) {

@@ -42,7 +42,7 @@ func (k schemaKind) play(t *rapid.T, schema *spec.Schema) {
 	k.holds(t, raw)
 }
 
-// namedValues give every object a name, and annotations of other hands and of ours.
+// namedValues give every object a name, and annotations of other hands and of Lifeboat's.
 func namedValues() schemaValues {
 	return schemaValues{of: map[string]*rapid.Generator[any]{
 		"metadata": rapid.Custom(func(t *rapid.T) any {
@@ -91,7 +91,7 @@ func holdsAnnotations(t require.TestingT, raw []byte) {
 }
 
 // refusedOfPolicies are what is refused of a policy that Karmada's schema accepts: fields of
-// a newer Karmada, and what its webhook or our rules do not let pass.
+// a newer Karmada, and what its webhook or Lifeboat's rules do not let pass.
 var refusedOfPolicies = []string{
 	"unknown field", "missing", "belongs to Karmada", "is no number of seconds", "is outside 0..", "conditionType is empty", "is neither In nor NotIn",
 	"statusValues", "targetClusters: ", "key ", "value ", "effect ", "is reserved", "is Karmada's own", "taints", "no taint", "matches every", "names", "twice",
@@ -128,7 +128,7 @@ func TestWhatKarmadasOtherSchemasAcceptIsRead(t *testing.T) {
 }
 
 // FuzzSchemas: whatever any of Karmada's schemas accepts is read, or named for what is not
-// understood of it, and our writes leave the rest as it was. The bytes are what the
+// understood of it, and Lifeboat's writes leave the rest as it was. The bytes are what the
 // generator takes its choices from.
 func FuzzSchemas(f *testing.F) {
 	schemas := make([]*spec.Schema, len(schemaKinds))

@@ -104,7 +104,7 @@ func FuzzPreservedState(f *testing.F) {
 	})
 }
 
-func TestMoreStateRulesThanARoundFreezesAreMalformed(t *testing.T) {
+func TestMoreStateRulesThanAnAttemptFreezesAreMalformed(t *testing.T) {
 	one := `{"aliasLabelName":"a","jsonPath":"{.x}"}`
 	binding := func(rules string) karmada.Binding {
 		return DecodeBinding([]byte(strings.Replace(wholeBinding, `[{"aliasLabelName":"a","jsonPath":"b"}]`, rules, 1)))
@@ -143,7 +143,7 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 
 	putBack := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m2","replicas":1},{"name":"m1","replicas":1}]`, 1)
 	again := write(putBack, state)
-	require.Less(t, strings.Index(again, `"fromCluster":"m4"`), strings.Index(again, carried), "ours becomes the last one: %s", again)
+	require.Less(t, strings.Index(again, `"fromCluster":"m4"`), strings.Index(again, carried), "Lifeboat's becomes the last one: %s", again)
 	old := strings.Replace(putBack, `"later":1}`, `"later":1,`+carried+`}`, 1)
 	require.Contains(t, write(old, nil), carried, "a repeat without state leaves what stands")
 

@@ -10,19 +10,19 @@ import (
 )
 
 // Eviction tasks were silently dropped by concurrent patches of the whole list: whoever
-// wrote last had not read what the other one wrote. Each of our writes is refused then,
+// wrote last had not read what the other one wrote. Each of Lifeboat's writes is refused then,
 // and repeated on what stands it keeps all of it.
 //
 // Rules: R4.7-7, R4.7-9, R4.7-10.
 func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
-	// The other one adds a task of its own and moves a replica, between our read and our write.
+	// The other one adds a task of its own and moves a replica, between Lifeboat's read and Lifeboat's write.
 	const theirs = `{"fromCluster":"m5","producer":"TaintManager","reason":"TaintUntolerated","gracePeriodSeconds":9}`
 	meanwhile := strings.NewReplacer(
 		`"gracefulEvictionTasks":[`, `"gracefulEvictionTasks":[`+theirs+`,`, `"resourceVersion":"7"`, `"resourceVersion":"8"`, `"resourceVersion":"9"`, `"resourceVersion":"10"`,
 	)
 	for name, c := range map[string]struct {
 		stands string
-		ours   int // tasks of ours for m1 after the write
+		ours   int // Lifeboat tasks for m1 after the write
 		write  func(*Client, *karmada.Binding) (karmada.Binding, error)
 	}{
 		"evict": {shared, 1, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
@@ -67,7 +67,7 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 			require.NoError(t, err)
 			after, err := c.write(client, &read)
 			require.NoError(t, err)
-			require.Len(t, after.Tasks, others+1+c.ours, "every task of others, the new one too, and ours: %+v", after.Tasks)
+			require.Len(t, after.Tasks, others+1+c.ours, "every task of others, the new one too, and Lifeboat's: %+v", after.Tasks)
 			_, at := after.TaskFor("m1")
 			require.Equal(t, c.ours == 1, at >= 0)
 			require.Contains(t, server.objects[rbPath], `"gracePeriodSeconds":9`, "with the fields that we do not know")

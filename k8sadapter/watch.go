@@ -224,7 +224,7 @@ func (w *Watch) tellRules() {
 	w.handlers.OnRules(w.Rules())
 }
 
-// hear turns informer events into calls with our own types.
+// hear turns informer events into calls with Lifeboat's own types.
 func hear[T any](changed func(old, current *T), deleted func(last *T)) cache.ResourceEventHandler {
 	value := func(object any) *T {
 		if tombstone, isTombstone := object.(cache.DeletedFinalStateUnknown); isTombstone {

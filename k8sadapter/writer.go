@@ -11,7 +11,7 @@ import (
 // Every write below is one merge patch, sent once. An ErrUnreachable means that it
 // may or may not stand; any other error that it does not.
 
-// Taint adds and removes taints of ours with our record of them.
+// Taint adds and removes Lifeboat taints with Lifeboat's record of them.
 func (c *Client) Taint(ctx context.Context, w activities.TaintWrite) (karmada.Cluster, error) {
 	patch, err := taintPatch(w, c.now())
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *Client) Taint(ctx context.Context, w activities.TaintWrite) (karmada.Cl
 	return DecodeCluster(raw), nil
 }
 
-// Evict takes the cluster out of spec.clusters under our hold task. A task of
+// Evict takes the cluster out of spec.clusters under Lifeboat's hold task. A task of
 // another producer for it, or a cluster that is neither a target nor held by us,
 // is an ErrInvalid.
 func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Binding, error) {
@@ -32,25 +32,25 @@ func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Bi
 	return c.patchBinding(ctx, "evict from "+w.Cluster, w.Binding, patch, err)
 }
 
-// Restore puts the cluster back and drops our task.
+// Restore puts the cluster back and drops Lifeboat's task.
 func (c *Client) Restore(ctx context.Context, w activities.RestoreWrite) (karmada.Binding, error) {
 	patch, err := restorePatch(w)
 	return c.patchBinding(ctx, "restore to "+w.Cluster, w.Binding, patch, err)
 }
 
-// Hold puts our task back without touching spec.clusters.
+// Hold puts Lifeboat's task back without touching spec.clusters.
 func (c *Client) Hold(ctx context.Context, w activities.HoldWrite) (karmada.Binding, error) {
 	patch, err := holdPatch(w)
 	return c.patchBinding(ctx, "hold on "+w.Cluster, w.Binding, patch, err)
 }
 
-// Release drops our task.
+// Release drops Lifeboat's task.
 func (c *Client) Release(ctx context.Context, w activities.ReleaseWrite) (karmada.Binding, error) {
 	patch, err := releasePatch(w)
 	return c.patchBinding(ctx, "release from "+w.Cluster, w.Binding, patch, err)
 }
 
-// Mark changes reason and owner of our task; without one it is an ErrInvalid.
+// Mark changes reason and owner of Lifeboat's task; without one it is an ErrInvalid.
 func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Binding, error) {
 	patch, err := markPatch(w)
 	return c.patchBinding(ctx, "mark task for "+w.Cluster, w.Binding, patch, err)

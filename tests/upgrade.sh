@@ -49,7 +49,7 @@ go test -count=1 -timeout 5m ./tests/builds -args -server bin/temporal-dev
 
 echo "upgrade: the programs of $from, replaced by these in the middle of a failover"
 mkdir -p "$old/bin"
-(cd "$tree" && go build -o "$old/bin/lifeboat" ./starter && go build -o "$old/bin/lifeboat-worker" ./worker)
+(cd "$tree" && go build -o "$old/bin/lifeboat" ./controller && go build -o "$old/bin/lifeboat-worker" ./worker)
 status=0
 go test -count=1 -timeout 10m -v ./tests/e2e -run 'TestUpgrade$' -upgrade-from "$old/bin" >.test/upgrade.log 2>&1 || status=$?
 grep '^stories: ' .test/upgrade.log || tail -40 .test/upgrade.log

@@ -130,7 +130,7 @@ func TestMissingPermissionsAreNamedByVerbAndResource(t *testing.T) {
 
 func TestSettingsCarryWhatWasConfigured(t *testing.T) {
 	c := config.Default()
-	c.Mode, c.Instance, c.Windows.InFlight, c.Workflow.DebtWait = rules.ModeEnforce, "eu", 7, 9
+	c.Mode, c.Instance, c.Windows.InFlight, c.Workflow.PendingPurgeWait = rules.ModeEnforce, "eu", 7, 9
 	c.Selectors.ExcludeNamespaces, c.Capacity.UnknownIsRoom = []string{"tools"}, true
 	require.False(t, process.Settings(c).StateMissingOK || process.Settings(c).Terms.ReleaseUnproven, "off by default")
 	c.State.WhenMissing, c.Health.ReleaseUnproven = config.StateProceed, true
@@ -139,7 +139,7 @@ func TestSettingsCarryWhatWasConfigured(t *testing.T) {
 	require.Equal(t, "eu", s.Instance)
 	require.Equal(t, rules.ModeEnforce, s.Terms.Mode)
 	require.Equal(t, 7, s.Terms.InFlight)
-	require.EqualValues(t, 9, s.Terms.DebtWait)
+	require.EqualValues(t, 9, s.Terms.PendingPurgeWait)
 	require.Equal(t, []string{"tools"}, s.ExcludeNamespaces)
 	require.True(t, s.RoomUnknownOK)
 }

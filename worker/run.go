@@ -242,7 +242,7 @@ type silence struct{}
 func (silence) Record(context.Context, activities.Event) {}
 
 // events records nothing in observe: then nothing at all is written. What an
-// episode that began in enforce still has to finish it finishes without Events.
+// failover that began in enforce still has to finish it finishes without Events.
 func events(c config.Config, karmada *k8sadapter.Client) activities.EventRecorder {
 	if c.Acts() != rules.ModeEnforce {
 		return silence{}

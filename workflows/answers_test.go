@@ -17,9 +17,9 @@ import (
 // there on; the controller repeats the word each minute.
 func (s *story) probes(up, down, until time.Duration) {
 	for at := up; at < until; at += time.Minute {
-		says := rules.WitnessUp
+		says := rules.ExternalProbeUp
 		if at >= down {
-			says = rules.WitnessDown
+			says = rules.ExternalProbeDown
 		}
 		s.at(at, func() { s.testify(says, "") })
 	}
@@ -38,13 +38,13 @@ func TestAMemberThatAnswersTheProbeIsNotFailedOver(t *testing.T) {
 			s.probes(time.Second, time.Hour, 30*time.Minute)
 			s.at(20*time.Minute, func() {
 				now := s.status()
-				require.Equal(t, phase.EpisodeSuspected, now.Phase)
+				require.Equal(t, phase.FailoverSuspected, now.Phase)
 				require.Equal(t, reason.MemberAnswers, now.Reason)
 				require.Equal(t, []reason.Reason{reason.MemberAnswers}, now.Attention)
 				require.Empty(t, s.world.Log(""))
 			})
 			s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
-			require.Equal(t, phase.EpisodeFalseAlarm, s.play().Ended)
+			require.Equal(t, phase.FailoverFalseAlarm, s.play().Ended)
 		})
 	}
 }
@@ -60,7 +60,7 @@ func TestAMemberThatAnswersNoMoreIsFailedOverAfterItsWholeWindow(t *testing.T) {
 		require.Empty(t, s.status().Attention)
 		s.world.SetReady("m1", true)
 	})
-	require.Equal(t, phase.EpisodeRecovered, s.play().Ended)
+	require.Equal(t, phase.FailoverRecovered, s.play().Ended)
 	evicted := s.world.Log("evict")
 	require.Len(t, evicted, 1)
 	require.GreaterOrEqual(t, evicted[0].At.Sub(storyBegins), dies+addAfter)
@@ -73,7 +73,7 @@ func TestAnOldAnswerOfAMemberContradictsNothing(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
-	s.at(time.Second, func() { s.testify(rules.WitnessUp, "") })
+	s.at(time.Second, func() { s.testify(rules.ExternalProbeUp, "") })
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	evicted := s.world.Log("evict")
@@ -88,11 +88,11 @@ func TestAFailoverGoesOnWhenItsMemberAnswersAgain(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.probes(addAfter+30*time.Second, time.Hour, 20*time.Minute)
 	s.at(20*time.Minute, func() {
-		require.Equal(t, phase.EpisodeEvacuated, s.status().Phase)
+		require.Equal(t, phase.FailoverEvacuated, s.status().Phase)
 		require.Len(t, s.world.PeekCluster("m1").Added, 2, "the taint and the evacuation NoSchedule taint")
 		s.world.SetReady("m1", true)
 	})
-	require.Equal(t, phase.EpisodeRecovered, s.play().Ended)
+	require.Equal(t, phase.FailoverRecovered, s.play().Ended)
 }
 
 // Rules: R4.1-53.
@@ -111,7 +111,7 @@ func TestAnOperatorOverrulesTheExternalProbeWithATaint(t *testing.T) {
 		s.taints(workflows.UpdateUntaint, "outage:NoExecute")
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }

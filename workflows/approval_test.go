@@ -40,7 +40,7 @@ func TestWhatAwaitsApprovalStaysUntilSomebodyApproves(t *testing.T) {
 		require.Equal(t, map[reason.Reason]int{reason.AwaitingApproval: 3}, st.BlockedBy)
 		require.False(t, st.BlockedSince.IsZero())
 		require.True(t, st.BlockedSince.Before(st.Now), "they were due before now")
-		require.Equal(t, phase.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
+		require.Equal(t, phase.FailoverEvacuated, st.Phase, "nothing left to do but wait")
 		require.Contains(t, s.page(), "3 moves await approval")
 		require.Contains(t, s.page(), "lifeboat approve m1")
 		one = s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "b"})))
@@ -66,10 +66,10 @@ func TestWhatAwaitsApprovalStaysUntilSomebodyApproves(t *testing.T) {
 }
 
 // Rules: R4.6-22.
-func TestAnApprovalOfOneRoundIsNoneInTheNext(t *testing.T) {
+func TestAnApprovalOfOneAttemptIsNoneInTheNext(t *testing.T) {
 	s := asked(t)
 	key := s.in("shop", "app", 0)
-	s.settings.Terms.DebtWait = time.Hour
+	s.settings.Terms.PendingPurgeWait = time.Hour
 	s.in("bank", "gone", 0)
 	s.world.HealthyAfter = 4 * time.Minute
 	s.at(90*time.Second, func() {
@@ -80,7 +80,7 @@ func TestAnApprovalOfOneRoundIsNoneInTheNext(t *testing.T) {
 	s.at(4*time.Minute, func() { s.world.SetReady("m1", false) })
 	s.at(20*time.Minute, func() {
 		st := s.status()
-		require.Equal(t, 2, st.Round)
+		require.Equal(t, 2, st.Attempt)
 		require.Equal(t, reason.AwaitingApproval, queued(st, key).Reason)
 	})
 	s.at(21*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -114,7 +114,7 @@ func TestAQuestionThatNobodyAnswersExpiresIntoStayingPut(t *testing.T) {
 // What has moved and settled is not counted any more: the last ones must not slip
 // through for that.
 // Rules: R4.6-32.
-func TestAShareOfReplicasThatWasTooLargeAsksForTheRestOfTheRound(t *testing.T) {
+func TestAShareOfReplicasThatWasTooLargeAsksForTheRestOfTheAttempt(t *testing.T) {
 	s := newStory(t)
 	s.world.SetReady("m1", false)
 	share := 50.0
@@ -133,7 +133,7 @@ func TestAShareOfReplicasThatWasTooLargeAsksForTheRestOfTheRound(t *testing.T) {
 		require.Len(t, s.world.Log("release"), 2, "two have moved and settled: a quarter of the replicas is left")
 		i := queued(s.status(), karmada.BindingKey{Namespace: "shop", Name: "c"})
 		require.Equal(t, reason.AwaitingApproval, i.Reason)
-		require.Contains(t, i.Message, "were to move in this round")
+		require.Contains(t, i.Message, "were to move in this attempt")
 	})
 	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()

@@ -29,7 +29,7 @@ func TestAttention_RefusedTaintWrite_EndsWhenOneStands(t *testing.T) {
 	})
 	s.at(8*time.Minute, func() {
 		require.Empty(t, s.status().Attention)
-		require.Equal(t, phase.EpisodeEvacuated, s.status().Phase)
+		require.Equal(t, phase.FailoverEvacuated, s.status().Phase)
 		s.world.SetReady("m1", true)
 	})
 	s.play()

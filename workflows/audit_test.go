@@ -47,10 +47,10 @@ func (s *story) kinds(key karmada.BindingKey) []record.Kind {
 	return out
 }
 
-// audited is what the trail has as the outcome of every binding, by round; a record that
+// audited is what the trail has as the outcome of every binding, by attempt; a record that
 // was written twice counts once, a newer one takes the place of an older.
-func (s *story) audited(rounds int) []map[string]phase.Outcome {
-	out := make([]map[string]phase.Outcome, rounds)
+func (s *story) audited(attempts int) []map[string]phase.Outcome {
+	out := make([]map[string]phase.Outcome, attempts)
 	for n := range out {
 		out[n] = map[string]phase.Outcome{}
 	}
@@ -58,7 +58,7 @@ func (s *story) audited(rounds int) []map[string]phase.Outcome {
 	for _, r := range s.recorded(record.AuditBindingOutcome) {
 		for _, b := range r.Bindings {
 			if !seen[r.ID] {
-				out[r.Round-1][b[strings.Index(b, "/")+1:]] = r.Outcome
+				out[r.Attempt-1][b[strings.Index(b, "/")+1:]] = r.Outcome
 			}
 		}
 		seen[r.ID] = true
@@ -66,7 +66,7 @@ func (s *story) audited(rounds int) []map[string]phase.Outcome {
 	return out
 }
 
-// everyOutcomeIsRecorded: the last outcome that the trail has of a binding in a round is
+// everyOutcomeIsRecorded: the last outcome that the trail has of a binding in an attempt is
 // that of the report, and no record stands there twice.
 func (s *story) everyOutcomeIsRecorded() {
 	s.t.Helper()
@@ -82,7 +82,7 @@ func (s *story) everyOutcomeIsRecorded() {
 		require.Equal(s.t, record.Version, r.APIVersion)
 		require.NotEmpty(s.t, r.Workflow)
 	}
-	for _, x := range s.report.Rounds[len(s.report.Rounds)-1].Results {
+	for _, x := range s.report.Attempts[len(s.report.Attempts)-1].Results {
 		r := last[x.Key.String()]
 		require.Equal(s.t, []any{x.Outcome, x.Reason, x.Cause, x.To}, []any{r.Outcome, r.Reason, r.Cause, r.To}, x.Key.String())
 	}
@@ -105,7 +105,7 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 	})
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Zero(t, s.report.Unaudited)
 	s.everyOutcomeIsRecorded()
 
@@ -114,14 +114,14 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 	require.Contains(t, confirmed[0].Evidence["rule not-ready"], taintKey)
 	require.Contains(t, confirmed[0].Evidence["ready"], "False")
 	require.Equal(t, "cluster-failover/m1", confirmed[0].Workflow)
-	require.Equal(t, s.report.Episode, confirmed[0].Episode)
+	require.Equal(t, s.report.FailoverID, confirmed[0].FailoverID)
 	require.Equal(t, rules.ModeEnforce, confirmed[0].Mode)
 	require.Len(t, s.recorded(record.AuditRecoveryConfirmed), 1)
-	require.Len(t, s.recorded(record.AuditTaintAdded), 2, "the taint and its companion")
+	require.Len(t, s.recorded(record.AuditTaintAdded), 2, "the taint and its evacuation taint")
 	require.Len(t, s.recorded(record.AuditTaintRemoved), 2)
-	closed := s.recorded(record.AuditEpisodeClosed)
+	closed := s.recorded(record.AuditFailoverClosed)
 	require.Len(t, closed, 1)
-	require.Equal(t, s.report.Rounds[0].Counts, closed[0].Counts)
+	require.Equal(t, s.report.Attempts[0].Counts, closed[0].Counts)
 
 	require.Equal(t, []record.Kind{
 		record.AuditBindingQueued, record.AuditBindingBegun, record.AuditBindingEvicted, record.AuditBindingPlaced,
@@ -175,7 +175,7 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 	}
 	well, away := play(false), play(true)
 	for _, s := range []*story{well, away} {
-		require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
+		require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 		require.Zero(t, s.report.Unaudited)
 		s.everyOutcomeIsRecorded()
 		require.Len(t, s.recorded(record.AuditFailureConfirmed), 1)
@@ -192,7 +192,7 @@ func TestAFailoverThatClosesWithTheSinkAwaySaysWhatItsTrailLacks(t *testing.T) {
 	s.trail.Fail(errors.New("no space left on device"))
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Positive(t, s.report.Unaudited)
 	require.Empty(t, s.trail.Records())
 }
@@ -204,13 +204,13 @@ func TestWithoutATrailNothingIsRecorded(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Empty(t, s.trail.Records())
 }
 
-// An episode that observes is recorded like any other: what would stand, what would move.
+// A failover that observes is recorded like any other: what would stand, what would move.
 // Rules: R4.16-5.
-func TestAnEpisodeThatObservesIsRecorded(t *testing.T) {
+func TestAFailoverThatObservesIsRecorded(t *testing.T) {
 	s := newAudited(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
@@ -232,10 +232,10 @@ func TestTheTrailIsCompleteWhereverARunIsCut(t *testing.T) {
 				s.settings.Terms.Audit = true
 				t.Cleanup(func() {
 					require.Zero(t, s.report.Unaudited)
-					of := make([]map[string]phase.Outcome, len(s.report.Rounds))
-					for n, round := range s.report.Rounds {
+					of := make([]map[string]phase.Outcome, len(s.report.Attempts))
+					for n, attempt := range s.report.Attempts {
 						of[n] = map[string]phase.Outcome{}
-						for _, x := range round.Results {
+						for _, x := range attempt.Results {
 							of[n][x.Key.Name] = x.Outcome
 						}
 					}
@@ -262,7 +262,7 @@ func TestTheSameAboutManyBindingsIsOneRecord(t *testing.T) {
 		}
 	})
 	s.play()
-	require.Equal(t, phase.EpisodeRecovered, s.report.Ended)
+	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Zero(t, s.report.Unaudited)
 	queued := map[string]bool{}
 	for _, r := range s.recorded(record.AuditBindingQueued) {

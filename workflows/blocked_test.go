@@ -39,7 +39,7 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 	s.play()
 }
 
-// What nobody can place is parked with its reason, and looked at again as soon as the
+// What nobody can place is blocked with its reason, and looked at again as soon as the
 // binding itself changes, however long its back-off.
 //
 // Rules: R4.6-18, R4.6-19, R4.6-23.

@@ -29,10 +29,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bare is an episode of which only what it has heard matters.
-func bare() *episode {
-	e := &episode{cluster: "m1", lookedAt: map[string]bool{}, log: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
-	e.st.Episode, e.st.Round = "this", 1
+// bare is a failover of which only what it has heard matters.
+func bare() *clusterFailover {
+	e := &clusterFailover{cluster: "m1", lookedAt: map[string]bool{}, log: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	e.st.FailoverID, e.st.Attempt = "this", 1
 	return e
 }
 
@@ -76,7 +76,7 @@ func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 		"a migration from another cluster": {BindingMigrationID("", "m2", key), BindingMigrationParams{State: st}, BindingMigration},
 		"a migration that claims to go on": {"by-hand", BindingMigrationParams{State: withPhase(st)}, BindingMigration},
 		"a migration under its failover's": {ClusterFailoverID("", "m1"), BindingMigrationParams{State: st}, BindingMigration},
-		"a failover that claims to go on":  {"by-hand", ClusterFailoverParams{Cluster: "m1", State: &EpisodeState{Phase: phase.EpisodeEvacuating}}, ClusterFailover},
+		"a failover that claims to go on":  {"by-hand", ClusterFailoverParams{Cluster: "m1", State: &FailoverState{Phase: phase.FailoverEvacuating}}, ClusterFailover},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := patientEnv()
@@ -148,19 +148,19 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 	require.Len(t, e.st.Facts, 1)
 }
 
-// What migrations of an older failover owe is bounded as all debt is: the state is
+// What migrations of an older failover owe is bounded as all pending purge is: the state is
 // carried from run to run.
 //
 // Rules: R4.8-12.
-func TestTheDebtOfAnOlderFailoverIsBoundedToo(t *testing.T) {
+func TestThePendingPurgeOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 	e := bare()
-	for n := range maxDebts + 7 {
-		e.finishedElsewhere(MigrationReport{Episode: "before", Result: &record.Result{Debt: &record.Debt{Work: fmt.Sprint(n)}}})
+	for n := range maxPendingPurges + 7 {
+		e.finishedElsewhere(MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
 	}
-	require.Len(t, e.st.Debts, maxDebts)
-	require.Equal(t, 7, e.st.DebtsBeyond)
-	e.finishedElsewhere(MigrationReport{Episode: "before", Result: &record.Result{}})
-	require.Equal(t, 7, e.st.DebtsBeyond)
+	require.Len(t, e.st.PendingPurges, maxPendingPurges)
+	require.Equal(t, 7, e.st.PendingPurgesBeyond)
+	e.finishedElsewhere(MigrationReport{FailoverID: "before", Result: &record.Result{}})
+	require.Equal(t, 7, e.st.PendingPurgesBeyond)
 }
 
 // A search for orphans that failed for good is made again with the next turn.
@@ -207,18 +207,18 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 	e, fact := bare(), rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7"}
 	fact.UID = types.UID(long)
 	e.observed(ClusterObserved{Fact: fact})
-	fact.UID, fact.Witness = "u", rules.Witness(long)
+	fact.UID, fact.ExternalProbe = "u", rules.ExternalProbe(long)
 	e.observed(ClusterObserved{Fact: fact})
 	require.Empty(t, e.st.Facts)
-	require.Zero(t, e.st.Witness)
+	require.Zero(t, e.st.ExternalProbe)
 
-	e.granted(Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: time.Second}, Episode: long})
+	e.granted(Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: time.Second}, FailoverID: long})
 	require.Empty(t, e.st.Grants)
 	e.paced(PaceChanged{Pace: pace.Pace{Tier: pace.TierNormal, Reason: reason.Reason(long)}})
 	require.Zero(t, e.st.Pace)
 	e.st.Moves = map[string]Move{key.String(): {Key: key}}
-	e.reported(MigrationReport{Episode: "this", Round: 1, Key: key, Message: long})
-	e.reported(MigrationReport{Episode: "this", Round: 1, Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeGone, Cause: long}})
+	e.reported(MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Message: long})
+	e.reported(MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeGone, Cause: long}})
 	require.Equal(t, map[string]Move{key.String(): {Key: key}}, e.st.Moves)
 	require.Empty(t, e.st.Results)
 
@@ -232,18 +232,18 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 func TestWhatIsTooLongToBeCarriedByAMigrationOrThePacerIsNotKept(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
 	m := &migration{log: bare().log}
-	m.st.Episode, m.st.Ref.Purge = "this", karmada.PurgeDirectly
-	m.adoptedBy(MigrationAdopted{Episode: long, Round: 2})
-	require.Equal(t, "this", m.st.Episode)
+	m.st.FailoverID, m.st.Ref.Purge = "this", karmada.PurgeDirectly
+	m.adoptedBy(MigrationAdopted{FailoverID: long, Attempt: 2})
+	require.Equal(t, "this", m.st.FailoverID)
 	m.fencedByAll(Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
 	require.Nil(t, m.st.Ref.Fence)
 
 	p := &pacer{log: m.log}
 	p.st.Requests, p.st.Pace.Tier = map[string]Request{}, pace.TierNormal
-	p.requested(GrantRequest{Cluster: long, Episode: "e", Open: true})
-	p.requested(GrantRequest{Cluster: "m1", Episode: long, Open: true})
+	p.requested(PermitRequest{Cluster: long, FailoverID: "e", Open: true})
+	p.requested(PermitRequest{Cluster: "m1", FailoverID: long, Open: true})
 	require.Empty(t, p.st.Requests)
-	p.st.Requests["m1"] = Request{GrantRequest: GrantRequest{Cluster: "m1"}}
+	p.st.Requests["m1"] = Request{PermitRequest: PermitRequest{Cluster: "m1"}}
 	require.NoError(t, p.refuseClaim(Claim{Cluster: "m1", Binding: "shop/cart"}))
 	require.Error(t, p.refuseClaim(Claim{Cluster: "m1", Binding: long}))
 }
@@ -259,7 +259,7 @@ func TestABatchOfRecordsFitsIntoOneCall(t *testing.T) {
 	}, activity.RegisterOptions{Name: activities.NameRecordAudit})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		dirty := false
-		s := newScribe(ctx, &dirty, nil)
+		s := newTrailWriter(ctx, &dirty, nil)
 		s.on, s.source = func() bool { return true }, func() activities.AuditSource { return activities.AuditSource{} }
 		for range 6 {
 			s.tell(record.Audit{Kind: record.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})

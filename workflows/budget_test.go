@@ -24,7 +24,7 @@ func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
 	require.True(t, s.reports[0].Placed)
 	require.Nil(t, s.reports[0].Result)
 	require.Equal(t, phase.MigrationAwaitingHealth, s.reports[0].Phase)
-	require.Equal(t, reason.PurgeDebt, s.reports[1].Result.Reason)
+	require.Equal(t, reason.PendingPurge, s.reports[1].Result.Reason)
 	require.Zero(t, looks.looks, "signals carry verdicts")
 }
 

@@ -26,7 +26,7 @@ const (
 )
 
 // carry is the input of the run that continues this one.
-func (e *episode) carry() ClusterFailoverParams {
+func (e *clusterFailover) carry() ClusterFailoverParams {
 	p := ClusterFailoverParams{Instance: e.instance, Cluster: e.cluster}
 	e.leaveTrail()
 	for most := carryItems; ; {
@@ -57,9 +57,9 @@ func (e *episode) carry() ClusterFailoverParams {
 }
 
 // leaveForLater keeps the most urgent items, and of the others only by which policy
-// each is frozen and whether it owes an outcome. What is parked is parked again when the
+// each is frozen and whether it owes an outcome. What is blocked is blocked again when the
 // list brings it back.
-func (e *episode) leaveForLater(most int) {
+func (e *clusterFailover) leaveForLater(most int) {
 	if len(e.st.Items) <= most {
 		return
 	}
@@ -67,7 +67,7 @@ func (e *episode) leaveForLater(most int) {
 	e.tick()
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
-		if i.Parked {
+		if i.Permanent {
 			continue
 		}
 		due, _ := e.due(i)
@@ -108,7 +108,7 @@ type leftItem struct {
 }
 
 // rememberedOf is what an earlier run remembered of a binding that it could not carry over.
-func (e *episode) rememberedOf(key karmada.BindingKey, uid types.UID) (leftItem, bool) {
+func (e *clusterFailover) rememberedOf(key karmada.BindingKey, uid types.UID) (leftItem, bool) {
 	for n, sets := range [][]*queue.BindingSet{e.st.Later, e.st.LaterIdle} {
 		for policy, set := range sets {
 			if set.Has(key, uid) {
@@ -120,7 +120,7 @@ func (e *episode) rememberedOf(key karmada.BindingKey, uid types.UID) (leftItem,
 }
 
 // joinedAgain takes a binding that is known otherwise again out of what was left for later.
-func (e *episode) joinedAgain(key karmada.BindingKey, uid types.UID) {
+func (e *clusterFailover) joinedAgain(key karmada.BindingKey, uid types.UID) {
 	for _, sets := range [][]*queue.BindingSet{e.st.Later, e.st.LaterIdle} {
 		for _, set := range sets {
 			if set.Has(key, uid) {
@@ -132,7 +132,7 @@ func (e *episode) joinedAgain(key karmada.BindingKey, uid types.UID) {
 
 // endLater ends what was left for later and did not come back. It is counted, where an
 // outcome is owed; names and uids of it are not known any more.
-func (e *episode) endLater(outcome phase.Outcome) {
+func (e *clusterFailover) endLater(outcome phase.Outcome) {
 	for _, set := range e.st.Later {
 		if set.Len() > 0 {
 			e.st.Counts[string(outcome)] += set.Len()
@@ -160,9 +160,9 @@ func deflate(raw []byte) []byte {
 
 // unpack reads what carry packed. What cannot be read stops the workflow's task, not
 // the workflow: nothing is lost, and a worker that can read it goes on.
-func unpack(packed []byte) *EpisodeState {
+func unpack(packed []byte) *FailoverState {
 	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-	st := &EpisodeState{}
+	st := &FailoverState{}
 	if err == nil {
 		err = json.Unmarshal(raw, st)
 	}

@@ -24,17 +24,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// crowded is an episode in the middle of a round of n bindings, half of them moved
+// crowded is a failover in the middle of an attempt of n bindings, half of them moved
 // from a cluster that is still away.
-func crowded(ctx workflow.Context, n int) *episode {
+func crowded(ctx workflow.Context, n int) *clusterFailover {
 	words := []string{"cart", "checkout", "payments", "search", "users", "auth", "mail", "billing", "catalog", "ledger", "feeds", "images"}
 	r := rand.New(rand.NewPCG(1, uint64(n))) //nolint:gosec // names for a test
 	uid := func() types.UID {
 		return types.UID(fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xfff, r.Uint32()&0xfff, r.Uint64()&0xffffffffffff))
 	}
 	now := workflow.Now(ctx)
-	e := newEpisode(ctx, ClusterFailoverParams{Cluster: "member1"})
-	e.st.Episode, e.st.Round, e.st.Phase = "e", 1, phase.EpisodeEvacuating
+	e := newFailover(ctx, ClusterFailoverParams{Cluster: "member1"})
+	e.st.FailoverID, e.st.Attempt, e.st.Phase = "e", 1, phase.FailoverEvacuating
 	taint := rules.TaintRef{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-time.Hour)}
 	for p := range 5 {
 		e.st.Policy = append(e.st.Policy, rules.Policy{Priority: int32(p)}) //nolint:gosec // 0 to 4
@@ -50,10 +50,10 @@ func crowded(ctx workflow.Context, n int) *episode {
 			})
 			continue
 		}
-		debt := &record.Debt{Key: key, Namespace: "karmada-es-member1", Work: fmt.Sprintf("%s-%08x", app, r.Uint32()), UID: uid()}
+		pendingPurge := &record.PendingPurge{Key: key, Namespace: "karmada-es-member1", Work: fmt.Sprintf("%s-%08x", app, r.Uint32()), UID: uid()}
 		e.record(record.Result{
-			Key: key, UID: uid(), Resource: resource, Outcome: phase.OutcomeMigrated, Reason: reason.PurgeDebt,
-			To: []string{"member2", "member3"}, At: now.Add(time.Duration(i) * 1234567 * time.Microsecond), Wrote: true, Debt: debt,
+			Key: key, UID: uid(), Resource: resource, Outcome: phase.OutcomeMigrated, Reason: reason.PendingPurge,
+			To: []string{"member2", "member3"}, At: now.Add(time.Duration(i) * 1234567 * time.Microsecond), Wrote: true, PendingPurge: pendingPurge,
 		})
 	}
 	return e
@@ -112,11 +112,11 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 
 				var read ClusterFailoverParams
 				require.NoError(t, json.Unmarshal(raw, &read))
-				next := newEpisode(ctx, read)
+				next := newFailover(ctx, read)
 				require.Equal(t, n-n/2, before)
 				require.Equal(t, map[string]int{"Migrated": n / 2}, next.st.Counts)
 				require.Len(t, next.st.Items, len(e.st.Items))
-				require.Equal(t, n/2, len(next.st.Debts)+next.st.DebtsBeyond)
+				require.Equal(t, n/2, len(next.st.PendingPurges)+next.st.PendingPurgesBeyond)
 				in := map[karmada.BindingKey]bool{}
 				for _, i := range next.st.Items {
 					in[i.Key] = true
@@ -139,7 +139,7 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 // Rules: R4.4-7.
 func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
-		e := newEpisode(ctx, ClusterFailoverParams{Cluster: "member1"})
+		e := newFailover(ctx, ClusterFailoverParams{Cluster: "member1"})
 		key := func(i int) karmada.BindingKey {
 			return karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", i)}
 		}
@@ -157,7 +157,7 @@ func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
 		require.GreaterOrEqual(t, e.resultAt(key(-1), "u"), 0, "a human's order is kept")
 		require.GreaterOrEqual(t, e.resultAt(key(0), "u"), 0, "what a human must look after goes last")
 		require.Negative(t, e.resultAt(key(1), "u"))
-		require.True(t, e.cameBack(targetingOf(key(1))), "moved and released in this round, though folded")
+		require.True(t, e.cameBack(targetingOf(key(1))), "moved and released in this attempt, though folded")
 
 		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeSkipped})
 		require.Equal(t, map[string]int{"Migrated": 4499, "Kept": 500, "Abandoned": 1, "Skipped": 1}, e.st.Counts)
@@ -165,7 +165,7 @@ func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
 		for _, moved := range []int{2, 4999} { // folded, and not
 			e.record(record.Result{Key: key(moved), UID: "u", Outcome: phase.OutcomeMovedByOthers})
 		}
-		require.NotContains(t, e.st.Counts, "MovedByOthers", "our own move was no work of others")
+		require.NotContains(t, e.st.Counts, "MovedByOthers", "Lifeboat's own move was no work of others")
 		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeMigrated})
 		require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1, "Skipped": 0}, e.st.Counts)
 	})
@@ -175,25 +175,25 @@ func targetingOf(key karmada.BindingKey) activities.Targeting {
 	return activities.Targeting{Key: key, UID: "u"}
 }
 
-// A halt outlasts the round; one that is over still counts for the clock of a taint
+// A halt outlasts the attempt; one that is over still counts for the clock of a taint
 // that is older than its end, and for no other.
 // Rules: R4.5-26.
-func TestAHaltOutlastsTheEndOfARound(t *testing.T) {
+func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
-		halted := func(since time.Duration, then pace.Tier) *episode {
-			e := newEpisode(ctx, ClusterFailoverParams{Cluster: "member1"})
+		halted := func(since time.Duration, then pace.Tier) *clusterFailover {
+			e := newFailover(ctx, ClusterFailoverParams{Cluster: "member1"})
 			e.st.Terms.FreezeWhenHalted = true
 			at := metaTime(e.now().Add(since))
 			e.st.Cluster.Foreign = []corev1.Taint{{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
 			e.paced(PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
 			require.NoError(t, workflow.Sleep(ctx, 50*time.Minute))
 			e.paced(PaceChanged{Pace: pace.Pace{Tier: then}})
-			e.newRound()
+			e.newAttempt()
 			return e
 		}
 		still := halted(time.Hour, pace.TierHalted)
 		require.Len(t, still.st.Frozen, 1)
-		require.Zero(t, still.st.Frozen[0].To, "the clocks of the new round stand still too")
+		require.Zero(t, still.st.Frozen[0].To, "the clocks of the new attempt stand still too")
 		require.Empty(t, halted(time.Hour, pace.TierSlow).st.Frozen, "the taint came later")
 
 		older := halted(-time.Minute, pace.TierSlow)
@@ -211,7 +211,7 @@ func TestAHaltOutlastsTheEndOfARound(t *testing.T) {
 // Rules: R4.5-26.
 func TestManyHaltsAreRememberedInBounds(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
-		e := newEpisode(ctx, ClusterFailoverParams{Cluster: "member1"})
+		e := newFailover(ctx, ClusterFailoverParams{Cluster: "member1"})
 		e.st.Terms.FreezeWhenHalted = true
 		begun, frozen := e.now(), time.Duration(0)
 		for i := range 3 * maxFrozen {

@@ -14,24 +14,24 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// What comes to be owed while old debts are looked at is not forgotten. The others are looked at in as many shares as
+// What comes to be owed while old pending purges are looked at is not forgotten. The others are looked at in as many shares as
 // the limit of patches is divided by.
-func TestDebtThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
+func TestPendingPurgeThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 	env := patientEnv()
 	shares := make(chan int, 100)
 	env.RegisterActivityWithOptions(func(_ context.Context, r activities.EndRequest) (activities.EndResult, error) {
-		shares <- len(r.Debts)
-		return activities.EndResult{Ended: r.Debts}, nil
+		shares <- len(r.PendingPurges)
+		return activities.EndResult{Ended: r.PendingPurges}, nil
 	}, activity.RegisterOptions{Name: activities.NameEndOldCopies})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		e := bare()
 		e.ctx = ctx
 		for i := range 50 {
-			e.owe(&record.Debt{Work: fmt.Sprint("first", i)})
+			e.owe(&record.PendingPurge{Work: fmt.Sprint("first", i)})
 		}
-		workflow.Go(ctx, func(workflow.Context) { e.owe(&record.Debt{Work: "second"}) })
+		workflow.Go(ctx, func(workflow.Context) { e.owe(&record.PendingPurge{Work: "second"}) })
 		e.endOnce(ctx)
-		require.Equal(t, []record.Debt{{Work: "second"}}, e.st.Debts)
+		require.Equal(t, []record.PendingPurge{{Work: "second"}}, e.st.PendingPurges)
 		require.True(t, e.dirty)
 		return nil
 	})
@@ -47,17 +47,17 @@ func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
 		return activities.TaintResult{}, nil
 	}, activity.RegisterOptions{Name: activities.NameWriteTaints})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		e := newEpisode(ctx, ClusterFailoverParams{Cluster: "m1"})
-		e.st.Episode, e.st.Round, e.st.Phase, e.st.Terms.Mode = "e", 1, phase.EpisodeStopped, rules.ModeEnforce
+		e := newFailover(ctx, ClusterFailoverParams{Cluster: "m1"})
+		e.st.FailoverID, e.st.Attempt, e.st.Phase, e.st.Terms.Mode = "e", 1, phase.FailoverStopped, rules.ModeEnforce
 		e.st.Stopped = &Order{Who: "jane", Reason: "a drill"}
 		e.st.ClosedAt, e.st.Settled, e.adoptDirty = workflow.Now(ctx), workflow.Now(ctx), false
 		workflow.Go(ctx, func(workflow.Context) { e.resume(ScopedOrder{Order: Order{Who: "joe", Reason: "go on"}}) })
 		e.actStopped()
-		require.Equal(t, phase.EpisodeStopped, e.st.Phase)
+		require.Equal(t, phase.FailoverStopped, e.st.Phase)
 		require.True(t, e.dirty, "the next turn obeys")
 		e.obey()
-		require.Equal(t, phase.EpisodeSuspected, e.st.Phase)
-		require.Equal(t, 2, e.st.Round)
+		require.Equal(t, phase.FailoverSuspected, e.st.Phase)
+		require.Equal(t, 2, e.st.Attempt)
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())

@@ -163,7 +163,7 @@ var scenarios = map[string]func(*story){
 
 // told is what must not depend on where a run was cut.
 type told struct {
-	Ended    phase.Episode
+	Ended    phase.Failover
 	Outcomes []map[string]phase.Outcome
 	Writes   []string
 	Leftover []string
@@ -190,10 +190,10 @@ func tell(t *testing.T, tale func(*story), c *continueOften) told {
 	tale(s)
 	r := s.play()
 	out := told{Ended: r.Ended, Leftover: s.world.Leftovers()}
-	for _, round := range r.Rounds {
+	for _, attempt := range r.Attempts {
 		of := map[string]phase.Outcome{}
-		for _, x := range round.Results {
-			require.NotContains(t, of, x.Key.Name, "one outcome per binding and round")
+		for _, x := range attempt.Results {
+			require.NotContains(t, of, x.Key.Name, "one outcome per binding and attempt")
 			of[x.Key.Name] = x.Outcome
 		}
 		out.Outcomes = append(out.Outcomes, of)

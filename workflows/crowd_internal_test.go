@@ -114,9 +114,9 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		params := ClusterFailoverParams{Cluster: "m1"}
 		for ; len(taken) < n; runs++ {
-			e := newEpisode(ctx, params)
+			e := newFailover(ctx, params)
 			if runs == 0 {
-				e.st.Episode, e.st.Round, e.st.UID, e.st.Phase = "e", 1, "u", phase.EpisodeEvacuating
+				e.st.FailoverID, e.st.Attempt, e.st.UID, e.st.Phase = "e", 1, "u", phase.FailoverEvacuating
 				e.st.Terms.Mode = rules.ModeEnforce
 			}
 			e.refreshQueue()
@@ -151,7 +151,7 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 }
 
 // take moves the most urgent, a window at a time, as a dispatch would.
-func (x *throng) take(e *episode, many int) []karmada.BindingKey {
+func (x *throng) take(e *clusterFailover, many int) []karmada.BindingKey {
 	var taken []karmada.BindingKey
 	for len(taken) < many {
 		gone := map[int]bool{}
@@ -175,7 +175,7 @@ func (x *throng) take(e *episode, many int) []karmada.BindingKey {
 	return taken
 }
 
-// edit turns every priority round, and has nothing tolerated any more.
+// edit turns every priority attempt, and has nothing tolerated any more.
 func (x *throng) edit() {
 	for i := range x.bindings {
 		b := &x.bindings[i]

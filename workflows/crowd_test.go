@@ -77,8 +77,8 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 		at := slices.IndexFunc(want, func(x queue.Item) bool { return x.Key.String() == w.Binding })
 		require.InDelta(t, i, at, crossing, "the %d. of all", i)
 	}
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	last := r.Rounds[len(r.Rounds)-1]
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	last := r.Attempts[len(r.Attempts)-1]
 	require.Equal(t, map[string]int{"Migrated": len(evictions), "Abandoned": n - len(evictions)}, last.Counts)
 	require.Equal(t, n, len(last.Results)+last.Folded)
 	require.Empty(t, s.world.Leftovers())

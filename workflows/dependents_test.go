@@ -119,7 +119,7 @@ func TestWhatCannotBeHeldBlocksItsParentAndLeavesNothing(t *testing.T) {
 		s.at(at, func() {
 			value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 			require.NoError(t, err)
-			var status workflows.EpisodeStatus
+			var status workflows.FailoverStatus
 			require.NoError(t, value.Get(&status))
 			for _, i := range status.Items {
 				seen[i.Reason] = true
@@ -209,7 +209,7 @@ func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
 	s.parents("app")
 	parent := karmada.BindingKey{Namespace: "shop", Name: "app"}
 	owner := workflows.BindingMigrationID("", "m1", parent)
-	for key, reason := range map[karmada.BindingKey]string{parent: karmada.TaskReasonLeftToHuman, configKey: karmada.TaskReasonDependent} {
+	for key, reason := range map[karmada.BindingKey]string{parent: karmada.TaskReasonNeedsOperator, configKey: karmada.TaskReasonDependent} {
 		s.world.Change(key, func(b *karmada.Binding) {
 			b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: owner}}
 		})
@@ -223,7 +223,7 @@ func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
 	b := s.world.Peek(configKey)
 	task, _ := b.TaskFor("m1")
 	require.NotNil(t, task)
-	require.Equal(t, karmada.TaskReasonLeftToHuman, task.Reason)
+	require.Equal(t, karmada.TaskReasonNeedsOperator, task.Reason)
 }
 
 // A hold of which no answer came may land later: it is taken back after that.

@@ -9,7 +9,7 @@ import (
 func (m *migration) page() {
 	v := view.MigrationView{
 		Binding: m.st.Ref.Key.String(), Resource: m.st.Resource, From: m.st.Ref.Cluster, To: m.st.To,
-		Phase: m.st.Phase, Mode: m.st.Ref.Mode, Round: m.st.Round, Why: m.st.Why,
+		Phase: m.st.Phase, Mode: m.st.Ref.Mode, Attempt: m.st.Attempt, Why: m.st.Why,
 		Reason: m.st.Reason, Message: m.withRefusal(), Attention: m.st.Attention,
 		Now: workflow.Now(m.ctx), Began: m.st.Began, Entered: m.st.Entered, Written: m.st.Ref.Written,
 		HealthySince: m.st.HealthySince, MustHold: max(m.mustHold, m.st.Terms.MinHealthy), Result: m.st.Result, Purge: m.st.Ref.Purge,

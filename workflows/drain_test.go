@@ -47,17 +47,17 @@ func TestKarmada1995And1762ADrainMovesEverythingOffAHealthyCluster(t *testing.T)
 		c := s.world.PeekCluster("m1")
 		require.Equal(t, "jane", c.Drain.Who)
 		require.Equal(t, "new kernel", c.Drain.Why)
-		require.Len(t, c.Added, 2, "our hard taint and our NoSchedule")
+		require.Len(t, c.Added, 2, "Lifeboat's hard taint and Lifeboat's NoSchedule")
 		require.Len(t, s.world.Log("release"), 1)
 	})
 	s.at(4*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
 
 	require.NoError(t, drained.err)
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
-	require.Equal(t, reason.Purged, s.appResult().Reason, "it ended when the old copy was gone, not with a debt")
-	require.Nil(t, s.appResult().Debt)
+	require.Equal(t, reason.Purged, s.appResult().Reason, "it ended when the old copy was gone, not with a pending purge")
+	require.Nil(t, s.appResult().PendingPurge)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -80,21 +80,21 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 			s.keepOpen()
 			s.at(time.Second, func() { s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Deleting = true }) })
 			if !drains {
-				require.Equal(t, phase.EpisodeFalseAlarm, s.play().Ended)
+				require.Equal(t, phase.FailoverFalseAlarm, s.play().Ended)
 				require.Empty(t, s.world.Log(""))
 				return
 			}
 			var undrained *answer
 			s.at(30*time.Minute, func() {
-				require.Len(t, s.world.PeekCluster("m1").Added, 2, "our hard taint and our NoSchedule")
+				require.Len(t, s.world.PeekCluster("m1").Added, 2, "Lifeboat's hard taint and Lifeboat's NoSchedule")
 				require.Nil(t, s.world.PeekCluster("m1").Drain, "nobody ordered it: there is no record to leave")
-				require.Equal(t, phase.EpisodeEvacuated, s.status().Phase, "it stays open as long as the cluster is there")
+				require.Equal(t, phase.FailoverEvacuated, s.status().Phase, "it stays open as long as the cluster is there")
 				undrained = s.orderAs(workflows.UpdateUndrain, workflows.Order{Who: "jane", Reason: "keep it"})
 			})
 			s.at(40*time.Minute, func() { s.world.DeleteCluster("m1") })
 			r := s.play()
 			require.ErrorContains(t, undrained.err, "drain.onDeletion")
-			require.Equal(t, phase.EpisodeGone, r.Ended)
+			require.Equal(t, phase.FailoverGone, r.Ended)
 			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 			require.Equal(t, reason.Purged, s.appResult().Reason)
 			require.Empty(t, s.world.Leftovers())
@@ -205,7 +205,7 @@ func TestAFailureInMidDrainGoesOnAfterTheDrain(t *testing.T) {
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -269,7 +269,7 @@ func TestUndrainAbandonsWhatIsQueuedAndRestoresWhatIsUnplaced(t *testing.T) {
 	s.at(30*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
 	require.ErrorContains(t, again.err, "lifeboat drain m1 --end")
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "later": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -283,7 +283,7 @@ func TestADrainOutlivesItsRun(t *testing.T) {
 	s.keepOpen()
 	s.at(time.Second, func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
-			c.Drain = &karmada.Drain{Who: "jane", Why: "new kernel", Episode: "another"}
+			c.Drain = &karmada.Drain{Who: "jane", Why: "new kernel", FailoverID: "another"}
 		})
 	})
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
@@ -300,7 +300,7 @@ func TestACancelledDrainLeavesNoOrderBehind(t *testing.T) {
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.001}) })
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "stop it all") })
 	r := s.play()
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -314,7 +314,7 @@ func TestAnOptOutEndsADrainAndItsRecord(t *testing.T) {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -330,8 +330,8 @@ func (s *story) bans(keys ...karmada.BindingKey) []karmada.Task {
 	return out
 }
 
-// The scheduler does not mind our taints for a binding that tolerates them: it puts
-// it back as soon as our task has gone. It is moved once more, and then kept away.
+// The scheduler does not mind Lifeboat's taints for a binding that tolerates them: it puts
+// it back as soon as Lifeboat's task has gone. It is moved once more, and then kept away.
 //
 // Rules: R4.2-8.
 func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
@@ -387,7 +387,7 @@ func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 	}
 }
 
-// A ban is a task of ours, and what was released does not come back.
+// A ban is a Lifeboat task, and what was released does not come back.
 //
 // Rules: R4.7-15, R4.9-36.
 func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {

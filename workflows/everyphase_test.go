@@ -22,7 +22,7 @@ func TestADeletedBindingEndsItsMigrationAtEveryPhase(t *testing.T) {
 	seen := map[phase.Migration]bool{phase.MigrationDone: true}
 	for name, r := range rows {
 		if r.phase == "" {
-			continue // nothing of ours runs for it
+			continue // nothing of Lifeboat's runs for it
 		}
 		seen[r.phase] = true
 		t.Run(name, func(t *testing.T) {
@@ -48,9 +48,9 @@ func TestADeletedBindingEndsItsMigrationAtEveryPhase(t *testing.T) {
 			}
 			s.at(8*time.Minute, s.well)
 			report := s.play()
-			require.Equal(t, phase.EpisodeRecovered, report.Ended)
+			require.Equal(t, phase.FailoverRecovered, report.Ended)
 			require.Equal(t, phase.OutcomeGone, s.appResult().Outcome, "%+v", s.appResult())
-			require.Len(t, report.Rounds[0].Results, 1)
+			require.Len(t, report.Attempts[0].Results, 1)
 			require.Less(t, s.appResult().At.Sub(storyBegins), 8*time.Minute, "nobody has to come for that")
 			require.Empty(t, s.world.Leftovers())
 		})

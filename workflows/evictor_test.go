@@ -82,7 +82,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 	}
 }
 
-// A binding that Karmada evicts, too, and that runs nowhere else gets a hold task of ours beside
+// A binding that Karmada evicts, too, and that runs nowhere else gets a Lifeboat hold task beside
 // that of Karmada: the end of that one would be the end of its last copy. It goes on as any hold
 // that is taken over. Where a copy elsewhere is proven, where Directly has ended the old one, and
 // where the binding is opted out, nothing is held.
@@ -135,7 +135,7 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 			})
 			s.at(9*time.Minute, func() {
 				b, _ := s.world.Binding(t.Context(), last)
-				require.Len(t, b.Tasks, 1, "ours holds on")
+				require.Len(t, b.Tasks, 1, "Lifeboat's holds on")
 				s.world.SetReady("m1", true)
 			})
 			s.at(12*time.Minute, func() {

@@ -32,7 +32,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 	s.at(30*time.Second, func() {
 		x := s.explain(moved)
 		require.False(t, x.Known(), "nothing is listed before the failure is confirmed")
-		require.Equal(t, phase.EpisodeSuspected, x.Phase)
+		require.Equal(t, phase.FailoverSuspected, x.Phase)
 		require.Equal(t, "not-ready", x.Rules[0].Rule)
 		require.True(t, x.Rules[0].Deadline.Equal(storyBegins.Add(addAfter)))
 	})

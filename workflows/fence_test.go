@@ -49,11 +49,11 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 	s, key := direct(t)
 	s.world.SetReady("m1", false)
 	s.at(20*time.Minute, func() {
-		var st workflows.EpisodeStatus
+		var st workflows.FailoverStatus
 		answer, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 		require.NoError(t, err)
 		require.NoError(t, answer.Get(&st))
-		require.Equal(t, phase.EpisodeEvacuated, st.Phase, "nothing left to do but wait")
+		require.Equal(t, phase.FailoverEvacuated, st.Phase, "nothing left to do but wait")
 		require.Equal(t, reason.AwaitingFence, st.Moves["shop/app"].Reason)
 		require.NotEmpty(t, st.Moves["shop/app"].Attention)
 		page := s.pageOf(s.migration(key))
@@ -81,12 +81,12 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 		s.accepted = append(s.accepted, s.vouch(s.migration(key)))
 	})
 	s.at(8*time.Minute, func() {
-		require.Contains(t, s.world.Copies(key), "m1", "the old Work is purge debt until the cluster is back")
+		require.Contains(t, s.world.Copies(key), "m1", "the old Work is pending purge until the cluster is back")
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	result := s.appResult()
 	require.Equal(t, phase.OutcomeMigrated, result.Outcome)
 	require.Equal(t, proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: result.Fence.At, Outage: "False@" + storyBegins.UTC().Format(time.RFC3339)}, *result.Fence)
@@ -94,8 +94,8 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	require.False(t, s.world.Log("evict")[0].At.Before(vouched))
 	s.oneAtATime(vouched)
 	require.NotEmpty(t, s.world.Beside)
-	require.NotNil(t, result.Debt, "followed by the old Work's uid")
-	require.Empty(t, r.Debts, "and paid when the cluster came back")
+	require.NotNil(t, result.PendingPurge, "followed by the old Work's uid")
+	require.Empty(t, r.PendingPurges, "and paid when the cluster came back")
 	require.NotContains(t, s.world.Copies(key), "m1")
 	require.Empty(t, s.world.Leftovers())
 }
@@ -115,7 +115,7 @@ func TestAHumanMayVouchForTheWholeCluster(t *testing.T) {
 	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated", "plain": "Migrated", "late": "Migrated"}, outcomes(r))
-	for _, x := range r.Rounds[0].Results {
+	for _, x := range r.Attempts[0].Results {
 		require.Equal(t, x.Key == plain, x.Fence == nil, "recorded where it counted: %s", x.Key)
 	}
 	require.Contains(t, s.world.Copies(key), "m2")
@@ -176,7 +176,7 @@ func TestASourceThatDiesAfterTheWriteIsFencedBeforeTheDrop(t *testing.T) {
 			released := s.world.Log("release")[0].At
 			if vouches {
 				require.False(t, released.Before(storyBegins.Add(5*time.Minute)))
-				require.NotNil(t, s.appResult().Debt)
+				require.NotNil(t, s.appResult().PendingPurge)
 			} else {
 				require.False(t, released.Before(storyBegins.Add(10*time.Minute)), "until Karmada could delete the old copy")
 			}
@@ -200,7 +200,7 @@ func diesAfterTheWrite(s *story) *bool {
 }
 
 // A word is about one outage: what came back meanwhile may run again. Which outage, says
-// Karmada's own moment of it: its clock may be an hour behind ours, or ahead.
+// Karmada's own moment of it: its clock may be an hour behind Lifeboat's, or ahead.
 //
 // Rules: R4.8-5, R4.8-7, R4.8-14.
 func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
@@ -291,7 +291,7 @@ func TestACancelledDirectlyMoveIsRestoredWhileUnplacedAndLeftOnceItIsPlaced(t *t
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "not now") })
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", maintenance) })
 	s.play()
-	require.Equal(t, phase.OutcomeLeftToHuman, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeNeedsOperator, s.appResult().Outcome)
 	left := s.world.Peek(key)
 	task, _ := left.TaskFor("m1")
 	require.Equal(t, karmada.PurgeDirectly, task.PurgeMode, "and Karmada still deletes the old copy first")

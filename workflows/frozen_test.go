@@ -83,7 +83,7 @@ func TestKubernetes90794ATaintThatGoesCallsOffItsEvictionsThoughAnotherStays(t *
 	s.at(time.Minute, func() { s.world.DropTaint("m1", taintKey) })
 	s.at(6*time.Minute, func() { s.world.DropTaint("m1", stays) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned", "other": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1, "only what the taint that stays moves")
 }

@@ -143,10 +143,10 @@ var fuzzPhases = []phase.Migration{
 func FuzzMigrationMessages(f *testing.F) {
 	for n, script := range []string{
 		`signal binding-observed {"key":{"namespace":"shop","name":"cart"},"uid":"u","resourceVersion":"8"}
-signal recover {"round":2}
-signal recover {"round":3,"cancelled":{"who":"jane","reason":"x"},"putBack":true}`,
-		`signal migration-adopted {"episode":"e2","round":3}
-signal migration-adopted {"episode":"e2","round":-1}
+signal recover {"attempt":2}
+signal recover {"attempt":3,"cancelled":{"who":"jane","reason":"x"},"putBack":true}`,
+		`signal migration-adopted {"failoverID":"e2","attempt":3}
+signal migration-adopted {"failoverID":"e2","attempt":-1}
 signal fenced {"fence":{"by":"Human","who":"jane","at":"2026-01-01T00:00:00Z"}}`,
 		`signal migration-order {"who":"jane","reason":"x","verb":"put-back"}
 signal migration-order {"verb":"pause"}
@@ -182,7 +182,7 @@ func midway(ctx workflow.Context, shape uint8) MigrationState {
 	now := workflow.Now(ctx)
 	st := MigrationState{
 		Ref:    activities.MoveRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Purge: karmada.PurgeGracefully},
-		Parent: "cluster-failover/m1", Episode: "e", Round: 2, Phase: fuzzPhases[int(shape%16)%len(fuzzPhases)], Began: now, Entered: now,
+		Parent: "cluster-failover/m1", FailoverID: "e", Attempt: 2, Phase: fuzzPhases[int(shape%16)%len(fuzzPhases)], Began: now, Entered: now,
 		Terms: activities.Terms{Mode: rules.ModeEnforce, Audit: true}, Outage: "False@2026-01-01T00:00:00Z", Held: true, HasDependents: true,
 	}
 	if shape&16 != 0 {
@@ -199,11 +199,11 @@ func (m *migration) sane(now time.Time) error {
 	about := karmada.BindingKey{Namespace: "shop", Name: "cart"}
 	fence := m.st.Ref.Fence
 	return errors.Join(
-		unless(m.st.Round > 0 && m.st.Episode != "", "it reports to round %d of episode %q, which nobody hears", m.st.Round, m.st.Episode),
+		unless(m.st.Attempt > 0 && m.st.FailoverID != "", "it reports to attempt %d of failover %q, which nobody hears", m.st.Attempt, m.st.FailoverID),
 		unless(m.st.Ref.Key == about && m.st.Ref.Cluster == "m1", "it is about %s on %s", m.st.Ref.Key, m.st.Ref.Cluster),
 		unless(m.st.Permit == pace.Permit{} || m.st.Permit.Valid(), "it goes by permit %+v", m.st.Permit),
 		unless(fence == nil || fence.By != "" && !fence.At.After(now), "it goes by fence %+v at %s", fence, now),
-		unless(m.st.Recover == nil || m.st.Recover.Round > 0, "it recovers in round %+v", m.st.Recover),
+		unless(m.st.Recover == nil || m.st.Recover.Attempt > 0, "it recovers in attempt %+v", m.st.Recover),
 		unless(!m.over() || m.st.PutBack == nil, "it is over, and says that it was put back"),
 		m.given(),
 	)
@@ -226,12 +226,12 @@ func (m *migration) given() error {
 // it was given.
 func FuzzPacerMessages(f *testing.F) {
 	for _, script := range []string{
-		`signal grant-request {"cluster":"m1","episode":"e","want":5,"priority":3,"open":true,"every":10000000000}
+		`signal grant-request {"cluster":"m1","failoverID":"e","want":5,"priority":3,"open":true,"every":10000000000}
 signal permits-used {"used":[{"number":7,"binding":"shop/cart"},{"number":-7,"binding":"shop/cart"}]}
 signal permits-used {"used":[{"number":9223372036854775807,"binding":"shop/cart"},{"number":7}]}
-signal grant-request {"cluster":"m2","episode":"e2","want":2,"open":true,"every":-1}`,
+signal grant-request {"cluster":"m2","failoverID":"e2","want":2,"open":true,"every":-1}`,
 		`update halt {"who":"jane","reason":"x"}
-signal grant-request {"cluster":"m1","episode":"e","want":9223372036854775807,"open":true,"every":9223372036854775807}
+signal grant-request {"cluster":"m1","failoverID":"e","want":9223372036854775807,"open":true,"every":9223372036854775807}
 update claim {"cluster":"m1","binding":"shop/cart"}
 update resume {"who":"jane","reason":"x"}
 update claim {"cluster":"m1","binding":"shop/cart"}`,
@@ -241,8 +241,8 @@ update set-rate {"who":"jane","reason":"x","rate":-1}
 update set-rate {"who":"jane","reason":"x","configured":true}
 signal fleet-observed {"resourceVersion":"7"}`,
 		`signal permits-used {"used":null}
-signal grant-request {"cluster":"m1","episode":"e","want":-1,"open":true}
-signal grant-request {"cluster":"m1","episode":"e","want":1,"open":true,"paused":true}
+signal grant-request {"cluster":"m1","failoverID":"e","want":-1,"open":true}
+signal grant-request {"cluster":"m1","failoverID":"e","want":1,"open":true,"paused":true}
 update claim {"cluster":"m1","binding":"shop/cart"}`,
 		"signal grant-request {\nsignal permits-used 7\nupdate claim []\nupdate halt {}\nupdate set-rate \"x\"",
 	} {
@@ -276,7 +276,7 @@ func pacing(ctx workflow.Context, size int) *pacer {
 	p.st = PacerState{
 		Pace: pace.Pace{Tier: pace.TierNormal, Rate: 0.5}, Assessed: now, Schedule: pace.Schedule{Number: 7}, Audited: true,
 		Config:   pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, MovesPerHour: 3},
-		Requests: map[string]Request{"m1": {GrantRequest: GrantRequest{Cluster: "m1", Episode: "e", Want: 2, Open: true, Every: time.Minute}, Heard: now, Told: true}},
+		Requests: map[string]Request{"m1": {PermitRequest: PermitRequest{Cluster: "m1", FailoverID: "e", Want: 2, Open: true, Every: time.Minute}, Heard: now, Told: true}},
 	}
 	if size > 0 {
 		p.st.Schedule.Number = 6
@@ -289,7 +289,7 @@ func pacing(ctx workflow.Context, size int) *pacer {
 // sane tells what must hold of a pacer whatever it was told.
 func (p *pacer) sane() error {
 	for cluster, r := range p.st.Requests {
-		if cluster == "" || r.Cluster != cluster || r.Episode == "" || r.Want < 0 || !r.Open {
+		if cluster == "" || r.Cluster != cluster || r.FailoverID == "" || r.Want < 0 || !r.Open {
 			return fmt.Errorf("the request of %q: %+v", cluster, r)
 		}
 	}

@@ -18,10 +18,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// fuzzEpisodePhases are the phases that a message can find a failover in.
-var fuzzEpisodePhases = []phase.Episode{
-	phase.EpisodeSuspected, phase.EpisodeConfirmed, phase.EpisodeEvacuating, phase.EpisodeEvacuated,
-	phase.EpisodeRecovering, phase.EpisodeSettling, phase.EpisodeStopped,
+// fuzzFailoverPhases are the phases that a message can find a failover in.
+var fuzzFailoverPhases = []phase.Failover{
+	phase.FailoverSuspected, phase.FailoverConfirmed, phase.FailoverEvacuating, phase.FailoverEvacuated,
+	phase.FailoverRecovering, phase.FailoverSettling, phase.FailoverStopped,
 }
 
 // failoverScripts are what FuzzFailoverMessages begins with: every message in a form that
@@ -32,18 +32,18 @@ signal cluster-observed {"fact":{"cluster":"m2","uid":"u"}}
 signal bindings-changed {"bindings":[{"key":{"namespace":"shop","name":"cart"},"uid":"u","deleted":true},{"key":{"name":"role"}}]}
 signal adopt {"cluster":"m1","bindings":[{"key":{"name":"x"}}],"by":{"who":"jane","reason":"x"}}
 signal cluster-recovered {"who":"jane"}`,
-	`signal grant {"number":7,"size":2,"expires":10000000000,"episode":"e"}
+	`signal grant {"number":7,"size":2,"expires":10000000000,"failoverID":"e"}
 signal grant {"number":7,"size":2,"expires":10000000000}
 signal grant {"number":8,"size":-2,"expires":9223372036854775807}
 signal pace-changed {"pace":{"tier":"halted","rate":0,"total":3,"faulty":["m1"]}}
 signal pace-changed {"pace":{"tier":"normal","rate":-1}}
 signal pace-changed {}`,
-	`signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"uid":"u","phase":"Placing","placed":true}
-signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"phase":"Done","result":{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated","wrote":true}}
-signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"web"},"phase":"Done","result":{"key":{"namespace":"shop","name":"web"},"outcome":"Blocked","reason":"LeaseLost"}}
-signal migration-report {"episode":"old","round":9,"key":{"name":"x"},"wantsPermit":true,"acts":[{"id":"x","kind":"?"}]}`,
-	`signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"result":{"key":{"namespace":"shop","name":"mail"},"outcome":"Migrated"}}
-signal migration-report {"episode":"e","round":1,"key":{"namespace":"shop","name":"cart"},"result":{}}`,
+	`signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"uid":"u","phase":"Placing","placed":true}
+signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"phase":"Done","result":{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated","wrote":true}}
+signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"web"},"phase":"Done","result":{"key":{"namespace":"shop","name":"web"},"outcome":"Blocked","reason":"LeaseLost"}}
+signal migration-report {"failoverID":"old","attempt":9,"key":{"name":"x"},"wantsPermit":true,"acts":[{"id":"x","kind":"?"}]}`,
+	`signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{"key":{"namespace":"shop","name":"mail"},"outcome":"Migrated"}}
+signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{}}`,
 	`signal pause {}
 signal pause {"who":"jane","reason":"x","namespace":"shop"}
 update pause {"who":"jane","reason":"x","binding":{"namespace":"shop","name":"mail"}}
@@ -75,7 +75,7 @@ update untaint {"reason":"x","taint":"::"}`,
 // of another.
 func FuzzFailoverMessages(f *testing.F) {
 	for _, script := range failoverScripts {
-		for phase := range fuzzEpisodePhases {
+		for phase := range fuzzFailoverPhases {
 			f.Add(uint8(phase), script) //nolint:gosec // small
 		}
 		f.Add(uint8(2+16), script)
@@ -112,17 +112,17 @@ func reportedOn(script string) map[karmada.BindingKey]bool {
 
 // underWay is a failover of m1 with some bindings that wait, two that move, and some that
 // have ended, in a phase and a mode by its shape.
-func underWay(ctx workflow.Context, shape uint8) *episode {
+func underWay(ctx workflow.Context, shape uint8) *clusterFailover {
 	e := crowded(ctx, 8)
 	now := e.now()
 	e.cluster = "m1"
 	e.st.UID, e.st.Listed, e.st.Seen = "u", now, "7"
-	e.st.Phase = fuzzEpisodePhases[int(shape%16)%len(fuzzEpisodePhases)]
+	e.st.Phase = fuzzFailoverPhases[int(shape%16)%len(fuzzFailoverPhases)]
 	e.st.Terms = activities.Terms{Mode: rules.ModeEnforce, InFlight: 300, Waiting: 1500, FreezeWhenHalted: true, Audit: true}
 	if shape&16 != 0 {
 		e.st.Terms.Mode = rules.ModeObserve
 	}
-	if e.st.Phase == phase.EpisodeStopped {
+	if e.st.Phase == phase.FailoverStopped {
 		e.st.Stopped = &Order{Who: "jane", Reason: "a drill"}
 	}
 	e.st.Turns = rules.Turns{karmada.ConditionReady: "False@2026-01-01T00:00:00Z"}
@@ -130,7 +130,7 @@ func underWay(ctx workflow.Context, shape uint8) *episode {
 	e.st.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 0.5}
 	for name, current := range map[string]phase.Migration{"cart": phase.MigrationEvicting, "web": phase.MigrationAwaitingHealth} {
 		key := karmada.BindingKey{Namespace: "shop", Name: name}
-		e.st.Moves[key.String()] = Move{Key: key, UID: "u", Round: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
+		e.st.Moves[key.String()] = Move{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
 	}
 	e.st.Items = append(e.st.Items, Item{
 		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: ItemDue, Reason: reason.Waiting, Was: true,
@@ -139,7 +139,7 @@ func underWay(ctx workflow.Context, shape uint8) *episode {
 }
 
 // sane tells what must hold of a failover whatever it was told.
-func (e *episode) sane() error {
+func (e *clusterFailover) sane() error {
 	if len(e.st.Facts) > maxFacts {
 		return fmt.Errorf("it keeps %d facts", len(e.st.Facts))
 	}
@@ -164,7 +164,7 @@ func (e *episode) sane() error {
 }
 
 // saneResults tells whether every binding has one outcome, and is counted for it.
-func (e *episode) saneResults() error {
+func (e *clusterFailover) saneResults() error {
 	counts, once := map[string]int{}, map[resultKey]bool{}
 	for _, r := range e.st.Results {
 		if once[resultKey{r.Key, r.UID}] {
@@ -182,7 +182,7 @@ func (e *episode) saneResults() error {
 }
 
 // saneOrders tells whether every order that stands could have been given.
-func (e *episode) saneOrders() error {
+func (e *clusterFailover) saneOrders() error {
 	now := e.now()
 	most := max(len(e.st.Snoozes), len(e.st.Pauses), len(e.st.Priorities), len(e.st.Approvals))
 	long := func(z Snooze) bool { return z.Check() != "" || z.Until.Sub(now) > queue.MaxSnooze }

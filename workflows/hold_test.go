@@ -59,7 +59,7 @@ func heldAhead(t *testing.T) (s *story, waits *karmada.BindingKey) {
 			waits.Name = "b"
 		}
 		require.True(t, s.status().Moves[waits.String()].WantsPermit)
-		require.Equal(t, reason.AwaitingGrant, s.status().Moves[waits.String()].Reason)
+		require.Equal(t, reason.AwaitingPermit, s.status().Moves[waits.String()].Reason)
 		require.Contains(t, s.holdersOf(configKey), s.migration(*waits))
 	})
 	return s, waits
@@ -72,25 +72,25 @@ func TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		happens func(*story, karmada.BindingKey)
 		want    phase.Outcome
-		ended   phase.Episode
+		ended   phase.Failover
 	}{
-		"recovery": {func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", true) }, phase.OutcomeAbandoned, phase.EpisodeRecovered},
+		"recovery": {func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", true) }, phase.OutcomeAbandoned, phase.FailoverRecovered},
 		"cancelled": {
 			func(s *story, key karmada.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
-			phase.OutcomeAbandoned, phase.EpisodeRecovered,
+			phase.OutcomeAbandoned, phase.FailoverRecovered,
 		},
-		"binding deleted": {func(s *story, key karmada.BindingKey) { s.world.DeleteBinding(key) }, phase.OutcomeGone, phase.EpisodeRecovered},
-		"cluster deleted": {func(s *story, _ karmada.BindingKey) { s.world.DeleteCluster("m1") }, phase.OutcomeAbandoned, phase.EpisodeGone},
+		"binding deleted": {func(s *story, key karmada.BindingKey) { s.world.DeleteBinding(key) }, phase.OutcomeGone, phase.FailoverRecovered},
+		"cluster deleted": {func(s *story, _ karmada.BindingKey) { s.world.DeleteCluster("m1") }, phase.OutcomeAbandoned, phase.FailoverGone},
 		"paused, recovered": {
 			func(s *story, _ karmada.BindingKey) { s.order(workflows.UpdatePause, "wait") },
-			phase.OutcomeAbandoned, phase.EpisodeRecovered,
+			phase.OutcomeAbandoned, phase.FailoverRecovered,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, waits := heldAhead(t)
 			s.at(4*time.Minute, func() { c.happens(s, *waits) })
 			s.at(8*time.Minute, func() {
-				if c.ended != phase.EpisodeGone {
+				if c.ended != phase.FailoverGone {
 					s.world.SetReady("m1", true)
 				}
 			})

@@ -67,8 +67,8 @@ func TestARefusedReleaseWaitsAlsoWhereHealthNeedNotHold(t *testing.T) {
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
 }
 
-// An episode's own terms count, also where they say 0 and the worker's config says more.
-func TestAnEpisodeWhoseHealthNeedNotHoldIsReleasedByAWorkerThatWantsMore(t *testing.T) {
+// A failover's own terms count, also where they say 0 and the worker's config says more.
+func TestAFailoverWhoseHealthNeedNotHoldIsReleasedByAWorkerThatWantsMore(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.MinHealthy, s.settings.Terms.Detection = 0, 0
 	s.bind("app", []string{"m1"}, "m1", "m2")

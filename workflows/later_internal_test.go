@@ -19,21 +19,21 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// What observe has judged leaves the queue and is not judged again in this round; what
-// is parked can be left for later too. So what is carried stays bounded in both.
+// What observe has judged leaves the queue and is not judged again in this attempt; what
+// is blocked can be left for later too. So what is carried stays bounded in both.
 // Rules: R4.4-7, R4.15-5.
-func TestWhatObserveJudgedAndWhatIsParkedIsCarriedInBounds(t *testing.T) {
+func TestWhatObserveJudgedAndWhatIsBlockedIsCarriedInBounds(t *testing.T) {
 	const n = 30_000
 	inWorkflow(t, func(ctx workflow.Context) {
 		e := crowded(ctx, 2*n)
-		e.st.Terms.Mode, e.st.Results, e.st.Folded, e.st.Counts, e.st.Debts = rules.ModeObserve, nil, nil, map[string]int{}, nil
+		e.st.Terms.Mode, e.st.Results, e.st.Folded, e.st.Counts, e.st.PendingPurges = rules.ModeObserve, nil, nil, map[string]int{}, nil
 		e.order = order{}
 		all := make([]Item, len(e.st.Items))
 		copy(all, e.st.Items)
 		for at := range e.st.Items {
 			i := &e.st.Items[at]
 			if i.State = ItemReady; at >= n/50 {
-				i.State, i.Reason, i.Message, i.Parked = ItemBlocked, reason.Malformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
+				i.State, i.Reason, i.Message, i.Permanent = ItemBlocked, reason.Malformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
 			}
 		}
 		e.simulate()
@@ -59,14 +59,14 @@ func TestWhatObserveJudgedAndWhatIsParkedIsCarriedInBounds(t *testing.T) {
 // Rules: R4.5-11, R4.6-23.
 func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(*episode)
+		end  func(*clusterFailover)
 		kept int
 	}{
-		"paused":         {func(e *episode) { e.st.Paused = &Order{Who: "jane", Reason: "look first"}; e.dispatch() }, 2},
-		"nobody waits":   {func(e *episode) { e.st.Items = nil; e.dispatch() }, 2},
-		"recovering":     {func(e *episode) { e.st.Phase = phase.EpisodeRecovering; e.actRecovering() }, 0},
-		"the queue ends": {func(e *episode) { e.closeQueue(nil) }, 0},
-		"cluster gone":   {func(e *episode) { e.actGone() }, 0},
+		"paused":         {func(e *clusterFailover) { e.st.Paused = &Order{Who: "jane", Reason: "look first"}; e.dispatch() }, 2},
+		"nobody waits":   {func(e *clusterFailover) { e.st.Items = nil; e.dispatch() }, 2},
+		"recovering":     {func(e *clusterFailover) { e.st.Phase = phase.FailoverRecovering; e.actRecovering() }, 0},
+		"the queue ends": {func(e *clusterFailover) { e.closeQueue(nil) }, 0},
+		"cluster gone":   {func(e *clusterFailover) { e.actGone() }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorkflow(t, func(ctx workflow.Context) {
@@ -95,15 +95,15 @@ func TestNothingBeginsBeforeAnOrderAboutOneBindingIsObeyed(t *testing.T) {
 }
 
 // What was left for later owes an outcome only where a taint had made it move in this
-// round. What the list brings back owes it still, whatever moves it now; what the list does
+// attempt. What the list brings back owes it still, whatever moves it now; what the list does
 // not bring back was moved by others.
 //
 // Rules: R4.4-7, R4.9-52.
 func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
-		for name, end := range map[string]func(*episode){
-			"recovered": func(e *episode) { e.closeQueue(nil) },
-			"gone":      func(e *episode) { e.actGone() },
+		for name, end := range map[string]func(*clusterFailover){
+			"recovered": func(e *clusterFailover) { e.closeQueue(nil) },
+			"gone":      func(e *clusterFailover) { e.actGone() },
 		} {
 			e := crowded(ctx, 400)
 			e.st.Moves = map[string]Move{}
@@ -119,7 +119,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			}
 			require.Equal(t, 160, left)
 			require.Less(t, e.status().Left, left, "only those that owe an outcome")
-			e.st.Moves[all[199].Key.String()] = Move{Key: all[199].Key, UID: all[199].UID, Round: 1}
+			e.st.Moves[all[199].Key.String()] = Move{Key: all[199].Key, UID: all[199].UID, Attempt: 1}
 			e.indexItems()
 			for _, i := range append(slices.Clone(all[:120]), all[199]) {
 				e.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})

@@ -40,7 +40,7 @@ func TestAnOrderDoesNotKeepTheTaskOfADeletedCluster(t *testing.T) {
 					s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, putBack))
 				})
 				r := s.play()
-				require.Equal(t, phase.EpisodeGone, r.Ended)
+				require.Equal(t, phase.FailoverGone, r.Ended)
 				require.Empty(t, s.world.Leftovers())
 			})
 		}
@@ -75,7 +75,7 @@ func TestADirectlyThatAnotherHandPutsBackIsSeenThrough(t *testing.T) {
 			got := resultOf(t, r)
 			require.Equal(t, phase.OutcomeRestored, got.Outcome)
 			require.Equal(t, reason.Swapped, got.Reason)
-			require.Equal(t, map[string]int{"Restored": 1}, nonZero(r.Rounds[0].Counts))
+			require.Equal(t, map[string]int{"Restored": 1}, nonZero(r.Attempts[0].Counts))
 			require.Len(t, s.world.Log("evict"), 1)
 			require.Equal(t, "m1", s.world.Peek(key).Clusters[0].Name)
 			require.Empty(t, s.world.Leftovers())

@@ -30,5 +30,5 @@ func TestMalformedSignalsToAFailoverChangeNothing(t *testing.T) {
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1)
-	require.Len(t, r.Rounds[0].Results, 1)
+	require.Len(t, r.Attempts[0].Results, 1)
 }

@@ -63,7 +63,7 @@ type PriorityOrder struct {
 // Resume goes on after a pause, or re-opens a stopped failover.
 type Resume struct {
 	ScopedOrder
-	// Enforce turns an episode that observes into one that enforces, as a new round.
+	// Enforce turns a failover that observes into one that enforces, as a new attempt.
 	Enforce bool `json:"enforce,omitempty"`
 }
 
@@ -78,35 +78,35 @@ type BindingsChanged struct {
 	Bindings []proof.BindingFact `json:"bindings"`
 }
 
-// Adopt asks a ClusterFailover to take over what it finds of ours: tasks, taints
+// Adopt asks a ClusterFailover to take over what it finds of Lifeboat's: tasks, taints
 // and annotations whose owner is not running.
 type Adopt struct {
 	Cluster  string              `json:"cluster"`
 	Bindings []proof.BindingFact `json:"bindings,omitempty"`
-	// By is the human who swept by hand, empty where the starter found it.
+	// By is the human who swept by hand, empty where the controller found it.
 	By Order `json:"by,omitzero"`
 }
 
 // Grant are permits for the evictions of one cluster.
 type Grant struct {
 	pace.Permits
-	Episode string `json:"episode"`
+	FailoverID string `json:"failoverID"`
 }
 
-// PaceChanged tells every episode the tier and rate, and whether clocks are frozen.
+// PaceChanged tells every failover the tier and rate, and whether clocks are frozen.
 type PaceChanged struct {
 	Pace pace.Pace `json:"pace"`
 }
 
 // MigrationReport is what a child tells its ClusterFailover: progress, or its end.
 type MigrationReport struct {
-	Episode string             `json:"episode"`
-	Round   int                `json:"round"`
-	Key     karmada.BindingKey `json:"key"`
-	UID     types.UID          `json:"uid"`
-	Phase   phase.Migration    `json:"phase"`
-	Reason  reason.Reason      `json:"reason,omitempty"`
-	Message string             `json:"message,omitempty"`
+	FailoverID string             `json:"failoverID"`
+	Attempt    int                `json:"attempt"`
+	Key        karmada.BindingKey `json:"key"`
+	UID        types.UID          `json:"uid"`
+	Phase      phase.Migration    `json:"phase"`
+	Reason     reason.Reason      `json:"reason,omitempty"`
+	Message    string             `json:"message,omitempty"`
 	// Refused is why the put-back or release of that id was refused, empty where none was.
 	Refused   string `json:"refused,omitempty"`
 	RefusedID string `json:"refusedID,omitempty"`
@@ -162,9 +162,9 @@ type MigrationOrder struct {
 	Verb string `json:"verb"`
 }
 
-// Recover tells a child that its cluster is well again, or that the episode was cancelled.
+// Recover tells a child that its cluster is well again, or that the failover was cancelled.
 type Recover struct {
-	Round     int    `json:"round"`
+	Attempt   int    `json:"attempt"`
 	Cancelled *Order `json:"cancelled,omitempty"`
 	// PutBack: the human who cancelled wants what is placed back, too.
 	PutBack bool `json:"putBack,omitempty"`
@@ -175,10 +175,10 @@ type Fenced struct {
 	Fence proof.Fence `json:"fence"`
 }
 
-// MigrationAdopted tells a running child that another run or round owns it now.
+// MigrationAdopted tells a running child that another run or attempt owns it now.
 type MigrationAdopted struct {
-	Episode string `json:"episode"`
-	Round   int    `json:"round"`
+	FailoverID string `json:"failoverID"`
+	Attempt    int    `json:"attempt"`
 }
 
 // FleetObserved starts the pacer and tells it that clusters came, went or changed.
@@ -188,15 +188,15 @@ type FleetObserved struct {
 	ResourceVersion string       `json:"resourceVersion,omitempty"`
 }
 
-// GrantRequest is level-triggered: it says what a cluster wants now.
-type GrantRequest struct {
-	Cluster  string `json:"cluster"`
-	Episode  string `json:"episode"`
-	Want     int    `json:"want"`
-	Priority int32  `json:"priority"` // of its most urgent binding that has passed the pre-check
+// PermitRequest is level-triggered: it says what a cluster wants now.
+type PermitRequest struct {
+	Cluster    string `json:"cluster"`
+	FailoverID string `json:"failoverID"`
+	Want       int    `json:"want"`
+	Priority   int32  `json:"priority"` // of its most urgent binding that has passed the pre-check
 	// Seen is the newest permit that it has heard of: a request that crossed a grant is stale.
 	Seen int64 `json:"seen,omitempty"`
-	// Open keeps the episode informed of the pace even while it wants nothing; not open withdraws it.
+	// Open keeps the failover informed of the pace even while it wants nothing; not open withdraws it.
 	Open bool `json:"open"`
 	// Paused makes the pacer refuse every claim of this cluster.
 	Paused bool `json:"paused,omitempty"`

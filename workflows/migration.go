@@ -117,7 +117,7 @@ func (m *migration) step() {
 	}
 }
 
-// on moves the phase by an event. An illegal move is a bug of ours: it is logged,
+// on moves the phase by an event. An illegal move is a Lifeboat bug: it is logged,
 // and the phase stays, for a workflow never dies of it. It waits before it goes on: the
 // same look would bring it here again at once.
 func (m *migration) on(e phase.MigrationEvent) {
@@ -278,7 +278,7 @@ func (m *migration) tell(result *record.Result) (heard bool) { return m.tellFrom
 // tellFrom is tell for a coroutine of its own, which may block on its own context only.
 func (m *migration) tellFrom(ctx workflow.Context, result *record.Result) (heard bool) {
 	report := MigrationReport{
-		Episode: m.st.Episode, Round: m.st.Round, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
+		FailoverID: m.st.FailoverID, Attempt: m.st.Attempt, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Phase: m.st.Phase, Reason: m.st.Reason, Message: cut(m.withRefusal()), Refused: m.st.Refusal, RefusedID: m.st.RefusedID, Placed: m.st.Placed,
 		Attention: m.st.Attention, To: m.st.To, Result: result,
 		Late:   m.st.Attention == reason.RestoreUnanswered,

@@ -68,13 +68,13 @@ func (m *migration) lastActs() {
 	info := workflow.GetInfo(m.ctx)
 	request := activities.AuditRequest{
 		Source: activities.AuditSource{
-			Instance: m.instance, Cluster: m.st.Ref.Cluster, Episode: m.st.Episode, Mode: m.st.Ref.Mode,
+			Instance: m.instance, Cluster: m.st.Ref.Cluster, FailoverID: m.st.FailoverID, Mode: m.st.Ref.Mode,
 			Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: m.trailID(),
 		},
 		Records: slices.Clone(m.st.Acts),
 	}
 	for n := range request.Records {
-		request.Records[n].Bindings, request.Records[n].Round = about(m.st.Ref.Key), m.st.Round
+		request.Records[n].Bindings, request.Records[n].Attempt = about(m.st.Ref.Key), m.st.Attempt
 	}
 	ctx := workflow.WithActivityOptions(m.ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: 3 * lastRecords, StartToCloseTimeout: lastRecords,

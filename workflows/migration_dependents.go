@@ -51,7 +51,7 @@ func (m *migration) permitted() bool {
 	if m.st.Permit.Number > 0 {
 		return true
 	}
-	m.note(reason.AwaitingGrant, "its dependents are held")
+	m.note(reason.AwaitingPermit, "its dependents are held")
 	m.wait(m.st.Terms.HealthPoll, "its dependents are held: wait for the permit to move "+m.st.Ref.Key.String())
 	if m.ordered() || m.st.Permit.Number > 0 {
 		return false // the next look obeys, or goes on
@@ -117,7 +117,7 @@ func (m *migration) letGoOfDependents() {
 
 // dropHolders takes migrations that do not run any more out of dependents' tasks. One
 // that was just adopted runs again under its own id.
-func (e *episode) dropHolders(dead []activities.Orphan) {
+func (e *clusterFailover) dropHolders(dead []activities.Orphan) {
 	alive := map[string]bool{}
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		alive[BindingMigrationID(e.instance, e.cluster, e.st.Moves[key].Key)] = true

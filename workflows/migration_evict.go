@@ -44,7 +44,7 @@ func (m *migration) check() {
 	var out activities.EvictResult
 	request := activities.EvictRequest{
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
-		Approval: m.st.Approval, Round: m.st.Round, Standing: m.st.Standing,
+		Approval: m.st.Approval, Attempt: m.st.Attempt, Standing: m.st.Standing,
 		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Permit: m.st.Permit, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
 	}
 	m.on(phase.EventWriteSent)
@@ -90,7 +90,7 @@ func (m *migration) permitLasts() time.Duration {
 	return min(max(0, left), pace.PermitsEnd) + evictSlack
 }
 
-// stands goes on from our task, whoever saw it written. Each eviction that is seen to stand
+// stands goes on from Lifeboat's task, whoever saw it written. Each eviction that is seen to stand
 // is reported, however late: it counts as a move.
 func (m *migration) stands() {
 	if m.st.Permit.Number > 0 && !m.st.Adopt && !m.reported {
@@ -124,16 +124,16 @@ func (m *migration) letSettle(summary string) {
 }
 
 // verify finds out what became of an attempt without an answer, and where an
-// adopted binding stands. Abandoned only after a read showed no task of ours.
+// adopted binding stands. Abandoned only after a read showed no Lifeboat task.
 func (m *migration) verify() {
 	if !m.st.Adopt {
 		m.letSettle("let a request without an answer run out before reading again")
 	}
 	m.st.Ref.WantWork = true
-	look, ok := m.look("find out whether our eviction of " + m.st.Ref.Key.String() + " stands")
+	look, ok := m.look("find out whether Lifeboat's eviction of " + m.st.Ref.Key.String() + " stands")
 	m.st.Ref.WantWork = false
 	if !ok {
-		m.wait(m.st.Terms.HealthPoll, "look again whether our eviction stands")
+		m.wait(m.st.Terms.HealthPoll, "look again whether Lifeboat's eviction stands")
 		return
 	}
 	m.st.OldWork = look.OldWork
@@ -155,7 +155,7 @@ func (m *migration) verified(look activities.Observation) {
 	case look.Gone:
 		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case look.TaskNote != "":
-		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: reason.ForeignTask, Message: look.TaskNote})
+		m.end(phase.EventNeedsOperator, record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: look.TaskNote})
 	case look.Held:
 		m.stands()
 	case look.Banned && !look.Targeted:

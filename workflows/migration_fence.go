@@ -13,7 +13,7 @@ import (
 // direct: the new copy must not run beside the old.
 func (m *migration) direct() bool { return m.st.Ref.Purge == karmada.PurgeDirectly }
 
-// carries: Karmada hands state on by our task, to a new copy that begins once the old
+// carries: Karmada hands state on by Lifeboat's task, to a new copy that begins once the old
 // one is deleted, and that has to be proven before the task goes.
 func (m *migration) carries() bool { return len(m.st.Ref.State) > 0 }
 
@@ -45,7 +45,7 @@ func (m *migration) awaitFence() {
 	case o.Gone:
 		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case o.TaskNote != "":
-		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: reason.ForeignTask, Message: o.TaskNote})
+		m.end(phase.EventNeedsOperator, record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: o.TaskNote})
 	case o.SourceGone:
 		blocked.Reason = reason.ClusterGone
 		m.end(phase.EventWriteRefused, blocked)
@@ -65,7 +65,7 @@ func (m *migration) awaitFence() {
 	}
 }
 
-// awaitOldCopy waits, with our task standing, until Karmada has deleted the old copy
+// awaitOldCopy waits, with Lifeboat's task standing, until Karmada has deleted the old copy
 // or somebody vouches that it is dead.
 func (m *migration) awaitOldCopy() {
 	m.st.Ref.WantWork = true

@@ -46,15 +46,15 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 // seen notes which version of the binding was read. Where an older one stands than before,
 // proof begins anew: the health that it tells of may be over, and so may the rest.
 func (m *migration) seen(version string) {
-	if rules.Rewound(m.st.Ref.Seen, version) {
-		m.st.Rewound, m.st.HealthySince = true, time.Time{}
-		m.attention(reason.Rewound, "Karmada has gone back in time: version "+version+" stands, "+m.st.Ref.Seen+
+	if rules.StaleRead(m.st.Ref.Seen, version) {
+		m.st.StaleRead, m.st.HealthySince = true, time.Time{}
+		m.attention(reason.StaleRead, "Karmada has gone back in time: version "+version+" stands, "+m.st.Ref.Seen+
 			" did before; proof begins anew")
 	}
 	m.st.Ref.Seen = cmp.Or(version, m.st.Ref.Seen)
 }
 
-// lookHeld is look for a binding that should carry our task, with the ends that
+// lookHeld is look for a binding that should carry Lifeboat's task, with the ends that
 // every holding phase shares. Not ok means that the phase has nothing to decide.
 func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 	o, ok := m.followVerdict()
@@ -69,7 +69,7 @@ func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 		return o, false
 	case o.TaskNote != "":
-		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: reason.ForeignTask, Message: o.TaskNote})
+		m.end(phase.EventNeedsOperator, record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: o.TaskNote})
 		return o, false
 	case !o.Held:
 		m.droppedByOthers(o)
@@ -79,12 +79,12 @@ func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 	return o, true
 }
 
-// droppedByOthers: our task is gone by another hand. Nothing is left to hold.
+// droppedByOthers: Lifeboat's task is gone by another hand. Nothing is left to hold.
 func (m *migration) droppedByOthers(o activities.Observation) {
-	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.ForeignTask, To: o.Targets, Cause: "our task was dropped by another hand"}
+	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.ForeignTask, To: o.Targets, Cause: "Lifeboat's task was dropped by another hand"}
 	switch {
 	case o.Targeted && m.st.MaybeReleased && m.st.Recover == nil:
-		// Released and put back since, as far as anybody can know: no round evicts that twice.
+		// Released and put back since, as far as anybody can know: no attempt evicts that twice.
 		r.Reason, r.Cause = reason.SchedulerReturnsIt, "released, though the answer was lost; "+m.st.Ref.Cluster+" is a target again"
 	case o.Targeted:
 		m.returned()
@@ -93,12 +93,12 @@ func (m *migration) droppedByOthers(o activities.Observation) {
 		m.endBanned(o)
 		return
 	case !o.Placed.OK:
-		r.Outcome, r.Message = phase.OutcomeLeftToHuman, "and it is not placed: "+o.Placed.Message
+		r.Outcome, r.Message = phase.OutcomeNeedsOperator, "and it is not placed: "+o.Placed.Message
 	}
-	m.end(phase.EventLeftToHuman, r)
+	m.end(phase.EventNeedsOperator, r)
 }
 
-// endBanned: our hold was released in a drain, and whoever wrote that did not hear of it or
+// endBanned: Lifeboat's hold was released in a drain, and whoever wrote that did not hear of it or
 // is another run. What was released does not come back, and its ban goes with the drain.
 func (m *migration) endBanned(o activities.Observation) {
 	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.SchedulerReturnsIt, To: o.Targets}
@@ -108,7 +108,7 @@ func (m *migration) endBanned(o activities.Observation) {
 		r.Reason, r.Message = reason.PutBackRefused, m.st.Refusal
 	}
 	m.st.Banned, m.st.PutBack, m.st.Drop = true, nil, nil
-	m.end(phase.EventLeftToHuman, r)
+	m.end(phase.EventNeedsOperator, r)
 }
 
 // place waits for the scheduler.
@@ -294,7 +294,7 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 		m.st.HealthySince = now
 	}
 	must := m.st.Terms.MinHealthy
-	if m.st.Rewound || m.st.Unseen || o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
+	if m.st.StaleRead || m.st.Unseen || o.SourceReady && (!m.st.Terms.Probe || m.st.Unprobed) {
 		must = max(must, m.st.Terms.Detection)
 	}
 	m.mustHold = must
@@ -328,7 +328,7 @@ func (m *migration) overdue(what string) {
 	}
 }
 
-// sourceGone: the cluster was deleted, and its execution namespace with it. Our
+// sourceGone: the cluster was deleted, and its execution namespace with it. Lifeboat's
 // task is the last thing of it, and dropping it loses nothing.
 func (m *migration) sourceGone() {
 	if m.st.Phase == phase.MigrationPlacing {
@@ -451,33 +451,4 @@ func (m *migration) stale(message string) {
 		m.attention(reason.KarmadaStale, message)
 	}
 	m.wait(m.st.Terms.Recheck, "wait until Karmada is up to date: the release was refused")
-}
-
-// leave keeps both copies and leaves the task to a human.
-func (m *migration) leave() {
-	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to a human", karmada.TaskReasonLeftToHuman, phase.EventLeftToHuman, record.Result{
-		Outcome: phase.OutcomeLeftToHuman, Reason: reason.Cancelled, Message: m.st.Refusal, To: m.st.To,
-	})
-}
-
-// mark gives our task its last reason and ends: from then on no run of ours touches it.
-func (m *migration) mark(summary, why string, e phase.MigrationEvent, r record.Result) {
-	var out activities.ActResult
-	ctx := doing(m.ctx, summary)
-	err := workflow.ExecuteActivity(ctx, activities.NameMarkTask, activities.MarkRequest{MoveRef: m.st.Ref, Reason: why}).Get(ctx, &out)
-	switch {
-	case err != nil:
-		m.note(reason.Unreachable, err.Error())
-		m.wait(m.st.Terms.Recheck, "try again to mark the task")
-	case out.End == activities.ActRefused:
-		m.note(out.Reason, out.Message)
-		m.wait(m.st.Terms.Recheck, "try again to mark the task")
-	case out.End == activities.ActGone:
-		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
-	case !out.Look.Held:
-		// Another hand dropped it since the last look: the next one says what that means.
-	default:
-		m.acted(record.AuditBindingMarked, record.Audit{Reason: r.Reason, Message: why, To: r.To})
-		m.end(e, r)
-	}
 }

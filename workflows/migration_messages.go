@@ -88,27 +88,27 @@ func (m *migration) heard(f proof.BindingFact) {
 	}
 }
 
-// recovered takes the word of its ClusterFailover. One about an older round came late.
+// recovered takes the word of its ClusterFailover. One about an older attempt came late.
 func (m *migration) recovered(r Recover) {
 	switch {
-	case r.Round <= 0 || (r.Cancelled != nil && r.Cancelled.check() != ""):
-		m.log.Warn("ignored a malformed signal", "signal", SignalRecover, "round", r.Round)
-	case r.Round < m.st.Round:
-		m.log.Info("ignored an old signal", "signal", SignalRecover, "round", r.Round)
+	case r.Attempt <= 0 || (r.Cancelled != nil && r.Cancelled.check() != ""):
+		m.log.Warn("ignored a malformed signal", "signal", SignalRecover, "attempt", r.Attempt)
+	case r.Attempt < m.st.Attempt:
+		m.log.Info("ignored an old signal", "signal", SignalRecover, "attempt", r.Attempt)
 	case r.Cancelled != nil && m.st.Recover.same(r):
-		m.log.Info("ignored a repeated signal", "signal", SignalRecover, "round", r.Round)
+		m.log.Info("ignored a repeated signal", "signal", SignalRecover, "attempt", r.Attempt)
 	case r.Cancelled != nil:
 		m.st.Recover = &r
 		m.cancel(*r.Cancelled, r.PutBack)
 	default:
-		if m.st.Recover != nil && r.Round > m.st.Recover.Round {
+		if m.st.Recover != nil && r.Attempt > m.st.Recover.Attempt {
 			m.restoreAnew()
 		}
 		m.st.Recover, m.dirty = &r, true
 	}
 }
 
-// restoreAnew gives a restore that an older round asked for its time once more: what the
+// restoreAnew gives a restore that an older attempt asked for its time once more: what the
 // scheduler did not answer then excuses it from delaying no later untaint.
 func (m *migration) restoreAnew() {
 	if m.st.Phase != phase.MigrationRestoring {
@@ -120,16 +120,16 @@ func (m *migration) restoreAnew() {
 	}
 }
 
-// adoptedBy re-targets reports after the parent's next run or round took over. One
-// that has dropped its task keeps the round that it belongs to: its end is no
+// adoptedBy re-targets reports after the parent's next run or attempt took over. One
+// that has dropped its task keeps the attempt that it belongs to: its end is no
 // outcome of a failure that came after it.
 func (m *migration) adoptedBy(a MigrationAdopted) {
-	if a.Episode == "" || a.Round <= 0 || len(a.Episode) > maxText {
+	if a.FailoverID == "" || a.Attempt <= 0 || len(a.FailoverID) > maxText {
 		m.log.Warn("ignored a malformed signal", "signal", SignalMigrationAdopted)
 		return
 	}
 	if !m.over() {
-		m.st.Episode, m.st.Round = a.Episode, a.Round
+		m.st.FailoverID, m.st.Attempt = a.FailoverID, a.Attempt
 	}
 	m.dirty = true
 	workflow.Go(m.ctx, func(ctx workflow.Context) { m.tellFrom(ctx, m.st.Result) })
@@ -139,5 +139,5 @@ func (m *migration) adoptedBy(a MigrationAdopted) {
 // what was ordered of this binding since is newer.
 func (r *Recover) same(o Recover) bool {
 	return r != nil && r.Cancelled != nil && o.Cancelled != nil &&
-		r.Round == o.Round && r.PutBack == o.PutBack && *r.Cancelled == *o.Cancelled
+		r.Attempt == o.Attempt && r.PutBack == o.PutBack && *r.Cancelled == *o.Cancelled
 }

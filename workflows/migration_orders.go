@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -81,14 +82,14 @@ func (m *migration) refuseHeldOrder(o Order) error {
 	case m.direct() && m.st.Phase != phase.MigrationAwaitingHealth:
 		return refused("purge mode Directly: Karmada deletes the old copy; confirm-fenced is what lets it go on")
 	case !m.st.Wrote:
-		return refused("nothing of ours stands yet; cancel it instead")
+		return refused("nothing of Lifeboat's stands yet; cancel it instead")
 	case !m.st.RestoredAt.IsZero():
 		return refused("it was just put back on " + m.st.Ref.Cluster + ": no old copy is held any more")
 	}
 	return refuseOrder(o)
 }
 
-// over tells that our task is dropped.
+// over tells that Lifeboat's task is dropped.
 func (m *migration) over() bool {
 	return m.st.Phase == phase.MigrationPurging || m.st.Phase == phase.MigrationDone
 }
@@ -154,8 +155,8 @@ func (m *migration) obeys(o activities.Observation) bool {
 	}
 	switch {
 	case m.st.Ref.Named && m.st.Drop == nil && m.st.PutBack == nil:
-		m.end(phase.EventLeftToHuman, record.Result{
-			Outcome: phase.OutcomeLeftToHuman, Reason: reason.PutBackRefused, Message: m.st.Refusal,
+		m.end(phase.EventNeedsOperator, record.Result{
+			Outcome: phase.OutcomeNeedsOperator, Reason: reason.PutBackRefused, Message: m.st.Refusal,
 		})
 	case m.st.Drop != nil && len(o.Targets) > 0:
 		m.releaseNow()
@@ -164,8 +165,8 @@ func (m *migration) obeys(o activities.Observation) bool {
 	case m.st.Cancelled != nil && m.st.Phase != phase.MigrationPlacing:
 		m.leave()
 	case m.st.Ref.Named && m.st.Drop != nil:
-		m.end(phase.EventLeftToHuman, record.Result{
-			Outcome: phase.OutcomeLeftToHuman, Reason: reason.NotPlaced, Message: "it has no target cluster: the held copy is the last one",
+		m.end(phase.EventNeedsOperator, record.Result{
+			Outcome: phase.OutcomeNeedsOperator, Reason: reason.NotPlaced, Message: "it has no target cluster: the held copy is the last one",
 		})
 	default:
 		return false
@@ -242,7 +243,7 @@ func (m *migration) releaseNow() {
 func (m *migration) putBackRefused(out activities.ActResult) {
 	if m.st.Ref.Named {
 		m.dropOrder("put-back refused: " + out.Message)
-		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: out.Reason, Message: m.st.Refusal})
+		m.end(phase.EventNeedsOperator, record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: out.Reason, Message: m.st.Refusal})
 		return
 	}
 	m.refuse(out.Reason, "put-back refused: "+out.Message)
@@ -266,7 +267,7 @@ func (m *migration) justRefused() bool {
 	return !m.st.RefusedAt.IsZero() && workflow.Now(m.ctx).Sub(m.st.RefusedAt) < m.st.Terms.Recheck
 }
 
-// returned: our task is gone and the cluster is a target. The failing target's own
+// returned: Lifeboat's task is gone and the cluster is a target. The failing target's own
 // migration put it back, or another hand did; it is a restore, to be seen through.
 func (m *migration) returned() {
 	m.on(phase.EventRestoreOrdered)
@@ -274,7 +275,7 @@ func (m *migration) returned() {
 	m.st.Swapped, m.st.Placed = true, false
 }
 
-// wakeSwapped wakes the migration whose former cluster took over in our write: no
+// wakeSwapped wakes the migration whose former cluster took over in Lifeboat's write: no
 // task names it any more, so nobody else would, and it has to look at once.
 func (m *migration) wakeSwapped(out activities.EvictResult) {
 	if out.Swapped == "" {
@@ -284,5 +285,34 @@ func (m *migration) wakeSwapped(out activities.EvictResult) {
 	fact := proof.BindingFact{Key: m.st.Ref.Key, UID: m.st.Ref.UID}
 	if err := workflow.SignalExternalWorkflow(m.ctx, out.SwapOwner, "", SignalBindingObserved, fact).Get(m.ctx, nil); err != nil {
 		m.log.Warn("could not wake the migration that it was swapped with", "workflow", out.SwapOwner, "error", err)
+	}
+}
+
+// leave keeps both copies and leaves the task to a human.
+func (m *migration) leave() {
+	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to a human", karmada.TaskReasonNeedsOperator, phase.EventNeedsOperator, record.Result{
+		Outcome: phase.OutcomeNeedsOperator, Reason: reason.Cancelled, Message: m.st.Refusal, To: m.st.To,
+	})
+}
+
+// mark gives Lifeboat's task its last reason and ends: from then on no Lifeboat run touches it.
+func (m *migration) mark(summary, why string, e phase.MigrationEvent, r record.Result) {
+	var out activities.ActResult
+	ctx := doing(m.ctx, summary)
+	err := workflow.ExecuteActivity(ctx, activities.NameMarkTask, activities.MarkRequest{MoveRef: m.st.Ref, Reason: why}).Get(ctx, &out)
+	switch {
+	case err != nil:
+		m.note(reason.Unreachable, err.Error())
+		m.wait(m.st.Terms.Recheck, "try again to mark the task")
+	case out.End == activities.ActRefused:
+		m.note(out.Reason, out.Message)
+		m.wait(m.st.Terms.Recheck, "try again to mark the task")
+	case out.End == activities.ActGone:
+		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
+	case !out.Look.Held:
+		// Another hand dropped it since the last look: the next one says what that means.
+	default:
+		m.acted(record.AuditBindingMarked, record.Audit{Reason: r.Reason, Message: why, To: r.To})
+		m.end(e, r)
 	}
 }

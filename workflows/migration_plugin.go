@@ -108,7 +108,7 @@ func (m *migration) question(p proof.Plugin, question string, on []karmada.Targe
 		Version: activities.PluginVersion, Question: question, Plugin: p.Name,
 		Cluster: m.st.Ref.Cluster, ClusterUID: string(m.st.Ref.ClusterUID),
 		Namespace: m.st.Ref.Key.Namespace, Name: m.st.Ref.Key.Name, UID: string(m.st.Ref.UID), Resource: m.st.Resource,
-		Workflow: workflow.GetInfo(m.ctx).WorkflowExecution.ID, Episode: m.st.Episode, Round: m.st.Round,
+		Workflow: workflow.GetInfo(m.ctx).WorkflowExecution.ID, FailoverID: m.st.FailoverID, Attempt: m.st.Attempt,
 	}
 	for _, t := range on {
 		r.Targets = append(r.Targets, activities.PluginTarget{Cluster: t.Name, Replicas: t.Replicas})

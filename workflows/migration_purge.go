@@ -16,17 +16,17 @@ const purgePoll = 5 * time.Second
 // purgeFirst is when it is looked at first: Karmada and the member need a moment.
 const purgeFirst = 2 * time.Second
 
-// purge follows the old Work by uid. On a cluster that is away it becomes debt,
-// which the episode keeps; the migration ends.
+// purge follows the old Work by uid. On a cluster that is away it becomes pending purge,
+// which the failover keeps; the migration ends.
 func (m *migration) purge() {
 	done := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.Purged}
 	if m.st.OldWork == nil {
 		m.end(phase.EventPurgeSettled, m.preserved(done))
 		return
 	}
-	debt := &record.Debt{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
+	pendingPurge := &record.PendingPurge{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
 	if m.unseen() {
-		m.owes(done, debt)
+		m.owes(done, pendingPurge)
 		return
 	}
 	if m.justReleased && !m.stirred() {
@@ -45,7 +45,7 @@ func (m *migration) purge() {
 	case w.Orphaned:
 		gone := record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone}
 		if w.Away {
-			gone.Debt = debt
+			gone.PendingPurge = pendingPurge
 		}
 		m.end(phase.EventBindingGone, gone)
 	case w.Gone:
@@ -54,7 +54,7 @@ func (m *migration) purge() {
 		done.Reason = reason.Superseded
 		m.end(phase.EventPurgeSettled, done)
 	case w.Away:
-		m.owes(done, debt)
+		m.owes(done, pendingPurge)
 	default:
 		m.wait(purgePoll, "wait for the old copy of "+m.st.Ref.Key.String()+" to go")
 	}
@@ -68,9 +68,9 @@ func (m *migration) unseen() bool {
 
 // owes ends with an old copy that nobody can delete while its cluster is away, or of which
 // nobody knows anything any more: a deleted Cluster takes its Works with it, not what runs.
-func (m *migration) owes(r record.Result, debt *record.Debt) {
+func (m *migration) owes(r record.Result, pendingPurge *record.PendingPurge) {
 	r = m.preserved(r)
-	r.Reason, r.Debt = reason.PurgeDebt, debt
+	r.Reason, r.PendingPurge = reason.PendingPurge, pendingPurge
 	if m.st.SourceGone {
 		r.Reason = reason.ClusterGone
 	}

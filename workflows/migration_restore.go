@@ -58,7 +58,7 @@ func (m *migration) restoreRefused(out activities.ActResult) {
 		m.placed(out.Look)
 		return
 	case theirs:
-		m.end(phase.EventLeftToHuman, record.Result{Outcome: phase.OutcomeLeftToHuman, Reason: out.Reason, Message: out.Message})
+		m.end(phase.EventNeedsOperator, record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: out.Reason, Message: out.Message})
 		return
 	case out.Reason == reason.ConditionsMatch:
 		m.failsAgain(out)
@@ -144,7 +144,7 @@ func (m *migration) holdAgain() {
 	m.wait(m.st.Terms.Recheck, "wait before putting "+m.st.Ref.Key.String()+" back once more")
 }
 
-// hold puts our task on a binding that is off its cluster already.
+// hold puts Lifeboat's task on a binding that is off its cluster already.
 func (m *migration) hold(summary string) (out activities.ActResult, err error) {
 	ctx := doing(m.ctx, summary)
 	if err = workflow.ExecuteActivity(ctx, activities.NameHoldAgain, m.st.Ref).Get(ctx, &out); err != nil {
@@ -153,7 +153,7 @@ func (m *migration) hold(summary string) (out activities.ActResult, err error) {
 	return out, err
 }
 
-// holdBeside puts our task beside that of Karmada's own taint manager, whose end would be the
+// holdBeside puts Lifeboat's task beside that of Karmada's own taint manager, whose end would be the
 // end of the last copy. What then stands is looked at as any hold that is taken over.
 func (m *migration) holdBeside() {
 	out, err := m.hold("hold " + m.st.Ref.Key.String() + ": Karmada evicts it, too, and no other copy is proven")

@@ -16,7 +16,7 @@ func (m *migration) followVerdict() (activities.Observation, bool) {
 	if fact == nil || m.dirty || !m.plain() || !fact.Verdict.Decides(m.st.Ref.Baseline) {
 		return activities.Observation{}, false
 	}
-	if !rules.Rewound(fact.ResourceVersion, m.st.Ref.Seen) { // not newer, or nobody can tell
+	if !rules.StaleRead(fact.ResourceVersion, m.st.Ref.Seen) { // not newer, or nobody can tell
 		return activities.Observation{}, false
 	}
 	m.calm()
@@ -49,5 +49,5 @@ func (m *migration) underOrders() bool {
 // doubts tells whether what was read last leaves a doubt that a look has to settle.
 func (m *migration) doubts() bool {
 	st := &m.st
-	return m.distrusts || st.Rewound || st.Unseen || st.Unproven || st.MaybeReleased || st.SourceGone
+	return m.distrusts || st.StaleRead || st.Unseen || st.Unproven || st.MaybeReleased || st.SourceGone
 }

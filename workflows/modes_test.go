@@ -31,10 +31,10 @@ func (s *story) resumeEnforcing() *answer {
 }
 
 // wouldMoveAt is when each binding would have been moved.
-func wouldMoveAt(t *testing.T, r workflows.EpisodeReport) map[string]time.Time {
+func wouldMoveAt(t *testing.T, r workflows.FailoverReport) map[string]time.Time {
 	t.Helper()
 	at := map[string]time.Time{}
-	for _, x := range r.Rounds[0].Results {
+	for _, x := range r.Attempts[0].Results {
 		require.Equal(t, phase.OutcomeWouldMove, x.Outcome)
 		at[x.Key.Name] = x.At
 	}
@@ -75,12 +75,12 @@ func TestInObserveEvenAHumansTaintMovesNothing(t *testing.T) {
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(5*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove"}, outcomes(r))
 	require.Empty(t, s.world.Log(""))
 }
 
-// An episode that observes never closes while a taint of an earlier one stands, and may
+// A failover that observes never closes while a taint of an earlier one stands, and may
 // not take it away: somebody has to be able to tell it to.
 //
 // Rules: R4.15-14, R4.9-50.
@@ -89,7 +89,7 @@ func TestWhatAnEarlierFailoverHasLeftIsCleanedAwayOnceEnforced(t *testing.T) {
 	s.settings.Terms.Mode = rules.ModeObserve
 	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
 	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
-		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "terminated"}}
+		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", FailoverID: "terminated"}}
 	})
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Log(""))
@@ -124,7 +124,7 @@ func TestATaintThatIsRefusedForEverDoesNotOutliveTheFailure(t *testing.T) {
 	r := s.play()
 	ended = true
 	require.Less(t, r.Until.Sub(storyBegins), long, "and not only once nothing wakes it any more")
-	require.Contains(t, []phase.Episode{phase.EpisodeFalseAlarm, phase.EpisodeRecovered}, r.Ended)
+	require.Contains(t, []phase.Failover{phase.FailoverFalseAlarm, phase.FailoverRecovered}, r.Ended)
 	require.Empty(t, s.world.Log(""))
 }
 
@@ -161,7 +161,7 @@ func TestKarmada5375SwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "placed": "Migrated", "late": "Abandoned"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 2)
 	b := s.world.Peek(unplaced)
@@ -171,7 +171,7 @@ func TestKarmada5375SwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t
 }
 
 // Rules: R4.15-9, R4.15-13.
-func TestSwitchedToEnforceAnObservingEpisodeGoesOnObservingAndTheNextOneEnforces(t *testing.T) {
+func TestSwitchedToEnforceAnObservingFailoverGoesOnObservingAndTheNextOneEnforces(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	s.again = 10 * time.Minute
@@ -212,10 +212,10 @@ func TestResumedInEnforceEverythingIsListedAndMovedAnew(t *testing.T) {
 	r := s.play()
 	require.True(t, accepted.done)
 	require.NoError(t, accepted.err)
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Len(t, r.Rounds, 2)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Len(t, r.Attempts, 2)
 	first := map[string]phase.Outcome{}
-	for _, x := range r.Rounds[0].Results {
+	for _, x := range r.Attempts[0].Results {
 		first[x.Key.Name] = x.Outcome
 	}
 	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove", "stuck": "WouldBlock", "patient": "Abandoned"}, first)
@@ -240,7 +240,7 @@ func TestAnOrderToEnforceIsRefusedWhereItCannotBeObeyed(t *testing.T) {
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.ErrorContains(t, observing.err, "the worker's own config says observe for m1")
-	require.Len(t, r.Rounds, 1)
+	require.Len(t, r.Attempts, 1)
 	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove"}, outcomes(r))
 	require.Empty(t, s.world.Log(""))
 
@@ -252,5 +252,5 @@ func TestAnOrderToEnforceIsRefusedWhereItCannotBeObeyed(t *testing.T) {
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	r = s.play()
 	require.ErrorContains(t, enforcing.err, "enforces already")
-	require.Len(t, r.Rounds, 1)
+	require.Len(t, r.Attempts, 1)
 }

@@ -19,9 +19,9 @@ const (
 	TypeFleetPacer       = "FleetPacer"
 
 	// Signals of a ClusterFailover.
-	SignalClusterObserved  = "cluster-observed"  // ClusterObserved, from the starter
-	SignalBindingsChanged  = "bindings-changed"  // BindingsChanged, from the starter, coalesced
-	SignalAdopt            = "adopt"             // Adopt, from the starter or a sweep
+	SignalClusterObserved  = "cluster-observed"  // ClusterObserved, from the controller
+	SignalBindingsChanged  = "bindings-changed"  // BindingsChanged, from the controller, coalesced
+	SignalAdopt            = "adopt"             // Adopt, from the controller or a sweep
 	SignalGrant            = "grant"             // Grant, from the pacer
 	SignalPaceChanged      = "pace-changed"      // PaceChanged, from the pacer
 	SignalMigrationReport  = "migration-report"  // MigrationReport, from a child
@@ -29,7 +29,7 @@ const (
 	SignalClusterRecovered = "cluster-recovered" // Order, for when updates fail
 
 	// Signals of a BindingMigration.
-	SignalBindingObserved  = "binding-observed"  // proof.BindingFact, from the starter
+	SignalBindingObserved  = "binding-observed"  // proof.BindingFact, from the controller
 	SignalRecover          = "recover"           // Recover, from its ClusterFailover
 	SignalMigrationAdopted = "migration-adopted" // MigrationAdopted, from a new run of its ClusterFailover
 	SignalFenced           = "fenced"            // Fenced, from its ClusterFailover
@@ -37,8 +37,8 @@ const (
 	SignalPermit           = "permit"            // pace.Permit, from its ClusterFailover, when its dependents are held
 
 	// Signals of a FleetPacer.
-	SignalFleetObserved = "fleet-observed" // FleetObserved, from the starter
-	SignalGrantRequest  = "grant-request"  // GrantRequest, from a ClusterFailover
+	SignalFleetObserved = "fleet-observed" // FleetObserved, from the controller
+	SignalPermitRequest = "grant-request"  // PermitRequest, from a ClusterFailover
 	SignalPermitsUsed   = "permits-used"   // PermitsUsed, from the evict activity or a BindingMigration
 
 	// Updates of a ClusterFailover, a BindingMigration (cancel) or the FleetPacer (halt, resume, set-rate).
@@ -68,7 +68,7 @@ const (
 	// OrderAdopt is the verb of a [SignalAdopt] that a human sent, as the audit trail has it.
 	OrderAdopt = "adopt"
 
-	// QueryStatus answers with EpisodeStatus, MigrationStatus or PacerStatus.
+	// QueryStatus answers with FailoverStatus, MigrationStatus or PacerStatus.
 	QueryStatus = "status"
 	// QueryMovedTooOften, of the FleetPacer, answers a MovedTooOften with a time by binding.
 	QueryMovedTooOften = "moved-too-often"

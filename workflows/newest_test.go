@@ -52,8 +52,8 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 		end          phase.Outcome
 	}{
 		"a release after a put-back": {workflows.UpdatePutBack, workflows.UpdateRelease, "m2", phase.OutcomeMigrated},
-		"a cancel after a put-back":  {workflows.UpdatePutBack, workflows.UpdateCancel, "m2", phase.OutcomeLeftToHuman},
-		"a cancel after a release":   {workflows.UpdateRelease, workflows.UpdateCancel, "m2", phase.OutcomeLeftToHuman},
+		"a cancel after a put-back":  {workflows.UpdatePutBack, workflows.UpdateCancel, "m2", phase.OutcomeNeedsOperator},
+		"a cancel after a release":   {workflows.UpdateRelease, workflows.UpdateCancel, "m2", phase.OutcomeNeedsOperator},
 		"a put-back after a release": {workflows.UpdateRelease, workflows.UpdatePutBack, "m1", phase.OutcomeRestored},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 // Rules: R4.9-58.
 func TestOrders_WhileThePutBackIsRefusedByTheServer_NewestWins(t *testing.T) {
 	for newer, end := range map[string]phase.Outcome{
-		workflows.UpdateRelease: phase.OutcomeMigrated, workflows.UpdateCancel: phase.OutcomeLeftToHuman,
+		workflows.UpdateRelease: phase.OutcomeMigrated, workflows.UpdateCancel: phase.OutcomeNeedsOperator,
 	} {
 		t.Run(newer, func(t *testing.T) {
 			s := newStory(t)

@@ -25,8 +25,8 @@ func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 	s.at(back, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Empty(t, r.Debts)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Empty(t, r.PendingPurges)
 	ended := s.world.Log("end")
 	require.Len(t, ended, copies)
 	for _, w := range ended {
@@ -53,13 +53,13 @@ func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
 	s.at(back+wellFor+2*time.Minute, func() {
 		value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 		require.NoError(t, err)
-		var status workflows.EpisodeStatus
+		var status workflows.FailoverStatus
 		require.NoError(t, value.Get(&status))
 		late = status.Attention
 	})
 	r := s.play()
 
-	require.Equal(t, []reason.Reason{reason.PurgeDebt}, late)
-	require.Len(t, r.Debts, 1, "handed over")
-	require.InDelta(t, (wellFor + s.settings.Terms.DebtWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
+	require.Equal(t, []reason.Reason{reason.PendingPurge}, late)
+	require.Len(t, r.PendingPurges, 1, "handed over")
+	require.InDelta(t, (wellFor + s.settings.Terms.PendingPurgeWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
 }

@@ -25,24 +25,24 @@ func signalled(t *testing.T, answer error, do func(workflow.Context)) {
 	require.NoError(t, env.GetWorkflowError())
 }
 
-// moving is an episode with one move of binding app, and that move's report of an end in
+// moving is a failover with one move of binding app, and that move's report of an end in
 // which nothing was written.
-func moving(ctx workflow.Context) (*episode, BindingOrder, MigrationReport) {
-	e := newEpisode(ctx, ClusterFailoverParams{Cluster: "m1"})
-	e.st.Episode, e.st.Round, e.st.Phase, e.st.UID = "e", 1, phase.EpisodeEvacuating, "uid-m1"
+func moving(ctx workflow.Context) (*clusterFailover, BindingOrder, MigrationReport) {
+	e := newFailover(ctx, ClusterFailoverParams{Cluster: "m1"})
+	e.st.FailoverID, e.st.Attempt, e.st.Phase, e.st.UID = "e", 1, phase.FailoverEvacuating, "uid-m1"
 	e.st.Terms = world.Terms()
 	e.st.Terms.Mode = rules.ModeEnforce
 	e.st.Policy = []rules.Policy{{}}
 	key := karmada.BindingKey{Namespace: "shop", Name: "app"}
-	e.st.Moves[key.String()] = Move{Key: key, UID: "u", Round: 1, Phase: phase.MigrationEvicting}
+	e.st.Moves[key.String()] = Move{Key: key, UID: "u", Attempt: 1, Phase: phase.MigrationEvicting}
 	o := BindingOrder{Binding: key}
 	o.Who, o.Reason = "jane", "a drill"
 	blocked := record.Result{Key: key, UID: "u", Outcome: phase.OutcomeBlocked, Reason: reason.Forbidden}
-	return e, o, MigrationReport{Episode: "e", Round: 1, Key: key, UID: "u", Result: &blocked}
+	return e, o, MigrationReport{FailoverID: "e", Attempt: 1, Key: key, UID: "u", Result: &blocked}
 }
 
 // relisted has the list bring the binding again.
-func relisted(e *episode, key karmada.BindingKey) {
+func relisted(e *clusterFailover, key karmada.BindingKey) {
 	e.indexItems()
 	e.join(activities.Targeting{Key: key, UID: "u"}, rules.Policy{}, map[string]int{})
 }
@@ -64,17 +64,17 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 					if answer != nil && verb == UpdateCancel {
 						require.False(t, e.mayBegin(), "nothing begins before it is known what became of that move")
 						again := e.orders.bindings
-						e.orders = episodeOrders{}
+						e.orders = failoverOrders{}
 						require.Len(t, again, 1)
 						e.obeyOne(again[0])
 					} else if answer != nil {
 						// Somebody runs as that migration again, and ends the same way.
-						m := Move{Key: o.Binding, UID: "u", Round: 1, Named: true, Ordered: e.orders.bindings[0].forMove()}
-						e.st.Moves[o.Binding.String()], e.orders = m, episodeOrders{}
+						m := Move{Key: o.Binding, UID: "u", Attempt: 1, Named: true, Ordered: e.orders.bindings[0].forMove()}
+						e.st.Moves[o.Binding.String()], e.orders = m, failoverOrders{}
 					}
 					e.reported(report)
 					relisted(e, o.Binding)
-					require.Empty(t, e.st.Items, "it does not move in this round")
+					require.Empty(t, e.st.Items, "it does not move in this attempt")
 					require.Len(t, e.st.Results, 1)
 					got := e.st.Results[0]
 					require.Equal(t, want, record.Result{Outcome: got.Outcome, Reason: got.Reason, Cause: got.Cause})
@@ -90,9 +90,9 @@ func TestTheLateEndOfAMoveThatWroteTakesThePlaceOfTheOrders(t *testing.T) {
 		e, o, report := moving(ctx)
 		e.obeyOne(bindingVerb{verb: UpdateCancel, BindingOrder: o})
 		e.obeyOne(e.orders.bindings[0])
-		report.Result.Outcome, report.Result.Wrote = phase.OutcomeLeftToHuman, true
+		report.Result.Outcome, report.Result.Wrote = phase.OutcomeNeedsOperator, true
 		e.reported(report)
-		require.Equal(t, map[string]int{"Abandoned": 0, "LeftToHuman": 1}, e.st.Counts)
+		require.Equal(t, map[string]int{"Abandoned": 0, "NeedsOperator": 1}, e.st.Counts)
 	})
 }
 
@@ -122,22 +122,22 @@ func TestAMoveThatWasCancelledNeverGoesBackToTheQueue(t *testing.T) {
 	})
 }
 
-// A result of an older round is filed under its own, and closes nothing of this one; one
+// A result of an older attempt is filed under its own, and closes nothing of this one; one
 // about another uid under the same name ends another binding.
 //
 // Rules: R4.7-1.
-func TestAResultOfAnOlderRoundClosesNothingOfThisOne(t *testing.T) {
+func TestAResultOfAnOlderAttemptClosesNothingOfThisOne(t *testing.T) {
 	signalled(t, nil, func(ctx workflow.Context) {
 		e, o, report := moving(ctx)
 		report.Result.Outcome, report.Result.Wrote = phase.OutcomeMigrated, true
-		e.newRound()
-		e.st.Phase = phase.EpisodeEvacuating
+		e.newAttempt()
+		e.st.Phase = phase.FailoverEvacuating
 		relisted(e, o.Binding)
 		require.True(t, e.st.Moves[o.Binding.String()].Again, "queued behind the older one")
 		require.Empty(t, e.st.Items)
 		e.listDirty = false
 		e.reported(report)
-		require.Empty(t, e.st.Results, "nothing of this round is closed")
+		require.Empty(t, e.st.Results, "nothing of this attempt is closed")
 		require.Equal(t, map[string]int{"Migrated": 1}, e.st.Past[0].Counts)
 		require.True(t, e.listDirty, "it is read anew")
 		relisted(e, o.Binding)
@@ -150,7 +150,7 @@ func TestAResultOfAnOlderRoundClosesNothingOfThisOne(t *testing.T) {
 		require.Empty(t, e.st.Results)
 
 		another := report
-		another.Round = e.st.Round
+		another.Attempt = e.st.Attempt
 		another.Result = &record.Result{Key: o.Binding, UID: "another", Outcome: phase.OutcomeMigrated, Wrote: true}
 		e.reported(another)
 		require.Len(t, e.st.Items, 1)

@@ -64,15 +64,15 @@ func (s *story) orderChild(verb string, key karmada.BindingKey, putBack bool) *a
 	return s.update(workflows.BindingMigrationID("", "m1", key), verb, "child|"+verb, o)
 }
 
-// resultOf is what became of binding app in the last round.
-func resultOf(t *testing.T, r workflows.EpisodeReport) record.Result {
+// resultOf is what became of binding app in the last attempt.
+func resultOf(t *testing.T, r workflows.FailoverReport) record.Result {
 	t.Helper()
-	for _, x := range r.Rounds[len(r.Rounds)-1].Results {
+	for _, x := range r.Attempts[len(r.Attempts)-1].Results {
 		if x.Key.Name == "app" {
 			return x
 		}
 	}
-	t.Fatalf("no result: %+v", r.Rounds)
+	t.Fatalf("no result: %+v", r.Attempts)
 	return record.Result{}
 }
 
@@ -121,7 +121,7 @@ func TestOneUnplacedBindingIsRestoredByACancelThroughItsFailover(t *testing.T) {
 	got := resultOf(t, r)
 	require.Equal(t, phase.OutcomeRestored, got.Outcome)
 	require.Contains(t, got.Cause, "cancelled by jane")
-	require.Len(t, s.world.Log("evict"), 1, "it is not moved again in that round")
+	require.Len(t, s.world.Log("evict"), 1, "it is not moved again in that attempt")
 	require.Less(t, s.world.Log("restore")[0].At.Sub(storyBegins), 10*time.Minute, "a human's word does not wait for the cluster")
 }
 
@@ -132,10 +132,10 @@ func TestOnePlacedBindingIsLeftToTheHumanWhoCancels(t *testing.T) {
 	s.at(3*time.Minute, func() { s.must(workflows.UpdateCancel, key, false) })
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.OutcomeLeftToHuman, resultOf(t, r).Outcome)
+	require.Equal(t, phase.OutcomeNeedsOperator, resultOf(t, r).Outcome)
 	b := s.world.Peek(key)
 	require.Len(t, b.Tasks, 1, "both copies stay")
-	require.Equal(t, karmada.TaskReasonLeftToHuman, b.Tasks[0].Reason)
+	require.Equal(t, karmada.TaskReasonNeedsOperator, b.Tasks[0].Reason)
 	require.Equal(t, "m2", b.Clusters[0].Name)
 }
 
@@ -168,7 +168,7 @@ func TestAPutBackOntoAClusterThatCannotTakeItIsRefused(t *testing.T) {
 			s.world.SetReady("m1", true)
 			s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 		},
-		"our taint stands, and this act does not take it away": func(s *story) {
+		"Lifeboat's taint stands, and this act does not take it away": func(s *story) {
 			s.world.SetReady("m1", true)
 		},
 	} {
@@ -182,7 +182,7 @@ func TestAPutBackOntoAClusterThatCannotTakeItIsRefused(t *testing.T) {
 			s.at(4*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", "maintenance") })
 			r := s.play()
 			got := resultOf(t, r)
-			require.Equal(t, phase.OutcomeLeftToHuman, got.Outcome, "both copies stay")
+			require.Equal(t, phase.OutcomeNeedsOperator, got.Outcome, "both copies stay")
 			require.Contains(t, got.Message, "put-back refused")
 			require.Empty(t, s.world.Log("restore"))
 			require.Equal(t, "m2", s.world.Peek(key).Clusters[0].Name)
@@ -235,7 +235,7 @@ func TestOrdersAboutOneBindingThatMakeNoSenseAreRefused(t *testing.T) {
 	s.at(3*time.Minute, func() {
 		refusals["nothing to cancel"] = s.orderOne(workflows.UpdateCancel, karmada.BindingKey{Namespace: "shop", Name: "other"}, false)
 		refusals["its move has begun"] = s.orderOne(workflows.UpdateSkip, key, false)
-		refusals["nothing of ours stands"] = s.orderOne(workflows.UpdatePutBack, waits, false)
+		refusals["nothing of Lifeboat's stands"] = s.orderOne(workflows.UpdatePutBack, waits, false)
 		refusals[`"binding": missing`] = s.orderOne(workflows.UpdateRelease, karmada.BindingKey{}, false)
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -281,7 +281,7 @@ func leftBehind(s *story, reason string) karmada.BindingKey {
 
 // Rules: R4.9-49.
 func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
-	for _, reason := range []string{karmada.TaskReasonKept, karmada.TaskReasonLeftToHuman} {
+	for _, reason := range []string{karmada.TaskReasonKept, karmada.TaskReasonNeedsOperator} {
 		for verb, want := range map[string]struct {
 			op, on string
 			end    phase.Outcome
@@ -315,13 +315,13 @@ func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
 
 func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheHuman(t *testing.T) {
 	s := newStory(t)
-	key := leftBehind(s, karmada.TaskReasonLeftToHuman)
+	key := leftBehind(s, karmada.TaskReasonNeedsOperator)
 	quiet(s, 5*time.Minute)
 	s.world.DropWork("karmada-es-m1", "shop-app")
 	s.refuses(10*time.Second, key, "its old copy on m1 is gone")
 	r := s.play()
 	got := resultOf(t, r)
-	require.Equal(t, phase.OutcomeLeftToHuman, got.Outcome)
+	require.Equal(t, phase.OutcomeNeedsOperator, got.Outcome)
 	require.Contains(t, got.Message, "put-back refused")
 	require.Len(t, s.world.Peek(key).Tasks, 1)
 	require.Empty(t, s.world.Log(""))
@@ -337,7 +337,7 @@ func TestACancelledFailoverWithPutBackReturnsWhatIsPlaced(t *testing.T) {
 		s.must(workflows.UpdateCancel, karmada.BindingKey{}, true)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
 	require.Equal(t, phase.OutcomeRestored, resultOf(t, r).Outcome)
 	require.Equal(t, "m1", s.world.Peek(key).Clusters[0].Name)
 	require.Empty(t, s.world.Leftovers())

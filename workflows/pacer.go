@@ -13,17 +13,17 @@ import (
 
 // pacer runs the FleetPacer.
 type pacer struct {
-	ctx      workflow.Context
-	log      log.Logger
-	instance string
-	st       PacerState
-	dirty    bool
-	alarm    alarm
-	waited   bool // this run has waited at least once
-	claims   int  // since this run began: updates are bounded per run
-	unjudged bool // the newest attempt to judge the fleet failed
-	inbox    pacerInbox
-	scribe   scribe
+	ctx         workflow.Context
+	log         log.Logger
+	instance    string
+	st          PacerState
+	dirty       bool
+	alarm       alarm
+	waited      bool // this run has waited at least once
+	claims      int  // since this run began: updates are bounded per run
+	unjudged    bool // the newest attempt to judge the fleet failed
+	inbox       pacerInbox
+	trailWriter trailWriter
 }
 
 // MemoOrders is the memo field in which the pacer mirrors its orders.
@@ -80,7 +80,7 @@ func FleetPacer(ctx workflow.Context, params FleetPacerParams) error {
 			return workflow.NewContinueAsNewError(ctx, TypeFleetPacer, FleetPacerParams{Instance: p.instance, State: &p.st})
 		}
 		at, why := p.nextLook()
-		if write := p.scribe.wake(); !write.IsZero() && write.Before(at) {
+		if write := p.trailWriter.wake(); !write.IsZero() && write.Before(at) {
 			at, why = write, "write the audit trail"
 		}
 		p.alarm.set(ctx, at, why, &p.dirty)
@@ -132,7 +132,7 @@ func (p *pacer) mirror() {
 }
 
 // look judges the fleet when it changed or somebody waits for an answer, and tells every
-// open episode what changed.
+// open failover what changed.
 func (p *pacer) look() error {
 	if !p.lookIsDue() {
 		return nil
@@ -226,7 +226,7 @@ func (p *pacer) ordered(rate pace.Pace) pace.Pace {
 
 func (p *pacer) halted() bool { return p.st.Pace.Tier == pace.TierHalted }
 
-// broadcast tells every open episode the pace, or only those that have never heard
+// broadcast tells every open failover the pace, or only those that have never heard
 // it: halts freeze toleration clocks.
 func (p *pacer) broadcast(everyone bool) {
 	sent := map[string]workflow.Future{}
@@ -250,7 +250,7 @@ func (p *pacer) send(cluster, name string, message any) workflow.Future {
 	return workflow.SignalExternalWorkflow(p.ctx, ClusterFailoverID(p.instance, cluster), "", name, message)
 }
 
-// arrived waits until a signal has reached an episode; one that does not run any
+// arrived waits until a signal has reached a failover; one that does not run any
 // more wants nothing.
 func (p *pacer) arrived(cluster, name string, sent workflow.Future) bool {
 	err := sent.Get(p.ctx, nil)

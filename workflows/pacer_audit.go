@@ -12,14 +12,14 @@ import (
 
 // audit begins this run's part of the trail, with what the run before left to be written.
 func (p *pacer) audit() {
-	p.scribe, p.st.Audit = newScribe(p.ctx, &p.dirty, p.st.Audit), nil
+	p.trailWriter, p.st.Audit = newTrailWriter(p.ctx, &p.dirty, p.st.Audit), nil
 	// Before the first judgement nobody has said whether there is a trail.
-	p.scribe.on = func() bool { return p.st.Audited || p.st.Assessed.IsZero() }
+	p.trailWriter.on = func() bool { return p.st.Audited || p.st.Assessed.IsZero() }
 	info := workflow.GetInfo(p.ctx)
 	if p.st.First == "" {
 		p.st.First = info.WorkflowExecution.RunID
 	}
-	p.scribe.source = func() activities.AuditSource {
+	p.trailWriter.source = func() activities.AuditSource {
 		return activities.AuditSource{
 			Instance: p.instance, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: p.st.First,
 		}
@@ -31,17 +31,17 @@ func (p *pacer) leaveTrail() {
 	if !p.st.Audited && !p.st.Assessed.IsZero() {
 		return
 	}
-	p.scribe.out = 0 // what is on its way is sent again: readers know it by its id
-	p.scribe.bound(maxPending, carryNames)
-	p.st.Audit = p.scribe.trail
+	p.trailWriter.out = 0 // what is on its way is sent again: readers know it by its id
+	p.trailWriter.bound(maxPending, carryNames)
+	p.st.Audit = p.trailWriter.trail
 }
 
 // flushTrail sends what is to be written, once it is known that it is.
 func (p *pacer) flushTrail() {
 	if p.st.Audited {
-		p.scribe.flush()
+		p.trailWriter.flush()
 	} else if !p.st.Assessed.IsZero() {
-		p.scribe.trail.Pending = nil
+		p.trailWriter.trail.Pending = nil
 	}
 }
 
@@ -64,12 +64,12 @@ func (p *pacer) auditPace(was, is pace.Pace) {
 	if by := p.st.Orders.Halted; by != nil && is.Tier == pace.TierHalted {
 		r.Who, r.Why = by.Who, by.Reason
 	}
-	p.scribe.tell(r)
+	p.trailWriter.tell(r)
 }
 
 // auditOrder tells of a human's order to the whole fleet.
 func (p *pacer) auditOrder(verb string, o Order, rate string) {
-	p.scribe.tell(record.Audit{
+	p.trailWriter.tell(record.Audit{
 		Kind: record.AuditOrderGiven, Phase: string(p.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
 		Evidence: addEvidence(nil, "scope", "the fleet", "rate", rate),
 	})

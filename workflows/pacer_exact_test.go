@@ -52,10 +52,10 @@ func newCrowd(t *testing.T, seed uint64, n int, rate float64) *crowd {
 	for i := range n {
 		name := fmt.Sprintf("m%d", i+1)
 		c.world.SetReady(name, false)
-		// An episode repeats its request; now and then another one is more urgent.
+		// A failover repeats its request; now and then another one is more urgent.
 		for s := time.Second; s < 3*time.Minute; s += 20 * time.Second {
 			c.at(s, func() {
-				c.ask(name, 5000, func(r *workflows.GrantRequest) {
+				c.ask(name, 5000, func(r *workflows.PermitRequest) {
 					if !c.mute {
 						r.Priority = int32(c.chance.IntN(2)) //nolint:gosec // 0 or 1
 					}

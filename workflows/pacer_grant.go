@@ -22,7 +22,7 @@ func (p *pacer) wanted() bool {
 }
 
 // choose is the cluster with the most urgent binding, and how many want permits with that
-// priority; ties go round, from the one that was served last.
+// priority; ties go attempt, from the one that was served last.
 func (p *pacer) choose() (best Request, equals int) {
 	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
 		r := p.st.Requests[cluster]
@@ -70,12 +70,12 @@ func (p *pacer) grantTo(r Request, size int) {
 	r.Want, r.Newest, r.Until = 0, p.st.Schedule.Number, permits.Ends()
 	p.st.Requests[r.Cluster] = r
 	p.st.Granted += int64(size)
-	if !p.arrived(r.Cluster, SignalGrant, p.send(r.Cluster, SignalGrant, Grant{Permits: permits, Episode: r.Episode})) {
+	if !p.arrived(r.Cluster, SignalGrant, p.send(r.Cluster, SignalGrant, Grant{Permits: permits, FailoverID: r.FailoverID})) {
 		p.st.Schedule.TakeBack(last) // nobody heard of it: it was never out
 		p.st.Granted -= int64(size)
 		return
 	}
-	workflow.GetMetricsHandler(p.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_grants").Inc(int64(size))
+	workflow.GetMetricsHandler(p.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_permits_granted").Inc(int64(size))
 }
 
 // fresh: the judgement in hand is good for a grant. It may be a second old, so that
@@ -84,7 +84,7 @@ func (p *pacer) fresh() bool {
 	return !p.st.Assessed.IsZero() && !p.st.Changed && p.now().Sub(p.st.Assessed) <= time.Second
 }
 
-// forgetSilent drops requests that were not repeated: their episode is gone.
+// forgetSilent drops requests that were not repeated: their failover is gone.
 func (p *pacer) forgetSilent() {
 	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
 		r := p.st.Requests[cluster]

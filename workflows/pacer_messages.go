@@ -34,7 +34,7 @@ func (p *pacer) serve() error {
 	}
 	p.inbox = pacerInbox{
 		fleet:    workflow.GetSignalChannel(ctx, SignalFleetObserved),
-		requests: workflow.GetSignalChannel(ctx, SignalGrantRequest),
+		requests: workflow.GetSignalChannel(ctx, SignalPermitRequest),
 		used:     workflow.GetSignalChannel(ctx, SignalPermitsUsed),
 	}
 	workflow.Go(ctx, p.listen)
@@ -100,10 +100,10 @@ func (p *pacer) fleetObserved(m FleetObserved) {
 	}
 }
 
-// requested takes what a cluster wants now; a new episode is told the pace.
-func (p *pacer) requested(r GrantRequest) {
-	if r.Cluster == "" || r.Episode == "" || r.Want < 0 || max(len(r.Cluster), len(r.Episode)) > maxText {
-		p.log.Warn("ignored a malformed signal", "signal", SignalGrantRequest, "cluster", r.Cluster)
+// requested takes what a cluster wants now; a new failover is told the pace.
+func (p *pacer) requested(r PermitRequest) {
+	if r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID)) > maxText {
+		p.log.Warn("ignored a malformed signal", "signal", SignalPermitRequest, "cluster", r.Cluster)
 		return
 	}
 	old, known := p.st.Requests[r.Cluster]
@@ -113,10 +113,10 @@ func (p *pacer) requested(r GrantRequest) {
 		return
 	}
 	// A newcomer is told the pace with the next judgement, which is due now.
-	told := known && old.Episode == r.Episode && old.Told
+	told := known && old.FailoverID == r.FailoverID && old.Told
 	p.st.Changed = p.st.Changed || !told
-	next := Request{GrantRequest: r, Heard: p.now(), Told: told}
-	if known && old.Episode == r.Episode {
+	next := Request{PermitRequest: r, Heard: p.now(), Told: told}
+	if known && old.FailoverID == r.FailoverID {
 		next.follows(old)
 	}
 	p.st.Requests[r.Cluster] = next

@@ -252,7 +252,7 @@ func TestARepeatedRemovalObeysThePause(t *testing.T) {
 		answers["yes"] = p.claim("m1")
 		answers["yet to hear"] = p.claim("m2")
 	})
-	p.at(2*time.Second, func() { p.ask("m1", 0, func(r *workflows.GrantRequest) { r.Paused = true }) })
+	p.at(2*time.Second, func() { p.ask("m1", 0, func(r *workflows.PermitRequest) { r.Paused = true }) })
 	p.at(3*time.Second, func() { answers["paused"] = p.claim("m1") })
 	p.at(4*time.Second, func() { p.ask("m1", 0) })
 	p.at(5*time.Second, func() { answers["yes, again"] = p.claim("m1") })
@@ -276,7 +276,7 @@ func TestAPacerThatHasJustBegunRefusesARepeatedRemoval(t *testing.T) {
 	p := newPacing(t)
 	var unknown, paused, resumed *answer
 	p.at(500*time.Millisecond, func() { unknown = p.claim("m1") })
-	p.at(time.Second, func() { p.ask("m1", 0, func(r *workflows.GrantRequest) { r.Paused = true }) })
+	p.at(time.Second, func() { p.ask("m1", 0, func(r *workflows.PermitRequest) { r.Paused = true }) })
 	p.at(1100*time.Millisecond, func() { paused = p.claim("m1") })
 	p.at(2*time.Second, func() { p.ask("m1", 0) })
 	p.at(2100*time.Millisecond, func() { resumed = p.claim("m1") })
@@ -294,7 +294,7 @@ func TestTheMostUrgentClusterIsServedFirstAndEqualsInTurn(t *testing.T) {
 	p.at(time.Second, func() {
 		p.ask("m1", 3)
 		p.ask("m2", 3)
-		p.ask("m3", 2, func(r *workflows.GrantRequest) { r.Priority = 7 })
+		p.ask("m3", 2, func(r *workflows.PermitRequest) { r.Priority = 7 })
 	})
 	p.run(time.Minute)
 	var order []string
@@ -401,7 +401,7 @@ func TestAPacerWithoutStateWaitsUntilEarlierPermitsHavePassed(t *testing.T) {
 func TestARequestThatIsNotRepeatedIsForgotten(t *testing.T) {
 	p := newPacing(t)
 	p.at(time.Second, func() { p.update(workflows.UpdateHalt, jane) })
-	p.at(2*time.Second, func() { p.ask("m1", 1, func(r *workflows.GrantRequest) { r.Every = 5 * time.Second }) })
+	p.at(2*time.Second, func() { p.ask("m1", 1, func(r *workflows.PermitRequest) { r.Every = 5 * time.Second }) })
 	p.at(3*time.Second, func() { p.ask("m2", 1) })
 	p.at(time.Minute, func() { p.update(workflows.UpdateResume, jane) })
 	status := p.run(70 * time.Second)
@@ -416,7 +416,7 @@ func TestAContinuedPacerStillKnowsWhatItHadGranted(t *testing.T) {
 	began := p.env.Now()
 	p.state = &workflows.PacerState{
 		Config: p.pace, Schedule: pace.Schedule{Number: 41, Last: began.Add(8 * time.Second)},
-		Requests: map[string]workflows.Request{"m1": {GrantRequest: workflows.GrantRequest{Cluster: "m1", Episode: "e-m1", Want: 1, Open: true, Every: time.Hour}, Heard: began}},
+		Requests: map[string]workflows.Request{"m1": {PermitRequest: workflows.PermitRequest{Cluster: "m1", FailoverID: "e-m1", Want: 1, Open: true, Every: time.Hour}, Heard: began}},
 	}
 	p.run(30 * time.Second)
 	require.Len(t, p.grants, 1)
@@ -439,7 +439,7 @@ func TestMalformedSignalsToThePacerHarmNothing(t *testing.T) {
 	p.at(time.Second, func() {
 		p.ask("", 1)
 		p.ask("m2", -1)
-		p.ask("m3", 1, func(r *workflows.GrantRequest) { r.Episode = "" })
+		p.ask("m3", 1, func(r *workflows.PermitRequest) { r.FailoverID = "" })
 		p.ask("m1", 1)
 	})
 	status := p.run(30 * time.Second)

@@ -24,7 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// pacing runs the real FleetPacer in virtual time; episodes are played by the test.
+// pacing runs the real FleetPacer in virtual time; failovers are played by the test.
 type pacing struct {
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
@@ -36,11 +36,11 @@ type pacing struct {
 	slow    map[string]time.Duration // how long an activity takes, by its name
 	inForce map[string]string        // what the worker publishes
 	unread  error                    // why the clusters cannot be read, nil when they can
-	// onGrant plays the episode of a cluster.
+	// onGrant plays the failover of a cluster.
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
 	told    map[string][]pace.Pace
-	wants   map[string]workflows.GrantRequest // what each cluster wants now
+	wants   map[string]workflows.PermitRequest // what each cluster wants now
 	writes  []time.Time
 	looks   int // at the fleet
 	moves   int
@@ -91,7 +91,7 @@ func newPacing(t *testing.T) *pacing {
 	t.Helper()
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]pace.Pace{}, wants: map[string]workflows.GrantRequest{}}
+	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]pace.Pace{}, wants: map[string]workflows.PermitRequest{}}
 	p.env.SetTestTimeout(2 * time.Minute)
 	p.env.SetWorkerOptions(patient)
 	p.env.SetStartTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC))
@@ -112,15 +112,15 @@ func newPacing(t *testing.T) *pacing {
 
 func (p *pacing) at(d time.Duration, do func()) { p.env.RegisterDelayedCallback(do, d) }
 
-// ask sends a request, as the episode of a cluster would, and again after each grant for what
+// ask sends a request, as the failover of a cluster would, and again after each grant for what
 // is left of it.
-func (p *pacing) ask(cluster string, want int, more ...func(*workflows.GrantRequest)) {
-	r := workflows.GrantRequest{Cluster: cluster, Episode: "e-" + cluster, Want: want, Open: true, Every: time.Hour, Seen: p.wants[cluster].Seen}
+func (p *pacing) ask(cluster string, want int, more ...func(*workflows.PermitRequest)) {
+	r := workflows.PermitRequest{Cluster: cluster, FailoverID: "e-" + cluster, Want: want, Open: true, Every: time.Hour, Seen: p.wants[cluster].Seen}
 	for _, m := range more {
 		m(&r)
 	}
 	p.wants[cluster] = r
-	p.env.SignalWorkflow(workflows.SignalGrantRequest, r)
+	p.env.SignalWorkflow(workflows.SignalPermitRequest, r)
 }
 
 // used tells of evictions that stand.
@@ -242,7 +242,7 @@ func (p *pacing) heard(cluster, name string, arg any) {
 		if r := p.wants[cluster]; r.Cluster != "" {
 			r.Want, r.Seen = max(0, r.Want-m.Size), m.Number+int64(m.Size)-1
 			p.wants[cluster] = r
-			p.env.SignalWorkflow(workflows.SignalGrantRequest, r)
+			p.env.SignalWorkflow(workflows.SignalPermitRequest, r)
 		}
 	case workflows.PaceChanged:
 		p.told[cluster] = append(p.told[cluster], m.Pace)

@@ -123,7 +123,7 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 
 	s.world.SetReady("m1", false)
 	due := s.dueOfEvictions()
-	var after workflows.EpisodeStatus
+	var after workflows.FailoverStatus
 	targets := map[string][]string{}
 	s.at(6*time.Minute, func() {
 		after = s.status()

@@ -80,12 +80,12 @@ func TestAPluginOfTheUsersHoldsTheReleaseUntilItPasses(t *testing.T) {
 	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
 	asked := dns.asked[0]
-	require.NotEmpty(t, asked.Episode)
-	asked.Episode = ""
+	require.NotEmpty(t, asked.FailoverID)
+	asked.FailoverID = ""
 	require.Equal(t, activities.PluginRequest{
 		Version: 1, Question: activities.AskHealth, Plugin: "dns", Cluster: "m1", ClusterUID: "uid-m1", Namespace: "shop", Name: "app",
 		UID: "uid-shop/app", Resource: "Deployment shop/app", Targets: []activities.PluginTarget{{Cluster: "m2", Replicas: 2}},
-		Workflow: s.migration(key), Round: 1,
+		Workflow: s.migration(key), Attempt: 1,
 	}, asked)
 }
 
@@ -137,7 +137,7 @@ func TestAPluginThatFailsProvesNothing(t *testing.T) {
 			})
 			s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
-			require.Equal(t, phase.OutcomeLeftToHuman, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeNeedsOperator, s.appResult().Outcome)
 		})
 	}
 }

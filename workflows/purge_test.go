@@ -19,10 +19,10 @@ func (s *story) purging(key karmada.BindingKey, mode karmada.PurgeMode) {
 	})
 }
 
-// appResult is what became of app in the last round.
+// appResult is what became of app in the last attempt.
 func (s *story) appResult() record.Result {
 	s.t.Helper()
-	for _, r := range s.report.Rounds[len(s.report.Rounds)-1].Results {
+	for _, r := range s.report.Attempts[len(s.report.Attempts)-1].Results {
 		if r.Key.Name == "app" {
 			return r
 		}
@@ -116,12 +116,12 @@ func TestPurgeModeNeverIsRestoredWhileUnplaced(t *testing.T) {
 	require.Empty(t, s.world.Peek(key).Tasks)
 }
 
-// What the binding itself says is frozen when the round is confirmed, and so is the configured
+// What the binding itself says is frozen when the attempt is confirmed, and so is the configured
 // default; what its policy object says is, too, but by the first check that asks for it, for
-// only then is the policy read. Later edits change nothing in this round.
+// only then is the policy read. Later edits change nothing in this attempt.
 //
 // Rules: R4.3-15.
-func TestThePurgeModeIsFrozenForTheRound(t *testing.T) {
+func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 	const confirmed, due = 5 * time.Minute, 15 * time.Minute
 	own := func(mode karmada.PurgeMode) func(*story, karmada.BindingKey) {
 		return func(s *story, key karmada.BindingKey) { s.purging(key, mode) }

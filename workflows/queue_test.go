@@ -17,9 +17,9 @@ import (
 )
 
 // status asks the failover of m1 where it stands.
-func (s *story) status() workflows.EpisodeStatus {
+func (s *story) status() workflows.FailoverStatus {
 	s.t.Helper()
-	var status workflows.EpisodeStatus
+	var status workflows.FailoverStatus
 	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 	require.NoError(s.t, err)
 	require.NoError(s.t, value.Get(&status))
@@ -36,7 +36,7 @@ func (p *pacing) tooOften() map[string]time.Time {
 	return until
 }
 
-// Karmada#4480, #7479: a binding that every cluster drives away is not chased round
+// Karmada#4480, #7479: a binding that every cluster drives away is not chased attempt
 // the fleet for ever, whichever failovers drive it. Only evictions that are seen to stand
 // are moves, and only under a permit that was granted.
 //
@@ -62,7 +62,7 @@ func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
 }
 
 // Rules: R4.4-10.
-func TestABindingThatMovedTooOftenIsParkedWithThatReason(t *testing.T) {
+func TestABindingThatMovedTooOftenIsBlockedWithThatReason(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.pacer.tooOften = true
@@ -282,7 +282,7 @@ func TestPreCheck_TakesLong_HoldsNothingUp(t *testing.T) {
 	})
 	s.at(addAfter+15*time.Second, func() { require.NotNil(t, s.status().Paused) })
 	s.at(addAfter+20*time.Second, func() { s.world.SetReady("m1", true) })
-	s.at(addAfter+40*time.Second, func() { require.Equal(t, phase.EpisodeRecovering, s.status().Phase) })
+	s.at(addAfter+40*time.Second, func() { require.Equal(t, phase.FailoverRecovering, s.status().Phase) })
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Log("evict"))

@@ -15,11 +15,11 @@ import (
 )
 
 // The conditions turn bad again while the removal window runs: nothing was abandoned or
-// restored, and the same round goes on, wherever a move stands. When the window has then
+// restored, and the same attempt goes on, wherever a move stands. When the window has then
 // passed, the recovery table applies.
 //
 // Rules: R4.9-1, R4.9-2, R4.9-10, R4.9-12, R4.9-14.
-func TestBadAgainWhileRecoveringIsTheSameRound(t *testing.T) {
+func TestBadAgainWhileRecoveringIsTheSameAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(*story, karmada.BindingKey)
 		want    ending
@@ -42,7 +42,7 @@ func TestBadAgainWhileRecoveringIsTheSameRound(t *testing.T) {
 			var before []string
 			s.at(4*time.Minute, func() { before = s.writesOn(key); s.world.SetReady("m1", true) })
 			s.at(4*time.Minute+wellFor/2, func() {
-				require.Equal(t, phase.EpisodeRecovering, s.status().Phase)
+				require.Equal(t, phase.FailoverRecovering, s.status().Phase)
 				late := s.bind("late", []string{"m1"}, "m1", "m3")
 				require.Empty(t, s.writesOn(late))
 			})
@@ -52,14 +52,14 @@ func TestBadAgainWhileRecoveringIsTheSameRound(t *testing.T) {
 			})
 			s.at(5*time.Minute, func() {
 				status := s.status()
-				require.Contains(t, []phase.Episode{phase.EpisodeEvacuating, phase.EpisodeEvacuated}, status.Phase)
-				require.Equal(t, 1, status.Round)
+				require.Contains(t, []phase.Failover{phase.FailoverEvacuating, phase.FailoverEvacuated}, status.Phase)
+				require.Equal(t, 1, status.Attempt)
 				require.NotContains(t, outcomesOf(status.Results), "app")
 				require.Equal(t, before, s.writesOn(key), "neither abandoned nor restored")
 			})
 			s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 			r := s.play()
-			require.Len(t, r.Rounds, 1)
+			require.Len(t, r.Attempts, 1)
 			require.Equal(t, want(c.want, "late"), outcomes(r))
 			s.standsThere(key, c.want)
 		})
@@ -67,7 +67,7 @@ func TestBadAgainWhileRecoveringIsTheSameRound(t *testing.T) {
 }
 
 func outcomesOf(results []record.Result) map[string]phase.Outcome {
-	return outcomes(workflows.EpisodeReport{Rounds: []workflows.RoundReport{{Results: results}}})
+	return outcomes(workflows.FailoverReport{Attempts: []workflows.AttemptReport{{Results: results}}})
 }
 
 // want are the outcomes of app and of another that has moved.
@@ -132,9 +132,9 @@ func TestAStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing
 		require.NotNil(t, c.Stopped)
 		require.Equal(t, "jane", c.Stopped.Who)
 		require.Equal(t, "it was us", c.Stopped.Why)
-		require.Equal(t, s.status().Episode, c.Stopped.Episode)
+		require.Equal(t, s.status().FailoverID, c.Stopped.FailoverID)
 		require.Empty(t, c.Added, "no rule is applied")
-		require.Equal(t, phase.EpisodeStopped, s.status().Phase)
+		require.Equal(t, phase.FailoverStopped, s.status().Phase)
 	}
 	s.at(10*time.Minute, func() { record(); s.world.SetReady("m1", true) })
 	const almost = wellFor - 2*time.Second
@@ -143,8 +143,8 @@ func TestAStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing
 	s.at(last, func() { record(); s.world.SetReady("m1", true) })
 	s.at(last+almost, record)
 	r := s.play()
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
-	require.Len(t, r.Rounds, 1)
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
+	require.Len(t, r.Attempts, 1)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), last+wellFor)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "tolerates": "Abandoned"}, outcomes(r))
 	require.Nil(t, s.world.PeekCluster("m1").Stopped)
@@ -190,7 +190,7 @@ func TestWhatATerminatedFailoverLeftIsAdoptedWhereItStands(t *testing.T) {
 				s.at(12*time.Minute, s.well)
 			}
 			r := s.play()
-			require.Equal(t, phase.EpisodeRecovered, r.Ended)
+			require.Equal(t, phase.FailoverRecovered, r.Ended)
 			require.Equal(t, c.want.outcome, s.appResult().Outcome)
 			require.Equal(t, c.writes, s.writesOn(key))
 			s.standsThere(key, c.want)

@@ -66,7 +66,7 @@ func TestAnUnplacedBindingIsRestoredBeforeTheUntaint(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, 3, refused)
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	b := s.world.Peek(key)
 	target, _ := b.Target("m1")
@@ -166,7 +166,7 @@ func TestAHumansTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 	release := s.world.Log("release")[0]
@@ -229,7 +229,7 @@ func TestTemporalWeb210And486ACancelledFailoverRestoresUntaintsAndLeavesARecord(
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "tolerates": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -266,7 +266,7 @@ func TestAnOrphanedHoldIsAdoptedAsTheFirstAct(t *testing.T) {
 }
 
 // Rules: R4.9-3.
-func TestAFailureThatComesBackWhileSettlingIsANewRound(t *testing.T) {
+func TestAFailureThatComesBackWhileSettlingIsANewAttempt(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.HealthyAfter = 8 * time.Minute
@@ -275,14 +275,14 @@ func TestAFailureThatComesBackWhileSettlingIsANewRound(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", false) })
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Len(t, r.Rounds, 2)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Len(t, r.Attempts, 2)
 	require.Empty(t, s.world.Leftovers())
 	total := 0
-	for _, round := range r.Rounds {
-		total += len(round.Results)
+	for _, attempt := range r.Attempts {
+		total += len(attempt.Results)
 	}
-	require.Equal(t, 1, total, "one binding, moved once: %+v", r.Rounds)
+	require.Equal(t, 1, total, "one binding, moved once: %+v", r.Attempts)
 }
 
 // Rules: R4.9-51.
@@ -292,7 +292,7 @@ func TestTheDeletedClustersTaskIsTheLastThingToGo(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.DeleteCluster("m1") })
 	r := s.play()
-	require.Equal(t, phase.EpisodeGone, r.Ended)
+	require.Equal(t, phase.FailoverGone, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -322,10 +322,10 @@ func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
 				deleted(s)
 			})
 			r := s.play()
-			require.Equal(t, phase.EpisodeGone, r.Ended)
+			require.Equal(t, phase.FailoverGone, r.Ended)
 			require.NotEmpty(t, r.UID)
 			var owed []karmada.BindingKey
-			for _, d := range r.Debts {
+			for _, d := range r.PendingPurges {
 				owed = append(owed, d.Key)
 			}
 			require.ElementsMatch(t, []karmada.BindingKey{released, held}, owed)
@@ -337,9 +337,9 @@ func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
 // Rules: R4.9-42.
 func TestAVoidRecordOfAStopIsRemoved(t *testing.T) {
 	s := newStory(t)
-	s.world.RecordStop("m1", karmada.StoppedBy{Who: "jane", Why: "it was us", Episode: "of-a-run-that-was-terminated"})
+	s.world.RecordStop("m1", karmada.StoppedBy{Who: "jane", Why: "it was us", FailoverID: "of-a-run-that-was-terminated"})
 	r := s.play()
-	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.FailoverFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -355,8 +355,8 @@ func TestAStoppedFailoverThatIsResumedRunsItsWindowsAgain(t *testing.T) {
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Len(t, r.Rounds, 2)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Len(t, r.Attempts, 2)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 	require.False(t, s.world.Log("evict")[0].At.Before(storyBegins.Add(5*time.Minute+addAfter)), "the windows run again")
@@ -371,7 +371,7 @@ func TestAHoldWithoutAnOwnerGoesWithTheDeletedCluster(t *testing.T) {
 	leaveHold(s, key)
 	s.world.DeleteCluster("m1")
 	r := s.play()
-	require.Equal(t, phase.EpisodeGone, r.Ended)
+	require.Equal(t, phase.FailoverGone, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -384,7 +384,7 @@ func TestAHoldWhoseMigrationWasTerminatedGoesWithTheDeletedCluster(t *testing.T)
 	s.at(2*time.Minute, func() { s.world.DeleteCluster("m1") })
 	r := s.play()
 	require.True(t, *terminated)
-	require.Equal(t, phase.EpisodeGone, r.Ended)
+	require.Equal(t, phase.FailoverGone, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -405,7 +405,7 @@ func TestWhatWasReleasedBeforeItsMigrationWasTerminatedHasAnOutcome(t *testing.T
 	r := s.play()
 	require.True(t, *terminated)
 	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeAbandoned}, outcomes(r))
-	require.Equal(t, reason.Unverified, r.Rounds[0].Results[0].Reason)
+	require.Equal(t, reason.Unverified, r.Attempts[0].Results[0].Reason)
 }
 
 // endsFirst ends the first migration without a word; what stands then is what leave leaves.

@@ -42,7 +42,7 @@ var (
 	abandoned = ending{outcome: phase.OutcomeAbandoned, on: "m1"}
 	restored  = ending{outcome: phase.OutcomeRestored, on: "m1"}
 	migrated  = ending{outcome: phase.OutcomeMigrated, on: "m2"}
-	left      = ending{outcome: phase.OutcomeLeftToHuman, on: "m2", task: karmada.TaskReasonLeftToHuman}
+	left      = ending{outcome: phase.OutcomeNeedsOperator, on: "m2", task: karmada.TaskReasonNeedsOperator}
 	kept      = ending{outcome: phase.OutcomeKept, on: "m2", task: karmada.TaskReasonKept}
 )
 
@@ -258,21 +258,21 @@ func playRow(t *testing.T, r row, h happening, want ending) {
 	report := s.play()
 	require.True(t, stood)
 
-	rounds := 1
+	attempts := 1
 	if h == failsAgain {
-		rounds = 2
+		attempts = 2
 	}
-	require.Len(t, report.Rounds, rounds)
+	require.Len(t, report.Attempts, attempts)
 	var got []phase.Outcome
-	for _, round := range report.Rounds {
-		for _, result := range round.Results {
+	for _, attempt := range report.Attempts {
+		for _, result := range attempt.Results {
 			got = append(got, result.Outcome)
 		}
 	}
-	require.Equal(t, []phase.Outcome{want.outcome}, got, "one outcome: %+v", report.Rounds)
-	ended := phase.EpisodeRecovered
+	require.Equal(t, []phase.Outcome{want.outcome}, got, "one outcome: %+v", report.Attempts)
+	ended := phase.FailoverRecovered
 	if h == cancelled || h == inTheUI || h == putsBack {
-		ended = phase.EpisodeCancelled
+		ended = phase.FailoverCancelled
 	}
 	require.Equal(t, ended, report.Ended)
 	s.standsThere(key, want)
@@ -322,7 +322,7 @@ func (s *story) happens(h happening, key karmada.BindingKey) {
 	case failsAgain:
 		s.well()
 		s.at(10*time.Second, func() {
-			require.Equal(s.t, phase.EpisodeSettling, s.status().Phase)
+			require.Equal(s.t, phase.FailoverSettling, s.status().Phase)
 			s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
 		})
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A round that is over hears of one of its bindings more than once: its migration was
+// An attempt that is over hears of one of its bindings more than once: its migration was
 // ended from outside, adopted, and reports in the end.
 //
 // Rules: R4.9-52.
-func TestAnOlderRoundKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T) {
+func TestAnOlderAttemptKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.HealthyAfter = 8 * time.Minute
@@ -27,16 +27,16 @@ func TestAnOlderRoundKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T) 
 		s.at(at, func() {
 			result := &record.Result{Key: key, UID: uid, Outcome: phase.OutcomeAbandoned, Reason: reason.Unverified}
 			s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReport, workflows.MigrationReport{
-				Episode: "e", Round: 1, Key: key, UID: uid, Phase: phase.MigrationDone, Result: result,
+				FailoverID: "e", Attempt: 1, Key: key, UID: uid, Phase: phase.MigrationDone, Result: result,
 			})
 		})
 	}
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Greater(t, len(r.Rounds), 1)
-	require.Len(t, r.Rounds[0].Results, 1)
+	require.Greater(t, len(r.Attempts), 1)
+	require.Len(t, r.Attempts[0].Results, 1)
 	total := 0
-	for _, n := range r.Rounds[0].Counts {
+	for _, n := range r.Attempts[0].Counts {
 		total += n
 	}
 	require.Equal(t, 1, total)

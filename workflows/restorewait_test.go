@@ -27,23 +27,23 @@ func TestTheUntaintWaitsForARestoreThatWaitsForTheScheduler(t *testing.T) {
 	require.False(t, taints[1].At.Before(restored[0].At), "untainted at %s, restored at %s", taints[1].At, restored[0].At)
 }
 
-// A restore that an older round asked for has had its time then; the untaint of the next
-// round waits for it again.
+// A restore that an older attempt asked for has had its time then; the untaint of the next
+// attempt waits for it again.
 //
 // Rules: R4.9-6, R4.9-19, R4.9-28.
-func TestTheUntaintOfTheNextRoundWaitsForAnOlderRestore(t *testing.T) {
+func TestTheUntaintOfTheNextAttemptWaitsForAnOlderRestore(t *testing.T) {
 	s := newStory(t)
 	unplaceable(s)
 	s.world.ScheduleAfter = 8*time.Minute + 40*time.Second
 	s.world.SetReady("m1", false)
 	s.at(2*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(6*time.Minute, func() {
-		require.Empty(t, s.world.PeekCluster("m1").Added, "its time in the first round is up")
+		require.Empty(t, s.world.PeekCluster("m1").Added, "its time in the first attempt is up")
 		s.world.SetReady("m1", false)
 	})
 	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Len(t, r.Rounds, 2)
+	require.Len(t, r.Attempts, 2)
 	restored, taints := s.world.Log("restore"), s.world.Log("taint")
 	require.Len(t, restored, 1)
 	last := taints[len(taints)-1]

@@ -23,7 +23,7 @@ func (s *story) returns(key karmada.BindingKey, on ...string) {
 }
 
 // Seen: what the scheduler had put back on a dead cluster stayed there for the rest of the
-// round, although nothing of it ran anywhere, and the report said where it was not.
+// attempt, although nothing of it ran anywhere, and the report said where it was not.
 //
 // Rules: R4.2-7.
 func TestWhatTheSchedulerPutsBackOnADeadClusterAloneMovesOnceMore(t *testing.T) {
@@ -74,7 +74,7 @@ func TestWhatTheSchedulerPutsBackOnADeadClusterAndFitsNowhereIsLookedAtAgain(t *
 	s.at(10*time.Minute, func() {
 		item, _ := s.queued()
 		require.Equal(t, reason.NoTarget, item.Reason)
-		require.False(t, item.Parked)
+		require.False(t, item.Permanent)
 		require.Empty(t, s.status().Results[0].To)
 		require.Equal(t, reason.SchedulerReturnsIt, s.status().Results[0].Reason)
 		s.world.SetReady("m1", true)

@@ -13,7 +13,7 @@ import (
 )
 
 // Rules: R4.9-33.
-func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatRound(t *testing.T) {
+func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatAttempt(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
 	s.world.SetReady("m1", false)
@@ -25,19 +25,19 @@ func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatRound(t *testing.T) {
 	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
-	require.Len(t, s.world.Log("evict"), 1, "the human's order stands for the round")
+	require.Len(t, s.world.Log("evict"), 1, "the human's order stands for the attempt")
 	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.9-37.
-func TestACancelLeavesNoCompanionBesideAHumansTaint(t *testing.T) {
+func TestACancelLeavesNoEvacuationTaintBesideAHumansTaint(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1")
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	s.at(2*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
 	s.at(4*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -60,7 +60,7 @@ func TestALostAnswerStillWaitsForTheSchedulersBeforeTheRestore(t *testing.T) {
 // A rule that only keeps new work away may go on matching after the failure.
 //
 // Rules: R4.9-9.
-func TestATaintThatMovesNobodyOutlivesTheRecoveryAndOpensNoRound(t *testing.T) {
+func TestATaintThatMovesNobodyOutlivesTheRecoveryAndOpensNoAttempt(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.AddRule(rules.Rule{
@@ -76,14 +76,14 @@ func TestATaintThatMovesNobodyOutlivesTheRecoveryAndOpensNoRound(t *testing.T) {
 		s.world.ClearRules()
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Len(t, r.Rounds, 1)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Len(t, r.Attempts, 1)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.3-21.
-func TestABindingThatIsMendedIsMovedInTheSameRound(t *testing.T) {
+func TestABindingThatIsMendedIsMovedInTheSameAttempt(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.replicas: not a number" })

@@ -31,9 +31,9 @@ func TestAtRecoveryEachTaintGoesByItsOwnWindow(t *testing.T) {
 	})
 	s.at(back+longer-time.Second, func() { require.Len(t, s.world.PeekCluster("m1").Added, 1) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), back+longer)
-	require.Len(t, r.Rounds, 1)
+	require.Len(t, r.Attempts, 1)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -58,7 +58,7 @@ func TestARuleThatBecomesInvalidWhileSettlingKeepsItsTaint(t *testing.T) {
 		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "" })
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 20*time.Minute)
 	require.Empty(t, s.world.Leftovers())
 }

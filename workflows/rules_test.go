@@ -46,7 +46,7 @@ func TestAPolicysTaintGoesByTheConditionsThatRemoveItAndNotBefore(t *testing.T) 
 		s.network(corev1.ConditionTrue)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "late": "Abandoned"}, outcomes(r))
 	writes := s.world.Log("taint")
 	require.GreaterOrEqual(t, writes[0].At.Sub(storyBegins), addAfter)
@@ -66,7 +66,7 @@ func TestADeletedPolicyLeavesNoTaintBehind(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { s.world.ClearRules() })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -81,7 +81,7 @@ func TestACancelledFailoverOfAPolicyCloses(t *testing.T) {
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
 }
 
 // Windows that run are measured by what the rule says now: longer ones end no sooner, and
@@ -109,14 +109,14 @@ func TestAWindowThatRunsIsMeasuredByTheRulesNewDurations(t *testing.T) {
 	r := s.play()
 	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
 	require.GreaterOrEqual(t, tainted, 20*time.Minute, "by the new one, from when it began to match")
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 80*time.Minute)
 	require.Less(t, r.Until.Sub(storyBegins), never)
 	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.1-23, R4.1-28.
-func TestARuleThatIsChangedInMidEpisodeIsFollowedAtOnce(t *testing.T) {
+func TestARuleThatIsChangedInMidFailoverIsFollowedAtOnce(t *testing.T) {
 	for name, c := range map[string]func(*rules.Rule){
 		"its taint is another": func(r *rules.Rule) { r.Taints[0].Key = "failover.example.org/other" },
 		"it aims elsewhere":    func(r *rules.Rule) { r.TargetClusters = &karmada.ClusterAffinity{ClusterNames: []string{"m6"}} },
@@ -137,8 +137,8 @@ func TestARuleThatIsChangedInMidEpisodeIsFollowedAtOnce(t *testing.T) {
 				s.world.SetReady("m1", true)
 			})
 			r := s.play()
-			require.Equal(t, phase.EpisodeRecovered, r.Ended)
-			require.Equal(t, phase.OutcomeMigrated, r.Rounds[0].Results[0].Outcome)
+			require.Equal(t, phase.FailoverRecovered, r.Ended)
+			require.Equal(t, phase.OutcomeMigrated, r.Attempts[0].Results[0].Outcome)
 			require.Empty(t, s.world.Leftovers())
 		})
 	}
@@ -162,7 +162,7 @@ func TestARuleThatBecameInvalidKeepsItsTaintUntilItIsMended(t *testing.T) {
 		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "" })
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 10*time.Minute+wellFor)
 	require.Empty(t, s.world.Leftovers())
 }
@@ -186,12 +186,12 @@ func TestATaintThatAHumanPutByTheKeyOfARuleStaysTheHumans(t *testing.T) {
 		s.world.DropTaint("m1", taintKey)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
-// The cluster that comes back under the same name is another one: the episode of the
+// The cluster that comes back under the same name is another one: the failover of the
 // first ends, and nothing that it had begun is done to the second.
 //
 // Rules: R4.1-38.
@@ -207,7 +207,7 @@ func TestAClusterThatIsReCreatedUnderTheSameNameIsAnotherOne(t *testing.T) {
 		s.world.SetReady("m1", false)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeGone, r.Ended)
+	require.Equal(t, phase.FailoverGone, r.Ended)
 	c := s.world.PeekCluster("m1")
 	require.Empty(t, c.Taints)
 	require.Empty(t, c.Added)
@@ -230,7 +230,7 @@ func TestKarmada1082FlapsNeverAddUp(t *testing.T) {
 	}
 	s.at(630*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.FailoverFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Log(""), "ten minutes of flapping, and nothing was written")
 }
 
@@ -249,10 +249,10 @@ func TestKarmada5899AFlappingClusterIsTaintedOnceAndUntaintedOnce(t *testing.T) 
 	}
 	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Len(t, s.world.Log("taint"), 2)
 	require.Len(t, s.world.Log("evict"), 1)
-	require.Len(t, r.Rounds, 1)
+	require.Len(t, r.Attempts, 1)
 }
 
 // Unhealthy and Unknown in turn: Unknown does not reset the clock, so the failover
@@ -295,16 +295,16 @@ func TestKarmada7408OurOwnCredentialsNeverConfirmAFailure(t *testing.T) {
 		require.Empty(t, s.world.Log(""))
 		s.world.SetReady("m1", true)
 	})
-	require.Equal(t, phase.EpisodeFalseAlarm, s.play().Ended)
+	require.Equal(t, phase.FailoverFalseAlarm, s.play().Ended)
 }
 
-// witnessRule makes the story's rule wait for the witness; testify sends its word, as
-// the starter does, with the cluster as it stands.
-func (s *story) witnessRule() {
-	s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.RequireWitness = true })
+// externalProbeRule makes the story's rule wait for the external probe; testify sends its word, as
+// the controller does, with the cluster as it stands.
+func (s *story) externalProbeRule() {
+	s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.RequireExternalProbe = true })
 }
 
-func (s *story) testify(w rules.Witness, uid types.UID) {
+func (s *story) testify(w rules.ExternalProbe, uid types.UID) {
 	fact := rules.FactOf(s.world.PeekCluster("m1")).Testified(w)
 	if uid != "" {
 		fact.UID = uid
@@ -313,27 +313,27 @@ func (s *story) testify(w rules.Witness, uid types.UID) {
 }
 
 // Rules: R4.1-34, R4.1-37.
-func TestARuleThatRequiresTheWitnessFiresOnlyOnItsLivingWord(t *testing.T) {
+func TestARuleThatRequiresTheExternalProbeFiresOnlyOnItsLivingWord(t *testing.T) {
 	for name, c := range map[string]struct {
 		says    func(s *story)
 		evicted int
 	}{
 		"it says so again and again": {func(s *story) {
 			for i := range 8 {
-				s.at(time.Duration(i)*time.Minute+time.Second, func() { s.testify(rules.WitnessDown, "") })
+				s.at(time.Duration(i)*time.Minute+time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
 			}
 		}, 1},
 		"nobody testifies":              {func(*story) {}, 0},
-		"it sees the member alive":      {func(s *story) { s.at(time.Second, func() { s.testify(rules.WitnessUp, "") }) }, 0},
-		"its word is about another one": {func(s *story) { s.at(time.Second, func() { s.testify(rules.WitnessDown, "another") }) }, 0},
+		"it sees the member alive":      {func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeUp, "") }) }, 0},
+		"its word is about another one": {func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "another") }) }, 0},
 		"it changed its mind in between": {func(s *story) {
-			s.at(time.Second, func() { s.testify(rules.WitnessDown, "") })
-			s.at(addAfter/2, func() { s.testify(rules.WitnessUp, "") })
+			s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
+			s.at(addAfter/2, func() { s.testify(rules.ExternalProbeUp, "") })
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
-			s.witnessRule()
+			s.externalProbeRule()
 			s.bind("app", []string{"m1"}, "m1", "m2")
 			s.world.SetReady("m1", false)
 			// A NoSchedule taint of another rule keeps the failover open meanwhile.
@@ -351,13 +351,13 @@ func TestARuleThatRequiresTheWitnessFiresOnlyOnItsLivingWord(t *testing.T) {
 	}
 }
 
-// A word that nobody repeats is a starter that died: it neither fires a window later
+// A word that nobody repeats is a controller that died: it neither fires a window later
 // nor keeps the taint from following what is known.
 //
 // Rules: R4.1-37.
-func TestAWordOfTheWitnessDoesNotHoldForEver(t *testing.T) {
+func TestAWordOfTheExternalProbeDoesNotHoldForEver(t *testing.T) {
 	s := newStory(t)
-	s.witnessRule()
+	s.externalProbeRule()
 	s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Taints[0].AddOnMatch = 5 * time.Minute })
 	s.world.AddRule(rules.Rule{
 		Name:            "keeps-it-open",
@@ -366,7 +366,7 @@ func TestAWordOfTheWitnessDoesNotHoldForEver(t *testing.T) {
 	})
 	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.SetReady("m1", false)
-	s.at(time.Second, func() { s.testify(rules.WitnessDown, "") })
+	s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Empty(t, s.world.Log("evict"))
@@ -392,7 +392,7 @@ func TestKarmada2096UnknownForAnHourTriggersUnderNotIn(t *testing.T) {
 	require.GreaterOrEqual(t, s.world.Log("taint")[0].At.Sub(storyBegins), addAfter)
 }
 
-// A concurrent writer of the whole list lost our taint. While the rule matches it is
+// A concurrent writer of the whole list lost Lifeboat's taint. While the rule matches it is
 // put again, and goes at the end.
 //
 // Rules: R4.1-1.
@@ -407,11 +407,11 @@ func TestKarmada7348ATaintThatAnotherWriterLostIsPutAgain(t *testing.T) {
 		c := s.world.PeekCluster("m1")
 		hard, _ := karmada.Triggering(c.Taints)
 		require.Len(t, hard, 1)
-		require.Len(t, c.Added, 2, "recorded as ours again, the companion too")
+		require.Len(t, c.Added, 2, "recorded as Lifeboat's again, the evacuation taint too")
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
@@ -461,13 +461,13 @@ func TestKubernetes28832And24200And28897NothingMovesWhileEveryClusterLooksFailed
 	require.Empty(t, s.world.Leftovers())
 }
 
-// What one round has frozen of a binding binds that round alone.
+// What one attempt has frozen of a binding binds that attempt alone.
 //
 // Rules: R4.3-15, R4.3-22.
-func TestTheNextRoundFreezesPoliciesAnew(t *testing.T) {
+func TestTheNextAttemptFreezesPoliciesAnew(t *testing.T) {
 	s := newStory(t)
 	s.bind("slow", []string{"m1"}, "m1", "m2")
-	s.world.HealthyAfter = 8 * time.Minute // it keeps the episode open between the rounds
+	s.world.HealthyAfter = 8 * time.Minute // it keeps the failover open between the attempts
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
@@ -478,12 +478,12 @@ func TestTheNextRoundFreezesPoliciesAnew(t *testing.T) {
 	})
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(5*time.Minute, func() {
-		require.Len(t, s.world.Log("evict"), 1, "in the first round it tolerates, whatever it says now")
+		require.Len(t, s.world.Log("evict"), 1, "in the first attempt it tolerates, whatever it says now")
 		s.world.SetReady("m1", false)
 	})
 	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Len(t, r.Rounds, 2)
+	require.Len(t, r.Attempts, 2)
 	require.GreaterOrEqual(t, s.evictedAt("app"), 5*time.Minute+addAfter)
 	require.Empty(t, s.world.Leftovers())
 }

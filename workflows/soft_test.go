@@ -77,11 +77,11 @@ func TestASoftTaintMovesOnlyWhatAskedForFailoverAndOffALivingCluster(t *testing.
 		_, soft := karmada.Triggering(c.Taints)
 		require.Len(t, soft, 1)
 		require.True(t, slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == karmada.EvacuatingTaintKey }))
-		require.Empty(t, s.world.Log("evict"), "the companion stands before the first eviction")
+		require.Empty(t, s.world.Log("evict"), "the evacuation taint stands before the first eviction")
 	})
 	s.at(14*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"own": "Migrated", "policy": "Migrated", "silent": "Migrated"}, outcomes(r),
 		"what has no spec.failover.cluster is not affected and owes no outcome")
 	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
@@ -106,14 +106,14 @@ func TestAHumansSoftTaintTriggersWithoutAWindowAndItsRemovalAbandons(t *testing.
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
 	s.at(8*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"quick": "Migrated", "slow": "Abandoned"}, outcomes(r))
 	require.GreaterOrEqual(t, s.evictedAt("quick"), 30*time.Second)
 	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.3-14, R4.2-6, R4.1-25.
-func TestOfBothKindsTheEarlierMovesAndTheCompanionOutlastsTheFirstToGo(t *testing.T) {
+func TestOfBothKindsTheEarlierMovesAndTheEvacuationTaintOutlastsTheFirstToGo(t *testing.T) {
 	s := newStory(t)
 	s.softRule(10*time.Second, wellFor)
 	s.bindSoftly("both", "20")
@@ -130,18 +130,18 @@ func TestOfBothKindsTheEarlierMovesAndTheCompanionOutlastsTheFirstToGo(t *testin
 	})
 	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Len(t, r.Rounds, 1)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Len(t, r.Attempts, 1)
 	require.Equal(t, map[string]phase.Outcome{"both": "Migrated", "hard": "Migrated"}, outcomes(r))
 	require.Less(t, s.evictedAt("both"), s.evictedAt("hard"), "its soft taint made it due first")
 	require.GreaterOrEqual(t, s.evictedAt("hard"), addAfter)
 	require.Empty(t, s.world.Leftovers())
 }
 
-// What a round has frozen of a binding it keeps, soft tolerations included.
+// What an attempt has frozen of a binding it keeps, soft tolerations included.
 //
 // Rules: R4.3-15.
-func TestHowLongASoftTaintIsBorneIsFrozenForTheRound(t *testing.T) {
+func TestHowLongASoftTaintIsBorneIsFrozenForTheAttempt(t *testing.T) {
 	s := newStory(t)
 	key := s.bindSoftly("app", "")
 	s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "240")
@@ -189,13 +189,13 @@ func TestGarbledSoftTaintsKeepNoFailureFromBeingFound(t *testing.T) {
 		s.network(corev1.ConditionTrue)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
 }
 
 // Another rule that has just begun to match is no reason to keep the taint of one
-// that is well; its own window goes on, in a round of its own.
+// that is well; its own window goes on, in an attempt of its own.
 //
 // Rules: R4.1-17, R4.1-25.
 func TestARuleThatOnlyBeganToMatchHoldsUpNoRecovery(t *testing.T) {
@@ -209,14 +209,14 @@ func TestARuleThatOnlyBeganToMatchHoldsUpNoRecovery(t *testing.T) {
 	s.at(7*time.Minute, func() { require.Empty(t, s.world.PeekCluster("m1").Taints, "the first failure is over and cleaned up") })
 	s.at(20*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Len(t, r.Rounds, 2)
-	require.Equal(t, phase.OutcomeMigrated, r.Rounds[0].Results[0].Outcome)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Len(t, r.Attempts, 2)
+	require.Equal(t, phase.OutcomeMigrated, r.Attempts[0].Results[0].Outcome)
 	at := slices.IndexFunc(s.world.Log("taint"), func(w world.Write) bool { return w.At.Sub(storyBegins) > 8*time.Minute })
 	require.GreaterOrEqual(t, at, 0)
 	again := s.world.Log("taint")[at].At.Sub(storyBegins)
 	require.GreaterOrEqual(t, again, 3*time.Minute+long, "its window is not cut short")
-	require.Less(t, again, 3*time.Minute+long+30*time.Second, "nor restarted by the new round")
+	require.Less(t, again, 3*time.Minute+long+30*time.Second, "nor restarted by the new attempt")
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -225,7 +225,7 @@ func (s *story) queued() (workflows.Item, bool) {
 	s.t.Helper()
 	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 	require.NoError(s.t, err)
-	var status workflows.EpisodeStatus
+	var status workflows.FailoverStatus
 	require.NoError(s.t, value.Get(&status))
 	at := slices.IndexFunc(status.Items, func(i workflows.Item) bool { return i.Key.Name == "app" })
 	if at < 0 {
@@ -235,7 +235,7 @@ func (s *story) queued() (workflows.Item, bool) {
 }
 
 // Rules: R4.2-7.
-func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatRound(t *testing.T) {
+func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatAttempt(t *testing.T) {
 	for kind, effect := range map[string]corev1.TaintEffect{"hard": corev1.TaintEffectNoExecute, "soft": karmada.EffectPreferNoExecute} {
 		t.Run(kind, func(t *testing.T) {
 			s := newStory(t)
@@ -266,7 +266,7 @@ func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatRound(t *te
 // back: that is a return as any other, and no restore.
 //
 // Rules: R4.2-7.
-func TestWhatComesBackBeforeTheReleaseIsHeardOfIsNotEvictedAgainInThatRound(t *testing.T) {
+func TestWhatComesBackBeforeTheReleaseIsHeardOfIsNotEvictedAgainInThatAttempt(t *testing.T) {
 	s := newStory(t)
 	key := s.bindSoftly("app", "1")
 	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
@@ -287,7 +287,7 @@ func TestWhatComesBackBeforeTheReleaseIsHeardOfIsNotEvictedAgainInThatRound(t *t
 	require.Equal(t, reason.SchedulerReturnsIt, got.Reason)
 }
 
-// A soft taint that comes in mid-round makes the one thing read that was not read
+// A soft taint that comes in mid-attempt makes the one thing read that was not read
 // of the bindings at its beginning.
 //
 // Rules: R4.3-12, R4.3-16.
@@ -322,11 +322,11 @@ func TestObserveReckonsWithSoftTaints(t *testing.T) {
 	s.at(10*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeWouldMove}, outcomes(r))
-	require.GreaterOrEqual(t, r.Rounds[0].Results[0].At.Sub(storyBegins), addAfter+60*time.Second)
+	require.GreaterOrEqual(t, r.Attempts[0].Results[0].At.Sub(storyBegins), addAfter+60*time.Second)
 	require.Empty(t, s.world.Log(""))
 }
 
-// Somebody garbled the list in which our soft taint stands: it cannot be taken away,
+// Somebody garbled the list in which Lifeboat's soft taint stands: it cannot be taken away,
 // and a cancelled failover does not close before it is.
 //
 // Rules: R4.9-9, R4.9-37, R4.9-38.
@@ -350,14 +350,14 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 	const mended = 20 * time.Minute
 	s.at(mended, func() {
 		c := s.world.PeekCluster("m1")
-		require.Len(t, c.Added, 1, "the companion has gone, our record of the soft taint has not")
+		require.Len(t, c.Added, 1, "the evacuation taint has gone, Lifeboat's record of the soft taint has not")
 		require.NotNil(t, c.Stopped)
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 			c.Taints, c.SoftMalformed, c.SoftUnreadable = append(c.Taints, ours), "", false
 		})
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), mended)
 	require.Less(t, len(s.world.Log("taint")), 8, "who stopped it is written once")
 	require.Empty(t, s.world.PeekCluster("m1").Taints)
@@ -365,7 +365,7 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 }
 
 // A human's taint stands on, and the cluster is opted out: nothing follows from it
-// any more, and the failover ends with everything of ours gone.
+// any more, and the failover ends with everything of Lifeboat's gone.
 //
 // Rules: R4.3-2, R4.9-9.
 func TestAnOptOutEndsAFailoverBesideAHumansTaint(t *testing.T) {
@@ -379,9 +379,9 @@ func TestAnOptOutEndsAFailoverBesideAHumansTaint(t *testing.T) {
 			})
 			s.at(30*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
 			r := s.play()
-			require.Equal(t, phase.EpisodeRecovered, r.Ended)
+			require.Equal(t, phase.FailoverRecovered, r.Ended)
 			require.Less(t, r.Until.Sub(storyBegins), 30*time.Minute)
-			require.Len(t, r.Rounds, 1)
+			require.Len(t, r.Attempts, 1)
 			require.Empty(t, s.world.Leftovers())
 		})
 	}

@@ -15,11 +15,11 @@ import (
 // Rules: R4.4-12, R4.4-15.
 func TestWhatWasSnoozedOrPausedSinceItsCheckIsNotDispatched(t *testing.T) {
 	inWorkflow(t, func(ctx workflow.Context) {
-		for name, order := range map[string]func(e *episode, scope queue.Scope){
-			"snoozed": func(e *episode, scope queue.Scope) {
+		for name, order := range map[string]func(e *clusterFailover, scope queue.Scope){
+			"snoozed": func(e *clusterFailover, scope queue.Scope) {
 				e.snooze(SnoozeOrder{ScopedOrder: ScopedOrder{Scope: scope}, For: "5m"})
 			},
-			"paused": func(e *episode, scope queue.Scope) { e.pause(ScopedOrder{Scope: scope}) },
+			"paused": func(e *clusterFailover, scope queue.Scope) { e.pause(ScopedOrder{Scope: scope}) },
 		} {
 			e := crowded(ctx, 20)
 			e.st.Terms.Mode = rules.ModeObserve

@@ -110,7 +110,7 @@ func (s *story) pageOf(id string) string {
 	return meta.GetCurrentDetails()
 }
 
-func queued(st workflows.EpisodeStatus, key karmada.BindingKey) workflows.Item {
+func queued(st workflows.FailoverStatus, key karmada.BindingKey) workflows.Item {
 	for _, i := range st.Items {
 		if i.Key == key {
 			return i
@@ -149,9 +149,9 @@ func TestASnoozeOfANamespaceOrOfAllHoldsWhoComesLaterToo(t *testing.T) {
 }
 
 // Rules: R4.4-12.
-func TestASnoozeOutlastsTheRoundItWasGivenIn(t *testing.T) {
+func TestASnoozeOutlastsTheAttemptItWasGivenIn(t *testing.T) {
 	s := newStory(t)
-	s.settings.Terms.DebtWait = time.Hour // it stays open until the old copy has gone
+	s.settings.Terms.PendingPurgeWait = time.Hour // it stays open until the old copy has gone
 	gone := s.in("bank", "gone", 0)
 	key := s.in("shop", "app", 5*time.Minute)
 	s.world.HealthyAfter = 4 * time.Minute
@@ -161,7 +161,7 @@ func TestASnoozeOutlastsTheRoundItWasGivenIn(t *testing.T) {
 	s.at(4*time.Minute, func() { s.world.SetReady("m1", false) })
 	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Greater(t, len(r.Rounds), 1, "it failed again")
+	require.Greater(t, len(r.Attempts), 1, "it failed again")
 	require.Contains(t, s.movedAt(), gone.String())
 	require.GreaterOrEqual(t, s.movedAt()["shop/app"], 32*time.Minute)
 }
@@ -170,7 +170,7 @@ func TestASnoozeOutlastsTheRoundItWasGivenIn(t *testing.T) {
 func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	s, moving := slowHealth(t)
 	waits := s.in("shop", "waits", time.Hour)
-	stranger := queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "stranger"})
+	formerChild := queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "formerChild"})
 	s.world.SetReady("m1", false)
 	nobody := snooze(queue.Scope{All: true}, "5m")
 	nobody.Who = ""
@@ -186,10 +186,10 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			"never brings one forward":     {workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "-5m")},
 			`"who"`:                        {workflows.UpdateSnooze, nobody},
 			"its move has begun":           {workflows.UpdateSnooze, snooze(queue.ScopeOf(moving), "5m")},
-			"nothing to snooze":            {workflows.UpdateSnooze, snooze(stranger, "5m")},
+			"nothing to snooze":            {workflows.UpdateSnooze, snooze(formerChild, "5m")},
 			"which is later":               {workflows.UpdateSnooze, snooze(queue.ScopeOf(waits), "5m")},
-			"nothing to pause":             {workflows.UpdatePause, by(stranger)},
-			"nothing to prioritise":        {workflows.UpdatePrioritise, priority(stranger, 5)},
+			"nothing to pause":             {workflows.UpdatePause, by(formerChild)},
+			"nothing to prioritise":        {workflows.UpdatePrioritise, priority(formerChild, 5)},
 			`field "priority": missing`:    {workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: by(queue.Scope{All: true})}},
 			"is not paused by itself":      {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "shop"})}},
 			"neither paused nor stopped":   {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{})}},
@@ -227,7 +227,7 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 				st := s.status()
 				require.Equal(t, workflows.ItemPaused, queued(st, key).State)
 				require.Equal(t, reason.Paused, queued(st, key).Reason)
-				require.Equal(t, phase.EpisodeEvacuating, st.Phase, "somebody still has to move")
+				require.Equal(t, phase.FailoverEvacuating, st.Phase, "somebody still has to move")
 				require.Contains(t, s.page(), "paused | "+scope.String())
 			})
 			s.at(9*time.Minute, func() { s.ordered(workflows.UpdatePause, by(queue.Scope{})) })
@@ -245,7 +245,7 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 	}
 }
 
-// The scheduler's late patch puts the cluster back while our task stands. While a
+// The scheduler's late patch puts the cluster back while Lifeboat's task stands. While a
 // human has the binding paused, that is no reason to write.
 // Rules: R4.4-15, R4.5-20.
 func TestNothingIsTakenOutAgainOfABindingThatIsPaused(t *testing.T) {

@@ -22,16 +22,16 @@ type BindingMigrationParams struct {
 
 // MigrationState is all that a BindingMigration knows.
 type MigrationState struct {
-	Ref      activities.MoveRef `json:"ref"`
-	Parent   string             `json:"parent"` // id of its ClusterFailover
-	Episode  string             `json:"episode"`
-	Round    int                `json:"round"`
-	Terms    activities.Terms   `json:"terms"`
-	Policy   rules.Policy       `json:"policy"`
-	Resource string             `json:"resource,omitempty"`
-	QueuedAt time.Time          `json:"queuedAt,omitzero"`
-	DueAt    time.Time          `json:"dueAt,omitzero"`
-	// Approval is a human's yes in this round; Standing are approval rules that asked
+	Ref        activities.MoveRef `json:"ref"`
+	Parent     string             `json:"parent"` // id of its ClusterFailover
+	FailoverID string             `json:"failoverID"`
+	Attempt    int                `json:"attempt"`
+	Terms      activities.Terms   `json:"terms"`
+	Policy     rules.Policy       `json:"policy"`
+	Resource   string             `json:"resource,omitempty"`
+	QueuedAt   time.Time          `json:"queuedAt,omitzero"`
+	DueAt      time.Time          `json:"dueAt,omitzero"`
+	// Approval is a human's yes in this attempt; Standing are approval rules that asked
 	// before in it.
 	Approval *queue.Approval      `json:"approval,omitempty"`
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
@@ -58,9 +58,9 @@ type MigrationState struct {
 	Unseen bool `json:"unseen,omitempty"`
 	// StaleSince is since when releases are refused because Karmada is stale.
 	StaleSince time.Time `json:"staleSince,omitzero"`
-	// Rewound: what stood was older than what had stood before. Health has to outlast
+	// StaleRead: what stood was older than what had stood before. Health has to outlast
 	// detection, for what the API server says may be over.
-	Rewound bool `json:"rewound,omitempty"`
+	StaleRead bool `json:"staleread,omitempty"`
 	// Attention is why it needs a human's eyes; it changes no behaviour.
 	Attention reason.Reason `json:"attention,omitempty"`
 	// AwaitFence begins by waiting until the old copy is proven dead, without a permit.
@@ -90,11 +90,11 @@ type MigrationState struct {
 	SourceGone bool `json:"sourceGone,omitempty"`
 	// Outage is the one that the cluster was in at the last look: what a fence is about.
 	Outage string `json:"outage,omitempty"`
-	// MaybeReleased: a release of ours was sent, and whether it stands is not known.
+	// MaybeReleased: a release of Lifeboat's was sent, and whether it stands is not known.
 	MaybeReleased bool `json:"maybeReleased,omitempty"`
-	// Swapped tells that another hand put the cluster back and dropped our task.
+	// Swapped tells that another hand put the cluster back and dropped Lifeboat's task.
 	Swapped bool `json:"swapped,omitempty"`
-	// RestoredAt is when our restore was known to stand.
+	// RestoredAt is when Lifeboat's restore was known to stand.
 	RestoredAt time.Time `json:"restoredAt,omitzero"`
 	Wrote      bool      `json:"wrote,omitempty"`
 	// TellWritten: its drain has a rate, which counts from the write.

@@ -10,7 +10,7 @@ import (
 )
 
 // StandingOrders are what humans ordered about bindings, a namespace or all, and what
-// holds until the failover closes: over rounds and continue-as-new. Of one scope each
+// holds until the failover closes: over attempts and continue-as-new. Of one scope each
 // list has one entry at most.
 type StandingOrders struct {
 	Snoozes    []Snooze      `json:"snoozes,omitempty"`
@@ -26,13 +26,13 @@ type Snooze struct {
 }
 
 // ScopedPause keeps bindings from being dispatched; a pause of the whole failover is
-// [EpisodeState].Paused.
+// [FailoverState].Paused.
 type ScopedPause struct {
 	ScopedOrder
 	At time.Time `json:"at"`
 }
 
-// Priority takes the place of the priority that a round froze.
+// Priority takes the place of the priority that an attempt froze.
 type Priority struct {
 	ScopedOrder
 	At       time.Time `json:"at"`

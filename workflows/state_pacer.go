@@ -27,7 +27,7 @@ type PacerState struct {
 	Schedule pace.Schedule `json:"schedule"`
 	// Requests are the open ones by cluster.
 	Requests map[string]Request `json:"requests,omitempty"`
-	// Served is the cluster of the newest grant: ties go round from it.
+	// Served is the cluster of the newest grant: ties go attempt from it.
 	Served string `json:"served,omitempty"`
 	Orders Orders `json:"orders"`
 	// HaltedAt is since when Orders halt, as far as this pacer has seen it.
@@ -58,16 +58,16 @@ type Orders struct {
 	RateBy *Order   `json:"rateBy,omitempty"`
 }
 
-// Request is an open GrantRequest and when it was last heard.
+// Request is an open PermitRequest and when it was last heard.
 type Request struct {
-	GrantRequest
+	PermitRequest
 	Heard time.Time `json:"heard"`
 	// Newest is the newest permit that was granted to it. A request of before that says
 	// nothing about how many more it wants.
 	Newest int64 `json:"newest,omitempty"`
 	// Until is when that has passed: whoever has not heard of it by then goes by something else.
 	Until time.Time `json:"until,omitzero"`
-	// Told: its episode has been told the pace at least once.
+	// Told: its failover has been told the pace at least once.
 	Told bool `json:"told,omitempty"`
 }
 

@@ -172,12 +172,12 @@ func TestKarmada5251StateOfASourceThatDiesAfterTheWriteWaitsForIt(t *testing.T) 
 			_, ever := s.world.Wears(key, "m2")
 			if without {
 				require.Empty(t, ever)
-				require.NotNil(t, result.Debt, "not purged: owed, by the old Work's uid")
+				require.NotNil(t, result.PendingPurge, "not purged: owed, by the old Work's uid")
 			} else {
 				require.Equal(t, carried, ever, "Karmada deleted the old copy and handed its state on")
-				require.Nil(t, result.Debt)
+				require.Nil(t, result.PendingPurge)
 			}
-			require.Empty(t, r.Debts)
+			require.Empty(t, r.PendingPurges)
 			require.Empty(t, s.world.Leftovers())
 		})
 	}

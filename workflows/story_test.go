@@ -29,7 +29,7 @@ import (
 )
 
 // story runs the real workflows over the real activities against a world in
-// virtual time. A host workflow stands in for the starter.
+// virtual time. A host workflow stands in for the controller.
 type story struct {
 	t        *testing.T
 	env      *testsuite.TestWorkflowEnvironment
@@ -39,7 +39,7 @@ type story struct {
 	meter    activities.Meter
 	counts   *counted          // by workflows
 	prober   activities.Prober // nil: nobody can be probed
-	report   workflows.EpisodeReport
+	report   workflows.FailoverReport
 	accepted []*answer
 	looks    []func()               // at the world, after every change of a binding
 	acts     *activities.Activities // from play on
@@ -230,8 +230,8 @@ func (a *answer) Accept()                   {}
 func (a *answer) Reject(err error)          { a.err, a.done = err, true }
 func (a *answer) Complete(v any, err error) { a.value, a.err, a.done = v, err, true }
 
-// host starts pacer and episode and waits for the episode's end.
-func host(ctx workflow.Context, cluster string) (workflows.EpisodeReport, error) {
+// host starts pacer and failover and waits for the failover's end.
+func host(ctx workflow.Context, cluster string) (workflows.FailoverReport, error) {
 	start := func(id, kind string, args any) workflow.ChildWorkflowFuture {
 		c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 			WorkflowID: id, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
@@ -240,9 +240,9 @@ func host(ctx workflow.Context, cluster string) (workflows.EpisodeReport, error)
 	}
 	pacer := start(workflows.FleetPacerID(""), workflows.TypeFleetPacer, workflows.FleetPacerParams{})
 	if err := pacer.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
-		return workflows.EpisodeReport{}, err
+		return workflows.FailoverReport{}, err
 	}
-	var r workflows.EpisodeReport
+	var r workflows.FailoverReport
 	err := start(workflows.ClusterFailoverID("", cluster), workflows.TypeClusterFailover, workflows.ClusterFailoverParams{Cluster: cluster}).Get(ctx, &r)
 	return r, err
 }
@@ -264,7 +264,7 @@ func (s *story) slowActivities() {
 	a := s.acts
 	s.env.OnActivity(activities.NameRecallPacer, mock.Anything, mock.Anything).After(s.recalls).Return(a.RecallPacer)
 	if s.begins > 0 {
-		s.env.OnActivity(activities.NameBeginEpisode, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginEpisode)
+		s.env.OnActivity(activities.NameBeginFailover, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginFailover)
 	}
 	if s.tainted != nil {
 		s.env.OnActivity(activities.NameWriteTaints, mock.Anything, mock.Anything).Return(func(ctx context.Context, r activities.TaintRequest) (activities.TaintResult, error) {
@@ -282,7 +282,7 @@ func (s *story) slowActivities() {
 }
 
 // play runs the story of m1's failover to its end.
-func (s *story) play() workflows.EpisodeReport {
+func (s *story) play() workflows.FailoverReport {
 	s.t.Helper()
 	const cluster = "m1"
 	reader := activities.Reader(s.world)
@@ -337,10 +337,10 @@ func (s *story) play() workflows.EpisodeReport {
 	return s.report
 }
 
-// outcomes are the outcomes of the last round by binding name.
-func outcomes(r workflows.EpisodeReport) map[string]phase.Outcome {
+// outcomes are the outcomes of the last attempt by binding name.
+func outcomes(r workflows.FailoverReport) map[string]phase.Outcome {
 	out := map[string]phase.Outcome{}
-	for _, x := range r.Rounds[len(r.Rounds)-1].Results {
+	for _, x := range r.Attempts[len(r.Attempts)-1].Results {
 		out[x.Key.Name] = x.Outcome
 	}
 	return out
@@ -357,7 +357,7 @@ func TestAFailedClusterIsEvacuatedAndRecovers(t *testing.T) {
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{
 		"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated", "app4": "Migrated", "stays": "Abandoned",
 	}, outcomes(r))
@@ -371,7 +371,7 @@ func TestAFailedClusterIsEvacuatedAndRecovers(t *testing.T) {
 	taints := s.world.Log("taint")
 	require.False(t, taints[0].At.Before(r.Began.Add(addAfter)), "never tainted before the window has run out")
 	for i, w := range evictions {
-		require.False(t, w.At.Before(taints[0].At), "the companion taint stands before the first eviction")
+		require.False(t, w.At.Before(taints[0].At), "the evacuation taint stands before the first eviction")
 		if i > 0 {
 			require.GreaterOrEqual(t, w.At.Sub(evictions[i-1].At), 2*time.Second, "never above 0.5 a second")
 		}
@@ -381,8 +381,8 @@ func TestAFailedClusterIsEvacuatedAndRecovers(t *testing.T) {
 	}
 }
 
-// A pacer that finds something of ours at its first start has lost its state and
-// halts. What this very episode writes must not be what it finds.
+// A pacer that finds something of Lifeboat's at its first start has lost its state and
+// halts. What this very failover writes must not be what it finds.
 func TestNothingIsWrittenBeforeThePacerHasSpoken(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
@@ -401,7 +401,7 @@ func TestABlipIsAFalseAlarmAndWritesNothing(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(addAfter-5*time.Second, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.FailoverFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Log(""))
 }
 
@@ -413,6 +413,6 @@ func TestKarmada3500AMismatchBetweenTwoLooksRestartsTheWindow(t *testing.T) {
 	s.at(50*time.Second, func() { s.world.SetReady("m1", true); s.world.SetReady("m1", false) })
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.False(t, s.world.Log("taint")[0].At.Before(storyBegins.Add(50*time.Second+addAfter)))
 }

@@ -15,7 +15,7 @@ import (
 
 // chained are the reports of m1's failover and of m2's.
 type chained struct {
-	First, Second workflows.EpisodeReport
+	First, Second workflows.FailoverReport
 }
 
 // hostChained runs m1's failover, and m2's from a moment on.
@@ -57,7 +57,7 @@ func hostAgain(ctx workflow.Context, from time.Duration) (chained, error) {
 }
 
 // playBoth plays a chained failure, or two failovers of one cluster, to the end.
-func (s *story) playBoth() (first, second workflows.EpisodeReport) {
+func (s *story) playBoth() (first, second workflows.FailoverReport) {
 	s.t.Helper()
 	s.play()
 	var both chained

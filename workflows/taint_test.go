@@ -31,7 +31,7 @@ func TestATaintByOrderMovesWhatDoesNotTolerateItUntilUntaint(t *testing.T) {
 		c := s.world.PeekCluster("m1")
 		require.Equal(t, "jane", c.Ordered[0].Who)
 		require.Equal(t, "disks", c.Ordered[0].Why)
-		require.Len(t, c.Added, 2, "the taint and our NoSchedule")
+		require.Len(t, c.Added, 2, "the taint and Lifeboat's NoSchedule")
 		require.Equal(t, karmada.TaintRule, c.Added[0].Rule)
 		require.Len(t, s.world.Log("release"), 1)
 	})
@@ -40,7 +40,7 @@ func TestATaintByOrderMovesWhatDoesNotTolerateItUntilUntaint(t *testing.T) {
 
 	require.NoError(t, put.err)
 	require.NoError(t, gone.err)
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Less(t, r.Until.Sub(storyBegins), 4*time.Minute+wellFor, "its end has no window")
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
 	require.Empty(t, s.world.Leftovers())
@@ -76,9 +76,9 @@ func TestUntaintLeavesWhatARuleAndWhatOthersPut(t *testing.T) {
 	})
 	r := s.play()
 	require.ErrorContains(t, ruled.err, "follows from rule")
-	require.ErrorContains(t, theirs.err, "is not ours")
+	require.ErrorContains(t, theirs.err, "is not Lifeboat's")
 	require.ErrorContains(t, none.err, "does not carry")
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -100,8 +100,8 @@ func TestACancelEndsTheOrderOfATaint(t *testing.T) {
 	s.at(time.Minute+30*time.Second, func() { again = s.taints(workflows.UpdateTaint, "disks:NoExecute") })
 	r := s.play()
 	require.ErrorContains(t, again.err, "stopped by")
-	require.Zero(t, left, "the order went with our taints")
-	require.Equal(t, phase.EpisodeCancelled, r.Ended)
+	require.Zero(t, left, "the order went with Lifeboat's taints")
+	require.Equal(t, phase.FailoverCancelled, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 

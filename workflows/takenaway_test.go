@@ -33,13 +33,13 @@ func TestAHumanTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
 	s.at(taken, func() { s.world.DropTaint("m1", taintKey) })
 	s.at(2*taken, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Less(t, r.Until.Sub(storyBegins), taken+wellFor)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), taken)
 	require.Empty(t, s.world.Leftovers())
 }
 
-// What cannot be read was not taken away: our taint keeps its removal window.
+// What cannot be read was not taken away: Lifeboat's taint keeps its removal window.
 //
 // Rules: R4.1-21, R4.2-9.
 func TestWhatCannotBeReadIsNoHumanWhoTookTheTaintAway(t *testing.T) {
@@ -69,7 +69,7 @@ func TestWhatCannotBeReadIsNoHumanWhoTookTheTaintAway(t *testing.T) {
 				})
 			})
 			r := s.play()
-			require.Equal(t, phase.EpisodeRecovered, r.Ended)
+			require.Equal(t, phase.FailoverRecovered, r.Ended)
 			require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 2*time.Minute+quiet)
 			require.Empty(t, s.world.Leftovers())
 		})
@@ -125,7 +125,7 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -153,6 +153,6 @@ func TestAFailoverWhoseTaintsAreAllTakenAwayTwiceStillRecovers(t *testing.T) {
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Empty(t, s.world.Leftovers())
 }

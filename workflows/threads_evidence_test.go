@@ -56,7 +56,7 @@ func TestLiqo1194AShortOutageCreatesNothingAnew(t *testing.T) {
 
 // With failover off, any scale or update while a cluster is not Ready has Karmada's
 // scheduler move replicas by itself: 1 and 1 become 0 and 2. What others move is told
-// as theirs, and nothing of ours is written on it.
+// as theirs, and nothing of Lifeboat's is written on it.
 // Rules: R4.7-15.
 func TestKarmada6951And1640And1717WhatOthersMoveIsToldAsTheirs(t *testing.T) {
 	s := newStory(t)
@@ -195,7 +195,7 @@ func TestPolicyGenerator148AndAIEdge170AnEdgeSiteIsOptedOutAndNothingMoves(t *te
 	s.world.SetReady("m1", false)
 	s.at(time.Hour, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeFalseAlarm, r.Ended)
+	require.Equal(t, phase.FailoverFalseAlarm, r.Ended)
 	require.Empty(t, s.world.Log(""), "not even a taint")
 }
 

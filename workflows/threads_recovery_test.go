@@ -39,9 +39,9 @@ func TestKarmada5803AFlakyClusterTakesNothingFromWhoHasNowhereToGo(t *testing.T)
 	}
 	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
-	require.Len(t, r.Rounds, 1, "it never stayed well for the whole window")
+	require.Len(t, r.Attempts, 1, "it never stayed well for the whole window")
 	require.Len(t, s.world.Log("evict"), 1)
 	b := s.world.Peek(stays)
 	require.Equal(t, "m1", b.Clusters[0].Name)
@@ -68,7 +68,7 @@ func TestKarmada3167BothCopiesAreSeenUntilTheNewOneRuns(t *testing.T) {
 	r := s.play()
 	require.Equal(t, phase.OutcomeMigrated, resultOf(t, r).Outcome)
 	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.world.HealthyAfter)
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 }
 
 // The network was away and comes back: nothing of what could not move is lost.
@@ -103,13 +103,13 @@ func TestRamen2268And1981TheFailureIsOverWhenTheLastMoveIs(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.False(t, r.Until.Before(s.world.Log("release")[0].At))
 	require.Empty(t, s.world.Peek(key).Tasks)
 }
 
 // It fails and is back quickly: for a moment the same cluster stood in spec.clusters and
-// in a task. Each of our writes moves it from one to the other.
+// in a task. Each of Lifeboat's writes moves it from one to the other.
 // Rules: R4.7-7, R4.9-12, R4.9-21.
 func TestKarmada3283NoClusterIsTargetAndUnderEvictionAtOnce(t *testing.T) {
 	s := newStory(t)
@@ -134,7 +134,7 @@ func TestKarmada3283NoClusterIsTargetAndUnderEvictionAtOnce(t *testing.T) {
 }
 
 // A member in pull mode that came back deleted everything that it had. What did not
-// move is wanted there as before; what moved is shown as debt until it is gone.
+// move is wanted there as before; what moved is shown as pending purge until it is gone.
 // Rules: R4.7-36, R4.8-12, R4.9-10.
 func TestKarmada5406AMemberThatIsBackDeletesOnlyWhatMoved(t *testing.T) {
 	s := newStory(t)
@@ -144,7 +144,7 @@ func TestKarmada5406AMemberThatIsBackDeletesOnlyWhatMoved(t *testing.T) {
 	require.NotEmpty(t, before)
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() {
-		owed := s.status().Debts
+		owed := s.status().PendingPurges
 		require.Len(t, owed, 1, "what waits to be deleted there is shown while it is away")
 		require.Equal(t, moves, owed[0].Key)
 		require.Equal(t, before, s.workOn(stays, "m1"))
@@ -154,11 +154,11 @@ func TestKarmada5406AMemberThatIsBackDeletesOnlyWhatMoved(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"moves": "Migrated", "stays": "Abandoned"}, outcomes(r))
 	require.Equal(t, before, s.workOn(stays, "m1"), "not deleted and made again")
 	require.False(t, s.world.HasWork(moves, "m1"))
-	require.Empty(t, r.Debts, "paid")
+	require.Empty(t, r.PendingPurges, "paid")
 }
 
-// The unjoin of a dead cluster hung on what could not be deleted there. No step of ours
-// needs the dead cluster, and nothing of ours outlives it.
+// The unjoin of a dead cluster hung on what could not be deleted there. No step of Lifeboat's
+// needs the dead cluster, and nothing of Lifeboat's outlives it.
 // Rules: R4.7-36, R4.9-51.
 func TestKarmada3740And1847ADeadClusterIsUnjoinedWithoutItsHelp(t *testing.T) {
 	s := newStory(t)
@@ -172,7 +172,7 @@ func TestKarmada3740And1847ADeadClusterIsUnjoinedWithoutItsHelp(t *testing.T) {
 	})
 	s.at(12*time.Minute, func() { s.world.DeleteCluster("m1") })
 	r := s.play()
-	require.Equal(t, phase.EpisodeGone, r.Ended)
+	require.Equal(t, phase.FailoverGone, r.Ended)
 	require.Empty(t, s.world.Peek(held).Tasks)
 	require.Empty(t, s.world.Peek(moves).Tasks)
 	require.Empty(t, s.world.Leftovers())
@@ -192,13 +192,13 @@ func TestRamen1139And329NoStepWaitsForTheDeadCluster(t *testing.T) {
 		status := s.status()
 		require.Empty(t, status.Moves, "nobody waits for it")
 		require.Equal(t, map[string]int{"Migrated": 3}, status.Counts)
-		require.Len(t, status.Debts, 3)
-		require.Equal(t, phase.EpisodeEvacuated, status.Phase)
+		require.Len(t, status.PendingPurges, 3)
+		require.Equal(t, phase.FailoverEvacuated, status.Phase)
 		s.world.SetReady("m1", true)
 	})
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
-	require.Empty(t, r.Debts, "paid")
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	require.Empty(t, r.PendingPurges, "paid")
 	require.Empty(t, s.world.Leftovers())
 }
 
@@ -219,7 +219,7 @@ func TestRamen1165And2038WhatIsLostIsRebuiltFromKarmada(t *testing.T) {
 	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 		at := metav1.NewTime(storyBegins.Add(-time.Minute))
 		c.Taints = []corev1.Taint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
-		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", Episode: "lost"}}
+		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", FailoverID: "lost"}}
 	})
 	s.world.SetReady("m1", false)
 	s.at(10*time.Minute, func() {
@@ -230,7 +230,7 @@ func TestRamen1165And2038WhatIsLostIsRebuiltFromKarmada(t *testing.T) {
 	})
 	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.EpisodeRecovered, r.Ended)
+	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"next": "Migrated", "moved": "Migrated"}, outcomes(r))
 	require.Equal(t, "m2", s.world.Peek(next).Clusters[0].Name)
 	require.Empty(t, s.world.Leftovers(), "the taint of the lost failover goes with this one's")

@@ -46,9 +46,9 @@ const (
 	lastRecords = 5 * time.Second
 )
 
-// scribe writes a workflow's records down, batch by batch, in a coroutine of its own:
+// trail writer writes a workflow's records down, batch by batch, in a coroutine of its own:
 // nothing waits for it.
-type scribe struct {
+type trailWriter struct {
 	ctx    workflow.Context
 	log    log.Logger
 	trail  *Trail
@@ -60,13 +60,13 @@ type scribe struct {
 	same   map[string]int
 }
 
-// newScribe begins a run's part of the trail, with what the run before left to be written,
+// newTrailWriter begins a run's part of the trail, with what the run before left to be written,
 // nil for nothing.
-func newScribe(ctx workflow.Context, dirty *bool, left *Trail) scribe {
+func newTrailWriter(ctx workflow.Context, dirty *bool, left *Trail) trailWriter {
 	if left == nil {
 		left = &Trail{}
 	}
-	return scribe{ctx: ctx, log: workflow.GetLogger(ctx), trail: left, dirty: dirty, same: map[string]int{}}
+	return trailWriter{ctx: ctx, log: workflow.GetLogger(ctx), trail: left, dirty: dirty, same: map[string]int{}}
 }
 
 // addEvidence adds pairs of a name and what it says to evidence, which is made where there
@@ -85,11 +85,11 @@ func addEvidence(to map[string]string, pairs ...string) map[string]string {
 }
 
 // active tells that there is a trail.
-func (s *scribe) active() bool { return s.on != nil && s.on() }
+func (s *trailWriter) active() bool { return s.on != nil && s.on() }
 
 // add keeps a record until it is written. What a batch says of many bindings at one
 // moment is one record.
-func (s *scribe) add(r record.Audit) {
+func (s *trailWriter) add(r record.Audit) {
 	if !s.active() {
 		return
 	}
@@ -108,18 +108,18 @@ func (s *scribe) add(r record.Audit) {
 }
 
 // tell is add for what somebody who reads along should see at once.
-func (s *scribe) tell(r record.Audit) {
+func (s *trailWriter) tell(r record.Audit) {
 	s.urgent = true
 	s.add(r)
 }
 
-func (s *scribe) number() string {
+func (s *trailWriter) number() string {
 	s.trail.Seq++
 	return strconv.FormatInt(s.trail.Seq, 10)
 }
 
 // joined adds a binding to a record that says the same.
-func (s *scribe) joined(r record.Audit) bool {
+func (s *trailWriter) joined(r record.Audit) bool {
 	name := r.Bindings
 	r.Bindings, r.Resource = nil, ""
 	key := fmt.Sprintf("%+v", r)
@@ -134,7 +134,7 @@ func (s *scribe) joined(r record.Audit) bool {
 }
 
 // bound loses the oldest of too many, and says so.
-func (s *scribe) bound(records, names int) {
+func (s *trailWriter) bound(records, names int) {
 	if len(s.trail.Pending) <= records && len(s.trail.Pending)*sameSaid <= names {
 		return
 	}
@@ -152,17 +152,17 @@ func (s *scribe) bound(records, names int) {
 	s.lose(lost)
 }
 
-func (s *scribe) lose(n int) {
+func (s *trailWriter) lose(n int) {
 	s.trail.Lost += n
 	workflow.GetMetricsHandler(s.ctx).Counter("lifeboat_audit_lost").Inc(int64(n))
 	s.log.Error("audit records are lost: the trail's sink has been away for too long", "records", n)
 }
 
 // waits tells that there are records to be sent, and that none are on their way.
-func (s *scribe) waits() bool { return s.active() && s.out == 0 && len(s.trail.Pending) > 0 }
+func (s *trailWriter) waits() bool { return s.active() && s.out == 0 && len(s.trail.Pending) > 0 }
 
 // wake is when the next batch is due, zero for none.
-func (s *scribe) wake() time.Time {
+func (s *trailWriter) wake() time.Time {
 	if !s.waits() {
 		return time.Time{}
 	}
@@ -170,7 +170,7 @@ func (s *scribe) wake() time.Time {
 }
 
 // flush sends a batch when it is time for one.
-func (s *scribe) flush() {
+func (s *trailWriter) flush() {
 	batch := func() bool { return len(s.trail.Pending) >= auditBatch || s.names() >= auditNames }
 	if s.waits() && (s.urgent || !workflow.Now(s.ctx).Before(s.wake()) || batch()) {
 		s.send()
@@ -178,7 +178,7 @@ func (s *scribe) flush() {
 }
 
 // names is how many bindings the waiting records name.
-func (s *scribe) names() int {
+func (s *trailWriter) names() int {
 	n := 0
 	for _, r := range s.trail.Pending {
 		n += len(r.Bindings)
@@ -186,7 +186,7 @@ func (s *scribe) names() int {
 	return n
 }
 
-func (s *scribe) send() {
+func (s *trailWriter) send() {
 	n, names, bytes := 0, 0, 0
 	for ; n < min(auditBatch, len(s.trail.Pending)); n++ {
 		names, bytes = names+len(s.trail.Pending[n].Bindings), bytes+sizeOf(s.trail.Pending[n])
@@ -202,7 +202,7 @@ func (s *scribe) send() {
 }
 
 // sent takes the end of a batch. One that failed for good stays, and is sent again.
-func (s *scribe) sent(err error) {
+func (s *trailWriter) sent(err error) {
 	n := s.out
 	s.out = 0
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *scribe) sent(err error) {
 
 // settled tells that a run may continue as new: with a long list still to be written that
 // would carry it all.
-func (s *scribe) settled() bool {
+func (s *trailWriter) settled() bool {
 	if !s.active() || s.out > 0 && workflow.Now(s.ctx).Sub(s.trail.Sent) > sinkAway {
 		return true
 	}
@@ -231,7 +231,7 @@ func (s *scribe) settled() bool {
 }
 
 // finish gives the last records a moment to be written. What is lost all the same is told.
-func (s *scribe) finish() (lost int) {
+func (s *trailWriter) finish() (lost int) {
 	if !s.active() {
 		return 0
 	}

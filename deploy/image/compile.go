@@ -13,7 +13,7 @@ import (
 
 // programs are the binaries of the image and the packages they are built from.
 var programs = map[string]string{
-	"lifeboat":        "./starter",
+	"lifeboat":        "./controller",
 	"lifeboat-worker": "./worker",
 }
 

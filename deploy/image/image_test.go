@@ -298,7 +298,7 @@ func TestTheContainerfileMakesTheSameImage(t *testing.T) {
 // Everything that the programs are built from is seen by an engine, testdata and tests
 // are not.
 func TestAnEngineIsGivenEveryFolderOfTheProduct(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./starter", "./worker")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./controller", "./worker")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	require.NoError(t, err)

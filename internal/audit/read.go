@@ -19,7 +19,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 )
 
-// maxLine bounds one line; what is longer is none of ours.
+// maxLine bounds one line; what is longer is none of Lifeboat's.
 const maxLine = 4 << 20
 
 // Trail is what was read of an audit trail.
@@ -113,7 +113,7 @@ func (t *Trail) read(ctx context.Context, name string, keep func(*record.Audit) 
 	return ctx.Err()
 }
 
-// longLine is the next line, nil for one that is too long to be ours.
+// longLine is the next line, nil for one that is too long to be Lifeboat's.
 func longLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -110,7 +110,7 @@ type Binding struct {
 
 	// RawClusters and RawTasks are the items of spec.clusters and
 	// spec.gracefulEvictionTasks as they stand in the object, index by index, so
-	// that a write copies what is not ours without understanding it.
+	// that a write copies what is not Lifeboat's without understanding it.
 	RawClusters []json.RawMessage
 	RawTasks    []json.RawMessage
 
@@ -204,14 +204,14 @@ type StateRule struct {
 	Path  string `json:"jsonPath"` // in Karmada's dialect, from the status on
 }
 
-// MaxStateRules and MaxStatePath bound what a round freezes of one binding's state
+// MaxStateRules and MaxStatePath bound what an attempt freezes of one binding's state
 // rules; MaxStatePath is in bytes. A binding beyond them is malformed.
 const (
 	MaxStateRules = 16
 	MaxStatePath  = 1024
 )
 
-// MaxTolerations bounds what a round freezes of one placement's tolerations, in bytes as
+// MaxTolerations bounds what an attempt freezes of one placement's tolerations, in bytes as
 // they stand in the object. A binding beyond it is malformed.
 const MaxTolerations = 16_384
 

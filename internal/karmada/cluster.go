@@ -24,7 +24,7 @@ type Cluster struct {
 	Zones    []string // spec.zones, or the deprecated spec.zone
 
 	// Endpoint is the member's own API server, ProxyURL the proxy on the way there: for
-	// the witness alone.
+	// the external probe alone.
 	Endpoint string
 	ProxyURL string
 
@@ -33,7 +33,7 @@ type Cluster struct {
 	Taints     []corev1.Taint
 	Conditions []Condition
 
-	// Added are the taints that are ours (AnnotationAddedTaints).
+	// Added are the taints that are Lifeboat's (AnnotationAddedTaints).
 	Added []AddedTaint
 	// Stopped is AnnotationStoppedBy, nil when absent.
 	Stopped *StoppedBy
@@ -48,7 +48,7 @@ type Cluster struct {
 	Capacity *Capacity
 
 	// RawTaints are the items of spec.taints as they stand in the object (without the
-	// soft ones), so that a write copies what is not ours without understanding it.
+	// soft ones), so that a write copies what is not Lifeboat's without understanding it.
 	RawTaints []json.RawMessage
 
 	// Malformed says what of the object could not be understood, empty when fine.
@@ -69,19 +69,19 @@ type Condition struct {
 	LastTransition time.Time
 }
 
-// AddedTaint records, in the same patch that puts a taint, that it is ours.
+// AddedTaint records, in the same patch that puts a taint, that it is Lifeboat's.
 type AddedTaint struct {
-	Key     string             `json:"key"`
-	Effect  corev1.TaintEffect `json:"effect"`
-	Rule    string             `json:"rule"`
-	Episode string             `json:"episode"`
+	Key        string             `json:"key"`
+	Effect     corev1.TaintEffect `json:"effect"`
+	Rule       string             `json:"rule"`
+	FailoverID string             `json:"failoverID"`
 }
 
 // StoppedBy is the record of a cancelled failover.
 type StoppedBy struct {
-	Who     string `json:"who"`
-	Why     string `json:"why"`
-	Episode string `json:"episode"`
+	Who        string `json:"who"`
+	Why        string `json:"why"`
+	FailoverID string `json:"failoverID"`
 }
 
 // Karmada's condition types.
@@ -92,7 +92,7 @@ const (
 	ConditionCompleteAPIEnablements = "CompleteAPIEnablements"
 )
 
-// OnlyCordoned tells whether all that is ours on a cluster are NoSchedule taints of rules: nothing
+// OnlyCordoned tells whether all that is Lifeboat's on a cluster are NoSchedule taints of rules: nothing
 // was listed or moved for those.
 func (c Cluster) OnlyCordoned() bool {
 	others := slices.ContainsFunc(c.Added, func(t AddedTaint) bool { return t.Rule == "" || Triggers(t.Effect) })
@@ -131,7 +131,7 @@ func (c Cluster) Ready() bool {
 	})
 }
 
-// CarriesOurs tells whether a taint or an annotation of ours stands on a cluster.
+// CarriesOurs tells whether a taint or a Lifeboat annotation stands on a cluster.
 func (c Cluster) CarriesOurs() bool {
 	return len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil && !c.Drain.Deletion
 }

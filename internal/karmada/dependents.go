@@ -91,7 +91,7 @@ func NeedsOn(parent, dependent *Binding, cluster string) bool {
 }
 
 // ServesOn tells whether Karmada keeps a Work of a binding on a cluster without any
-// task of ours: it is a target, or a parent runs there.
+// Lifeboat task: it is a target, or a parent runs there.
 func (b *Binding) ServesOn(cluster string) bool {
 	if _, at := b.Target(cluster); at >= 0 {
 		return true

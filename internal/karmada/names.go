@@ -7,14 +7,14 @@ import (
 // Wire names of what Lifeboat writes to Karmada. They are read back by later
 // versions, by operators and by dashboards: never rename one.
 const (
-	// Producer is gracefulEvictionTasks[].producer of every hold task of ours.
+	// Producer is gracefulEvictionTasks[].producer of every Lifeboat hold task.
 	Producer = "Lifeboat"
 	// TaskReason is gracefulEvictionTasks[].reason while a migration owns the task.
 	TaskReason = "ClusterFailover"
 	// TaskReasonKept marks a task that a migration with purge mode Never left for good.
 	TaskReasonKept = "LifeboatKept"
-	// TaskReasonLeftToHuman marks a task that a cancelled migration left to a human.
-	TaskReasonLeftToHuman = "LifeboatLeftToHuman"
+	// TaskReasonNeedsOperator marks a task that a cancelled migration left to a human.
+	TaskReasonNeedsOperator = "LifeboatNeedsOperator"
 
 	// TaskReasonBanned marks a task that keeps a drained cluster from the scheduler, which
 	// would put the binding back; its old copy has gone.
@@ -22,7 +22,7 @@ const (
 	// TaskReasonDependent marks a task that keeps a dependent's Work for its parents' sake.
 	TaskReasonDependent = "LifeboatDependent"
 
-	// AnnotationAddedTaints on a Cluster lists the taints that are ours (JSON [AddedTaint]).
+	// AnnotationAddedTaints on a Cluster lists the taints that are Lifeboat's (JSON [AddedTaint]).
 	AnnotationAddedTaints = "failover.lifeboat.dev/added-taints"
 	// AnnotationSoftTaints on a Cluster lists its PreferNoExecute taints, which the API refuses.
 	AnnotationSoftTaints = "failover.lifeboat.dev/soft-taints"
@@ -44,10 +44,10 @@ const (
 	AnnotationDependencies = "resourcebinding.karmada.io/dependencies"
 
 	// AnnotationAddSeconds and AnnotationRemoveSeconds on a ClusterTaintPolicy are its windows,
-	// AnnotationRequireWitness set to "true" has it wait for the witness.
-	AnnotationAddSeconds     = "failover.lifeboat.dev/add-on-match-seconds"
-	AnnotationRemoveSeconds  = "failover.lifeboat.dev/remove-on-mismatch-seconds"
-	AnnotationRequireWitness = "failover.lifeboat.dev/require-witness"
+	// AnnotationRequireExternalProbe set to "true" has it wait for the external probe.
+	AnnotationAddSeconds           = "failover.lifeboat.dev/add-on-match-seconds"
+	AnnotationRemoveSeconds        = "failover.lifeboat.dev/remove-on-mismatch-seconds"
+	AnnotationRequireExternalProbe = "failover.lifeboat.dev/require-external-probe"
 
 	// AnnotationPolicyName, with AnnotationPolicyNamespace, is how Karmada names a binding's
 	// PropagationPolicy; AnnotationClusterPolicyName names its ClusterPropagationPolicy.
@@ -55,7 +55,7 @@ const (
 	AnnotationPolicyNamespace   = "propagationpolicy.karmada.io/namespace"
 	AnnotationClusterPolicyName = "clusterpropagationpolicy.karmada.io/name"
 
-	// EvacuatingTaintKey is the companion NoSchedule taint that keeps the scheduler away
+	// EvacuatingTaintKey is the evacuation taint NoSchedule taint that keeps the scheduler away
 	// while a triggering taint stands.
 	EvacuatingTaintKey = "failover.lifeboat.dev/evacuating"
 

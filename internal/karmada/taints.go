@@ -16,12 +16,12 @@ import (
 // (one item of AnnotationOrderedTaints). As with a [Drain] the annotation is the order's
 // one home, and the taint follows from it: a run that died forgets nothing.
 type OrderedTaint struct {
-	Key     string             `json:"key"`
-	Value   string             `json:"value,omitempty"`
-	Effect  corev1.TaintEffect `json:"effect"` // NoExecute or PreferNoExecute
-	Who     string             `json:"who"`
-	Why     string             `json:"why"`
-	Episode string             `json:"episode,omitempty"`
+	Key        string             `json:"key"`
+	Value      string             `json:"value,omitempty"`
+	Effect     corev1.TaintEffect `json:"effect"` // NoExecute or PreferNoExecute
+	Who        string             `json:"who"`
+	Why        string             `json:"why"`
+	FailoverID string             `json:"failoverID,omitempty"`
 }
 
 // TaintRule stands in for the name of a rule where a taint follows from a human's
@@ -93,7 +93,7 @@ type Drain struct {
 	Rate float64 `json:"rate,omitempty"`
 	// HonourTolerations lets bindings that tolerate the drain's taint stay.
 	HonourTolerations bool   `json:"honourTolerations,omitempty"`
-	Episode           string `json:"episode,omitempty"`
+	FailoverID        string `json:"failoverID,omitempty"`
 	// Deletion tells that nobody ordered it: the cluster is being deleted.
 	Deletion bool `json:"deletion,omitempty"`
 }
@@ -216,7 +216,7 @@ func Triggering(taints []corev1.Taint) (hard, soft []corev1.Taint) {
 	return hard, soft
 }
 
-// OursAdded tells whether a taint is ours: only what AnnotationAddedTaints lists is.
+// OursAdded tells whether a taint is Lifeboat's: only what AnnotationAddedTaints lists is.
 func OursAdded(c Cluster, t corev1.Taint) bool {
 	return slices.ContainsFunc(c.Added, func(a AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
 }

@@ -58,10 +58,10 @@ type Task struct {
 // Ours tells a hold task of Lifeboat.
 func (t Task) Ours() bool { return t.Producer == Producer }
 
-// Active tells a task that a running migration of ours may own; what was kept or
+// Active tells a task that a running Lifeboat migration may own; what was kept or
 // left to a human is off limits.
 func (t Task) Active() bool {
-	return t.Ours() && t.Reason != TaskReasonKept && t.Reason != TaskReasonLeftToHuman && t.Reason != TaskReasonBanned
+	return t.Ours() && t.Reason != TaskReasonKept && t.Reason != TaskReasonNeedsOperator && t.Reason != TaskReasonBanned
 }
 
 // Alone tells a task that a migration of the binding itself holds, and nobody beside
@@ -81,13 +81,13 @@ func (t Task) Owned() bool { return t.Ours() && t.Reason != TaskReasonDependent 
 
 // LeftForGood tells a task that a migration kept, or left to a human.
 func (t Task) LeftForGood() bool {
-	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonLeftToHuman)
+	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonNeedsOperator)
 }
 
 // OnItsWay tells a task that a migration of the binding itself works on, and has left to nobody.
 func (t Task) OnItsWay() bool { return t.Owned() && !t.LeftForGood() }
 
-// Unfinished tells a task that some workflow of ours has yet to end.
+// Unfinished tells a task that some Lifeboat workflow has yet to end.
 func (t Task) Unfinished() bool {
 	return t.Ours() && t.Reason == TaskReason || t.ForDependent() || t.Bans()
 }
@@ -177,7 +177,7 @@ func (b *Binding) ForeignTask(cluster string) *Task {
 	return nil
 }
 
-// HeldElsewhere tells whether a hold task of ours for another cluster stands that a
+// HeldElsewhere tells whether a Lifeboat hold task for another cluster stands that a
 // migration may own.
 func (b *Binding) HeldElsewhere(cluster string) bool {
 	for _, t := range b.Tasks {

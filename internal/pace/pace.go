@@ -7,7 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// Judge turns fleet health into a pace. Everything faulty is probably our own
+// Judge turns fleet health into a pace. Everything faulty is probably Lifeboat's own
 // blindness, so it halts before any rate is looked at; a fault rate equal to the
 // threshold is still normal; above it a large fleet is slowed, a small one halted;
 // a fleet that nobody can count is halted.
@@ -53,7 +53,7 @@ func After(p Pace, at time.Time) time.Time {
 	return at.Add(Apart(p.Rate))
 }
 
-// ETA estimates when the last of an episode's evictions is written: those in flight
+// ETA estimates when the last of a failover's evictions is written: those in flight
 // first, then the queue by due time, one at a time at the pace. There is no
 // estimate while nothing is issued.
 func ETA(now time.Time, due []time.Time, inFlight int, p Pace) (time.Time, bool) {

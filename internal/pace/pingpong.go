@@ -20,7 +20,7 @@ const (
 )
 
 // MoveLog remembers who was moved within the last hour, oldest first. It is kept
-// by the one pacer, so that it outlives the episodes of every cluster; bindings are
+// by the one pacer, so that it outlives the failovers of every cluster; bindings are
 // remembered by a hash, so that it stays below 400 kB.
 type MoveLog struct {
 	moves []move

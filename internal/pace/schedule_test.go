@@ -75,7 +75,7 @@ func TestSchedule_Unlimited_CountsWhatIsOut(t *testing.T) {
 func TestSchedule_Unlimited_FollowsWhatIsUsed(t *testing.T) {
 	endless, now := pace.Pace{Tier: pace.TierNormal, Unlimited: true}, fixtures.T0
 	var s pace.Schedule
-	round := func(used int) (room int) {
+	attempt := func(used int) (room int) {
 		g := s.Grant(endless, now, "m1", s.Room(endless, limits, now))
 		for n := range used {
 			s.Use(g.Number + int64(n))
@@ -84,11 +84,11 @@ func TestSchedule_Unlimited_FollowsWhatIsUsed(t *testing.T) {
 		s.Expire(now)
 		return s.Room(endless, limits, now)
 	}
-	require.Equal(t, 10, round(3))
-	require.Equal(t, 5, round(0))
-	require.Equal(t, 5, round(0), "never none")
+	require.Equal(t, 10, attempt(3))
+	require.Equal(t, 5, attempt(0))
+	require.Equal(t, 5, attempt(0), "never none")
 	for range 50 {
-		round(s.Room(endless, limits, now))
+		attempt(s.Room(endless, limits, now))
 	}
 	require.Equal(t, 50, s.Room(endless, limits, now), "no more than is configured")
 }

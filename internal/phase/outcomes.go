@@ -7,7 +7,7 @@ import (
 
 // outcomes in the order in which a reader wants them.
 var outcomes = []Outcome{
-	OutcomeMigrated, OutcomeRestored, OutcomeAbandoned, OutcomeKept, OutcomeLeftToHuman, OutcomeSkipped,
+	OutcomeMigrated, OutcomeRestored, OutcomeAbandoned, OutcomeKept, OutcomeNeedsOperator, OutcomeSkipped,
 	OutcomeMovedByOthers, OutcomeGone, OutcomeBlocked, OutcomeWouldMove, OutcomeWouldBlock,
 }
 
@@ -25,7 +25,7 @@ func CountsLine(counts map[Outcome]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Outcome is what became of one binding in one round.
+// Outcome is what became of one binding in one attempt.
 type Outcome string
 
 // The outcomes. Blocked is no end: the binding goes back to the queue.
@@ -34,7 +34,7 @@ const (
 	OutcomeRestored      Outcome = "Restored"
 	OutcomeAbandoned     Outcome = "Abandoned"
 	OutcomeKept          Outcome = "Kept"
-	OutcomeLeftToHuman   Outcome = "LeftToHuman"
+	OutcomeNeedsOperator Outcome = "NeedsOperator"
 	OutcomeSkipped       Outcome = "Skipped"
 	OutcomeMovedByOthers Outcome = "MovedByOthers"
 	OutcomeGone          Outcome = "Gone"

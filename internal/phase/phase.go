@@ -1,48 +1,48 @@
 package phase
 
-// Episode is where the failover of one cluster stands. Phases are strings:
+// Failover is where the failover of one cluster stands. Phases are strings:
 // they live in histories, where a renumbered int would lie.
-type Episode string
+type Failover string
 
-// The phases of an episode; the last five are terminal.
+// The phases of a failover; the last five are terminal.
 const (
-	EpisodeSuspected  Episode = "Suspected"  // a window runs, nothing is written
-	EpisodeCordoned   Episode = "Cordoned"   // NoSchedule taints of rules stand, and no workload moves
-	EpisodeConfirmed  Episode = "Confirmed"  // the failure is believed, the taint goes on
-	EpisodeEvacuating Episode = "Evacuating" // bindings move
-	EpisodeEvacuated  Episode = "Evacuated"  // nothing left to do but wait
-	EpisodeRecovering Episode = "Recovering" // conditions are well, the removal window runs
-	EpisodeSettling   Episode = "Settling"   // untainted, placed migrations finish
-	EpisodeStopped    Episode = "Stopped"    // a human cancelled
-	EpisodeFalseAlarm Episode = "FalseAlarm"
-	EpisodeUncordoned Episode = "Uncordoned" // it was only cordoned, and no longer is
-	EpisodeRecovered  Episode = "Recovered"
-	EpisodeCancelled  Episode = "Cancelled"
-	EpisodeGone       Episode = "Gone" // the cluster was deleted, or another uid took its name
+	FailoverSuspected  Failover = "Suspected"  // a window runs, nothing is written
+	FailoverCordoned   Failover = "Cordoned"   // NoSchedule taints of rules stand, and no workload moves
+	FailoverConfirmed  Failover = "Confirmed"  // the failure is believed, the taint goes on
+	FailoverEvacuating Failover = "Evacuating" // bindings move
+	FailoverEvacuated  Failover = "Evacuated"  // nothing left to do but wait
+	FailoverRecovering Failover = "Recovering" // conditions are well, the removal window runs
+	FailoverSettling   Failover = "Settling"   // untainted, placed migrations finish
+	FailoverStopped    Failover = "Stopped"    // a human cancelled
+	FailoverFalseAlarm Failover = "FalseAlarm"
+	FailoverUncordoned Failover = "Uncordoned" // it was only cordoned, and no longer is
+	FailoverRecovered  Failover = "Recovered"
+	FailoverCancelled  Failover = "Cancelled"
+	FailoverGone       Failover = "Gone" // the cluster was deleted, or another uid took its name
 )
 
-// EpisodeEvent is what moves an episode from phase to phase.
-type EpisodeEvent string
+// FailoverEvent is what moves a failover from phase to phase.
+type FailoverEvent string
 
-// The events of an episode.
+// The events of a failover.
 const (
-	EventConfirmed         EpisodeEvent = "Confirmed"         // a window elapsed, or a foreign triggering taint stands
-	EventCordoned          EpisodeEvent = "Cordoned"          // the windows that elapsed are those of NoSchedule taints alone
-	EventUncordoned        EpisodeEvent = "Uncordoned"        // no such taint is left, and no such rule matches
-	EventTainted           EpisodeEvent = "Tainted"           // our taints stand, the affected are listed
-	EventQueueDone         EpisodeEvent = "QueueDone"         // nothing queued, nothing moving
-	EventWorkAppeared      EpisodeEvent = "WorkAppeared"      // something to move again
-	EventConditionsWell    EpisodeEvent = "ConditionsWell"    // no rule matches and no foreign triggering taint stands
-	EventConditionsBad     EpisodeEvent = "ConditionsBad"     // they match again
-	EventNothingWrong      EpisodeEvent = "NothingWrong"      // before anything was written
-	EventRecoveryConfirmed EpisodeEvent = "RecoveryConfirmed" // the removal window elapsed, or a human removed the last taint
-	EventFailedAgain       EpisodeEvent = "FailedAgain"       // after abandon and restore began: a new round
-	EventAllSettled        EpisodeEvent = "AllSettled"        // no taint of ours, the last child reported
-	EventCancelOrdered     EpisodeEvent = "CancelOrdered"     // a human cancelled
-	EventResumeOrdered     EpisodeEvent = "ResumeOrdered"     // a human re-opened a stopped episode: a new round
-	EventEnforceOrdered    EpisodeEvent = "EnforceOrdered"    // a human turned observe into enforce: a new round
-	EventStopSettled       EpisodeEvent = "StopSettled"       // stopped, and nothing has matched for the removal window
-	EventClusterGone       EpisodeEvent = "ClusterGone"       // deleted, or another uid
+	EventConfirmed         FailoverEvent = "Confirmed"         // a window elapsed, or a foreign triggering taint stands
+	EventCordoned          FailoverEvent = "Cordoned"          // the windows that elapsed are those of NoSchedule taints alone
+	EventUncordoned        FailoverEvent = "Uncordoned"        // no such taint is left, and no such rule matches
+	EventTainted           FailoverEvent = "Tainted"           // Lifeboat's taints stand, the affected are listed
+	EventQueueDone         FailoverEvent = "QueueDone"         // nothing queued, nothing moving
+	EventWorkAppeared      FailoverEvent = "WorkAppeared"      // something to move again
+	EventConditionsWell    FailoverEvent = "ConditionsWell"    // no rule matches and no foreign triggering taint stands
+	EventConditionsBad     FailoverEvent = "ConditionsBad"     // they match again
+	EventNothingWrong      FailoverEvent = "NothingWrong"      // before anything was written
+	EventRecoveryConfirmed FailoverEvent = "RecoveryConfirmed" // the removal window elapsed, or a human removed the last taint
+	EventFailedAgain       FailoverEvent = "FailedAgain"       // after abandon and restore began: a new attempt
+	EventAllSettled        FailoverEvent = "AllSettled"        // no Lifeboat taint, the last child reported
+	EventCancelOrdered     FailoverEvent = "CancelOrdered"     // a human cancelled
+	EventResumeOrdered     FailoverEvent = "ResumeOrdered"     // a human re-opened a stopped failover: a new attempt
+	EventEnforceOrdered    FailoverEvent = "EnforceOrdered"    // a human turned observe into enforce: a new attempt
+	EventStopSettled       FailoverEvent = "StopSettled"       // stopped, and nothing has matched for the removal window
+	EventClusterGone       FailoverEvent = "ClusterGone"       // deleted, or another uid
 )
 
 // Migration is where the move of one binding stands.
@@ -69,7 +69,7 @@ type MigrationEvent string
 // The events of a migration.
 const (
 	EventWriteSent       MigrationEvent = "WriteSent"       // the evict activity runs
-	EventWriteStands     MigrationEvent = "WriteStands"     // our task is there, the cluster is out
+	EventWriteStands     MigrationEvent = "WriteStands"     // Lifeboat's task is there, the cluster is out
 	EventWriteRefused    MigrationEvent = "WriteRefused"    // nothing was written
 	EventFenceAsked      MigrationEvent = "FenceAsked"      // Directly: what is next needs the old copy dead
 	EventFenced          MigrationEvent = "Fenced"          // it is, by proof
@@ -83,6 +83,6 @@ const (
 	EventRestoreRefused  MigrationEvent = "RestoreRefused"  // the last look said no: the cluster fails again, or cannot take it back
 	EventRestoreComplete MigrationEvent = "RestoreComplete" // the scheduler observed it with the cluster still in
 	EventKept            MigrationEvent = "Kept"            // purge mode Never: the old copy stays for good
-	EventLeftToHuman     MigrationEvent = "LeftToHuman"     // cancelled after it was placed
+	EventNeedsOperator   MigrationEvent = "NeedsOperator"   // cancelled after it was placed
 	EventBindingGone     MigrationEvent = "BindingGone"     // the binding was deleted, or another uid
 )

@@ -6,87 +6,87 @@ import (
 	"strings"
 )
 
-type episodeStep struct {
-	From Episode
-	On   EpisodeEvent
-	To   Episode
+type failoverStep struct {
+	From Failover
+	On   FailoverEvent
+	To   Failover
 }
 
-// episodeSteps are all the moves of an episode. Workflow code asks this table:
+// failoverSteps are all the moves of a failover. Workflow code asks this table:
 // changing a row changes what old histories replay to.
-var episodeSteps = []episodeStep{
-	{EpisodeSuspected, EventNothingWrong, EpisodeFalseAlarm},
-	{EpisodeSuspected, EventConfirmed, EpisodeConfirmed},
-	// Something of ours is left from before (a later round, an adopted task): it recovers.
-	{EpisodeSuspected, EventConditionsWell, EpisodeRecovering},
-	{EpisodeSuspected, EventCancelOrdered, EpisodeStopped},
-	{EpisodeSuspected, EventClusterGone, EpisodeGone},
+var failoverSteps = []failoverStep{
+	{FailoverSuspected, EventNothingWrong, FailoverFalseAlarm},
+	{FailoverSuspected, EventConfirmed, FailoverConfirmed},
+	// Something of Lifeboat's is left from before (a later attempt, an adopted task): it recovers.
+	{FailoverSuspected, EventConditionsWell, FailoverRecovering},
+	{FailoverSuspected, EventCancelOrdered, FailoverStopped},
+	{FailoverSuspected, EventClusterGone, FailoverGone},
 
 	// A rule that only cordons: nothing is listed, nothing moves, the pacer is not asked.
-	{EpisodeSuspected, EventCordoned, EpisodeCordoned},
-	{EpisodeCordoned, EventConfirmed, EpisodeConfirmed},
-	{EpisodeCordoned, EventUncordoned, EpisodeUncordoned},
-	{EpisodeCordoned, EventConditionsWell, EpisodeRecovering},
-	{EpisodeCordoned, EventCancelOrdered, EpisodeStopped},
-	{EpisodeCordoned, EventClusterGone, EpisodeGone},
+	{FailoverSuspected, EventCordoned, FailoverCordoned},
+	{FailoverCordoned, EventConfirmed, FailoverConfirmed},
+	{FailoverCordoned, EventUncordoned, FailoverUncordoned},
+	{FailoverCordoned, EventConditionsWell, FailoverRecovering},
+	{FailoverCordoned, EventCancelOrdered, FailoverStopped},
+	{FailoverCordoned, EventClusterGone, FailoverGone},
 
-	{EpisodeConfirmed, EventTainted, EpisodeEvacuating},
+	{FailoverConfirmed, EventTainted, FailoverEvacuating},
 	// What was observed so far is listed and judged anew, under taints that stand.
-	{EpisodeConfirmed, EventEnforceOrdered, EpisodeSuspected},
-	{EpisodeEvacuating, EventEnforceOrdered, EpisodeSuspected},
-	{EpisodeEvacuated, EventEnforceOrdered, EpisodeSuspected},
-	{EpisodeConfirmed, EventConditionsWell, EpisodeRecovering},
-	{EpisodeConfirmed, EventCancelOrdered, EpisodeStopped},
-	{EpisodeConfirmed, EventClusterGone, EpisodeGone},
+	{FailoverConfirmed, EventEnforceOrdered, FailoverSuspected},
+	{FailoverEvacuating, EventEnforceOrdered, FailoverSuspected},
+	{FailoverEvacuated, EventEnforceOrdered, FailoverSuspected},
+	{FailoverConfirmed, EventConditionsWell, FailoverRecovering},
+	{FailoverConfirmed, EventCancelOrdered, FailoverStopped},
+	{FailoverConfirmed, EventClusterGone, FailoverGone},
 
-	{EpisodeEvacuating, EventQueueDone, EpisodeEvacuated},
-	{EpisodeEvacuating, EventConditionsWell, EpisodeRecovering},
-	{EpisodeEvacuating, EventCancelOrdered, EpisodeStopped},
-	{EpisodeEvacuating, EventClusterGone, EpisodeGone},
+	{FailoverEvacuating, EventQueueDone, FailoverEvacuated},
+	{FailoverEvacuating, EventConditionsWell, FailoverRecovering},
+	{FailoverEvacuating, EventCancelOrdered, FailoverStopped},
+	{FailoverEvacuating, EventClusterGone, FailoverGone},
 
-	{EpisodeEvacuated, EventWorkAppeared, EpisodeEvacuating},
-	{EpisodeEvacuated, EventConditionsWell, EpisodeRecovering},
-	{EpisodeEvacuated, EventCancelOrdered, EpisodeStopped},
-	{EpisodeEvacuated, EventClusterGone, EpisodeGone},
+	{FailoverEvacuated, EventWorkAppeared, FailoverEvacuating},
+	{FailoverEvacuated, EventConditionsWell, FailoverRecovering},
+	{FailoverEvacuated, EventCancelOrdered, FailoverStopped},
+	{FailoverEvacuated, EventClusterGone, FailoverGone},
 
-	// Nothing has been abandoned or restored yet: the same round goes on.
-	{EpisodeRecovering, EventConditionsBad, EpisodeEvacuating},
-	{EpisodeRecovering, EventRecoveryConfirmed, EpisodeSettling},
+	// Nothing has been abandoned or restored yet: the same attempt goes on.
+	{FailoverRecovering, EventConditionsBad, FailoverEvacuating},
+	{FailoverRecovering, EventRecoveryConfirmed, FailoverSettling},
 	// What an earlier failover has left on the cluster is cleaned away only in enforce.
-	{EpisodeRecovering, EventEnforceOrdered, EpisodeSuspected},
-	{EpisodeSettling, EventEnforceOrdered, EpisodeSuspected},
-	{EpisodeRecovering, EventCancelOrdered, EpisodeStopped},
-	{EpisodeRecovering, EventClusterGone, EpisodeGone},
+	{FailoverRecovering, EventEnforceOrdered, FailoverSuspected},
+	{FailoverSettling, EventEnforceOrdered, FailoverSuspected},
+	{FailoverRecovering, EventCancelOrdered, FailoverStopped},
+	{FailoverRecovering, EventClusterGone, FailoverGone},
 
-	// From here on a failure that comes back is a new round.
-	{EpisodeSettling, EventFailedAgain, EpisodeSuspected},
-	{EpisodeSettling, EventAllSettled, EpisodeRecovered},
-	{EpisodeSettling, EventCancelOrdered, EpisodeStopped},
-	{EpisodeSettling, EventClusterGone, EpisodeGone},
+	// From here on a failure that comes back is a new attempt.
+	{FailoverSettling, EventFailedAgain, FailoverSuspected},
+	{FailoverSettling, EventAllSettled, FailoverRecovered},
+	{FailoverSettling, EventCancelOrdered, FailoverStopped},
+	{FailoverSettling, EventClusterGone, FailoverGone},
 
-	{EpisodeStopped, EventResumeOrdered, EpisodeSuspected},
-	{EpisodeStopped, EventStopSettled, EpisodeCancelled},
-	{EpisodeStopped, EventClusterGone, EpisodeGone},
+	{FailoverStopped, EventResumeOrdered, FailoverSuspected},
+	{FailoverStopped, EventStopSettled, FailoverCancelled},
+	{FailoverStopped, EventClusterGone, FailoverGone},
 }
 
-// NextEpisode is the only door from phase to phase of an episode. The error names
+// NextFailover is the only door from phase to phase of a failover. The error names
 // a move that does not exist; the phase then stays.
-func NextEpisode(p Episode, e EpisodeEvent) (Episode, error) {
-	for _, s := range episodeSteps {
+func NextFailover(p Failover, e FailoverEvent) (Failover, error) {
+	for _, s := range failoverSteps {
 		if s.From == p && s.On == e {
 			return s.To, nil
 		}
 	}
-	return p, fmt.Errorf("episode: no transition from %s on %s", p, e)
+	return p, fmt.Errorf("failover: no transition from %s on %s", p, e)
 }
 
-// Terminal tells whether an episode in this phase has closed.
-func (p Episode) Terminal() bool {
+// Terminal tells whether a failover in this phase has closed.
+func (p Failover) Terminal() bool {
 	switch p {
-	case EpisodeFalseAlarm, EpisodeUncordoned, EpisodeRecovered, EpisodeCancelled, EpisodeGone:
+	case FailoverFalseAlarm, FailoverUncordoned, FailoverRecovered, FailoverCancelled, FailoverGone:
 		return true
-	case EpisodeSuspected, EpisodeCordoned, EpisodeConfirmed, EpisodeEvacuating, EpisodeEvacuated,
-		EpisodeRecovering, EpisodeSettling, EpisodeStopped:
+	case FailoverSuspected, FailoverCordoned, FailoverConfirmed, FailoverEvacuating, FailoverEvacuated,
+		FailoverRecovering, FailoverSettling, FailoverStopped:
 		return false
 	}
 	return false
@@ -112,28 +112,28 @@ var migrationSteps = []migrationStep{
 	{MigrationAwaitingFence, EventUnplaced, MigrationPlacing},
 	// State goes along: the new copy runs under the hold, and has to be proven as well.
 	{MigrationAwaitingFence, EventPlaced, MigrationAwaitingHealth},
-	// Another hand put it back and dropped our task, or made the task one that can be put back.
+	// Another hand put it back and dropped Lifeboat's task, or made the task one that can be put back.
 	{MigrationAwaitingFence, EventRestoreOrdered, MigrationRestoring},
-	{MigrationAwaitingFence, EventLeftToHuman, MigrationDone},
+	{MigrationAwaitingFence, EventNeedsOperator, MigrationDone},
 	{MigrationAwaitingFence, EventBindingGone, MigrationDone},
 
 	// Recovery waits for the write's answer: there is no way out of here but by it.
 	{MigrationEvicting, EventWriteStands, MigrationPlacing},
 	{MigrationEvicting, EventWriteRefused, MigrationDone},
-	{MigrationEvicting, EventLeftToHuman, MigrationDone},
+	{MigrationEvicting, EventNeedsOperator, MigrationDone},
 	{MigrationEvicting, EventBindingGone, MigrationDone},
 
 	{MigrationPlacing, EventPlaced, MigrationAwaitingHealth},
 	{MigrationPlacing, EventFenceAsked, MigrationAwaitingFence},
 	{MigrationPlacing, EventRestoreOrdered, MigrationRestoring},
-	{MigrationPlacing, EventLeftToHuman, MigrationDone},
+	{MigrationPlacing, EventNeedsOperator, MigrationDone},
 	{MigrationPlacing, EventBindingGone, MigrationDone},
 
 	{MigrationAwaitingHealth, EventProvenHealthy, MigrationReleasing},
 	{MigrationAwaitingHealth, EventUnplaced, MigrationPlacing},
 	{MigrationAwaitingHealth, EventRestoreOrdered, MigrationRestoring},
 	{MigrationAwaitingHealth, EventKept, MigrationDone},
-	{MigrationAwaitingHealth, EventLeftToHuman, MigrationDone},
+	{MigrationAwaitingHealth, EventNeedsOperator, MigrationDone},
 	{MigrationAwaitingHealth, EventBindingGone, MigrationDone},
 
 	{MigrationReleasing, EventReleased, MigrationPurging},
@@ -145,12 +145,12 @@ var migrationSteps = []migrationStep{
 	{MigrationPurging, EventBindingGone, MigrationDone},
 
 	{MigrationRestoring, EventRestoreComplete, MigrationDone},
-	// The scheduler's late answer to our eviction was a placement after all.
+	// The scheduler's late answer to Lifeboat's eviction was a placement after all.
 	{MigrationRestoring, EventPlaced, MigrationAwaitingHealth},
 	{MigrationRestoring, EventFenceAsked, MigrationAwaitingFence},
 	// The failure is back, or the put-back was refused: it goes on as if nobody had ordered it.
 	{MigrationRestoring, EventRestoreRefused, MigrationPlacing},
-	{MigrationRestoring, EventLeftToHuman, MigrationDone},
+	{MigrationRestoring, EventNeedsOperator, MigrationDone},
 	{MigrationRestoring, EventBindingGone, MigrationDone},
 }
 
@@ -173,10 +173,10 @@ func (p Migration) Known() bool {
 // Terminal tells whether a migration in this phase has ended.
 func (p Migration) Terminal() bool { return p == MigrationDone }
 
-// EpisodeDiagram prints the moves of an episode as a Mermaid state diagram.
-func EpisodeDiagram() string {
-	d := newDiagram(string(EpisodeSuspected))
-	for _, s := range episodeSteps {
+// FailoverDiagram prints the moves of a failover as a Mermaid state diagram.
+func FailoverDiagram() string {
+	d := newDiagram(string(FailoverSuspected))
+	for _, s := range failoverSteps {
 		d.arrow(string(s.From), string(s.On), string(s.To))
 		if s.To.Terminal() {
 			d.end(string(s.To))

@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	episodePhases = []phase.Episode{
-		phase.EpisodeSuspected, phase.EpisodeCordoned, phase.EpisodeUncordoned, phase.EpisodeConfirmed, phase.EpisodeEvacuating, phase.EpisodeEvacuated, phase.EpisodeRecovering,
-		phase.EpisodeSettling, phase.EpisodeStopped, phase.EpisodeFalseAlarm, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone,
+	failoverPhases = []phase.Failover{
+		phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverUncordoned, phase.FailoverConfirmed, phase.FailoverEvacuating, phase.FailoverEvacuated, phase.FailoverRecovering,
+		phase.FailoverSettling, phase.FailoverStopped, phase.FailoverFalseAlarm, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone,
 	}
-	episodeEvents = []phase.EpisodeEvent{
+	failoverEvents = []phase.FailoverEvent{
 		phase.EventConfirmed, phase.EventCordoned, phase.EventUncordoned, phase.EventTainted, phase.EventQueueDone, phase.EventWorkAppeared, phase.EventConditionsWell,
 		phase.EventConditionsBad, phase.EventNothingWrong, phase.EventRecoveryConfirmed, phase.EventFailedAgain, phase.EventAllSettled,
 		phase.EventCancelOrdered, phase.EventResumeOrdered, phase.EventEnforceOrdered, phase.EventStopSettled, phase.EventClusterGone,
@@ -25,48 +25,48 @@ var (
 	migrationEvents = []phase.MigrationEvent{
 		phase.EventWriteSent, phase.EventWriteStands, phase.EventWriteRefused, phase.EventPlaced, phase.EventUnplaced,
 		phase.EventProvenHealthy, phase.EventReleaseRefused, phase.EventReleased, phase.EventPurgeSettled,
-		phase.EventRestoreOrdered, phase.EventRestoreComplete, phase.EventLeftToHuman, phase.EventBindingGone, phase.EventKept,
+		phase.EventRestoreOrdered, phase.EventRestoreComplete, phase.EventNeedsOperator, phase.EventBindingGone, phase.EventKept,
 		phase.EventFenceAsked, phase.EventFenced,
 	}
 )
 
 // The drawings in docs are printed from the tables: they cannot rot.
 func TestTheDiagramsAreTheTables(t *testing.T) {
-	fixtures.Golden(t, "../../docs/diagrams/episode.mmd", phase.EpisodeDiagram())
+	fixtures.Golden(t, "../../docs/diagrams/failover.mmd", phase.FailoverDiagram())
 	fixtures.Golden(t, "../../docs/diagrams/migration.mmd", phase.MigrationDiagram())
 }
 
-func TestEpisodeStories(t *testing.T) {
+func TestFailoverStories(t *testing.T) {
 	type story struct {
-		events []phase.EpisodeEvent
-		end    phase.Episode
+		events []phase.FailoverEvent
+		end    phase.Failover
 	}
 	for name, s := range map[string]story{
-		"a blip is a false alarm": {[]phase.EpisodeEvent{phase.EventNothingWrong}, phase.EpisodeFalseAlarm},
-		"cordoned and uncordoned": {[]phase.EpisodeEvent{phase.EventCordoned, phase.EventUncordoned}, phase.EpisodeUncordoned},
-		"cordoned, then failed":   {[]phase.EpisodeEvent{phase.EventCordoned, phase.EventConfirmed, phase.EventTainted}, phase.EpisodeEvacuating},
-		"a failure from first symptom to recovery": {[]phase.EpisodeEvent{
+		"a blip is a false alarm": {[]phase.FailoverEvent{phase.EventNothingWrong}, phase.FailoverFalseAlarm},
+		"cordoned and uncordoned": {[]phase.FailoverEvent{phase.EventCordoned, phase.EventUncordoned}, phase.FailoverUncordoned},
+		"cordoned, then failed":   {[]phase.FailoverEvent{phase.EventCordoned, phase.EventConfirmed, phase.EventTainted}, phase.FailoverEvacuating},
+		"a failure from first symptom to recovery": {[]phase.FailoverEvent{
 			phase.EventConfirmed, phase.EventTainted, phase.EventQueueDone, phase.EventConditionsWell, phase.EventRecoveryConfirmed, phase.EventAllSettled,
-		}, phase.EpisodeRecovered},
-		"a flap while recovering goes on in the same round": {[]phase.EpisodeEvent{
+		}, phase.FailoverRecovered},
+		"a flap while recovering goes on in the same attempt": {[]phase.FailoverEvent{
 			phase.EventConfirmed, phase.EventTainted, phase.EventConditionsWell, phase.EventConditionsBad,
-		}, phase.EpisodeEvacuating},
-		"a failure while settling is a new round": {[]phase.EpisodeEvent{
+		}, phase.FailoverEvacuating},
+		"a failure while settling is a new attempt": {[]phase.FailoverEvent{
 			phase.EventConfirmed, phase.EventTainted, phase.EventConditionsWell, phase.EventRecoveryConfirmed, phase.EventFailedAgain,
-		}, phase.EpisodeSuspected},
-		"something to move again after all was done": {[]phase.EpisodeEvent{
+		}, phase.FailoverSuspected},
+		"something to move again after all was done": {[]phase.FailoverEvent{
 			phase.EventConfirmed, phase.EventTainted, phase.EventQueueDone, phase.EventWorkAppeared,
-		}, phase.EpisodeEvacuating},
-		"it recovers before the taint stands": {[]phase.EpisodeEvent{phase.EventConfirmed, phase.EventConditionsWell}, phase.EpisodeRecovering},
-		"cancelled and settled": {[]phase.EpisodeEvent{
+		}, phase.FailoverEvacuating},
+		"it recovers before the taint stands": {[]phase.FailoverEvent{phase.EventConfirmed, phase.EventConditionsWell}, phase.FailoverRecovering},
+		"cancelled and settled": {[]phase.FailoverEvent{
 			phase.EventConfirmed, phase.EventTainted, phase.EventCancelOrdered, phase.EventStopSettled,
-		}, phase.EpisodeCancelled},
-		"cancelled and taken up again": {[]phase.EpisodeEvent{phase.EventCancelOrdered, phase.EventResumeOrdered}, phase.EpisodeSuspected},
+		}, phase.FailoverCancelled},
+		"cancelled and taken up again": {[]phase.FailoverEvent{phase.EventCancelOrdered, phase.EventResumeOrdered}, phase.FailoverSuspected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			current := phase.EpisodeSuspected
+			current := phase.FailoverSuspected
 			for _, e := range s.events {
-				next, err := phase.NextEpisode(current, e)
+				next, err := phase.NextFailover(current, e)
 				require.NoError(t, err)
 				current = next
 			}
@@ -97,7 +97,7 @@ func TestMigrationStories(t *testing.T) {
 		}, phase.MigrationDone},
 		"the fence fell in the last look": {phase.MigrationReleasing, []phase.MigrationEvent{phase.EventFenceAsked}, phase.MigrationAwaitingFence},
 		"purge mode Never keeps it":       {phase.MigrationAwaitingHealth, []phase.MigrationEvent{phase.EventKept}, phase.MigrationDone},
-		"cancelled after it was placed":   {phase.MigrationAwaitingHealth, []phase.MigrationEvent{phase.EventLeftToHuman}, phase.MigrationDone},
+		"cancelled after it was placed":   {phase.MigrationAwaitingHealth, []phase.MigrationEvent{phase.EventNeedsOperator}, phase.MigrationDone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			current := s.from
@@ -113,7 +113,7 @@ func TestMigrationStories(t *testing.T) {
 
 // What the recovery table forbids must not be drawable.
 func TestForbiddenMoves(t *testing.T) {
-	for _, e := range []phase.MigrationEvent{phase.EventRestoreOrdered, phase.EventLeftToHuman} {
+	for _, e := range []phase.MigrationEvent{phase.EventRestoreOrdered, phase.EventNeedsOperator} {
 		_, err := phase.NextMigration(phase.MigrationPurging, e)
 		require.Error(t, err, "what is released is not put back (%s)", e)
 	}
@@ -121,37 +121,37 @@ func TestForbiddenMoves(t *testing.T) {
 	require.ErrorContains(t, err, "migration: no transition from Evicting on RestoreOrdered", "the write's answer is awaited first")
 	_, err = phase.NextMigration(phase.MigrationPlacing, phase.EventReleased)
 	require.Error(t, err, "nothing is released before it is proven")
-	_, err = phase.NextEpisode(phase.EpisodeSettling, phase.EventConditionsBad)
-	require.ErrorContains(t, err, "episode: no transition from Settling on ConditionsBad", "after abandon and restore it is a new round")
-	_, err = phase.NextEpisode(phase.EpisodeStopped, phase.EventConfirmed)
-	require.Error(t, err, "a stopped episode applies no rule")
-	_, err = phase.NextEpisode(phase.EpisodeStopped, phase.EventCancelOrdered)
+	_, err = phase.NextFailover(phase.FailoverSettling, phase.EventConditionsBad)
+	require.ErrorContains(t, err, "failover: no transition from Settling on ConditionsBad", "after abandon and restore it is a new attempt")
+	_, err = phase.NextFailover(phase.FailoverStopped, phase.EventConfirmed)
+	require.Error(t, err, "a stopped failover applies no rule")
+	_, err = phase.NextFailover(phase.FailoverStopped, phase.EventCancelOrdered)
 	require.Error(t, err)
 }
 
-func TestEveryEpisodePhase(t *testing.T) {
-	for _, p := range episodePhases {
+func TestEveryFailoverPhase(t *testing.T) {
+	for _, p := range failoverPhases {
 		leaves := 0
-		for _, e := range episodeEvents {
-			next, err := phase.NextEpisode(p, e)
+		for _, e := range failoverEvents {
+			next, err := phase.NextFailover(p, e)
 			if err != nil {
 				require.Equal(t, p, next, "a refused move leaves the phase")
 				continue
 			}
 			leaves++
-			require.Contains(t, episodePhases, next)
+			require.Contains(t, failoverPhases, next)
 		}
 		require.Equal(t, p.Terminal(), leaves == 0, "%s is terminal when nothing leads out of it", p)
 		if p.Terminal() {
 			continue
 		}
-		gone, err := phase.NextEpisode(p, phase.EventClusterGone)
+		gone, err := phase.NextFailover(p, phase.EventClusterGone)
 		require.NoError(t, err)
-		require.Equal(t, phase.EpisodeGone, gone)
-		if p != phase.EpisodeStopped {
-			stopped, err := phase.NextEpisode(p, phase.EventCancelOrdered)
+		require.Equal(t, phase.FailoverGone, gone)
+		if p != phase.FailoverStopped {
+			stopped, err := phase.NextFailover(p, phase.EventCancelOrdered)
 			require.NoError(t, err)
-			require.Equal(t, phase.EpisodeStopped, stopped)
+			require.Equal(t, phase.FailoverStopped, stopped)
 		}
 	}
 }

@@ -35,7 +35,7 @@ type Tally struct {
 // NewTally begins with nothing.
 func NewTally() *Tally { return &Tally{on: map[string]int64{}, need: map[string]corev1.ResourceList{}} }
 
-// Add counts one binding: what stands on each cluster, and what a move of ours that is
+// Add counts one binding: what stands on each cluster, and what a Lifeboat move that is
 // not settled took off one.
 func (t *Tally) Add(b *karmada.Binding) {
 	if b.Malformed != "" || b.Deleting {

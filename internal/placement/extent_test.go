@@ -31,8 +31,8 @@ func TestHowFarAFailureGoesIsReadOffTheFleet(t *testing.T) {
 	for _, b := range []*karmada.Binding{
 		on("m1", 10),
 		on("m2", 20),
-		on("m3", 5, left("m1", karmada.TaskReason)),            // on its way: it left in this failure
-		on("m3", 7, left("m1", karmada.TaskReasonLeftToHuman)), // a story of long ago
+		on("m3", 5, left("m1", karmada.TaskReason)),              // on its way: it left in this failure
+		on("m3", 7, left("m1", karmada.TaskReasonNeedsOperator)), // a story of long ago
 		on("m3", 8),
 		on("m1", 100, func(b *karmada.Binding) { b.Malformed = "x" }),
 		on("m1", 100, func(b *karmada.Binding) { b.Deleting = true }),

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Reservations are what moves of ours have been promised and do not use yet. They are
+// Reservations are what Lifeboat moves have been promised and do not use yet. They are
 // derived from what Karmada holds at the moment, and never stored.
 type Reservations struct {
 	// Placed is by cluster: replicas that were scheduled there and are not ready.
@@ -39,7 +39,7 @@ func (r Reservations) beside(cluster string) string {
 }
 
 // Headroom derives reservations from the bindings of the fleet, one by one: those
-// that carry a hold task of ours are on their way.
+// that carry a Lifeboat hold task are on their way.
 type Headroom struct {
 	holders []holder
 	of      map[karmada.BindingKey]bool

@@ -85,7 +85,7 @@ func TestKarmada7065AComponentWorkloadIsRescheduledOrNotTouched(t *testing.T) {
 // With affinity and failover at once every candidate was refused, for ever.
 //
 // Rules: R4.6-8.
-func TestKarmada7479EveryCandidateRefusedIsParkedWithItsReasons(t *testing.T) {
+func TestKarmada7479EveryCandidateRefusedIsBlockedWithItsReasons(t *testing.T) {
 	other := karmada.Task{FromCluster: "m2", Producer: "TaintManager", Reason: "TaintUntolerated"}
 	preCheckCase{
 		binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(other)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4", fixtures.Tainted(fixtures.NoSchedule("full")))), evacuating: []string{"m3"},
@@ -119,7 +119,7 @@ func TestKarmada3284UnknownCapacityIsNotAYes(t *testing.T) {
 }
 
 // The kubeconfigs of members expired while a controller was down, and what was to run
-// there was deleted. A member that cannot be reached for our own fault is no failure, and
+// there was deleted. A member that cannot be reached for Lifeboat's own fault is no failure, and
 // no place to go to either.
 //
 // Rules: R4.6-5.

@@ -175,7 +175,7 @@ func (in PreCheckInput) refused(a attempt) reason.Verdict {
 	return reason.Verdict{Reason: a.reason, Message: a.why}
 }
 
-// judge looks at what the scheduler makes of it through our eyes.
+// judge looks at what the scheduler makes of it through Lifeboat's eyes.
 func (in PreCheckInput) judge(a attempt) reason.Verdict {
 	used := slices.DeleteFunc(in.trusted(a.seen), func(c karmada.Cluster) bool {
 		return !slices.ContainsFunc(a.targets, func(t karmada.TargetCluster) bool { return t.Name == c.Name })

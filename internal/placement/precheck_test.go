@@ -109,7 +109,7 @@ func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 		"one that does is": {
 			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.APIEnablements = []string{"apps/v1/Deployment"} })), candidates: []string{"m2"},
 		},
-		"it must tolerate our companion taint to return": {
+		"it must tolerate Lifeboat's evacuation taint to return": {
 			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey)))), reason: reason.NoTarget, message: karmada.EvacuatingTaintKey,
 		},
 		"an unlabelled cluster is outside a label selector": {
@@ -298,13 +298,13 @@ func TestPreCheckOfWhatStandsAlready(t *testing.T) {
 	elsewhere := foreign
 	elsewhere.FromCluster = "m2"
 	kept := fixtures.Held("m1", 2)
-	kept.Reason = karmada.TaskReasonLeftToHuman
+	kept.Reason = karmada.TaskReasonNeedsOperator
 	for name, tc := range map[string]preCheckCase{
-		"it does not use the cluster":                         {binding: fixtures.Duplicated("m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotTargeting, message: "does not use m1"},
-		"our own task is no obstacle":                         {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m1", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
-		"another evictor's task is":                           {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(foreign)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: "TaintManager"},
-		"so is one that was left to a human":                  {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(kept)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: karmada.TaskReasonLeftToHuman},
-		"our task for another cluster only bans that cluster": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m2", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"}},
+		"it does not use the cluster":                                {binding: fixtures.Duplicated("m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotTargeting, message: "does not use m1"},
+		"Lifeboat's own task is no obstacle":                         {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m1", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
+		"another evictor's task is":                                  {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(foreign)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: "TaintManager"},
+		"so is one that was left to a human":                         {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(kept)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: karmada.TaskReasonNeedsOperator},
+		"Lifeboat's task for another cluster only bans that cluster": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m2", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"}},
 		"what was kept elsewhere only bans that cluster": {
 			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(karmada.Task{FromCluster: "m2", Producer: karmada.Producer, Reason: karmada.TaskReasonKept})),
 			fleet:   fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"},
@@ -337,7 +337,7 @@ func TestRefusalsNameAFewAndCountTheRest(t *testing.T) {
 
 // A reschedule divides from scratch, so it is asked for only where the eviction leaves
 // nothing, and there only where the scheduler would not look by itself, or where nothing
-// but an earlier affinity group fits. With a survivor, which no task of ours holds, never.
+// but an earlier affinity group fits. With a survivor, which no Lifeboat task holds, never.
 //
 // Rules: R4.7-20, R4.7-21.
 func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {

@@ -149,7 +149,7 @@ func (g granted) Preflight(_ context.Context, permissions []k8sadapter.Permissio
 }
 
 func TestEveryMissingPermissionIsNamed(t *testing.T) {
-	needs := k8sadapter.StarterPermissions(rules.ModeEnforce, "default", "lifeboat-starter")
+	needs := k8sadapter.ControllerPermissions(rules.ModeEnforce, "default", "lifeboat-controller")
 	require.NoError(t, Permitted(t.Context(), granted{}, needs))
 	err := Permitted(t.Context(), granted{but: "watch"}, needs)
 	require.ErrorIs(t, err, karmada.ErrForbidden)

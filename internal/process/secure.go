@@ -130,7 +130,7 @@ func Codec(c config.Config, log *slog.Logger) (*secrecy.Codec, error) {
 	return codec, nil
 }
 
-// ServerTLS is how the configuration has our servers serve, nil without TLS.
+// ServerTLS is how the configuration has Lifeboat's servers serve, nil without TLS.
 func ServerTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
 	return secrecy.Server(secrecy.ServerFiles{
 		Cert: c.Listen.TLS.CertFile, Key: c.Listen.TLS.KeyFile, ClientCA: c.Listen.TLS.ClientCAFile,

@@ -259,7 +259,7 @@ func TestWhoMayReadMetricsIsReadAgainWithoutARestart(t *testing.T) {
 	require.ErrorContains(t, err, "tls: ")
 }
 
-// Worker, starter, CLI and codec server take their codec from here.
+// Worker, controller, CLI and codec server take their codec from here.
 func TestWhatIsNotEncryptedIsRefusedAsTheConfigurationSays(t *testing.T) {
 	c := config.Default()
 	c.Encryption.KeyFile = filepath.Join(t.TempDir(), "keys")

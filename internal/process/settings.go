@@ -30,7 +30,7 @@ func Settings(c config.Config) activities.Settings {
 			AskAgain:         c.Workflow.AskAgain,
 			Recheck:          c.Workflow.Recheck,
 			Relist:           c.Workflow.Relist,
-			DebtWait:         c.Workflow.DebtWait,
+			PendingPurgeWait: c.Workflow.PendingPurgeWait,
 			AskFor:           c.Approval.ExpireAfter,
 			FreezeWhenHalted: c.Recovery.FreezeTolerationsHalted,
 			HistoryEvents:    c.Workflow.HistoryEvents,

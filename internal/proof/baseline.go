@@ -46,7 +46,7 @@ func BaselineOf(b *karmada.Binding) Baseline {
 	return base
 }
 
-// BaselineFrom reads off our hold task, or that of Karmada's taint manager, what an eviction
+// BaselineFrom reads off Lifeboat's hold task, or that of Karmada's taint manager, what an eviction
 // whose answer was lost would have told: which clusters there were, and what was taken out.
 // Empty without a task.
 func BaselineFrom(b *karmada.Binding, failed string) Baseline {

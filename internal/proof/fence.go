@@ -40,7 +40,7 @@ func (f Fence) String() string {
 
 // Stands tells whether a fence still counts for the cluster as it is now: while the very
 // outage lasts that was seen when it was given. What came back meanwhile may run again,
-// whatever was true before. No clock is asked, for the cluster's is not ours.
+// whatever was true before. No clock is asked, for the cluster's is not Lifeboat's.
 func (f *Fence) Stands(c karmada.Cluster) bool {
 	return f != nil && f.Outage != "" && f.Outage == c.Outage()
 }

@@ -52,7 +52,7 @@ func TestAFenceIsAboutOneOutage(t *testing.T) {
 	}
 }
 
-// What an episode notes of the conditions names the outage as the cluster itself does.
+// What a failover notes of the conditions names the outage as the cluster itself does.
 func TestTurnsNameTheSameOutage(t *testing.T) {
 	for _, c := range []karmada.Cluster{
 		{Name: "m1"},

@@ -113,7 +113,7 @@ type BindingFact struct {
 
 // LosesLastCopy tells whether Karmada's own taint manager evicts the binding from a cluster while
 // no copy elsewhere is proven: its task ends with a timeout, healthy copy or not, and the copy
-// on the cluster with it. Not where a task of ours stands, nor where Directly has ended that
+// on the cluster with it. Not where a Lifeboat task stands, nor where Directly has ended that
 // copy already.
 func LosesLastCopy(b *karmada.Binding, cluster string, suspect map[string]bool) bool {
 	theirs := b.EvictedByKarmada(cluster)

@@ -93,7 +93,7 @@ func TestJudgeHold_NotPlain_HasNoVerdict(t *testing.T) {
 		"no task":          func(b *karmada.Binding, _ map[string]karmada.Cluster) { b.Tasks = nil },
 		"another producer": func(b *karmada.Binding, _ map[string]karmada.Cluster) { b.Tasks[0].Producer = karmada.TaintManager },
 		"left to an operator": func(b *karmada.Binding, _ map[string]karmada.Cluster) {
-			b.Tasks[0].Reason = karmada.TaskReasonLeftToHuman
+			b.Tasks[0].Reason = karmada.TaskReasonNeedsOperator
 		},
 		"for a dependent": func(b *karmada.Binding, _ map[string]karmada.Cluster) {
 			b.Tasks[0].Reason = karmada.TaskReasonDependent

@@ -60,9 +60,9 @@ func addsUp(b *karmada.Binding) bool {
 	return karmada.SumOf(b.Clusters) == b.Replicas
 }
 
-// Answered tells whether the scheduler has answered our eviction: it has observed
-// the generation that our write made, or a later one, or it said Scheduled=False
-// after our hold task began. A Scheduled=False that is older may be an answer too,
+// Answered tells whether the scheduler has answered Lifeboat's eviction: it has observed
+// the generation that Lifeboat's write made, or a later one, or it said Scheduled=False
+// after Lifeboat's hold task began. A Scheduled=False that is older may be an answer too,
 // but only time can tell: the caller waits for restoreWait.
 func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
 	if b.Status.ObservedGeneration >= sinceGeneration {
@@ -71,7 +71,7 @@ func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
 	if began, ok := oursBegan(b); ok && karmada.ScheduledFalse(b) && !b.Status.Scheduled.LastTransition.Before(began) {
 		return reason.Verdict{OK: true, Reason: answerReason(b), Message: "the scheduler said " + b.Status.Scheduled.Reason}
 	}
-	return reason.Verdict{Reason: reason.RestoreUnanswered, Message: fmt.Sprintf("the scheduler has seen generation %d, our eviction made %d",
+	return reason.Verdict{Reason: reason.RestoreUnanswered, Message: fmt.Sprintf("the scheduler has seen generation %d, Lifeboat's eviction made %d",
 		b.Status.ObservedGeneration, sinceGeneration)}
 }
 
@@ -82,7 +82,7 @@ func answerReason(b *karmada.Binding) reason.Reason {
 	return reason.NotPlaced
 }
 
-// oursBegan is when the newest of our hold tasks was written, in the whole seconds
+// oursBegan is when the newest of Lifeboat's hold tasks was written, in the whole seconds
 // that the API stores.
 func oursBegan(b *karmada.Binding) (time.Time, bool) {
 	var newest time.Time

@@ -72,15 +72,15 @@ func TestAnswered(t *testing.T) {
 		reason  reason.Reason
 		ok      bool
 	}{
-		"it has observed our generation":           {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 5)), reason.None, true},
-		"it has observed a later one":              {fixtures.With(fixtures.Duplicated(), fixtures.Generation(7, 6)), reason.None, true},
-		"it has not looked since":                  {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0)), reason.RestoreUnanswered, false},
-		"it said that nothing fits, after ours":    {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), reason.NoClusterFit, true},
-		"in the same second, as the API stores it": {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason.NoClusterFit, true},
-		"it had said so before":                    {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.At(5)), noFit(fixtures.At(2))), reason.RestoreUnanswered, false},
-		"it could not place all replicas":          {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason.NotPlaced, true},
-		"an old success is no answer":              {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason.RestoreUnanswered, false},
-		"without a task of ours nothing is timed":  {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), foreign, noFit(fixtures.At(2))), reason.RestoreUnanswered, false},
+		"it has observed Lifeboat's generation":       {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 5)), reason.None, true},
+		"it has observed a later one":                 {fixtures.With(fixtures.Duplicated(), fixtures.Generation(7, 6)), reason.None, true},
+		"it has not looked since":                     {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0)), reason.RestoreUnanswered, false},
+		"it said that nothing fits, after Lifeboat's": {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), reason.NoClusterFit, true},
+		"in the same second, as the API stores it":    {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason.NoClusterFit, true},
+		"it had said so before":                       {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.At(5)), noFit(fixtures.At(2))), reason.RestoreUnanswered, false},
+		"it could not place all replicas":             {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason.NotPlaced, true},
+		"an old success is no answer":                 {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason.RestoreUnanswered, false},
+		"without a Lifeboat task nothing is timed":    {fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), foreign, noFit(fixtures.At(2))), reason.RestoreUnanswered, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := proof.Answered(tc.binding, 5)

@@ -54,7 +54,7 @@ type Proof struct {
 	reason.Verdict
 }
 
-// Plugins are the evict plug-ins of an episode. The zero value is ResourceHealth alone.
+// Plugins are the evict plug-ins of a failover. The zero value is ResourceHealth alone.
 type Plugins struct {
 	List []Plugin    `json:"list,omitempty"`
 	Mode PluginsMode `json:"mode,omitempty"`

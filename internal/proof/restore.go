@@ -14,7 +14,7 @@ import (
 type RestoreInput struct {
 	Binding *karmada.Binding // as it stands now
 	Failed  string           // the cluster that it left
-	Task    karmada.Task     // our hold task for that cluster
+	Task    karmada.Task     // Lifeboat's hold task for that cluster
 	// Baseline is the binding as the evict activity recorded it.
 	Baseline Baseline
 	// Cluster is the failed cluster as it stands now.
@@ -49,7 +49,7 @@ type RestorePlan struct {
 }
 
 // PlanRestore plans to put the failed cluster back and to drop its hold task in one
-// write. Whether the scheduler has answered our eviction is the caller's to await.
+// write. Whether the scheduler has answered Lifeboat's eviction is the caller's to await.
 //
 // A put-back that no write can carry out now is refused as an order: it ends. Another
 // restore stays owed, and is planned anew.
@@ -101,7 +101,7 @@ func (in RestoreInput) refuse() RestorePlan {
 	case b.Placement == nil:
 		return refuseRestore(reason.NotSupportedPlacement, "it has no placement")
 	case in.Task.FromCluster != in.Failed || !in.Task.Active():
-		return refuseRestore(reason.ForeignTask, "no hold task of ours for %s stands", in.Failed)
+		return refuseRestore(reason.ForeignTask, "no Lifeboat hold task for %s stands", in.Failed)
 	case in.Cluster.Name != in.Failed || in.Cluster.Deleting:
 		return refuseRestore(reason.ClusterGone, "%s is gone or being deleted", in.Failed)
 	case in.PutBack && !in.knowsBefore():
@@ -254,7 +254,7 @@ func (in RestoreInput) describe(plan RestorePlan) string {
 }
 
 // TakesStraightBack tells whether the scheduler would give a placed binding back to
-// the recovered cluster as soon as our task is gone: a binding that is not divided
+// the recovered cluster as soon as Lifeboat's task is gone: a binding that is not divided
 // is always scheduled anew. Its running copy would then be killed and created
 // again, so it is restored instead of released.
 func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster) bool {
@@ -269,7 +269,7 @@ func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster) bool {
 	if most := b.Placement.MaxClusters(); most > 0 && len(b.Clusters) >= most {
 		return false
 	}
-	// Our own taints go with this very recovery.
+	// Lifeboat's own taints go with this very recovery.
 	foreign := slices.DeleteFunc(slices.Clone(cluster.Taints), func(t corev1.Taint) bool { return karmada.OursAdded(cluster, t) })
 	return b.Untolerated(foreign) == nil && b.ApiServed(cluster, false)
 }
@@ -290,7 +290,7 @@ type Ban struct {
 	Message string
 }
 
-// PlanBan decides whether a release must leave a ban: our task turned to Directly, so
+// PlanBan decides whether a release must leave a ban: Lifeboat's task turned to Directly, so
 // that the scheduler still keeps away and the old Work goes. Returned tells that the
 // scheduler put the binding back after an earlier release of this drain. Where the
 // source does not answer, the old Work could not go, and Karmada would update no copy

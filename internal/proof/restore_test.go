@@ -126,14 +126,14 @@ func TestPlanRestore(t *testing.T) {
 			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "does not select m1 any more"},
 		},
 
-		"no task of ours stands": {
-			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Producer = "TaintManager" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no hold task"},
+		"no Lifeboat task stands": {
+			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Producer = "TaintManager" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no Lifeboat hold task"},
 		},
 		"the task is for another cluster": {
 			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.FromCluster = "m2" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "for m1"},
 		},
 		"the task was left to a human": {
-			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Reason = karmada.TaskReasonLeftToHuman }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no hold task"},
+			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Reason = karmada.TaskReasonNeedsOperator }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no Lifeboat hold task"},
 		},
 		"the cluster is being deleted": {
 			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Cluster.Deleting = true }, want: proof.RestorePlan{Reason: reason.ClusterGone, Message: "m1 is gone"},
@@ -187,7 +187,7 @@ func TestTakesStraightBack(t *testing.T) {
 		"its placement does not select the cluster":    {fixtures.With(fixtures.Duplicated("m2"), fixtures.May(fixtures.Names("m2"))), fixtures.Cluster("m1"), false},
 		"the scheduler has moved on to another group":  {fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m1", "backup: m2")), fixtures.Cluster("m1"), false},
 		"the group has both":                           {fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m3", "backup: m1 m2")), fixtures.Cluster("m1"), true},
-		"our own taints go with the recovery":          {fixtures.Duplicated("m2"), fixtures.Cluster("m1", ours), true},
+		"Lifeboat's own taints go with the recovery":   {fixtures.Duplicated("m2"), fixtures.Cluster("m1", ours), true},
 		"somebody's taint keeps it away":               {fixtures.Duplicated("m2"), fixtures.Cluster("m1", ours, fixtures.Tainted(fixtures.NoSchedule("cordon"))), false},
 		"unless it is tolerated":                       {fixtures.With(fixtures.Duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cordon"))), true},
 		"the cluster does not serve the kind any more": {fixtures.Duplicated("m2"), fixtures.Cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), false},
@@ -227,13 +227,13 @@ func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
 		returned, ready bool
 		want            proof.Ban
 	}{
-		"it tolerates every taint":                 {app(), m1, false, true, proof.Ban{Wanted: true}},
-		"our taints keep the scheduler away":       {app(intolerant), m1, false, true, proof.Ban{}},
-		"it came back all the same":                {app(intolerant), m1, true, true, proof.Ban{Wanted: true}},
-		"no drain":                                 {app(), fixtures.Cluster("m1"), true, true, proof.Ban{}},
-		"the drain leaves it out":                  {app(), fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), true, true, proof.Ban{}},
-		"parents hold it":                          {app(heldAs(karmada.TaskReason, "own", "parent")), m1, true, true, proof.Ban{}},
-		"its old copy could not go: it stays held": {app(), m1, true, false, proof.Ban{Wanted: true, Reason: reason.SchedulerReturnsIt}},
+		"it tolerates every taint":                  {app(), m1, false, true, proof.Ban{Wanted: true}},
+		"Lifeboat's taints keep the scheduler away": {app(intolerant), m1, false, true, proof.Ban{}},
+		"it came back all the same":                 {app(intolerant), m1, true, true, proof.Ban{Wanted: true}},
+		"no drain":                                  {app(), fixtures.Cluster("m1"), true, true, proof.Ban{}},
+		"the drain leaves it out":                   {app(), fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), true, true, proof.Ban{}},
+		"parents hold it":                           {app(heldAs(karmada.TaskReason, "own", "parent")), m1, true, true, proof.Ban{}},
+		"its old copy could not go: it stays held":  {app(), m1, true, false, proof.Ban{Wanted: true, Reason: reason.SchedulerReturnsIt}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := proof.PlanBan(tc.binding, tc.source, tc.returned, tc.ready)

@@ -38,7 +38,7 @@ func TestPlanSwap(t *testing.T) {
 		},
 		"not while it is being deleted": {binding: onM2(), m1: []func(*karmada.Cluster){fixtures.DeletingCluster}},
 		"not what was left to a human": {
-			binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Reason = karmada.TaskReasonLeftToHuman }),
+			binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Reason = karmada.TaskReasonNeedsOperator }),
 		},
 		"not another producer's": {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Producer = "TaintManager" })},
 		"not Directly: Karmada deletes that copy": {

@@ -51,22 +51,22 @@ func (r ApprovalRules) NeedsExtent() bool { return r.ClustersAbove != nil || r.N
 // NeedsTally is told with NeedsExtent.
 func (r ApprovalRules) NeedsTally() bool { return r.ReplicasAbove != nil || r.CapacityDeficit }
 
-// Approval is a human's yes to evict one binding, in one round. It replaces the
+// Approval is a human's yes to evict one binding, in one attempt. It replaces the
 // question and no other check.
 type Approval struct {
-	Who   string    `json:"who"`
-	Why   string    `json:"why"`
-	At    time.Time `json:"at"`
-	Round int       `json:"round"`
+	Who     string    `json:"who"`
+	Why     string    `json:"why"`
+	At      time.Time `json:"at"`
+	Attempt int       `json:"attempt"`
 	// ForOne tells that the operator named this binding alone: then it lifts the cap on its moves, too.
 	ForOne bool `json:"forOne,omitempty"`
 }
 
-// Holds tells whether it was given, and in this round.
-func (a *Approval) Holds(round int) bool { return a != nil && a.Who != "" && a.Round == round }
+// Holds tells whether it was given, and in this attempt.
+func (a *Approval) Holds(attempt int) bool { return a != nil && a.Who != "" && a.Attempt == attempt }
 
 // LiftsCap tells whether it lets a binding move that has moved as often as the cap allows.
-func (a *Approval) LiftsCap(round int) bool { return a.Holds(round) && a.ForOne }
+func (a *Approval) LiftsCap(attempt int) bool { return a.Holds(attempt) && a.ForOne }
 
 // AskInput is all that decides whether a human is asked.
 type AskInput struct {
@@ -76,7 +76,7 @@ type AskInput struct {
 	Extent *placement.Extent
 	// Kind says why the rule of the binding's kind asks; empty where it does not.
 	Kind string
-	// Standing are rules that asked before in this round, and ask for the rest of it.
+	// Standing are rules that asked before in this attempt, and ask for the rest of it.
 	Standing []ApprovalRule
 }
 
@@ -118,7 +118,7 @@ func (r ApprovalRules) tooManyClusters(in AskInput) bool {
 	return r.ClustersAbove != nil && (in.Extent == nil || len(in.Extent.Failing) > *r.ClustersAbove)
 }
 
-// tooManyReplicas stands for the rest of the round once it was so: what has moved and
+// tooManyReplicas stands for the rest of the attempt once it was so: what has moved and
 // settled is not counted any more, and the last ones must not slip through for that.
 func (r ApprovalRules) tooManyReplicas(in AskInput) bool {
 	return r.ReplicasAbove != nil &&
@@ -158,7 +158,7 @@ func (in AskInput) replicasSay(most float64) string {
 	case in.Extent == nil:
 		return extentUnknown
 	case in.Extent.Share() <= most:
-		return fmt.Sprintf("more than %.3g %% of the fleet's replicas were to move in this round", most)
+		return fmt.Sprintf("more than %.3g %% of the fleet's replicas were to move in this attempt", most)
 	}
 	return fmt.Sprintf("%.3g %% of the fleet's replicas would move (%d of %d), more than %.3g %%",
 		in.Extent.Share(), in.Extent.Moving, in.Extent.All, most)

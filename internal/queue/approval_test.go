@@ -40,11 +40,11 @@ func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
 		"a fleet without replicas": {
 			queue.ApprovalRules{ReplicasAbove: above(0.0)}, queue.AskInput{Binding: plain, Extent: &placement.Extent{}}, nil, "",
 		},
-		"more replicas before, in this round": {
+		"more replicas before, in this attempt": {
 			queue.ApprovalRules{ReplicasAbove: above(50.0)},
 			queue.AskInput{Binding: plain, Extent: narrow, Standing: []queue.ApprovalRule{queue.AskReplicas}},
 			[]queue.ApprovalRule{queue.AskReplicas},
-			"were to move in this round",
+			"were to move in this attempt",
 		},
 		"a rule that is not configured any more": {
 			queue.ApprovalRules{Directly: true}, queue.AskInput{Binding: plain, Standing: []queue.ApprovalRule{queue.AskReplicas}}, nil, "",
@@ -77,8 +77,8 @@ func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
 }
 
 // Rules: R4.6-22.
-func TestAnApprovalHoldsForOneRound(t *testing.T) {
-	yes := &queue.Approval{Who: "jane", Round: 2}
+func TestAnApprovalHoldsForOneAttempt(t *testing.T) {
+	yes := &queue.Approval{Who: "jane", Attempt: 2}
 	require.True(t, yes.Holds(2))
 	require.False(t, yes.Holds(1))
 	require.False(t, yes.Holds(3))

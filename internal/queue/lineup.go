@@ -9,7 +9,7 @@ import (
 )
 
 // Lineup tells in which order queued items have their turn at a pace, and when: at
-// each turn the most urgent of those that are due by then. It is what an episode
+// each turn the most urgent of those that are due by then. It is what a failover
 // that has the pace for itself does.
 type Lineup struct {
 	pace  pace.Pace

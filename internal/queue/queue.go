@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Item is one binding in an episode's queue. Its names are short because
+// Item is one binding in a failover's queue. Its names are short because
 // thousands of them are carried from run to run.
 type Item struct {
 	Key      karmada.BindingKey `json:"k"`

@@ -77,10 +77,10 @@ const (
 	NotSupportedPlacement Reason = "NotSupportedYetPlacement"
 )
 
-// Reasons of episodes, migrations and the pacer.
+// Reasons of failovers, migrations and the pacer.
 const (
 	ConditionsMatch   Reason = "ConditionsMatch"   // a rule's conditions hold
-	OurSide           Reason = "OurSide"           // the evidence speaks of our side, not of the member
+	OurSide           Reason = "OurSide"           // the evidence speaks of Lifeboat's side, not of the member
 	MemberAnswers     Reason = "MemberAnswers"     // Karmada cannot reach the member, and the member answers the external probe
 	ForeignTaint      Reason = "ForeignTaint"      // a human or another controller put a NoExecute taint
 	OursStands        Reason = "OursStands"        // a Lifeboat taint or annotation without an owner stands on the cluster; a failover adopts it
@@ -108,7 +108,7 @@ const (
 	Unproven          Reason = "ReleasedUnproven"  // released after gracefulTimeout, as configured
 	PutBack           Reason = "PutBack"           // the scheduler put the failed cluster back; Lifeboat removes it again while its task stands
 	GracefulTimeout   Reason = "GracefulTimeout"   // no proof of health within gracefulTimeout
-	Rewound           Reason = "Rewound"           // what stands is older than what stood: restored from a backup, or a replica that lags
+	StaleRead         Reason = "StaleRead"         // what stands is older than what stood: restored from a backup, or a replica that lags
 	RestoreUnanswered Reason = "RestoreUnanswered" // the scheduler has not answered within restoreWait
 	RestoreUndone     Reason = "RestoreUndone"     // the scheduler took the restored cluster out again
 	PutBackRefused    Reason = "PutBackRefused"    // the former cluster cannot take it back
@@ -128,7 +128,7 @@ const (
 	KarmadaStale      Reason = "KarmadaStale"      // karmada-controller-manager does not renew its Lease, or leads for too short
 	KarmadaUnseen     Reason = "KarmadaUnseen"     // nobody can tell whether what Karmada reports is kept up to date
 	PurgeNever        Reason = "PurgeNever"        // the old copy stays: purge mode Never
-	PurgeDebt         Reason = "PurgeDebt"         // the old Work stays on an absent cluster
+	PendingPurge      Reason = "PendingPurge"      // the old Work stays on an absent cluster
 	FirstStart        Reason = "FirstStart"        // the pacer's first start, at the configured rate
 	StateLost         Reason = "StateLost"         // the pacer cannot know what it had granted
 	FleetHealthy      Reason = "FleetHealthy"      // at most pace.unhealthyThreshold of the clusters are faulty
@@ -142,7 +142,7 @@ const (
 	WindowRunning     Reason = "WindowRunning"     // a rule's window has not elapsed; a mismatch restarts it
 	Waiting           Reason = "Waiting"           // it is due; its check comes next, in order of priority
 	AwaitingDue       Reason = "AwaitingDue"       // its toleration still runs; snooze keeps it longer
-	AwaitingGrant     Reason = "AwaitingGrant"     // it waits for a permit, by priority, then due time; prioritise brings it forward
+	AwaitingPermit    Reason = "AwaitingPermit"    // it waits for a permit, by priority, then due time; prioritise brings it forward
 	MovedByOthers     Reason = "MovedByOthers"     // another actor moved it before Lifeboat's write
 	Unverified        Reason = "WriteUnverified"   // the answer of a write was lost, or its migration was ended from outside; Lifeboat reads before it acts
 	DependentsNotBack Reason = "DependentsNotBack" // after a restore a dependent is not wanted on the cluster yet; if it lasts, check Karmada's dependencies distributor
@@ -150,12 +150,12 @@ const (
 	TaintOrdered      Reason = "TaintOrdered"      // somebody ordered a taint put that moves bindings
 )
 
-// Reasons around the witness.
+// Reasons around the external probe.
 const (
-	// NoWitness: the rule requires a witness, and none testifies.
-	NoWitness Reason = "NoWitness"
-	// WitnessDisagrees: the witness sees the member alive.
-	WitnessDisagrees Reason = "WitnessDisagrees"
+	// NoExternalProbe: the rule requires an external probe, and none testifies.
+	NoExternalProbe Reason = "NoExternalProbe"
+	// ExternalProbeDisagrees: the external probe sees the member alive.
+	ExternalProbeDisagrees Reason = "ExternalProbeDisagrees"
 )
 
 // AboutOldCopy tells the reasons that OldCopy.Dead says no for.

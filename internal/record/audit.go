@@ -18,12 +18,12 @@ type Kind string
 // What failovers and the pacer decide, and what humans order. They are written in the
 // order of the workflow that decided.
 const (
-	AuditEpisodeBegun      Kind = "EpisodeBegun"      // a failover of a cluster was opened
+	AuditFailoverBegun     Kind = "FailoverBegun"     // a failover of a cluster was opened
 	AuditPhaseEntered      Kind = "PhaseEntered"      // it went to another phase
-	AuditFailureConfirmed  Kind = "FailureConfirmed"  // the failure is one: windows, taints and witness are the evidence
+	AuditFailureConfirmed  Kind = "FailureConfirmed"  // the failure is one: windows, taints and external probe are the evidence
 	AuditRecoveryConfirmed Kind = "RecoveryConfirmed" // the cluster is well again: abandon, restore, untaint
-	AuditRoundClosed       Kind = "RoundClosed"       // a round ended because the failure came back; with its totals
-	AuditEpisodeClosed     Kind = "EpisodeClosed"     // the failover is over; with its totals
+	AuditAttemptClosed     Kind = "AttemptClosed"     // an attempt ended because the failure came back; with its totals
+	AuditFailoverClosed    Kind = "FailoverClosed"    // the failover is over; with its totals
 	AuditOrderGiven        Kind = "OrderGiven"        // a human's order was taken
 	AuditPaceChanged       Kind = "PaceChanged"       // tier or rate of the fleet's evictions
 	AuditRecordsLost       Kind = "RecordsLost"       // the sink was away for too long
@@ -31,28 +31,28 @@ const (
 
 // What becomes of the taints of a cluster, and of bindings.
 const (
-	AuditTaintAdded       Kind = "TaintAdded"       // a taint of ours stands
+	AuditTaintAdded       Kind = "TaintAdded"       // a Lifeboat taint stands
 	AuditTaintRemoved     Kind = "TaintRemoved"     // and does not any more
 	AuditBindingQueued    Kind = "BindingQueued"    // a taint makes it move; with when it is due
 	AuditBindingBlocked   Kind = "BindingBlocked"   // it may not move for now: why, when that is another reason than before
 	AuditBindingBegun     Kind = "BindingBegun"     // its migration began
-	AuditBindingEvicted   Kind = "BindingEvicted"   // the eviction stands: the cluster is out of its targets, our hold task in
+	AuditBindingEvicted   Kind = "BindingEvicted"   // the eviction stands: the cluster is out of its targets, Lifeboat's hold task in
 	AuditBindingRemoved   Kind = "BindingRemoved"   // the scheduler had put the cluster back, and it was taken out again
 	AuditBindingHeld      Kind = "BindingHeld"      // its dependents are held, or it is again, after a restore that the scheduler undid
 	AuditBindingPlaced    Kind = "BindingPlaced"    // the scheduler placed it elsewhere
-	AuditBindingReleased  Kind = "BindingReleased"  // our hold was dropped: the old copy goes
+	AuditBindingReleased  Kind = "BindingReleased"  // Lifeboat's hold was dropped: the old copy goes
 	AuditBindingRestored  Kind = "BindingRestored"  // the cluster was put back among its targets
 	AuditBindingSwapped   Kind = "BindingSwapped"   // a former, recovered cluster took over in the eviction's own write
-	AuditBindingMarked    Kind = "BindingMarked"    // our task was kept, or left to a human
+	AuditBindingMarked    Kind = "BindingMarked"    // Lifeboat's task was kept, or left to a human
 	AuditBindingFenced    Kind = "BindingFenced"    // its old copy is proven dead, by a plug-in
 	AuditBindingAttention Kind = "BindingAttention" // it needs a human's eyes
-	AuditBindingOutcome   Kind = "BindingOutcome"   // what became of it in this round
+	AuditBindingOutcome   Kind = "BindingOutcome"   // what became of it in this attempt
 )
 
 // Kinds are all of them, as docs/audit.md lists them.
 func Kinds() []Kind {
 	return []Kind{
-		AuditEpisodeBegun, AuditPhaseEntered, AuditFailureConfirmed, AuditRecoveryConfirmed, AuditRoundClosed, AuditEpisodeClosed,
+		AuditFailoverBegun, AuditPhaseEntered, AuditFailureConfirmed, AuditRecoveryConfirmed, AuditAttemptClosed, AuditFailoverClosed,
 		AuditOrderGiven, AuditPaceChanged, AuditRecordsLost, AuditTaintAdded, AuditTaintRemoved,
 		AuditBindingQueued, AuditBindingBlocked, AuditBindingBegun, AuditBindingEvicted, AuditBindingRemoved, AuditBindingHeld,
 		AuditBindingPlaced, AuditBindingReleased, AuditBindingRestored, AuditBindingSwapped, AuditBindingMarked, AuditBindingFenced,
@@ -69,9 +69,9 @@ type Audit struct {
 	Time       time.Time  `json:"time"` // of the decision, as the workflow's history has it
 	Kind       Kind       `json:"kind"`
 	Instance   string     `json:"instance,omitempty"`
-	Cluster    string     `json:"cluster,omitempty"` // whose failover; empty for the fleet's pace
-	Episode    string     `json:"episode,omitempty"` // the first run id of the failover
-	Round      int        `json:"round,omitempty"`
+	Cluster    string     `json:"cluster,omitempty"`    // whose failover; empty for the fleet's pace
+	FailoverID string     `json:"failoverID,omitempty"` // the first run id of the failover
+	Attempt    int        `json:"attempt,omitempty"`
 	Mode       rules.Mode `json:"mode,omitempty"`
 	Workflow   string     `json:"workflow,omitempty"` // id of the workflow that decided
 	Run        string     `json:"run,omitempty"`      // run id of the workflow that wrote this down

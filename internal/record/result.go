@@ -18,20 +18,20 @@ type Result struct {
 	Outcome  phase.Outcome      `json:"outcome"`
 	Reason   reason.Reason      `json:"reason,omitempty"`
 	// Cause says what ended it when that was not its own course: recovery, who cancelled.
-	Cause   string       `json:"cause,omitempty"`
-	Message string       `json:"message,omitempty"`
-	To      []string     `json:"to,omitempty"` // the clusters that serve it now
-	At      time.Time    `json:"at,omitzero"`
-	Debt    *Debt        `json:"debt,omitempty"`
-	Fence   *proof.Fence `json:"fence,omitempty"` // what a Directly move went on by
-	// Banned tells that a task of ours keeps the scheduler from putting it back, until undrain.
+	Cause        string        `json:"cause,omitempty"`
+	Message      string        `json:"message,omitempty"`
+	To           []string      `json:"to,omitempty"` // the clusters that serve it now
+	At           time.Time     `json:"at,omitzero"`
+	PendingPurge *PendingPurge `json:"pendingPurge,omitempty"`
+	Fence        *proof.Fence  `json:"fence,omitempty"` // what a Directly move went on by
+	// Banned tells that a Lifeboat task keeps the scheduler from putting it back, until undrain.
 	Banned bool `json:"banned,omitempty"`
-	// Wrote tells whether an eviction of ours was written.
+	// Wrote tells whether a Lifeboat eviction was written.
 	Wrote bool `json:"wrote,omitempty"`
 }
 
-// Debt is an old Work that stays on an absent cluster until it is back.
-type Debt struct {
+// PendingPurge is an old Work that stays on an absent cluster until it is back.
+type PendingPurge struct {
 	Key       karmada.BindingKey `json:"key"`
 	Namespace string             `json:"namespace"`
 	Work      string             `json:"work"`

@@ -13,29 +13,29 @@ import (
 
 // Rules: R4.1-48, R4.1-50, R4.1-51.
 func TestAMemberThatAnswersTheProbeContradictsNotReachable(t *testing.T) {
-	asking := func(r *rules.Rule) { r.RequireWitness = true }
+	asking := func(r *rules.Rule) { r.RequireExternalProbe = true }
 	cordon := ruleTaints(puts("slow", corev1.TaintEffectNoSchedule))
 	soft := ruleTaints(puts("slow", karmada.EffectPreferNoExecute))
 	stands := fixtures.Tainted(corev1.Taint{Key: failedTaint.Key, Effect: failedTaint.Effect})
 	for name, tc := range map[string]struct {
 		rule    rules.Rule
 		cluster karmada.Cluster
-		probe   rules.Witness
+		probe   rules.ExternalProbe
 		want    rules.Match
 		why     reason.Reason
 	}{
-		"it answers":                              {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
-		"a soft taint":                            {unready(soft), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
-		"the rule requires the probe":             {unready(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
-		"a policy":                                {policy(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
-		"a policy requires the probe":             {policy(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Neither, reason.MemberAnswers},
-		"it does not answer":                      {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessDown, rules.Matches, reason.ConditionsMatch},
-		"the probe has never reached it":          {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessAbsent, rules.Matches, reason.ConditionsMatch},
-		"a taint that moves nothing is put":       {unready(cordon), fixtures.Cluster("m1", fixtures.NotReady), rules.WitnessUp, rules.Matches, reason.ConditionsMatch},
-		"a taint that stands stays":               {unready(), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.WitnessUp, rules.Undecided, reason.MemberAnswers},
-		"likewise where the rule requires it":     {unready(asking), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.WitnessUp, rules.Undecided, reason.MemberAnswers},
-		"Karmada reached it, and it is not ready": {unready(), fixtures.Cluster("m1", saysNotReady), rules.WitnessUp, rules.Matches, reason.ConditionsMatch},
-		"the cluster is ready":                    {unready(), fixtures.Cluster("m1"), rules.WitnessUp, rules.Mismatches, reason.None},
+		"it answers":                              {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
+		"a soft taint":                            {unready(soft), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
+		"the rule requires the probe":             {unready(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
+		"a policy":                                {policy(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
+		"a policy requires the probe":             {policy(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
+		"it does not answer":                      {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeDown, rules.Matches, reason.ConditionsMatch},
+		"the probe has never reached it":          {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeAbsent, rules.Matches, reason.ConditionsMatch},
+		"a taint that moves nothing is put":       {unready(cordon), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Matches, reason.ConditionsMatch},
+		"a taint that stands stays":               {unready(), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.ExternalProbeUp, rules.Undecided, reason.MemberAnswers},
+		"likewise where the rule requires it":     {unready(asking), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.ExternalProbeUp, rules.Undecided, reason.MemberAnswers},
+		"Karmada reached it, and it is not ready": {unready(), fixtures.Cluster("m1", saysNotReady), rules.ExternalProbeUp, rules.Matches, reason.ConditionsMatch},
+		"the cluster is ready":                    {unready(), fixtures.Cluster("m1"), rules.ExternalProbeUp, rules.Mismatches, reason.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := rules.Observe([]rules.Rule{tc.rule}, tc.cluster, rules.FactOf(tc.cluster).Testified(tc.probe))
@@ -59,7 +59,7 @@ func TestARuleThatDoesNotAskForReadyIsNotContradicted(t *testing.T) {
 	c := fixtures.Cluster("m1", fixtures.NotReady, func(c *karmada.Cluster) {
 		c.Conditions = append(c.Conditions, karmada.Condition{Type: "NetworkReady", Status: corev1.ConditionFalse})
 	})
-	observed := rules.Observe([]rules.Rule{rule}, c, rules.FactOf(c).Testified(rules.WitnessUp))
+	observed := rules.Observe([]rules.Rule{rule}, c, rules.FactOf(c).Testified(rules.ExternalProbeUp))
 	require.Equal(t, rules.Matches, observed[0].Match)
 }
 
@@ -69,7 +69,7 @@ func TestARuleThatDoesNotAskForReadyIsNotContradicted(t *testing.T) {
 // Rules: R4.1-48.
 func TestAContradictedClusterIsSuspected(t *testing.T) {
 	list, c := []rules.Rule{unready()}, fixtures.Cluster("m1", fixtures.NotReady)
-	suspected, why := rules.Suspected(list, c, rules.WitnessUp)
+	suspected, why := rules.Suspected(list, c, rules.ExternalProbeUp)
 	require.True(t, suspected)
 	require.Equal(t, reason.MemberAnswers, why)
 	faulty, _ := rules.Faulty(list, c)

@@ -41,7 +41,7 @@ func Faulty(rules []Rule, c karmada.Cluster) (bool, reason.Reason) {
 		return true, reason.ForeignTaint
 	}
 	c.Drain, c.Ordered, c.Malformed = nil, nil, ""
-	for _, o := range Observe(rules, c, FactOf(c).Testified(WitnessDown)) {
+	for _, o := range Observe(rules, c, FactOf(c).Testified(ExternalProbeDown)) {
 		if o.Match == Matches && karmada.Triggers(o.Taint.Effect) {
 			return true, o.Reason
 		}

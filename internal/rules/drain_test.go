@@ -81,10 +81,10 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 		"one that fails as well":       {fixtures.Cluster("m1", fixtures.NotReady, fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints()), true},
 		"with a taint of a rule":       {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.Tainted(fixtures.NoExecute("down", fixtures.T0)), fixtures.DrainTaints()), true},
 		"with a taint of others":       {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints(), fixtures.Tainted(fixtures.NoExecute("theirs", fixtures.T0))), false},
-		"the companion alone":          {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), false},
+		"the evacuation taint alone":   {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suspected, _ := rules.Suspected([]rules.Rule{unready()}, tc.cluster, rules.WitnessDown)
+			suspected, _ := rules.Suspected([]rules.Rule{unready()}, tc.cluster, rules.ExternalProbeDown)
 			require.True(t, suspected, "it needs a failover")
 			faulty, _ := rules.Faulty([]rules.Rule{unready()}, tc.cluster)
 			require.Equal(t, tc.want, faulty)

@@ -67,11 +67,11 @@ func TestOCM48And20And22EvictedAfterACertainTime(t *testing.T) {
 		by          string
 		reason      reason.Reason
 	}{
-		"no taint moves nothing":                      {nil, nil, false, time.Time{}, "", reason.NoTaint},
-		"a NoSchedule taint moves nothing":            {nil, []corev1.Taint{fixtures.NoSchedule("a")}, false, time.Time{}, "", reason.NoTaint},
-		"an untolerated taint is due since it stands": {nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(40))}, true, fixtures.At(40), "a", reason.TaintUntolerated},
-		"without a timeAdded it is due now":           {nil, []corev1.Taint{fixtures.NoExecute("a", time.Time{})}, true, now, "a", reason.TaintUntolerated},
-		"a clock ahead of ours does not delay it":     {nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(900))}, true, now, "a", reason.TaintUntolerated},
+		"no taint moves nothing":                        {nil, nil, false, time.Time{}, "", reason.NoTaint},
+		"a NoSchedule taint moves nothing":              {nil, []corev1.Taint{fixtures.NoSchedule("a")}, false, time.Time{}, "", reason.NoTaint},
+		"an untolerated taint is due since it stands":   {nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(40))}, true, fixtures.At(40), "a", reason.TaintUntolerated},
+		"without a timeAdded it is due now":             {nil, []corev1.Taint{fixtures.NoExecute("a", time.Time{})}, true, now, "a", reason.TaintUntolerated},
+		"a clock ahead of Lifeboat's does not delay it": {nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(900))}, true, now, "a", reason.TaintUntolerated},
 		"of several the one that stands longest": {
 			nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(40)), fixtures.NoExecute("b", fixtures.At(30))}, true, fixtures.At(30), "b", reason.TaintUntolerated,
 		},

@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ClusterFact is what the starter saw of a cluster at one resourceVersion. It
+// ClusterFact is what the controller saw of a cluster at one resourceVersion. It
 // wakes a workflow and may show a state between two reads; it carries no time,
-// for the starter's clock decides nothing.
+// for the controller's clock decides nothing.
 type ClusterFact struct {
 	Cluster         string          `json:"cluster"`
 	UID             types.UID       `json:"uid"`
 	ResourceVersion string          `json:"resourceVersion"`
 	Deleted         bool            `json:"deleted,omitempty"`
 	Conditions      []FactCondition `json:"conditions,omitempty"`
-	// Witness is what the starter's own probe says at this time, empty when it has none.
-	Witness Witness `json:"witness,omitempty"`
+	// ExternalProbe is what the controller's own probe says at this time, empty when it has none.
+	ExternalProbe ExternalProbe `json:"externalProbe,omitempty"`
 }
 
 // Probed is what the external probe knows of the members that it has reached, by cluster. The
@@ -61,7 +61,7 @@ const MaxConditions = 100
 
 // Oversized tells a fact that is beyond those bounds: nobody keeps it.
 func (f ClusterFact) Oversized() bool {
-	return max(len(f.UID), len(f.ResourceVersion), len(f.Witness)) > reason.MaxConditionText || len(f.Conditions) > MaxConditions ||
+	return max(len(f.UID), len(f.ResourceVersion), len(f.ExternalProbe)) > reason.MaxConditionText || len(f.Conditions) > MaxConditions ||
 		slices.ContainsFunc(f.Conditions, func(c FactCondition) bool {
 			return max(len(c.Type), len(c.Status), len(c.Reason)) > reason.MaxConditionText
 		})
@@ -105,7 +105,7 @@ func (t Turns) Unseen(now Turns, facts []ClusterFact) []string {
 	return unseen
 }
 
-// Turned is the fact with conditions the other way round, as they were while nobody looked.
+// Turned is the fact with conditions the other way attempt, as they were while nobody looked.
 func (f ClusterFact) Turned(types []string) ClusterFact {
 	f.Conditions = slices.Clone(f.Conditions)
 	for i, c := range f.Conditions {

@@ -58,7 +58,7 @@ func (s ClusterSelection) picks(c karmada.Cluster) (picked, read bool) {
 	return selector.Matches(labels.Set(c.Labels)), true
 }
 
-// Mode is whether Lifeboat acts. It is frozen per episode.
+// Mode is whether Lifeboat acts. It is frozen per failover.
 type Mode string
 
 // The modes.

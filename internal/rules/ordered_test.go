@@ -79,7 +79,7 @@ func TestAnOrderedTaintHasNoWindows(t *testing.T) {
 // Rules: R4.1-42.
 func TestAClusterWithAnOrderNeedsAFailover(t *testing.T) {
 	c := fixtures.Cluster("m1", ordersTaints("a"))
-	suspected, why := rules.Suspected(nil, c, rules.WitnessDown)
+	suspected, why := rules.Suspected(nil, c, rules.ExternalProbeDown)
 	require.True(t, suspected)
 	require.Equal(t, reason.TaintOrdered, why)
 	require.True(t, c.CarriesOurs())

@@ -61,7 +61,7 @@ func softOf(p Policy, b *karmada.Binding) Policy {
 	return p
 }
 
-// Policy is what a round freezes of a binding: later edits change nothing in it.
+// Policy is what an attempt freezes of a binding: later edits change nothing in it.
 type Policy struct {
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	PurgeMode   karmada.PurgeMode   `json:"purgeMode,omitempty"`
@@ -81,7 +81,7 @@ type Policy struct {
 	State []karmada.StateRule `json:"state,omitempty"`
 }
 
-// PolicyOf reads what a round freezes of a binding. The defaults stand in only
+// PolicyOf reads what an attempt freezes of a binding. The defaults stand in only
 // for a placement without any toleration.
 func PolicyOf(b *karmada.Binding, defaults []corev1.Toleration) Policy {
 	p := Policy{Priority: b.Priority, ClusterFailover: b.HasClusterFailover, PurgeMode: b.PurgeMode, PurgeBySpec: b.PurgeMode != "", State: b.StateRules}

@@ -23,8 +23,8 @@ type Rule struct {
 	// match nothing when empty, and its taints go only when RemoveConditions match.
 	Policy           bool
 	RemoveConditions []MatchCondition
-	// RequireWitness lets the conditions match only while the witness agrees.
-	RequireWitness bool
+	// RequireExternalProbe lets the conditions match only while the external probe agrees.
+	RequireExternalProbe bool
 	// Malformed says why the rule is refused, empty when fine. A refused rule
 	// matches nothing and removes nothing.
 	Malformed string
@@ -81,7 +81,7 @@ const (
 	// Mismatches runs the removal window and restarts the add window.
 	Mismatches Match = "Mismatches"
 	// Undecided does neither: an Unknown that In does not list, or evidence about
-	// our own side. A window that runs goes on, but does not fire on it.
+	// Lifeboat's own side. A window that runs goes on, but does not fire on it.
 	Undecided Match = "Undecided"
 	// Neither lets no window run. It is said of a ClusterTaintPolicy of which neither the
 	// conditions that add nor those that remove match, and of a rule that the external probe
@@ -96,14 +96,14 @@ const (
 // Kubernetes has a slash in its name, so it can be no ClusterTaintRule.
 const PolicyPrefix = "ClusterTaintPolicy/"
 
-// Witness is what the starter's own probe says of a member.
-type Witness string
+// ExternalProbe is what the controller's own probe says of a member.
+type ExternalProbe string
 
-// The words of a witness. An absent one agrees with nothing.
+// The words of an external probe. An absent one agrees with nothing.
 const (
-	WitnessAbsent Witness = ""
-	WitnessDown   Witness = "Down"
-	WitnessUp     Witness = "Up"
+	ExternalProbeAbsent ExternalProbe = ""
+	ExternalProbeDown   ExternalProbe = "Down"
+	ExternalProbeUp     ExternalProbe = "Up"
 )
 
 // RuleObservation is one (rule, taint) judged against one sight of a cluster.
@@ -162,5 +162,5 @@ func (w Window) Quiet(now time.Time) bool {
 	return w.RemoveRipe(now) || w.Idle && w.Reason != reason.MemberAnswers && !now.Before(w.Deadline())
 }
 
-// Windows are the windows of one episode by key.
+// Windows are the windows of one failover by key.
 type Windows map[WindowKey]Window

@@ -130,7 +130,7 @@ func MatchRule(r Rule, fact ClusterFact) (Match, reason.Reason) {
 	if r.Policy {
 		return r.matchPolicy(add, why, fact)
 	}
-	return r.witnessed(add, why, fact.Witness)
+	return r.externallyProbed(add, why, fact.ExternalProbe)
 }
 
 // matchAll: conditions are ANDed. One that mismatches decides, then one that cannot
@@ -160,7 +160,7 @@ func (r Rule) matchPolicy(add Match, why reason.Reason, fact ClusterFact) (Match
 	if len(r.RemoveConditions) > 0 {
 		remove, _ = matchAll(r.RemoveConditions, fact)
 	}
-	add, why = r.witnessed(add, why, fact.Witness)
+	add, why = r.externallyProbed(add, why, fact.ExternalProbe)
 	switch {
 	case remove == Matches:
 		return Mismatches, reason.None
@@ -173,21 +173,21 @@ func (r Rule) matchPolicy(add Match, why reason.Reason, fact ClusterFact) (Match
 	}
 }
 
-// witnessed is the verdict of the conditions once the witness was heard, where the
-// rule requires one. What nobody testifies is not agreed, and what the witness
+// externally probed is the verdict of the conditions once the external probe was heard, where the
+// rule requires one. What nobody testifies is not agreed, and what the external probe
 // denies is no match.
-func (r Rule) witnessed(match Match, why reason.Reason, w Witness) (Match, reason.Reason) {
-	if !r.RequireWitness || match != Matches {
+func (r Rule) externallyProbed(match Match, why reason.Reason, w ExternalProbe) (Match, reason.Reason) {
+	if !r.RequireExternalProbe || match != Matches {
 		return match, why
 	}
 	switch w {
-	case WitnessDown:
+	case ExternalProbeDown:
 		return match, why
-	case WitnessUp:
-		return Mismatches, reason.WitnessDisagrees
-	case WitnessAbsent:
+	case ExternalProbeUp:
+		return Mismatches, reason.ExternalProbeDisagrees
+	case ExternalProbeAbsent:
 	}
-	return Undecided, reason.NoWitness
+	return Undecided, reason.NoExternalProbe
 }
 
 func (m MatchCondition) match(fact ClusterFact) (Match, reason.Reason) {
@@ -210,7 +210,7 @@ func (m MatchCondition) match(fact ClusterFact) (Match, reason.Reason) {
 	}
 }
 
-// FactOf is what the starter would say of a cluster as read.
+// FactOf is what the controller would say of a cluster as read.
 func FactOf(c karmada.Cluster) ClusterFact {
 	fact := ClusterFact{Cluster: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion}
 	for _, cond := range c.Conditions {
@@ -221,9 +221,9 @@ func FactOf(c karmada.Cluster) ClusterFact {
 	return fact
 }
 
-// Testified is the fact with the witness's word.
-func (f ClusterFact) Testified(w Witness) ClusterFact {
-	f.Witness = w
+// Testified is the fact with the external probe'ss word.
+func (f ClusterFact) Testified(w ExternalProbe) ClusterFact {
+	f.ExternalProbe = w
 	return f
 }
 
@@ -235,10 +235,10 @@ func Newer(a, b string) bool {
 	return errA != nil || errB != nil || x > y
 }
 
-// Rewound tells whether an object that was read before is older now: the API server was
+// StaleRead tells whether an object that was read before is older now: the API server was
 // restored from a backup, or a replica answers that lags. What it says is no evidence of
 // anything that was since.
-func Rewound(before, now string) bool {
+func StaleRead(before, now string) bool {
 	return before != "" && now != "" && before != now && Newer(before, now) && !Newer(now, before)
 }
 
@@ -279,14 +279,14 @@ func Observe(rules []Rule, c karmada.Cluster, fact ClusterFact) []RuleObservatio
 func (r Rule) memberAnswers(fact ClusterFact) bool {
 	asks := func(m MatchCondition) bool { return m.ConditionType == karmada.ConditionReady }
 	unreached := func(c FactCondition) bool { return c.Type == karmada.ConditionReady && c.Reason == notReachable }
-	return fact.Witness == WitnessUp && slices.ContainsFunc(r.MatchConditions, asks) && slices.ContainsFunc(fact.Conditions, unreached)
+	return fact.ExternalProbe == ExternalProbeUp && slices.ContainsFunc(r.MatchConditions, asks) && slices.ContainsFunc(fact.Conditions, unreached)
 }
 
 // contradicted is an observation of a rule that the external probe contradicts. A taint that
 // moves bindings is not put, and its window begins when the contradiction ends. One that
 // stands already stays: Karmada could not carry out a recovery.
 func (o RuleObservation) contradicted(c karmada.Cluster) RuleObservation {
-	if !karmada.Triggers(o.Taint.Effect) || o.Match != Matches && o.Reason != reason.WitnessDisagrees {
+	if !karmada.Triggers(o.Taint.Effect) || o.Match != Matches && o.Reason != reason.ExternalProbeDisagrees {
 		return o
 	}
 	o.Match, o.Reason = Neither, reason.MemberAnswers
@@ -297,11 +297,11 @@ func (o RuleObservation) contradicted(c karmada.Cluster) RuleObservation {
 }
 
 // Suspected tells whether a cluster needs a failover workflow now: a rule matches by the
-// word of a witness, a taint that moves bindings stands, or something of ours does. A rule that
+// word of an external probe, a taint that moves bindings stands, or something of Lifeboat's does. A rule that
 // the external probe contradicts needs it as well: the workflow reports the contradiction. A rule
 // that only cordons needs the workflow, too: its windows are durable there. It decides whom
 // to tell and nothing else.
-func Suspected(rules []Rule, c karmada.Cluster, w Witness) (bool, reason.Reason) {
+func Suspected(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.Reason) {
 	if c.Drain != nil {
 		return true, reason.Drained
 	}

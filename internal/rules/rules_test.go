@@ -76,7 +76,7 @@ func TestValidateRefusesARuleThatCouldDoHarm(t *testing.T) {
 		},
 		"windows of no length are fine":     {unready(ruleTaints(karmada.RuleTaint{Key: "k", Effect: corev1.TaintEffectNoExecute})), ""},
 		"a value that is no label value":    {unready(ruleTaints(karmada.RuleTaint{Key: "k", Value: "a b", Effect: corev1.TaintEffectNoExecute})), `value "a b"`},
-		"our own companion taint":           {unready(ruleTaints(puts(karmada.EvacuatingTaintKey, corev1.TaintEffectNoSchedule))), "is reserved"},
+		"Lifeboat's own evacuation taint":   {unready(ruleTaints(puts(karmada.EvacuatingTaintKey, corev1.TaintEffectNoSchedule))), "is reserved"},
 		"Karmada's own not-ready taint":     {unready(ruleTaints(puts("cluster.karmada.io/not-ready", corev1.TaintEffectNoSchedule))), "Karmada's own"},
 		"not-ready as NoExecute is fine":    {unready(ruleTaints(puts("cluster.karmada.io/not-ready", corev1.TaintEffectNoExecute))), ""},
 		"no conditions and every cluster":   {unready(always), "needs targetClusters"},
@@ -128,14 +128,14 @@ func TestMatchRule(t *testing.T) {
 		match  rules.Match
 		reason reason.Reason
 	}{
-		"a listed status matches":                          {inFalse, fact(ready("False", "ClusterNotReachable")), rules.Matches, reason.ConditionsMatch},
-		"a status not listed mismatches":                   {inFalse, fact(ready("True", "ClusterReady")), rules.Mismatches, reason.None},
-		"an Unknown that In does not list decides nothing": {inFalse, fact(ready("Unknown", "ClusterStatusUnknown")), rules.Undecided, reason.None},
-		"under NotIn an Unknown matches":                   {unready(), fact(ready("Unknown", "ClusterStatusUnknown")), rules.Matches, reason.ConditionsMatch},
-		"under NotIn a listed status mismatches":           {unready(), fact(ready("True", "ClusterReady")), rules.Mismatches, reason.None},
-		"a missing condition matches nothing":              {inFalse, fact(), rules.Mismatches, reason.None},
-		"a missing condition matches no NotIn either":      {unready(), fact(network("False")), rules.Mismatches, reason.None},
-		"a reason that speaks of our side never confirms":  {unready(), fact(ready("False", "StatusCollectionFailed")), rules.Undecided, reason.OurSide},
+		"a listed status matches":                                {inFalse, fact(ready("False", "ClusterNotReachable")), rules.Matches, reason.ConditionsMatch},
+		"a status not listed mismatches":                         {inFalse, fact(ready("True", "ClusterReady")), rules.Mismatches, reason.None},
+		"an Unknown that In does not list decides nothing":       {inFalse, fact(ready("Unknown", "ClusterStatusUnknown")), rules.Undecided, reason.None},
+		"under NotIn an Unknown matches":                         {unready(), fact(ready("Unknown", "ClusterStatusUnknown")), rules.Matches, reason.ConditionsMatch},
+		"under NotIn a listed status mismatches":                 {unready(), fact(ready("True", "ClusterReady")), rules.Mismatches, reason.None},
+		"a missing condition matches nothing":                    {inFalse, fact(), rules.Mismatches, reason.None},
+		"a missing condition matches no NotIn either":            {unready(), fact(network("False")), rules.Mismatches, reason.None},
+		"a reason that speaks of Lifeboat's side never confirms": {unready(), fact(ready("False", "StatusCollectionFailed")), rules.Undecided, reason.OurSide},
 		"nor does it speak for the member's health": {
 			unready(conditions(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))),
 			fact(ready("False", "StatusCollectionFailed")), rules.Undecided, reason.OurSide,
@@ -144,11 +144,11 @@ func TestMatchRule(t *testing.T) {
 			unready(conditions(when("NetworkReady", rules.OperatorIn, corev1.ConditionFalse))),
 			fact(rules.FactCondition{Type: "NetworkReady", Status: "False", Reason: "StatusCollectionFailed"}), rules.Matches, reason.ConditionsMatch,
 		},
-		"all conditions together match":          {both, fact(ready("False", ""), network("Unknown")), rules.Matches, reason.ConditionsMatch},
-		"one mismatch decides":                   {both, fact(ready("False", ""), network("True")), rules.Mismatches, reason.None},
-		"a mismatch outweighs what is undecided": {both, fact(ready("Unknown", ""), network("True")), rules.Mismatches, reason.None},
-		"a missing one outweighs our side":       {both, fact(ready("False", "StatusCollectionFailed")), rules.Mismatches, reason.None},
-		"undecided outweighs a match":            {both, fact(ready("Unknown", ""), network("False")), rules.Undecided, reason.None},
+		"all conditions together match":           {both, fact(ready("False", ""), network("Unknown")), rules.Matches, reason.ConditionsMatch},
+		"one mismatch decides":                    {both, fact(ready("False", ""), network("True")), rules.Mismatches, reason.None},
+		"a mismatch outweighs what is undecided":  {both, fact(ready("Unknown", ""), network("True")), rules.Mismatches, reason.None},
+		"a missing one outweighs Lifeboat's side": {both, fact(ready("False", "StatusCollectionFailed")), rules.Mismatches, reason.None},
+		"undecided outweighs a match":             {both, fact(ready("Unknown", ""), network("False")), rules.Undecided, reason.None},
 		"no conditions always match": {
 			unready(conditions(), targets(fixtures.Names("m1"))), fact(), rules.Matches, reason.ConditionsMatch,
 		},
@@ -188,14 +188,14 @@ func TestNewerComparesNumbersNotText(t *testing.T) {
 }
 
 // Rules: R4.7-41.
-func TestRewoundIsWhatIsOlderThanBefore(t *testing.T) {
+func TestStaleReadIsWhatIsOlderThanBefore(t *testing.T) {
 	for _, tc := range []struct {
 		before, now string
 		want        bool
 	}{
 		{"10", "9", true}, {"9", "10", false}, {"9", "9", false}, {"", "1", false}, {"9", "", false}, {"abc", "1", false}, {"9", "abc", false},
 	} {
-		require.Equal(t, tc.want, rules.Rewound(tc.before, tc.now), "%q, then %q", tc.before, tc.now)
+		require.Equal(t, tc.want, rules.StaleRead(tc.before, tc.now), "%q, then %q", tc.before, tc.now)
 	}
 }
 
@@ -237,25 +237,25 @@ func TestSuspected(t *testing.T) {
 		rules   []rules.Rule
 		want    reason.Reason
 	}{
-		"a healthy cluster is not":                       {fixtures.Cluster("m1"), []rules.Rule{unready()}, reason.None},
-		"a rule that moves workloads matches":            {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready()}, reason.ConditionsMatch},
-		"so does one with a soft taint":                  {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{soft}, reason.ConditionsMatch},
-		"a rule that only cordons has its windows there": {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{cordons}, reason.ConditionsMatch},
-		"a rule that only cordons and does not match":    {fixtures.Cluster("m1"), []rules.Rule{cordons}, reason.None},
-		"a rule for other clusters does not":             {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready(targets(fixtures.Names("m2")))}, reason.None},
-		"a human's NoExecute taint":                      {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0))), nil, reason.ForeignTaint},
-		"a soft taint":                                   {fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("soft", fixtures.T0))), nil, reason.ForeignTaint},
-		"Karmada's own NoSchedule taint is nothing":      {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cluster.karmada.io/not-ready"))), nil, reason.None},
-		"our companion taint that outlived its episode":  {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), nil, reason.OursStands},
-		"a taint of ours that outlived its episode":      {fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), nil, reason.OursStands},
-		"a record of a cancelled failover":               {fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), nil, reason.OursStands},
-		"what speaks of our own side is no reason to start": {fixtures.Cluster("m1", func(c *karmada.Cluster) {
+		"a healthy cluster is not":                               {fixtures.Cluster("m1"), []rules.Rule{unready()}, reason.None},
+		"a rule that moves workloads matches":                    {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready()}, reason.ConditionsMatch},
+		"so does one with a soft taint":                          {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{soft}, reason.ConditionsMatch},
+		"a rule that only cordons has its windows there":         {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{cordons}, reason.ConditionsMatch},
+		"a rule that only cordons and does not match":            {fixtures.Cluster("m1"), []rules.Rule{cordons}, reason.None},
+		"a rule for other clusters does not":                     {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready(targets(fixtures.Names("m2")))}, reason.None},
+		"a human's NoExecute taint":                              {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0))), nil, reason.ForeignTaint},
+		"a soft taint":                                           {fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("soft", fixtures.T0))), nil, reason.ForeignTaint},
+		"Karmada's own NoSchedule taint is nothing":              {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cluster.karmada.io/not-ready"))), nil, reason.None},
+		"Lifeboat's evacuation taint that outlived its failover": {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), nil, reason.OursStands},
+		"a Lifeboat taint that outlived its failover":            {fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), nil, reason.OursStands},
+		"a record of a cancelled failover":                       {fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), nil, reason.OursStands},
+		"what speaks of Lifeboat's own side is no reason to start": {fixtures.Cluster("m1", func(c *karmada.Cluster) {
 			c.Conditions = []karmada.Condition{{Type: "Ready", Status: corev1.ConditionFalse, Reason: "StatusCollectionFailed"}}
 		}), []rules.Rule{unready()}, reason.None},
 		"a refused rule is no reason to start": {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready(conditions(when("Ready", "Near", "True")))}, reason.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suspected, why := rules.Suspected(tc.rules, tc.cluster, rules.WitnessDown)
+			suspected, why := rules.Suspected(tc.rules, tc.cluster, rules.ExternalProbeDown)
 			require.Equal(t, tc.want != reason.None, suspected)
 			require.Equal(t, tc.want, why)
 		})

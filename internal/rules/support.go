@@ -21,7 +21,7 @@ func OptedOut(annotations map[string]string) bool {
 }
 
 // Unsupported says why a binding cannot be moved safely by this version, reason.None
-// when it can. What is not understood is parked, never treated as something simpler.
+// when it can. What is not understood is blocked, never treated as something simpler.
 func Unsupported(b *karmada.Binding, purge karmada.PurgeMode) (reason.Reason, string) {
 	if why, message := malformed(b); why != reason.None {
 		return why, message
@@ -77,7 +77,7 @@ func suspendedScheduling(b *karmada.Binding) (reason.Reason, string) {
 	return reason.None, ""
 }
 
-// components parks a workload of several pod templates whose need is not known, for
+// components blocks a workload of several pod templates whose need is not known, for
 // its spec.replicas say nothing; and one whose components Karmada has shared out,
 // for a restore could not put that back.
 func components(b *karmada.Binding) (reason.Reason, string) {
@@ -95,7 +95,7 @@ func components(b *karmada.Binding) (reason.Reason, string) {
 	return reason.None, ""
 }
 
-// dependents parks a parent whose dependents cannot be told: what is not known to be
+// dependents blocks a parent whose dependents cannot be told: what is not known to be
 // held would leave the old cluster before the old copy does.
 func dependents(b *karmada.Binding) (reason.Reason, string) {
 	if !b.PropagateDeps {
@@ -197,7 +197,7 @@ func preservedDirectly(b *karmada.Binding, purge karmada.PurgeMode) (reason.Reas
 	return reason.None, ""
 }
 
-// unknownPurgeMode parks what nobody knows: guessing would move it some other way.
+// unknownPurgeMode blocks what nobody knows: guessing would move it some other way.
 func unknownPurgeMode(mode karmada.PurgeMode) (reason.Reason, string) {
 	if mode.Known() {
 		return reason.None, ""

@@ -17,7 +17,7 @@ func annotated(key, value string) func(*karmada.Binding) {
 }
 
 // Rules: R4.7-40, R4.6-18, R4.6-19, R4.6-20, R4.6-27.
-func TestUnsupportedParksWhatThisVersionCannotMoveSafely(t *testing.T) {
+func TestUnsupportedBlocksWhatThisVersionCannotMoveSafely(t *testing.T) {
 	deps := func(change ...func(*karmada.Binding)) *karmada.Binding {
 		return fixtures.With(fixtures.Duplicated("m1"), append(change, func(b *karmada.Binding) { b.PropagateDeps = true })...)
 	}

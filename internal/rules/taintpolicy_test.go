@@ -35,20 +35,20 @@ func TestAPolicyAddsAndRemovesByConditionsOfItsOwn(t *testing.T) {
 		status string
 		want   rules.Match
 	}{
-		"those that add match":                       {policy(), "False", rules.Matches},
-		"those that remove match":                    {policy(), "True", rules.Mismatches},
-		"neither list can tell":                      {policy(), "Unknown", rules.Undecided},
-		"neither list matches":                       {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))), "True", rules.Neither},
-		"without those that remove nothing goes":     {policy(removing()), "True", rules.Neither},
-		"without those that add nothing comes":       {policy(conditions()), "False", rules.Neither},
-		"where both match it is taken away":          {policy(removing(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), "False", rules.Mismatches},
-		"one that adds mismatches, removal unknown":  {policy(conditions(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), "Unknown", rules.Lapsed},
-		"Unknown listed for removal is a removal":    {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue, corev1.ConditionUnknown))), "Unknown", rules.Mismatches},
-		"a condition that is missing is in no list":  {policy(conditions(when("Network", rules.OperatorNotIn, corev1.ConditionTrue)), removing(when("Network", rules.OperatorNotIn, corev1.ConditionFalse))), "True", rules.Neither},
-		"all of those that remove have to match":     {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue), when("Network", rules.OperatorIn, corev1.ConditionTrue))), "True", rules.Neither},
-		"NotIn no values matches every status":       {policy(conditions(when("Ready", rules.OperatorNotIn)), removing(when("Network", rules.OperatorIn))), "True", rules.Matches},
-		"In no values matches none":                  {policy(conditions(when("Ready", rules.OperatorIn)), removing(when("Network", rules.OperatorIn))), "False", rules.Neither},
-		"evidence about our own side decides for us": {policy(), "StatusCollectionFailed", rules.Undecided},
+		"those that add match":                              {policy(), "False", rules.Matches},
+		"those that remove match":                           {policy(), "True", rules.Mismatches},
+		"neither list can tell":                             {policy(), "Unknown", rules.Undecided},
+		"neither list matches":                              {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))), "True", rules.Neither},
+		"without those that remove nothing goes":            {policy(removing()), "True", rules.Neither},
+		"without those that add nothing comes":              {policy(conditions()), "False", rules.Neither},
+		"where both match it is taken away":                 {policy(removing(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), "False", rules.Mismatches},
+		"one that adds mismatches, removal unknown":         {policy(conditions(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), "Unknown", rules.Lapsed},
+		"Unknown listed for removal is a removal":           {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue, corev1.ConditionUnknown))), "Unknown", rules.Mismatches},
+		"a condition that is missing is in no list":         {policy(conditions(when("Network", rules.OperatorNotIn, corev1.ConditionTrue)), removing(when("Network", rules.OperatorNotIn, corev1.ConditionFalse))), "True", rules.Neither},
+		"all of those that remove have to match":            {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue), when("Network", rules.OperatorIn, corev1.ConditionTrue))), "True", rules.Neither},
+		"NotIn no values matches every status":              {policy(conditions(when("Ready", rules.OperatorNotIn)), removing(when("Network", rules.OperatorIn))), "True", rules.Matches},
+		"In no values matches none":                         {policy(conditions(when("Ready", rules.OperatorIn)), removing(when("Network", rules.OperatorIn))), "False", rules.Neither},
+		"evidence about Lifeboat's own side decides for us": {policy(), "StatusCollectionFailed", rules.Undecided},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, tc.rule.Validate())
@@ -107,36 +107,36 @@ func TestTheWindowsOfAPolicy(t *testing.T) {
 }
 
 // Rules: R4.1-34, R4.1-37.
-func TestARuleThatRequiresTheWitnessMatchesOnlyWhileItAgrees(t *testing.T) {
-	asking := func(r *rules.Rule) { r.RequireWitness = true }
+func TestARuleThatRequiresTheExternalProbeMatchesOnlyWhileItAgrees(t *testing.T) {
+	asking := func(r *rules.Rule) { r.RequireExternalProbe = true }
 	for name, tc := range map[string]struct {
-		rule    rules.Rule
-		status  string
-		witness rules.Witness
-		want    rules.Match
-		why     reason.Reason
+		rule          rules.Rule
+		status        string
+		externalProbe rules.ExternalProbe
+		want          rules.Match
+		why           reason.Reason
 	}{
-		"it agrees":                             {unready(asking), "False", rules.WitnessDown, rules.Matches, reason.ConditionsMatch},
-		"nobody testifies":                      {unready(asking), "False", rules.WitnessAbsent, rules.Undecided, reason.NoWitness},
-		"a word that is none":                   {unready(asking), "False", "Perhaps", rules.Undecided, reason.NoWitness},
-		"it sees the member alive":              {unready(asking), "False", rules.WitnessUp, rules.Mismatches, reason.WitnessDisagrees},
-		"alone it decides nothing":              {unready(asking), "True", rules.WitnessDown, rules.Mismatches, reason.None},
-		"a rule that does not ask":              {unready(), "False", rules.WitnessUp, rules.Matches, reason.ConditionsMatch},
-		"a policy that asks":                    {policy(asking), "False", rules.WitnessDown, rules.Matches, reason.ConditionsMatch},
-		"a policy whose witness sees it alive":  {policy(asking), "False", rules.WitnessUp, rules.Neither, reason.WitnessDisagrees},
-		"a policy that nobody testifies for":    {policy(asking), "False", rules.WitnessAbsent, rules.Undecided, reason.NoWitness},
-		"a policy's removal needs no testimony": {policy(asking), "True", rules.WitnessAbsent, rules.Mismatches, reason.None},
+		"it agrees":                                   {unready(asking), "False", rules.ExternalProbeDown, rules.Matches, reason.ConditionsMatch},
+		"nobody testifies":                            {unready(asking), "False", rules.ExternalProbeAbsent, rules.Undecided, reason.NoExternalProbe},
+		"a word that is none":                         {unready(asking), "False", "Perhaps", rules.Undecided, reason.NoExternalProbe},
+		"it sees the member alive":                    {unready(asking), "False", rules.ExternalProbeUp, rules.Mismatches, reason.ExternalProbeDisagrees},
+		"alone it decides nothing":                    {unready(asking), "True", rules.ExternalProbeDown, rules.Mismatches, reason.None},
+		"a rule that does not ask":                    {unready(), "False", rules.ExternalProbeUp, rules.Matches, reason.ConditionsMatch},
+		"a policy that asks":                          {policy(asking), "False", rules.ExternalProbeDown, rules.Matches, reason.ConditionsMatch},
+		"a policy whose external probe sees it alive": {policy(asking), "False", rules.ExternalProbeUp, rules.Neither, reason.ExternalProbeDisagrees},
+		"a policy that nobody testifies for":          {policy(asking), "False", rules.ExternalProbeAbsent, rules.Undecided, reason.NoExternalProbe},
+		"a policy's removal needs no testimony":       {policy(asking), "True", rules.ExternalProbeAbsent, rules.Mismatches, reason.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			match, why := rules.MatchRule(tc.rule, fact(ready(tc.status, "R")).Testified(tc.witness))
+			match, why := rules.MatchRule(tc.rule, fact(ready(tc.status, "R")).Testified(tc.externalProbe))
 			require.Equal(t, tc.want, match)
 			require.Equal(t, tc.why, why)
 		})
 	}
 	// What counts faulty clusters must not count too few; what starts a failover asks.
 	c := fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionFalse })
-	suspected, _ := rules.Suspected([]rules.Rule{unready(asking)}, c, rules.WitnessDown)
+	suspected, _ := rules.Suspected([]rules.Rule{unready(asking)}, c, rules.ExternalProbeDown)
 	require.True(t, suspected)
-	suspected, _ = rules.Suspected([]rules.Rule{unready(asking)}, c, rules.WitnessAbsent)
+	suspected, _ = rules.Suspected([]rules.Rule{unready(asking)}, c, rules.ExternalProbeAbsent)
 	require.False(t, suspected)
 }

@@ -35,13 +35,13 @@ func (p *Pair) ForClient(*tls.CertificateRequestInfo) (*tls.Certificate, error) 
 	return p.files.newest(), nil
 }
 
-// ServerFiles are what a server of ours is told to serve with.
+// ServerFiles are what a Lifeboat server is told to serve with.
 type ServerFiles struct {
 	Cert, Key string // empty: no TLS
 	ClientCA  string // empty: everybody may come in
 }
 
-// Server is how a server of ours serves, nil without TLS. Where ClientCA is set,
+// Server is how a Lifeboat server serves, nil without TLS. Where ClientCA is set,
 // certificates are verified; it is for the handler to demand one.
 func Server(from ServerFiles, log *slog.Logger) (*tls.Config, error) {
 	if from.Cert == "" {

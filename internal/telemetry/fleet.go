@@ -25,7 +25,7 @@ type FleetState struct {
 type FailoverState struct {
 	Cluster string
 	Mode    rules.Mode
-	Phase   phase.Episode
+	Phase   phase.Failover
 	Paused  bool // a human paused all of it
 	// Bindings counts those that are not done, by where they are: one of the States.
 	Bindings map[string]int
@@ -36,7 +36,7 @@ type FailoverState struct {
 	Waiting map[reason.Reason]int
 	// BlockedSince is when the first of the blocked was due, zero when none is.
 	BlockedSince time.Time
-	PurgeDebt    int
+	PendingPurge int
 }
 
 // Where a binding that is not done may be.
@@ -44,7 +44,7 @@ const (
 	StateTolerating = "tolerating" // not yet due
 	StateWaiting    = "waiting"    // due, for its turn and a lease
 	StatePaused     = "paused"     // due, and a human paused it
-	StateBlocked    = "blocked"    // parked with a reason
+	StateBlocked    = "blocked"    // blocked with a reason
 	StateApproval   = "approval"   // a human is asked before it moves
 	StateFence      = "fence"      // until its old copy is proven dead
 	StateMoving     = "moving"     // its migration runs
@@ -55,10 +55,10 @@ func States() []string {
 	return []string{StateTolerating, StateWaiting, StatePaused, StateBlocked, StateApproval, StateFence, StateMoving}
 }
 
-// Fleet publishes how things stand now. Only the starter that leads knows, and says
+// Fleet publishes how things stand now. Only the controller that leads knows, and says
 // so; in every other process it is empty and has no series. So there is one answer
 // and not one of each worker that once knew, and a gauge that ends means that nobody
-// looks: lifeboat_starter_leader tells.
+// looks: lifeboat_controller_leader tells.
 type Fleet struct {
 	state atomic.Pointer[FleetState]
 	now   func() time.Time
@@ -80,22 +80,22 @@ func (f *Fleet) Set(state *FleetState) { f.state.Store(state) }
 
 // Names of the gauges.
 const (
-	gaugeRate       = "evict_rate_limit"
-	gaugeUnlimited  = "evict_unlimited"
-	gaugeTier       = "pace_tier"
-	gaugePaceReason = "pace_reason"
-	gaugeFaults     = "cluster_fault_num"
-	gaugeFaultRate  = "cluster_fault_rate"
-	gaugePhase      = "failover_phase"
-	gaugePaused     = "failover_paused"
-	gaugeBindings   = "failover_bindings"
-	gaugeBlocked    = "blocked_bindings"
-	gaugeWaiting    = "waiting_bindings"
-	gaugeOldest     = "oldest_blocked_seconds"
-	gaugeAttention  = "attention"
-	gaugeApprovals  = "approvals_awaited"
-	gaugeDebt       = "purge_debt"
-	gaugeUnanswered = "unanswered"
+	gaugeRate         = "evict_rate_limit"
+	gaugeUnlimited    = "evict_unlimited"
+	gaugeTier         = "pace_tier"
+	gaugePaceReason   = "pace_reason"
+	gaugeFaults       = "cluster_fault_num"
+	gaugeFaultRate    = "cluster_fault_rate"
+	gaugePhase        = "failover_phase"
+	gaugePaused       = "failover_paused"
+	gaugeBindings     = "failover_bindings"
+	gaugeBlocked      = "blocked_bindings"
+	gaugeWaiting      = "waiting_bindings"
+	gaugeOldest       = "oldest_blocked_seconds"
+	gaugeAttention    = "attention"
+	gaugeApprovals    = "approvals_awaited"
+	gaugePendingPurge = "pending_purge"
+	gaugeUnanswered   = "unanswered"
 )
 
 var fleetMetrics = []struct {
@@ -111,12 +111,12 @@ var fleetMetrics = []struct {
 	{gaugePhase, "1, with the phase of a failover that runs.", []string{"cluster", "mode", "phase"}},
 	{gaugePaused, "1 while a human has paused the failover.", []string{"cluster", "mode"}},
 	{gaugeBindings, "Bindings that are not done, by where they are.", []string{"cluster", "mode", "state"}},
-	{gaugeBlocked, "Bindings that are parked, by reason.", []string{"cluster", "mode", "reason"}},
+	{gaugeBlocked, "Bindings that are blocked, by reason.", []string{"cluster", "mode", "reason"}},
 	{gaugeWaiting, "Bindings that are due and wait for their turn, by what holds them.", []string{"cluster", "mode", "reason"}},
-	{gaugeOldest, "How long ago the first of the parked bindings was due; 0 when none is.", []string{"cluster", "mode"}},
+	{gaugeOldest, "How long ago the first of the blocked bindings was due; 0 when none is.", []string{"cluster", "mode"}},
 	{gaugeAttention, "Bindings, and failovers, that need attention now, by reason.", []string{"cluster", "mode", "reason"}},
 	{gaugeApprovals, "Bindings that await a human's approval now.", []string{"cluster", "mode"}},
-	{gaugeDebt, "Old copies that stay until their cluster is back.", []string{"cluster", "mode"}},
+	{gaugePendingPurge, "Old copies that stay until their cluster is back.", []string{"cluster", "mode"}},
 	{gaugeUnanswered, "1 while a workflow that runs does not answer.", []string{"workflow"}},
 }
 
@@ -182,7 +182,7 @@ func (f *Fleet) collectFailover(s *FailoverState, put putGauge) {
 	}
 	put(gaugeOldest, oldest, s.Cluster, mode)
 	put(gaugeApprovals, float64(s.Bindings[StateApproval]), s.Cluster, mode)
-	put(gaugeDebt, float64(s.PurgeDebt), s.Cluster, mode)
+	put(gaugePendingPurge, float64(s.PendingPurge), s.Cluster, mode)
 }
 
 func truth(is bool) float64 {

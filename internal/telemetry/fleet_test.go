@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsStarter(t *testing.T) {
+func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsController(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	fleet := NewFleet(registry, func() time.Time { return now })
@@ -27,7 +27,7 @@ func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsStarter(t *testing.T)
 		},
 		Asked: map[string]bool{"fleet-pacer": false, "cluster-failover/a": true},
 		Failovers: []FailoverState{{
-			Cluster: "a", Mode: rules.ModeEnforce, Phase: phase.EpisodeEvacuating, PurgeDebt: 3,
+			Cluster: "a", Mode: rules.ModeEnforce, Phase: phase.FailoverEvacuating, PendingPurge: 3,
 			Bindings:     map[string]int{StateMoving: 2, StateApproval: 1},
 			Blocked:      map[reason.Reason]int{reason.NoTarget: 4},
 			Attention:    map[reason.Reason]int{reason.GracefulTimeout: 1},
@@ -51,20 +51,20 @@ lifeboat_pace_reason{reason="AllFaulty"} 1
 # TYPE lifeboat_unanswered gauge
 lifeboat_unanswered{workflow="cluster-failover/a"} 1
 lifeboat_unanswered{workflow="fleet-pacer"} 0
-# HELP lifeboat_oldest_blocked_seconds How long ago the first of the parked bindings was due; 0 when none is.
+# HELP lifeboat_oldest_blocked_seconds How long ago the first of the blocked bindings was due; 0 when none is.
 # TYPE lifeboat_oldest_blocked_seconds gauge
 lifeboat_oldest_blocked_seconds{cluster="a",mode="enforce"} 90
 # HELP lifeboat_approvals_awaited Bindings that await a human's approval now.
 # TYPE lifeboat_approvals_awaited gauge
 lifeboat_approvals_awaited{cluster="a",mode="enforce"} 1
-# HELP lifeboat_purge_debt Old copies that stay until their cluster is back.
-# TYPE lifeboat_purge_debt gauge
-lifeboat_purge_debt{cluster="a",mode="enforce"} 3
+# HELP lifeboat_pending_purge Old copies that stay until their cluster is back.
+# TYPE lifeboat_pending_purge gauge
+lifeboat_pending_purge{cluster="a",mode="enforce"} 3
 # HELP lifeboat_waiting_bindings Bindings that are due and wait for their turn, by what holds them.
 # TYPE lifeboat_waiting_bindings gauge
 lifeboat_waiting_bindings{cluster="a",mode="enforce",reason="WindowFull"} 7
 `), "lifeboat_waiting_bindings", "lifeboat_pace_tier", "lifeboat_pace_reason", "lifeboat_unanswered", "lifeboat_oldest_blocked_seconds",
-		"lifeboat_approvals_awaited", "lifeboat_purge_debt"))
+		"lifeboat_approvals_awaited", "lifeboat_pending_purge"))
 
 	fleet.Set(nil)
 	require.Zero(t, testutil.CollectAndCount(fleet))

@@ -43,7 +43,7 @@ func NewRegistry(program, instance string) Registry {
 // WorkerMetrics count what a worker's activities did, after they did it. The names
 // are those of Karmada's cluster-failover proposal, with the prefix lifeboat_.
 // What only workflows know happened (what entered the queue, grants, what came to need
-// attention) they count themselves, through [TemporalMetrics]; how things stand the starter asks, see [Fleet].
+// attention) they count themselves, through [TemporalMetrics]; how things stand the controller asks, see [Fleet].
 type WorkerMetrics struct {
 	processed *prometheus.CounterVec
 	queued    *prometheus.HistogramVec
@@ -120,7 +120,7 @@ func (m *WorkerMetrics) SecondEvictor(beside bool) {
 	}
 }
 
-// The results of a starter's signal.
+// The results of a controller's signal.
 const (
 	ResultSent     = "sent"
 	ResultFailed   = "failed"
@@ -129,33 +129,33 @@ const (
 	ResultFull     = "full"     // the run has had as many signals as Temporal allows
 )
 
-// StarterMetrics count what a starter told whom.
-type StarterMetrics struct {
+// ControllerMetrics count what a controller told whom.
+type ControllerMetrics struct {
 	signals   *prometheus.CounterVec
 	resyncs   *prometheus.CounterVec
 	malformed *prometheus.CounterVec
 	leader    prometheus.Gauge
 }
 
-// NewStarterMetrics registers a starter's metrics.
-func NewStarterMetrics(registry prometheus.Registerer) *StarterMetrics {
+// NewControllerMetrics registers a controller's metrics.
+func NewControllerMetrics(registry prometheus.Registerer) *ControllerMetrics {
 	auto := promauto.With(registry)
-	m := &StarterMetrics{
+	m := &ControllerMetrics{
 		signals: auto.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "starter", Name: "signals_total",
+			Namespace: namespace, Subsystem: "controller", Name: "signals_total",
 			Help: "Signals to workflows, by name and result.",
 		}, []string{"kind", "result"}),
 		resyncs: auto.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "starter", Name: "resyncs_total",
-			Help: "Rounds in which everything was told again, by result.",
+			Namespace: namespace, Subsystem: "controller", Name: "resyncs_total",
+			Help: "Attempts in which everything was told again, by result.",
 		}, []string{"result"}),
 		malformed: auto.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "starter", Name: "malformed_total",
+			Namespace: namespace, Subsystem: "controller", Name: "malformed_total",
 			Help: "Objects that could not be understood, as they came, by kind.",
 		}, []string{"kind"}),
 		leader: auto.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "starter", Name: "leader",
-			Help: "1 while this starter is the one that watches.",
+			Namespace: namespace, Subsystem: "controller", Name: "leader",
+			Help: "1 while this controller is the one that watches.",
 		}),
 	}
 	m.resyncs.WithLabelValues(ResultSent)
@@ -164,10 +164,12 @@ func NewStarterMetrics(registry prometheus.Registerer) *StarterMetrics {
 }
 
 // Signal counts one signal.
-func (m *StarterMetrics) Signal(kind, result string) { m.signals.WithLabelValues(kind, result).Inc() }
+func (m *ControllerMetrics) Signal(kind, result string) {
+	m.signals.WithLabelValues(kind, result).Inc()
+}
 
 // Resync counts one resync, by whether everybody could be asked.
-func (m *StarterMetrics) Resync(complete bool) {
+func (m *ControllerMetrics) Resync(complete bool) {
 	result := ResultSent
 	if !complete {
 		result = ResultFailed
@@ -176,10 +178,10 @@ func (m *StarterMetrics) Resync(complete bool) {
 }
 
 // Malformed counts an object that could not be understood.
-func (m *StarterMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kind).Inc() }
+func (m *ControllerMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kind).Inc() }
 
-// Leader publishes whether this starter watches.
-func (m *StarterMetrics) Leader(is bool) {
+// Leader publishes whether this controller watches.
+func (m *ControllerMetrics) Leader(is bool) {
 	m.leader.Set(0)
 	if is {
 		m.leader.Set(1)

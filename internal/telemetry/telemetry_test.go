@@ -21,7 +21,7 @@ func TestMetricsHaveTheNamesAndFormsThatPrometheusWants(t *testing.T) {
 	worker := NewWorkerMetrics(registry)
 	worker.Evicted("member1", "written")
 	worker.LeftQueue("member1", time.Second, time.Second)
-	NewStarterMetrics(registry).Signal("cluster-observed", ResultSent)
+	NewControllerMetrics(registry).Signal("cluster-observed", ResultSent)
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	require.Empty(t, problems)
@@ -50,7 +50,7 @@ func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	handler, err := TemporalMetrics(registry, func(err error) { t.Error(err) })
 	require.NoError(t, err)
-	handler.WithTags(map[string]string{"cluster": "member1"}).Counter("lifeboat_grants").Inc(2)
+	handler.WithTags(map[string]string{"cluster": "member1"}).Counter("lifeboat_permits_granted").Inc(2)
 	handler.Timer("temporal_request_latency").Record(time.Second)
 	families, err := registry.Gather()
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
 		types[family.GetName()] = family.GetType().String()
 	}
 	require.Equal(t, map[string]string{
-		"lifeboat_grants_total":            "COUNTER",
+		"lifeboat_permits_granted_total":   "COUNTER",
 		"temporal_request_latency_seconds": "HISTOGRAM",
 	}, types)
 }

@@ -42,7 +42,7 @@ func (p *page) line(format string, args ...any) {
 	fmt.Fprintf(&p.b, format+"\n", args...)
 }
 
-// fact is a bullet of its own: "- **Why:** …"; an empty one is left out. Bullets,
+// fact is a bullet of its own: "- **Reason:** …"; an empty one is left out. Bullets,
 // because the Temporal UI spends half a screen on the space between paragraphs.
 func (p *page) fact(name, value string) {
 	if value != "" {

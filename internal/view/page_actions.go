@@ -12,7 +12,7 @@ import (
 func (v PageView) actions(p *page) {
 	actions := v.Actions
 	if len(actions) == 0 {
-		actions = EpisodeActions(v.choices())
+		actions = FailoverActions(v.choices())
 	}
 	if v.Mode == rules.ModeObserve && len(actions) > 0 {
 		actions = []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
@@ -28,7 +28,7 @@ func (v PageView) choices() Choices {
 	c := Choices{
 		Cluster: v.Cluster, Phase: v.Phase, Paused: v.PausedBy != "", Drained: v.DrainedBy != "", DrainOnly: v.DrainOnly,
 		Tainted: len(v.Tainted) > 0, TaintedOnly: v.TaintedOnly, Foreign: v.Foreign, Asked: v.Counts.Asked,
-		Answers: v.Reason == reason.MemberAnswers, OldCopies: len(v.Debt),
+		Answers: v.Reason == reason.MemberAnswers, OldCopies: len(v.PendingPurge),
 	}
 	for _, m := range v.Moving {
 		if m.NeedsAttention && WaitsForProof(m.Phase, m.Reason) {
@@ -41,7 +41,7 @@ func (v PageView) choices() Choices {
 // Choices are what decides which orders an operator is offered.
 type Choices struct {
 	Cluster string
-	Phase   phase.Episode
+	Phase   phase.Failover
 	Paused  bool
 	// Drained: somebody has it emptied; DrainOnly: nothing else speaks against it.
 	Drained, DrainOnly bool
@@ -75,7 +75,7 @@ func WaitsForProof(current phase.Migration, why reason.Reason) bool {
 
 // undrain is the operator's way to end a drain.
 func (c Choices) undrain() string {
-	return c.verb("drain", " --end", "what has not moved stays, what moved stays moved, our taints go")
+	return c.verb("drain", " --end", "what has not moved stays, what moved stays moved, Lifeboat's taints go")
 }
 
 // untaint is the operator's way to end the order of a taint.
@@ -85,7 +85,7 @@ func (c Choices) untaint() string {
 
 // approve is the operator's answer to what awaits approval.
 func (c Choices) approve() string {
-	return fmt.Sprintf("`lifeboat approve %s --reason \"…\"`: let what awaits approval move in this round, "+
+	return fmt.Sprintf("`lifeboat approve %s --reason \"…\"`: let what awaits approval move in this attempt, "+
 		"of one namespace with `-n`; or name one binding; every other check stays", c.Cluster)
 }
 
@@ -150,15 +150,15 @@ func (c Choices) verb(name, flags, effect string) string {
 
 // repair is what ends a failover without an order: what spoke against the cluster goes.
 func (c Choices) repair() string {
-	const then = "what is not written stays, what has no place yet is put back, what is placed finishes and stays moved, and our taints go by themselves."
+	const then = "what is not written stays, what has no place yet is put back, what is placed finishes and stays moved, and Lifeboat's taints go by themselves."
 	if len(c.Foreign) > 0 {
 		return "Others tainted it with " + text(reason.List(c.Foreign)) + ". Was that a mistake? Take the taint away: " + then
 	}
 	return "Repair the cluster: once it is Ready again, " + then
 }
 
-// EpisodeActions are the operator's moves that make sense now, what is asked of a human first.
-func EpisodeActions(c Choices) []string {
+// FailoverActions are the operator's moves that make sense now, what is asked of a human first.
+func FailoverActions(c Choices) []string {
 	var actions []string
 	if !c.Phase.Terminal() {
 		if len(c.Unproven) > 0 {
@@ -189,29 +189,29 @@ func (c Choices) always() []string {
 		halt = c.verb("resume", "", "go on evicting")
 	}
 	stop := c.verb("cancel", "", "stop this failover: what has no place yet is put back, what is placed keeps both copies until you remove one "+
-		"(with `--put-back` it comes back, too), our taints go")
+		"(with `--put-back` it comes back, too), Lifeboat's taints go")
 	switch c.Phase {
-	case phase.EpisodeSuspected:
+	case phase.FailoverSuspected:
 		if c.Answers {
 			return []string{"Repair Karmada's access to " + text(c.Cluster) + ": its credential, its certificate, the way to its API server.", Overrule(c.Cluster), stop}
 		}
 		return []string{"Wait: nothing is written until it is confirmed.", halt, stop}
-	case phase.EpisodeCordoned:
+	case phase.FailoverCordoned:
 		uncordon := c.verb("cancel", "", "remove these taints now; no rule is applied to the cluster until none has matched for its removal window")
 		return []string{"Nothing is needed of you: no workload moves, the scheduler only keeps away.", uncordon}
-	case phase.EpisodeConfirmed, phase.EpisodeEvacuating, phase.EpisodeEvacuated:
+	case phase.FailoverConfirmed, phase.FailoverEvacuating, phase.FailoverEvacuated:
 		if c.DrainOnly || c.TaintedOnly {
 			return []string{halt, stop}
 		}
 		return []string{halt, stop, c.repair()}
-	case phase.EpisodeRecovering, phase.EpisodeSettling:
+	case phase.FailoverRecovering, phase.FailoverSettling:
 		if c.OldCopies > 0 {
 			return []string{c.oldCopies(), stop}
 		}
 		return []string{"Nothing is needed of you.", stop}
-	case phase.EpisodeStopped:
-		return []string{c.verb("resume", "", "take the failover up again, as a new round")}
-	case phase.EpisodeFalseAlarm, phase.EpisodeUncordoned, phase.EpisodeRecovered, phase.EpisodeCancelled, phase.EpisodeGone:
+	case phase.FailoverStopped:
+		return []string{c.verb("resume", "", "take the failover up again, as a new attempt")}
+	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 		return nil
 	}
 	return nil

@@ -22,7 +22,7 @@ type MigrationView struct {
 	To       []string
 	Phase    phase.Migration
 	Mode     rules.Mode
-	Round    int
+	Attempt  int
 	// Why is what made it due.
 	Why rules.Due
 	// Reason and Message say how it stands now.
@@ -248,7 +248,7 @@ func (v MigrationView) comesNext() string {
 	case phase.MigrationReleasing:
 		return "one last look at the new copies, then the old one is released"
 	case phase.MigrationPurging:
-		return "the old Work goes; on a cluster that is away it is reported as debt"
+		return "the old Work goes; on a cluster that is away it is reported as pending purge"
 	case phase.MigrationRestoring:
 		return "the scheduler observes it with " + text(v.From) + " still among its targets"
 	case phase.MigrationDone:
@@ -285,7 +285,7 @@ func (v MigrationView) oldCopy() string {
 	case phase.MigrationChecking:
 		line = "untouched on " + text(v.From)
 	case phase.MigrationEvicting:
-		line = "on " + text(v.From) + "; it is not yet known whether our write stands, and either way it stays"
+		line = "on " + text(v.From) + "; it is not yet known whether Lifeboat's write stands, and either way it stays"
 	case phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationAwaitingFence, phase.MigrationReleasing, phase.MigrationRestoring:
 		line = v.heldCopy()
 	case phase.MigrationPurging:

@@ -49,7 +49,7 @@ func PacerPage(v PacerView) string {
 		p := &page{book: v.Runbook}
 		p.line("# %s\n", v.headline())
 		p.asOf(v.Now, false)
-		p.fact("Why", v.why(p))
+		p.fact("Reason", v.why(p))
 		p.fact("Faulty", v.faulty(rows))
 		p.fact("Ordered", v.ordered())
 		p.fact("Ends", v.ends())

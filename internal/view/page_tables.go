@@ -19,7 +19,7 @@ func (v PageView) next(p *page, rows int) {
 	}
 	p.heading("Next: %d", max(len(v.Next), v.Counts.Waiting+v.Counts.Tolerating))
 	ranked := slices.ContainsFunc(v.Next, func(n NextLine) bool { return n.Priority != 0 })
-	columns := []string{"#", "Binding", "Begins about (UTC)", "Waits for", "Could go to"}
+	columns := []string{"#", "Binding", "Begins about (UTC)", "Reason", "Could go to"}
 	if ranked {
 		columns = append(columns, "Priority")
 	}
@@ -58,14 +58,14 @@ func (v PageView) begins(i int) string {
 // waitsFor says in words what a queued binding waits for.
 func (p *page) waitsFor(n NextLine) string {
 	words := map[reason.Reason]string{
-		reason.AwaitingGrant: "its turn at the fleet's pace",
-		reason.AwaitingDue:   "its toleration to run out",
-		reason.Snoozed:       "its snooze to end",
-		reason.Waiting:       "the check for somewhere to go",
-		reason.Paused:        "somebody to resume",
-		reason.Halted:        "the fleet's halt to end",
-		reason.WindowFull:    "moves in flight to be placed",
-		reason.WaitingFull:   "placed moves to become healthy",
+		reason.AwaitingPermit: "its turn at the fleet's pace",
+		reason.AwaitingDue:    "its toleration to run out",
+		reason.Snoozed:        "its snooze to end",
+		reason.Waiting:        "the check for somewhere to go",
+		reason.Paused:         "somebody to resume",
+		reason.Halted:         "the fleet's halt to end",
+		reason.WindowFull:     "moves in flight to be placed",
+		reason.WaitingFull:    "placed moves to become healthy",
 	}
 	if w, ok := words[n.Reason]; ok {
 		return p.reason(n.Reason) + ": " + w
@@ -82,7 +82,7 @@ func (v PageView) blocked(p *page, rows int) {
 		"Each is looked at again by itself. What helps:\n", reasonCounts(v.Blocked), text(v.Cluster))
 	p.bullets(v.remedies(p))
 	p.table(grid{
-		columns: []string{"Binding", "Why", "Looked at again (UTC)"},
+		columns: []string{"Binding", "Reason", "Looked at again (UTC)"},
 		n:       len(v.Blocked),
 		total:   v.Counts.Blocked,
 		row: func(i int) []string {
@@ -314,17 +314,17 @@ func (w WindowLine) then(now time.Time) string {
 	}
 }
 
-func (v PageView) debt(p *page, rows int) {
-	if len(v.Debt) == 0 {
+func (v PageView) pendingPurge(p *page, rows int) {
+	if len(v.PendingPurge) == 0 {
 		return
 	}
-	p.heading("Old copies still on %s: %d", text(v.Cluster), len(v.Debt))
+	p.heading("Old copies still on %s: %d", text(v.Cluster), len(v.PendingPurge))
 	p.line("They moved and run elsewhere; the old ones are deleted once the cluster is Ready again, and run beside the new ones until then.\n")
 	p.table(grid{
 		columns: []string{"Binding", "Work"},
-		n:       len(v.Debt),
+		n:       len(v.PendingPurge),
 		row: func(i int) []string {
-			d := v.Debt[i]
+			d := v.PendingPurge[i]
 			return []string{code(d.Key.String()), code(d.Namespace + "/" + d.Work)}
 		},
 	}, rows)

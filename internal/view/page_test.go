@@ -28,7 +28,7 @@ const published = "https://example.org/operations.md"
 // evacuating is a failover in the middle of its work.
 func evacuating() view.PageView {
 	return view.PageView{
-		Cluster: "member1", Phase: phase.EpisodeEvacuating, Mode: rules.ModeEnforce, Round: 1,
+		Cluster: "member1", Phase: phase.FailoverEvacuating, Mode: rules.ModeEnforce, Attempt: 1,
 		Reason: reason.ConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
 		Now: fixtures.At(600), Since: fixtures.T0, Confirmed: fixtures.At(300), Entered: fixtures.At(302), ETA: fixtures.At(720), Runbook: published,
 		Counts: view.PageCounts{
@@ -40,7 +40,7 @@ func evacuating() view.PageView {
 			FleetHealth: pace.FleetHealth{Total: 6, Faulty: []string{"member1"}},
 		},
 		Next: []view.NextLine{
-			{Binding: "shop/cart-deployment", Due: fixtures.At(300), Priority: 10, Reason: reason.AwaitingGrant, To: []string{"member2", "member3"}},
+			{Binding: "shop/cart-deployment", Due: fixtures.At(300), Priority: 10, Reason: reason.AwaitingPermit, To: []string{"member2", "member3"}},
 			{Binding: "shop/mail-deployment", Due: fixtures.At(900), Reason: reason.AwaitingDue},
 		},
 		Blocked: []view.BlockedLine{
@@ -54,7 +54,7 @@ func evacuating() view.PageView {
 		Windows: view.WindowLines(rules.Windows{
 			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: fixtures.T0},
 		}, []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}),
-		Debt: []record.Debt{{Key: karmada.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
+		PendingPurge: []record.PendingPurge{{Key: karmada.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
 	}
 }
 
@@ -63,16 +63,16 @@ func changed[T any](v T, f func(*T)) T {
 	return v
 }
 
-func episodePages() map[string]view.PageView {
+func failoverPages() map[string]view.PageView {
 	plain := evacuating()
-	bare := view.PageView{Cluster: "member1", Mode: rules.ModeEnforce, Now: fixtures.At(600), Since: fixtures.T0, Round: 1, Entered: fixtures.At(590)}
+	bare := view.PageView{Cluster: "member1", Mode: rules.ModeEnforce, Now: fixtures.At(600), Since: fixtures.T0, Attempt: 1, Entered: fixtures.At(590)}
 	suspected := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Undecided, Matching: true, Since: fixtures.At(500)}}
 	well := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Mismatches, Since: fixtures.At(580)}}
 	ours := []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
 	return map[string]view.PageView{
 		"evacuating": plain,
 		"evacuating-paused": changed(plain, func(v *view.PageView) {
-			v.PausedBy, v.Next, v.Moving, v.Debt = "kim: looking at it", plain.Next[:1], nil, nil
+			v.PausedBy, v.Next, v.Moving, v.PendingPurge = "kim: looking at it", plain.Next[:1], nil, nil
 		}),
 		"evacuating-ordered": changed(plain, func(v *view.PageView) {
 			v.Orders = []view.OrderLine{
@@ -81,7 +81,7 @@ func episodePages() map[string]view.PageView {
 				{What: "priority 100", Whom: "shop/mail-deployment", By: "kim: paying customers"},
 			}
 			v.Next = append(plain.Next[:2:2], view.NextLine{Binding: "bank/ledger-deployment", Due: fixtures.At(300), Reason: reason.Paused})
-			v.Moving, v.Debt = nil, nil
+			v.Moving, v.PendingPurge = nil, nil
 		}),
 		"evacuating-slow": changed(plain, func(v *view.PageView) {
 			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = pace.TierSlow, reason.FleetUnhealthy, 0.1, 5*time.Minute
@@ -92,7 +92,7 @@ func episodePages() map[string]view.PageView {
 			v.ETA = time.Time{}
 		}),
 		"evacuating-unproven": changed(plain, func(v *view.PageView) {
-			v.Counts.Moving, v.Counts.Unproven, v.Debt = 1, 5, nil
+			v.Counts.Moving, v.Counts.Unproven, v.PendingPurge = 1, 5, nil
 			v.Moving = plain.Moving[1:2:2]
 			for i, why := range []reason.Reason{
 				reason.AwaitingFence, reason.StateNeedsSource, reason.AwaitingFence, reason.AwaitingFence, reason.AwaitingFence,
@@ -104,35 +104,35 @@ func episodePages() map[string]view.PageView {
 			}
 		}),
 		"suspected": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Reason, v.Why, v.Windows = phase.EpisodeSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil)
+			v.Phase, v.Reason, v.Why, v.Windows = phase.FailoverSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil)
 		}),
 		"observe": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Mode, v.Reason = phase.EpisodeEvacuated, rules.ModeObserve, reason.ConditionsMatch
+			v.Phase, v.Mode, v.Reason = phase.FailoverEvacuated, rules.ModeObserve, reason.ConditionsMatch
 			v.Counts = view.PageCounts{Affected: 2, Settled: 2, Outcomes: map[phase.Outcome]int{phase.OutcomeWouldMove: 1, phase.OutcomeWouldBlock: 1}}
 		}),
-		"recovering-round-2": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Round, v.Reason, v.Windows = phase.EpisodeRecovering, 2, reason.ClusterRecovered, view.WindowLines(well, ours)
+		"recovering-attempt-2": changed(bare, func(v *view.PageView) {
+			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(well, ours)
 			v.Counts = view.PageCounts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
 		}),
 		"stopped": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Reason, v.StoppedBy = phase.EpisodeStopped, reason.Cancelled, "kim: planned work"
+			v.Phase, v.Reason, v.StoppedBy = phase.FailoverStopped, reason.Cancelled, "kim: planned work"
 		}),
 		"recovered": changed(bare, func(v *view.PageView) {
-			v.Phase, v.Reason = phase.EpisodeRecovered, reason.ClusterRecovered
+			v.Phase, v.Reason = phase.FailoverRecovered, reason.ClusterRecovered
 			v.Counts = view.PageCounts{Affected: 3, Settled: 3, Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 2, phase.OutcomeRestored: 1}}
 		}),
 	}
 }
 
-func TestEpisodePages(t *testing.T) {
-	goldenPages(t, rendered("episode-", episodePages(), view.EpisodePage))
+func TestFailoverPages(t *testing.T) {
+	goldenPages(t, rendered("failover-", failoverPages(), view.FailoverPage))
 }
 
 // moving is a migration that waits for its new copy.
 func moving() view.MigrationView {
 	return view.MigrationView{
 		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
-		Phase: phase.MigrationAwaitingHealth, Mode: rules.ModeEnforce, Round: 1,
+		Phase: phase.MigrationAwaitingHealth, Mode: rules.ModeEnforce, Attempt: 1,
 		Why:    rules.Due{Affected: true, At: fixtures.At(300), Taint: rules.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: reason.TaintUntolerated},
 		Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member2",
 		Now: fixtures.At(600), Began: fixtures.At(310), Entered: fixtures.At(312), Written: fixtures.At(311), MustHold: 10 * time.Second, OldWork: "karmada-es-member1/cart-6f",
@@ -162,8 +162,8 @@ func migrationPages() map[string]view.MigrationView {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = phase.MigrationRestoring, nil, reason.Written, "put back", "recovery of member1"
 		}),
 		"migrated": changed(plain, func(v *view.MigrationView) {
-			v.Phase, v.Reason, v.Message = phase.MigrationDone, reason.PurgeDebt, ""
-			v.Result = &record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.PurgeDebt}
+			v.Phase, v.Reason, v.Message = phase.MigrationDone, reason.PendingPurge, ""
+			v.Result = &record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.PendingPurge}
 		}),
 		"abandoned": changed(plain, func(v *view.MigrationView) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = phase.MigrationDone, nil, reason.ClusterRecovered, "", "recovery of member1"
@@ -235,7 +235,7 @@ func crowd(n int, word string) view.PageView {
 		v.Blocked = append(v.Blocked, view.BlockedLine{Binding: name, Reason: reason.NoTarget, Message: word})
 		v.Moving = append(v.Moving, view.MovingLine{Binding: name, Message: word, To: []string{word}, Since: fixtures.T0})
 		v.Windows = append(v.Windows, view.WindowLine{Rule: name, Taint: word, Deadline: fixtures.T0})
-		v.Debt = append(v.Debt, record.Debt{Key: karmada.BindingKey{Namespace: word, Name: name}, Work: word})
+		v.PendingPurge = append(v.PendingPurge, record.PendingPurge{Key: karmada.BindingKey{Namespace: word, Name: name}, Work: word})
 		v.Actions = append(v.Actions, word)
 	}
 	return v
@@ -244,19 +244,19 @@ func crowd(n int, word string) view.PageView {
 func TestAPageNeverOutgrowsItsBound(t *testing.T) {
 	for _, n := range []int{0, 1, 30, 3000} {
 		for _, word := range []string{"x", strings.Repeat("long", 300), strings.Repeat("…|*`_", 200)} {
-			page := view.EpisodePage(crowd(n, word))
+			page := view.FailoverPage(crowd(n, word))
 			require.LessOrEqual(t, len(page), view.MaxPage)
 			require.True(t, utf8.ValidString(page), "cut at a rune's edge")
 		}
 	}
-	page := view.EpisodePage(crowd(3000, "x"))
+	page := view.FailoverPage(crowd(3000, "x"))
 	require.Contains(t, page, "… and 3")
 	require.Contains(t, page, "## Blocked: 3100")
 }
 
 func TestALongPageKeepsWhatMatters(t *testing.T) {
-	page := view.EpisodePage(crowd(30, strings.Repeat("long", 300)))
-	for _, part := range []string{"**Why:**", "**How far:**", "**Pace:**", "## What you can do"} {
+	page := view.FailoverPage(crowd(30, strings.Repeat("long", 300)))
+	for _, part := range []string{"**Reason:**", "**How far:**", "**Pace:**", "## What you can do"} {
 		require.Contains(t, page, part)
 	}
 }
@@ -265,7 +265,7 @@ func TestALongPageKeepsWhatMatters(t *testing.T) {
 func TestForeignTextIsNoMarkdown(t *testing.T) {
 	v := evacuating()
 	v.Blocked = []view.BlockedLine{{Binding: "a`b|c", Reason: reason.Malformed, Message: "one|two\n# three\n**four**"}}
-	page := view.EpisodePage(v)
+	page := view.FailoverPage(v)
 	require.NotContains(t, page, "\n# three")
 	require.NotContains(t, page, "**four**")
 	rows := strings.Split(page, "\n")
@@ -282,7 +282,7 @@ func TestForeignTextIsNoMarkdown(t *testing.T) {
 func TestForeignTextTakesNoEscapeAway(t *testing.T) {
 	v := evacuating()
 	v.Blocked = []view.BlockedLine{{Binding: "shop/cart", Reason: reason.Malformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
-	page := view.EpisodePage(v)
+	page := view.FailoverPage(v)
 	require.Contains(t, page, "all is well")
 	for _, bare := range []string{`\[all`, `\*bold`, `\|cell`} {
 		require.NotRegexp(t, `(^|[^\\])(\\\\)*`+bare, page, "an even number of backslashes escapes each other alone")
@@ -293,11 +293,11 @@ func TestPagesSurviveAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.String().Draw(t, "word")
 		v := crowd(rapid.IntRange(0, 3).Draw(t, "n"), word)
-		v.Phase = phase.Episode(rapid.SampledFrom([]string{"", "Evacuating", "Recovered", word}).Draw(t, "phase"))
+		v.Phase = phase.Failover(rapid.SampledFrom([]string{"", "Evacuating", "Recovered", word}).Draw(t, "phase"))
 		m := moving()
 		m.Binding, m.Message, m.Phase = word, word, phase.Migration(word)
 		p := view.PacerView{HaltedBy: word, Requests: []view.RequestLine{{Cluster: word}}}
-		for _, page := range []string{view.EpisodePage(v), view.MigrationPage(m), view.PacerPage(p)} {
+		for _, page := range []string{view.FailoverPage(v), view.MigrationPage(m), view.PacerPage(p)} {
 			if len(page) > view.MaxPage || !strings.HasPrefix(page, "# ") {
 				t.Fatalf("a page of %d bytes: %.80s", len(page), page)
 			}
@@ -306,17 +306,17 @@ func TestPagesSurviveAnything(t *testing.T) {
 }
 
 // A page tells nobody to do what cannot be done any more.
-func TestActionsEndWithTheEpisode(t *testing.T) {
-	for _, p := range episodePhases {
-		require.Equal(t, p.Terminal(), len(view.EpisodeActions(view.Choices{Cluster: "m1", Phase: p})) == 0, p)
+func TestActionsEndWithTheFailover(t *testing.T) {
+	for _, p := range failoverPhases {
+		require.Equal(t, p.Terminal(), len(view.FailoverActions(view.Choices{Cluster: "m1", Phase: p})) == 0, p)
 	}
-	require.Contains(t, view.EpisodeActions(view.Choices{Cluster: "m1", Phase: phase.EpisodeEvacuating, Paused: true})[0], "lifeboat resume m1")
+	require.Contains(t, view.FailoverActions(view.Choices{Cluster: "m1", Phase: phase.FailoverEvacuating, Paused: true})[0], "lifeboat resume m1")
 }
 
 // Whoever reads a page at night pastes what stands there into a shell: nothing in it is a
 // redirection, and what changes something has its reason.
 func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
-	pages := rendered("episode-", episodePages(), view.EpisodePage)
+	pages := rendered("failover-", failoverPages(), view.FailoverPage)
 	maps.Copy(pages, rendered("migration-", migrationPages(), view.MigrationPage))
 	maps.Copy(pages, rendered("pacer-", pacerPages(), view.PacerPage))
 	command := regexp.MustCompile("`((?:lifeboat|karmadactl) [^`]*)`")
@@ -344,16 +344,16 @@ func TestWhatWaitsForProof(t *testing.T) {
 // A runbook that is published nowhere makes no links.
 func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
 	v := evacuating()
-	require.Contains(t, view.EpisodePage(v), "[NotHealthy]("+published+"#nothealthy)")
+	require.Contains(t, view.FailoverPage(v), "[NotHealthy]("+published+"#nothealthy)")
 	v.Runbook = ""
-	require.NotContains(t, view.EpisodePage(v), "](")
+	require.NotContains(t, view.FailoverPage(v), "](")
 }
 
 // What only a human can answer comes first, and what would be wrong here is not offered.
 func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 	actions := func(c view.Choices) string {
-		c.Cluster, c.Phase = "m1", phase.EpisodeEvacuated
-		return strings.Join(view.EpisodeActions(c), "\n")
+		c.Cluster, c.Phase = "m1", phase.FailoverEvacuated
+		return strings.Join(view.FailoverActions(c), "\n")
 	}
 	require.True(t, strings.HasPrefix(actions(view.Choices{Unproven: []view.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
 	require.NotContains(t, actions(view.Choices{}), "confirm-fenced")
@@ -372,14 +372,14 @@ func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
 	v := evacuating()
 	v.Reason, v.Foreign = reason.ForeignTaint, []string{"maintenance:NoExecute"}
-	page := view.EpisodePage(v)
+	page := view.FailoverPage(v)
 	require.NotContains(t, strings.SplitN(page, "\n", 2)[0], "has failed")
 	require.Contains(t, page, "when the taint is taken off")
 }
 
 func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
 	page := view.MigrationPage(changed(migrationPages()["restoring"], func(v *view.MigrationView) {
-		v.Reason, v.Message = reason.RestoreUnanswered, "the scheduler has seen generation 2, our eviction made 3"
+		v.Reason, v.Message = reason.RestoreUnanswered, "the scheduler has seen generation 2, Lifeboat's eviction made 3"
 		v.Attention = reason.RestoreUnanswered
 	}))
 	require.NotContains(t, page, "Nothing is needed of you")

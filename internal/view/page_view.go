@@ -10,17 +10,17 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// PageView is what the page of one episode shows.
+// PageView is what the page of one failover shows.
 type PageView struct {
 	Cluster string
-	Phase   phase.Episode
+	Phase   phase.Failover
 	Mode    rules.Mode
-	Round   int
+	Attempt int
 	Reason  reason.Reason
 	// Why says it in words: the condition, the taint, who cancelled.
 	Why       string
 	Now       time.Time
-	Since     time.Time // when the episode (or this round) began
+	Since     time.Time // when the failover (or this attempt) began
 	Entered   time.Time // when this phase began
 	Confirmed time.Time
 	Counts    PageCounts
@@ -43,13 +43,13 @@ type PageView struct {
 	Tainted     []string
 	TaintedOnly bool
 	// Foreign are the taints that move bindings and that others put, "key:effect".
-	Foreign []string
-	Next    []NextLine
-	Blocked []BlockedLine
-	Moving  []MovingLine
-	Windows []WindowLine
-	Debt    []record.Debt
-	// Actions are what one can do now; empty shows [EpisodeActions].
+	Foreign      []string
+	Next         []NextLine
+	Blocked      []BlockedLine
+	Moving       []MovingLine
+	Windows      []WindowLine
+	PendingPurge []record.PendingPurge
+	// Actions are what one can do now; empty shows [FailoverActions].
 	Actions []string
 	// Runbook is where the page of all reasons is published; empty makes no links.
 	Runbook string
@@ -57,7 +57,7 @@ type PageView struct {
 
 // PageCounts are how many bindings stand where.
 type PageCounts struct {
-	Affected   int // of this round
+	Affected   int // of this attempt
 	Settled    int // have their outcome
 	Moving     int // evicted or being evicted
 	Unproven   int // nothing is written: an old copy has to be proven dead first

@@ -45,7 +45,7 @@ func newLab(t *testing.T) *lab {
 	for _, attribute := range workflows.SearchAttributeNames() {
 		args = append(args, "--search-attribute="+attribute+"=Keyword")
 	}
-	cmd := exec.Command(program, args...) //nolint:gosec,noctx // our own server, killed below
+	cmd := exec.Command(program, args...) //nolint:gosec,noctx // Lifeboat's own server, killed below
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, cmd.Start())
 	l := &lab{T: t}

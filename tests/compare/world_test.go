@@ -70,7 +70,7 @@ func (q question) input(t require.TestingT) placement.PreCheckInput {
 	return in
 }
 
-// evicted is the binding as our write leaves it: the cluster out, a task for it in.
+// evicted is the binding as Lifeboat's write leaves it: the cluster out, a task for it in.
 func (q question) evicted(t require.TestingT, reschedule bool) *api.Binding {
 	after := plain(t, q.binding)
 	spec := after["spec"].(object)

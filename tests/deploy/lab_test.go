@@ -163,11 +163,11 @@ func (l *lab) credentials(t *testing.T, program string) map[string]string {
 	return map[string]string{"kubeconfig": string(content), "token": token.Status.Token}
 }
 
-// awaitLeader waits until a starter holds the Lease.
+// awaitLeader waits until a controller holds the Lease.
 func (l *lab) awaitLeader(t *testing.T) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		lease, err := l.client.CoordinationV1().Leases("default").Get(t.Context(), "lifeboat-starter", metav1.GetOptions{})
+		lease, err := l.client.CoordinationV1().Leases("default").Get(t.Context(), "lifeboat-controller", metav1.GetOptions{})
 		require.NoError(c, err)
 		require.NotNil(c, lease.Spec.HolderIdentity)
 		require.NotEmpty(c, *lease.Spec.HolderIdentity)

@@ -39,7 +39,7 @@ networkPolicy: {enabled: true}
 worker: {extraVolumes: [{name: audit, emptyDir: {}}], extraVolumeMounts: [{name: audit, mountPath: /var/log/lifeboat}]}`))
 	require.Empty(t, l.warnings.texts())
 	for _, all := range []objects{base, example} {
-		for _, program := range []string{"starter", "worker"} {
+		for _, program := range []string{"controller", "worker"} {
 			require.NoError(t, l.admit(t, podOf(t, all, program).Spec.Template.Spec), "Pod Security refuses the pods")
 		}
 	}
@@ -51,7 +51,7 @@ worker: {extraVolumes: [{name: audit, emptyDir: {}}], extraVolumeMounts: [{name:
 	require.NotEmpty(t, l.warnings.texts(), "the API server warns of nothing")
 
 	l.setUp(t)
-	observing := []*running{l.run(t, podOf(t, base, "worker")), l.run(t, podOf(t, base, "starter"))}
+	observing := []*running{l.run(t, podOf(t, base, "worker")), l.run(t, podOf(t, base, "controller"))}
 	for _, program := range observing {
 		program.ready(t)
 	}
@@ -59,12 +59,12 @@ worker: {extraVolumes: [{name: audit, emptyDir: {}}], extraVolumeMounts: [{name:
 	for _, program := range observing {
 		program.stop(t)
 	}
-	for _, program := range []string{"worker", "starter"} {
+	for _, program := range []string{"worker", "controller"} {
 		said := l.run(t, podOf(t, example, program)).refusal(t)
 		require.Contains(t, said, "create events", "%s: the roles of observe are no roles to act", program)
 	}
 	l.apply(t, "karmada", kustomized(t, "karmada/enforce"))
-	for _, program := range []string{"worker", "starter"} {
+	for _, program := range []string{"worker", "controller"} {
 		acting := l.run(t, podOf(t, example, program))
 		acting.ready(t)
 		acting.stop(t)

@@ -53,7 +53,7 @@ func TestBothProgramsAreScraped(t *testing.T) {
 	endpoints, _, err := unstructured.NestedSlice(monitor, "spec", "podMetricsEndpoints")
 	require.NoError(t, err)
 	require.Len(t, endpoints, 1)
-	for _, program := range []string{"starter", "worker"} {
+	for _, program := range []string{"controller", "worker"} {
 		p := podOf(t, all, program)
 		require.True(t, labels.SelectorFromSet(chosen).Matches(labels.Set(p.Spec.Template.Labels)))
 		require.Equal(t, p.container.Ports[0].Name, endpoints[0].(map[string]any)["port"])
@@ -69,7 +69,7 @@ monitoring: {podMonitor: {enabled: true, tlsConfig: {serverName: lifeboat}}}`)
 	require.NoError(t, err)
 	require.Equal(t, "https", endpoints[0].(map[string]any)["scheme"])
 	require.Equal(t, map[string]any{"serverName": "lifeboat"}, endpoints[0].(map[string]any)["tlsConfig"])
-	for _, program := range []string{"starter", "worker"} {
+	for _, program := range []string{"controller", "worker"} {
 		c := podOf(t, all, program).container
 		for _, probe := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
 			require.Equal(t, corev1.URISchemeHTTPS, probe.HTTPGet.Scheme)

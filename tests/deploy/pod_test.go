@@ -96,7 +96,7 @@ func (p pod) configuration(t *testing.T) config.Config {
 func eachPod(t *testing.T, do func(*testing.T, rendering, pod)) {
 	t.Helper()
 	for name, r := range renderings(t) {
-		for _, program := range []string{"starter", "worker"} {
+		for _, program := range []string{"controller", "worker"} {
 			t.Run(name+"/"+program, func(t *testing.T) { do(t, r, podOf(t, r.objects, program)) })
 		}
 	}
@@ -167,7 +167,7 @@ func TestThereIsTimeToStop(t *testing.T) {
 		c := p.configuration(t)
 		last := 10 * time.Second // answers to probes, closing of connections
 		require.GreaterOrEqual(t, grace, c.Worker.StopTimeout+last)
-		require.GreaterOrEqual(t, grace, c.Starter.LeaderElection.RenewDeadline+last)
+		require.GreaterOrEqual(t, grace, c.Controller.LeaderElection.RenewDeadline+last)
 	})
 }
 
@@ -182,7 +182,7 @@ func TestOneOfSeveralMayGoAtATime(t *testing.T) {
 			s, err := metav1.LabelSelectorAsSelector(selector)
 			require.NoError(t, err)
 			require.True(t, s.Matches(labels.Set(p.Spec.Template.Labels)))
-			other := podOf(t, r.objects, map[string]string{"lifeboat-starter": "worker", "lifeboat-worker": "starter"}[p.Name])
+			other := podOf(t, r.objects, map[string]string{"lifeboat-controller": "worker", "lifeboat-worker": "controller"}[p.Name])
 			require.False(t, s.Matches(labels.Set(other.Spec.Template.Labels)), "it takes the other program's pods as well")
 		}
 	})

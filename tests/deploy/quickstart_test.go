@@ -186,7 +186,7 @@ func (g *guide) replace(file, old, with string) {
 func (g *guide) runPods() {
 	g.Helper()
 	g.stopPods()
-	for _, program := range []string{"worker", "starter"} {
+	for _, program := range []string{"worker", "controller"} {
 		d, err := g.host.client.AppsV1().Deployments(namespace).Get(g.Context(), "lifeboat-"+program, metav1.GetOptions{})
 		require.NoError(g, err)
 		p := pod{Deployment: *d, container: d.Spec.Template.Spec.Containers[0]}

@@ -126,7 +126,7 @@ func TestTheRolesAreThoseOfTheFolder(t *testing.T) {
 	fromChart := rendered(t, "install: {pods: false, karmadaRoles: true}\nkarmadaRoles: {act: true}")
 	delete(fromKustomize, "Namespace/"+namespace)
 	requireSame(t, fromKustomize, fromChart)
-	for _, account := range []string{"ServiceAccount/lifeboat-starter", "ServiceAccount/lifeboat-worker"} {
+	for _, account := range []string{"ServiceAccount/lifeboat-controller", "ServiceAccount/lifeboat-worker"} {
 		require.Equal(t, namespace, fromChart[account].GetNamespace())
 		delete(fromKustomize, account)
 	}
@@ -165,7 +165,7 @@ func TestWhoObservesIsGrantedNothingToActWith(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{
-		"ClusterRole/lifeboat-starter-act", "ClusterRoleBinding/lifeboat-starter-act",
+		"ClusterRole/lifeboat-controller-act", "ClusterRoleBinding/lifeboat-controller-act",
 		"ClusterRole/lifeboat-worker-act", "ClusterRoleBinding/lifeboat-worker-act",
 	}, without)
 }
@@ -174,14 +174,14 @@ func TestWhoObservesIsGrantedNothingToActWith(t *testing.T) {
 func TestTheRolesFollowTheConfiguration(t *testing.T) {
 	all := rendered(t, `
 install: {pods: false, karmadaRoles: true}
-config: {instance: eu, starter: {leaderElection: {namespace: leases}}}`)
-	role := all["Role/lifeboat-starter-lease"]
+config: {instance: eu, controller: {leaderElection: {namespace: leases}}}`)
+	role := all["Role/lifeboat-controller-lease"]
 	require.Equal(t, "leases", role.GetNamespace())
-	require.Equal(t, "leases", all["RoleBinding/lifeboat-starter-lease"].GetNamespace())
+	require.Equal(t, "leases", all["RoleBinding/lifeboat-controller-lease"].GetNamespace())
 	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
 	require.NoError(t, err)
 	require.Len(t, rules, 2)
-	require.Equal(t, []any{"lifeboat-starter-eu"}, rules[1].(map[string]any)["resourceNames"])
+	require.Equal(t, []any{"lifeboat-controller-eu"}, rules[1].(map[string]any)["resourceNames"])
 	require.NotContains(t, rules[0], "resourceNames")
 }
 

@@ -50,7 +50,7 @@ func TestAnnotations_ReferenceNamesWhatTheCodeReads(t *testing.T) {
 
 // No other file spells an annotation of Lifeboat out: the test above would not see it.
 func TestAnnotations_AreSpelledInOnePlace(t *testing.T) {
-	for _, folder := range []string{"activities", "config", "internal", "k8sadapter", "starter", "worker", "workflows"} {
+	for _, folder := range []string{"activities", "config", "internal", "k8sadapter", "controller", "worker", "workflows"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "karmada/names.go") {
 				return err

@@ -90,7 +90,7 @@ func TestQuickstart_EveryKubeconfigIsGivenOrMade(t *testing.T) {
 			require.Contains(t, made, named[1], c)
 		}
 		if strings.Contains(c, "create secret generic lifeboat-$program-karmada") {
-			made = append(made, "worker/kubeconfig", "starter/kubeconfig")
+			made = append(made, "worker/kubeconfig", "controller/kubeconfig")
 		}
 	}
 }

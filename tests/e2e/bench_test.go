@@ -32,36 +32,36 @@ var benchStory = story{name: "bench", short: "bench", size: 4, alone: true, spac
 // benchSettings are the defaults, where stories are quicker; windows are wide open.
 var benchSettings = []string{
 	"health.pollInterval=30s", "workflow.pollInterval=30s", "workflow.askAgain=20s", "workflow.recheck=15s", "workflow.relist=1m",
-	"windows.inFlight=500", "starter.resyncInterval=1m", "log.level=info",
+	"windows.inFlight=500", "controller.resyncInterval=1m", "log.level=info",
 }
 
 // figures are what one failover cost. Times are seconds since the NoExecute taint, processor
 // time is in milliseconds.
 type figures struct {
-	Bindings          int     `json:"bindings"`
-	PatchesPerSecond  float64 `json:"patchesPerSecond"` // raw: of one object, by one client
-	FirstEvicted      float64 `json:"firstEvicted"`
-	LastEvicted       float64 `json:"lastEvicted"`
-	EvictedPerSecond  float64 `json:"evictedPerSecond"`
-	LongestPause      float64 `json:"longestPause"`
-	LastPlaced        float64 `json:"lastPlaced"`
-	ReleasedP50       float64 `json:"releasedP50"`
-	LastReleased      float64 `json:"lastReleased"`
-	ProcessorTemporal float64 `json:"processorTemporal"` // per migration
-	ProcessorWorker   float64 `json:"processorWorker"`
-	ProcessorStarter  float64 `json:"processorStarter"`
-	RequestsWorker    float64 `json:"requestsWorker"`
+	Bindings            int     `json:"bindings"`
+	PatchesPerSecond    float64 `json:"patchesPerSecond"` // raw: of one object, by one client
+	FirstEvicted        float64 `json:"firstEvicted"`
+	LastEvicted         float64 `json:"lastEvicted"`
+	EvictedPerSecond    float64 `json:"evictedPerSecond"`
+	LongestPause        float64 `json:"longestPause"`
+	LastPlaced          float64 `json:"lastPlaced"`
+	ReleasedP50         float64 `json:"releasedP50"`
+	LastReleased        float64 `json:"lastReleased"`
+	ProcessorTemporal   float64 `json:"processorTemporal"` // per migration
+	ProcessorWorker     float64 `json:"processorWorker"`
+	ProcessorController float64 `json:"processorController"`
+	RequestsWorker      float64 `json:"requestsWorker"`
 	// Requests are those of the worker, by verb and resource, for each migration; RequestTook is
 	// what one takes, in milliseconds, by the API server's own clock.
-	Requests         map[string]float64 `json:"requests"`
-	RequestTook      map[string]float64 `json:"requestTook"`
-	EventsMigration  float64            `json:"eventsMigration"`
-	TasksMigration   float64            `json:"tasksMigration"`
-	EventsFailover   float64            `json:"eventsFailover"` // per migration
-	EventsPacer      float64            `json:"eventsPacer"`
-	Migrations       int                `json:"migrations"` // started
-	MegabytesWorker  int                `json:"megabytesWorker"`
-	MegabytesStarter int                `json:"megabytesStarter"`
+	Requests            map[string]float64 `json:"requests"`
+	RequestTook         map[string]float64 `json:"requestTook"`
+	EventsMigration     float64            `json:"eventsMigration"`
+	TasksMigration      float64            `json:"tasksMigration"`
+	EventsFailover      float64            `json:"eventsFailover"` // per migration
+	EventsPacer         float64            `json:"eventsPacer"`
+	Migrations          int                `json:"migrations"` // started
+	MegabytesWorker     int                `json:"megabytesWorker"`
+	MegabytesController int                `json:"megabytesController"`
 }
 
 // TestBench measures one failover, from the taint to the last release. It asserts only that
@@ -218,7 +218,7 @@ func (f *figures) counted(s *scene, from string, before map[string]float64, requ
 	n := float64(f.Bindings)
 	after := s.processorTimes()
 	used := func(name string) float64 { return (after[name] - before[name]) * 1000 / n }
-	f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorStarter = used("temporal-dev"), used("lifeboat-worker"), used("lifeboat")
+	f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorController = used("temporal-dev"), used("lifeboat-worker"), used("lifeboat")
 	f.Requests, f.RequestTook = map[string]float64{}, map[string]float64{}
 	for what, took := range s.requestTimes("lifeboat-worker") {
 		took = took[len(requests[what]):]
@@ -234,7 +234,7 @@ func (f *figures) counted(s *scene, from string, before map[string]float64, requ
 	events, tasks := s.eventsOfMigrations(from, &f.Migrations)
 	f.EventsMigration, f.TasksMigration = float64(events)/float64(f.Migrations), float64(tasks)/float64(f.Migrations)
 	now := s.cost()
-	f.MegabytesWorker, f.MegabytesStarter = now["worker"].megabytes, now["starter"].megabytes
+	f.MegabytesWorker, f.MegabytesController = now["worker"].megabytes, now["controller"].megabytes
 }
 
 // requestTimes are how long the requests took that the audit log has of one user, by verb and resource.
@@ -324,7 +324,7 @@ func (s *scene) eventsOfMigrations(from string, migrations *int) (events, tasks 
 	return events, tasks
 }
 
-// processorTimes are the seconds that each process of this machine with a name of ours has
+// processorTimes are the seconds that each process of this machine with a name of Lifeboat's has
 // used.
 func (s *scene) processorTimes() map[string]float64 {
 	s.Helper()
@@ -354,7 +354,7 @@ func (f *figures) print() {
 	say("bench: evicted    first %.2f s, last %.1f s, %.1f a second, longest pause %.2f s", f.FirstEvicted, f.LastEvicted, f.EvictedPerSecond, f.LongestPause)
 	say("bench: placed     last %.1f s", f.LastPlaced)
 	say("bench: released   p50 %.1f s, last %.1f s", f.ReleasedP50, f.LastReleased)
-	say("bench: processor  Temporal %.0f ms, worker %.0f ms, starter %.0f ms per migration", f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorStarter)
+	say("bench: processor  Temporal %.0f ms, worker %.0f ms, controller %.0f ms per migration", f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorController)
 	say("bench: events     migration %.1f in %.1f workflow tasks, failover %.1f, pacer %.1f; %.1f requests of the worker",
 		f.EventsMigration, f.TasksMigration, f.EventsFailover, f.EventsPacer, f.RequestsWorker)
 	for _, what := range slices.Sorted(maps.Keys(f.Requests)) {
@@ -362,5 +362,5 @@ func (f *figures) print() {
 			say("bench: requests   %5.1f %s, %.0f ms each", f.Requests[what], what, f.RequestTook[what])
 		}
 	}
-	say("bench: memory     worker %d MB, starter %d MB", f.MegabytesWorker, f.MegabytesStarter)
+	say("bench: memory     worker %d MB, controller %d MB", f.MegabytesWorker, f.MegabytesController)
 }

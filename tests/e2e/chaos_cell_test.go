@@ -37,17 +37,17 @@ func (c cell) hash() uint32 {
 	return uint32(sum[0])<<16 | uint32(sum[1])<<8 | uint32(sum[2])
 }
 
-// The victims. Worker and starter are killed with -9 and started again at once; the
+// The victims. Worker and controller are killed with -9 and started again at once; the
 // frozen worker gets SIGSTOP, another one takes over, and when all is over the frozen
 // one goes on, with the request or answer that it was cut off from; the servers are
 // killed with -9 and started again on what they had stored.
 const (
-	victimWorker    = "worker"
-	victimStarter   = "starter"
-	victimFrozen    = "frozen"
-	victimTemporal  = "temporal"
-	victimAPIServer = "kube-apiserver"
-	victimEtcd      = "etcd"
+	victimWorker     = "worker"
+	victimController = "controller"
+	victimFrozen     = "frozen"
+	victimTemporal   = "temporal"
+	victimAPIServer  = "kube-apiserver"
+	victimEtcd       = "etcd"
 )
 
 // vector is what of a run must be the same whatever went wrong.
@@ -73,7 +73,7 @@ const chaosRate = 1.0
 var chaosSettings = []string{
 	"pace.evictionRate=1", "health.minHealthy=1s", "health.detection=2s", "health.pollInterval=2s",
 	"workflow.pollInterval=2s", "workflow.askAgain=2s", "workflow.recheck=1s", "workflow.relist=4s", "recovery.restoreWait=5s",
-	"starter.resyncInterval=2s", "starter.leaderElection.leaseDuration=6s", "starter.leaderElection.renewDeadline=4s",
+	"controller.resyncInterval=2s", "controller.leaderElection.leaseDuration=6s", "controller.leaderElection.renewDeadline=4s",
 }
 
 // chaosTale is a story in which something goes wrong, and how it must end all the same.
@@ -114,8 +114,8 @@ func migrated(s *scene) report {
 		deployment(s.namespace(), "stock", from, 1, oneOf(from, to)),
 	)
 	s.kill(from)
-	s.episode(from, "evacuated, both have moved", func(e *episode) bool {
-		// Evacuated is also called what is parked, as a write is whose answer was lost.
+	s.awaitFailover(from, "evacuated, both have moved", func(e *clusterFailover) bool {
+		// Evacuated is also called what is blocked, as a write is whose answer was lost.
 		return e.Phase == "Evacuated" && !slices.ContainsFunc(s.bindings, func(u *unstructured.Unstructured) bool {
 			o := e.outcome(keyOf(u))
 			return o == nil || o.Outcome != "Migrated"
@@ -243,11 +243,11 @@ func (k *strike) look() {
 		k.worker = nil
 		k.letGo()
 		require.NoError(k, k.startWorker(k.ctx))
-	case victimStarter:
-		require.NoError(k, k.starter.kill())
-		k.starter = nil
+	case victimController:
+		require.NoError(k, k.controller.kill())
+		k.controller = nil
 		k.letGo()
-		require.NoError(k, k.startStarter(k.ctx))
+		require.NoError(k, k.startController(k.ctx))
 	case victimFrozen:
 		require.NoError(k, k.worker.cmd.Process.Signal(syscall.SIGSTOP))
 		k.frozen, k.worker = k.worker, nil
@@ -304,8 +304,8 @@ func (s *scene) vector(r report) vector {
 		Evictions: map[string]int{}, Uncovered: map[string]string{},
 	}
 	plain := func(text string) string { return strings.ReplaceAll(text, s.story.short, "cell") }
-	for _, round := range r.Rounds {
-		for _, o := range round.Results {
+	for _, attempt := range r.Attempts {
+		for _, o := range attempt.Results {
 			k := plain(o.Key.String())
 			v.Outcomes[k] = strings.TrimSpace(v.Outcomes[k] + " " + o.Outcome)
 		}

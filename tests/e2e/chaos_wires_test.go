@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// wires are the four: of worker and starter, to the API server and to Temporal.
+// wires are the four: of worker and controller, to the API server and to Temporal.
 type wires struct {
 	api, temporal map[string]*wire
 	kubeconfigs   map[string]string
 }
 
 // users are the processes of the product that have wires.
-var users = []string{"worker", "starter"}
+var users = []string{"worker", "controller"}
 
 func openWires(at place, folder string) (*wires, error) {
 	w := &wires{api: map[string]*wire{}, temporal: map[string]*wire{}, kubeconfigs: map[string]string{}}
@@ -30,7 +30,7 @@ func openWires(at place, folder string) (*wires, error) {
 }
 
 func (w *wires) all() []*wire {
-	return []*wire{w.api["worker"], w.temporal["worker"], w.api["starter"], w.temporal["starter"]}
+	return []*wire{w.api["worker"], w.temporal["worker"], w.api["controller"], w.temporal["controller"]}
 }
 
 // begin records a cell on every wire, and cuts the one to which the point belongs.

@@ -89,12 +89,12 @@ func (s *scene) explainedMigrated(workload, from string) {
 func (s *scene) recounted(cluster string, migrated int) {
 	s.Helper()
 	s.await("the history of "+cluster, func() (bool, string) {
-		episodes, err := told[[]report](s, "history", cluster)
+		failovers, err := told[[]report](s, "history", cluster)
 		require.NoError(s, err)
-		if len(episodes) == 0 {
+		if len(failovers) == 0 {
 			return false, "nothing yet"
 		}
-		rounds := episodes[0].Rounds
-		return episodes[0].Ended == "Recovered" && len(rounds[len(rounds)-1].Results) == migrated, fmt.Sprintf("%+v", episodes)
+		attempts := failovers[0].Attempts
+		return failovers[0].Ended == "Recovered" && len(attempts[len(attempts)-1].Results) == migrated, fmt.Sprintf("%+v", failovers)
 	})
 }

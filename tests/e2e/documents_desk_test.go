@@ -107,7 +107,7 @@ func (d *desk) served(line string, step documents.Step, until *regexp.Regexp) (s
 	if strings.HasPrefix(line, "lifeboat-worker") {
 		cmd.Env = append(cmd.Env, "KUBECONFIG=worker/kubeconfig")
 	} else if strings.HasPrefix(line, "lifeboat controller") {
-		cmd.Env = append(cmd.Env, "KUBECONFIG=starter/kubeconfig")
+		cmd.Env = append(cmd.Env, "KUBECONFIG=controller/kubeconfig")
 	}
 	var out safeBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -165,7 +165,7 @@ func (d *desk) real(text string) string {
 	return text
 }
 
-// documented is real the other way round.
+// documented is real the other way attempt.
 func (d *desk) documented(text string) string {
 	text = regexp.MustCompile(`\b`+d.story.short+`(\d)\b`).ReplaceAllString(text, "member$1")
 	return regexp.MustCompile(`\b`+d.namespace()+`\b`).ReplaceAllString(text, "shop")

@@ -13,7 +13,7 @@ import (
 
 func marshal(change object) ([]byte, error) { return json.Marshal(change) }
 
-// nothingLeft is how every story ends (invariants 5 and 6, and of 9 what is ours):
+// nothingLeft is how every story ends (invariants 5 and 6, and of 9 what is Lifeboat's):
 // no workflow of it runs, no taint, annotation or hold task of Lifeboat's stands.
 func (s *scene) nothingLeft() {
 	s.Helper()
@@ -129,7 +129,7 @@ func (s *scene) tell() {
 		return
 	}
 	for _, name := range s.all() {
-		e, err := query[episode](s.ctx, s.temporal, failoverID(name))
+		e, err := query[clusterFailover](s.ctx, s.temporal, failoverID(name))
 		if err == nil {
 			s.Logf("failover of %s: %s", name, e)
 		} else if s.asked[name] {
@@ -146,7 +146,7 @@ func (s *scene) tell() {
 		s.Logf("wrote: %s", a)
 	}
 	s.Logf("the worker's log about it:\n%s", about(s.logFile("worker"), s.story.short, 60))
-	s.Logf("the starter's log about it:\n%s", about(s.logFile("starter"), s.story.short, 20))
+	s.Logf("the controller's log about it:\n%s", about(s.logFile("controller"), s.story.short, 20))
 }
 
 func brief(u *unstructured.Unstructured) string {

@@ -89,7 +89,7 @@ func (b *binding) targets() []string {
 
 func (b *binding) on(cluster string) bool { return slices.Contains(b.targets(), cluster) }
 
-// held are our tasks for a cluster.
+// held are Lifeboat's tasks for a cluster.
 func (b *binding) held(cluster string) []task {
 	var ours []task
 	for _, t := range b.Spec.Tasks {

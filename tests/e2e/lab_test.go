@@ -89,7 +89,7 @@ func startLab(ctx context.Context, folder string, members []member, flags []stri
 		args = append(args, "--knob", knob)
 	}
 	args = append(args, flags...)
-	return runLab(ctx, exec.Command(program, args...), filepath.Join(folder, "lab.log")) //nolint:gosec,noctx // our own program; it ends with its stdin
+	return runLab(ctx, exec.Command(program, args...), filepath.Join(folder, "lab.log")) //nolint:gosec,noctx // Lifeboat's own program; it ends with its stdin
 }
 
 func runLab(ctx context.Context, cmd *exec.Cmd, log string) (*laboratory, error) {

@@ -188,7 +188,7 @@ func at(all []time.Duration, percent float64) time.Duration {
 // cost is what a process takes.
 type cost struct{ goroutines, megabytes int }
 
-// costs are those of worker and starter.
+// costs are those of worker and controller.
 type costs map[string]cost
 
 func (c costs) String() string {
@@ -199,7 +199,7 @@ func (c costs) String() string {
 	return strings.Join(out, ", ")
 }
 
-// cost asks worker and starter what they take.
+// cost asks worker and controller what they take.
 func (s *scene) cost() costs {
 	s.Helper()
 	all := costs{}
@@ -210,7 +210,7 @@ func (s *scene) cost() costs {
 }
 
 // TestSignalsBeyondTheCap gives a failover more signals than Temporal takes for one run, while no
-// worker runs: the starter says and counts it, and tries ever more rarely; as soon as a worker
+// worker runs: the controller says and counts it, and tries ever more rarely; as soon as a worker
 // runs the failover continues as new, is told what it missed, and goes on to the same end.
 func TestSignalsBeyondTheCap(t *testing.T) {
 	s := loadedStory(t)
@@ -230,22 +230,22 @@ func TestSignalsBeyondTheCap(t *testing.T) {
 	require.ErrorContains(s, refused, "exceeded workflow execution limit for signal events")
 	took := time.Since(begun)
 
-	const full = `lifeboat_starter_signals_total\{.*kind="bindings-changed".*result="full"`
+	const full = `lifeboat_controller_signals_total\{.*kind="bindings-changed".*result="full"`
 	replicas := int64(1)
-	s.await("the starter counts a signal that was refused", func() (bool, string) {
+	s.await("the controller counts a signal that was refused", func() (bool, string) {
 		replicas++ // it has something to tell
 		s.patch(s.named(app), object{"spec": object{"replicas": replicas}})
-		return s.metric(s.starter, full) > 0, "none yet"
+		return s.metric(s.controller, full) > 0, "none yet"
 	})
-	require.Contains(s, tail(s.logFile("starter"), 1000), "takes no more signals")
+	require.Contains(s, tail(s.logFile("controller"), 1000), "takes no more signals")
 
 	require.NoError(s, s.startWorker(s.ctx))
 	s.phase(from, "Evacuated")
 	after, err := s.temporal.DescribeWorkflowExecution(s.ctx, failoverID(from), "")
 	require.NoError(s, err)
 	require.NotEqual(s, before.WorkflowExecutionInfo.Execution.RunId, after.WorkflowExecutionInfo.Execution.RunId, "it continued as new")
-	s.await("the starter tells it again", func() (bool, string) {
-		return strings.Contains(tail(s.logFile("starter"), 1000), "delivered after failures"), ""
+	s.await("the controller tells it again", func() (bool, string) {
+		return strings.Contains(tail(s.logFile("controller"), 1000), "delivered after failures"), ""
 	})
 	s.revive(from)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})

@@ -66,7 +66,7 @@ var strokes = map[string]string{
 	"as it is put back": "worker PATCH resourcebindings cell cart #2",
 }
 
-// onAPI lays the same trouble on the API wires of worker and starter.
+// onAPI lays the same trouble on the API wires of worker and controller.
 func onAPI(t trouble) func(*wires, <-chan struct{}) {
 	return func(w *wires, _ <-chan struct{}) {
 		for _, who := range users {
@@ -119,7 +119,7 @@ func (o outageOf) play(t *testing.T) {
 		}
 	}()
 	require.NoError(t, shared.inMode(t.Context(), "enforce"))
-	worker, starter := shared.worker, shared.starter
+	worker, controller := shared.worker, shared.controller
 	story := chaosStories[cmp.Or(o.story, "migration")]
 	blackout := &blackout{outageOf: o}
 	if point := strokes[o.when]; point != "" {
@@ -139,7 +139,7 @@ func (o outageOf) play(t *testing.T) {
 	blackout.judge()
 	require.Empty(t, gocmp.Diff(story.want, got), "it ends as undisturbed")
 	require.Same(t, worker, shared.worker, "no restart")
-	require.Same(t, starter, shared.starter, "no restart")
+	require.Same(t, controller, shared.controller, "no restart")
 	say("outages: %-32s %-20s ok, %3.0f s", o.name, o.when, time.Since(begun).Seconds())
 }
 

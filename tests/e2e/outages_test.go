@@ -12,13 +12,13 @@ import (
 var (
 	lostRaces   = map[string]string{"worker": "lifeboat_write_conflicts_total"}
 	failedActs  = map[string]string{"worker": "temporal_activity_execution_failed_total"}
-	unreachedBy = map[string]string{"worker": `msg="Activity error\.".*unreachable: `, "starter": "lost the lease, standing for election again"}
-	undelivered = map[string]string{"worker": "Failed to poll for task", "starter": "could not (deliver|resync), trying again"}
-	failedCalls = map[string]string{"worker": "temporal_(?:long_)?request_failure_total", "starter": undeliverable}
+	unreachedBy = map[string]string{"worker": `msg="Activity error\.".*unreachable: `, "controller": "lost the lease, standing for election again"}
+	undelivered = map[string]string{"worker": "Failed to poll for task", "controller": "could not (deliver|resync), trying again"}
+	failedCalls = map[string]string{"worker": "temporal_(?:long_)?request_failure_total", "controller": undeliverable}
 )
 
-// undeliverable counts what a starter could not deliver.
-const undeliverable = `lifeboat_starter_(?:signals|resyncs)_total\{.*result="failed"`
+// undeliverable counts what a controller could not deliver.
+const undeliverable = `lifeboat_controller_(?:signals|resyncs)_total\{.*result="failed"`
 
 // late is how late a slow API server answers, less than a request may take.
 const late = 5 * time.Second
@@ -86,7 +86,7 @@ var outages = []outageOf{
 		// was answered, which may have been one of a minute.
 		name: "namespace missing", when: "when it is tainted", most: 45 * time.Second,
 		lay:  onTemporal(errs(serviceerror.NewNamespaceNotFound("lifeboat"))),
-		says: map[string]string{"worker": "Failed to poll for task.*lifeboat is not found", "starter": undelivered["starter"]}, counts: failedCalls,
+		says: map[string]string{"worker": "Failed to poll for task.*lifeboat is not found", "controller": undelivered["controller"]}, counts: failedCalls,
 	},
 	{name: "Temporal throttles", when: "before the failure", lay: onTemporal(exhausted), says: undelivered, counts: failedCalls},
 	{name: "Temporal throttles", when: "as it is evicted", lay: onTemporal(exhausted), counts: failedCalls},

@@ -46,7 +46,7 @@ type rights struct {
 	of   map[string][]right // by user
 	used map[right]int
 	// refused and foreign count requests that were not allowed, and those that were by a
-	// role that is not ours: "user verb resource".
+	// role that is not Lifeboat's: "user verb resource".
 	refused, foreign map[string]int
 }
 

@@ -61,7 +61,7 @@ func (s *scene) awaitQuietly(what string, look func() (ok bool, seen string)) {
 		if ok, seen = look(); ok {
 			break
 		}
-		for _, p := range []*process{s.lab.process, s.starter, s.worker} {
+		for _, p := range []*process{s.lab.process, s.controller, s.worker} {
 			if p != nil {
 				require.NoError(s, p.ended(), "while waiting until %s", what)
 			}
@@ -250,13 +250,13 @@ func (s *scene) revive(name string) {
 	s.await("Ready again: "+name, func() (bool, string) { return s.cluster(name).ready(), "" })
 }
 
-// episode waits until the failover of a cluster is in a state.
-func (s *scene) episode(cluster, what string, is func(*episode) bool) *episode {
+// failover waits until the failover of a cluster is in a state.
+func (s *scene) awaitFailover(cluster, what string, is func(*clusterFailover) bool) *clusterFailover {
 	s.Helper()
 	s.asked[cluster] = true
-	var found *episode
+	var found *clusterFailover
 	s.await(cluster+": "+what, func() (bool, string) {
-		e, err := query[episode](s.ctx, s.temporal, failoverID(cluster))
+		e, err := query[clusterFailover](s.ctx, s.temporal, failoverID(cluster))
 		if err != nil {
 			return false, err.Error()
 		}
@@ -310,15 +310,15 @@ func (s *scene) sees(resource schema.GroupVersionResource, u *unstructured.Unstr
 }
 
 // phase waits until the failover of a cluster is in a phase.
-func (s *scene) phase(cluster, phase string) *episode {
+func (s *scene) phase(cluster, phase string) *clusterFailover {
 	s.Helper()
-	return s.episode(cluster, phase, func(e *episode) bool { return e.Phase == phase })
+	return s.awaitFailover(cluster, phase, func(e *clusterFailover) bool { return e.Phase == phase })
 }
 
 // blocked waits until a binding is: for a moment at a time it is due again, to be looked at once more.
 func (s *scene) blocked(cluster, key, reason string) {
 	s.Helper()
-	s.episode(cluster, key+" is blocked: "+reason, func(e *episode) bool {
+	s.awaitFailover(cluster, key+" is blocked: "+reason, func(e *clusterFailover) bool {
 		q := e.queued(key)
 		return q != nil && q.State == "blocked" && q.Reason == reason
 	})
@@ -341,8 +341,8 @@ func (s *scene) ends(cluster, phase string) report {
 func (s *scene) became(r report, want map[string]string) {
 	s.Helper()
 	got := map[string]string{}
-	for _, round := range r.Rounds {
-		for _, o := range round.Results {
+	for _, attempt := range r.Attempts {
+		for _, o := range attempt.Results {
 			require.NotContains(s, got, o.Key.String(), "it has one outcome, not two: %+v", r)
 			got[o.Key.String()] = o.Outcome
 		}
@@ -350,7 +350,7 @@ func (s *scene) became(r report, want map[string]string) {
 	require.Equal(s, want, got)
 }
 
-// evictions are the versions in which a task of ours for a cluster first stands.
+// evictions are the versions in which a Lifeboat task for a cluster first stands.
 func (s *scene) evictions(key, cluster string) []version {
 	s.Helper()
 	var found []version
@@ -381,7 +381,7 @@ func (s *scene) released(key, cluster string) version {
 	return found[0]
 }
 
-// releases are the versions in which a task of ours for a cluster has gone.
+// releases are the versions in which a Lifeboat task for a cluster has gone.
 func (s *scene) releases(key, cluster string) []version {
 	s.Helper()
 	var found []version

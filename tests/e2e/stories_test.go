@@ -98,7 +98,7 @@ var stories = []story{
 	{name: "worker_killed_in_the_window", short: "asleep", size: 2, tell: workerKilledInTheWindow, alone: true},
 	{name: "garbled_credential", short: "token", size: 2, tell: garbledCredential, alone: true},
 	{name: "operator_taints_sweeps_and_untaints", short: "hand", size: 2, tell: taintedByOrder, alone: true},
-	{name: "starter_down_during_the_failure", short: "deaf", size: 2, tell: starterDown, alone: true},
+	{name: "controller_down_during_the_failure", short: "deaf", size: 2, tell: controllerDown, alone: true},
 	{name: "preflight_finds_what_is_missing", short: "look", size: 2, tell: preflighted, alone: true},
 	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
 	{name: "worker_in_observe_does_not_evict", short: "guard", size: 2, tell: modeGuard, alone: true},

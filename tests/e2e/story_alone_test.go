@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// allRed has a monitor of ours call every cluster failed, while all of them are well
+// allRed has a monitor of Lifeboat's call every cluster failed, while all of them are well
 // and there would be somewhere to go.
 //
 // It guards invariant 4 by §4.5: with everything faulty it is probably us: no grant,
@@ -30,7 +30,7 @@ func allRed(s *scene) {
 		s.probe(name, "False")
 	}
 	s.paced("halted", "AllFaulty")
-	s.episode(from, "it wants to move, and has somewhere to go", func(e *episode) bool {
+	s.awaitFailover(from, "it wants to move, and has somewhere to go", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return q != nil && q.State == "ready" && q.Reason == "Halted" && e.Pace.Reason == "AllFaulty"
 	})
@@ -139,22 +139,22 @@ func workerKilled(s *scene) {
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
 }
 
-// starterDown has a cluster fail while nobody watches.
+// controllerDown has a cluster fail while nobody watches.
 //
-// It guards invariant 8 and that the starter is level-triggered: what happened while
+// It guards invariant 8 and that the controller is level-triggered: what happened while
 // it was away it finds when it comes back.
-func starterDown(s *scene) {
+func controllerDown(s *scene) {
 	s.rule(time.Second, time.Second)
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
-	require.NoError(s, s.starter.stop())
-	s.starter = nil
+	require.NoError(s, s.controller.stop())
+	s.controller = nil
 	s.kill(from)
 	running, err := s.temporal.running(s.ctx, failoverID(from))
 	require.NoError(s, err)
 	require.False(s, running, "nobody has noticed")
-	require.NoError(s, s.startStarter(s.ctx))
+	require.NoError(s, s.startController(s.ctx))
 
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
@@ -178,7 +178,7 @@ func observed(s *scene) {
 	before := s.allWrites()
 
 	s.kill(from)
-	s.episode(from, "it would move one and block the other", func(e *episode) bool {
+	s.awaitFailover(from, "it would move one and block the other", func(e *clusterFailover) bool {
 		o, q := e.outcome(app), e.queued(stuck)
 		return o != nil && o.Outcome == "WouldMove" && q != nil && q.State == "blocked" && q.Reason == "Pinned"
 	})
@@ -202,10 +202,10 @@ func (s *scene) allWrites() []string {
 	return writes
 }
 
-// modeGuard switches the worker to observe in the middle of an episode that began
+// modeGuard switches the worker to observe in the middle of a failover that began
 // in enforce.
 //
-// It guards §4.15: the evict activity asks its own config, not only the episode's;
+// It guards §4.15: the evict activity asks its own config, not only the failover's;
 // what has begun is cleaned up all the same.
 //
 // Rules: R4.15-10, R4.15-12.
@@ -216,12 +216,12 @@ func modeGuard(s *scene) {
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)
-	s.episode(from, "tainted, the binding tolerates", func(e *episode) bool {
+	s.awaitFailover(from, "tainted, the binding tolerates", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return e.Phase == "Evacuating" && q != nil && q.State == "tolerating"
 	})
 	require.NoError(s, s.inMode(s.ctx, "observe"))
-	s.episode(from, "this worker does not evict", func(e *episode) bool {
+	s.awaitFailover(from, "this worker does not evict", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return q != nil && q.State == "blocked" && q.Reason == "ModeObserve"
 	})

@@ -26,12 +26,12 @@ func garbledCredential(s *scene) {
 	require.Contains(s, s.shows("status", from), "MemberAnswers")
 	s.warned("default", from, "MemberAnswers")
 
-	require.NoError(s, s.starter.kill())
-	s.starter = nil
-	require.NoError(s, s.startStarter(s.ctx))
-	s.await("the next controller leads", func() (bool, string) { return s.leads(s.starter), "" })
+	require.NoError(s, s.controller.kill())
+	s.controller = nil
+	require.NoError(s, s.startController(s.ctx))
+	s.await("the next controller leads", func() (bool, string) { return s.leads(s.controller), "" })
 	s.remains(3*window, "still nothing is moved", func() bool { return s.cluster(from).taint(failedTaint, "NoExecute") == nil })
-	require.Equal(s, suspected.Episode, s.answers(from).Episode)
+	require.Equal(s, suspected.FailoverID, s.answers(from).FailoverID)
 
 	s.ungarble(from)
 	s.became(s.ends(from, "FalseAlarm"), map[string]string{})
@@ -65,7 +65,7 @@ func (s *scene) ungarble(name string) {
 }
 
 // answers waits until a failover says that its member answers the external probe.
-func (s *scene) answers(cluster string) *episode {
+func (s *scene) answers(cluster string) *clusterFailover {
 	s.Helper()
-	return s.episode(cluster, "its member answers", func(e *episode) bool { return e.Phase == "Suspected" && e.Reason == "MemberAnswers" })
+	return s.awaitFailover(cluster, "its member answers", func(e *clusterFailover) bool { return e.Phase == "Suspected" && e.Reason == "MemberAnswers" })
 }

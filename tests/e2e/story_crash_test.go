@@ -8,10 +8,10 @@ import (
 // sample are the cells of the crash matrix that every run of the stories plays.
 var sample = []cell{
 	{Story: "migration", Victim: victimWorker, Point: "worker PATCH resourcebindings cell cart #1", After: true},
-	{Story: "migration", Victim: victimStarter, Point: "starter SignalWithStartWorkflowExecution cluster-failover/cell1 cluster-observed #1"},
+	{Story: "migration", Victim: victimController, Point: "controller SignalWithStartWorkflowExecution cluster-failover/cell1 cluster-observed #1"},
 }
 
-// crashSample loses the worker after its first eviction, and in another failover the starter
+// crashSample loses the worker after its first eviction, and in another failover the controller
 // before it tells anybody.
 //
 // It guards invariant 8 as the whole matrix does (`make chaos`), on fixed points.

@@ -29,7 +29,7 @@ func sharedDependents(s *scene) {
 	old := s.work(dependent, from)
 
 	s.kill(from)
-	s.episode(from, "one has moved, the other waits for health", func(e *episode) bool {
+	s.awaitFailover(from, "one has moved, the other waits for health", func(e *clusterFailover) bool {
 		o := e.outcome(first)
 		return o != nil && o.Outcome == "Migrated" && e.Moves[last].Phase == "AwaitingHealth"
 	})

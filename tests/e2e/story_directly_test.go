@@ -19,7 +19,7 @@ const (
 // silent: it waits until a human vouches that the old copy is dead.
 //
 // It guards invariant 11: until then nothing is written, and no copy begins; and that
-// the old Work stays as purge debt, and is gone once the cluster is back.
+// the old Work stays as pending purge, and is gone once the cluster is back.
 //
 // Rules: R4.8-4, R4.8-7, R4.8-8, R4.8-12, R4.8-13.
 func silentSource(s *scene) {
@@ -29,7 +29,7 @@ func silentSource(s *scene) {
 	old := s.work(app, from)
 
 	s.kill(from)
-	s.episode(from, "waits for a fence, and says so", func(e *episode) bool {
+	s.awaitFailover(from, "waits for a fence, and says so", func(e *clusterFailover) bool {
 		m := e.Moves[app]
 		return e.Phase == "Evacuated" && m.Phase == "AwaitingFence" && m.Reason == "AwaitingFence" && m.Attention != ""
 	})
@@ -38,9 +38,9 @@ func silentSource(s *scene) {
 	})
 	s.order("confirm-fenced", app, "--cluster", from)
 
-	s.episode(from, "moved, the old copy is debt", func(e *episode) bool {
+	s.awaitFailover(from, "moved, the old copy is pending purge", func(e *clusterFailover) bool {
 		o := e.outcome(app)
-		return o != nil && o.Outcome == "Migrated" && len(e.Debts) == 1
+		return o != nil && o.Outcome == "Migrated" && len(e.PendingPurges) == 1
 	})
 	s.await("the new copy runs", func() (bool, string) { return s.find(app).settled(), fmt.Sprintf("%+v", s.find(app)) })
 	require.Equal(s, []string{to}, s.find(app).targets())
@@ -51,7 +51,7 @@ func silentSource(s *scene) {
 
 	s.revive(from)
 	r := s.ends(from, "Recovered")
-	require.Empty(s, r.Debts, "paid")
+	require.Empty(s, r.PendingPurges, "paid")
 	s.purged(app, from)
 	s.became(r, map[string]string{app: "Migrated"})
 }
@@ -59,7 +59,7 @@ func silentSource(s *scene) {
 // oldGoesFirst is Directly on a cluster that answers.
 //
 // It guards invariant 11: Karmada deletes the old copy, and only then the new one
-// begins, with our task standing until then.
+// begins, with Lifeboat's task standing until then.
 //
 // Rules: R4.8-8, R4.8-13.
 func oldGoesFirst(s *scene) {
@@ -121,13 +121,13 @@ func stateGoesAlong(s *scene) {
 	s.became(s.ends(first, "Recovered"), map[string]string{app: "Migrated"})
 
 	s.kill(next)
-	s.episode(next, "waits for its source", func(e *episode) bool {
+	s.awaitFailover(next, "waits for its source", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return q != nil && q.State == "blocked" && q.Reason == "StateNeedsSource"
 	})
 	s.remains(3*time.Second, "nothing is written", func() bool { return len(s.evictions(app, next)) == 0 })
 	s.order("confirm-fenced", app, "--cluster", next, "--without-state")
-	s.episode(next, "moved without its state", func(e *episode) bool {
+	s.awaitFailover(next, "moved without its state", func(e *clusterFailover) bool {
 		o := e.outcome(app)
 		return o != nil && o.Outcome == "Migrated"
 	})
@@ -181,7 +181,7 @@ func usersPlugin(s *scene) {
 	app, single := s.deploy("app", from, 1, oneOf(from, to)), s.deploy("single", from, 1, oneOf(from, to), directly)
 
 	s.kill(from)
-	s.episode(from, "the plug-ins are silent", func(e *episode) bool {
+	s.awaitFailover(from, "the plug-ins are silent", func(e *clusterFailover) bool {
 		m, f := e.Moves[app], e.Moves[single]
 		return m.Phase == "AwaitingHealth" && m.Reason == "PluginSilent" && f.Phase == "AwaitingFence" && f.Attention != ""
 	})
@@ -202,9 +202,9 @@ func usersPlugin(s *scene) {
 	require.NoError(s, w.Start())
 	defer w.Stop()
 
-	s.episode(from, "both have moved", func(e *episode) bool {
+	s.awaitFailover(from, "both have moved", func(e *clusterFailover) bool {
 		a, b := e.outcome(app), e.outcome(single)
-		return a != nil && b != nil && a.Outcome == "Migrated" && b.Outcome == "Migrated" && len(e.Debts) == 2
+		return a != nil && b != nil && a.Outcome == "Migrated" && b.Outcome == "Migrated" && len(e.PendingPurges) == 2
 	})
 	s.releasedWhenItRan(app, from)
 	require.GreaterOrEqual(s, len(health), 2, "while it waited, and afresh before the release")
@@ -220,7 +220,7 @@ func usersPlugin(s *scene) {
 
 	s.revive(from)
 	r := s.ends(from, "Recovered")
-	require.Empty(s, r.Debts, "paid")
+	require.Empty(s, r.PendingPurges, "paid")
 	s.purged(single, from)
 	s.became(r, map[string]string{app: "Migrated", single: "Migrated"})
 }

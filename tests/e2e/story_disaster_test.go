@@ -35,25 +35,25 @@ func temporalLost(s *scene) {
 	require.NoError(s, setup.Run(), tail(s.logFile("setup"), 20))
 
 	s.paced("halted", "StateLost")
-	s.episode(from, "everything that is held is taken over", func(e *episode) bool {
+	s.awaitFailover(from, "everything that is held is taken over", func(e *clusterFailover) bool {
 		m := e.Moves[fenced]
 		return e.Moves[slow].Phase == "AwaitingHealth" && e.Moves[bare].Reason == "NoClusterFit" &&
 			m.Phase == "AwaitingFence" && m.Attention != ""
 	})
 	s.annotate(idle, optedOut, "")
-	s.episode(from, "what begins anew waits for a human", func(e *episode) bool {
+	s.awaitFailover(from, "what begins anew waits for a human", func(e *clusterFailover) bool {
 		q := e.queued(idle)
 		return q != nil && q.State == "ready" && q.Reason == "Halted" && e.Pace.Reason == "StateLost"
 	})
 	s.annotate(slow, faultStuckReadyAt, "")
 	s.order("confirm-fenced", fenced, "--cluster", from)
-	s.episode(from, "what had begun goes on meanwhile", func(e *episode) bool {
+	s.awaitFailover(from, "what had begun goes on meanwhile", func(e *clusterFailover) bool {
 		a, b := e.outcome(slow), e.outcome(fenced)
 		return a != nil && a.Outcome == "Migrated" && b != nil && b.Outcome == "Migrated"
 	})
 	require.Empty(s, s.evictions(idle, from), "halted")
 	s.order("resume", "fleet")
-	s.episode(from, "and then goes", func(e *episode) bool { return e.outcome(idle) != nil })
+	s.awaitFailover(from, "and then goes", func(e *clusterFailover) bool { return e.outcome(idle) != nil })
 
 	s.revive(from)
 	s.became(s.ends(from, "Recovered"), map[string]string{slow: "Migrated", fenced: "Migrated", idle: "Migrated", bare: "Restored"})
@@ -94,7 +94,7 @@ func (s *scene) oneOfEachKind(optedOut string) kinds {
 	s.reaches(eviction, "the eviction of what fits nowhere is on its way")
 	s.taintByHand(other, cordoned, "NoSchedule", true)
 	eviction.letGo()
-	s.episode(from, "one of each kind", func(e *episode) bool {
+	s.awaitFailover(from, "one of each kind", func(e *clusterFailover) bool {
 		o := e.outcome(k.moved)
 		return o != nil && o.Outcome == "Migrated" && e.Moves[k.slow].Phase == "AwaitingHealth" &&
 			e.Moves[k.bare].Reason == "NoClusterFit" && e.Moves[k.fenced].Phase == "AwaitingFence"

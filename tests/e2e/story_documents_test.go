@@ -135,7 +135,7 @@ func newDesk(s *scene) *desk {
 	require.NoError(s, os.MkdirAll(d.trail, 0o750))
 	for name, kubeconfig := range map[string]string{
 		"karmada.kubeconfig": s.lab.At.Kubeconfigs["operator"], "worker/kubeconfig": s.lab.At.Kubeconfigs["worker"],
-		"starter/kubeconfig": s.lab.At.Kubeconfigs["starter"], "setup.kubeconfig": s.lab.At.Kubeconfigs["setup"],
+		"controller/kubeconfig": s.lab.At.Kubeconfigs["controller"], "setup.kubeconfig": s.lab.At.Kubeconfigs["setup"],
 		"host.kubeconfig": s.lab.At.Kubeconfig,
 	} {
 		raw, err := os.ReadFile(kubeconfig)

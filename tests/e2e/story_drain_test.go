@@ -14,9 +14,9 @@ const drainTaint = prefix + "drain"
 
 // drained has an operator empty a healthy cluster and give it back.
 //
-// It guards §4.12: nothing is tolerated, both our taints stand before the first
+// It guards §4.12: nothing is tolerated, both Lifeboat's taints stand before the first
 // eviction, the old copies go while their cluster answers, nothing is released before
-// the new copy runs in full (invariant 1); undrain leaves nothing of ours (6).
+// the new copy runs in full (invariant 1); undrain leaves nothing of Lifeboat's (6).
 func drained(s *scene) {
 	from, a, b := s.c(1), s.c(2), s.c(3)
 	ns := s.namespace()

@@ -39,7 +39,7 @@ func fullEvacuation(s *scene) {
 	failedAt := s.cluster(from).readiness().LastTransitionTime.Time
 	e := s.phase(from, "Evacuated")
 	require.Len(s, e.Results, len(bindings))
-	require.Len(s, e.Debts, len(bindings), "the old Works cannot go while %s is away", from)
+	require.Len(s, e.PendingPurges, len(bindings), "the old Works cannot go while %s is away", from)
 	s.planHeld(planned, from, bindings)
 	s.explainedMigrated("deployment/tolerant", from)
 
@@ -56,7 +56,7 @@ func fullEvacuation(s *scene) {
 	s.revive(from)
 	r := s.ends(from, "Recovered")
 	s.became(r, bindings)
-	require.Empty(s, r.Debts, "every old copy is gone")
+	require.Empty(s, r.PendingPurges, "every old copy is gone")
 	for key := range bindings {
 		require.False(s, s.find(key).on(from) && key != ns+"/divided", "%s went back", key)
 		s.purged(key, from)
@@ -65,7 +65,7 @@ func fullEvacuation(s *scene) {
 	s.recounted(from, len(bindings))
 }
 
-// taintedAt is the first version of a cluster with the rule's taint and the companion.
+// taintedAt is the first version of a cluster with the rule's taint and the evacuation taint.
 func (s *scene) taintedAt(name string) version {
 	s.Helper()
 	versions, err := s.chronicle.of(clusters, "-/"+name)

@@ -34,19 +34,19 @@ func secondEvictor(s *scene) {
 	last := s.deploy("last", from, 1, tolerating(oneOf(from), 5*time.Second))
 
 	s.kill(from)
-	halted := func(e *episode) bool {
+	halted := func(e *clusterFailover) bool {
 		return e.Paused != nil && e.Paused.Who == "lifeboat" && strings.Contains(e.Paused.Reason, "SecondEvictor") &&
 			strings.Contains(e.Paused.Reason, "--enable-no-execute-taint-eviction=false")
 	}
-	s.episode(from, "halted beside a second evictor", halted)
+	s.awaitFailover(from, "halted beside a second evictor", halted)
 	s.knobs(s.ctx, object{"taintManager": false})
 	require.Equal(s, "TaintManager", s.find(theirs).Spec.Tasks[0].Producer)
-	s.episode(from, "due, and paused", func(e *episode) bool {
+	s.awaitFailover(from, "due, and paused", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return q != nil && q.State == "ready" && q.Reason == "Paused"
 	})
 	s.order("resume", from)
-	s.episode(from, "halted again", halted)
+	s.awaitFailover(from, "halted again", halted)
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.find(app).Spec.Tasks) == 0 })
 
 	s.await("the last copy is held beside Karmada's task", func() (bool, string) {

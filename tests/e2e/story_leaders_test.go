@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leadersChange has the starter that leads die in the middle of a failover, with -9, and the
+// leadersChange has the controller that leads die in the middle of a failover, with -9, and the
 // next one freeze until a third has told of the recovery; then it goes on, believing that it
 // leads and that the cluster is away.
 //
@@ -25,15 +25,15 @@ func leadersChange(s *scene) {
 	s.rule(time.Second, time.Second)
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
-	s.await("the first leads", func() (bool, string) { return s.leads(s.starter), "" })
-	second := s.anotherStarter("second")
+	s.await("the first leads", func() (bool, string) { return s.leads(s.controller), "" })
+	second := s.anotherController("second")
 
 	s.kill(from)
-	run := s.episode(from, "waits for health", func(e *episode) bool { return e.Moves[app].Phase == "AwaitingHealth" }).Episode
-	require.NoError(s, s.starter.kill())
-	s.starter = nil
+	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool { return e.Moves[app].Phase == "AwaitingHealth" }).FailoverID
+	require.NoError(s, s.controller.kill())
+	s.controller = nil
 	s.await("the second leads", func() (bool, string) { return s.leads(second), "" })
-	third := s.anotherStarter("third")
+	third := s.anotherController("third")
 	s.toldAnew(second)
 
 	require.NoError(s, second.cmd.Process.Signal(syscall.SIGSTOP))
@@ -56,29 +56,29 @@ func leadersChange(s *scene) {
 	s.releasedWhenItRan(app, from)
 }
 
-// deafLeader has a starter that hears nothing new beside one that does, and both lead: its
+// deafLeader has a controller that hears nothing new beside one that does, and both lead: its
 // watches stand still from the middle of a failover on, while it goes on making sure that
 // who should run runs.
 //
-// It guards §1: a doubled or stale starter does no harm; invariants 5 and 8.
+// It guards §1: a doubled or stale controller does no harm; invariants 5 and 8.
 //
 // Rules: R4.9-54, R4.9-56.
 func deafLeader(s *scene) {
 	s.wired(s.T)
-	s.more = append(s.more, "starter.leaderElection.enabled=false")
+	s.more = append(s.more, "controller.leaderElection.enabled=false")
 	s.rule(time.Second, time.Second)
 	from, to := s.c(1), s.c(2)
-	require.NoError(s, s.starter.stop())
-	require.NoError(s, s.startStarter(s.ctx))
-	fresh := s.anotherStarter("fresh")
+	require.NoError(s, s.controller.stop())
+	require.NoError(s, s.startController(s.ctx))
+	fresh := s.anotherController("fresh")
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 
 	s.kill(from)
-	run := s.episode(from, "waits for health", func(e *episode) bool { return e.Moves[app].Phase == "AwaitingHealth" }).Episode
-	s.toldAnew(s.starter)
+	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool { return e.Moves[app].Phase == "AwaitingHealth" }).FailoverID
+	s.toldAnew(s.controller)
 	over := make(chan struct{})
 	defer close(over)
-	wire := s.wires.api["starter"]
+	wire := s.wires.api["controller"]
 	wire.upset(silentWatches(over))
 	wire.server.CloseClientConnections()
 	s.annotate(app, faultStuckReadyAt, "")
@@ -86,7 +86,7 @@ func deafLeader(s *scene) {
 	s.revive(from)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
 
-	s.toldAnew(s.starter)
+	s.toldAnew(s.controller)
 	s.toldAnew(fresh)
 	s.onlyFailover(from, run)
 	s.catchUp()
@@ -94,41 +94,41 @@ func deafLeader(s *scene) {
 	s.releasedWhenItRan(app, from)
 
 	s.kill(to)
-	next := s.phase(to, "Evacuated").Episode
+	next := s.phase(to, "Evacuated").FailoverID
 	s.revive(to)
 	s.became(s.ends(to, "Recovered"), map[string]string{app: "Migrated"})
-	s.toldAnew(s.starter)
+	s.toldAnew(s.controller)
 	s.onlyFailover(to, next)
 	s.onlyFailover(from, run)
 }
 
-// shortTerms has starters stand for election with short leases, until the story ends.
+// shortTerms has controllers stand for election with short leases, until the story ends.
 func (s *scene) shortTerms() {
 	s.Helper()
-	s.more = []string{"starter.leaderElection.leaseDuration=6s", "starter.leaderElection.renewDeadline=5s"}
-	require.NoError(s, s.starter.stop())
-	require.NoError(s, s.startStarter(s.ctx))
+	s.more = []string{"controller.leaderElection.leaseDuration=6s", "controller.leaderElection.renewDeadline=5s"}
+	require.NoError(s, s.controller.stop())
+	require.NoError(s, s.startController(s.ctx))
 	s.Cleanup(func() {
-		if s.starter != nil {
-			require.NoError(s, s.starter.stop())
+		if s.controller != nil {
+			require.NoError(s, s.controller.stop())
 		}
-		s.starter, s.more = nil, nil
+		s.controller, s.more = nil, nil
 	})
 }
 
-// anotherStarter runs beside the first, until the story ends.
-func (s *scene) anotherStarter(name string) *process {
+// anotherController runs beside the first, until the story ends.
+func (s *scene) anotherController(name string) *process {
 	s.Helper()
-	p, err := s.serve(s.ctx, "lifeboat", name, s.lab.At.Kubeconfigs["starter"], "controller", "--mode", s.mode)
+	p, err := s.serve(s.ctx, "lifeboat", name, s.lab.At.Kubeconfigs["controller"], "controller", "--mode", s.mode)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, p.stop()) })
 	return p
 }
 
-// leads asks a starter whether it does. One that is frozen has no answer.
+// leads asks a controller whether it does. One that is frozen has no answer.
 func (s *scene) leads(p *process) bool {
 	s.Helper()
-	return s.metric(p, `lifeboat_starter_leader`) == 1
+	return s.metric(p, `lifeboat_controller_leader`) == 1
 }
 
 // metric adds up what a process counts under the beginning of a line, a pattern without
@@ -147,12 +147,12 @@ func (s *scene) metric(p *process, line string) float64 {
 	return total
 }
 
-// toldAnew waits until a starter has made sure twice that who should run runs.
+// toldAnew waits until a controller has made sure twice that who should run runs.
 func (s *scene) toldAnew(p *process) {
 	s.Helper()
-	resyncs := func() float64 { return s.metric(p, `lifeboat_starter_resyncs_total\{.*result="sent"`) }
+	resyncs := func() float64 { return s.metric(p, `lifeboat_controller_resyncs_total\{.*result="sent"`) }
 	before := resyncs()
-	s.await(p.name+" has asked round twice", func() (bool, string) { return resyncs() >= before+2, fmt.Sprint(resyncs()) })
+	s.await(p.name+" has asked attempt twice", func() (bool, string) { return resyncs() >= before+2, fmt.Sprint(resyncs()) })
 }
 
 // onlyFailover: the failover of a cluster is still the one that began so, and no other

@@ -31,19 +31,19 @@ func pausedAndResumed(s *scene) {
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)
-	s.episode(from, "the binding tolerates", func(e *episode) bool {
+	s.awaitFailover(from, "the binding tolerates", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return q != nil && q.State == "tolerating"
 	})
 	s.order("pause", from)
-	s.episode(from, "due, and paused", func(e *episode) bool {
+	s.awaitFailover(from, "due, and paused", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return e.Paused != nil && e.Paused.Who == operator && q != nil && q.State == "ready" && q.Reason == "Paused"
 	})
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.order("pause", app, "--cluster", from)
 	s.order("resume", from)
-	s.episode(from, "paused by itself", func(e *episode) bool {
+	s.awaitFailover(from, "paused by itself", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return e.Paused == nil && q != nil && q.State == "paused" && q.Reason == "Paused"
 	})
@@ -61,7 +61,7 @@ func pausedAndResumed(s *scene) {
 // row of the table, while the cluster is still away.
 //
 // It guards §4.9's cancel: before the write Abandoned, unplaced Restored, placed both
-// copies kept and left to a human; our taints go, the record of who stopped it stays
+// copies kept and left to a human; Lifeboat's taints go, the record of who stopped it stays
 // until nothing matches any more. And invariant 6, for what is kept is marked so.
 //
 // Rules: R4.9-32, R4.9-33, R4.9-34, R4.9-37, R4.9-38, R4.9-41.
@@ -81,7 +81,7 @@ func cancelled(s *scene) {
 	s.reaches(eviction, "the eviction is on its way")
 	s.taintByHand(other, cordoned, "NoSchedule", true)
 	eviction.letGo()
-	s.episode(from, "one placed, one unplaced, one waiting", func(e *episode) bool {
+	s.awaitFailover(from, "one placed, one unplaced, one waiting", func(e *clusterFailover) bool {
 		q := e.queued(waiting)
 		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && q != nil && q.State == "tolerating"
 	})
@@ -98,10 +98,10 @@ func cancelled(s *scene) {
 	require.Equal(s, old.UID, s.work(unplaced, from).UID, "its Work was never replaced")
 	kept := s.find(placed).held(from)
 	require.Len(s, kept, 1, "both copies are kept")
-	require.Equal(s, "LifeboatLeftToHuman", kept[0].Reason)
+	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
 
 	s.revive(from)
-	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "LeftToHuman", waiting: "Abandoned", unplaced: "Restored"})
+	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned", unplaced: "Restored"})
 	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
 	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
 }
@@ -110,7 +110,7 @@ func cancelled(s *scene) {
 // failover that carries the order killed from outside: a sweep has what is left taken
 // over, and untaint ends it.
 //
-// It guards §4.1's orders, invariant 6 (untaint leaves nothing of ours) and 8.
+// It guards §4.1's orders, invariant 6 (untaint leaves nothing of Lifeboat's) and 8.
 //
 // Rules: R4.1-42, R4.1-43, R4.1-44, R4.9-46, R4.9-55.
 func taintedByOrder(s *scene) {
@@ -120,15 +120,15 @@ func taintedByOrder(s *scene) {
 	placement := oneOf(from, to)
 	placement["clusterTolerations"] = []any{object{"key": key, "operator": "Exists", "effect": "NoExecute"}}
 	s.deploy("tolerant", from, 1, placement)
-	require.NoError(s, s.starter.stop())
-	s.starter = nil
+	require.NoError(s, s.controller.stop())
+	s.controller = nil
 
 	s.order("taint", from, key+"=old:NoExecute")
 	var orders []struct{ Key, Value, Effect, Who, Why string }
 	require.NoError(s, json.Unmarshal([]byte(s.cluster(from).Annotations[prefix+"ordered-taints"]), &orders))
 	require.Len(s, orders, 1)
 	require.Equal(s, operator, orders[0].Who)
-	s.episode(from, "it is tainted", func(*episode) bool { return s.cluster(from).taint(key, "NoExecute") != nil })
+	s.awaitFailover(from, "it is tainted", func(*clusterFailover) bool { return s.cluster(from).taint(key, "NoExecute") != nil })
 
 	require.NoError(s, s.temporal.TerminateWorkflow(s.ctx, failoverID(from), "", "told by a story"))
 	swept := s.answer("adopt", from, "--yes", "-o", "json")
@@ -142,18 +142,18 @@ func taintedByOrder(s *scene) {
 	require.Contains(s, found.Orphans[0].OnCluster, "taint "+key+":NoExecute")
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	require.Contains(s, string(s.answer("adopt", from)), "Nothing of ours is without an owner")
+	require.Contains(s, string(s.answer("adopt", from)), "Nothing of Lifeboat's is without an owner")
 	require.Error(s, s.lifeboat("taint", s.lab.At.Kubeconfigs["operator"], from, key+"=new:NoExecute", "--reason", "again", "--yes").Run(),
 		"another value is another taint")
 
 	s.order("taint", from, "--end")
 	r := s.ends(from, "Recovered")
 	s.catchUp()
-	require.Contains(s, string(s.answer("adopt", from)), "Nothing of ours is without an owner")
-	for _, round := range r.Rounds {
-		for _, o := range round.Results {
+	require.Contains(s, string(s.answer("adopt", from)), "Nothing of Lifeboat's is without an owner")
+	for _, attempt := range r.Attempts {
+		for _, o := range attempt.Results {
 			require.Contains(s, []string{"Migrated", "Abandoned"}, o.Outcome, "%+v", o)
 		}
 	}
-	require.NoError(s, s.startStarter(s.ctx))
+	require.NoError(s, s.startController(s.ctx))
 }

@@ -29,9 +29,9 @@ func humansTaint(s *scene) {
 
 	s.taintByHand(from, taintKey, "NoExecute", true)
 	added := s.cluster(from).taint(taintKey, "NoExecute")
-	s.episode(from, "the impatient one has moved", func(e *episode) bool {
+	s.awaitFailover(from, "the impatient one has moved", func(e *clusterFailover) bool {
 		o := e.outcome(app)
-		return o != nil && o.Outcome == "Migrated" && o.Debt == nil
+		return o != nil && o.Outcome == "Migrated" && o.PendingPurge == nil
 	})
 	s.purged(app, from)
 	released := s.releasedWhenItRan(app, from)
@@ -76,7 +76,7 @@ func putBack(s *scene) {
 // putBackAfterRelease has the scheduler place the binding on the failed cluster
 // again as soon as nothing bans it.
 //
-// It guards §4.2: it is not evicted again in this round, but Blocked with
+// It guards §4.2: it is not evicted again in this attempt, but Blocked with
 // SchedulerReturnsIt; two that undo each other would never come to rest.
 //
 // Rules: R4.2-7.
@@ -93,7 +93,7 @@ func putBackAfterRelease(s *scene) {
 	app := keyOf(u)
 
 	s.kill(from)
-	s.episode(from, "blocked: the scheduler returns it", func(e *episode) bool {
+	s.awaitFailover(from, "blocked: the scheduler returns it", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return q != nil && q.State == "blocked" && q.Reason == "SchedulerReturnsIt"
 	})
@@ -108,7 +108,7 @@ func putBackAfterRelease(s *scene) {
 // malformed objects and what this version cannot move safely stand beside a binding
 // that is fine.
 //
-// It guards invariant 12 and "unknown means parked": each keeps to itself, with a
+// It guards invariant 12 and "unknown means blocked": each keeps to itself, with a
 // reason, and is not touched.
 //
 // Rules: R4.1-5, R4.3-21, R4.7-40, R4.11-4.
@@ -131,19 +131,19 @@ func malformed(s *scene) {
 	placement["workloadAffinity"] = object{"affinity": object{"groupByLabelKey": "team"}}
 	s.put(deployment(ns, "beside", from, 1, placement)) // the lab's scheduler cannot do it either
 	s.run(sideways, preserved, deployment(ns, "fine", from, 1, oneOf(from, to)))
-	parked := map[string]string{
+	blocked := map[string]string{
 		ns + "/sideways": "Malformed", ns + "/preserved": "StateUnreadable", ns + "/beside": "NotSupportedYetPlacement",
 	}
 
 	s.kill(from)
 	s.phase(from, "Evacuated")
 	want := map[string]string{ns + "/fine": "Migrated"}
-	for key, reason := range parked {
+	for key, reason := range blocked {
 		s.blocked(from, key, reason)
 		want[key] = "Abandoned"
 	}
 	s.catchUp()
-	for key := range parked {
+	for key := range blocked {
 		require.Empty(s, s.writesTo(key), "%s is left alone", key)
 	}
 	s.revive(from)
@@ -193,8 +193,10 @@ func malformedMessages(s *scene) {
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	s.kill(from)
-	waits := func(e *episode) bool { return e.Moves[app].Phase == "AwaitingHealth" && e.Pace.Tier == "normal" }
-	s.episode(from, "waits for health", waits)
+	waits := func(e *clusterFailover) bool {
+		return e.Moves[app].Phase == "AwaitingHealth" && e.Pace.Tier == "normal"
+	}
+	s.awaitFailover(from, "waits for health", waits)
 
 	sent := map[string][]string{
 		failoverID(from): {
@@ -221,7 +223,7 @@ func malformedMessages(s *scene) {
 		require.Error(s, err, "%s without a reason", update)
 	}
 	s.remains(2*time.Second, "goes on as before", func() bool { return len(s.find(app).held(from)) == 1 })
-	s.episode(from, "still waits for health", waits)
+	s.awaitFailover(from, "still waits for health", waits)
 	s.annotate(app, faultStuckReadyAt, "")
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)

@@ -40,14 +40,14 @@ func etcdMemberLost(s *scene) {
 
 // oneAfterTheOther puts two bindings on the first cluster, of which the second has opted out
 // for now. What it returns last ends the failover: both have moved once, and neither worker nor
-// starter was started anew.
+// controller was started anew.
 func (s *scene) oneAfterTheOther() (first, second string, ends func()) {
 	s.Helper()
 	from, to := s.c(1), s.c(2)
 	s.rule(time.Second, time.Second)
 	first = s.deploy("first", from, 2, oneOf(from, to))
 	second = s.deploy("second", from, 1, oneOf(from, to), prefix+"enabled=false")
-	worker, starter := s.worker, s.starter
+	worker, controller := s.worker, s.controller
 	return first, second, func() {
 		s.Helper()
 		s.revive(from)
@@ -57,7 +57,7 @@ func (s *scene) oneAfterTheOther() (first, second string, ends func()) {
 			s.releasedWhenItRan(key, from)
 		}
 		require.Same(s, worker, s.worker, "no restart")
-		require.Same(s, starter, s.starter, "no restart")
+		require.Same(s, controller, s.controller, "no restart")
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *scene) etcd(verb string) {
 // moved waits until a binding has.
 func (s *scene) moved(from, key string) {
 	s.Helper()
-	s.episode(from, key+" has moved", func(e *episode) bool {
+	s.awaitFailover(from, key+" has moved", func(e *clusterFailover) bool {
 		o := e.outcome(key)
 		return o != nil && o.Outcome == "Migrated"
 	})
@@ -91,10 +91,10 @@ func attributesMissing(s *scene) {
 	first, second, ends := s.oneAfterTheOther()
 
 	names := s.removeAttributes()
-	failed := s.metric(s.starter, undeliverable)
+	failed := s.metric(s.controller, undeliverable)
 	s.kill(from)
-	s.logs("starter", "could not deliver, trying again")
-	require.Greater(s, s.metric(s.starter, undeliverable), failed)
+	s.logs("controller", "could not deliver, trying again")
+	require.Greater(s, s.metric(s.controller, undeliverable), failed)
 	checks, code := s.preflight("worker", "--role", "worker", "--set", "mode=enforce")
 	require.Equal(s, 4, code)
 	lacking := checks["Temporal search attributes"]

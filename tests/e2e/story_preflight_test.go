@@ -21,7 +21,7 @@ import (
 func preflighted(s *scene) {
 	from := s.c(1)
 	app := s.deploy("app", from, 1, oneOf(from, s.c(2)))
-	for _, role := range []string{"worker", "starter"} {
+	for _, role := range []string{"worker", "controller"} {
 		checks, code := s.preflight(role, "--role", role, "--set", "mode=enforce")
 		require.Zero(s, code, "%+v", checks)
 		require.Equal(s, "ok", checks["Karmada definitions"].Result)

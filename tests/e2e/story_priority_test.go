@@ -27,16 +27,16 @@ func byPriority(s *scene) {
 	s.order("pause", "fleet")
 	s.kill(from)
 	s.kill(urgent)
-	halted := func(keys ...string) func(e *episode) bool {
-		return func(e *episode) bool {
+	halted := func(keys ...string) func(e *clusterFailover) bool {
+		return func(e *clusterFailover) bool {
 			return !slices.ContainsFunc(keys, func(key string) bool {
 				q := e.queued(key)
 				return q == nil || q.State != "ready" || q.Reason != "Halted"
 			})
 		}
 	}
-	s.episode(from, "ready, and halted", halted(apps...))
-	s.episode(urgent, "ready, and halted", halted(most))
+	s.awaitFailover(from, "ready, and halted", halted(apps...))
+	s.awaitFailover(urgent, "ready, and halted", halted(most))
 	s.order("resume", "fleet")
 
 	s.phase(urgent, "Evacuated")

@@ -17,7 +17,7 @@ func blip(s *scene) {
 	s.deploy("app", from, 1, oneOf(from, s.c(2)))
 
 	s.kill(from)
-	s.episode(from, "suspected, its window runs", func(e *episode) bool {
+	s.awaitFailover(from, "suspected, its window runs", func(e *clusterFailover) bool {
 		return e.Phase == "Suspected" && e.Reason == "WindowRunning"
 	})
 	s.revive(from)
@@ -38,7 +38,7 @@ func whileTolerating(s *scene) {
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, s.c(2)), 10*time.Minute))
 
 	s.kill(from)
-	s.episode(from, "evacuating, the binding tolerates", func(e *episode) bool {
+	s.awaitFailover(from, "evacuating, the binding tolerates", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return e.Phase == "Evacuating" && q != nil && q.State == "tolerating"
 	})
@@ -80,7 +80,7 @@ func unplaced(s *scene) {
 		b := s.find(app)
 		return len(b.Spec.Clusters) == 0 && len(b.held(from)) == 1 && b.scheduled().Reason == "NoClusterFit", ""
 	})
-	s.episode(from, "it says that nothing fits", func(e *episode) bool {
+	s.awaitFailover(from, "it says that nothing fits", func(e *clusterFailover) bool {
 		return e.Moves[app].Phase == "Placing" && e.Moves[app].Reason == "NoClusterFit"
 	})
 

@@ -57,7 +57,7 @@ func karmadaRestored(s *scene) {
 	s.annotate(held, "example.com/touched", "yes") // so that the release loses a race
 	release.letGo()
 	s.annotate(late, prefix+"enabled", "")
-	s.episode(from, "one has moved, the other's new copy is not proven any more", func(e *episode) bool {
+	s.awaitFailover(from, "one has moved, the other's new copy is not proven any more", func(e *clusterFailover) bool {
 		o := e.outcome(late)
 		return o != nil && o.Outcome == "Migrated" && e.Moves[held].Reason == "TargetNotReady"
 	})
@@ -72,7 +72,7 @@ func karmadaRestored(s *scene) {
 	s.await("it is not Ready, says Karmada", func() (bool, string) { return !s.cluster(to).ready(), "" })
 	require.Len(s, s.find(held).held(from), 1, "and held still")
 	require.NoError(s, s.lab.control(s.ctx, "revive", to, nil))
-	s.episode(from, "moved", func(e *episode) bool { o := e.outcome(held); return o != nil && o.Outcome == "Migrated" })
+	s.awaitFailover(from, "moved", func(e *clusterFailover) bool { o := e.outcome(held); return o != nil && o.Outcome == "Migrated" })
 	s.releasedWhenItRan(held, from)
 	require.Empty(s, s.evictions(held, from)[1:], "it was evicted once")
 	s.annotate(late, prefix+"enabled", "")
@@ -94,11 +94,11 @@ func (s *scene) goesBack(held, late string) {
 	require.True(s, s.cluster(to).ready(), "so it says")
 	require.True(s, s.find(held).settled(), "so it says")
 	require.Equal(s, []string{from}, s.find(late).targets(), "so it says")
-	s.episode(from, "it has noticed", func(e *episode) bool { return e.Moves[held].Attention != "" })
+	s.awaitFailover(from, "it has noticed", func(e *clusterFailover) bool { return e.Moves[held].Attention != "" })
 	m, err := query[struct {
 		Attention string `json:"attention"`
 	}](s.ctx, s.temporal, migrationID(from, held))
 	require.NoError(s, err)
-	require.Equal(s, "Rewound", m.Attention)
+	require.Equal(s, "StaleRead", m.Attention)
 	s.remains(minHealthy+3*time.Second, "nothing is let go on it", func() bool { return len(s.find(held).held(from)) == 1 })
 }

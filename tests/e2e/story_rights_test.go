@@ -17,15 +17,15 @@ import (
 var unexercised = map[string]string{
 	"lifeboat-setup: create customresourcedefinitions.apiextensions.k8s.io": "the API server asks for it within the patch " +
 		"that applies the definition where there is none; without it the suite's own setup fails, yet the log only has the patch",
-	"lifeboat-viewer: get clusters.cluster.karmada.io":               byReview,
-	"lifeboat-verifier: get works.work.karmada.io":                   byReview,
-	"lifeboat-starter: list clusters.cluster.karmada.io":             relist,
-	"lifeboat-starter: list resourcebindings.work.karmada.io":        relist,
-	"lifeboat-starter: list clusterresourcebindings.work.karmada.io": relist,
-	"lifeboat-starter-act: get events":                               sameEvent,
-	"lifeboat-starter-act: patch events":                             sameEvent,
-	"lifeboat-worker-act: get events":                                sameEvent,
-	"lifeboat-worker-act: patch events":                              sameEvent,
+	"lifeboat-viewer: get clusters.cluster.karmada.io":                  byReview,
+	"lifeboat-verifier: get works.work.karmada.io":                      byReview,
+	"lifeboat-controller: list clusters.cluster.karmada.io":             relist,
+	"lifeboat-controller: list resourcebindings.work.karmada.io":        relist,
+	"lifeboat-controller: list clusterresourcebindings.work.karmada.io": relist,
+	"lifeboat-controller-act: get events":                               sameEvent,
+	"lifeboat-controller-act: patch events":                             sameEvent,
+	"lifeboat-worker-act: get events":                                   sameEvent,
+	"lifeboat-worker-act: patch events":                                 sameEvent,
 }
 
 const (
@@ -51,7 +51,7 @@ func rightsUsed(s *scene) {
 	role := clusterRole("may-role", from, oneOf(from, to))
 	role.SetAnnotations(map[string]string{"clusterpropagationpolicy.karmada.io/name": "roles"})
 	s.run(app, role)
-	s.starterWarns(to)
+	s.controllerWarns(to)
 	s.viewerLooks(from, keyOf(app), keyOf(role))
 	s.kill(from)
 	s.phase(from, "Evacuated")
@@ -68,7 +68,7 @@ func rightsUsed(s *scene) {
 	defer s.audit.mu.Unlock()
 	r := &s.audit.rights
 	require.Equal(s, tried, r.refused, "nothing but what was tried on purpose was refused")
-	require.Empty(s, r.foreign, "nothing was allowed by a role that is not ours")
+	require.Empty(s, r.foreign, "nothing was allowed by a role that is not Lifeboat's")
 	unused, unknown := r.unused(unexercised)
 	require.Empty(s, unknown, "excepted and not granted at all")
 	if !everything() {
@@ -91,8 +91,8 @@ func (s *scene) viewerLooks(cluster string, bindings ...string) {
 	}
 }
 
-// starterWarns garbles a cluster for a while, of which the starter tells by an Event.
-func (s *scene) starterWarns(cluster string) {
+// controllerWarns garbles a cluster for a while, of which the controller tells by an Event.
+func (s *scene) controllerWarns(cluster string) {
 	s.Helper()
 	garble := func(value any) {
 		raw, err := marshal(object{"metadata": object{"annotations": object{prefix + "soft-taints": value}}})
@@ -101,7 +101,7 @@ func (s *scene) starterWarns(cluster string) {
 		require.NoError(s, err)
 	}
 	garble("garbled")
-	s.await("the starter warns of "+cluster, func() (bool, string) {
+	s.await("the controller warns of "+cluster, func() (bool, string) {
 		list, err := s.api.Resource(events).Namespace("default").List(s.ctx, metav1.ListOptions{})
 		require.NoError(s, err)
 		return slices.ContainsFunc(list.Items, func(u unstructured.Unstructured) bool {
@@ -151,7 +151,7 @@ func (s *scene) tryWhatIsNotGranted(u *unstructured.Unstructured) map[string]int
 		require.True(s, apierrors.IsForbidden(err), "%s: %v", request, err)
 		tried[request]++
 	}
-	for _, who := range []string{"viewer", "operator", "starter"} {
+	for _, who := range []string{"viewer", "operator", "controller"} {
 		_, err := s.as(who).Resource(resourceBindings).Namespace(u.GetNamespace()).
 			Patch(s.ctx, u.GetName(), types.MergePatchType, []byte(`{"spec":{"clusters":[]}}`), metav1.PatchOptions{})
 		refused(err, "lifeboat-"+who+" patch resourcebindings")
@@ -159,11 +159,11 @@ func (s *scene) tryWhatIsNotGranted(u *unstructured.Unstructured) map[string]int
 			Patch(s.ctx, s.c(1), types.MergePatchType, []byte(`{"spec":{"taints":[]}}`), metav1.PatchOptions{})
 		refused(err, "lifeboat-"+who+" patch clusters")
 	}
-	for _, who := range []string{"viewer", "worker", "starter"} {
+	for _, who := range []string{"viewer", "worker", "controller"} {
 		_, err := s.as(who).Resource(rules).Create(s.ctx, s.idleRule(), metav1.CreateOptions{})
 		refused(err, "lifeboat-"+who+" create clustertaintrules")
 	}
-	for _, who := range []string{"viewer", "worker", "starter", "operator"} {
+	for _, who := range []string{"viewer", "worker", "controller", "operator"} {
 		err := s.as(who).Resource(resourceBindings).Namespace(u.GetNamespace()).Delete(s.ctx, u.GetName(), metav1.DeleteOptions{})
 		refused(err, "lifeboat-"+who+" delete resourcebindings")
 		secrets := resourceBindings
@@ -171,7 +171,7 @@ func (s *scene) tryWhatIsNotGranted(u *unstructured.Unstructured) map[string]int
 		_, err = s.as(who).Resource(secrets).Namespace("default").List(s.ctx, metav1.ListOptions{})
 		refused(err, "lifeboat-"+who+" list secrets")
 	}
-	for _, who := range []string{"viewer", "starter", "setup"} { // a Work holds Secrets
+	for _, who := range []string{"viewer", "controller", "setup"} { // a Work holds Secrets
 		_, err := s.as(who).Resource(works).Namespace("karmada-es-"+s.c(1)).List(s.ctx, metav1.ListOptions{})
 		refused(err, "lifeboat-"+who+" list works")
 	}

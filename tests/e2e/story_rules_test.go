@@ -39,7 +39,7 @@ func (s *scene) noteByHand(name, annotation, value string) {
 // put a soft taint on it, and nothing else.
 //
 // It guards §4.2: the soft taint stands in an annotation that is not rewritten, the
-// API never sees its effect, the companion stands before the first eviction; §4.3:
+// API never sees its effect, the evacuation taint stands before the first eviction; §4.3:
 // only spec.failover.cluster moves, after its own seconds; and detectionSeconds, for
 // the old copy lives.
 //
@@ -56,9 +56,9 @@ func softTaint(s *scene) {
 	added := time.Now().UTC().Truncate(time.Second)
 	note := fmt.Sprintf(`[{"key":"example.com/slow","timeAdded":%q}]`, added.Format(time.RFC3339))
 	s.noteByHand(from, prefix+"soft-taints", note)
-	s.episode(from, "what asked for it has moved", func(e *episode) bool {
+	s.awaitFailover(from, "what asked for it has moved", func(e *clusterFailover) bool {
 		o := e.outcome(app)
-		return o != nil && o.Outcome == "Migrated" && o.Debt == nil
+		return o != nil && o.Outcome == "Migrated" && o.PendingPurge == nil
 	})
 	evicted := s.evicted(app, from)
 	require.False(s, evicted.Seen.Before(added.Add(bears)), "evicted before its own seconds had run out")
@@ -135,7 +135,7 @@ func cordonedOnly(s *scene) {
 
 	s.kill(from)
 	died := s.cluster(from).readiness().LastTransitionTime.Time
-	began := s.episode(from, "its window runs", func(e *episode) bool { return e.Phase == "Suspected" && !matchingSince(e).IsZero() })
+	began := s.awaitFailover(from, "its window runs", func(e *clusterFailover) bool { return e.Phase == "Suspected" && !matchingSince(e).IsZero() })
 	cordoned := s.phase(from, "Cordoned")
 	require.Equal(s, "Cordoned", cordoned.Reason)
 	require.Equal(s, matchingSince(began), matchingSince(cordoned))
@@ -177,7 +177,7 @@ func workerKilledInTheWindow(s *scene) {
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	s.kill(from)
-	began := s.episode(from, "its window runs", func(e *episode) bool {
+	began := s.awaitFailover(from, "its window runs", func(e *clusterFailover) bool {
 		return e.Phase == "Suspected" && len(e.Windows) == 1 && matchingSince(e) != time.Time{}
 	})
 	require.NoError(s, s.worker.kill())
@@ -192,7 +192,7 @@ func workerKilledInTheWindow(s *scene) {
 }
 
 // matchingSince is since when the one window of a failover matches.
-func matchingSince(e *episode) time.Time {
+func matchingSince(e *clusterFailover) time.Time {
 	for _, w := range e.Windows {
 		if w.Matching {
 			return w.Since

@@ -232,7 +232,7 @@ func (s *scene) leftAnywhere(v *vault) map[string]string {
 	}))
 	require.Contains(s, left, "log worker.log")
 	require.Contains(s, left["log worker.log"], `"apiVersion":"audit.lifeboat.dev/v1"`, "the audit trail is among them")
-	for _, p := range []*process{s.starter, s.worker} {
+	for _, p := range []*process{s.controller, s.worker} {
 		status, text, err := fetch(s.ctx, s.secure, p.url+"/metrics")
 		require.NoError(s, err)
 		require.Equal(s, http.StatusOK, status)

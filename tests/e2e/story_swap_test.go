@@ -20,10 +20,10 @@ func swapped(s *scene) {
 	old := s.work(app, first)
 
 	s.kill(first)
-	s.episode(first, "placed, and not ready", func(e *episode) bool { return e.Moves[app].Phase == "AwaitingHealth" })
+	s.awaitFailover(first, "placed, and not ready", func(e *clusterFailover) bool { return e.Moves[app].Phase == "AwaitingHealth" })
 	second := s.elsewhere(app, first)
 	s.revive(first)
-	s.episode(first, "untainted, and its old copy is held", func(e *episode) bool {
+	s.awaitFailover(first, "untainted, and its old copy is held", func(e *clusterFailover) bool {
 		return e.Phase == "Settling" && e.Moves[app].Phase == "AwaitingHealth" && len(s.cluster(first).Spec.Taints) == 0
 	})
 	require.Empty(s, s.releases(app, first))

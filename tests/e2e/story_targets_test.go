@@ -21,7 +21,7 @@ func noTarget(s *scene) {
 	old := s.work(app, from)
 
 	s.kill(from)
-	s.episode(from, "blocked, looked at more than once", func(e *episode) bool {
+	s.awaitFailover(from, "blocked, looked at more than once", func(e *clusterFailover) bool {
 		q := e.queued(app)
 		return q != nil && q.State == "blocked" && q.Reason == "NoTarget" && q.Tries > 1
 	})
@@ -31,7 +31,7 @@ func noTarget(s *scene) {
 	require.Nil(s, s.work(app, from).DeletionTimestamp)
 
 	require.NoError(s, s.lab.control(s.ctx, "join", "", member{Name: joins, Labels: map[string]string{"story": s.story.short}}))
-	s.episode(from, "migrated", func(e *episode) bool {
+	s.awaitFailover(from, "migrated", func(e *clusterFailover) bool {
 		o := e.outcome(app)
 		return o != nil && o.Outcome == "Migrated"
 	})
@@ -98,7 +98,7 @@ func twoOfThree(s *scene) {
 		i := s.find(app).item(to)
 		return i != nil && i.Status.ReadyReplicas == 2, ""
 	})
-	s.episode(from, "waits for health", func(e *episode) bool {
+	s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
 		m := e.Moves[app]
 		return m.Phase == "AwaitingHealth" && m.Reason == "NotHealthy"
 	})
@@ -132,7 +132,7 @@ func targetDies(s *scene) {
 	to := s.find(app).targets()[0]
 	s.kill(to)
 	require.Empty(s, s.releases(app, from), "the target died in time for this story")
-	s.episode(from, "the target proves nothing", func(e *episode) bool {
+	s.awaitFailover(from, "the target proves nothing", func(e *clusterFailover) bool {
 		return e.Moves[app].Reason == "TargetNotReady"
 	})
 	s.remains(detection+2*time.Second, "held while the target is dead", func() bool {

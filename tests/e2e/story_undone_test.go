@@ -34,13 +34,13 @@ func undone(s *scene) {
 	s.reaches(eviction, "the eviction is on its way")
 	s.taintByHand(other, cordoned, "NoSchedule", true)
 	eviction.letGo()
-	s.episode(from, "one is placed in its later group, the other nowhere", func(e *episode) bool {
+	s.awaitFailover(from, "one is placed in its later group, the other nowhere", func(e *clusterFailover) bool {
 		return e.Moves[moved].Phase == "AwaitingHealth" && e.Moves[late].Reason == "NoClusterFit"
 	})
 	require.Equal(s, "backup", s.group(moved))
 	s.taintByHand(backup, cordoned, "NoSchedule", true)
 	s.patch(s.named(moved), object{"spec": object{"clusters": nil}})
-	s.episode(from, "neither is placed", func(e *episode) bool {
+	s.awaitFailover(from, "neither is placed", func(e *clusterFailover) bool {
 		return e.Moves[moved].Phase == "Placing" && e.Moves[moved].Reason == "NoClusterFit"
 	})
 	old := s.work(moved, from)
@@ -102,7 +102,7 @@ func (s *scene) emptiesLate(key string) {
 // cancelledInTheUI has somebody cancel in Temporal's UI: first one move, then the failover.
 //
 // It guards §4.9's cancel, which is the same from there: both copies of what is placed are
-// left to a human, what waits is abandoned, our taints go and the record of the stop stands.
+// left to a human, what waits is abandoned, Lifeboat's taints go and the record of the stop stands.
 //
 // Rules: R4.9-34, R4.9-37, R4.9-38, R4.9-43.
 func cancelledInTheUI(s *scene) {
@@ -111,18 +111,18 @@ func cancelledInTheUI(s *scene) {
 	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
 	s.kill(from)
-	s.episode(from, "one placed, one waiting", func(e *episode) bool {
+	s.awaitFailover(from, "one placed, one waiting", func(e *clusterFailover) bool {
 		q := e.queued(waiting)
 		return e.Moves[placed].Phase == "AwaitingHealth" && q != nil && q.State == "tolerating"
 	})
 	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, migrationID(from, placed), ""))
-	s.episode(from, "the move is left to a human, the failover goes on", func(e *episode) bool {
+	s.awaitFailover(from, "the move is left to a human, the failover goes on", func(e *clusterFailover) bool {
 		o, q := e.outcome(placed), e.queued(waiting)
-		return o != nil && o.Outcome == "LeftToHuman" && q != nil && q.State == "tolerating" && e.Phase == "Evacuating"
+		return o != nil && o.Outcome == "NeedsOperator" && q != nil && q.State == "tolerating" && e.Phase == "Evacuating"
 	})
 	kept := s.find(placed).held(from)
 	require.Len(s, kept, 1, "both copies are kept")
-	require.Equal(s, "LifeboatLeftToHuman", kept[0].Reason)
+	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
 
 	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, failoverID(from), ""))
 	s.phase(from, "Stopped")
@@ -134,7 +134,7 @@ func cancelledInTheUI(s *scene) {
 		return err == nil && by.Who == "cancellation request" && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
 	})
 	s.revive(from)
-	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "LeftToHuman", waiting: "Abandoned"})
+	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned"})
 	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
 	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
 }

@@ -31,7 +31,7 @@ func TestUpgrade(t *testing.T) {
 }
 
 // upgraded begins a failover with the programs of another version, and replaces them in its
-// middle: first a worker of this version comes beside the one of that, then the starter is
+// middle: first a worker of this version comes beside the one of that, then the controller is
 // replaced, then the old worker goes.
 //
 // It guards invariants 1, 2, 5 and 6 across versions: nothing is done twice, nothing is
@@ -49,14 +49,14 @@ func upgraded(s *scene) {
 	s.built = ""
 	before, beside := s.worker, s.besides("beside")
 	s.annotate(l.idle, optedOut, "")
-	s.episode(from, "both versions work", func(e *episode) bool { return e.outcome(l.idle) != nil })
-	require.NoError(s, s.starter.stop())
-	require.NoError(s, s.startStarter(s.ctx))
+	s.awaitFailover(from, "both versions work", func(e *clusterFailover) bool { return e.outcome(l.idle) != nil })
+	require.NoError(s, s.controller.stop())
+	require.NoError(s, s.startController(s.ctx))
 	require.NoError(s, before.stop())
 	s.worker = beside
 	s.annotate(l.slow, faultStuckReadyAt, "")
 	s.order("confirm-fenced", l.fenced, "--cluster", from)
-	s.episode(from, "and the new one alone", func(e *episode) bool {
+	s.awaitFailover(from, "and the new one alone", func(e *clusterFailover) bool {
 		return e.outcome(l.slow) != nil && e.outcome(l.fenced) != nil
 	})
 
@@ -99,7 +99,7 @@ func buildsChangeHands(s *scene) {
 	require.NoError(s, unversioned.stop())
 	s.worker = a
 	s.kill(from)
-	s.episode(from, "one waits for its health", func(e *episode) bool { return e.Moves[slow].Phase == "AwaitingHealth" })
+	s.awaitFailover(from, "one waits for its health", func(e *clusterFailover) bool { return e.Moves[slow].Phase == "AwaitingHealth" })
 	s.at("a", pacerID, failoverID(from), migrationID(from, slow))
 	answer := s.gate.stopAt(true, func(w write) bool { return w.evicts(late, from) })
 	s.annotate(late, optedOut, "")
@@ -111,7 +111,7 @@ func buildsChangeHands(s *scene) {
 	answer.letGo()
 	require.NoError(s, a.stop())
 	s.worker = b
-	s.episode(from, "what was written goes on", func(e *episode) bool { o := e.outcome(late); return o != nil && o.Outcome == "Migrated" })
+	s.awaitFailover(from, "what was written goes on", func(e *clusterFailover) bool { o := e.outcome(late); return o != nil && o.Outcome == "Migrated" })
 
 	a = s.besides("a", "temporal.versioning.deployment=lifeboat", "temporal.versioning.buildId=a")
 	s.is("a") // a rollback

@@ -13,19 +13,19 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// episode is what a ClusterFailover answers when it is asked for its status.
-type episode struct {
-	Episode   string          `json:"episode"`
-	Round     int             `json:"round"`
-	Phase     string          `json:"phase"`
-	Reason    string          `json:"reason"`
-	Items     []queued        `json:"items"`
-	Moves     map[string]move `json:"moves"`
-	Results   []outcome       `json:"results"`
-	Debts     []any           `json:"debts"`
-	Pace      pace            `json:"pace"`
-	Confirmed time.Time       `json:"confirmed"`
-	Paused    *order          `json:"paused"`
+// failover is what a ClusterFailover answers when it is asked for its status.
+type clusterFailover struct {
+	FailoverID    string          `json:"failoverID"`
+	Attempt       int             `json:"attempt"`
+	Phase         string          `json:"phase"`
+	Reason        string          `json:"reason"`
+	Items         []queued        `json:"items"`
+	Moves         map[string]move `json:"moves"`
+	Results       []outcome       `json:"results"`
+	PendingPurges []any           `json:"pendingPurges"`
+	Pace          pace            `json:"pace"`
+	Confirmed     time.Time       `json:"confirmed"`
+	Paused        *order          `json:"paused"`
 	// Windows are those of its rules, by rule and taint.
 	Windows map[string]window `json:"windows"`
 }
@@ -74,13 +74,13 @@ type move struct {
 
 // outcome is what became of a binding.
 type outcome struct {
-	Key     key      `json:"key"`
-	Outcome string   `json:"outcome"`
-	Reason  string   `json:"reason"`
-	Message string   `json:"message"`
-	Cause   string   `json:"cause"`
-	To      []string `json:"to"`
-	Debt    any      `json:"debt"`
+	Key          key      `json:"key"`
+	Outcome      string   `json:"outcome"`
+	Reason       string   `json:"reason"`
+	Message      string   `json:"message"`
+	Cause        string   `json:"cause"`
+	To           []string `json:"to"`
+	PendingPurge any      `json:"pendingPurge"`
 }
 
 type pace struct {
@@ -92,17 +92,17 @@ type pace struct {
 
 // report is what a ClusterFailover closes with.
 type report struct {
-	Cluster string `json:"cluster"`
-	Ended   string `json:"ended"`
-	Rounds  []struct {
-		Round   int            `json:"round"`
+	Cluster  string `json:"cluster"`
+	Ended    string `json:"ended"`
+	Attempts []struct {
+		Attempt int            `json:"attempt"`
 		Counts  map[string]int `json:"counts"`
 		Results []outcome      `json:"results"`
-	} `json:"rounds"`
-	Debts []any `json:"debts"`
+	} `json:"attempts"`
+	PendingPurges []any `json:"pendingPurges"`
 }
 
-func (e *episode) queued(k string) *queued {
+func (e *clusterFailover) queued(k string) *queued {
 	at := slices.IndexFunc(e.Items, func(q queued) bool { return q.Key.String() == k })
 	if at < 0 {
 		return nil
@@ -110,7 +110,7 @@ func (e *episode) queued(k string) *queued {
 	return &e.Items[at]
 }
 
-func (e *episode) outcome(k string) *outcome {
+func (e *clusterFailover) outcome(k string) *outcome {
 	at := slices.IndexFunc(e.Results, func(o outcome) bool { return o.Key.String() == k })
 	if at < 0 {
 		return nil
@@ -118,10 +118,10 @@ func (e *episode) outcome(k string) *outcome {
 	return &e.Results[at]
 }
 
-// String is an episode in a few lines, for a story that fails.
-func (e *episode) String() string {
+// String is a failover in a few lines, for a story that fails.
+func (e *clusterFailover) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "round %d, %s (%s), pace %+v", e.Round, e.Phase, e.Reason, e.Pace)
+	fmt.Fprintf(&b, "attempt %d, %s (%s), pace %+v", e.Attempt, e.Phase, e.Reason, e.Pace)
 	for _, q := range e.Items {
 		fmt.Fprintf(&b, "\n    queued  %s: %s %s %s", q.Key, q.State, q.Reason, q.Message)
 	}

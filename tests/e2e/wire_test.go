@@ -20,7 +20,7 @@ import (
 // API server, or Temporal. It changes nothing, knows every effect by a name that is
 // the same in every run, and can cut it before it happens or before it is answered.
 type wire struct {
-	who    string // "worker" or "starter"
+	who    string // "worker" or "controller"
 	whom   string // the server at its other end
 	server *httptest.Server
 	// effect is what a request does; false for what has no effect: reads, polls,

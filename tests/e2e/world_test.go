@@ -18,21 +18,21 @@ import (
 
 // world is the lab with the product on it.
 type world struct {
-	folder    string
-	lab       *laboratory
-	api       dynamic.Interface // as administrator
-	temporal  temporal
-	chronicle *chronicle
-	audit     *auditLog
-	gate      *gate
-	starter   *process
-	worker    *process
-	mode      string   // of starter and worker
-	built     string   // folder of the programs; empty: those of this version
-	more      []string // settings of the story that is told
-	env       []string // and its environment
-	wires     *wires   // between the product and its servers while one is cut; nil: none
-	cells     int      // of the crash matrix that were played here
+	folder     string
+	lab        *laboratory
+	api        dynamic.Interface // as administrator
+	temporal   temporal
+	chronicle  *chronicle
+	audit      *auditLog
+	gate       *gate
+	controller *process
+	worker     *process
+	mode       string   // of controller and worker
+	built      string   // folder of the programs; empty: those of this version
+	more       []string // settings of the story that is told
+	env        []string // and its environment
+	wires      *wires   // between the product and its servers while one is cut; nil: none
+	cells      int      // of the crash matrix that were played here
 	// secure reaches the product's own endpoints by TLS, nil by none.
 	secure *http.Client
 	end    context.CancelFunc
@@ -53,10 +53,10 @@ var settings = []string{
 	"pace.evictionRate=unlimited",
 	"health.minHealthy=" + minHealthy.String(), "health.detection=" + detection.String(), "health.pollInterval=5s",
 	"recovery.restoreWait=10s",
-	"workflow.pollInterval=5s", "workflow.askAgain=4s", "workflow.recheck=2s", "workflow.relist=10s", "workflow.debtWait=1m",
-	"witness.interval=1s", "witness.timeout=1s", "witness.failureThreshold=2", "witness.successThreshold=1",
-	"starter.resyncInterval=5s", "starter.coalesce=1s", "starter.leaderElection.leaseDuration=15s",
-	"starter.leaderElection.renewDeadline=10s", "starter.leaderElection.retryPeriod=500ms",
+	"workflow.pollInterval=5s", "workflow.askAgain=4s", "workflow.recheck=2s", "workflow.relist=10s", "workflow.pendingPurgeWait=1m",
+	"externalProbe.interval=1s", "externalProbe.timeout=1s", "externalProbe.failureThreshold=2", "externalProbe.successThreshold=1",
+	"controller.resyncInterval=5s", "controller.coalesce=1s", "controller.leaderElection.leaseDuration=15s",
+	"controller.leaderElection.renewDeadline=10s", "controller.leaderElection.retryPeriod=500ms",
 	"kubernetes.qps=300", "kubernetes.burst=600", "log.level=debug",
 }
 
@@ -123,7 +123,7 @@ func apiAs(kubeconfig string) (dynamic.Interface, error) {
 	return dynamic.NewForConfig(config)
 }
 
-// inMode sees to it that starter and worker run in a mode.
+// inMode sees to it that controller and worker run in a mode.
 func (w *world) inMode(ctx context.Context, mode string) error {
 	if w.mode != mode {
 		if err := w.stopProduct(); err != nil {
@@ -136,20 +136,20 @@ func (w *world) inMode(ctx context.Context, mode string) error {
 			return err
 		}
 	}
-	if w.starter == nil {
-		return w.startStarter(ctx)
+	if w.controller == nil {
+		return w.startController(ctx)
 	}
 	return nil
 }
 
 func (w *world) stopProduct() error {
 	var errs []error
-	for _, p := range []*process{w.starter, w.worker} {
+	for _, p := range []*process{w.controller, w.worker} {
 		if p != nil {
 			errs = append(errs, p.stop())
 		}
 	}
-	w.starter, w.worker = nil, nil
+	w.controller, w.worker = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -159,7 +159,7 @@ func (w *world) logFile(name string) string { return filepath.Join(w.folder, nam
 func (w *world) lifeboat(verb, kubeconfig string, more ...string) *exec.Cmd {
 	program, err := binary("lifeboat")
 	args := append([]string{verb, "--kubeconfig", kubeconfig}, more...)
-	cmd := exec.Command(program, args...) //nolint:gosec,noctx // our own program, it ends by itself
+	cmd := exec.Command(program, args...) //nolint:gosec,noctx // Lifeboat's own program, it ends by itself
 	cmd.Err = errors.Join(cmd.Err, err)
 	cmd.Env = w.environment()
 	if log, err := os.OpenFile(w.logFile(verb), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
@@ -174,13 +174,13 @@ func (w *world) environment() []string {
 	return slices.Concat(os.Environ(), own, w.env)
 }
 
-func (w *world) startStarter(ctx context.Context) error {
+func (w *world) startController(ctx context.Context) error {
 	var err error
-	kubeconfig := w.lab.At.Kubeconfigs["starter"]
+	kubeconfig := w.lab.At.Kubeconfigs["controller"]
 	if w.wires != nil {
-		kubeconfig = w.wires.kubeconfigs["starter"]
+		kubeconfig = w.wires.kubeconfigs["controller"]
 	}
-	w.starter, err = w.serve(ctx, "lifeboat", "starter", kubeconfig, "controller", "--mode", w.mode)
+	w.controller, err = w.serve(ctx, "lifeboat", "controller", kubeconfig, "controller", "--mode", w.mode)
 	return err
 }
 
@@ -202,7 +202,7 @@ func (w *world) startWorker(ctx context.Context) error {
 
 // programs are the product's servers that run, by what they are called among users.
 func (w *world) programs() map[string]*process {
-	return map[string]*process{"worker": w.worker, "starter": w.starter}
+	return map[string]*process{"worker": w.worker, "controller": w.controller}
 }
 
 // serve starts one of the product's servers and returns when it is ready.
@@ -221,7 +221,7 @@ func (w *world) serve(ctx context.Context, program, name, kubeconfig string, arg
 	for _, setting := range append(slices.Clone(settings), w.more...) {
 		args = append(args, "--set", setting)
 	}
-	cmd := exec.Command(path, args...) //nolint:gosec,noctx // our own program, stopped in order
+	cmd := exec.Command(path, args...) //nolint:gosec,noctx // Lifeboat's own program, stopped in order
 	cmd.Env = w.environment()
 	if w.wires != nil && w.wires.temporal[name] != nil {
 		cmd.Env = append(cmd.Env, "TEMPORAL_ADDRESS="+w.wires.temporal[name].address())

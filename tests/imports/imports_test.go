@@ -50,11 +50,11 @@ var within = map[string][]string{
 	"activities":         beside("internal/telemetry", "internal/view"),
 	"workflows":          beside("activities", "internal/view"),
 	"k8sadapter":         beside("activities"),
-	"starter":            {"activities", "config", "internal", "k8sadapter", "workflows"},
+	"controller":         {"activities", "config", "internal", "k8sadapter", "workflows"},
 	"worker":             {"activities", "config", "internal", "k8sadapter", "workflows"},
-	// Tests of the whole drive processes; they may speak our words, never the lab's.
-	// The simulator has the starter's own desk decide whom to tell.
-	"tests": {"activities", "config", "internal", "k8sadapter", "starter/watch", "workflows"},
+	// Tests of the whole drive processes; they may speak Lifeboat's words, never the lab's.
+	// The simulator has the controller's own desk decide whom to tell.
+	"tests": {"activities", "config", "internal", "k8sadapter", "controller/watch", "workflows"},
 }
 
 // beside are the pure core and other folders.

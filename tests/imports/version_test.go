@@ -21,7 +21,7 @@ func TestAVersionIsATextToMakeAndToTheShell(t *testing.T) {
 	version := `v1'$(shell touch ` + folder + `/make)$(touch ` + folder + `/shell)"; touch ` + folder + `/more; "`
 	const before = "-s -w -X github.com/lifeboat-failover/lifeboat/internal/telemetry.Version="
 	for target, want := range map[string]string{
-		"build":        "go|build|-ldflags|" + before + version + "|-o|bin/lifeboat|./starter\n",
+		"build":        "go|build|-ldflags|" + before + version + "|-o|bin/lifeboat|./controller\n",
 		"image":        "go|run|.|-root|../..|-version|" + version + "|",
 		"reproducible": "supply|" + before + version + "\n",
 	} {

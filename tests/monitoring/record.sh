@@ -52,8 +52,8 @@ operator() { # lifeboat's own command line
 }
 
 await "serving metrics" "$work/run/worker.log" 120
-await "serving metrics" "$work/run/starter.log" 60
-"$work/monitoring" record -o "$here/testdata/run.gz" -every 2s "worker=$(address worker)" "starter=$(address starter)" &
+await "serving metrics" "$work/run/controller.log" 60
+"$work/monitoring" record -o "$here/testdata/run.gz" -every 2s "worker=$(address worker)" "controller=$(address controller)" &
 recorder=$!
 
 await "1. member1 dies" "$work/demo.log" 120

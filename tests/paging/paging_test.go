@@ -47,7 +47,7 @@ func exported(t *testing.T) map[string]bool {
 	registry := telemetry.NewRegistry("test", "")
 	telemetry.PublishCredentials(registry, nil)
 	telemetry.NewWorkerMetrics(registry)
-	telemetry.NewStarterMetrics(registry)
+	telemetry.NewControllerMetrics(registry)
 	telemetry.NewFleet(registry, time.Now)
 	all, ok := registry.Gatherer.(*prometheus.Registry)
 	require.True(t, ok, "%T", registry.Gatherer)

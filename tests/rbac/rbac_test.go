@@ -74,15 +74,15 @@ func bound(t *testing.T) map[string][]string {
 func TestEachRoleIsTheirsWhoNeedIt(t *testing.T) {
 	program := func(name string) []string { return []string{"User /" + name, "ServiceAccount lifeboat-system/" + name} }
 	require.Equal(t, map[string][]string{
-		"lifeboat-worker-read":   program("lifeboat-worker"),
-		"lifeboat-worker-act":    program("lifeboat-worker"),
-		"lifeboat-starter":       program("lifeboat-starter"),
-		"lifeboat-starter-act":   program("lifeboat-starter"),
-		"lifeboat-starter-lease": program("lifeboat-starter"),
-		"lifeboat-viewer":        {"User /lifeboat-viewer", "User /lifeboat-operator"},
-		"lifeboat-verifier":      {"User /lifeboat-operator"},
-		"lifeboat-operator":      {"User /lifeboat-operator"},
-		"lifeboat-setup":         {"User /lifeboat-setup"},
+		"lifeboat-worker-read":      program("lifeboat-worker"),
+		"lifeboat-worker-act":       program("lifeboat-worker"),
+		"lifeboat-controller":       program("lifeboat-controller"),
+		"lifeboat-controller-act":   program("lifeboat-controller"),
+		"lifeboat-controller-lease": program("lifeboat-controller"),
+		"lifeboat-viewer":           {"User /lifeboat-viewer", "User /lifeboat-operator"},
+		"lifeboat-verifier":         {"User /lifeboat-operator"},
+		"lifeboat-operator":         {"User /lifeboat-operator"},
+		"lifeboat-setup":            {"User /lifeboat-setup"},
 	}, bound(t))
 	for role := range roles(t) {
 		require.Contains(t, bound(t), role, "nobody has it")
@@ -143,8 +143,8 @@ func texts(permissions ...[]k8sadapter.Permission) []string {
 
 func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
 	granted := roles(t)
-	starter := func(mode rules.Mode) []k8sadapter.Permission {
-		return k8sadapter.StarterPermissions(mode, "default", "lifeboat-starter")
+	controller := func(mode rules.Mode) []k8sadapter.Permission {
+		return k8sadapter.ControllerPermissions(mode, "default", "lifeboat-controller")
 	}
 	for name, c := range map[string]struct {
 		roles []string
@@ -155,15 +155,15 @@ func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
 			[]string{"lifeboat-worker-read", "lifeboat-worker-act"}, slices.Concat(
 				k8sadapter.WorkerPermissions(rules.ModeEnforce), k8sadapter.ManagerPermissions(rules.ModeEnforce, "", "karmada-controller-manager")),
 		},
-		"a starter that observes": {[]string{"lifeboat-starter", "lifeboat-starter-lease"}, starter(rules.ModeObserve)},
-		"a starter that enforces": {
-			[]string{"lifeboat-starter", "lifeboat-starter-lease", "lifeboat-starter-act"}, starter(rules.ModeEnforce),
+		"a controller that observes": {[]string{"lifeboat-controller", "lifeboat-controller-lease"}, controller(rules.ModeObserve)},
+		"a controller that enforces": {
+			[]string{"lifeboat-controller", "lifeboat-controller-lease", "lifeboat-controller-act"}, controller(rules.ModeEnforce),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// As configured by default: Karmada's policies are honoured.
 			verbs := []string{"list"}
-			if strings.Contains(name, "starter") {
+			if strings.Contains(name, "controller") {
 				verbs = append(verbs, "watch")
 			}
 			c.needs = append(c.needs, k8sadapter.PolicyPermissions(verbs...)...)

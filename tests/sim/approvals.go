@@ -189,7 +189,7 @@ const sure = 15
 func (j *judge) failed(name string) bool {
 	list := j.since(name)
 	return len(list) > 0 && !slices.ContainsFunc(list, func(x sight) bool {
-		return !x.there || !x.ruled || x.witnessed || x.c.Malformed != "" || isReady(x.c)
+		return !x.there || !x.ruled || x.externallyProbed || x.c.Malformed != "" || isReady(x.c)
 	})
 }
 
@@ -228,15 +228,15 @@ func (j *judge) moving() float64 {
 	return 100 * float64(away) / float64(all)
 }
 
-// approvedOnce judges, once a failover has closed, that a yes was given in the round of
+// approvedOnce judges, once a failover has closed, that a yes was given in the attempt of
 // the eviction that it allowed.
-func (j *judge) approvedOnce(r workflows.EpisodeReport) {
+func (j *judge) approvedOnce(r workflows.FailoverReport) {
 	for of, e := range j.evicted {
 		if e.asked == "" || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
-		at := -1 // the later one, where a round begins in the moment in which another ends
-		for n, o := range r.Rounds {
+		at := -1 // the later one, where an attempt begins in the moment in which another ends
+		for n, o := range r.Attempts {
 			if !e.at.Before(o.Since) && !e.at.After(o.Until) {
 				at = n
 			}
@@ -244,9 +244,9 @@ func (j *judge) approvedOnce(r workflows.EpisodeReport) {
 		if at < 0 {
 			continue
 		}
-		inRound := func(yes time.Time) bool { return !yes.Before(r.Rounds[at].Since) && !yes.After(e.at) }
-		if !slices.ContainsFunc(j.yes[of], inRound) {
-			j.violates("3: %s was evicted at %s in round %d, in which nobody had approved it: %s", of, e.at.Sub(begins), r.Rounds[at].Round, e.asked)
+		inAttempt := func(yes time.Time) bool { return !yes.Before(r.Attempts[at].Since) && !yes.After(e.at) }
+		if !slices.ContainsFunc(j.yes[of], inAttempt) {
+			j.violates("3: %s was evicted at %s in attempt %d, in which nobody had approved it: %s", of, e.at.Sub(begins), r.Attempts[at].Attempt, e.asked)
 		}
 	}
 }

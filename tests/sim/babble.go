@@ -18,22 +18,22 @@ func (s *sim) babble(ctx workflow.Context, x Step) {
 		workflows.SignalAdopt:           workflows.Adopt{Cluster: "elsewhere"},
 		workflows.SignalGrant:           workflows.Grant{Permits: pace.Permits{Number: -1, Size: 1000}},
 		workflows.SignalPaceChanged:     workflows.PaceChanged{},
-		workflows.SignalMigrationReport: workflows.MigrationReport{Round: -1},
+		workflows.SignalMigrationReport: workflows.MigrationReport{Attempt: -1},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
-		workflows.SignalGrantRequest: workflows.GrantRequest{Want: -5},
-		workflows.SignalPermitsUsed:  workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: -1, Binding: "shop/nobody"}}},
+		workflows.SignalPermitRequest: workflows.PermitRequest{Want: -5},
+		workflows.SignalPermitsUsed:   workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: -1, Binding: "shop/nobody"}}},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
-		workflows.SignalGrantRequest: workflows.GrantRequest{Cluster: x.Cluster, Open: true, Want: 3, Priority: 9},
-		workflows.SignalPermitsUsed:  workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: s.permit(), Binding: ""}}},
+		workflows.SignalPermitRequest: workflows.PermitRequest{Cluster: x.Cluster, Open: true, Want: 3, Priority: 9},
+		workflows.SignalPermitsUsed:   workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: s.permit(), Binding: ""}}},
 	})
 	_ = workflow.Sleep(ctx, tick)
 	s.sane()
 	s.nonsense(ctx, workflows.BindingMigrationID("", x.Cluster, Binding{Name: x.Binding}.key()), map[string]any{
 		workflows.SignalBindingObserved:  proof.BindingFact{},
-		workflows.SignalRecover:          workflows.Recover{Round: -1},
-		workflows.SignalMigrationAdopted: workflows.MigrationAdopted{Round: -1},
+		workflows.SignalRecover:          workflows.Recover{Attempt: -1},
+		workflows.SignalMigrationAdopted: workflows.MigrationAdopted{Attempt: -1},
 		workflows.SignalFenced:           workflows.Fenced{},
 		workflows.SignalMigrationOrder:   workflows.MigrationOrder{Verb: "dance"},
 	})

@@ -189,7 +189,7 @@ func (j *judge) keepsState(w world.Write, b *karmada.Binding, e *eviction) {
 }
 
 // reports judges a migration's last word: one that says Restored has just seen its
-// cluster among the targets, and one that says MovedByOthers has no task of ours standing.
+// cluster among the targets, and one that says MovedByOthers has no Lifeboat task standing.
 func (j *judge) reports(from string, r workflows.MigrationReport) {
 	saw, known := j.saw[from]
 	cluster, _, _ := strings.Cut(strings.TrimPrefix(from, "binding-migration/"), "/")
@@ -201,7 +201,7 @@ func (j *judge) reports(from string, r workflows.MigrationReport) {
 	t := held(&b, cluster)
 	ours := t != nil && (t.Message == from || t.Reason == karmada.TaskReasonBanned && !targets(&b, cluster))
 	if there && b.UID == r.UID && r.Result.Outcome == phase.OutcomeMovedByOthers && ours {
-		j.violates("7: %s is reported as moved off %s by others, and our own task (%s) keeps it off", r.Key, cluster, t.Reason)
+		j.violates("7: %s is reported as moved off %s by others, and Lifeboat's own task (%s) keeps it off", r.Key, cluster, t.Reason)
 	}
 }
 

@@ -41,7 +41,7 @@ func smudge(unreadable bool) func(*sim, workflow.Context, Step) {
 	return func(s *sim, _ workflow.Context, x Step) { s.smudge(x.Cluster, unreadable) }
 }
 
-// blame makes a cluster not Ready for a reason that speaks of our own side.
+// blame makes a cluster not Ready for a reason that speaks of Lifeboat's own side.
 func (s *sim) blame(_ workflow.Context, x Step) {
 	if s.there(x.Cluster) {
 		s.ready(x.Cluster, false)

@@ -97,7 +97,7 @@ func otherwise(c karmada.Cluster) bool {
 	return false
 }
 
-// banned tells that a write turned our hold into a ban: the old copy goes, as with a release.
+// banned tells that a write turned Lifeboat's hold into a ban: the old copy goes, as with a release.
 func banned(before, after *karmada.Task) bool {
 	return before != nil && after != nil && before.Reason == karmada.TaskReason && after.Reason == karmada.TaskReasonBanned
 }

@@ -24,12 +24,12 @@ func (j *judge) terminated(id string) {
 }
 
 // closed judges a failover that has closed.
-func (j *judge) closed(r workflows.EpisodeReport) {
+func (j *judge) closed(r workflows.FailoverReport) {
 	j.s.count["closed "+string(r.Ended)]++
-	j.s.count["rounds"] += len(r.Rounds)
+	j.s.count["attempts"] += len(r.Attempts)
 	j.law.ordered(j.s.now(), r.Cluster, workflows.UpdateResume) // a pause ends with its failover
-	if len(r.Rounds) > 1 {
-		j.s.count["failovers of several rounds"]++
+	if len(r.Attempts) > 1 {
+		j.s.count["failovers of several attempts"]++
 	}
 	j.thaws(r.Cluster)
 	j.outcomes(r)
@@ -46,19 +46,19 @@ func (j *judge) closed(r workflows.EpisodeReport) {
 	}
 }
 
-// outcomes judges that everybody has exactly one in each round.
-func (j *judge) outcomes(r workflows.EpisodeReport) {
-	whole := len(r.Rounds) <= 3 // older rounds keep their counts alone
+// outcomes judges that everybody has exactly one in each attempt.
+func (j *judge) outcomes(r workflows.FailoverReport) {
+	whole := len(r.Attempts) <= 3 // older attempts keep their counts alone
 	known := map[string]bool{}
-	for _, round := range r.Rounds {
+	for _, attempt := range r.Attempts {
 		seen := map[string]bool{}
-		if round.Results == nil && len(round.Counts) > 0 {
+		if attempt.Results == nil && len(attempt.Counts) > 0 {
 			whole = false
 		}
-		for _, x := range round.Results {
+		for _, x := range attempt.Results {
 			key := x.Key.String() + " " + string(x.UID)
 			if seen[key] {
-				j.violates("7: %s has two outcomes in round %d of %s", key, round.Round, r.Cluster)
+				j.violates("7: %s has two outcomes in attempt %d of %s", key, attempt.Attempt, r.Cluster)
 			}
 			seen[key], known[key] = true, true
 		}
@@ -76,9 +76,9 @@ func (j *judge) outcomes(r workflows.EpisodeReport) {
 }
 
 // observed counts what no migration hands in.
-func (j *judge) observed(r workflows.EpisodeReport) {
-	for _, round := range r.Rounds {
-		for _, x := range round.Results {
+func (j *judge) observed(r workflows.FailoverReport) {
+	for _, attempt := range r.Attempts {
+		for _, x := range attempt.Results {
 			if x.Outcome == phase.OutcomeWouldMove || x.Outcome == phase.OutcomeWouldBlock {
 				j.s.count["outcome "+string(x.Outcome)]++
 			}
@@ -88,21 +88,21 @@ func (j *judge) observed(r workflows.EpisodeReport) {
 
 // inherited judges that no outcome of a failover is what an older one's migration handed in.
 // One that ends when this failover itself calls its binding off says another reason.
-func (j *judge) inherited(r workflows.EpisodeReport) {
-	for _, round := range r.Rounds {
-		for _, x := range round.Results {
+func (j *judge) inherited(r workflows.FailoverReport) {
+	for _, attempt := range r.Attempts {
+		for _, x := range attempt.Results {
 			same := func(m workflows.MigrationReport) bool {
 				return m.Key == x.Key && m.UID == x.UID && m.Result.Outcome == x.Outcome && m.Result.Reason == x.Reason && m.Result.At.Equal(x.At)
 			}
 			at := slices.IndexFunc(j.handed[r.Cluster], same)
-			if at >= 0 && j.handed[r.Cluster][at].Episode != r.Episode {
-				j.violates("7: what became of %s in round %d of %s is the end of an older failover's migration", x.Key, round.Round, r.Cluster)
+			if at >= 0 && j.handed[r.Cluster][at].FailoverID != r.FailoverID {
+				j.violates("7: what became of %s in attempt %d of %s is the end of an older failover's migration", x.Key, attempt.Attempt, r.Cluster)
 			}
 		}
 	}
 }
 
-// left is what of ours stands for a cluster.
+// left is what of Lifeboat's stands for a cluster.
 func (j *judge) left(cluster string) []string {
 	var out []string
 	if c, there := j.s.world.Standing(cluster); there {
@@ -117,7 +117,7 @@ func (j *judge) left(cluster string) []string {
 		}
 	}
 	for _, b := range j.s.world.Everything() {
-		if t := held(&b, cluster); t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonLeftToHuman {
+		if t := held(&b, cluster); t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator {
 			out = append(out, "a hold of "+b.Key.String()+" stands")
 		}
 	}
@@ -169,7 +169,7 @@ func (j *judge) end(idle bool, running []string) {
 }
 
 // beside judges that a copy began while another's Work stood: for Directly, never by
-// our doing.
+// Lifeboat's doing.
 func (j *judge) beside(x world.Write) {
 	for key, e := range j.evicted {
 		ours := strings.HasPrefix(key, x.Detail+" "+x.Binding+" ")

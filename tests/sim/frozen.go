@@ -69,7 +69,7 @@ func softens(seconds string) func(*karmada.Binding) {
 	}
 }
 
-// editPolicy changes what a binding's author says of how it is moved: a round that has begun
+// editPolicy changes what a binding's author says of how it is moved: an attempt that has begun
 // goes by what was said before.
 func (s *sim) editPolicy(_ workflow.Context, x Step) {
 	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *karmada.Binding) {
@@ -79,13 +79,13 @@ func (s *sim) editPolicy(_ workflow.Context, x Step) {
 	})
 }
 
-// frozen is what a round keeps of a binding's policy.
+// frozen is what an attempt keeps of a binding's policy.
 type frozen struct {
 	tolerations []corev1.Toleration
 	purge       karmada.PurgeMode
 	softly      bool
 	soft        string
-	// until is when the round ended; zero while it lasts.
+	// until is when the attempt ended; zero while it lasts.
 	until time.Time
 }
 
@@ -104,7 +104,7 @@ func freezes(b *karmada.Binding) frozen {
 }
 
 // reads notes what an activity is given that says who is on a cluster: what a failover has
-// heard of that is what its round freezes.
+// heard of that is what its attempt freezes.
 func (j *judge) reads(a *attempt, all []karmada.Binding) {
 	if a != nil && (a.name == activities.NameListTargeting || a.name == activities.NameFindOrphans) {
 		j.listing[a.id] = all
@@ -150,7 +150,7 @@ func (j *judge) concerns(cluster string, b *karmada.Binding) {
 	}
 }
 
-// thaws: the round of a cluster has ended, and the next freezes everything anew.
+// thaws: the attempt of a cluster has ended, and the next freezes everything anew.
 func (j *judge) thaws(cluster string) {
 	for of, list := range j.froze {
 		for n := range list {
@@ -170,7 +170,7 @@ func (j *judge) outlived(cluster string) {
 	}
 }
 
-// thawsWith: the companion stands for as long as a round has whom to move, unless a human
+// thawsWith: the evacuation taint stands for as long as an attempt has whom to move, unless a human
 // stops it.
 func (j *judge) thawsWith(cluster string, before, after karmada.Cluster) {
 	if carries(before, karmada.EvacuatingTaintKey) && !carries(after, karmada.EvacuatingTaintKey) && before.Stopped == nil && after.Stopped == nil {
@@ -203,7 +203,7 @@ func (j *judge) purgedAs(w world.Write, before, after *karmada.Binding) karmada.
 	}
 	kept := j.kept(w.Cluster, before)
 	if !slices.ContainsFunc(kept, func(f frozen) bool { return f.purge == task.PurgeMode }) {
-		j.violates("4.3: %s is evicted %s from %s, and its round goes by %s", w.Binding, task.PurgeMode, w.Cluster, kept[0].purge)
+		j.violates("4.3: %s is evicted %s from %s, and its attempt goes by %s", w.Binding, task.PurgeMode, w.Cluster, kept[0].purge)
 	}
 	now := freezes(before)
 	if !slices.ContainsFunc(kept, now.same) {

@@ -186,9 +186,9 @@ func (g *generator) storm() {
 	}
 }
 
-// witnesses has the rule ask for the witness, which may err.
-func (g *generator) witnesses() {
-	g.at(0, "require-witness", "")
+// external probes has the rule ask for the external probe, which may err.
+func (g *generator) externalProbes() {
+	g.at(0, "require-external-probe", "")
 	for g.one(60) {
 		c, at := g.step("down")
 		g.at(max(0, at-time.Minute+g.between(0, 3*time.Minute)), pick(g, "deny", "claim", "silence"), c)
@@ -224,7 +224,7 @@ func (g *generator) troubles() {
 		{25, g.drains},
 		{6, g.storm},
 		{15, g.policies},
-		{8, g.witnesses},
+		{8, g.externalProbes},
 		{12, g.capacity},
 	} {
 		if g.one(t.percent) {

@@ -30,7 +30,7 @@ type judge struct {
 	// assessed is when each failover read its cluster for the last answer that it has had of
 	// an assessment: what it confirms follows from that.
 	assessed map[string]time.Time
-	// affected are the bindings that an episode has evicted, by cluster.
+	// affected are the bindings that a failover has evicted, by cluster.
 	affected map[string]map[string]time.Time
 	// yes are a human's approvals, by cluster, binding and uid.
 	yes map[string][]time.Time
@@ -70,7 +70,7 @@ type judge struct {
 	handed map[string][]workflows.MigrationReport
 	// remade is when the Work of a copy was made anew.
 	remade map[aCopy]time.Time
-	// froze are the policies that the rounds of a failover may go by, by cluster, binding and
+	// froze are the policies that the attempts of a failover may go by, by cluster, binding and
 	// uid, and anew who is frozen once more. listing is what a workflow's list has read.
 	froze   map[string][]frozen
 	anew    map[string]bool
@@ -166,7 +166,7 @@ func id(cluster string, b *karmada.Binding) string {
 	return cluster + " " + b.Key.String() + " " + string(b.UID)
 }
 
-// held finds our hold task for a cluster.
+// held finds Lifeboat's hold task for a cluster.
 func held(b *karmada.Binding, cluster string) *karmada.Task {
 	for n := range b.Tasks {
 		if t := &b.Tasks[n]; t.FromCluster == cluster && t.Producer == karmada.Producer {
@@ -257,14 +257,14 @@ func anyHold(b *karmada.Binding) bool {
 	return slices.ContainsFunc(b.Tasks, func(t karmada.Task) bool { return t.SuppressDeletion != nil && *t.SuppressDeletion })
 }
 
-// foreign: what is not ours survives.
+// foreign: what is not Lifeboat's survives.
 func (j *judge) foreign(w world.Write, before, after karmada.Binding) {
 	others := func(b karmada.Binding) []karmada.Task {
 		return slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.Producer })
 	}
 	same := func(x, y karmada.Task) bool { return reflect.DeepEqual(x, y) }
 	if !slices.EqualFunc(others(before), others(after), same) || !maps.Equal(before.Annotations, after.Annotations) || before.Replicas != after.Replicas {
-		j.violates("9: %s changed what is not ours of %s", w.Op, w.Binding)
+		j.violates("9: %s changed what is not Lifeboat's of %s", w.Op, w.Binding)
 	}
 }
 
@@ -321,7 +321,7 @@ func (j *judge) moved(cluster string, b *karmada.Binding) bool {
 }
 
 // moves: a NoExecute taint stands that such a policy does not tolerate, or not any more;
-// and where the taint is ours, its rule's condition holds.
+// and where the taint is Lifeboat's, its rule's condition holds.
 func (j *judge) moves(at sight, f frozen) bool {
 	return at.there && slices.ContainsFunc(at.c.Taints, func(t corev1.Taint) bool {
 		switch t.Effect {
@@ -343,7 +343,7 @@ func (at sight) moves(t corev1.Taint, f frozen, now time.Time) bool {
 	return t.Key == karmada.DrainTaintKey || f.moves(t, now) // a drain as ordered here nothing tolerates
 }
 
-// supports: where a taint is ours, whatever it was put for still holds.
+// supports: where a taint is Lifeboat's, whatever it was put for still holds.
 func (at sight) supports(t corev1.Taint) bool {
 	c := at.c
 	switch t.Key {

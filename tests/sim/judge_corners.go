@@ -27,9 +27,9 @@ func (j *judge) againStopped(w world.Write) {
 }
 
 // returnedOnce judges, once a failover has closed, that what the scheduler put back after a
-// release stayed there for the rest of that round, unless it had died there: the one that it was evicted in, for a move
-// of an older round goes on into the next and is none of it.
-func (j *judge) returnedOnce(r workflows.EpisodeReport) {
+// release stayed there for the rest of that attempt, unless it had died there: the one that it was evicted in, for a move
+// of an older attempt goes on into the next and is none of it.
+func (j *judge) returnedOnce(r workflows.FailoverReport) {
 	if j.s.count["terminated"] > 0 {
 		return // nobody knows any more what was released
 	}
@@ -37,9 +37,9 @@ func (j *judge) returnedOnce(r workflows.EpisodeReport) {
 		if e.returned.IsZero() || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
-		within := func(o workflows.RoundReport) bool { return !e.left.Before(o.Since) && e.at.Before(o.Until) }
-		if slices.ContainsFunc(r.Rounds, within) {
-			j.violates("3: %s was released at %s, put back by the scheduler, and evicted again at %s in the same round",
+		within := func(o workflows.AttemptReport) bool { return !e.left.Before(o.Since) && e.at.Before(o.Until) }
+		if slices.ContainsFunc(r.Attempts, within) {
+			j.violates("3: %s was released at %s, put back by the scheduler, and evicted again at %s in the same attempt",
 				of, e.returned.Sub(begins), e.at.Sub(begins))
 		}
 	}
@@ -51,11 +51,11 @@ func (j *judge) diedThere(cluster string, b *karmada.Binding, e *eviction) bool 
 	return len(b.Clusters) == 1 && slices.ContainsFunc(j.between(cluster, e.released), func(x sight) bool { return x.there && !isReady(x.c) })
 }
 
-// leftovers judges what a write leaves on a cluster: the companion keeps the scheduler away
+// leftovers judges what a write leaves on a cluster: the evacuation taint keeps the scheduler away
 // for as long as a taint moves bindings, and a cancel takes the order of a drain along.
 func (j *judge) leftovers(w world.Write, before, after karmada.Cluster) {
 	if !carries(after, karmada.EvacuatingTaintKey) && carries(before, karmada.EvacuatingTaintKey) && after.Stopped == nil && triggers(after) {
-		j.violates("6: %s loses its companion, and a taint that moves bindings stands", w.Cluster)
+		j.violates("6: %s loses its evacuation taint, and a taint that moves bindings stands", w.Cluster)
 	}
 	if before.Stopped == nil && after.Stopped != nil && after.Drain != nil {
 		j.violates("6: the failover of %s is cancelled, and the record of its drain stands", w.Cluster)
@@ -94,7 +94,7 @@ func (j *judge) wellLately(cluster string, window time.Duration) (longest time.D
 // hasty judges that a taint of a rule goes only after its cluster was well for the window.
 func (j *judge) hasty(w world.Write, before, after karmada.Cluster) {
 	unruled := func(x sight) bool {
-		return !x.ruled || x.witnessed || !x.there || len(x.c.Added) == 0 || x.c.Malformed != ""
+		return !x.ruled || x.externallyProbed || !x.there || len(x.c.Added) == 0 || x.c.Malformed != ""
 	}
 	window := j.shortest(w.Cluster, j.readAt.Add(-latelyRead))
 	if after.Stopped != nil || slices.ContainsFunc(j.between(w.Cluster, j.s.now().Add(-window)), unruled) {
@@ -118,7 +118,7 @@ func triggers(c karmada.Cluster) bool {
 	return slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoSchedule })
 }
 
-// softs is how many soft taints of a cluster are recorded as ours.
+// softs is how many soft taints of a cluster are recorded as Lifeboat's.
 func softs(c karmada.Cluster) (n int) {
 	for _, a := range c.Added {
 		if a.Effect == karmada.EffectPreferNoExecute {
@@ -146,7 +146,7 @@ func (j *judge) onlooker(cluster string) bool {
 // ourSide is what Karmada says where it is not the cluster that it could not reach.
 const ourSide = "StatusCollectionFailed"
 
-// aboutUs: what makes a cluster not Ready speaks of our own side.
+// aboutUs: what makes a cluster not Ready speaks of Lifeboat's own side.
 func aboutUs(c karmada.Cluster) bool {
 	return len(c.Conditions) > 0 && c.Conditions[0].Reason == ourSide
 }
@@ -223,8 +223,8 @@ func (s *sim) sane() {
 		return
 	}
 	for cluster, r := range p.Requests {
-		if r.Episode == "" || r.Want < 0 {
-			s.judge.violates("12: the pacer has taken a request of %s for %d permits, for %q", cluster, r.Want, r.Episode)
+		if r.FailoverID == "" || r.Want < 0 {
+			s.judge.violates("12: the pacer has taken a request of %s for %d permits, for %q", cluster, r.Want, r.FailoverID)
 		}
 	}
 	if p.Written < 0 || p.Unused < 0 || p.Unused > p.Granted || p.Written > p.Granted {

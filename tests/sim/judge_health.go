@@ -145,7 +145,7 @@ func (j *judge) looked(a *attempt) {
 			is[t.Name] = since
 		}
 	}
-	if rules.Rewound(j.newest[a.id], a.own.ResourceVersion) {
+	if rules.StaleRead(j.newest[a.id], a.own.ResourceVersion) {
 		is = j.toldSince(a.id, is)
 	} else {
 		j.newest[a.id] = a.own.ResourceVersion

@@ -145,7 +145,7 @@ func (j *judge) takesOver(w world.Write, b *karmada.Binding, cluster string, e *
 	}
 }
 
-// fit: it answers, and nothing drives bindings off it; ours: but for taints of ours,
+// fit: it answers, and nothing drives bindings off it; Lifeboat's: but for Lifeboat taints,
 // which go with the same act.
 func fit(c karmada.Cluster, ours bool) bool {
 	return isReady(c) && !slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
@@ -202,18 +202,18 @@ func (j *judge) swaps(w world.Write, before, after *karmada.Binding) {
 }
 
 // skipped judges, once a failover has closed, that what a human excluded before its
-// write stayed where it was for the rest of the round. The next round may begin, and evict, in
+// write stayed where it was for the rest of the attempt. The next attempt may begin, and evict, in
 // the moment in which that one ends.
-func (j *judge) skipped(r workflows.EpisodeReport) {
+func (j *judge) skipped(r workflows.FailoverReport) {
 	for of, list := range j.wishes {
 		e := j.evicted[of]
 		if e == nil || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
 		for _, x := range list {
-			round := slices.IndexFunc(r.Rounds, func(o workflows.RoundReport) bool { return !x.at.Before(o.Since) && !x.at.After(o.Until) })
-			if x.verb == workflows.UpdateSkip && round >= 0 && e.at.Sub(x.at) > takes && e.at.Before(r.Rounds[round].Until) {
-				j.violates("3: %s was skipped at %s and evicted at %s in the same round", of, x.at.Sub(begins), e.at.Sub(begins))
+			attempt := slices.IndexFunc(r.Attempts, func(o workflows.AttemptReport) bool { return !x.at.Before(o.Since) && !x.at.After(o.Until) })
+			if x.verb == workflows.UpdateSkip && attempt >= 0 && e.at.Sub(x.at) > takes && e.at.Before(r.Attempts[attempt].Until) {
+				j.violates("3: %s was skipped at %s and evicted at %s in the same attempt", of, x.at.Sub(begins), e.at.Sub(begins))
 			}
 		}
 	}

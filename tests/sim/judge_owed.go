@@ -64,7 +64,7 @@ func stands(b *karmada.Binding, cluster string) bool {
 	return b.Placement != nil && targets(b, cluster) && b.Annotations[karmada.AnnotationEnabled] == "" && b.Malformed == ""
 }
 
-// frozen: its tolerations are those that it came with, so that no round knows others.
+// frozen: its tolerations are those that it came with, so that no attempt knows others.
 func (j *judge) frozen(b *karmada.Binding) bool {
 	at := slices.IndexFunc(j.s.schedule.Bindings, func(x Binding) bool { return x.key() == b.Key })
 	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), b.Placement.ClusterTolerations)
@@ -122,7 +122,7 @@ func (j *judge) wouldMove(cluster string, b *karmada.Binding, since time.Time) s
 		since = since.Add(-time.Duration(*x.TolerationSeconds) * time.Second)
 	}
 	matches := func(x sight) bool {
-		return !x.unsure() && x.ruled && x.add == addAfter && !x.witnessed && x.c.Conditions[0].Status == corev1.ConditionFalse
+		return !x.unsure() && x.ruled && x.add == addAfter && !x.externallyProbed && x.c.Conditions[0].Status == corev1.ConditionFalse
 	}
 	list := j.between(cluster, since)
 	if since.Before(begins) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {
@@ -132,7 +132,7 @@ func (j *judge) wouldMove(cluster string, b *karmada.Binding, since time.Time) s
 }
 
 // owedAt: whoever owes an outcome, and is still there, has one.
-func (j *judge) owedAt(r workflows.EpisodeReport, known map[string]bool) {
+func (j *judge) owedAt(r workflows.FailoverReport, known map[string]bool) {
 	for _, b := range j.s.world.Everything() {
 		key := b.Key.String() + " " + string(b.UID)
 		if j.owed[r.Cluster][key] && !known[key] && b.Annotations[karmada.AnnotationEnabled] == "" {

@@ -20,10 +20,10 @@ type sight struct {
 	add, remove time.Duration
 	// policed: the ClusterTaintPolicy was there.
 	policed bool
-	// witnessed: the rule required the witness, and word is what that said.
-	witnessed bool
-	word      rules.Witness
-	c         karmada.Cluster
+	// externally probed: the rule required the external probe, and word is what that said.
+	externallyProbed bool
+	word             rules.ExternalProbe
+	c                karmada.Cluster
 }
 
 // sees notes how a cluster stands now.
@@ -31,11 +31,11 @@ func (j *judge) sees(name string) {
 	c, there := j.s.world.Standing(name)
 	j.sights[name] = append(j.sights[name], sight{
 		from: j.s.now(), there: there, ruled: j.aimsAt(name), add: j.s.add, remove: j.s.remove,
-		policed: j.s.policed, witnessed: j.s.witnessed, word: witness{j.s}.Says(name), c: c,
+		policed: j.s.policed, externallyProbed: j.s.externallyProbed, word: externalProbe{j.s}.Says(name), c: c,
 	})
 }
 
-// untaints judges that our taint goes: restores come first, for as long as they may take.
+// untaints judges that Lifeboat's taint goes: restores come first, for as long as they may take.
 // What moves Directly is not restored: it goes on.
 func (j *judge) untaints(w world.Write, after karmada.Cluster) {
 	if !isReady(after) || after.Stopped != nil || j.s.count["terminated"] > 0 {
@@ -80,7 +80,7 @@ func (j *judge) wellSince(cluster string) time.Time {
 	return since
 }
 
-// tainted judges a write on a cluster: others' taints stay, and nothing of ours is put
+// tainted judges a write on a cluster: others' taints stay, and nothing of Lifeboat's is put
 // on a cluster that is well.
 func (j *judge) tainted(w world.Write, before, after karmada.Cluster) {
 	put := len(after.Added) > len(before.Added)
@@ -135,10 +135,10 @@ func unsuspected(c karmada.Cluster) bool {
 	return answers && !foreign && c.Drain == nil && networkIs(c) != corev1.ConditionFalse
 }
 
-// accompanied judges an eviction by the companion, which keeps the scheduler from where it
+// accompanied judges an eviction by the evacuation taint, which keeps the scheduler from where it
 // has just taken something away: it must stand before.
 func (j *judge) accompanied(w world.Write) {
 	if !j.everSeen(w.Cluster, func(c karmada.Cluster) bool { return carries(c, karmada.EvacuatingTaintKey) }) {
-		j.violates("3: %s is evicted from %s, whose companion does not stand", w.Binding, w.Cluster)
+		j.violates("3: %s is evicted from %s, whose evacuation taint does not stand", w.Binding, w.Cluster)
 	}
 }

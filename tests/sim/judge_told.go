@@ -26,7 +26,7 @@ func (j *judge) told(migration string, fact proof.BindingFact) func() {
 		}
 	}
 	return func() {
-		if newest := j.newest[migration]; newest != "" && !rules.Rewound(fact.ResourceVersion, newest) {
+		if newest := j.newest[migration]; newest != "" && !rules.StaleRead(fact.ResourceVersion, newest) {
 			return
 		}
 		j.newest[migration], j.said[migration] = fact.ResourceVersion, well

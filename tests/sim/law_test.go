@@ -33,10 +33,10 @@ func TestAnOutcomeOfTheSameMomentIsNotInherited(t *testing.T) {
 	end := record.Result{Key: key, UID: "u", Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered, At: begins}
 	for reason, inherited := range map[reason.Reason]bool{reason.ClusterRecovered: true, reason.Cancelled: false} {
 		s := &sim{env: (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()}
-		j := &judge{s: s, handed: map[string][]workflows.MigrationReport{"m1": {{Episode: "older", Key: key, UID: "u", Result: &end}}}}
+		j := &judge{s: s, handed: map[string][]workflows.MigrationReport{"m1": {{FailoverID: "older", Key: key, UID: "u", Result: &end}}}}
 		recorded := end
 		recorded.Reason = reason
-		j.inherited(workflows.EpisodeReport{Cluster: "m1", Episode: "newer", Rounds: []workflows.RoundReport{{Round: 1, Results: []record.Result{recorded}}}})
+		j.inherited(workflows.FailoverReport{Cluster: "m1", FailoverID: "newer", Attempts: []workflows.AttemptReport{{Attempt: 1, Results: []record.Result{recorded}}}})
 		require.Equal(t, inherited, len(j.violations) > 0, reason)
 	}
 }

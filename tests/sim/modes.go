@@ -81,7 +81,7 @@ func (j *judge) onlyObserved(cluster string) bool {
 	return len(j.enforced[cluster]) == 0 // what was asked for in vain is forgiven: a story tells that only rarely
 }
 
-// observing: an episode in observe writes nothing, and a worker in observe begins nothing.
+// observing: a failover in observe writes nothing, and a worker in observe begins nothing.
 func (j *judge) observing(w world.Write, begins bool) {
 	now := j.s.now()
 	if j.onlyObserved(w.Cluster) {
@@ -104,7 +104,7 @@ func (j *judge) onlooks(w world.Write, b *karmada.Binding) {
 }
 
 // enforces tells that a failover that has closed began in enforce for certain.
-func (j *judge) enforces(r workflows.EpisodeReport) bool {
+func (j *judge) enforces(r workflows.FailoverReport) bool {
 	mode := rules.Mode(j.s.schedule.Mode)
 	for _, m := range j.modes[r.Cluster] {
 		switch {
@@ -131,7 +131,7 @@ func (s *sim) enforceLeft(ctx workflow.Context) {
 				continue
 			}
 			value, err := s.env.QueryWorkflowByID(id, workflows.QueryStatus)
-			var status workflows.EpisodeStatus
+			var status workflows.FailoverStatus
 			if err == nil && value.Get(&status) == nil && status.Terms.Mode == rules.ModeObserve {
 				open = true
 				s.judge.enforced[cluster] = append(s.judge.enforced[cluster], s.now())

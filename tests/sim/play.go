@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/watch"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	"github.com/lifeboat-failover/lifeboat/starter/watch"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/converter"
@@ -72,10 +72,10 @@ type sim struct {
 	over bool
 	// mail waits for the postman.
 	mail []letter
-	// witnessed: the rule requires the witness; words are what it says of a cluster
+	// externally probed: the rule requires the external probe; words are what it says of a cluster
 	// where that is not what the world shows.
-	witnessed bool
-	words     map[string]rules.Witness
+	externallyProbed bool
+	words            map[string]rules.ExternalProbe
 	// softens: the rule puts a soft taint first; smudged are soft taints that cannot be read.
 	softens bool
 	smudged map[string][]corev1.Taint
@@ -86,7 +86,7 @@ type sim struct {
 	// add and remove are the windows of the rule, and spared whom it does not aim at.
 	add, remove time.Duration
 	spared      map[string]bool
-	// watching is false while the starter is away.
+	// watching is false while the controller is away.
 	watching bool
 	log      *slog.Logger
 }
@@ -111,7 +111,7 @@ func Play(s Schedule, log *slog.Logger) (v Verdict) {
 		schedule: s, dice: newDice(s), count: map[string]int{}, state: map[string]string{}, kill: map[string]bool{}, ran: map[string]time.Time{}, watching: true, log: log,
 		unheard: map[string]int{}, longest: map[string]int{},
 		smudged: map[string][]corev1.Taint{}, spared: map[string]bool{}, add: addAfter, remove: wellFor,
-		words: map[string]rules.Witness{},
+		words: map[string]rules.ExternalProbe{},
 		needs: map[karmada.BindingKey][]karmada.BindingKey{},
 	}
 	defer func() {
@@ -142,7 +142,7 @@ func (s *sim) verdict() Verdict {
 
 func (s *sim) now() time.Time { return s.env.Now() }
 
-// set sets the stage: environment, world, workers and starter.
+// set sets the stage: environment, world, workers and controller.
 func (s *sim) set() {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(s.log))
@@ -168,7 +168,7 @@ func (s *sim) set() {
 	s.judge = newJudge(s)
 	s.desk = watch.NewDesk(post{s})
 	s.cache = cache{s: s, seen: map[karmada.BindingKey]karmada.Binding{}}
-	s.desk.Hear(witness{s})
+	s.desk.Hear(externalProbe{s})
 	s.follow()
 	s.populate()
 	terms := world.Terms()
@@ -228,7 +228,7 @@ func (s *sim) rules(there bool) {
 	var all []rules.Rule
 	if there {
 		one := rules.Rule{
-			Name: "not-ready", RequireWitness: s.witnessed,
+			Name: "not-ready", RequireExternalProbe: s.externallyProbed,
 			MatchConditions: []rules.MatchCondition{{
 				ConditionType: karmada.ConditionReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
 			}},
@@ -336,7 +336,7 @@ func (b Binding) share(n int) int32 {
 	return b.Replicas / on
 }
 
-// root hosts everything: it plays the steps, carries the starter's mail, and sees that
+// root hosts everything: it plays the steps, carries the controller's mail, and sees that
 // all of it ends.
 func (s *sim) root(ctx workflow.Context) error {
 	workflow.Go(ctx, s.postman)
@@ -436,7 +436,7 @@ func (c clock) ServerNow(ctx context.Context) (now time.Time, skew time.Duration
 	return a.claimed, 0
 }
 
-// pauseStep rounds pauses up: those after a lost race are random, and a story is not.
+// pauseStep attempts pauses up: those after a lost race are random, and a story is not.
 const pauseStep = 200 * time.Millisecond
 
 // Wait implements activities.Monotonic.

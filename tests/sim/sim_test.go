@@ -244,17 +244,17 @@ func treeSeed(t *testing.T) uint64 {
 // floors are what a thousand schedules exercise at the least, about half of what was
 // measured: an idle simulator cannot pass. Of few schedules less is asked, as chance has it.
 var floors = map[string]int{
-	"evictions": 1500, "releases": 1200, "rounds": 1500, "failovers of several rounds": 60,
+	"evictions": 1500, "releases": 1200, "attempts": 1500, "failovers of several attempts": 60,
 	"restores": 30, "put back by the scheduler, removed again": 40, "terminated": 40,
 	"continued as new: ClusterFailover": 2000, "continued as new: FleetPacer": 3000, "continued as new: BindingMigration": 500,
 	"fault lost": 80, "fault late-write": 80, "fault worker-dies": 80, "fault conflict": 80, "fault signal-lost": 500,
 	"fault signal-twice": 500, "fault signal-late": 500, "fault slow-write": 40, "fault answer-lost": 1000,
 	"order halt": 60, "order cancel": 25, "order pause": 50, "order set-rate": 60, "closed Gone": 40, "closed Cancelled": 20,
 	"step delete": 60, "step create": 60, "step replicas": 60, "step opt-out": 60, "step remove": 40, "step join": 20,
-	"outcome Kept": 20, "outcome LeftToHuman": 10, "releases of Directly": 10,
+	"outcome Kept": 20, "outcome NeedsOperator": 10, "releases of Directly": 10,
 	"order put-back": 50, "order release": 15, "order skip": 15, "order cancel-one": 15, "order cancel-back": 30,
 	"put back on an order": 8, "swaps": 50, "step fill": 120, "step sever": 90, "step put-policy": 60,
-	"taints that a witness agreed to": 12, "slow evictions of a large fleet": 20, "order confirm-fenced": 25,
+	"taints that an external probe agreed to": 12, "slow evictions of a large fleet": 20, "order confirm-fenced": 25,
 	"order snooze": 20, "order prioritise": 20, "order pause-one": 20,
 	"order drain": 100, "order undrain": 80, "drained": 140, "dependents held": 120, "bans": 20, "bans lifted": 20,
 	"nonsense":      350, // it comes in heaps

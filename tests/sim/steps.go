@@ -73,39 +73,39 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"terminate-move": func(s *sim, ctx workflow.Context, x Step) {
 		s.terminate(ctx, workflows.BindingMigrationID("", x.Cluster, Binding{Name: x.Binding}.key()))
 	},
-	"require-witness": (*sim).requireWitness,
-	"deny":            word(rules.WitnessUp),
-	"claim":           word(rules.WitnessDown),
-	"silence":         word(silent),
-	"affirm":          word(rules.WitnessAbsent),
-	"fill":            capacity(true),
-	"empty":           capacity(false),
-	"put-policy":      putPolicy(true),
-	"drop-policy":     putPolicy(false),
-	"sever":           network(corev1.ConditionFalse),
-	"mend":            network(corev1.ConditionTrue),
-	"doubt":           network(corev1.ConditionUnknown),
-	"garble":          func(s *sim, _ workflow.Context, x Step) { s.garble(x, malformed) },
-	"ungarble":        func(s *sim, _ workflow.Context, x Step) { s.garble(x, "") },
-	"babble":          (*sim).babble,
-	"observe":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, rules.ModeObserve) },
-	"enforce":         func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, rules.ModeEnforce) },
-	"resume-enforce":  (*sim).enforce,
-	"drain":           (*sim).drain,
-	"approve":         (*sim).approve,
-	"blame":           (*sim).blame,
-	"leave":           (*sim).leave,
-	"smudge":          smudge(true),
-	"unsmudge":        smudge(false),
-	"soft-rule":       (*sim).softRule,
-	"undrain":         (*sim).undrain,
-	"skip":            orderOne(workflows.UpdateSkip, false),
-	"put-back":        orderOne(workflows.UpdatePutBack, false),
-	"release":         orderOne(workflows.UpdateRelease, false),
-	"cancel-one":      orderOne(workflows.UpdateCancel, false),
-	"cancel-back":     orderOne(workflows.UpdateCancel, true),
-	"put-back-move":   orderMove(workflows.UpdatePutBack, operator, true),
-	"release-move":    orderMove(workflows.UpdateRelease, operator, false),
+	"require-external-probe": (*sim).requireExternalProbe,
+	"deny":                   word(rules.ExternalProbeUp),
+	"claim":                  word(rules.ExternalProbeDown),
+	"silence":                word(silent),
+	"affirm":                 word(rules.ExternalProbeAbsent),
+	"fill":                   capacity(true),
+	"empty":                  capacity(false),
+	"put-policy":             putPolicy(true),
+	"drop-policy":            putPolicy(false),
+	"sever":                  network(corev1.ConditionFalse),
+	"mend":                   network(corev1.ConditionTrue),
+	"doubt":                  network(corev1.ConditionUnknown),
+	"garble":                 func(s *sim, _ workflow.Context, x Step) { s.garble(x, malformed) },
+	"ungarble":               func(s *sim, _ workflow.Context, x Step) { s.garble(x, "") },
+	"babble":                 (*sim).babble,
+	"observe":                func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, rules.ModeObserve) },
+	"enforce":                func(s *sim, _ workflow.Context, x Step) { s.configure(x.Cluster, rules.ModeEnforce) },
+	"resume-enforce":         (*sim).enforce,
+	"drain":                  (*sim).drain,
+	"approve":                (*sim).approve,
+	"blame":                  (*sim).blame,
+	"leave":                  (*sim).leave,
+	"smudge":                 smudge(true),
+	"unsmudge":               smudge(false),
+	"soft-rule":              (*sim).softRule,
+	"undrain":                (*sim).undrain,
+	"skip":                   orderOne(workflows.UpdateSkip, false),
+	"put-back":               orderOne(workflows.UpdatePutBack, false),
+	"release":                orderOne(workflows.UpdateRelease, false),
+	"cancel-one":             orderOne(workflows.UpdateCancel, false),
+	"cancel-back":            orderOne(workflows.UpdateCancel, true),
+	"put-back-move":          orderMove(workflows.UpdatePutBack, operator, true),
+	"release-move":           orderMove(workflows.UpdateRelease, operator, false),
 	"snooze": orderScoped(workflows.UpdateSnooze, func(o workflows.ScopedOrder) any {
 		return workflows.SnoozeOrder{ScopedOrder: o, For: snoozed.String()}
 	}),
@@ -278,7 +278,7 @@ func (s *sim) terminatePacer(ctx workflow.Context, _ Step) {
 	s.terminate(ctx, workflows.FleetPacerID(""))
 }
 
-// see brings the starter back: a new one reads everything first.
+// see brings the controller back: a new one reads everything first.
 func (s *sim) see() {
 	if s.watching {
 		return
@@ -335,7 +335,7 @@ func (s *sim) settle(ctx workflow.Context) {
 // resumePaused ends a pause, but leaves a stop as it is.
 func (s *sim) resumePaused(ctx workflow.Context, cluster string) {
 	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", cluster), workflows.QueryStatus)
-	var status workflows.EpisodeStatus
+	var status workflows.FailoverStatus
 	if err != nil || value.Get(&status) != nil {
 		s.judge.violates("the status of %s cannot be read: %v", cluster, err)
 		return

@@ -54,7 +54,7 @@ func (g *generator) themeLeaves() {
 	g.some(600, "slow-read", "slow-claim", "slow-worker", "signal-late", "signal-lost")
 }
 
-// themeBlame has clusters seem not Ready for reasons of our own.
+// themeBlame has clusters seem not Ready for reasons of Lifeboat's own.
 func (g *generator) themeBlame() {
 	g.few(3)
 	g.each(plain)
@@ -151,8 +151,8 @@ func (g *generator) themeSlowPace() {
 	}
 }
 
-// themeCompanions has taints of several kinds come and go on one cluster.
-func (g *generator) themeCompanions() {
+// themeEvacuationTaints has taints of several kinds come and go on one cluster.
+func (g *generator) themeEvacuationTaints() {
 	g.few(3)
 	at := g.between(time.Second, 10*time.Second)
 	_, up := g.outage("m1", at, 0, 90*time.Second)
@@ -162,7 +162,7 @@ func (g *generator) themeCompanions() {
 			do, undo = "soft", "unsoft"
 		}
 		from := g.between(at, up+wellFor+5*time.Second)
-		if g.one(60) { // just when ours are about to go
+		if g.one(60) { // just when Lifeboat's are about to go
 			from = up + wellFor + g.between(-2*time.Second, 9*time.Second)
 		}
 		g.at(from, do, "m1")

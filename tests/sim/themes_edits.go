@@ -40,7 +40,7 @@ func (g *generator) policyEdits() {
 }
 
 // themeEdits has authors change the policies of bindings in every part of a failover, and in
-// the next round of it.
+// the next attempt of it.
 func (g *generator) themeEdits() {
 	g.few(5)
 	g.each(func(b *Binding) {
@@ -78,7 +78,7 @@ func (g *generator) themeEdits() {
 	}
 }
 
-// ruleEdits have the author of the rule change its windows or whom it aims at, in mid-episode.
+// ruleEdits have the author of the rule change its windows or whom it aims at, in mid-failover.
 func (g *generator) ruleEdits() {
 	for more := true; more; more = g.one(60) {
 		c, at := g.step("down", "up")

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly mains=(./starter ./worker) binaries=(lifeboat lifeboat-worker)
+readonly mains=(./controller ./worker) binaries=(lifeboat lifeboat-worker)
 readonly allowed=Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT,MPL-2.0
 # The module carries no licence file: what covers it must be asked of its authors, who
 # publish their other module that we link under MIT.

@@ -108,7 +108,7 @@ func (w *World) Sicken(cluster string, sick bool) {
 	}
 }
 
-// healCopies lets every copy on a cluster that has come round become healthy, one that
+// healCopies lets every copy on a cluster that has come attempt become healthy, one that
 // is held there too.
 func (w *World) healCopies(cluster string) {
 	if !w.Restless {

@@ -30,7 +30,7 @@ func (w *World) Holders(_ context.Context, r activities.HoldersWrite) (karmada.B
 	})
 }
 
-// letGo takes a binding's own migration out of our task; parents that hold it keep it.
+// letGo takes a binding's own migration out of Lifeboat's task; parents that hold it keep it.
 func letGo(b *karmada.Binding, cluster string) {
 	task, _ := b.TaskFor(cluster)
 	switch {
@@ -49,7 +49,7 @@ func takeOver(task *karmada.Task, purge karmada.PurgeMode, now time.Time, before
 	}
 }
 
-// own enters a binding's own migration as the first holder of our task.
+// own enters a binding's own migration as the first holder of Lifeboat's task.
 func own(task *karmada.Task, owner, reason string) {
 	task.Message = strings.Join(append([]string{owner}, task.Others()...), " ")
 	task.Reason = reason

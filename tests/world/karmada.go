@@ -24,7 +24,7 @@ func (w *World) becomeHealthy(key karmada.BindingKey, t karmada.TargetCluster) {
 }
 
 // runsOn tells whether a copy stands with that many replicas: one that is held comes
-// round, and is no new one where the scheduler puts the cluster back.
+// attempt, and is no new one where the scheduler puts the cluster back.
 func (w *World) runsOn(b *karmada.Binding, t karmada.TargetCluster) bool {
 	work, stands := w.StandingWork(b.Key, t.Name)
 	item := b.Item(t.Name)

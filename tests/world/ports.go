@@ -269,7 +269,7 @@ func dropTask(b *karmada.Binding, cluster string) {
 	b.Tasks = slices.DeleteFunc(b.Tasks, func(t karmada.Task) bool { return t.FromCluster == cluster && t.Ours() })
 }
 
-// Hold puts our task back.
+// Hold puts Lifeboat's task back.
 func (w *World) Hold(_ context.Context, r activities.HoldWrite) (karmada.Binding, error) {
 	return w.write("hold", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		hold, replicas, created := true, r.Replicas, r.Now
@@ -288,7 +288,7 @@ func (w *World) Hold(_ context.Context, r activities.HoldWrite) (karmada.Binding
 	})
 }
 
-// Release drops our task.
+// Release drops Lifeboat's task.
 func (w *World) Release(_ context.Context, r activities.ReleaseWrite) (karmada.Binding, error) {
 	return w.write("release", r.Cluster, r.Binding, func(b *karmada.Binding) { letGo(b, r.Cluster) })
 }
@@ -316,7 +316,7 @@ func (w *World) EndWork(_ context.Context, old karmada.Work) error {
 	return nil
 }
 
-// Mark changes the reason of our task.
+// Mark changes the reason of Lifeboat's task.
 func (w *World) Mark(_ context.Context, r activities.MarkWrite) (karmada.Binding, error) {
 	return w.write("mark", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		if task, _ := b.TaskFor(r.Cluster); task != nil {
@@ -329,7 +329,7 @@ func (w *World) Mark(_ context.Context, r activities.MarkWrite) (karmada.Binding
 	})
 }
 
-// Taint adds and removes taints of ours.
+// Taint adds and removes Lifeboat taints.
 func (w *World) Taint(_ context.Context, r activities.TaintWrite) (karmada.Cluster, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -362,7 +362,7 @@ func (w *World) Taint(_ context.Context, r activities.TaintWrite) (karmada.Clust
 
 func (w *World) editTaints(c *karmada.Cluster, r activities.TaintWrite) {
 	for i, t := range r.Add {
-		w.addTaint(c, t, r.AddRules[i], r.Episode)
+		w.addTaint(c, t, r.AddRules[i], r.FailoverID)
 	}
 	for _, gone := range r.Remove {
 		is := func(key string, effect corev1.TaintEffect) bool { return key == gone.Key && effect == gone.Effect }
@@ -378,7 +378,7 @@ func (w *World) editTaints(c *karmada.Cluster, r activities.TaintWrite) {
 	w.recordOrders(c, r)
 }
 
-func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, episode string) {
+func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, failoverID string) {
 	if slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
 		return
 	}
@@ -388,7 +388,7 @@ func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, episode 
 		taint.TimeAdded = &at
 	}
 	c.Taints = append(c.Taints, taint)
-	c.Added = append(c.Added, karmada.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, Episode: episode})
+	c.Added = append(c.Added, karmada.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, FailoverID: failoverID})
 }
 
 // ManagerLease is the leader Lease of Karmada's controller manager, renewed at every read

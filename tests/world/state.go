@@ -23,7 +23,7 @@ func (w *World) Collect(key karmada.BindingKey, cluster, status string) {
 	})
 }
 
-// carry puts preserved state into our task, which Karmada reads off the last one only.
+// carry puts preserved state into Lifeboat's task, which Karmada reads off the last one only.
 func carry(b *karmada.Binding, cluster string, state map[string]string) {
 	_, at := b.TaskFor(cluster)
 	if len(state) == 0 || at < 0 {

@@ -62,7 +62,7 @@ type World struct {
 	ScheduleTakes time.Duration
 	// Restless plays what the stories' environment cannot bear the signals of: the
 	// scheduler's second pass, its look at everything when a cluster changes, Karmada's
-	// own not-ready taint, and copies that come round with their cluster.
+	// own not-ready taint, and copies that come attempt with their cluster.
 	Restless bool
 	// Relabelled are bindings whose label another hand changed: no Work carries its id.
 	Relabelled map[karmada.BindingKey]bool
@@ -401,7 +401,7 @@ func (w *World) Log(op string) []Write {
 	return slices.DeleteFunc(slices.Clone(w.Writes), func(x Write) bool { return op != "" && x.Op != op })
 }
 
-// Leftovers names everything of ours that stands anywhere.
+// Leftovers names everything of Lifeboat's that stands anywhere.
 func (w *World) Leftovers() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package testca issues certificates for tests, each authority its own. No program of
-// ours imports it.
+// Lifeboat's imports it.
 package testca
 
 import (

@@ -6,7 +6,7 @@ import "time"
 const (
 	producer              = "Lifeboat"
 	reasonKept            = "LifeboatKept"
-	reasonLeftToHuman     = "LifeboatLeftToHuman"
+	reasonNeedsOperator   = "LifeboatNeedsOperator"
 	prefix                = "failover.lifeboat.dev/"
 	annotationEnabled     = prefix + "enabled"
 	annotationAddedTaints = prefix + "added-taints"

@@ -138,8 +138,8 @@ func moved(t *testing.T) *story {
 
 func outcome(name string, to ...string) Report {
 	key := Key{Namespace: "shop", Name: "cart"}
-	return Report{Cluster: "member1", Episode: "e", Ended: "Recovered", Rounds: []Round{{
-		Round: 1, Results: []Result{{Key: key, UID: "uid-1", Outcome: name, To: to}},
+	return Report{Cluster: "member1", FailoverID: "e", Ended: "Recovered", Attempts: []Attempt{{
+		Attempt: 1, Results: []Result{{Key: key, UID: "uid-1", Outcome: name, To: to}},
 	}}}
 }
 
@@ -165,18 +165,18 @@ func TestAMoveThatIsReportedAsItHappenedIsAccepted(t *testing.T) {
 
 func TestALostBindingIsMissed(t *testing.T) {
 	report := outcome("Migrated", "member2")
-	report.Rounds[0].Results = nil
+	report.Attempts[0].Results = nil
 	require.ElementsMatch(t, []string{"shop/cart on member1: it is affected, and the report does not know it"}, moved(t).judge(Question{Reports: []Report{report}}))
 }
 
-func TestTwoOutcomesInOneRoundAreTooMany(t *testing.T) {
+func TestTwoOutcomesInOneAttemptAreTooMany(t *testing.T) {
 	report := outcome("Migrated", "member2")
-	report.Rounds[0].Results = append(report.Rounds[0].Results, report.Rounds[0].Results[0])
-	require.Contains(t, strings.Join(moved(t).judge(Question{Reports: []Report{report}}), "\n"), "2 outcomes in round 1")
+	report.Attempts[0].Results = append(report.Attempts[0].Results, report.Attempts[0].Results[0])
+	require.Contains(t, strings.Join(moved(t).judge(Question{Reports: []Report{report}}), "\n"), "2 outcomes in attempt 1")
 }
 
 func TestAnOutcomeThatDidNotHappenIsRefused(t *testing.T) {
-	for name, to := range map[string]string{"Restored": "", "Abandoned": "", "Gone": "", "MovedByOthers": "", "LeftToHuman": "", "Migrated": "member3", "Blocked": ""} {
+	for name, to := range map[string]string{"Restored": "", "Abandoned": "", "Gone": "", "MovedByOthers": "", "NeedsOperator": "", "Migrated": "member3", "Blocked": ""} {
 		t.Run(name, func(t *testing.T) {
 			var clusters []string
 			if to != "" {
@@ -291,7 +291,7 @@ func TestOptedOutBindingsAreNotAffected(t *testing.T) {
 
 func TestARunningFailoverMayLeaveBindingsOpen(t *testing.T) {
 	s := untilHeld(t)
-	status := Report{Cluster: "member1", Phase: "Evacuating", Round: 1, Moves: map[string]Open{shop: {Phase: "Placing"}}}
+	status := Report{Cluster: "member1", Phase: "Evacuating", Attempt: 1, Moves: map[string]Open{shop: {Phase: "Placing"}}}
 	require.Empty(t, s.judge(Question{Reports: []Report{status}}))
 	status.Phase = "Recovered"
 	require.NotEmpty(t, s.judge(Question{Reports: []Report{status}}))
@@ -299,14 +299,14 @@ func TestARunningFailoverMayLeaveBindingsOpen(t *testing.T) {
 
 func TestAReportIsReadInBothForms(t *testing.T) {
 	for name, content := range map[string]string{
-		"status":                `{"cluster":"member1","phase":"Evacuated","round":1,"results":[{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated"}]}`,
-		"answer of the command": `{"cluster":"member1","workflowID":"x","status":{"cluster":"member1","phase":"Evacuated","round":1,"results":[{"key":{"namespace":"shop","name":"cart"}}]}}`,
-		"result":                `{"cluster":"member1","ended":"Recovered","rounds":[{"round":1,"results":[{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated"}]}]}`,
+		"status":                `{"cluster":"member1","phase":"Evacuated","attempt":1,"results":[{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated"}]}`,
+		"answer of the command": `{"cluster":"member1","workflowID":"x","status":{"cluster":"member1","phase":"Evacuated","attempt":1,"results":[{"key":{"namespace":"shop","name":"cart"}}]}}`,
+		"result":                `{"cluster":"member1","ended":"Recovered","attempts":[{"attempt":1,"results":[{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated"}]}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := ReadReport([]byte(content))
 			require.NoError(t, err)
-			require.Equal(t, shop, r.rounds()[0].Results[0].Key.String())
+			require.Equal(t, shop, r.attempts()[0].Results[0].Key.String())
 		})
 	}
 	empty, err := json.Marshal(Report{})

@@ -71,7 +71,7 @@ func (j *Journal) Judge(at time.Time, q Question) Verdict {
 	defer j.mu.Unlock()
 	g := &judgement{Journal: j, at: at, question: q, verdict: Verdict{At: at}}
 	g.verdict.Checks = []Check{
-		g.outcomes(), g.strangers(), g.coverage(), g.releases(), g.pace(), g.leftovers(),
+		g.outcomes(), g.formerChildren(), g.coverage(), g.releases(), g.pace(), g.leftovers(),
 	}
 	g.verdict.OK = !slices.ContainsFunc(g.verdict.Checks, func(c Check) bool { return len(c.Problems) > 0 })
 	return g.verdict
@@ -124,9 +124,9 @@ func (g *judgement) compareOutcome(f *Failure, a *Affected, m *Move, row *Row) s
 	var results []Result
 	open, closed := "", true
 	for _, r := range reports {
-		for round, found := range r.during(f, a.Binding, a.UID) {
+		for attempt, found := range r.during(f, a.Binding, a.UID) {
 			if len(found) > 1 {
-				return fmt.Sprintf("%d outcomes in round %d", len(found), round)
+				return fmt.Sprintf("%d outcomes in attempt %d", len(found), attempt)
 			}
 			results = append(results, found...)
 		}
@@ -213,8 +213,8 @@ func (g *judgement) disagree(r Result, f *Failure, a *Affected, m *Move) string 
 		if !a.Gone && g.clusters[f.Cluster] != nil {
 			return wrong
 		}
-	case "Kept", "LeftToHuman":
-		if m == nil || m.Reason != map[string]string{"Kept": reasonKept, "LeftToHuman": reasonLeftToHuman}[r.Outcome] {
+	case "Kept", "NeedsOperator":
+		if m == nil || m.Reason != map[string]string{"Kept": reasonKept, "NeedsOperator": reasonNeedsOperator}[r.Outcome] {
 			return wrong
 		}
 	default:
@@ -235,8 +235,8 @@ func (g *judgement) checkMigrated(r Result, f *Failure, m *Move, wrong string) s
 	return ""
 }
 
-// strangers: the report tells of no binding that was neither affected nor evicted.
-func (g *judgement) strangers() Check {
+// former children: the report tells of no binding that was neither affected nor evicted.
+func (g *judgement) formerChildren() Check {
 	check := Check{Name: "nothing is reported that did not have to move"}
 	known := map[string]bool{}
 	for _, f := range g.failures {
@@ -248,8 +248,8 @@ func (g *judgement) strangers() Check {
 		known[m.Cluster+" "+m.Binding] = true
 	}
 	for _, r := range g.question.Reports {
-		for _, round := range r.rounds() {
-			for _, result := range round.Results {
+		for _, attempt := range r.attempts() {
+			for _, result := range attempt.Results {
 				check.Looked++
 				if !known[r.Cluster+" "+result.Key.String()] {
 					check.Problems = append(check.Problems, fmt.Sprintf("%s on %s: reported %s, but it was not affected", result.Key, r.Cluster, result.Outcome))
@@ -383,13 +383,13 @@ func (g *judgement) leftOn(cluster string) []string {
 	problems := g.leftOnCluster(cluster)
 	for _, b := range g.bindings {
 		reason, held := ours(b.Binding)[cluster]
-		if held && reason != reasonKept && reason != reasonLeftToHuman {
+		if held && reason != reasonKept && reason != reasonNeedsOperator {
 			problems = append(problems, fmt.Sprintf("%s: a hold task for %s is left", nameOf(b.Binding), cluster))
 		}
 	}
 	for _, m := range g.moves {
 		if m.Cluster == cluster && m.End == EndReleased && g.unpaid(m) {
-			problems = append(problems, fmt.Sprintf("%s: its old Work on %s still stands and no debt is reported", m.Binding, cluster))
+			problems = append(problems, fmt.Sprintf("%s: its old Work on %s still stands and no pending purge is reported", m.Binding, cluster))
 		}
 	}
 	slices.Sort(problems)
@@ -426,7 +426,7 @@ func (g *judgement) unpaid(m *Move) bool {
 			return false
 		}
 		return !slices.ContainsFunc(g.question.Reports, func(r Report) bool {
-			return slices.ContainsFunc(r.Debts, func(d Debt) bool { return d.UID == m.OldWork })
+			return slices.ContainsFunc(r.PendingPurges, func(d PendingPurge) bool { return d.UID == m.OldWork })
 		})
 	}
 	return false

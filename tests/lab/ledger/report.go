@@ -10,26 +10,26 @@ import (
 // Report is what Lifeboat says became of one cluster's failure: the answer of its status query, or the
 // result of its workflow.
 type Report struct {
-	Cluster string `json:"cluster"`
-	Episode string `json:"episode"`
+	Cluster    string `json:"cluster"`
+	FailoverID string `json:"failoverID"`
 	// Phase is that of a status, Ended that of a result.
-	Phase string    `json:"phase,omitempty"`
-	Ended string    `json:"ended,omitempty"`
-	Round int       `json:"round,omitempty"`
-	Since time.Time `json:"since,omitzero"`
-	Now   time.Time `json:"now,omitzero"`
-	// Results are those of the round that runs, Past and Rounds those of the others.
-	Results []Result        `json:"results,omitempty"`
-	Past    []Round         `json:"past,omitempty"`
-	Rounds  []Round         `json:"rounds,omitempty"`
-	Items   []Item          `json:"items,omitempty"`
-	Moves   map[string]Open `json:"moves,omitempty"`
-	Debts   []Debt          `json:"debts,omitempty"`
+	Phase   string    `json:"phase,omitempty"`
+	Ended   string    `json:"ended,omitempty"`
+	Attempt int       `json:"attempt,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+	Now     time.Time `json:"now,omitzero"`
+	// Results are those of the attempt that runs, Past and Attempts those of the others.
+	Results       []Result        `json:"results,omitempty"`
+	Past          []Attempt       `json:"past,omitempty"`
+	Attempts      []Attempt       `json:"attempts,omitempty"`
+	Items         []Item          `json:"items,omitempty"`
+	Moves         map[string]Open `json:"moves,omitempty"`
+	PendingPurges []PendingPurge  `json:"pendingPurges,omitempty"`
 }
 
-// Round is one failure within an episode.
-type Round struct {
-	Round   int       `json:"round"`
+// Attempt is one failure within a failover.
+type Attempt struct {
+	Attempt int       `json:"attempt"`
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
 	Results []Result  `json:"results"`
@@ -78,8 +78,8 @@ type Open struct {
 	To      []string `json:"to,omitempty"`
 }
 
-// Debt is an old Work that stays on an absent cluster.
-type Debt struct {
+// PendingPurge is an old Work that stays on an absent cluster.
+type PendingPurge struct {
 	Key Key    `json:"key"`
 	UID string `json:"uid"`
 }
@@ -115,11 +115,11 @@ func (r Report) phase() string {
 	return r.Phase
 }
 
-// rounds are all rounds, the one that runs included.
-func (r Report) rounds() []Round {
-	all := slices.Concat(r.Past, r.Rounds)
+// attempts are all attempts, the one that runs included.
+func (r Report) attempts() []Attempt {
+	all := slices.Concat(r.Past, r.Attempts)
 	if r.Phase != "" {
-		all = append(all, Round{Round: r.Round, Since: r.Since, Until: r.Now, Results: r.Results})
+		all = append(all, Attempt{Attempt: r.Attempt, Since: r.Since, Until: r.Now, Results: r.Results})
 	}
 	return all
 }
@@ -137,17 +137,17 @@ func (r Report) open(binding string) string {
 	return ""
 }
 
-// during are the outcomes of one binding in the rounds that overlap a failure, by round.
+// during are the outcomes of one binding in the attempts that overlap a failure, by attempt.
 func (r Report) during(f *Failure, binding, uid string) map[int][]Result {
 	found := map[int][]Result{}
-	for _, round := range r.rounds() {
-		over := !f.To.IsZero() && round.Since.After(f.To)
-		if over || (!round.Until.IsZero() && round.Until.Before(f.From)) {
+	for _, attempt := range r.attempts() {
+		over := !f.To.IsZero() && attempt.Since.After(f.To)
+		if over || (!attempt.Until.IsZero() && attempt.Until.Before(f.From)) {
 			continue
 		}
-		for _, result := range round.Results {
+		for _, result := range attempt.Results {
 			if result.Key.String() == binding && (result.UID == "" || result.UID == uid) {
-				found[round.Round] = append(found[round.Round], result)
+				found[attempt.Attempt] = append(found[attempt.Attempt], result)
 			}
 		}
 	}

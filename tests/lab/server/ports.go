@@ -23,7 +23,7 @@ func freePorts(n int) ([]int, error) {
 }
 
 // worthAnotherTry reports whether a server that died at its start may do better on
-// other ports: somebody else took its port between our finding it free and the
+// other ports: somebody else took its port between Lifeboat's finding it free and the
 // server binding it, or it died without a word, before it had come to serving.
 func worthAnotherTry(log string) bool {
 	return strings.TrimSpace(log) == "" || strings.Contains(log, "address already in use")

@@ -1,4 +1,4 @@
-# The starter is away, and the scheduler places it anew between two looks: how long the copy before was well says nothing of the new one.
+# The controller is away, and the scheduler places it anew between two looks: how long the copy before was well says nothing of the new one.
 seed 1 mode enforce fleet 4 rate 3 quiet 8m
 time healthy 1s
 time schedule 50ms

@@ -1,7 +1,7 @@
-# What a binding's author edits after the round has begun changes nothing in it: app2 comes to tolerate
+# What a binding's author edits after the attempt has begun changes nothing in it: app2 comes to tolerate
 # everything and leaves all the same, app3 tolerates nothing any more and stays for as long as it said,
 # app4 and app5 go as they were to go, though all are listed once more
-# when app6 comes. The next round goes by the edits.
+# when app6 comes. The next attempt goes by the edits.
 seed 1 mode enforce fleet 4 rate 0.2 quiet 12m
 time schedule 1s
 time healthy 3s

@@ -1,4 +1,4 @@
-# A rule is edited in mid-episode: windows that run are measured by what it says now (the one of m1 ends
+# A rule is edited in mid-failover: windows that run are measured by what it says now (the one of m1 ends
 # at once, the one of m2 takes longer), a cluster that it aims at no more is untainted, down as it is, and
 # one that it aims at again waits for the whole window.
 seed 1 mode enforce fleet 5 rate 0.5 quiet 16m

@@ -1,4 +1,4 @@
-# A move is terminated while its round is open, adopted, and reports in the next round.
+# A move is terminated while its attempt is open, adopted, and reports in the next attempt.
 seed 3000006 mode enforce fleet 7 rate 3 quiet 16m52.44s
 time healthy 4m0s
 time schedule 1s

@@ -121,7 +121,7 @@ func (d *demo) linger(ctx context.Context) {
   Logs          %s, %s`,
 		d.lab.UIURL, d.lab.TemporalNamespace, d.lab.Kubeconfig, d.lab.TemporalAddress, d.lab.TemporalNamespace, d.lifeboat.config,
 		binary(d.bin, "lifeboat"), first, binary(d.bin, "lab"), dir, binary(d.bin, "lab"), dir,
-		filepath.Join(d.dir, "worker.log"), filepath.Join(d.dir, "starter.log")))
+		filepath.Join(d.dir, "worker.log"), filepath.Join(d.dir, "controller.log")))
 	for ctx.Err() == nil {
 		if err := d.lifeboat.died(); err != nil {
 			d.problem(err)

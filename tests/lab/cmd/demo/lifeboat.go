@@ -18,25 +18,25 @@ import (
 
 // lifeboat is the product under demonstration: its programs and its command line.
 type lifeboat struct {
-	bin, dir, config string
-	env              []string
-	lab              *lab
-	worker, starter  *program
+	bin, dir, config   string
+	env                []string
+	lab                *lab
+	worker, controller *program
 }
 
 // configuration is small and quick: the demo shall end within two minutes. What is not set here is as
 // delivered.
 func configuration(o options, l *lab) map[string]any {
 	return map[string]any{
-		"mode":     "enforce",
-		"uiURL":    l.UIURL,
-		"pace":     map[string]any{"evictionRate": o.evictionRate()},
-		"health":   map[string]any{"minHealthy": "2s", "detection": "6s", "pollInterval": "5s"},
-		"recovery": map[string]any{"restoreWait": "10s"},
-		"workflow": map[string]any{"pollInterval": "5s", "askAgain": "2s", "recheck": "3s", "relist": "15s"},
-		"starter":  map[string]any{"resyncInterval": "5s"},
-		"witness":  map[string]any{"interval": "1s", "timeout": "1s", "failureThreshold": 2, "successThreshold": 1},
-		"worker":   map[string]any{"stopTimeout": "3s"},
+		"mode":          "enforce",
+		"uiURL":         l.UIURL,
+		"pace":          map[string]any{"evictionRate": o.evictionRate()},
+		"health":        map[string]any{"minHealthy": "2s", "detection": "6s", "pollInterval": "5s"},
+		"recovery":      map[string]any{"restoreWait": "10s"},
+		"workflow":      map[string]any{"pollInterval": "5s", "askAgain": "2s", "recheck": "3s", "relist": "15s"},
+		"controller":    map[string]any{"resyncInterval": "5s"},
+		"externalProbe": map[string]any{"interval": "1s", "timeout": "1s", "failureThreshold": 2, "successThreshold": 1},
+		"worker":        map[string]any{"stopTimeout": "3s"},
 	}
 }
 
@@ -77,7 +77,7 @@ func (b *lifeboat) cli(ctx context.Context, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// start brings worker and starter up.
+// start brings worker and controller up.
 func (b *lifeboat) start() error {
 	var err error
 	b.worker, err = start(launch{
@@ -86,20 +86,20 @@ func (b *lifeboat) start() error {
 	if err != nil {
 		return err
 	}
-	b.starter, err = start(launch{
-		name: "lifeboat controller", binary: binary(b.bin, "lifeboat"), args: []string{"controller"}, env: b.as("starter"), log: filepath.Join(b.dir, "starter.log"),
+	b.controller, err = start(launch{
+		name: "lifeboat controller", binary: binary(b.bin, "lifeboat"), args: []string{"controller"}, env: b.as("controller"), log: filepath.Join(b.dir, "controller.log"),
 	})
 	return err
 }
 
 // died says which program ended by itself.
 func (b *lifeboat) died() error {
-	return errors.Join(b.worker.died(), b.starter.died(), b.lab.died())
+	return errors.Join(b.worker.died(), b.controller.died(), b.lab.died())
 }
 
-func (b *lifeboat) stop() error { return errors.Join(b.starter.stop(), b.worker.stop()) }
+func (b *lifeboat) stop() error { return errors.Join(b.controller.stop(), b.worker.stop()) }
 
-// answers tells whether worker and starter do their work: then the pacer answers.
+// answers tells whether worker and controller do their work: then the pacer answers.
 func (b *lifeboat) answers(ctx context.Context) (bool, error) {
 	content, err := b.cli(ctx, "status", "-o", "json")
 	if err != nil {
@@ -119,7 +119,7 @@ type status struct {
 	Link     string    `json:"link"`
 	Phase    string    `json:"phase"`
 	Reason   string    `json:"reason"`
-	Round    int       `json:"round"`
+	Attempt  int       `json:"attempt"`
 	Now      time.Time `json:"now"`
 	Policies []struct {
 		Priority int32 `json:"priority"`
@@ -145,9 +145,9 @@ type status struct {
 		Ready       string `json:"ready"`
 		ReadyReason string `json:"readyReason"`
 	} `json:"clusterView"`
-	Results []ledger.Result `json:"results"`
-	Debts   []ledger.Debt   `json:"debts"`
-	Counts  map[string]int  `json:"counts"`
+	Results       []ledger.Result       `json:"results"`
+	PendingPurges []ledger.PendingPurge `json:"pendingPurges"`
+	Counts        map[string]int        `json:"counts"`
 }
 
 type item struct {

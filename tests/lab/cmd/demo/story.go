@@ -406,8 +406,8 @@ func (s *story) summary(cluster string, c *chapter) string {
 	if c.Phase == "Evacuating" {
 		parts = append(parts, s.pace(c, queued))
 	}
-	if len(c.Debts) > 0 {
-		parts = append(parts, fmt.Sprintf("%d old copies to purge", len(c.Debts)))
+	if len(c.PendingPurges) > 0 {
+		parts = append(parts, fmt.Sprintf("%d old copies to purge", len(c.PendingPurges)))
 	}
 	return strings.Join(parts, s.in(dim, " · "))
 }

@@ -140,7 +140,7 @@ func TestALabSaysWhereEverythingIsAndIsGoneAfterDown(t *testing.T) {
 	require.Len(t, l.said.Members, 2)
 	requireOnlyGranted(t, l.said)
 	require.FileExists(t, l.said.Kubeconfig)
-	for _, role := range []string{"starter", "worker", "operator", "viewer", "setup"} {
+	for _, role := range []string{"controller", "worker", "operator", "viewer", "setup"} {
 		require.FileExists(t, l.said.Kubeconfigs[role])
 	}
 	require.Empty(t, l.said.UIURL)
@@ -160,7 +160,7 @@ func TestALabSaysWhereEverythingIsAndIsGoneAfterDown(t *testing.T) {
 }
 
 // requireOnlyGranted checks that the worker may do what testdata/grant.yaml says
-// and nothing else, and that the starter may do nothing.
+// and nothing else, and that the controller may do nothing.
 func requireOnlyGranted(t *testing.T, s state) {
 	t.Helper()
 	create := func(role, namespace string) error {
@@ -177,7 +177,7 @@ func requireOnlyGranted(t *testing.T, s state) {
 		require.NoError(c, create("worker", "granted"))
 	}, time.Minute, 50*time.Millisecond)
 	require.True(t, apierrors.IsForbidden(create("worker", "default")))
-	require.True(t, apierrors.IsForbidden(create("starter", "granted")))
+	require.True(t, apierrors.IsForbidden(create("controller", "granted")))
 }
 
 func TestMembersAndKnobsOfARunningLabCanBeChanged(t *testing.T) {

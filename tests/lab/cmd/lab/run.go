@@ -28,11 +28,11 @@ const (
 
 // lifeboatUsers may do nothing until somebody grants it.
 var lifeboatUsers = map[string]string{
-	"starter":  "lifeboat-starter",
-	"worker":   "lifeboat-worker",
-	"operator": "lifeboat-operator",
-	"viewer":   "lifeboat-viewer",
-	"setup":    "lifeboat-setup",
+	"controller": "lifeboat-controller",
+	"worker":     "lifeboat-worker",
+	"operator":   "lifeboat-operator",
+	"viewer":     "lifeboat-viewer",
+	"setup":      "lifeboat-setup",
 }
 
 // searchAttributes that Lifeboat's workflows carry.

@@ -14,7 +14,7 @@ type state struct {
 	PID int    `json:"pid"`
 	// Kubeconfig is the administrator's.
 	Kubeconfig string `json:"kubeconfig"`
-	// Kubeconfigs are those of Lifeboat's users: starter, worker, operator, viewer, setup.
+	// Kubeconfigs are those of Lifeboat's users: controller, worker, operator, viewer, setup.
 	Kubeconfigs       map[string]string `json:"kubeconfigs"`
 	APIServer         string            `json:"apiServer"`
 	Etcd              string            `json:"etcd"`

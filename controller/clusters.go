@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/controller/plan"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+)
+
+// exists is an error where Karmada has no cluster of that name; a Karmada that cannot be read
+// says nothing.
+func (s *session) exists(ctx context.Context, name string) error {
+	karmada, err := s.reader()
+	if err != nil {
+		return nil //nolint:nilerr // who may not read Karmada may order all the same
+	}
+	_, err = clusterNamed(ctx, karmada, name)
+	return err
+}
+
+// clusterNamed finds a cluster, nil where Karmada cannot be read. Of a name that Karmada does
+// not have it says which one may have been meant.
+func clusterNamed(ctx context.Context, client activities.Reader, name string) (*karmada.Cluster, error) {
+	fleet, err := client.Clusters(ctx)
+	if err != nil { // who may not list them may still read one by its name
+		c, err := client.Cluster(ctx, name)
+		switch {
+		case errors.Is(err, karmada.ErrGone):
+			return nil, fmt.Errorf("%w: %s", plan.ErrNotFound, name)
+		case err != nil:
+			return nil, nil //nolint:nilerr // nothing is known of its clusters
+		}
+		return &c, nil
+	}
+	names := make([]string, len(fleet))
+	for n := range fleet {
+		if names[n] = fleet[n].Name; names[n] == name {
+			return &fleet[n], nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s%s", plan.ErrNotFound, name, didYouMean(name, names))
+}
+
+// noFailover says of a cluster without a failover whether Karmada has it at all.
+func (s *session) noFailover(ctx context.Context, name string, err error) error {
+	if !errors.Is(err, status.ErrNotFound) && !errors.Is(err, orders.ErrNotFound) || name == orders.Fleet {
+		return err
+	}
+	karmada, unread := s.reader()
+	if unread != nil {
+		return err
+	}
+	c, unknown := clusterNamed(ctx, karmada, name)
+	switch {
+	case unknown != nil:
+		return unknown
+	case c == nil:
+		return err
+	case c.Ready():
+		return fmt.Errorf("%w; Karmada has the cluster, and it is Ready", err)
+	}
+	return fmt.Errorf("%w; Karmada has the cluster, and it is not Ready", err)
+}
+
+// meantMost bounds how many names are offered.
+const meantMost = 3
+
+// didYouMean offers the names that are nearest to one that is none, empty where none is near.
+func didYouMean(wrong string, names []string) string {
+	var near []string
+	for within := 1; within <= 2 && len(near) == 0; within++ {
+		for _, n := range slices.Sorted(slices.Values(names)) {
+			if len(near) < meantMost && distance(wrong, n) == within {
+				near = append(near, n)
+			}
+		}
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// distance is how many characters have to be changed, added or left out.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

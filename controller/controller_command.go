@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/controller/survey"
+	"github.com/lifeboat-failover/lifeboat/controller/watch"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/spf13/cobra"
+)
+
+const program = "lifeboat-controller"
+
+// stopTimeout bounds the last answers to scrapes and probes.
+const stopTimeout = 3 * time.Second
+
+// surveyInterval is how old the gauges of the fleet may be: no older than most scrapes.
+const surveyInterval = 15 * time.Second
+
+func (a *app) controllerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "controller", Aliases: []string{"watch"},
+		Short: "Run the controller: watch Karmada and start one workflow per suspected cluster",
+		Long: `Watch Karmada and turn what happens into signals to workflows; start one workflow per suspected
+cluster. Several may run: one of them watches, elected by a Lease. An outage of Temporal or Karmada
+is waited out: a resync tells again what was missed.`,
+		Example: `  lifeboat controller --mode enforce --config lifeboat.yaml`,
+		Args:    process.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.flags.Load()
+			if err != nil {
+				return err
+			}
+			log, err := process.Logger(cmd.ErrOrStderr(), c)
+			if err != nil {
+				return err
+			}
+			return runController(cmd.Context(), c, log)
+		},
+	}
+	a.flags.Shortcut(cmd.Flags(), "mode", "mode", "observe or enforce")
+	a.flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue of the workflows that are started")
+	a.flags.Shortcut(cmd.Flags(), "listen", "listen.address", "where to serve /metrics, /healthz and /readyz")
+	return cmd
+}
+
+// runController runs until ctx ends.
+func runController(ctx context.Context, c config.Config, log *slog.Logger) error {
+	registry := telemetry.NewRegistry(program, c.Instance)
+	metrics, err := telemetry.TemporalMetrics(registry, func(err error) {
+		log.WarnContext(ctx, "could not record a metric", telemetry.KeyError, err)
+	})
+	if err != nil {
+		return err
+	}
+	// Lazy: a Temporal that is away is waited for.
+	temporal, err := process.Dial(ctx, process.TemporalOptions{Program: program, Config: c, Log: log, Metrics: metrics, Lazy: true})
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	karmada, err := newKarmada(c, log)
+	if err != nil {
+		return err
+	}
+	if err := watchable(ctx, c, karmada, log); err != nil {
+		return err
+	}
+	w := watcher(c, temporal, karmada, telemetry.NewControllerMetrics(registry), log)
+	w.Survey = (&survey.Survey{
+		Source:   status.Source{Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance},
+		Fleet:    telemetry.NewFleet(registry, time.Now),
+		Instance: c.Instance,
+		Interval: min(surveyInterval, c.Controller.ResyncInterval),
+	}).Run
+	secure, err := process.ServerTLS(c, log)
+	if err != nil {
+		return err
+	}
+	telemetry.PublishCredentials(registry, slices.Concat(process.Shown("karmada", karmada.Credentials()), process.Shown("temporal", temporal.Credentials)))
+	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
+		{Name: "temporal", Run: temporal.Healthy},
+		{Name: "karmada", Run: karmada.Healthy},
+	}}
+	if err := server.Start(ctx); err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "started", telemetry.KeyMode, c.Mode, telemetry.KeyVersion, telemetry.Version)
+	err = lead(ctx, c, karmada, w, log)
+	log.InfoContext(ctx, "stopped")
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return errors.Join(err, server.Stop(last))
+}
+
+func newKarmada(c config.Config, log *slog.Logger) (*k8sadapter.Client, error) {
+	return k8sadapter.NewClient(c.Kubernetes.Kubeconfig, c.Kubernetes.Context, k8sadapter.Options{
+		QPS: float32(c.Kubernetes.QPS), Burst: c.Kubernetes.Burst,
+		UserAgent: program + "/" + telemetry.Version, Logger: log, Policies: process.PolicyWindows(c),
+	})
+}
+
+// watchable fails where watching could never work, and says why. A Karmada that
+// does not answer is waited for.
+func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, log *slog.Logger) error {
+	_, err := client.Rules(ctx)
+	switch {
+	case errors.Is(err, karmada.ErrGone):
+		return fmt.Errorf("the Karmada API server does not know ClusterTaintRule; %s", process.SetupHint)
+	case errors.Is(err, karmada.ErrUnreachable), errors.Is(err, karmada.ErrThrottled):
+		log.WarnContext(ctx, "the Karmada API server does not answer, watching as soon as it does", telemetry.KeyError, err)
+		return nil
+	case err != nil && !errors.Is(err, karmada.ErrForbidden):
+		return err
+	}
+	return process.Permitted(ctx, client, controllerPermissions(c))
+}
+
+// controllerPermissions are what this controller needs.
+func controllerPermissions(c config.Config) []k8sadapter.Permission {
+	election := c.Controller.LeaderElection
+	permissions := slices.Concat(
+		k8sadapter.ControllerPermissions(c.Acts(), election.Namespace, leaseName(c.Instance)), process.PolicyPermissions(c, "list", "watch"),
+	)
+	if !election.Enabled {
+		permissions = slices.DeleteFunc(permissions, func(p k8sadapter.Permission) bool { return p.Resource == "leases" })
+	}
+	return permissions
+}
+
+func watcher(
+	c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, metrics *telemetry.ControllerMetrics, log *slog.Logger,
+) *watch.Watcher {
+	reports := &watch.KarmadaReports{Log: log}
+	if c.Acts() == rules.ModeEnforce {
+		reports.Events, reports.Status = k8sadapter.NewRecorder(karmada, program), karmada
+	}
+	var externalProbe *watch.ExternalProbe
+	if c.ExternalProbe.Enabled {
+		externalProbe = watch.NewExternalProbe(watch.ExternalProbeConfig{
+			Interval: c.ExternalProbe.Interval, Timeout: c.ExternalProbe.Timeout,
+			FailureThreshold: c.ExternalProbe.FailureThreshold, SuccessThreshold: c.ExternalProbe.SuccessThreshold,
+		})
+	}
+	pacer := status.Source{Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance}
+	return &watch.Watcher{
+		ExternalProbe: externalProbe,
+		Recall:        pacer.Probed,
+		Fresh:         karmada,
+		Follow: func(handlers k8sadapter.Handlers) watch.Karmada {
+			return k8sadapter.NewWatch(k8sadapter.WatchConfig{Client: karmada}, handlers)
+		},
+		Reports: reports,
+		Outbox: &watch.Outbox{
+			Instance: c.Instance,
+			Sender:   watch.Temporal{Client: temporal.Client, TaskQueue: c.TaskQueue, Instance: c.Instance},
+			Counter:  metrics,
+			Log:      log,
+			Coalesce: c.Controller.Coalesce,
+		},
+		Owners:   process.Owners{Client: temporal.Client},
+		Instance: c.Instance,
+		Resync:   c.Controller.ResyncInterval,
+		Metrics:  metrics,
+		Log:      log,
+
+		OnDeletion: c.Drain.OnDeletion,
+	}
+}
+
+// leaseName is the Lease that elects the controller of one instance.
+func leaseName(instance string) string {
+	if instance == "" {
+		return program
+	}
+	return program + "-" + instance
+}
+
+// identity is one process's name in the Lease: host and process id for people, and a tail
+// that two containers on a host's network do not share.
+func identity() string {
+	return fmt.Sprintf("%s_%d_%s", config.Host(), os.Getpid(), rand.Text()[:8])
+}
+
+// lead watches whenever this controller is the leader, until ctx ends.
+func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *watch.Watcher, log *slog.Logger) error {
+	election := c.Controller.LeaderElection
+	if !election.Enabled {
+		w.Run(ctx)
+		return nil
+	}
+	identity := identity()
+	for {
+		err := karmada.RunLeaderElected(ctx, k8sadapter.LeaderConfig{
+			Namespace:     election.Namespace,
+			Name:          leaseName(c.Instance),
+			Identity:      identity,
+			LeaseDuration: election.LeaseDuration,
+			RenewDeadline: election.RenewDeadline,
+			RetryPeriod:   election.RetryPeriod,
+		}, w.Run)
+		if !errors.Is(err, k8sadapter.ErrLeadershipLost) || ctx.Err() != nil {
+			return orderly(ctx, err)
+		}
+		log.WarnContext(ctx, "lost the lease, standing for election again", telemetry.KeyError, err)
+	}
+}
+
+// orderly: a lease that is lost while stopping is no failure.
+func orderly(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, k8sadapter.ErrLeadershipLost) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/spf13/cobra"
+)
+
+// drainOptions are the flags of drain beside those of every order.
+type drainOptions struct {
+	order     workflows.DrainOrder
+	end, wait bool
+	timeout   time.Duration
+}
+
+func (a *app) drainCommand() *cobra.Command {
+	var o drainOptions
+	cmd, g := a.orderCommand(order{
+		use: "drain <cluster>", aliases: []string{"undrain"},
+		short: "Move everything off a cluster, gently, or end that",
+		long: `Move everything off a cluster: it is tainted, and every binding on it moves at the fleet's pace. The old
+copy of each is held until the new one is healthy. Tolerations are not honoured unless asked for. The
+cluster stays drained until this is ended. If it fails meanwhile, the rules go on.
+
+With --end what has not moved stays, what is not yet placed elsewhere is put back, what has moved stays
+where it is, and Lifeboat's taints go. If the cluster fails by itself, its failover goes on.
+
+The order is recorded on the Cluster, in the annotation ` + karmada.AnnotationDrain + `.
+It is refused in observe.`,
+		example: `  lifeboat drain member1 --reason "new kernel" --wait
+  lifeboat drain member1 --reason "move the shop" --selector app=shop --rate 0.2
+  lifeboat drain member1 --end --reason "the new kernel runs"`,
+	})
+	cmd.Args = exactly(1, "<cluster>")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.end = o.end || cmd.CalledAs() == "undrain"
+		if err := o.check(cmd); err != nil {
+			return err
+		}
+		return a.giveCluster(cmd, o.verb(g), g, args[0])
+	}
+	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only workloads whose labels match, as in kubectl -l; it is an error when none does")
+	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
+	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+karmada.DrainTaintKey+":NoExecute")
+	cmd.Flags().BoolVar(&o.end, "end", false, "end the drain")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until nothing is left to move")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 waits for ever")
+	return cmd
+}
+
+// check refuses what could never work before anything is sent.
+func (o *drainOptions) check(cmd *cobra.Command) error {
+	if o.timeout != 0 && !o.wait {
+		return process.Usage(cmd, "--timeout needs --wait")
+	}
+	if o.end && (o.order.Selector != "" || o.order.Rate != 0 || o.order.HonourTolerations) {
+		return process.Usage(cmd, "--selector, --rate and --honour-tolerations are for a drain; its end is the end of all of it")
+	}
+	if o.end && o.wait {
+		return process.Usage(cmd, "--wait is for a drain, not for its end")
+	}
+	// Who and why are checked with every order.
+	if wrong := (&karmada.Drain{Who: "x", Why: "x", Selector: o.order.Selector, Rate: o.order.Rate}).Validate(); wrong != "" {
+		return process.Usage(cmd, "%s", wrong)
+	}
+	return nil
+}
+
+// verb drains a cluster, or ends that.
+func (o *drainOptions) verb(g *ordering) order {
+	if o.end {
+		return order{
+			confirm: "end the drain of %s", unchanged: "taints of rules, and what has moved",
+			send: func(d orders.Desk, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
+				return d.Give(ctx, to, workflows.UpdateUndrain, by.Order)
+			},
+		}
+	}
+	verb := order{
+		confirm: "move everything off %s", unchanged: "the cluster's own rules; pauses and the pace hold all the same",
+		send: func(d orders.Desk, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
+			o.order.Order = by.Order
+			return d.Begin(ctx, to, workflows.UpdateDrain, o.order)
+		},
+	}
+	if o.wait {
+		verb.after = func(cmd *cobra.Command, s *session, out *orderAnswer) error {
+			return awaitDrain(cmd, s.source(), o, g.form.ForPeople(), out)
+		}
+	}
+	return verb
+}
+
+// awaitDrain waits for the drain's end, telling how far it is.
+func awaitDrain(cmd *cobra.Command, source status.Source, o *drainOptions, forPeople bool, out *orderAnswer) error {
+	ctx, timeout := cmd.Context(), o.timeout
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	look := func(ctx context.Context) (orders.Drained, error) {
+		f, err := source.Failover(ctx, out.Cluster)
+		if err != nil {
+			return orders.Drained{}, err
+		}
+		if f.FailoverStatus == nil { // no answer: a worker may be restarting
+			return orders.Drained{Left: -1}, nil
+		}
+		p := orders.DrainProgress(*f.FailoverStatus)
+		out.Progress = &p
+		return p, nil
+	}
+	err := orders.AwaitDrain(ctx, look, func(p orders.Drained) {
+		if forPeople {
+			say(cmd, "%s", progressLine(p))
+		}
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("not drained within %s; the drain goes on, see lifeboat status %s", timeout, out.Cluster)
+	}
+	return err
+}
+
+func progressLine(p orders.Drained) string {
+	switch {
+	case p.Done:
+		return "drained"
+	case p.Left < 0:
+		return "no answer yet"
+	}
+	line := fmt.Sprintf("%d left", p.Left)
+	var why []string
+	for _, reason := range slices.Sorted(maps.Keys(p.Blocked)) {
+		why = append(why, fmt.Sprintf("%d blocked: %s", p.Blocked[reason], reason))
+	}
+	if len(why) > 0 {
+		line += " (" + strings.Join(why, ", ") + ")"
+	}
+	return line
+}

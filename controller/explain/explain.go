@@ -1,0 +1,225 @@
+// Package explain tells why a binding moves, waits, or stays where it is: as the
+// failover that drives it says, and where none does by the failover's own judgements
+// over Karmada as it is.
+//
+// It writes nothing, and says what it could not read.
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/plan"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/controller/subject"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+)
+
+// Explained is a binding and the reasons on every cluster that matters to it.
+type Explained struct {
+	Binding  string `json:"binding"`
+	Resource string `json:"resource,omitempty"`
+	// Gone tells that it is not there any more: all of this is from before.
+	Gone     bool                    `json:"gone,omitempty"`
+	Targets  []karmada.TargetCluster `json:"targets,omitempty"`
+	Clusters []Cluster               `json:"clusters"`
+	// Runbook says where to look up the reasons for which it waits or stays.
+	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
+	// Unread says what could not be read.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Cluster is why the binding moves off one cluster, or stays.
+type Cluster struct {
+	Cluster string `json:"cluster"`
+	// Target tells that the binding uses it; Task is the eviction task for it, nil without.
+	Target bool  `json:"target,omitempty"`
+	Task   *Task `json:"task,omitempty"`
+	// Failover is what its failover says, nil when none has anything to do with the binding;
+	// WorkflowID and Link are that workflow's.
+	Failover   *workflows.Explanation `json:"failover,omitempty"`
+	WorkflowID string                 `json:"workflowID,omitempty"`
+	Link       string                 `json:"link,omitempty"`
+	// Unanswered is why the failover said nothing.
+	Unanswered string `json:"unanswered,omitempty"`
+	// Migration is what the binding's own migration says, nil without.
+	Migration *workflows.MigrationStatus `json:"migration,omitempty"`
+	// Ended are outcomes in failovers that are over, the newest first.
+	Ended []Ended `json:"ended,omitempty"`
+	// Now is what the taints and rules that stand would do to it, IfFailed what would happen
+	// if the cluster failed: both only where no failover runs.
+	Now      *Prospect `json:"now,omitempty"`
+	IfFailed *Prospect `json:"ifFailed,omitempty"`
+}
+
+// Task is one of the binding's eviction tasks.
+type Task struct {
+	Producer string `json:"producer"`
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"` // of Lifeboat's: the workflow that owns it
+}
+
+// Prospect is what would become of it.
+type Prospect struct {
+	Mode  rules.Mode                `json:"mode"`
+	Rules []activities.ForeseenRule `json:"rules,omitempty"`
+	// Reason is why nothing would happen to the cluster at all.
+	Reason reason.Reason `json:"reason,omitempty"`
+	Plan   plan.Binding  `json:"plan"`
+}
+
+// Source is where the answers come from.
+type Source struct {
+	plan.Source
+	// Trail is what the audit trail has of the binding, and of the failovers that had to do
+	// with it: see [About]. It is nil where none was read.
+	Trail []record.Audit
+	// Alone names workflows where Temporal is away.
+	Alone status.Source
+}
+
+// Binding explains one binding; only, when not empty, is the one cluster to look at.
+func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Explained, error) {
+	b, err := ref.Find(ctx, s.Karmada)
+	if err != nil {
+		return s.gone(ctx, ref, only, err)
+	}
+	out := Explained{Binding: b.Key.String(), Resource: subject.Workload(&b), Targets: b.Clusters, Clusters: []Cluster{}}
+	out.Unread = append(out.Unread, s.Unread...)
+	if s.Status == nil {
+		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())
+	}
+	for _, name := range s.clustersOf(ctx, &b, only, &out) {
+		c := about(&b, name)
+		s.ask(ctx, &b, &c)
+		if c.Failover != nil || c.Target || c.Task != nil || c.Unanswered != "" || only != "" {
+			out.Clusters = append(out.Clusters, c)
+		}
+	}
+	if err := s.history(ctx, &b, only, &out); err != nil {
+		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
+	}
+	err = s.foresee(ctx, &b, &out)
+	out.Runbook = reason.LookUp(s.Runbook, out.reasons()...)
+	return out, err
+}
+
+// clustersOf are the clusters that may matter: where it runs, where a task stands for
+// it, and where a failover runs that may have moved it.
+func (s Source) clustersOf(ctx context.Context, b *karmada.Binding, only string, out *Explained) []string {
+	if only != "" {
+		return []string{only}
+	}
+	var names []string
+	for _, t := range b.Clusters {
+		names = append(names, t.Name)
+	}
+	for _, t := range b.Tasks {
+		names = append(names, t.FromCluster)
+	}
+	if s.Status != nil {
+		running, err := s.Status.Running(ctx)
+		if err != nil {
+			out.Unread = append(out.Unread, err.Error())
+		}
+		names = append(names, running...)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(names, func(n string) bool {
+		twice := seen[n]
+		seen[n] = true
+		return twice
+	})
+}
+
+// about is what the binding itself says of a cluster.
+func about(b *karmada.Binding, cluster string) Cluster {
+	c := Cluster{Cluster: cluster}
+	_, at := b.Target(cluster)
+	c.Target = at >= 0
+	if t, _ := b.TaskFor(cluster); t != nil {
+		c.Task = &Task{Producer: t.Producer, Reason: t.Reason, Message: t.Message}
+	}
+	return c
+}
+
+// ask asks the cluster's failover, and the binding's own migration.
+func (s Source) ask(ctx context.Context, b *karmada.Binding, c *Cluster) {
+	if s.Status == nil {
+		return
+	}
+	x, err := s.Status.Explain(ctx, c.Cluster, workflows.ExplainRequest{Binding: b.Key, UID: b.UID})
+	switch {
+	case errors.Is(err, status.ErrNotFound):
+		return
+	case err != nil:
+		c.Unanswered = err.Error()
+		return
+	case x.Phase.Terminal() || !x.Known() && !c.Target:
+		return
+	}
+	c.Failover = &x
+	c.WorkflowID, c.Link = s.Status.Workflow(c.Cluster)
+	if x.Move != nil {
+		if m, err := s.Status.Migration(ctx, c.Cluster, b.Key); err == nil {
+			c.Migration = &m
+		}
+	}
+}
+
+// of is the answer about one cluster, made when there was none.
+func (x *Explained) of(b *karmada.Binding, cluster string) *Cluster {
+	at := slices.IndexFunc(x.Clusters, func(c Cluster) bool { return c.Cluster == cluster })
+	if at < 0 {
+		at = len(x.Clusters)
+		x.Clusters = append(x.Clusters, about(b, cluster))
+	}
+	return &x.Clusters[at]
+}
+
+// foresee tells, for the clusters that it uses and that do not fail over, why nothing
+// moves it now and what would if they failed.
+func (s Source) foresee(ctx context.Context, b *karmada.Binding, out *Explained) error {
+	quiet := func(c Cluster) bool { return c.Target && c.Failover == nil }
+	if !slices.ContainsFunc(out.Clusters, quiet) {
+		return nil
+	}
+	snapshot, err := s.Read(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range out.Clusters {
+		c := &out.Clusters[i]
+		if !quiet(*c) {
+			continue
+		}
+		if c.Now, err = s.prospect(ctx, snapshot, c.Cluster, b.Key); err != nil {
+			return err
+		}
+		if c.IfFailed, err = s.prospect(ctx, snapshot.Failed(c.Cluster, s.Now()), c.Cluster, b.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Source) prospect(ctx context.Context, of *activities.Snapshot, cluster string, key karmada.BindingKey) (*Prospect, error) {
+	f, err := s.Planner(of).Foresee(ctx, activities.ForeseeRequest{Cluster: cluster, At: s.Now()})
+	if err != nil {
+		return nil, fmt.Errorf("judge %s on %s: %w", key, cluster, err)
+	}
+	p := &Prospect{Mode: f.Mode, Rules: f.Rules, Reason: f.Reason}
+	for i := range f.Bindings {
+		if f.Bindings[i].Key == key {
+			p.Plan = plan.BindingOf(&f.Bindings[i])
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,308 @@
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/plan"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/controller/subject"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/mocks"
+	corev1 "k8s.io/api/core/v1"
+)
+
+var (
+	now  = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	cart = karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}
+)
+
+// fleet has two clusters, a rule, and a binding on both.
+func fleet(t *testing.T) (*world.World, Source) {
+	t.Helper()
+	w := world.New(func() time.Time { return now })
+	for _, name := range []string{"m1", "m2", "m3"} {
+		w.AddCluster(name)
+	}
+	w.AddRule(rules.Rule{
+		Name: "not-ready",
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		}},
+		Taints: []karmada.RuleTaint{{Key: "example.org/down", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute}},
+	})
+	w.AddBinding(karmada.Binding{
+		Key: cart, Replicas: 2, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2", Replicas: 2}},
+		Placement: &karmada.Placement{
+			ClusterAffinity:   &karmada.ClusterAffinity{ClusterNames: []string{"m1", "m2", "m3"}},
+			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
+		},
+	})
+	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
+	return w, Source{Source: plan.Source{
+		Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }, Runbook: "http://runbook",
+	}}
+}
+
+// encoded is an answer on its way.
+type encoded struct{ raw []byte }
+
+func (e encoded) HasValue() bool     { return len(e.raw) > 0 }
+func (e encoded) Get(into any) error { return json.Unmarshal(e.raw, into) }
+
+// asked answers queries by "<workflow> <query>"; running are the failovers that run, and report is that of the one that is over.
+func asked(t *testing.T, s Source, by map[string]any, running []string, report *workflows.FailoverReport) Source {
+	t.Helper()
+	c := mocks.NewClient(t)
+	for what, answer := range by {
+		id, query, _ := strings.Cut(what, " ")
+		raw, err := json.Marshal(answer)
+		require.NoError(t, err)
+		rest := []any{mock.Anything, id, "", query}
+		if query == workflows.QueryExplain {
+			rest = append(rest, mock.Anything)
+		}
+		c.On("QueryWorkflow", rest...).Return(encoded{raw}, nil).Maybe()
+	}
+	none := serviceerror.NewNotFound("none")
+	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryExplain, mock.Anything).Return(nil, none).Maybe()
+	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(nil, none).Maybe()
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return !strings.Contains(r.GetQuery(), "!= 'Running'")
+	})).Return(listed(running), nil).Maybe()
+	var closed []string
+	if report != nil {
+		closed = []string{report.Cluster}
+	}
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return strings.Contains(r.GetQuery(), "!= 'Running'")
+	})).Return(listed(closed), nil).Maybe()
+	if report != nil {
+		run := mocks.NewWorkflowRun(t)
+		run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+			if into, ok := args.Get(1).(*workflows.FailoverReport); ok {
+				*into = *report
+			}
+		})
+		c.On("GetWorkflow", mock.Anything, mock.Anything, "r").Return(run)
+	}
+	s.Status = &status.Source{Client: c, UI: "http://ui", Namespace: "n"}
+	return s
+}
+
+// listed are failovers in Temporal's words.
+func listed(clusters []string) *workflowservice.ListWorkflowExecutionsResponse {
+	response := &workflowservice.ListWorkflowExecutionsResponse{}
+	for _, name := range clusters {
+		response.Executions = append(response.Executions, &workflowpb.WorkflowExecutionInfo{
+			Execution: &common.WorkflowExecution{WorkflowId: "cluster-failover/" + name, RunId: "r"},
+			Status:    enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+		})
+	}
+	return response
+}
+
+func explained(t *testing.T, s Source, only string) (Explained, string) {
+	t.Helper()
+	ref, err := subject.Parse("deployment/cart", "shop")
+	require.NoError(t, err)
+	x, err := s.Binding(t.Context(), ref, only)
+	require.NoError(t, err)
+	var out strings.Builder
+	View{show.Page{Out: &out, Now: now}}.Binding(x)
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), show.Width, line)
+	}
+	return x, joined(out.String())
+}
+
+// joined puts leaves that were wrapped on one line again.
+func joined(tree string) string {
+	return regexp.MustCompile(`\s*\n[│ ]*([^├└│ ])`).ReplaceAllString(tree, " $1")
+}
+
+func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
+	w, s := fleet(t)
+	x, text := explained(t, s, "")
+	require.Len(t, x.Clusters, 2)
+	require.True(t, strings.HasPrefix(text, "shop/cart-deployment"), text)
+	for _, want := range []string{
+		"shop/cart-deployment (deployment/cart) on m1:2, m2:2", "m1: no failover, nothing moves it", "observe mode",
+		"rule not-ready: Mismatches", "if it failed now: due 12:01:00 UTC (in 1m0s) by example.org/down:NoExecute, to m2 or m3",
+		"not read: Temporal: no route",
+	} {
+		require.Contains(t, text, want)
+	}
+
+	w.Change(cart, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
+	x, text = explained(t, s, "m1")
+	require.Len(t, x.Clusters, 1)
+	require.Contains(t, text, "opted out: by its own annotation or by config")
+	require.Equal(t, "http://runbook#optedout", x.Runbook[reason.OptedOut])
+	require.Contains(t, text, "http://runbook#optedout")
+	w.Change(cart, func(b *karmada.Binding) { b.Annotations = nil })
+	suppress := true
+	w.Change(cart, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{FromCluster: "m3", Producer: karmada.Producer, Reason: karmada.TaskReasonKept, SuppressDeletion: &suppress}}
+	})
+	_, text = explained(t, s, "m3")
+	require.Contains(t, text, "m3: no failover; it is no target, and a task holds its old copy there")
+	require.NotContains(t, text, "it is not there")
+	w.Change(cart, func(b *karmada.Binding) { b.Tasks = nil })
+	w.ClearRules()
+	_, text = explained(t, s, "m1")
+	require.Contains(t, text, "it would stay: no rule puts a taint")
+	w.PutTaint("m1", corev1.Taint{Key: "example.org/maintenance", Effect: corev1.TaintEffectNoExecute})
+	_, text = explained(t, s, "m1")
+	require.Contains(t, text, "is lifeboat controller running?", "a taint stands and nobody acts on it")
+}
+
+// evacuating is what m1's failover says of the binding.
+func evacuating() workflows.Explanation {
+	seconds := int64(300)
+	return workflows.Explanation{
+		Now: now, Cluster: "m1", Attempt: 1, Mode: "enforce", Phase: phase.FailoverEvacuating, Ready: "False", ReadyReason: "ClusterNotReachable",
+		Rules: []view.WindowLine{
+			{Rule: "not-ready", Taint: "example.org/down:NoExecute", State: rules.Matches, Matching: true, Since: now.Add(-3 * time.Minute), Stands: true},
+			{Rule: "slow", Taint: "example.org/slow:PreferNoExecute", State: rules.Matches, Matching: true, Since: now, Deadline: now.Add(time.Minute)},
+			{Rule: "other", Taint: "x:NoExecute", State: rules.Mismatches},
+		},
+		Policy: &rules.Policy{Priority: 3},
+		Taints: []rules.TaintWord{{
+			Taint:      rules.TaintRef{Key: "example.org/down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-2 * time.Minute)},
+			Toleration: &corev1.Toleration{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
+			Until:      now.Add(3 * time.Minute), Reason: reason.TolerationExpired,
+		}},
+		DueAt: now.Add(3 * time.Minute), Pace: pace.Pace{Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy},
+	}
+}
+
+func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
+	_, s := fleet(t)
+	x := evacuating()
+	x.Item, x.Ahead = &workflows.Item{Key: cart, State: workflows.ItemTolerating}, 4
+	x.Paused = &workflows.Order{Who: "ada", Reason: "wait"}
+	x.Priority = 100
+	shop := workflows.ScopedOrder{Scope: queue.Scope{Namespace: "shop"}, Order: workflows.Order{Who: "kim", Reason: "soon"}}
+	x.SnoozedBy = &workflows.Snooze{ScopedOrder: shop, Until: now.Add(time.Minute)}
+	x.PausedBy = &workflows.ScopedPause{ScopedOrder: shop}
+	s = asked(t, s, map[string]any{"cluster-failover/m1 explain": x}, []string{"m1"}, nil)
+	_, text := explained(t, s, "")
+	for _, want := range []string{
+		"m1 fails over: Evacuating, attempt 1, enforce mode (cluster-failover/m1)", "Ready False ClusterNotReachable",
+		"rule not-ready: Matches since 11:57:00 UTC, its taint example.org/down:NoExecute stands",
+		"rule slow: matches since 12:00:00 UTC, its taint example.org/slow:PreferNoExecute would stand 12:01:00 UTC (in 1m0s)",
+		"rule other: does not match",
+		"tolerated by [any key any effect, 300 s] until 12:03:00 UTC (in 3m0s)", "priority 100 by hand, it was 3",
+		"namespace shop is snoozed until 12:01:00 UTC (in 1m0s) by kim: soon", "namespace shop is paused by kim: soon",
+		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, 0.5 evictions/s",
+		"waits for: its toleration to run out 12:03:00 UTC", "http://ui/namespaces/n/workflows/cluster-failover%2Fm1",
+		"m2: no failover, nothing moves it",
+	} {
+		require.Contains(t, text, want)
+	}
+	for _, c := range []struct {
+		item workflows.Item
+		want string
+	}{
+		{workflows.Item{State: workflows.ItemBlocked, Reason: reason.NoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, "blocked: NoTarget: 0 candidates"},
+		{workflows.Item{State: workflows.ItemBlocked, Reason: reason.Malformed, Permanent: true}, "unless it changes"},
+		{workflows.Item{State: workflows.ItemReady, Reason: reason.AwaitingPermit, To: []string{"m2"}}, "waits for: AwaitingPermit; it could go to m2"},
+		{workflows.Item{State: workflows.ItemDue}, "waits for: the check whether there is somewhere to go"},
+		{workflows.Item{State: workflows.ItemIdle, Reason: reason.Tolerated}, "nothing moves it: Tolerated"},
+	} {
+		x.Item = &c.item
+		require.Contains(t, strings.Join((View{show.Page{Now: now}}).standing(&Cluster{Failover: &x}), "\n"), c.want)
+	}
+}
+
+func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
+	_, s := fleet(t)
+	x := evacuating()
+	x.Move = &workflows.Move{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
+	m := workflows.MigrationStatus{}
+	m.Permit.Number, m.HealthySince, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
+	m.Dependents = []karmada.BindingKey{cart}
+	s = asked(t, s, map[string]any{
+		"cluster-failover/m1 explain": x, "binding-migration/m1/shop/cart-deployment status": m,
+	}, []string{"m1"}, nil)
+	_, text := explained(t, s, "m1")
+	for _, want := range []string{
+		"moving: AwaitingHealth for 1m0s, to m3 (NotHealthy)", "needs attention", "went under permit 42",
+		"healthy for 5s; it is released after 10s", "holds 1 dependents on m1", "http://runbook#nothealthy",
+	} {
+		require.Contains(t, text, want)
+	}
+}
+
+func TestAfterTheFactTheReportTells(t *testing.T) {
+	w, s := fleet(t)
+	uid := w.Peek(cart).UID
+	report := workflows.FailoverReport{Cluster: "m4", FailoverID: "e", Attempts: []workflows.AttemptReport{
+		{Attempt: 1, Results: []record.Result{{Key: cart, UID: uid, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered, Cause: "recovery"}}},
+		{Attempt: 2, Results: []record.Result{
+			{Key: cart, UID: "another", Outcome: phase.OutcomeGone},
+			{Key: cart, UID: uid, Outcome: phase.OutcomeMigrated, To: []string{"m1"}, At: now},
+		}},
+	}}
+	s = asked(t, s, nil, nil, &report)
+	x, text := explained(t, s, "")
+	require.Contains(t, text, "m4: no failover, and it is not there")
+	require.Contains(t, text, "before: attempt 2: Migrated, now on m1 (12:00:00 UTC)")
+	require.Contains(t, text, "before: attempt 1: Abandoned, ClusterRecovered, by")
+	require.NotContains(t, text, "Gone", "another binding of that name")
+	require.Len(t, x.Clusters, 3)
+}
+
+func TestAFailoverThatDoesNotAnswerIsNotTakenForNone(t *testing.T) {
+	_, s := fleet(t)
+	c := mocks.NewClient(t)
+	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryExplain, mock.Anything).Return(nil, context.DeadlineExceeded)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(nil, serviceerror.NewUnavailable("away"))
+	s.Status = &status.Source{Client: c}
+	x, text := explained(t, s, "m1")
+	require.Contains(t, text, "m1: its failover did not answer: no answer within 5s; is a lifeboat-worker running?")
+	require.Len(t, x.Unread, 1)
+}
+
+func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
+	v := View{show.Page{Now: now}}
+	seconds := int64(5)
+	for want, w := range map[string]rules.TaintWord{
+		"no toleration matches, so it moves at once": {Reason: reason.TaintUntolerated, Until: now},
+		"tolerated for ever by [a=b NoExecute, without limit]": {
+			Reason: reason.Tolerated, Toleration: &corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute},
+		},
+		"moves nothing of it (Tolerated)":        {Reason: reason.Tolerated},
+		"borne until 12:00:00 UTC (0s ago)":      {Reason: reason.TolerationExpired, Until: now},
+		"tolerated by [any key any effect, 5 s]": {Until: now, Toleration: &corev1.Toleration{TolerationSeconds: &seconds}},
+	} {
+		require.Contains(t, v.word(w, true), want)
+	}
+	require.Equal(t, "it moves what does not tolerate it", v.word(rules.TaintWord{}, false))
+}

@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/controller/subject"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+)
+
+// Ended is an outcome in a failover that is over.
+type Ended struct {
+	FailoverID string `json:"failoverID"`
+	Attempt    int    `json:"attempt"`
+	record.Result
+	// From is who knows the outcome.
+	From Knower `json:"from"`
+	// Records are how it came to that by the audit trail, the oldest first: those about the
+	// binding, and those about its failover as a whole.
+	Records []record.Audit `json:"records,omitempty"`
+}
+
+// Knower says where knowledge of what is over comes from.
+type Knower string
+
+// The knowers.
+const (
+	FromReport Knower = "Temporal"
+	FromTrail  Knower = "audit trail"
+)
+
+// lookBack is how many failovers that are over are searched, the newest ones.
+const lookBack = 2000
+
+// About tells which records of an audit trail tell of one binding, or of a failover as
+// a whole.
+func About(key karmada.BindingKey, instance string) func(*record.Audit) bool {
+	return func(x *record.Audit) bool {
+		return x.Instance == instance && x.FailoverID != "" && concerns(*x, key)
+	}
+}
+
+// concerns tells whether a record is about a binding, or about its failover as a whole.
+func concerns(x record.Audit, key karmada.BindingKey) bool {
+	return len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String())
+}
+
+// history finds what became of the binding in failovers that are over: by all reports
+// that Temporal still has, and by the audit trail.
+func (s Source) history(ctx context.Context, b *karmada.Binding, only string, out *Explained) error {
+	var failovers []status.PastFailover
+	var away error
+	request := status.HistoryRequest{Cluster: only, Most: lookBack}
+	knows := s.Alone
+	if s.Status != nil {
+		knows = *s.Status
+		failovers, away = s.Status.History(ctx, request)
+	}
+	if len(s.Trail) > 0 {
+		of := slices.DeleteFunc(slices.Clone(s.Trail), func(x record.Audit) bool { return only != "" && x.Cluster != only })
+		failovers = knows.With(ctx, failovers, of, request)
+	}
+	if len(failovers) == lookBack {
+		out.Unread = append(out.Unread, fmt.Sprintf("failovers that are over, older than the newest %d", lookBack))
+	}
+	for _, e := range failovers {
+		if ended := endedIn(e, b); len(ended) > 0 {
+			c := out.of(b, e.Cluster)
+			c.Ended = append(c.Ended, ended...)
+		}
+	}
+	return away
+}
+
+// endedIn are a binding's outcomes in one failover, the newest attempt first. The trail
+// knows it by its name alone.
+func endedIn(e status.PastFailover, b *karmada.Binding) []Ended {
+	var out []Ended
+	for _, attempt := range slices.Backward(e.Attempts) {
+		records := inAttempt(e.Trail, b.Key, attempt.Attempt)
+		own := slices.ContainsFunc(records, func(x record.Audit) bool { return len(x.Bindings) > 0 })
+		found := outcomes(attempt.Results, b, own)
+		if len(found) == 0 && own {
+			found = []Ended{{Result: record.Result{Key: b.Key}, From: FromTrail}}
+		}
+		for n := range found {
+			found[n].FailoverID, found[n].Attempt = e.FailoverID, attempt.Attempt
+			if own {
+				found[n].Records = records
+			}
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+// outcomes are those of the binding; what has no uid the trail told, where it tells of it.
+func outcomes(results []record.Result, b *karmada.Binding, told bool) []Ended {
+	var out []Ended
+	for _, r := range results {
+		if r.Key != b.Key || r.UID != "" && b.UID != "" && r.UID != b.UID {
+			continue
+		}
+		from := FromReport
+		if r.UID == "" && told {
+			from = FromTrail
+		}
+		out = append(out, Ended{Result: r, From: from})
+	}
+	return out
+}
+
+// inAttempt are the records of one attempt about a binding, or about the failover as a whole.
+func inAttempt(trail []record.Audit, key karmada.BindingKey, attempt int) []record.Audit {
+	var out []record.Audit
+	for _, x := range trail {
+		if x.Attempt == attempt && concerns(x, key) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// gone tells of a binding that is not there any more what is known of it from before;
+// notFound is said where nothing is.
+func (s Source) gone(ctx context.Context, ref subject.Ref, only string, notFound error) (Explained, error) {
+	key, known := ref.Key()
+	if !known || !errors.Is(notFound, subject.ErrNotFound) {
+		return Explained{}, notFound
+	}
+	b := karmada.Binding{Key: key}
+	out := Explained{Binding: key.String(), Gone: true, Clusters: []Cluster{}}
+	if s.Status == nil {
+		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())
+	}
+	if err := s.history(ctx, &b, only, &out); err != nil {
+		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
+	}
+	if len(out.Clusters) == 0 {
+		return Explained{}, notFound
+	}
+	return out, nil
+}

@@ -1,0 +1,440 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/list"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// View shows an explanation as a tree.
+type View struct{ show.Page }
+
+// tree is what grows.
+type tree struct {
+	list.Writer
+	page show.Page
+}
+
+// leafWidth leaves room for three levels of branches.
+const leafWidth = show.Width - 12
+
+func (t tree) leaf(format string, args ...any) {
+	t.AppendItem(text.WrapSoft(strings.TrimSpace(t.page.Plain(fmt.Sprintf(format, args...))), leafWidth))
+}
+
+// under hangs what grow adds below the last leaf.
+func (t tree) under(grow func()) {
+	t.Indent()
+	grow()
+	t.UnIndent()
+}
+
+// Binding shows the reasons for one binding.
+func (v View) Binding(x Explained) {
+	t := tree{v.Tree(), v.Page}
+	if x.Gone {
+		t.leaf("%s is not there any more; what is known of it from before", x.Binding)
+	} else {
+		t.leaf("%s (%s) on %s", x.Binding, x.Resource, targets(x.Targets))
+	}
+	t.under(func() {
+		for i := range x.Clusters {
+			v.cluster(t, x.Binding, &x.Clusters[i])
+		}
+		for _, note := range x.Unread {
+			t.leaf("not read: %s", note)
+		}
+	})
+	v.Branches(t)
+	show.LookUp(v.Page, x.Runbook)
+}
+
+func targets(on []karmada.TargetCluster) string {
+	if len(on) == 0 {
+		return "no cluster"
+	}
+	var out []string
+	for _, t := range on {
+		out = append(out, fmt.Sprintf("%s:%d", t.Name, t.Replicas))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (v View) cluster(t tree, binding string, c *Cluster) {
+	switch x := c.Failover; {
+	case x != nil:
+		t.leaf("%s fails over: %s, attempt %d, %s mode (%s)", c.Cluster, v.Coloured(show.Bad, string(x.Phase)), x.Attempt, x.Mode, c.WorkflowID)
+		t.under(func() {
+			v.failover(t, c)
+			for _, answer := range answers(binding, c) {
+				t.leaf("you can: %s", answer)
+			}
+		})
+	case c.Unanswered != "":
+		t.leaf("%s: its failover did not answer: %s", c.Cluster, c.Unanswered)
+	case c.Target:
+		t.leaf("%s: no failover, nothing moves it", c.Cluster)
+		t.under(func() { v.stays(t, c) })
+	case c.Task != nil:
+		t.leaf("%s: no failover; it is no target, and a task holds its old copy there", c.Cluster)
+	default:
+		t.leaf("%s: no failover, and it is not there", c.Cluster)
+	}
+	t.under(func() { v.tail(t, c) })
+}
+
+// tail is what is said of a cluster last: the task, and what was before.
+func (v View) tail(t tree, c *Cluster) {
+	if c.Task != nil {
+		t.leaf("task of %s stands: %s %s", c.Task.Producer, c.Task.Reason, c.Task.Message)
+	}
+	for _, e := range c.Ended {
+		t.leaf("before: %s, by %s", v.result(e.Attempt, e.Result), sourceOf(e))
+		t.under(func() { v.records(t, e) })
+	}
+	if c.Link != "" {
+		t.leaf("%s", c.Link)
+	}
+}
+
+func (v View) failover(t tree, c *Cluster) {
+	x := c.Failover
+	t.leaf("Ready %s %s", x.Ready, x.ReadyReason)
+	if x.OptedOut {
+		t.leaf("the cluster is opted out: nothing follows from it")
+	}
+	if x.Drain != nil {
+		t.leaf("drained by %s: %s", x.Drain.Who, x.Drain.Why)
+	}
+	for _, o := range x.Ordered {
+		t.leaf("tainted with %s by order of %s: %s", o, o.Who, o.Why)
+	}
+	for _, r := range x.Rules {
+		t.leaf("rule %s: %s", r.Rule, v.window(r))
+	}
+	for _, w := range x.Taints {
+		t.leaf("taint %s:%s since %s: %s", w.Taint.Key, w.Taint.Effect, clock(w.Taint.TimeAdded), v.word(w, x.Policy != nil))
+	}
+	if x.Policy != nil {
+		t.leaf("due %s, as frozen when the attempt was confirmed; priority %d%s%s", v.moment(x.DueAt), x.Priority, byHand(x), stoodStill(x.Frozen))
+	}
+	for _, line := range v.standing(c) {
+		t.leaf("%s", line)
+	}
+	for _, r := range x.Results {
+		t.leaf("%s", v.result(r.Attempt, r.Result))
+	}
+}
+
+func (v View) window(r view.WindowLine) string {
+	switch {
+	case r.State == rules.Neither && r.Reason == reason.MemberAnswers:
+		return fmt.Sprintf("the external probe contradicts it since %s: Karmada cannot reach the member, and the member answers; no taint %s", clock(r.Since), r.Taint)
+	case r.Stands:
+		return fmt.Sprintf("%s since %s, its taint %s stands", r.State, clock(r.Since), r.Taint)
+	case r.Matching:
+		return fmt.Sprintf("matches since %s, its taint %s would stand %s", clock(r.Since), r.Taint, v.moment(r.Deadline))
+	default:
+		return fmt.Sprintf("does not match since %s, no taint %s", clock(r.Since), r.Taint)
+	}
+}
+
+// word is what its policy says to a taint.
+func (v View) word(w rules.TaintWord, known bool) string {
+	switch {
+	case !known:
+		return "it moves what does not tolerate it"
+	case w.Reason == reason.TaintUntolerated:
+		return "no toleration matches, so it moves at once"
+	case w.Until.IsZero() && w.Toleration != nil:
+		return "tolerated for ever by " + toleration(*w.Toleration)
+	case w.Until.IsZero():
+		return "moves nothing of it (" + string(w.Reason) + ")"
+	case w.Toleration != nil:
+		return "tolerated by " + toleration(*w.Toleration) + " until " + v.moment(w.Until)
+	default:
+		return "borne until " + v.moment(w.Until)
+	}
+}
+
+func toleration(t corev1.Toleration) string {
+	key := t.Key
+	if key == "" {
+		key = "any key"
+	}
+	if t.Value != "" {
+		key += "=" + t.Value
+	}
+	effect := string(t.Effect)
+	if effect == "" {
+		effect = "any effect"
+	}
+	long := "without limit"
+	if t.TolerationSeconds != nil {
+		long = fmt.Sprintf("%d s", *t.TolerationSeconds)
+	}
+	return fmt.Sprintf("[%s %s, %s]", key, effect, long)
+}
+
+// byHand says where a human's priority took the place of the frozen one.
+func byHand(x *workflows.Explanation) string {
+	if x.Item == nil || x.Priority == x.Policy.Priority {
+		return ""
+	}
+	return fmt.Sprintf(" by hand, it was %d", x.Policy.Priority)
+}
+
+func stoodStill(frozen []rules.Interval) string {
+	if len(frozen) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; toleration clocks stood still %d times", len(frozen))
+}
+
+// standing is where it stands, and what it waits for.
+func (v View) standing(c *Cluster) []string {
+	x := c.Failover
+	switch {
+	case x.Move != nil:
+		return v.moving(c)
+	case x.Item != nil:
+		return v.queued(x)
+	case len(x.Results) > 0:
+		return nil
+	case x.Phase == phase.FailoverSuspected && x.Reason == reason.MemberAnswers:
+		overrule := strings.ReplaceAll(view.Overrule(x.Cluster), "`", "")
+		return []string{"waits for: Karmada's access to " + x.Cluster + " to be repaired; the member itself answers", "you can: " + overrule}
+	case x.Phase == phase.FailoverSuspected || x.Phase == phase.FailoverConfirmed:
+		return []string{"waits for: the failure to be confirmed; until then nothing is listed"}
+	case x.Phase == phase.FailoverCordoned:
+		return []string{"it stays: the cluster is only cordoned, no taint that moves bindings stands"}
+	default:
+		return []string{"it is not in the queue: no taint moves it, it is opted out, or it came after the last listing"}
+	}
+}
+
+func (v View) queued(x *workflows.Explanation) []string {
+	i := x.Item
+	out := []string{fmt.Sprintf("queue: %s, %d come before it", i.State, x.Ahead)}
+	if x.Paused != nil {
+		out = append(out, fmt.Sprintf("paused by %s: %s", x.Paused.Who, x.Paused.Reason))
+	}
+	if p := x.PausedBy; p != nil {
+		out = append(out, fmt.Sprintf("%s is paused by %s: %s", p.Scope, p.Who, p.Reason))
+	}
+	if z := x.SnoozedBy; z != nil {
+		out = append(out, fmt.Sprintf("%s is snoozed until %s by %s: %s", z.Scope, v.moment(z.Until), z.Who, z.Reason))
+	}
+	out = append(out, fmt.Sprintf("pace: %s, %g evictions/s, %s; this cluster wants %d", x.Pace.Tier, x.Pace.Rate, x.Pace.Reason, x.Asked.Want))
+	waits := because(i.Reason, i.Message)
+	switch i.State {
+	case workflows.ItemTolerating:
+		waits = "its toleration to run out " + v.moment(x.DueAt)
+	case workflows.ItemDue:
+		waits = "the check whether there is somewhere to go"
+	case workflows.ItemReady, workflows.ItemHold:
+		waits += "; it could go to " + strings.Join(i.To, ", ")
+	case workflows.ItemBlocked:
+		again := "looked at again " + v.moment(i.RetryAt)
+		if i.Permanent {
+			again = "not looked at again in this attempt unless it changes"
+		}
+		return append(out, v.Coloured(show.Busy, "blocked: ")+waits, again)
+	case workflows.ItemIdle:
+		return append(out, "nothing moves it: "+waits)
+	case workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused:
+	}
+	return append(out, "waits for: "+waits)
+}
+
+func because(reason reason.Reason, message string) string {
+	if message == "" {
+		return string(reason)
+	}
+	return string(reason) + ": " + message
+}
+
+func (v View) moving(c *Cluster) []string {
+	m := c.Failover.Move
+	out := []string{fmt.Sprintf("moving: %s for %s, to %s (%s)", m.Phase, v.Age(m.Since), strings.Join(m.To, ", "), because(m.Reason, m.Message))}
+	if m.Attention != reason.None {
+		out = append(out, v.Coloured(show.Bad, m.Needs()))
+	}
+	s := c.Migration
+	if s == nil {
+		return out
+	}
+	if s.Permit.Number > 0 {
+		out = append(out, fmt.Sprintf("went under permit %d of the fleet's pace", s.Permit.Number))
+	}
+	if !s.HealthySince.IsZero() {
+		out = append(out, fmt.Sprintf("healthy for %s; it is released after %s", v.Age(s.HealthySince), show.Span(s.Terms.MinHealthy)))
+	}
+	if len(s.Dependents) > 0 {
+		out = append(out, fmt.Sprintf("holds %d dependents on %s", len(s.Dependents), c.Cluster))
+	}
+	return out
+}
+
+// answers are what an operator can say to what a binding waits for.
+func answers(binding string, c *Cluster) []string {
+	x := c.Failover
+	switch {
+	case x.Move != nil:
+		return toMove(binding, c.Cluster, x.Move)
+	case x.Item == nil || x.Item.State != workflows.ItemBlocked:
+		return nil
+	case x.Item.Reason == reason.AwaitingApproval:
+		return []string{fmt.Sprintf("let it move: lifeboat approve %s --cluster %s --reason \"…\"", binding, c.Cluster)}
+	case x.Item.Reason == reason.StateNeedsSource:
+		return []string{"let it move and begin without its state: " + vouch(binding, c.Cluster, x.Item.Reason)}
+	}
+	return nil
+}
+
+func toMove(binding, cluster string, m *workflows.Move) []string {
+	about := fmt.Sprintf(" %s --cluster %s --reason \"…\"", binding, cluster)
+	switch {
+	case m.Phase == phase.MigrationAwaitingFence:
+		return []string{
+			"bring " + cluster + " back: it goes on by itself",
+			"once you know that the old copy cannot run any more (" + view.Dead + "): " + vouch(binding, cluster, m.Reason),
+		}
+	case m.Phase == phase.MigrationAwaitingHealth && m.Reason != reason.Healthy:
+		return []string{
+			"see why the new copy is not ready, on " + strings.Join(m.To, " and "),
+			"back to where it was, refused as long as that is not Ready: lifeboat put-back" + about,
+			"let the old copy go now, proven or not: lifeboat release" + about,
+		}
+	}
+	return nil
+}
+
+// vouch is the order that says that an old copy is dead.
+func vouch(binding, cluster string, waits reason.Reason) string {
+	return view.Vouch(cluster, view.Unproven{Binding: binding, Reason: waits})
+}
+
+func (v View) result(attempt int, r record.Result) string {
+	line := fmt.Sprintf("attempt %d: %s", attempt, orElse(string(r.Outcome), "no outcome on record"))
+	for _, more := range []string{because(r.Reason, r.Message), record.SaidCause(r.Cause)} {
+		if more != "" {
+			line += ", " + more
+		}
+	}
+	if len(r.To) > 0 {
+		line += ", now on " + strings.Join(r.To, ", ")
+	}
+	if !r.At.IsZero() {
+		line += " (" + clock(r.At) + ")"
+	}
+	return line
+}
+
+// recordLines bounds how much of a trail is drawn below one outcome.
+const recordLines = 30
+
+// records draws how it came to an outcome by the audit trail.
+func (v View) records(t tree, e Ended) {
+	for n, r := range e.Records {
+		if n == recordLines {
+			t.leaf("... and %d more; -o json has them all", len(e.Records)-n)
+			break
+		}
+		what, why := status.Said(r)
+		t.leaf("%s %s: %s", clock(r.Time), what, why)
+	}
+}
+
+// sourceOf says where it is known from that it ended so, and how.
+func sourceOf(e Ended) string {
+	if e.From == FromReport && len(e.Records) > 0 {
+		return "the report in Temporal; how it came to that, by the audit trail"
+	}
+	if e.From == FromReport {
+		return "the report in Temporal"
+	}
+	return "the audit trail"
+}
+
+// stays tells why nothing moves it, and what would if its cluster failed.
+func (v View) stays(t tree, c *Cluster) {
+	if now := c.Now; now != nil {
+		t.leaf("%s mode", now.Mode)
+		if now.Plan.Reason == reason.OptedOut || now.Reason == reason.OptedOut {
+			t.leaf("opted out: %s", orElse(now.Plan.Message, "the cluster"))
+		}
+		if now.Plan.Reason == reason.KindStays {
+			t.leaf("stays: %s", now.Plan.Message)
+		}
+		for _, r := range now.Rules {
+			t.leaf("rule %s: %s %s", r.Rule, r.Match, because(r.Reason, ""))
+		}
+		if now.Plan.Verdict != activities.ProspectStays && now.Plan.Verdict != "" {
+			t.leaf("and yet a taint should move it (%s): is lifeboat controller running?", now.Plan.Taint)
+		}
+	}
+	if f := c.IfFailed; f != nil {
+		t.leaf("if it failed now: %s", v.would(f))
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (v View) would(f *Prospect) string {
+	p := f.Plan
+	rules := slices.DeleteFunc(slices.Clone(f.Rules), func(r activities.ForeseenRule) bool { return r.At.IsZero() })
+	switch p.Verdict {
+	case activities.ProspectMoves:
+		return fmt.Sprintf("due %s by %s, to %s", v.moment(p.Due), p.Taint, strings.Join(p.Candidates, " or "))
+	case activities.ProspectBlocked:
+		return "it should move and could not: " + because(p.Reason, p.Message)
+	case activities.ProspectFence:
+		return "it would wait: " + because(p.Reason, p.Message)
+	case activities.ProspectStays:
+	}
+	if len(rules) == 0 && p.Reason != reason.OptedOut && p.Reason != reason.KindStays {
+		return "it would stay: no rule puts a taint"
+	}
+	return "it would stay: " + because(p.Reason, p.Message)
+}
+
+// clock is a moment as one reads it off a wall.
+func clock(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.UTC().Format("15:04:05 UTC")
+}
+
+// moment is a clock with how far ahead or ago.
+func (v View) moment(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return "never"
+	case at.After(v.Now):
+		return clock(at) + " (in " + show.Span(at.Sub(v.Now)) + ")"
+	default:
+		return clock(at) + " (" + show.Span(v.Now.Sub(at)) + " ago)"
+	}
+}

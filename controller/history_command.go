@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/audit"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/spf13/cobra"
+)
+
+// historyOptions are what a history is asked with.
+type historyOptions struct {
+	status.HistoryRequest
+	form  show.Form
+	trail string // where the audit trail is; empty follows the configuration
+}
+
+func (a *app) historyCommand() *cobra.Command {
+	o := &historyOptions{form: show.NewForm()}
+	cmd := &cobra.Command{
+		Use:   "history [<cluster>|fleet]",
+		Short: "Show failovers that are over, and what became of every binding",
+		Long: `Show failovers that are over, the newest first; of one cluster with what became of every binding, and by
+the audit trail with who did what, when and on what evidence. They are read from Temporal, which keeps
+them for the retention of its namespace, and from the audit trail, which is kept for as long as its files
+are. Where Temporal does not answer the trail alone is read. What became of the fleet's pace meanwhile (its
+tier, its rate, halts and orders) stands among the rest.
+
+Of the fleet: what the trail has of its pace, failovers or not, the oldest first.`,
+		Example: `  lifeboat history
+  lifeboat history fleet
+  lifeboat history member1 --limit 1
+  lifeboat history member1 --audit /var/log/lifeboat -o json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return process.Usage(cmd, "want at most one cluster, got %d", len(args))
+			}
+			if o.Most < 1 {
+				return process.Usage(cmd, "--limit = %d: want 1 or more", o.Most)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.Cluster = args[0]
+			}
+			return a.runHistory(cmd, o)
+		},
+	}
+	formFlag(cmd, &o.form)
+	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
+	auditFlag(cmd, &o.trail)
+	cmd.ValidArgsFunction = a.completeClusters(orders.Fleet)
+	return cmd
+}
+
+func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
+	s, err := a.look(cmd)
+	if err != nil {
+		return err
+	}
+	trail, err := readTrail(cmd, s.config, o.trail, o.Ours(s.config.Instance))
+	if err != nil {
+		return err
+	}
+	if o.Cluster == orders.Fleet {
+		pacer := status.Pacer(trail.Records)
+		return answered(cmd, &o.form, pacer, func(p show.Page) { status.View{Page: p}.Pacer(pacer, o.Most) })
+	}
+	failovers, err := s.history(cmd, o, trail)
+	if err == nil && len(failovers) == 0 && o.Cluster != "" {
+		err = s.exists(cmd.Context(), o.Cluster)
+	}
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &o.form, failovers, func(p show.Page) {
+		status.View{Page: p}.History(failovers, o.Cluster != "")
+	})
+}
+
+// auditFlag gives a command --audit.
+func auditFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "audit", "", "file of the audit trail, with its rotated ones, or a folder; by default audit.path")
+}
+
+// readTrail reads of the audit trail what is wanted, nothing where there is none. Only
+// one that was asked for has to be there.
+func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*record.Audit) bool) (audit.Trail, error) {
+	path := asked
+	if path == "" && c.Audit.Sink == config.AuditFile {
+		path = c.Audit.Path
+	}
+	if path == "" {
+		return audit.Trail{}, nil
+	}
+	trail, err := audit.Read(cmd.Context(), path, wanted)
+	if asked == "" && errors.Is(err, fs.ErrNotExist) {
+		remark(cmd, "The audit trail of the configuration is not here: %v", err)
+		return trail, nil
+	}
+	if trail.Newer > 0 {
+		remark(cmd, "%d records of the audit trail are of a newer version and were passed over", trail.Newer)
+	}
+	return trail, err
+}
+
+// history puts together what Temporal and the trail know.
+func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Trail) ([]status.PastFailover, error) {
+	if err := s.dial(cmd.Context(), "lifeboat-cli"); err != nil {
+		if len(trail.Records) == 0 {
+			return nil, err
+		}
+		remark(cmd, "From the audit trail alone: %v", err)
+		alone := status.Source{Instance: s.config.Instance, UI: s.config.UIURL}
+		return alone.With(cmd.Context(), nil, trail.Records, o.HistoryRequest), nil
+	}
+	defer s.close()
+	var failovers []status.PastFailover
+	err := s.progress.While(cmd.Context(), "reading reports", func(ctx context.Context) error {
+		var err error
+		if failovers, err = s.source().History(ctx, o.HistoryRequest); err == nil {
+			failovers = s.source().With(ctx, failovers, trail.Records, o.HistoryRequest)
+		}
+		return err
+	})
+	return failovers, err
+}
+
+// remark tells people what is no part of the answer.
+func remark(cmd *cobra.Command, format string, args ...any) {
+	show.Page{Out: cmd.ErrOrStderr()}.Line(format, args...)
+}

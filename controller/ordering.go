@@ -1,0 +1,328 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/subject"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/spf13/cobra"
+)
+
+// order is a verb that changes something. Every one wants a reason, asks once unless
+// --yes, and says what it did and what it left as it is.
+type order struct {
+	use                  string
+	aliases              []string // names from before
+	short, long, example string
+	// clusters, bindings and fleet are what the object may be.
+	clusters, bindings, fleet bool
+	// namespaces allows it to concern the bindings of one namespace.
+	namespaces bool
+	// each tells that an order about a cluster concerns each of its bindings by itself.
+	each bool
+	// held looks for the cluster of a binding among hold tasks, too.
+	held bool
+	// confirm is what it is about to do; %s is whom.
+	confirm string
+	// unchanged is what it leaves as it is.
+	unchanged string
+	send      func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
+	// after goes on once the order is accepted.
+	after func(cmd *cobra.Command, s *session, out *orderAnswer) error
+}
+
+// wants names the argument.
+func (v order) wants() string { return strings.Fields(v.use)[1] }
+
+// ordering are the flags that every order has.
+type ordering struct {
+	by   workflows.Order
+	yes  bool
+	form show.Form
+}
+
+// orderAnswer is what -o json prints.
+type orderAnswer struct {
+	Verb    string `json:"verb"`
+	Cluster string `json:"cluster"`
+	Whom    string `json:"whom,omitempty"`
+	Answer  string `json:"answer"`
+	// NotChanged is what the order left as it is.
+	NotChanged string `json:"notChanged"`
+	WorkflowID string `json:"workflowID"`
+	Link       string `json:"link,omitempty"`
+	// Progress is how far a drain is that is waited for.
+	Progress *orders.Drained `json:"progress,omitempty"`
+}
+
+func (a *app) orderCommand(verb order) (*cobra.Command, *ordering) {
+	g := &ordering{form: show.NewForm()}
+	cmd := &cobra.Command{Use: verb.use, Aliases: verb.aliases, Short: verb.short, Long: verb.long, Example: verb.example}
+	cmd.Flags().StringVar(&g.by.Reason, "reason", "", "why; it is recorded (required)")
+	cmd.Flags().StringVar(&g.by.Who, "who", config.Operator(), "who orders it; it is recorded")
+	cmd.Flags().BoolVar(&g.yes, "yes", false, "do not ask")
+	formFlag(cmd, &g.form)
+	return cmd, g
+}
+
+func (g *ordering) check(cmd *cobra.Command) error {
+	if strings.TrimSpace(g.by.Reason) == "" {
+		return process.Usage(cmd, "say why, with --reason")
+	}
+	if strings.TrimSpace(g.by.Who) == "" {
+		return process.Usage(cmd, "say who you are, with --who")
+	}
+	return nil
+}
+
+// give asks once, finds out whose workflow it is, sends the order there and says what
+// came of it.
+func (a *app) give(
+	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, queue.Scope, error),
+) error {
+	if !g.yes {
+		if err := confirm(cmd, fmt.Sprintf(verb.confirm, name)); err != nil {
+			return err
+		}
+	}
+	s, err := a.open(cmd, "lifeboat-cli/"+g.by.Who)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	out := orderAnswer{Verb: cmd.CalledAs(), NotChanged: verb.unchanged}
+	err = s.progress.While(cmd.Context(), "asking about "+name, func(ctx context.Context) error {
+		to, scope, err := aim(ctx, s)
+		if err != nil {
+			return err
+		}
+		out.Cluster, out.WorkflowID, out.Link = to.Name, to.WorkflowID, s.link(to.WorkflowID)
+		if scope != (queue.Scope{}) {
+			out.Whom = scope.String()
+		}
+		out.Answer, err = verb.send(s.desk(), ctx, to, workflows.ScopedOrder{Order: g.by, Scope: scope})
+		return s.noFailover(ctx, to.Name, err)
+	})
+	if err != nil {
+		return err
+	}
+	if verb.after == nil {
+		return answered(cmd, &g.form, out, out.draw)
+	}
+	if g.form.ForPeople() {
+		if err := answered(cmd, &g.form, out, out.draw); err != nil {
+			return err
+		}
+		return verb.after(cmd, s, &out)
+	}
+	return errors.Join(verb.after(cmd, s, &out), g.form.Encode(cmd.OutOrStdout(), out))
+}
+
+func (o orderAnswer) draw(p show.Page) {
+	p.Wrapped("", fmt.Sprintf("%s: %s", o.Cluster, o.Answer))
+	p.Wrapped("", "not changed: "+o.NotChanged)
+	p.Line("workflow %s", o.WorkflowID)
+	if o.Link != "" {
+		p.Line("%s", o.Link)
+	}
+}
+
+// whom is whom an order concerns, as it was typed.
+type whom struct {
+	cluster, binding, namespace string
+	all                         bool
+}
+
+// named is whom, to ask about.
+func (w *whom) named() string {
+	some := ""
+	switch {
+	case w.binding != "" && w.namespace != "":
+		some = w.binding + " -n " + w.namespace
+	case w.binding != "":
+		some = w.binding
+	case w.namespace != "":
+		some = "namespace " + w.namespace
+	case w.all:
+		some = "everything that waits"
+	}
+	switch {
+	case w.cluster == "":
+		return some
+	case some == "":
+		return w.cluster
+	}
+	return some + " on " + w.cluster
+}
+
+// read takes the object of an order from its argument, and refuses what could never work.
+func (w *whom) read(cmd *cobra.Command, verb order, args []string) error {
+	if len(args) > 1 {
+		return process.Usage(cmd, "want %s, got %d arguments", verb.wants(), len(args))
+	}
+	if len(args) == 1 {
+		if err := w.take(cmd, verb, args[0]); err != nil {
+			return err
+		}
+	}
+	some := w.binding != "" || w.namespace != ""
+	if w.cluster == "" && w.binding == "" || len(args) == 0 && !some && !w.all {
+		return process.Usage(cmd, "want %s", verb.wants())
+	}
+	if err := w.check(cmd, verb, some); err != nil {
+		return err
+	}
+	w.all = verb.each && !some
+	return nil
+}
+
+// check refuses what could never work; some is whether it is about some bindings alone.
+func (w *whom) check(cmd *cobra.Command, verb order, some bool) error {
+	switch {
+	case w.all && some:
+		return process.Usage(cmd, "--all excludes a binding and --namespace")
+	case w.cluster == orders.Fleet && !verb.fleet:
+		return process.Usage(cmd, "want the name of a cluster")
+	case w.cluster == orders.Fleet && some:
+		return process.Usage(cmd, "--namespace is for one cluster, not for the fleet")
+	case w.namespace != "" && w.binding == "" && !verb.namespaces:
+		return process.Usage(cmd, "--namespace says where a workload is; %s is for %s", cmd.Name(), verb.wants())
+	}
+	if w.binding != "" {
+		if _, err := subject.Parse(w.binding, w.namespace); err != nil {
+			return process.Usage(cmd, "%s", err)
+		}
+	}
+	return nil
+}
+
+// take tells a binding, which has a slash in it, from a cluster.
+func (w *whom) take(cmd *cobra.Command, verb order, object string) error {
+	switch {
+	case verb.bindings && (strings.Contains(object, "/") || !verb.clusters):
+		w.binding = object
+	case w.cluster != "":
+		return process.Usage(cmd, "--cluster says whose failover concerns a binding; %s is a cluster", object)
+	default:
+		w.cluster = object
+	}
+	return nil
+}
+
+// aim finds the workflow that an order is for.
+func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope queue.Scope, err error) {
+	if scope, err = w.scope(ctx, s); err != nil {
+		return to, scope, err
+	}
+	cluster := w.cluster
+	if cluster == "" {
+		if cluster, err = s.clusterOf(ctx, scope.Binding, held); err != nil {
+			return to, scope, err
+		}
+	}
+	return s.desk().Target(cluster), scope, nil
+}
+
+// scope is whom, as workflows know it. A workload is looked up in Karmada.
+func (w *whom) scope(ctx context.Context, s *session) (queue.Scope, error) {
+	switch {
+	case w.all:
+		return queue.Scope{All: true}, nil
+	case w.binding == "" && w.namespace == "":
+		return queue.Scope{}, nil
+	case w.binding == "":
+		return queue.Scope{Namespace: w.namespace}, nil
+	}
+	ref, err := subject.Parse(w.binding, w.namespace)
+	if err != nil {
+		return queue.Scope{}, err
+	}
+	if key, known := ref.Key(); known {
+		return queue.ScopeOf(key), nil
+	}
+	karmada, err := s.reader()
+	if err != nil {
+		return queue.Scope{}, err
+	}
+	b, err := ref.Find(ctx, karmada)
+	return queue.ScopeOf(b.Key), err
+}
+
+// clusterOf finds the one failover that concerns a binding: among those that run and,
+// where held, among the hold tasks that stand on the binding itself.
+func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bool) (string, error) {
+	all, err := s.source().Overview(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, f := range all.Failovers {
+		if f.FailoverStatus != nil && concerns(f.FailoverStatus, key) {
+			found = append(found, f.Cluster)
+		}
+	}
+	if held {
+		on, err := s.heldOn(ctx, key)
+		if err != nil {
+			return "", err
+		}
+		found = append(found, slices.DeleteFunc(on, func(c string) bool { return slices.Contains(found, c) })...)
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%w: none that runs is known to concern %s; say which with --cluster", orders.ErrNotFound, key)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%w: %s is concerned by %s: say which with --cluster", errRefused, key, strings.Join(found, " and "))
+}
+
+// heldOn are the clusters on which a Lifeboat task holds a copy of a binding.
+func (s *session) heldOn(ctx context.Context, key karmada.BindingKey) ([]string, error) {
+	karmada, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	b, err := karmada.Binding(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("read binding %s: %w", key, err)
+	}
+	var on []string
+	for _, t := range b.Tasks {
+		if t.Owned() {
+			on = append(on, t.FromCluster)
+		}
+	}
+	return on, nil
+}
+
+// concerns tells whether a failover has a binding in its queue, or on its way.
+func concerns(s *workflows.FailoverStatus, key karmada.BindingKey) bool {
+	_, moving := s.Moves[key.String()]
+	return moving || slices.ContainsFunc(s.Items, func(i workflows.Item) bool { return i.Key == key && i.State != workflows.ItemIdle })
+}
+
+// confirm asks whoever sits at the terminal. Without one nobody can answer.
+func confirm(cmd *cobra.Command, what string) error {
+	if !show.IsTerminal(cmd.InOrStdin()) {
+		return fmt.Errorf("%w: nobody can be asked whether to %s; add --yes", errRefused, what)
+	}
+	// Beside the answer, which programs may read.
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "About to %s. Type yes to go on: ", what)
+	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	if given := strings.TrimSpace(answer); err != nil || given != "yes" && given != "y" {
+		return fmt.Errorf("%w: not confirmed, nothing was done", errRefused)
+	}
+	return nil
+}

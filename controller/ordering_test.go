@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/mocks"
+)
+
+// office is a Temporal that takes orders, and remembers the last.
+type office struct {
+	client.Client
+	t       *testing.T
+	id      string // of the workflow
+	update  string
+	sent    string // as JSON
+	started bool
+	refuse  error
+	running map[string]workflows.FailoverStatus // by cluster
+	pacer   *workflows.PacerStatus              // nil: none runs
+}
+
+func (o *office) Close() {}
+
+func (o *office) take(u client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	raw, err := json.Marshal(u.Args[0])
+	require.NoError(o.t, err)
+	o.id, o.update, o.sent = u.WorkflowID, u.UpdateName, string(raw)
+	handle := mocks.NewWorkflowUpdateHandle(o.t)
+	handle.On("Get", mock.Anything, mock.Anything).Return(o.refuse).Run(func(args mock.Arguments) {
+		if into, ok := args.Get(1).(*string); ok {
+			*into = "it is so"
+		}
+	})
+	return handle, nil
+}
+
+func (o *office) UpdateWorkflow(_ context.Context, u client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	return o.take(u)
+}
+
+func (o *office) NewWithStartWorkflowOperation(client.StartWorkflowOptions, any, ...any) client.WithStartWorkflowOperation {
+	return nil
+}
+
+func (o *office) UpdateWithStartWorkflow(_ context.Context, u client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	o.started = true
+	return o.take(u.UpdateOptions)
+}
+
+func (o *office) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	out := &workflowservice.ListWorkflowExecutionsResponse{}
+	for cluster := range o.running {
+		out.Executions = append(out.Executions, &workflow.WorkflowExecutionInfo{
+			Execution: &common.WorkflowExecution{WorkflowId: workflows.ClusterFailoverID("", cluster)},
+		})
+	}
+	return out, nil
+}
+
+func (o *office) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (converter.EncodedValue, error) {
+	for cluster, s := range o.running {
+		if id == workflows.ClusterFailoverID("", cluster) {
+			return answer{s}, nil
+		}
+	}
+	if o.pacer != nil && id == workflows.FleetPacerID("") {
+		return answer{*o.pacer}, nil
+	}
+	return nil, serviceerror.NewNotFound("no pacer either")
+}
+
+// answer is what a query answers.
+type answer struct{ v any }
+
+func (answer) HasValue() bool { return true }
+func (a answer) Get(into any) error {
+	raw, err := json.Marshal(a.v)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// tell runs a command line against an office.
+func (o *office) tell(t *testing.T, words ...string) (out string, code int) {
+	t.Helper()
+	o.t = t
+	a := newApp()
+	a.dial = func(context.Context, process.TemporalOptions) (*process.Temporal, error) {
+		return &process.Temporal{Client: o, Options: client.Options{Namespace: "lifeboat"}}, nil
+	}
+	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return held{}, nil }
+	var written strings.Builder
+	cmd := a.command("lifeboat")
+	cmd.SetOut(&written)
+	cmd.SetErr(&written)
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetArgs(words)
+	err := cmd.ExecuteContext(t.Context())
+	if err != nil {
+		written.WriteString(err.Error())
+	}
+	return written.String(), exitCode(err)
+}
+
+// held is a Karmada in which cart was left to a human on member3.
+type held struct{ fleet }
+
+func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
+	all, err := h.Bindings(ctx, activities.Page{})
+	at := slices.IndexFunc(all.Bindings, func(b karmada.Binding) bool { return b.Key == key })
+	if err != nil || at < 0 {
+		return karmada.Binding{}, errors.Join(err, karmada.ErrGone)
+	}
+	b := all.Bindings[at]
+	if b.Resource.Name == "cart" {
+		b.Tasks = []karmada.Task{{FromCluster: "member3", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator}}
+	}
+	return b, nil
+}
+
+// waits is a failover in which these bindings wait, and one of no concern.
+func waits(names ...string) workflows.FailoverStatus {
+	s := workflows.FailoverStatus{}
+	s.Items = []workflows.Item{{Key: karmada.BindingKey{Namespace: "shop", Name: "idle"}, State: workflows.ItemIdle}}
+	for _, name := range names {
+		s.Items = append(s.Items, workflows.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, State: workflows.ItemDue})
+	}
+	return s
+}
+
+const (
+	ada       = `"who":"ada","reason":"a drill"`
+	cartKey   = `"binding":{"namespace":"shop","name":"cart-deployment"}`
+	failover1 = "cluster-failover/member1"
+)
+
+func TestEveryOrderGoesToItsWorkflowAndSaysWhatItLeavesAlone(t *testing.T) {
+	for line, c := range map[string]struct{ id, update, sent string }{
+		"pause member1":         {failover1, "pause", `{` + ada + `}`},
+		"pause member1 -n shop": {failover1, "pause", `{` + ada + `,"namespace":"shop"}`},
+		"pause member1 --binding deployment/cart -n shop": {failover1, "pause", `{` + ada + `,` + cartKey + `}`},
+		"pause deployment/cart -n shop":                   {failover1, "pause", `{` + ada + `,` + cartKey + `}`},
+		"pause shop/cart-deployment --cluster member2":    {"cluster-failover/member2", "pause", `{` + ada + `,` + cartKey + `}`},
+		"halt":                                          {"fleet-pacer", "halt", `{` + ada + `}`},
+		"rate fleet 0.2":                                {"fleet-pacer", "set-rate", `{` + ada + `,"rate":0.2}`},
+		"rate 0.2":                                      {"fleet-pacer", "set-rate", `{` + ada + `,"rate":0.2}`},
+		"rate fleet configured":                         {"fleet-pacer", "set-rate", `{` + ada + `,"rate":0,"configured":true}`},
+		"cancel shop/cart-deployment --put-back":        {failover1, "cancel", `{` + ada + `,` + cartKey + `,"putBack":true}`},
+		"confirm-fenced shop/cart-deployment":           {failover1, "confirm-fenced", `{` + ada + `,` + cartKey + `}`},
+		"snooze member2 -n shop --for 2h":               {"cluster-failover/member2", "snooze", `{` + ada + `,"namespace":"shop","for":"2h"}`},
+		"snooze member2 --for 2h":                       {"cluster-failover/member2", "snooze", `{` + ada + `,"all":true,"for":"2h"}`},
+		"approve member1":                               {failover1, "approve", `{` + ada + `,"all":true}`},
+		"taint member1 maintenance:NoExecute-":          {failover1, "untaint", `{` + ada + `,"taint":"maintenance:NoExecute"}`},
+		"taint member1 --end":                           {failover1, "untaint", `{` + ada + `}`},
+		"untaint member1 maintenance:NoExecute-":        {failover1, "untaint", `{` + ada + `,"taint":"maintenance:NoExecute"}`},
+		"drain member1 --end":                           {failover1, "undrain", `{` + ada + `}`},
+		"undrain member1":                               {failover1, "undrain", `{` + ada + `}`},
+		"pause fleet":                                   {"fleet-pacer", "halt", `{` + ada + `}`},
+		"resume member1":                                {failover1, "resume", `{` + ada + `}`},
+		"resume member1 -n shop":                        {failover1, "resume", `{` + ada + `,"namespace":"shop"}`},
+		"resume member1 --enforce":                      {failover1, "resume", `{` + ada + `,"enforce":true}`},
+		"resume fleet":                                  {"fleet-pacer", "resume", `{` + ada + `}`},
+		"cancel member1":                                {failover1, "cancel", `{` + ada + `}`},
+		"cancel member1 --put-back":                     {failover1, "cancel", `{` + ada + `,"putBack":true}`},
+		"cancel member1 --binding shop/cart-deployment": {failover1, "cancel", `{` + ada + `,` + cartKey + `}`},
+		"confirm-fenced member1":                        {failover1, "confirm-fenced", `{` + ada + `}`},
+		"confirm-fenced member1 --binding shop/cart-deployment": {
+			failover1, "confirm-fenced", `{` + ada + `, "binding": {"namespace": "shop", "name": "cart-deployment"}}`,
+		},
+		"snooze shop/cart-deployment --for 30m":              {failover1, "snooze", `{` + ada + `,` + cartKey + `,"for":"30m"}`},
+		"snooze deployment/cart -n shop --for 30m":           {failover1, "snooze", `{` + ada + `,` + cartKey + `,"for":"30m"}`},
+		"snooze -n shop --cluster member2 --for 2h":          {"cluster-failover/member2", "snooze", `{` + ada + `,"namespace":"shop","for":"2h"}`},
+		"snooze --all --cluster member2 --for 2h":            {"cluster-failover/member2", "snooze", `{` + ada + `,"all":true,"for":"2h"}`},
+		"approve shop/cart-deployment":                       {failover1, "approve", `{` + ada + `,` + cartKey + `}`},
+		"approve --all --cluster member1":                    {failover1, "approve", `{` + ada + `,"all":true}`},
+		"prioritise shop/cart-deployment --priority 0":       {failover1, "prioritise", `{` + ada + `,` + cartKey + `,"priority":0}`},
+		"prioritise -n shop --cluster member1 --priority -5": {failover1, "prioritise", `{` + ada + `,"namespace":"shop","priority":-5}`},
+		"taint member1 maintenance:NoExecute":                {failover1, "taint", `{` + ada + `,"taint":"maintenance:NoExecute"}`},
+		"taint member1 a=b:PreferNoExecute":                  {failover1, "taint", `{` + ada + `,"taint":"a=b:PreferNoExecute"}`},
+		"untaint member1":                                    {failover1, "untaint", `{` + ada + `}`},
+		"untaint member1 maintenance:NoExecute":              {failover1, "untaint", `{` + ada + `,"taint":"maintenance:NoExecute"}`},
+		"skip shop/cart-deployment":                          {failover1, "skip", `{` + ada + `,` + cartKey + `}`},
+		"put-back shop/cart-deployment --cluster member3":    {"cluster-failover/member3", "put-back", `{` + ada + `,` + cartKey + `}`},
+		"release shop/cart-deployment --cluster member3":     {"cluster-failover/member3", "release", `{` + ada + `,` + cartKey + `}`},
+	} {
+		t.Run(line, func(t *testing.T) {
+			o := &office{running: map[string]workflows.FailoverStatus{"member1": waits("cart-deployment"), "member2": waits("till-deployment")}}
+			words := append(strings.Fields(line), "--who", "ada", "--reason", "a drill", "--yes", "--ui-url", "http://ui")
+			out, code := o.tell(t, words...)
+			require.Equal(t, process.ExitOK, code, out)
+			require.Equal(t, c.id, o.id)
+			require.Equal(t, c.update, o.update)
+			require.JSONEq(t, c.sent, o.sent)
+			require.Contains(t, out, "it is so\nnot changed: ")
+			require.Contains(t, out, "http://ui/namespaces/lifeboat/workflows/")
+			out, code = o.tell(t, append(words, "-o", "json")...)
+			require.Equal(t, process.ExitOK, code, out)
+			var said orderAnswer
+			require.NoError(t, json.Unmarshal([]byte(out), &said), out)
+			require.Equal(t, "it is so", said.Answer)
+			require.NotEmpty(t, said.NotChanged)
+			require.NotEmpty(t, said.Link)
+			require.Equal(t, words[0], said.Verb)
+		})
+	}
+}
+
+func TestNoOrderIsGivenUnaskedOrWithoutAReason(t *testing.T) {
+	for _, line := range []string{
+		"pause member1", "resume member1", "cancel member1", "confirm-fenced member1", "drain member1", "undrain member1",
+		"taint member1 a:NoExecute", "untaint member1",
+		"snooze shop/cart-deployment --for 5m", "approve shop/cart-deployment", "prioritise shop/cart-deployment --priority 1",
+		"skip shop/cart-deployment", "put-back shop/cart-deployment", "release shop/cart-deployment",
+	} {
+		o := &office{}
+		out, code := o.tell(t, strings.Fields(line)...)
+		require.Equal(t, process.ExitUsage, code, "%s: %s", line, out)
+		require.Contains(t, out, "--reason", line)
+		out, code = o.tell(t, append(strings.Fields(line), "--reason", "x")...)
+		require.Equal(t, process.ExitRefused, code, "%s: %s", line, out)
+		require.Contains(t, out, "add --yes", line)
+		require.Empty(t, o.update, line)
+	}
+}
+
+func TestOrdersThatNameNobodyOrTooManyAreRefusedBeforeTheyAreSent(t *testing.T) {
+	for line, want := range map[string]string{
+		"snooze --for 5m":                           "want <cluster>|<binding>",
+		"snooze --cluster a --for 5m":               "want <cluster>|<binding>",
+		"snooze a --cluster b --for 5m":             "a is a cluster",
+		"snooze a/b --all --for 5m":                 "--all excludes",
+		"snooze --all --for 5m":                     "want <cluster>|<binding>",
+		"snooze -n shop --for 5m":                   "want <cluster>|<binding>",
+		"snooze --all -n shop --cluster a --for 5m": "--all excludes",
+		"snooze shop/cart":                          `--for: field "for": missing`,
+		"snooze shop/cart --for soon":               "is no duration",
+		"release cart":                              "want <namespace>/<binding>",
+		"snooze a/b c/d --for 5m":                   "got 2 arguments",
+		"prioritise shop/cart":                      "with --priority",
+		"skip":                                      "want <cluster>|<binding>",
+		"release":                                   "want <binding>",
+		"cancel member1 -n shop":                    "says where a workload is",
+		"pause fleet -n shop":                       "not for the fleet",
+		"pause member1 --binding cart":              "want <namespace>/<binding>",
+		"confirm-fenced fleet":                      "name of a cluster",
+		"resume member1 -n shop --enforce":          "one whole cluster",
+	} {
+		o := &office{}
+		out, code := o.tell(t, append(strings.Fields(line), "--reason", "x", "--yes")...)
+		require.Equal(t, process.ExitUsage, code, "%s: %s", line, out)
+		require.Contains(t, out, want, line)
+		require.Empty(t, o.update, line)
+	}
+}
+
+func TestTheFailoverOfABindingIsFoundOrAskedFor(t *testing.T) {
+	cart := []string{"shop/cart-deployment", "--reason", "x", "--yes"}
+	both := map[string]workflows.FailoverStatus{"member1": waits("cart-deployment"), "member2": waits("cart-deployment")}
+	for name, c := range map[string]struct {
+		verb    string
+		running map[string]workflows.FailoverStatus
+		to      string
+		code    int
+		says    string
+	}{
+		"none runs":                       {"skip", nil, "", process.ExitNotFound, "with --cluster"},
+		"none concerns it":                {"skip", map[string]workflows.FailoverStatus{"member1": waits("till-deployment", "idle")}, "", process.ExitNotFound, "with --cluster"},
+		"one does":                        {"skip", map[string]workflows.FailoverStatus{"member2": waits("cart-deployment")}, "member2", process.ExitOK, ""},
+		"two do":                          {"skip", both, "", process.ExitRefused, "member1 and member2"},
+		"what was left to a human":        {"put-back", nil, "member3", process.ExitOK, ""},
+		"what was left, released":         {"release", nil, "member3", process.ExitOK, ""},
+		"what was left, and fails anew":   {"release", map[string]workflows.FailoverStatus{"member1": waits("cart-deployment")}, "", process.ExitRefused, "member1 and member3"},
+		"what was left is no one's queue": {"skip", nil, "", process.ExitNotFound, "with --cluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &office{running: c.running}
+			out, code := o.tell(t, append([]string{c.verb}, cart...)...)
+			require.Equal(t, c.code, code, out)
+			require.Contains(t, out, c.says)
+			if c.to == "" {
+				require.Empty(t, o.update)
+				return
+			}
+			require.Equal(t, workflows.ClusterFailoverID("", c.to), o.id)
+			require.Equal(t, c.verb != "skip", o.started, "what an earlier failover left behind needs one that runs")
+		})
+	}
+}

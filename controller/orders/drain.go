@@ -1,0 +1,98 @@
+package orders
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/temporal"
+)
+
+// closingTries is how often an order is given whose failover ended at that moment.
+const closingTries = 5
+
+// Begin gives an order that needs a failover, as a drain or one about what an earlier failover left:
+// it is started if need be, and asked again where the one that ran has just ended.
+func (d Desk) Begin(ctx context.Context, to Target, name string, o any) (string, error) {
+	var err error
+	for range closingTries {
+		var answer string
+		if answer, err = d.startAndUpdate(ctx, to, name, o); err == nil {
+			return answer, nil
+		}
+		var closing *temporal.ApplicationError
+		if !errors.As(err, &closing) || closing.Type() != workflows.ErrorClosing {
+			break
+		}
+	}
+	return "", explain(to, name, err)
+}
+
+// Drained is how far a drain is.
+type Drained struct {
+	// Left are bindings that are queued or on their way, Blocked those of them that
+	// cannot move now, by reason.
+	Left    int            `json:"left"`
+	Blocked map[string]int `json:"blocked,omitempty"`
+	// Done: nothing is left to move. Ended: the drain does not stand any more.
+	Done  bool `json:"done"`
+	Ended bool `json:"ended,omitempty"`
+}
+
+// DrainProgress judges how far the drain of a failover is.
+func DrainProgress(s workflows.FailoverStatus) Drained {
+	p := Drained{Left: len(s.Moves) + s.Left, Ended: s.Cluster.Drain == nil}
+	for _, i := range s.Items {
+		switch i.State {
+		case workflows.ItemIdle:
+			continue
+		case workflows.ItemBlocked:
+			if p.Blocked == nil {
+				p.Blocked = map[string]int{}
+			}
+			p.Blocked[string(i.Reason)]++
+		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused, workflows.ItemHold:
+		}
+		p.Left++
+	}
+	p.Done = !p.Ended && p.Left == 0 && s.Phase == phase.FailoverEvacuated && !s.Listed.IsZero()
+	return p
+}
+
+// progressPoll is how often a drain that is waited for is looked at.
+const progressPoll = 2 * time.Second
+
+// AwaitDrain waits until nothing is left to move, and tells what it sees whenever
+// that is news. It ends with ctx, or when the drain has ended.
+func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), tell func(Drained)) error {
+	ticker := time.NewTicker(progressPoll)
+	defer ticker.Stop()
+	told := -1
+	for {
+		p, err := look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		case p.Ended:
+			return ErrDrainEnded
+		case p.Left != told || p.Done:
+			told = p.Left
+			tell(p)
+		}
+		if p.Done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// ErrDrainEnded is returned when a drain ended before nothing was left to move.
+var ErrDrainEnded = errors.New("the drain has ended before everything had moved")

@@ -1,0 +1,368 @@
+// Package plan tells what would happen if a cluster failed now, and what is still to
+// happen where one has.
+//
+// It promises to judge nothing itself: it has the worker's own activities judge over
+// Karmada as it was just read. It writes nothing.
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Plan is what would become of everything on one cluster.
+type Plan struct {
+	Cluster string     `json:"cluster"`
+	At      time.Time  `json:"at"`
+	Mode    rules.Mode `json:"mode"`
+	// Phase is that of the failover that runs already, empty when none does.
+	Phase phase.Failover `json:"phase,omitempty"`
+	// Underway are bindings that it has begun to move, Settled those with an outcome.
+	Underway int `json:"underway,omitempty"`
+	Settled  int `json:"settled,omitempty"`
+	// Paused is who paused it.
+	Paused *workflows.Order `json:"paused,omitempty"`
+	// Confirmed is when the failure would be confirmed, zero when it never would.
+	Confirmed time.Time `json:"confirmed,omitzero"`
+	// Reason is why nothing would move at all, empty when something could.
+	Reason reason.Reason             `json:"reason,omitempty"`
+	Rules  []activities.ForeseenRule `json:"rules,omitempty"`
+	Pace   pace.Pace                 `json:"pace"`
+	// Totals are of all bindings, Priorities of those of one priority, highest first.
+	Totals     Totals          `json:"totals"`
+	Priorities []PriorityTotal `json:"priorities,omitempty"`
+	// Deficit is what those need that no cluster has room for.
+	Deficit corev1.ResourceList `json:"capacityDeficit,omitempty"`
+	// Ends is when the last move would begin, zero when that cannot be told.
+	Ends     time.Time `json:"ends,omitzero"`
+	Bindings []Binding `json:"bindings,omitempty"`
+	// Unread says what could not be asked.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Totals count bindings by what would become of them.
+type Totals struct {
+	Moves       int `json:"moves"`
+	Blocked     int `json:"blocked"`
+	AwaitsFence int `json:"awaitsFence"`
+	Stays       int `json:"stays"`
+}
+
+// PriorityTotal counts the bindings of one priority.
+type PriorityTotal struct {
+	Priority int32 `json:"priority"`
+	Totals
+	// Ends is when the last of them would begin to move.
+	Ends time.Time `json:"ends,omitzero"`
+}
+
+// Binding is what would become of one binding.
+type Binding struct {
+	Binding    string              `json:"binding"`
+	Resource   string              `json:"resource"`
+	Priority   int32               `json:"priority"`
+	Verdict    activities.Prospect `json:"verdict"`
+	Reason     reason.Reason       `json:"reason"`
+	Message    string              `json:"message,omitempty"`
+	Due        time.Time           `json:"due,omitzero"`
+	Begins     time.Time           `json:"begins,omitzero"`
+	Taint      string              `json:"taint,omitempty"` // the one that makes it due, "key:effect"
+	Candidates []string            `json:"candidates,omitempty"`
+	PurgeMode  karmada.PurgeMode   `json:"purgeMode,omitempty"`
+	Need       corev1.ResourceList `json:"need,omitempty"`
+}
+
+// Source is where the answers come from.
+type Source struct {
+	Karmada  activities.Reader
+	Settings activities.Settings
+	// Status asks the workflows; nil where Temporal does not answer, and Away says why.
+	Status *status.Source
+	Away   error
+	Owners activities.Owners
+	// Moves tells which copy a migration holds, nil where nobody can be asked.
+	Moves activities.Moves
+	Now   func() time.Time
+	// Progress is told how far the reading is.
+	Progress *show.Progress
+	// Runbook is a page with a heading for every reason, empty without.
+	Runbook string
+	// Unread says what could not be read before.
+	Unread []string
+}
+
+// nobody stands in for the owners of tasks where Temporal does not answer.
+type nobody struct{}
+
+func (nobody) Running(context.Context, string) (bool, error) { return false, nil }
+
+// Cluster plans for one cluster.
+func (s Source) Cluster(ctx context.Context, cluster string) (Plan, error) {
+	snapshot, err := s.Read(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	return s.of(ctx, snapshot, s.askPacer(ctx), cluster)
+}
+
+// Planner judges over a snapshot.
+func (s Source) Planner(of *activities.Snapshot) *activities.Activities {
+	owners := s.Owners
+	if owners == nil {
+		owners = nobody{}
+	}
+	return activities.NewPlanner(of, owners, s.Moves, s.Settings)
+}
+
+// Read takes a snapshot of Karmada.
+func (s Source) Read(ctx context.Context) (snapshot *activities.Snapshot, err error) {
+	err = s.Progress.While(ctx, "reading bindings", func(ctx context.Context) error {
+		snapshot, err = activities.TakeSnapshot(ctx, s.Karmada, func(n int) { s.Progress.Step(n, 0) })
+		return err
+	})
+	return snapshot, err
+}
+
+// All plans for every cluster, each as if it alone failed: the one that would hurt most
+// comes first. Bindings are left out.
+func (s Source) All(ctx context.Context) ([]Plan, error) {
+	snapshot, err := s.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fleet, err := snapshot.Clusters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plans := []Plan{}
+	pacer := s.askPacer(ctx)
+	err = s.Progress.While(ctx, "planning", func(ctx context.Context) error {
+		for n, c := range fleet {
+			s.Progress.Step(n, len(fleet))
+			p, err := s.of(ctx, snapshot, pacer, c.Name)
+			if err != nil {
+				return err
+			}
+			p.Bindings = nil
+			plans = append(plans, p)
+		}
+		return nil
+	})
+	slices.SortStableFunc(plans, worse)
+	return plans, err
+}
+
+// worse puts first where most is stuck, counted from the highest priority on; then what
+// takes longest, then what moves most.
+func worse(x, y Plan) int {
+	for _, priority := range prioritiesOf(x, y) {
+		if by := cmp.Compare(y.stuck(priority), x.stuck(priority)); by != 0 {
+			return by
+		}
+	}
+	return cmp.Or(y.Ends.Compare(x.Ends), cmp.Compare(y.Totals.Moves, x.Totals.Moves), cmp.Compare(x.Cluster, y.Cluster))
+}
+
+func prioritiesOf(plans ...Plan) []int32 {
+	var out []int32
+	for _, p := range plans {
+		for _, t := range p.Priorities {
+			out = append(out, t.Priority)
+		}
+	}
+	slices.SortFunc(out, func(a, b int32) int { return cmp.Compare(b, a) })
+	return slices.Compact(out)
+}
+
+// stuck counts what should move at a priority and cannot.
+func (p Plan) stuck(priority int32) int {
+	for _, t := range p.Priorities {
+		if t.Priority == priority {
+			return t.Blocked + t.AwaitsFence
+		}
+	}
+	return 0
+}
+
+// of plans for one cluster by what was read, and by its failover where one runs.
+func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pacerWord, cluster string) (Plan, error) {
+	p := Plan{Cluster: cluster, Unread: slices.Clone(s.Unread)}
+	request := activities.ForeseeRequest{Cluster: cluster, At: s.Now()}
+	pacer.heard(&p, &request)
+	s.running(ctx, &p, &request)
+	f, err := s.Planner(snapshot.Failed(cluster, request.At)).Foresee(ctx, request)
+	switch {
+	case errors.Is(err, karmada.ErrGone):
+		return p, fmt.Errorf("%w: %s", ErrNotFound, cluster)
+	case err != nil:
+		return p, err
+	}
+	p.take(f)
+	return p, nil
+}
+
+// ErrNotFound is returned for a cluster that there is not.
+var ErrNotFound = errors.New("no such cluster")
+
+// pacerWord is what the pacer said, or why it said nothing.
+type pacerWord struct {
+	status workflows.PacerStatus
+	unread string
+}
+
+func (s Source) askPacer(ctx context.Context) pacerWord {
+	if s.Status == nil {
+		return pacerWord{unread: "Temporal: " + s.Away.Error()}
+	}
+	said, why := s.Status.Pacer(ctx)
+	if why != "" {
+		why = "pacer: " + why
+	}
+	return pacerWord{status: said, unread: why}
+}
+
+// heard takes what humans ordered of the pacer, and whom it remembers.
+func (w pacerWord) heard(p *Plan, r *activities.ForeseeRequest) {
+	if w.unread != "" {
+		p.Unread = append(p.Unread, w.unread)
+		return
+	}
+	r.Rate, r.Moves = w.status.Orders.Rate, &w.status.Moves
+	if w.status.Orders.Halted != nil {
+		rate := w.status.Pace
+		rate.Tier, rate.Rate, rate.Reason = pace.TierHalted, 0, w.status.Orders.HaltReason
+		r.Pace = &rate
+	}
+}
+
+// running asks the failover that runs what it goes by.
+func (s Source) running(ctx context.Context, p *Plan, r *activities.ForeseeRequest) {
+	if s.Status == nil {
+		return
+	}
+	f, err := s.Status.Failover(ctx, p.Cluster)
+	if errors.Is(err, status.ErrNotFound) {
+		return
+	}
+	if f.FailoverStatus == nil {
+		p.Unread = append(p.Unread, f.WorkflowID+": "+f.Unanswered)
+		return
+	}
+	if !f.Phase.Terminal() {
+		p.goOn(f.FailoverStatus, r)
+	}
+}
+
+// goOn takes what a failover has frozen and begun.
+func (p *Plan) goOn(st *workflows.FailoverStatus, r *activities.ForeseeRequest) {
+	p.Phase, p.Paused = st.Phase, st.Paused
+	r.Windows, r.Virtual, r.Frozen = st.Windows, st.Virtual, st.Frozen
+	r.Policies, r.Skip = map[karmada.BindingKey]rules.Policy{}, map[karmada.BindingKey]bool{}
+	for _, i := range st.Items {
+		if i.Policy >= 0 && i.Policy < len(st.Policy) {
+			r.Policies[i.Key] = st.Policy[i.Policy]
+		}
+	}
+	r.Snoozed, r.Paused, r.Priority = queue.Scoped[time.Time]{}, queue.Scoped[struct{}]{}, queue.Scoped[int32]{}
+	for _, z := range st.Snoozes {
+		r.Snoozed[z.Scope] = z.Until
+	}
+	for _, z := range st.Pauses {
+		r.Paused[z.Scope] = struct{}{}
+	}
+	for _, z := range st.Priorities {
+		r.Priority[z.Scope] = z.Priority
+	}
+	for _, m := range st.Moves {
+		p.Underway++
+		r.Skip[m.Key] = true
+	}
+	for _, settled := range st.Results {
+		r.Skip[settled.Key] = true
+	}
+	for _, n := range st.Counts {
+		p.Settled += n
+	}
+}
+
+// take puts a foresight into an operator's words, and counts.
+func (p *Plan) take(f activities.Foresight) {
+	p.At, p.Mode, p.Confirmed, p.Reason, p.Rules, p.Pace = f.At, f.Mode, f.Confirmed, f.Reason, f.Rules, f.Pace
+	at := map[int32]*PriorityTotal{}
+	for i := range f.Bindings {
+		b := &f.Bindings[i]
+		p.Bindings = append(p.Bindings, BindingOf(b))
+		of := at[b.Priority]
+		if of == nil {
+			of = &PriorityTotal{Priority: b.Priority}
+			at[b.Priority] = of
+		}
+		of.count(b.Prospect)
+		p.Totals.count(b.Prospect)
+		if b.Begins.After(of.Ends) {
+			of.Ends = b.Begins
+		}
+		if b.Begins.After(p.Ends) {
+			p.Ends = b.Begins
+		}
+		if b.Reason == reason.NoCapacity {
+			p.lacks(b.Need)
+		}
+	}
+	for _, of := range at {
+		p.Priorities = append(p.Priorities, *of)
+	}
+	slices.SortFunc(p.Priorities, func(a, b PriorityTotal) int { return cmp.Compare(b.Priority, a.Priority) })
+}
+
+// BindingOf is what was foreseen of a binding in an operator's words.
+func BindingOf(b *activities.Foreseen) Binding {
+	out := Binding{
+		Binding: b.Key.String(), Resource: b.Resource, Priority: b.Priority, Verdict: b.Prospect, Reason: b.Reason,
+		Message: b.Message, Due: b.Due, Begins: b.Begins, Candidates: b.Candidates, PurgeMode: b.Purge, Need: b.Need,
+	}
+	if b.Why.Affected {
+		out.Taint = b.Why.Taint.Key + ":" + string(b.Why.Taint.Effect)
+	}
+	return out
+}
+
+func (t *Totals) count(p activities.Prospect) {
+	switch p {
+	case activities.ProspectMoves:
+		t.Moves++
+	case activities.ProspectBlocked:
+		t.Blocked++
+	case activities.ProspectFence:
+		t.AwaitsFence++
+	case activities.ProspectStays:
+		t.Stays++
+	}
+}
+
+func (p *Plan) lacks(need corev1.ResourceList) {
+	if p.Deficit == nil {
+		p.Deficit = corev1.ResourceList{}
+	}
+	for name, n := range need {
+		sum := p.Deficit[name].DeepCopy()
+		sum.Add(n)
+		p.Deficit[name] = sum
+	}
+}

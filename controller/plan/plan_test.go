@@ -1,0 +1,226 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/mocks"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+const taintKey = "failover.example.org/down"
+
+// fleet has three clusters, a rule, and bindings on m1 and m2.
+func fleet(t *testing.T) (*world.World, Source) {
+	t.Helper()
+	w := world.New(func() time.Time { return now })
+	for _, name := range []string{"m1", "m2", "m3"} {
+		w.AddCluster(name)
+	}
+	w.AddRule(rules.Rule{
+		Name: "not-ready",
+		MatchConditions: []rules.MatchCondition{{
+			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
+		}},
+		Taints: []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute}},
+	})
+	bind(w, "cart", 0, "m1", "m2")
+	bind(w, "till", 5, "m1", "m1")
+	bind(w, "other", 0, "m2", "m3")
+	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
+	return w, Source{Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }}
+}
+
+func bind(w *world.World, name string, priority int32, on, may string) {
+	w.AddBinding(karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: name}, Replicas: 2, Priority: priority, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name},
+		Clusters: []karmada.TargetCluster{{Name: on, Replicas: 2}},
+		Placement: &karmada.Placement{
+			ClusterAffinity:   &karmada.ClusterAffinity{ClusterNames: []string{on, may}},
+			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
+		},
+	})
+}
+
+func draw(t *testing.T, render func(View)) string {
+	t.Helper()
+	var out strings.Builder
+	render(View{Page: show.Page{Out: &out, Now: now}, Rows: 5})
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), show.Width, line)
+	}
+	return out.String()
+}
+
+func TestAPlanCountsWhatWouldBecomeOfAHealthyCluster(t *testing.T) {
+	_, s := fleet(t)
+	p, err := s.Cluster(t.Context(), "m1")
+	require.NoError(t, err)
+	require.Equal(t, now.Add(time.Minute), p.Confirmed)
+	require.Equal(t, Totals{Moves: 1, Blocked: 1}, p.Totals)
+	require.Equal(t, []PriorityTotal{
+		{Priority: 5, Totals: Totals{Blocked: 1}}, {Priority: 0, Totals: Totals{Moves: 1}, Ends: now.Add(time.Minute)},
+	}, p.Priorities)
+	require.Equal(t, []string{"Temporal: no route"}, p.Unread)
+	require.Equal(t, []string{"m1"}, p.Pace.Faulty, "the fleet as it would be")
+
+	text := draw(t, func(v View) { v.Cluster(p) })
+	for _, want := range []string{
+		"m1, if it failed now (observe mode)", "Confirmed +1m0s", "not-ready " + taintKey + ":NoExecute Matches, ConditionsMatch: its taint would stand +1m0s",
+		"1 would move, 1 could not", "shop/cart", "NoTarget", "Not asked: Temporal: no route",
+	} {
+		require.Contains(t, text, want)
+	}
+}
+
+func TestAPlanForAnUnknownClusterIsNotFound(t *testing.T) {
+	_, s := fleet(t)
+	_, err := s.Cluster(t.Context(), "m9")
+	require.ErrorIs(t, err, ErrNotFound)
+}
+
+func TestWithoutARuleNothingWouldHappen(t *testing.T) {
+	w, s := fleet(t)
+	w.ClearRules()
+	p, err := s.Cluster(t.Context(), "m1")
+	require.NoError(t, err)
+	require.Equal(t, Totals{Stays: 2}, p.Totals)
+	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "no rule would put a taint that moves bindings")
+	w.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
+	p, err = s.Cluster(t.Context(), "m1")
+	require.NoError(t, err)
+	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "the cluster is opted out")
+}
+
+func TestTheClusterThatWouldHurtMostComesFirst(t *testing.T) {
+	_, s := fleet(t)
+	plans, err := s.All(t.Context())
+	require.NoError(t, err)
+	var names []string
+	for _, p := range plans {
+		names = append(names, p.Cluster)
+		require.Empty(t, p.Bindings)
+	}
+	require.Equal(t, []string{"m1", "m2", "m3"}, names)
+	text := draw(t, func(v View) { v.All(plans) })
+	require.Equal(t, 1, strings.Count(text, "no route"), "each note once")
+	require.Contains(t, draw(t, func(v View) { v.All(nil) }), "no cluster")
+}
+
+func TestWorseIsWhatIsStuckThenWhatTakesLong(t *testing.T) {
+	urgent := Plan{Cluster: "urgent", Priorities: []PriorityTotal{{Priority: 9, Totals: Totals{AwaitsFence: 1}}}}
+	many := Plan{Cluster: "many", Priorities: []PriorityTotal{{Priority: 0, Totals: Totals{Blocked: 50}}}}
+	long := Plan{Cluster: "long", Ends: now.Add(time.Hour)}
+	short := Plan{Cluster: "short", Ends: now, Totals: Totals{Moves: 9}}
+	require.Negative(t, worse(urgent, many))
+	require.Negative(t, worse(many, long))
+	require.Negative(t, worse(long, short))
+	require.Positive(t, worse(short, urgent))
+}
+
+func TestWhatHasNoRoomIsAddedUp(t *testing.T) {
+	var p Plan
+	need := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourcePods: resource.MustParse("2")}
+	blocked := activities.Foreseen{Prospect: activities.ProspectBlocked, Reason: reason.NoCapacity, Need: need}
+	p.take(activities.Foresight{Bindings: []activities.Foreseen{blocked, blocked}})
+	require.Equal(t, "3 cpu, 4 pods", resources(p.Deficit))
+	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "for 3 cpu, 4 pods")
+}
+
+// answers are what workflows say, by id; who is not among them does not run.
+func answers(t *testing.T, s Source, by map[string]any) Source {
+	t.Helper()
+	c := mocks.NewClient(t)
+	for id, answer := range by {
+		c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(encoded{answer}, nil)
+	}
+	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("none")).Maybe()
+	s.Status = &status.Source{Client: c}
+	return s
+}
+
+// encoded is an answer that was decoded already.
+type encoded struct{ value any }
+
+func (e encoded) HasValue() bool { return e.value != nil }
+
+func (e encoded) Get(into any) error {
+	raw, err := json.Marshal(e.value)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
+func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
+	w, s := fleet(t)
+	w.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
+	bind(w, "slow", 0, "m1", "m2")
+	seconds := int64(600)
+	st := workflows.FailoverStatus{}
+	st.Phase, st.Paused = phase.FailoverEvacuating, &workflows.Order{Who: "ada", Reason: "wait"}
+	st.Moves = map[string]workflows.Move{"shop/cart": {Key: key("cart")}}
+	st.Counts = map[string]int{"Migrated": 3}
+	st.Items = []workflows.Item{{Key: key("slow"), Policy: 0}}
+	st.Policy = []rules.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
+	st.Frozen = []rules.Interval{{From: now, To: now.Add(time.Minute)}}
+	slow := workflows.ScopedOrder{Scope: queue.ScopeOf(key("slow"))}
+	st.Snoozes = []workflows.Snooze{{ScopedOrder: slow, Until: now.Add(20 * time.Minute)}}
+	st.Pauses = []workflows.ScopedPause{{ScopedOrder: slow}}
+	st.Priorities = []workflows.Priority{{ScopedOrder: slow, Priority: 100}}
+	pacer := workflows.PacerStatus{}
+	pacer.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 1}
+	pacer.Orders.Halted, pacer.Orders.HaltReason = &workflows.Order{Who: "ada"}, reason.HaltedByHuman
+	s = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer})
+
+	p, err := s.Cluster(t.Context(), "m1")
+	require.NoError(t, err)
+	require.Equal(t, 1, p.Underway)
+	require.Equal(t, 3, p.Settled)
+	require.Len(t, p.Bindings, 2, "what is on its way is not left")
+	require.Equal(t, pace.TierHalted, p.Pace.Tier)
+	for _, b := range p.Bindings {
+		require.True(t, b.Begins.IsZero(), "no turn comes while nothing is issued")
+		if b.Binding == "shop/slow" {
+			require.Equal(t, now.Add(20*time.Minute), b.Due, "its snooze ends after its toleration does")
+			require.Equal(t, reason.Paused, b.Reason)
+			require.EqualValues(t, 100, b.Priority)
+		}
+	}
+	text := draw(t, func(v View) { v.Cluster(p) })
+	require.Contains(t, text, "3 done, 1 moving")
+	require.Contains(t, text, "Paused    by ada: wait")
+	require.Contains(t, text, "never, while the fleet is halted")
+
+	st.StandingOrders, pacer.Orders.Halted = workflows.StandingOrders{}, nil
+	p, err = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer}).Cluster(t.Context(), "m1")
+	require.NoError(t, err)
+	require.Equal(t, "shop/slow", p.Bindings[1].Binding)
+	require.Equal(t, now.Add(11*time.Minute), p.Bindings[1].Due, "its frozen policy, and a clock that stood still for a minute")
+	require.Equal(t, p.Bindings[1].Due, p.Bindings[1].Begins)
+
+	p, err = answers(t, s, map[string]any{}).Cluster(t.Context(), "m2")
+	require.NoError(t, err)
+	require.Equal(t, []string{"pacer: not running"}, p.Unread)
+}

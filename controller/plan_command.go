@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/plan"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/spf13/cobra"
+)
+
+type planOptions struct {
+	form show.Form
+	all  bool
+	rows int
+}
+
+func (a *app) planCommand() *cobra.Command {
+	o := planOptions{form: show.NewForm()}
+	cmd := &cobra.Command{
+		Use:   "plan [<cluster>]",
+		Short: "Tell what would happen if a cluster failed now, or what is left where one has",
+		Long: `Tell what would happen if a cluster failed now: for each binding on it whether it would move, when it is
+due and when its turn would come, where it could go, and what blocks it. The judgements are those of
+the failover itself, over Karmada as it is now; room that is promised to one is not promised to the
+next. Where the copy of a former cluster that is well again is held, whoever holds it is asked which one, as
+the write asks. Where the cluster fails over already, it is what is left. Nothing is written.
+
+The settings are those that the workers publish; what --config, --set or the environment says goes
+before them, to see what it would change. The cluster is taken to be not Ready from now on, and the
+fleet's pace to be its own.
+
+--all plans for each cluster as if it alone failed. First comes where most could not move, counted
+from the highest priority on; then what takes longest.`,
+		Example: `  lifeboat plan member1
+  lifeboat plan member1 -o json
+  lifeboat plan --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.all && len(args) > 0 {
+				return process.Usage(cmd, "want a cluster, or --all")
+			}
+			if !o.all {
+				return exactly(1, "<cluster>, or --all")(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runPlan(cmd, o, args) },
+	}
+	formFlag(cmd, &o.form)
+	cmd.Flags().BoolVar(&o.all, "all", false, "plan for every cluster, the one that would hurt most first")
+	cmd.Flags().IntVar(&o.rows, "rows", 20, "how many bindings of each verdict a table shows; 0 shows all")
+	cmd.ValidArgsFunction = a.completeClusters()
+	return cmd
+}
+
+func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
+	source, closing, err := a.planning(cmd)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	if o.all {
+		plans, err := source.All(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return answered(cmd, &o.form, plans, func(p show.Page) { plan.View{Page: p}.All(plans) })
+	}
+	one, err := source.Cluster(cmd.Context(), args[0])
+	if errors.Is(err, plan.ErrNotFound) {
+		if _, unknown := clusterNamed(cmd.Context(), source.Karmada, args[0]); unknown != nil {
+			return unknown
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p, Rows: o.rows}.Cluster(one) })
+}
+
+// planning reads Karmada, and asks Temporal where that answers: what would happen can be
+// told without it.
+func (a *app) planning(cmd *cobra.Command) (source plan.Source, closing func(), err error) {
+	s, err := a.look(cmd)
+	if err != nil {
+		return plan.Source{}, nil, err
+	}
+	away := s.reach(cmd.Context(), "lifeboat-cli")
+	karmada, err := s.reader()
+	if err != nil {
+		return plan.Source{}, nil, err
+	}
+	source, closing = s.planOver(karmada, away)
+	return source, closing, nil
+}
+
+// planOver is a plan over one Karmada, after reach.
+func (s *session) planOver(karmada activities.Reader, away error) (source plan.Source, closing func()) {
+	source = plan.Source{
+		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL, Away: away,
+	}
+	if s.callers != "" {
+		source.Unread = []string{"the workers' configuration, the caller's is used: " + s.callers}
+	}
+	if away != nil {
+		return source, func() {}
+	}
+	asked := s.source()
+	source.Status, source.Owners, source.Moves = &asked, process.Owners{Client: s.temporal.Client}, asked
+	return source, s.close
+}

@@ -1,0 +1,171 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/controller/plan"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+)
+
+// Objects are everything that is read from Karmada's API server.
+type Objects interface {
+	Inventory(ctx context.Context, may k8sadapter.May) []k8sadapter.Inventory
+	Watches(ctx context.Context, may k8sadapter.May) []k8sadapter.Watched
+	InStep(ctx context.Context) (k8sadapter.Sight, error)
+}
+
+// Full is what to try: everything that Lifeboat does with a Karmada, short of writing.
+type Full struct {
+	Karmada Objects
+	// Preflight is what is checked without it.
+	Preflight func(ctx context.Context) []Check
+	// Plan plans for every cluster as if it alone failed.
+	Plan func(ctx context.Context) ([]plan.Plan, error)
+	// May tells what the role lists and watches that this is tried for, nil for everything.
+	// What no role is granted is not asked: its refusal would say nothing.
+	May k8sadapter.May
+	// SyncWithin bounds how long a watch may take to see everything once.
+	SyncWithin time.Duration
+}
+
+// Report is what came of it.
+type Report struct {
+	// Verdict is the worst result of all checks.
+	Verdict Result  `json:"verdict"`
+	Checks  []Check `json:"checks"`
+	// Objects counts what was read, by resource.
+	Objects map[string]int `json:"objects"`
+	// Malformed are the objects that cannot be understood, by resource.
+	Malformed map[string][]k8sadapter.MalformedObject `json:"malformed,omitempty"`
+}
+
+// Run tries everything; nothing that fails keeps another thing from being tried, but for
+// a server that answers nothing at all.
+func (v Full) Run(ctx context.Context) Report {
+	r := Report{Objects: map[string]int{}, Malformed: map[string][]k8sadapter.MalformedObject{}}
+	for _, i := range v.Karmada.Inventory(ctx, v.May) {
+		if i.Err == nil && !i.Absent {
+			r.Objects[i.Resource] = i.Count
+		}
+		if len(i.Malformed) > 0 {
+			r.Malformed[i.Resource] = i.Malformed
+		}
+		r.Checks = append(r.Checks, read(i))
+	}
+	if r.Verdict = Verdict(r.Checks); silent(r.Checks) {
+		return r
+	}
+	watches := v.Karmada.Watches(ctx, v.May)
+	for _, w := range watches {
+		r.Checks = append(r.Checks, watched(w))
+	}
+	if len(watches) > 0 {
+		r.Checks = append(r.Checks, v.inStep(ctx))
+	}
+	r.Checks = append(r.Checks, v.Preflight(ctx)...)
+	r.Checks = append(r.Checks, v.plan(ctx))
+	r.Verdict = Verdict(r.Checks)
+	return r
+}
+
+// optional may be absent: older Karmadas do not know it.
+const optional = "clustertaintpolicies.policy.karmada.io"
+
+// named is how many malformed objects a check names; the report has them all.
+const named = 5
+
+func read(i k8sadapter.Inventory) Check {
+	c := Check{Name: "Read " + short(i.Resource), Result: OK}
+	switch {
+	case i.Err != nil:
+		c.Result, c.Found = resultOf(i.Err), i.Err.Error()
+	case i.Absent:
+		return absent(c, i.Resource)
+	case len(i.Malformed) > 0:
+		c.Result, c.Found = Failed, fmt.Sprintf("%d, of which %d cannot be understood:", i.Count, len(i.Malformed))
+		for _, m := range i.Malformed[:min(named, len(i.Malformed))] {
+			c.Found += "\n" + m.Name + ": " + m.Problem
+		}
+		c.Do = "mend them; Lifeboat leaves each alone, and everything else is done. -o json has all of them"
+	default:
+		c.Found = fmt.Sprintf("%d, all understood", i.Count)
+	}
+	return c
+}
+
+// silent tells that nothing at all was answered.
+func silent(checks []Check) bool {
+	return !slices.ContainsFunc(checks, func(c Check) bool { return c.Result != Unknown })
+}
+
+// resultOf tells a server that did not answer from one that said no.
+func resultOf(err error) Result {
+	if errors.Is(err, karmada.ErrUnreachable) || errors.Is(err, karmada.ErrThrottled) {
+		return Unknown
+	}
+	return Failed
+}
+
+func absent(c Check, resource string) Check {
+	c.Found = "not served here"
+	if resource != optional {
+		c.Result = Failed
+	}
+	return c
+}
+
+func watched(w k8sadapter.Watched) Check {
+	c := Check{Name: "Watch " + short(w.Resource), Result: OK}
+	switch {
+	case w.Err != nil:
+		c.Result, c.Found = resultOf(w.Err), w.Err.Error()
+	case w.Absent:
+		return absent(c, w.Resource)
+	default:
+		c.Found = fmt.Sprintf("opened, and stayed so; %d events", w.Events)
+	}
+	return c
+}
+
+func (v Full) inStep(ctx context.Context) Check {
+	c := Check{Name: "Watch everything", Result: OK}
+	ctx, cancel := context.WithTimeout(ctx, v.SyncWithin)
+	defer cancel()
+	seen, err := v.Karmada.InStep(ctx)
+	if err != nil {
+		c.Result, c.Found = Failed, err.Error()
+		return c
+	}
+	c.Found = fmt.Sprintf("as lifeboat controller does: saw %d clusters, %d rules, %d bindings", seen.Clusters, seen.Rules, seen.Bindings)
+	return c
+}
+
+// plan says what the worst failure would be.
+func (v Full) plan(ctx context.Context) Check {
+	c := Check{Name: "Plan", Result: OK}
+	plans, err := v.Plan(ctx)
+	switch {
+	case err != nil:
+		c.Result, c.Found = resultOf(err), err.Error()
+	case len(plans) == 0:
+		c.Found = "no cluster has joined"
+	default:
+		worst := plans[0]
+		c.Found = fmt.Sprintf("%d clusters; worst to lose would be %s: %d would move, %d could not",
+			len(plans), worst.Cluster, worst.Totals.Moves, worst.Totals.Blocked)
+		c.Do = "see it with lifeboat plan " + worst.Cluster
+	}
+	return c
+}
+
+// short is a resource without its group.
+func short(resource string) string {
+	name, _, _ := strings.Cut(resource, ".")
+	return name
+}

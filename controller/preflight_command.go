@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/controller/preflight"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/spf13/cobra"
+)
+
+// preflightOptions are the flags of the verb.
+type preflightOptions struct {
+	form                                      show.Form
+	role                                      string
+	hostKubeconfig, hostContext               string
+	controllerNamespace, controllerDeployment string
+	full                                      bool
+}
+
+// check refuses arguments, and a role that is none.
+func (o *preflightOptions) check(cmd *cobra.Command, args []string) error {
+	if err := process.NoArgs(cmd, args); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{roleAll, roleWorker, roleController}, o.role) {
+		return process.Usage(cmd, "--role = %q: want worker, controller or all", o.role)
+	}
+	return nil
+}
+
+// register gives a command the flags.
+func (o *preflightOptions) register(cmd *cobra.Command) {
+	formFlag(cmd, &o.form)
+	cmd.Flags().BoolVar(&o.full, "full", false, "try everything short of writing: read, watch, plan")
+	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to ask for: worker, controller or all")
+	cmd.Flags().StringVar(&o.hostKubeconfig, "host-kubeconfig", "", "kubeconfig of the cluster that Karmada's own controllers run in")
+	cmd.Flags().StringVar(&o.hostContext, "host-context", "", "context in it; empty is its current one")
+	cmd.Flags().StringVar(&o.controllerNamespace, "controller-namespace", "karmada-system", "namespace of Karmada's controller manager there")
+	cmd.Flags().StringVar(&o.controllerDeployment, "controller-manager", "karmada-controller-manager", "Deployment of Karmada's controller manager there")
+}
+
+func (a *app) preflightCommand() *cobra.Command {
+	o := preflightOptions{form: show.NewForm()}
+	cmd := &cobra.Command{
+		Use: "preflight", Aliases: []string{"verify"},
+		Short: "Check whether Lifeboat can do its work here",
+		Long: `Check whether Lifeboat can do its work here: permissions, definitions, Karmada's version, the Temporal
+namespace, and whether somebody else evicts, too. It changes nothing. Permissions are those of
+whoever runs it: use the kubeconfig of the worker, or of the controller, with --role. The mode and the
+other settings are those that the workers publish, once there are some; --config and --set go before.
+
+With --full also read every cluster, rule, binding, policy and Work and see that it is understood, hold
+every watch open for a moment, and plan for every cluster: everything that Lifeboat does, short of
+writing. With --role only what that role is granted is read and watched: a worker watches bindings alone. A
+Temporal that does not answer is left out. Nothing but reads is ever sent, and the question what one may do.
+
+Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
+		Example: `  lifeboat preflight
+  lifeboat preflight --full
+  lifeboat preflight --role worker --kubeconfig worker/kubeconfig --host-kubeconfig host.kubeconfig`,
+		Args: o.check,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.full || cmd.CalledAs() == "verify" {
+				return a.runFull(cmd, o)
+			}
+			return a.runPreflight(cmd, o)
+		},
+	}
+	o.register(cmd)
+	return cmd
+}
+
+// The roles whose permissions can be asked for.
+const (
+	roleAll        = "all"
+	roleWorker     = "worker"
+	roleController = "controller"
+)
+
+func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
+	s, err := a.look(cmd)
+	if err != nil {
+		return err
+	}
+	if err := s.reach(cmd.Context(), "lifeboat-preflight"); err != nil {
+		return err
+	}
+	defer s.close()
+	karmada, err := newKarmada(s.config, s.log)
+	if err != nil {
+		return err
+	}
+	p, err := s.preflight(o, karmada)
+	if err != nil {
+		return err
+	}
+	var checks []preflight.Check
+	if err := s.progress.While(cmd.Context(), "looking around", func(ctx context.Context) error {
+		checks = p.Run(ctx)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return tell(cmd, o.form, checks)
+}
+
+// tell shows what was found; the error makes the exit code.
+func tell(cmd *cobra.Command, form show.Form, checks []preflight.Check) error {
+	if err := answered(cmd, &form, checks, func(p show.Page) { showChecks(p, checks) }); err != nil {
+		return err
+	}
+	return verdict(preflight.Verdict(checks), "preflight")
+}
+
+// permissionsOf are what a role needs in the mode that is configured.
+func permissionsOf(c config.Config, role string) []k8sadapter.Permission {
+	var all []k8sadapter.Permission
+	if role != roleController {
+		all = append(k8sadapter.WorkerPermissions(c.Acts()), k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name)...)
+	}
+	if role != roleWorker {
+		all = append(all, controllerPermissions(c)...)
+	}
+	var out []k8sadapter.Permission
+	for _, p := range all {
+		if !slices.ContainsFunc(out, func(x k8sadapter.Permission) bool { return x.String() == p.String() }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func showChecks(p show.Page, checks []preflight.Check) {
+	t := p.Table("Result", "Check", "Found")
+	for _, c := range checks {
+		t.AppendRow(table.Row{resultWord(p, c.Result), c.Name, text.WrapSoft(c.Found, foundWidth)})
+		for line := range strings.Lines(c.Do) {
+			t.AppendRow(table.Row{"", "", text.WrapSoft("  "+strings.TrimSuffix(line, "\n"), foundWidth)})
+		}
+	}
+	t.Render()
+}
+
+// foundWidth is what is left of a line for what a check found.
+const foundWidth = 76
+
+func resultWord(p show.Page, r preflight.Result) string {
+	switch r {
+	case preflight.OK:
+		return p.Coloured(show.Well, string(r))
+	case preflight.Failed:
+		return p.Coloured(show.Bad, string(r))
+	case preflight.Warning, preflight.Unknown:
+	}
+	return p.Coloured(show.Busy, string(r))
+}

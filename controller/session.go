@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/spf13/cobra"
+)
+
+// app is what all verbs share.
+type app struct {
+	flags *process.Flags
+	// dial and karmada reach the servers.
+	dial    func(context.Context, process.TemporalOptions) (*process.Temporal, error)
+	karmada func(config.Config, *slog.Logger) (activities.Reader, error)
+}
+
+func newApp() *app {
+	return &app{
+		flags: &process.Flags{},
+		dial:  process.Dial,
+		karmada: func(c config.Config, log *slog.Logger) (activities.Reader, error) {
+			return newKarmada(c, log)
+		},
+	}
+}
+
+// session is one verb's way to the servers.
+type session struct {
+	app      *app
+	config   config.Config
+	log      *slog.Logger
+	temporal *process.Temporal
+	progress *show.Progress
+	// callers is why the configuration is the caller's alone, empty where it is the workers'
+	// with what the caller says over it. It is set by reach.
+	callers string
+}
+
+// look reads the configuration; Temporal is not dialled.
+func (a *app) look(cmd *cobra.Command) (*session, error) {
+	c, err := a.flags.Load()
+	if err != nil {
+		return nil, err
+	}
+	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
+	if err != nil {
+		return nil, err
+	}
+	return &session{app: a, config: c, log: log, progress: show.NewProgress(cmd.ErrOrStderr())}, nil
+}
+
+// open is look with Temporal dialled, by somebody who is recorded there as the caller.
+// Whoever opens closes.
+func (a *app) open(cmd *cobra.Command, as string) (*session, error) {
+	s, err := a.look(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.dial(cmd.Context(), as); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) dial(ctx context.Context, as string) error {
+	return s.progress.While(ctx, "reaching Temporal", func(ctx context.Context) error {
+		var err error
+		s.temporal, err = s.app.dial(ctx, process.TemporalOptions{Program: as, Config: s.config, Log: s.log})
+		return err
+	})
+}
+
+// reach dials Temporal, and goes by the configuration that the workers publish there, with what
+// the caller says over it. A Temporal that is away leaves the caller's.
+func (s *session) reach(ctx context.Context, as string) (away error) {
+	if away = s.dial(ctx, as); away != nil {
+		s.callers = "Temporal does not answer"
+		return away
+	}
+	s.callers = s.follow(ctx)
+	return nil
+}
+
+// follow takes over the workers' configuration, or says why it could not.
+func (s *session) follow(ctx context.Context) string {
+	pacer, why := s.source().Pacer(ctx)
+	switch {
+	case why != "":
+		return "pacer: " + why
+	case len(pacer.InForce) == 0:
+		return "no worker has published it yet"
+	}
+	c, err := s.app.flags.LoadOver(pacer.InForce)
+	if err != nil { // each fits alone, and they contradict each other
+		return "it does not go with the caller's: " + err.Error()
+	}
+	s.config = quiet(c)
+	return ""
+}
+
+func (s *session) close() { s.temporal.Close() }
+
+// reader reads from Karmada, a deletion timestamp on a cluster as the configuration says.
+func (s *session) reader() (activities.Reader, error) {
+	karmada, err := s.app.karmada(s.config, s.log)
+	if err == nil && s.config.Drain.OnDeletion == rules.DeletionDrain {
+		return activities.DrainDeleting{Reader: karmada}, nil
+	}
+	return karmada, err
+}
+
+// source asks workflows; Karmada is asked for nothing.
+func (s *session) source() status.Source {
+	return status.Source{
+		Client: s.temporal.Client, Namespace: s.temporal.Options.Namespace, Instance: s.config.Instance, UI: s.config.UIURL,
+		Runbook: s.config.RunbookURL,
+	}
+}
+
+// desk gives orders to workflows.
+func (s *session) desk() orders.Desk {
+	return orders.Desk{Client: s.temporal.Client, Instance: s.config.Instance, TaskQueue: s.config.TaskQueue}
+}
+
+// link is the page of a workflow in the Temporal UI, empty without a UI.
+func (s *session) link(workflowID string) string {
+	return orders.Link(s.config.UIURL, s.temporal.Options.Namespace, workflowID)
+}
+
+// quiet keeps the SDK's chatter out of a short command, unless it was asked for.
+func quiet(c config.Config) config.Config {
+	if c.Log.Level == config.Default().Log.Level {
+		c.Log.Level = "error"
+	}
+	return c
+}

@@ -1,0 +1,148 @@
+package show
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryLineStaysWithinTheWidth(t *testing.T) {
+	var out bytes.Buffer
+	p := Page{Out: &out}
+	long := strings.Repeat("words ", 80)
+	rows := p.Table("A", "B")
+	rows.AppendRow(table.Row{long, long})
+	rows.Render()
+	tree := p.Tree()
+	tree.AppendItem(long)
+	tree.Indent()
+	tree.AppendItem(long)
+	p.Branches(tree)
+	require.Equal(t, 4, strings.Count(out.String(), "\n"))
+	p.Wrapped("  ", long)
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), Width, line)
+	}
+	out.Reset()
+	p.Wrapped("  ", long)
+	require.Equal(t, 80, strings.Count(out.String(), "words"), "wrapping loses nothing")
+}
+
+func TestTable_LastColumn_TakesWhatTheOthersLeave(t *testing.T) {
+	for _, columns := range []int{60, 80, 200} {
+		var out bytes.Buffer
+		rows := Page{Out: &out, Columns: columns}.Table("A", "Because")
+		rows.AppendRow(table.Row{"shop/cart", strings.Repeat("words ", 20)})
+		rows.Render()
+		require.Equal(t, 20, strings.Count(out.String(), "words"), "nothing is cut off")
+		lines := strings.Split(out.String(), "\n")
+		require.InDelta(t, min(columns, 131), len(lines[1]), 8, "at %d columns", columns)
+	}
+}
+
+func TestColourIsForTerminals(t *testing.T) {
+	require.Equal(t, "halted", Page{}.Coloured(Bad, "halted"))
+	require.Contains(t, Page{Colour: true}.Coloured(Bad, "halted"), "\x1b[31mhalted")
+	require.False(t, IsTerminal(&bytes.Buffer{}))
+}
+
+func TestTimesAreToldInFewCharacters(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	p := Page{Now: now}
+	require.Equal(t, "-", p.Age(time.Time{}))
+	require.Equal(t, "0s", p.Age(now.Add(time.Minute)), "clocks differ")
+	require.Equal(t, "1m30s", p.Age(now.Add(-90*time.Second)))
+	require.Equal(t, "2h5m", p.Age(now.Add(-2*time.Hour-5*time.Minute)))
+	require.Equal(t, "-", p.In(time.Time{}))
+	require.Equal(t, "now", p.In(now))
+	require.Equal(t, "5s", p.In(now.Add(5*time.Second)))
+}
+
+func TestAFormThatIsNotAllowedIsRefused(t *testing.T) {
+	form := NewForm()
+	require.True(t, form.ForPeople())
+	require.Equal(t, "table, json or yaml", form.Usage())
+	require.EqualError(t, form.Set("xml"), "want one of [table json yaml]")
+	require.NoError(t, form.Set(YAML))
+	var out bytes.Buffer
+	value := struct {
+		WorkflowID string `json:"workflowID"`
+	}{"a"}
+	require.NoError(t, form.Encode(&out, value))
+	require.NoError(t, form.Set(JSON))
+	require.NoError(t, form.Encode(&out, value))
+	require.Equal(t, "workflowID: a\n{\n  \"workflowID\": \"a\"\n}\n", out.String())
+	narrow := NewForm(YAML, JSON)
+	require.Error(t, narrow.Set(Table))
+	require.False(t, narrow.ForPeople())
+}
+
+func TestWatchingEndsWithWhoeverWatchesAndWithTrouble(t *testing.T) {
+	trouble := errors.New("no route")
+	require.ErrorIs(t, Again(t.Context(), func(context.Context) error { return trouble }), trouble)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, Again(ctx, func(ctx context.Context) error {
+		cancel()
+		return ctx.Err()
+	}))
+}
+
+func TestWhatTakesLongIsToldOnATerminalAlone(t *testing.T) {
+	var out syncBuffer
+	p := Progress{out: &out, after: time.Millisecond}
+	require.NoError(t, p.While(t.Context(), "read bindings", func(context.Context) error {
+		p.Step(3, 7)
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), "read bindings ... 3 of 7") }, time.Minute, time.Millisecond)
+		return nil
+	}))
+	require.True(t, strings.HasSuffix(out.String(), "\r"+clearRight), "its line is taken away")
+
+	trouble := errors.New("no route")
+	silent := NewProgress(&out)
+	silent.Step(1, 2)
+	require.ErrorIs(t, silent.While(t.Context(), "x", func(context.Context) error { return trouble }), trouble)
+	var none *Progress
+	none.Step(1, 1)
+	require.NoError(t, none.While(t.Context(), "x", func(context.Context) error { return nil }))
+}
+
+// Reasons, owners, names and what is wrong with an object are others' words. On a terminal
+// they are shown and do nothing: sweep shows them right above its question.
+func TestWhatOthersWroteActsOnNoTerminal(t *testing.T) {
+	const evil = "x\x1b[2J\x1b]52;c;cm0gLXJm\a\u009b1A\x9b1A\r\u202efdp\nHalted: no\x7f"
+	for name, colour := range map[string]bool{"on a terminal": true, "elsewhere": false} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			p := Page{Out: &out, Colour: colour}
+			p.Line("halted by %s: %v, %v", evil, errors.New(evil), named(evil))
+			p.Wrapped("", "why: "+evil)
+			rows := p.Table("A", "B")
+			rows.AppendRow(table.Row{p.Coloured(Bad, "failed"), evil})
+			rows.Render()
+			shown := out.String()
+			if colour {
+				require.Contains(t, shown, "\x1b[31mfailed\x1b[0m", "colours are Lifeboat's")
+				shown = strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(shown)
+			}
+			for _, r := range shown {
+				require.False(t, r != '\n' && acts(r), "%q in %q", r, shown)
+			}
+			require.NotContains(t, shown, "\x9b")
+			for line := range strings.Lines(shown) {
+				require.False(t, strings.HasPrefix(line, "Halted"), "a line of its own: %q", shown)
+			}
+			require.Equal(t, 4, strings.Count(shown, "fdp Halted: no"), "the words are there, on the lines that are Lifeboat's")
+		})
+	}
+	require.Equal(t, "one\ntwo ", Lines("one\ntwo\t\x1b"))
+}
+
+type named string
+
+func (n named) String() string { return string(n) }

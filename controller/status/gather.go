@@ -1,0 +1,242 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+)
+
+// ErrNotFound is returned for a cluster that has, and had, no failover.
+var ErrNotFound = errors.New("no failover")
+
+// queryTimeout bounds one question: without a worker nobody answers.
+const queryTimeout = 5 * time.Second
+
+// Failover is how the failover of one cluster stands.
+type Failover struct {
+	Cluster    string `json:"cluster"`
+	WorkflowID string `json:"workflowID"`
+	Link       string `json:"link,omitempty"`
+	// Unanswered says why the workflow did not answer; then FailoverStatus is nil.
+	Unanswered string `json:"unanswered,omitempty"`
+	// Runbook says where to look up the reasons of what waits or needs attention.
+	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
+	// UnknownCopies may run on a member whose Cluster object was deleted.
+	UnknownCopies []UnknownCopy `json:"unknownCopies,omitempty"`
+	// Unread says what could not be read beside it.
+	Unread string `json:"unread,omitempty"`
+	*workflows.FailoverStatus
+}
+
+// Kept is a hold task that a human has to end: it bans its cluster for the binding.
+type Kept struct {
+	Binding string `json:"binding"`
+	Cluster string `json:"cluster"`
+	Reason  string `json:"reason"`
+	Owner   string `json:"owner,omitempty"`
+}
+
+// Overview is how the fleet stands.
+type Overview struct {
+	// Pacer is nil when it did not answer.
+	Pacer     *workflows.PacerStatus `json:"pacer,omitempty"`
+	Failovers []Failover             `json:"failovers"`
+	Kept      []Kept                 `json:"kept,omitempty"`
+	// Runbook says where to look up why the pace is not the usual one.
+	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
+	// Unread says what could not be read.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Bindings reads bindings from Karmada.
+type Bindings interface {
+	Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error)
+}
+
+// Source is where the answers come from.
+type Source struct {
+	Client    client.Client
+	Namespace string
+	Instance  string
+	UI        string
+	// Runbook is a page with a heading for every reason, empty without.
+	Runbook string
+	// Bindings is nil where Karmada is not asked.
+	Bindings Bindings
+}
+
+// Overview asks the pacer, every running failover and, for what was kept or left
+// to a human, Karmada.
+func (s Source) Overview(ctx context.Context) (Overview, error) {
+	clusters, err := s.Running(ctx)
+	if err != nil {
+		return Overview{}, err
+	}
+	all := Overview{Failovers: []Failover{}}
+	if pacer, why := s.Pacer(ctx); why != "" {
+		all.Unread = append(all.Unread, "pacer: "+why)
+	} else {
+		all.Pacer = &pacer
+		all.Runbook = s.lookUpPace(&pacer)
+	}
+	for _, cluster := range clusters {
+		f, err := s.Failover(ctx, cluster)
+		if errors.Is(err, ErrNotFound) {
+			continue // closed since
+		}
+		all.Failovers = append(all.Failovers, f)
+	}
+	if s.Bindings != nil {
+		if all.Kept, err = s.kept(ctx); err != nil {
+			all.Unread = append(all.Unread, "what was kept or left to a human: "+inWords(err))
+		}
+	}
+	return all, nil
+}
+
+// Pacer asks the pacer; why is not empty when it did not answer.
+func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string) {
+	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer); err != nil {
+		return pacer, inWords(err)
+	}
+	return pacer, ""
+}
+
+// Probed asks the pacer what the external probe of earlier leaders knew; a pacer that does not run
+// remembers nothing.
+func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
+	var pacer workflows.PacerStatus
+	var missing *serviceerror.NotFound
+	err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer)
+	if errors.As(err, &missing) {
+		return nil, nil
+	}
+	return pacer.Probed, err
+}
+
+// Failover asks the failover of one cluster, the latest if none runs.
+func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) {
+	id := workflows.ClusterFailoverID(s.Instance, cluster)
+	f := Failover{Cluster: cluster, WorkflowID: id, Link: orders.Link(s.UI, s.Namespace, id)}
+	var answer workflows.FailoverStatus
+	err := s.told(cluster, s.query(ctx, id, &answer))
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return f, err
+	case err != nil:
+		f.Unanswered = err.Error()
+	default:
+		f.FailoverStatus = &answer
+		f.Runbook = s.lookUp(&answer)
+	}
+	return f, nil
+}
+
+func (s Source) query(ctx context.Context, id string, into any) error {
+	return s.ask(ctx, id, into, workflows.QueryStatus)
+}
+
+// told puts an error into an operator's words.
+func (s Source) told(cluster string, err error) error {
+	var missing *serviceerror.NotFound
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w of cluster %s runs or is kept; lifeboat status lists those that run", ErrNotFound, cluster)
+	default:
+		return errors.New(inWords(err))
+	}
+}
+
+func (s Source) ask(ctx context.Context, id string, into any, query string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	answer, err := s.Client.QueryWorkflow(ctx, id, "", query, args...)
+	if err != nil {
+		return err
+	}
+	return answer.Get(into)
+}
+
+// reason is an error in words for an operator.
+func inWords(err error) string {
+	var missing *serviceerror.NotFound
+	var late *serviceerror.DeadlineExceeded
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late):
+		return "no answer within " + queryTimeout.String() + "; is a lifeboat-worker running?"
+	case errors.As(err, &missing):
+		return "not running"
+	default:
+		return err.Error()
+	}
+}
+
+// Running lists the clusters with a failover that runs. The list may be a second
+// behind; each failover is then asked itself.
+func (s Source) Running(ctx context.Context) ([]string, error) {
+	prefix := workflows.ClusterFailoverID(s.Instance, "")
+	var clusters []string
+	for token := []byte(nil); ; {
+		page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: s.Namespace, NextPageToken: token,
+			Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", workflows.TypeClusterFailover),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list running failovers: %w", err)
+		}
+		for _, run := range page.GetExecutions() {
+			if cluster, ours := strings.CutPrefix(run.GetExecution().GetWorkflowId(), prefix); ours {
+				clusters = append(clusters, cluster)
+			}
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			slices.Sort(clusters)
+			return slices.Compact(clusters), nil
+		}
+	}
+}
+
+func (s Source) kept(ctx context.Context) ([]Kept, error) {
+	var kept []Kept
+	for page := (activities.Page{}); ; {
+		answer, err := s.Bindings.Bindings(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range answer.Bindings {
+			kept = append(kept, keptOn(&answer.Bindings[i])...)
+		}
+		if answer.Next == nil {
+			return kept, nil
+		}
+		page = *answer.Next
+	}
+}
+
+func keptOn(b *karmada.Binding) []Kept {
+	var kept []Kept
+	for _, task := range b.Tasks {
+		forGood := task.Reason == karmada.TaskReasonKept || task.Reason == karmada.TaskReasonNeedsOperator
+		if task.Ours() && forGood {
+			kept = append(kept, Kept{
+				Binding: b.Key.String(), Cluster: task.FromCluster, Reason: task.Reason, Owner: task.Message,
+			})
+		}
+	}
+	return kept
+}

@@ -1,0 +1,175 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+)
+
+// HistoryRequest asks for failovers that are over.
+type HistoryRequest struct {
+	// Cluster is whose; empty asks for all.
+	Cluster string
+	// Most bounds how many are read, the newest first; 0 reads 20.
+	Most int
+}
+
+// PastFailover is a failover that is over.
+type PastFailover struct {
+	workflows.FailoverReport
+	WorkflowID string `json:"workflowID"`
+	RunID      string `json:"runID"`
+	Link       string `json:"link,omitempty"`
+	// Closed is how Temporal says it ended, where that was not by itself: terminated, failed;
+	// or that its report cannot be read.
+	Closed string `json:"closed,omitempty"`
+	// FromTrail tells that Temporal has forgotten it: all of this is from the audit trail.
+	FromTrail bool `json:"fromTrail,omitempty"`
+	// Trail is what the audit trail has of it, the oldest first.
+	Trail []record.Audit `json:"trail,omitempty"`
+	// Fleet is what the audit trail has of the fleet's pace meanwhile: tiers, rates, halts
+	// and orders; the first may be from before, where the failover began under it.
+	Fleet []record.Audit `json:"fleet,omitempty"`
+}
+
+// Totals are its outcomes, all attempts together.
+func (e PastFailover) Totals() map[phase.Outcome]int {
+	out := map[phase.Outcome]int{}
+	for _, r := range e.Attempts {
+		for outcome, n := range r.Counts {
+			out[phase.Outcome(outcome)] += n
+		}
+	}
+	return out
+}
+
+func (r HistoryRequest) most() int {
+	if r.Most <= 0 {
+		return defaultHistory
+	}
+	return r.Most
+}
+
+// defaultHistory is how many failovers are read when nobody says.
+const defaultHistory = 20
+
+// History reads the reports of failovers that are over, the newest first, as long as
+// Temporal keeps them.
+func (s Source) History(ctx context.Context, r HistoryRequest) ([]PastFailover, error) {
+	closed, err := s.closed(ctx, r.Cluster, r.most())
+	if err != nil {
+		return nil, err
+	}
+	failovers := []PastFailover{}
+	for _, run := range closed {
+		e, err := s.failoverRun(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		failovers = append(failovers, e)
+	}
+	return failovers, nil
+}
+
+// closed lists runs that are over; those that were continued as new are part of others.
+func (s Source) closed(ctx context.Context, cluster string, most int) ([]*workflowpb.WorkflowExecutionInfo, error) {
+	prefix := workflows.ClusterFailoverID(s.Instance, "")
+	query := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'", workflows.TypeClusterFailover)
+	if cluster != "" {
+		query += fmt.Sprintf(" AND WorkflowId = '%s'", strings.ReplaceAll(workflows.ClusterFailoverID(s.Instance, cluster), "'", ""))
+	}
+	var found []*workflowpb.WorkflowExecutionInfo
+	for token := []byte(nil); ; {
+		page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: s.Namespace, NextPageToken: token, Query: query,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list failovers that are over: %w", err)
+		}
+		for _, run := range page.GetExecutions() {
+			if strings.HasPrefix(run.GetExecution().GetWorkflowId(), prefix) {
+				found = append(found, run)
+			}
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 || len(found) >= most {
+			slices.SortStableFunc(found, func(a, b *workflowpb.WorkflowExecutionInfo) int {
+				return b.GetCloseTime().AsTime().Compare(a.GetCloseTime().AsTime())
+			})
+			return found[:min(most, len(found))], nil
+		}
+	}
+}
+
+// failover reads one report. One that was terminated, or failed, has none.
+func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) (PastFailover, error) {
+	id, runID := run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId()
+	e := PastFailover{WorkflowID: id, RunID: runID, Link: orders.Link(s.UI, s.Namespace, id)}
+	e.Cluster = strings.TrimPrefix(id, workflows.ClusterFailoverID(s.Instance, ""))
+	e.Began, e.Until = run.GetStartTime().AsTime(), run.GetCloseTime().AsTime()
+	if run.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		e.Closed = strings.ToLower(run.GetStatus().String())
+		e.FailoverID = cmp.Or(run.GetFirstRunId(), runID)
+		return e, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	var report workflows.FailoverReport
+	err := s.Client.GetWorkflow(ctx, id, runID).Get(ctx, &report)
+	var away serviceerror.ServiceError
+	switch {
+	case err == nil:
+		report.Paid()
+		e.FailoverReport = report
+	case errors.As(err, &away) || ctx.Err() != nil:
+		return e, fmt.Errorf("read the report of %s: %w", id, err)
+	default: // nonsense, or encrypted with a key that is gone: that costs no other report
+		e.Closed, e.FailoverID = "completed, its report cannot be read", cmp.Or(run.GetFirstRunId(), runID)
+	}
+	return e, nil
+}
+
+// Explain asks the failover of a cluster about one binding.
+func (s Source) Explain(ctx context.Context, cluster string, r workflows.ExplainRequest) (workflows.Explanation, error) {
+	var x workflows.Explanation
+	err := s.ask(ctx, workflows.ClusterFailoverID(s.Instance, cluster), &x, workflows.QueryExplain, r)
+	return x, s.told(cluster, err)
+}
+
+// Migration asks the migration of one binding off a cluster.
+func (s Source) Migration(ctx context.Context, cluster string, key karmada.BindingKey) (workflows.MigrationStatus, error) {
+	var m workflows.MigrationStatus
+	return m, s.ask(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
+}
+
+// OldWork is the Work that a migration which runs holds, nil where it does not know that
+// by uid: a plan asks it as a write would.
+func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
+	var m workflows.MigrationStatus
+	if err := s.ask(ctx, workflowID, &m, workflows.QueryStatus); err != nil {
+		return nil, fmt.Errorf("query %s: %w", workflowID, err)
+	}
+	return m.OldWork, nil
+}
+
+// Workflow is the id of a cluster's failover, and its page.
+func (s Source) Workflow(cluster string) (id, link string) {
+	id = workflows.ClusterFailoverID(s.Instance, cluster)
+	return id, orders.Link(s.UI, s.Namespace, id)
+}
+
+// took is how long a failover lasted.
+func (e PastFailover) took() time.Duration { return e.Until.Sub(e.Began) }

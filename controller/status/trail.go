@@ -1,0 +1,204 @@
+package status
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	enumspb "go.temporal.io/api/enums/v1"
+)
+
+// Ours tells whether a record is about a failover of this installation, of one cluster
+// where that is named, or of its pacer, which concerns them all.
+func (r HistoryRequest) Ours(instance string) func(*record.Audit) bool {
+	return func(x *record.Audit) bool {
+		return x.Instance == instance && (ofPacer(x) || x.FailoverID != "" && (r.Cluster == "" || x.Cluster == r.Cluster))
+	}
+}
+
+// ofPacer tells whether a record is about the fleet's pace.
+func ofPacer(x *record.Audit) bool { return x.FailoverID == "" && x.Cluster == "" }
+
+// Pacer are the records about the fleet's pace: tiers, rates, halts and orders, in the
+// order of their time.
+func Pacer(records []record.Audit) []record.Audit {
+	return slices.DeleteFunc(slices.Clone(records), func(x record.Audit) bool { return !ofPacer(&x) })
+}
+
+// during are those of the pacer's records that fall into the time of a failover; the
+// last pace from before it is the one that it began with.
+func (e PastFailover) during(pacer []record.Audit) []record.Audit {
+	var out []record.Audit
+	for _, x := range pacer {
+		switch {
+		case x.Time.After(e.Until):
+		case !x.Time.Before(e.Began):
+			out = append(out, x)
+		case x.Kind == record.AuditPaceChanged:
+			out = []record.Audit{x}
+		}
+	}
+	return out
+}
+
+// noEnd is what is said of a failover whose end is on record nowhere.
+const noEnd = "no end on record"
+
+// With adds what the audit trail knows: to failovers that Temporal still has the records,
+// and the outcomes that a long report counts alone; those that it has forgotten as a
+// whole. The newest are first, and Most is kept.
+func (s Source) With(ctx context.Context, failovers []PastFailover, records []record.Audit, r HistoryRequest) []PastFailover {
+	byID := map[string][]record.Audit{}
+	for _, x := range records {
+		if !ofPacer(&x) {
+			byID[x.FailoverID] = append(byID[x.FailoverID], x)
+		}
+	}
+	out := slices.Clone(failovers)
+	for n := range out {
+		out[n].learn(byID[out[n].FailoverID])
+		delete(byID, out[n].FailoverID)
+	}
+	for id, of := range byID {
+		if e := s.recorded(id, of); e.Closed == "" || !s.runs(ctx, e) {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b PastFailover) int { return b.Until.Compare(a.Until) })
+	out = out[:min(len(out), r.most())]
+	pacer := Pacer(records)
+	for n := range out {
+		out[n].Fleet = out[n].during(pacer)
+	}
+	return out
+}
+
+// recorded is a failover as the trail alone knows it.
+func (s Source) recorded(id string, records []record.Audit) PastFailover {
+	first, last := records[0], records[len(records)-1]
+	e := PastFailover{WorkflowID: workflows.ClusterFailoverID(s.Instance, first.Cluster), Closed: noEnd, FromTrail: true}
+	e.FailoverReport = workflows.FailoverReport{Cluster: first.Cluster, FailoverID: id, Began: first.Time, Until: last.Time}
+	e.Link = orders.Link(s.UI, s.Namespace, e.WorkflowID)
+	for _, x := range records {
+		if x.Kind == record.AuditFailoverClosed {
+			e.Ended, e.Until, e.Closed = phase.Failover(x.Phase), x.Time, ""
+		}
+	}
+	e.learn(records)
+	return e
+}
+
+// learn adds records to a failover, and the results that it lacks.
+func (e *PastFailover) learn(records []record.Audit) {
+	l := learner{PastFailover: e, at: map[placeOf]int{}}
+	e.Trail, e.Attempts = records, slices.Clone(e.Attempts)
+	for n := range e.Attempts {
+		r := &e.Attempts[n]
+		r.Results = slices.Clone(r.Results)
+		for at := range r.Results {
+			l.at[placeOf{r.Attempt, r.Results[at].Key}] = at
+		}
+	}
+	if !e.FromTrail {
+		for _, x := range slices.Backward(records) { // the newest word about a binding counts
+			l.take(x)
+		}
+		return
+	}
+	for _, x := range records {
+		l.take(x)
+	}
+	if len(e.Attempts) > 0 {
+		e.Attempts[len(e.Attempts)-1].Ended = e.Ended
+	}
+}
+
+// learner files records in a failover; at is where the results stand.
+type learner struct {
+	*PastFailover
+	at map[placeOf]int
+}
+
+type placeOf struct {
+	attempt int
+	key     karmada.BindingKey
+}
+
+// take files one record under its attempt.
+func (l learner) take(x record.Audit) {
+	if x.Attempt == 0 {
+		return
+	}
+	at := slices.IndexFunc(l.Attempts, func(r workflows.AttemptReport) bool { return r.Attempt == x.Attempt })
+	if at < 0 {
+		if !l.FromTrail {
+			return
+		}
+		at = len(l.Attempts)
+		l.Attempts = append(l.Attempts, workflows.AttemptReport{Attempt: x.Attempt, Since: x.Time, Counts: map[string]int{}})
+	}
+	r := &l.Attempts[at]
+	if l.FromTrail {
+		r.Until = x.Time
+	}
+	if x.Kind == record.AuditAttemptClosed {
+		r.Ended = phase.Failover(x.Phase)
+	}
+	if x.Kind == record.AuditBindingOutcome {
+		l.outcome(r, x)
+	}
+}
+
+// outcome files what became of bindings. A report knows better than the trail; of what
+// the trail says itself the newest counts.
+func (l learner) outcome(r *workflows.AttemptReport, x record.Audit) {
+	if l.FromTrail && len(x.Bindings) == 0 {
+		for outcome, n := range x.Counts {
+			r.Counts[outcome] += n
+			r.Folded += n
+		}
+	}
+	for _, name := range x.Bindings {
+		key, _ := karmada.ParseBindingKey(name)
+		result := record.Result{
+			Key: key, Resource: x.Resource, Outcome: x.Outcome, Reason: x.Reason, Cause: x.Cause, Message: x.Message, To: x.To, At: x.Time,
+		}
+		at, known := l.at[placeOf{r.Attempt, key}]
+		switch {
+		case known && !l.FromTrail:
+			continue
+		case known:
+			r.Counts[string(r.Results[at].Outcome)]--
+			r.Counts[string(x.Outcome)]++
+			r.Results[at] = result
+			continue
+		case l.FromTrail:
+			r.Counts[string(x.Outcome)]++
+		case r.Folded == 0:
+			continue
+		default:
+			r.Folded--
+		}
+		l.at[placeOf{r.Attempt, key}] = len(r.Results)
+		r.Results = append(r.Results, result)
+	}
+}
+
+// runs tells whether a failover without an end on record is still open.
+func (s Source) runs(ctx context.Context, e PastFailover) bool {
+	if s.Client == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	d, err := s.Client.DescribeWorkflowExecution(ctx, e.WorkflowID, "")
+	if err != nil {
+		return false
+	}
+	info := d.GetWorkflowExecutionInfo()
+	return info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && info.GetFirstRunId() == e.FailoverID
+}

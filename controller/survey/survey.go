@@ -1,0 +1,161 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+)
+
+// Source answers for workflows; [status.Source] does.
+type Source interface {
+	// Pacer asks the pacer; why is not empty when it did not answer.
+	Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string)
+	// Failover asks the failover of one cluster, and returns [status.ErrNotFound] for
+	// none. One that is there and does not answer says why in Unanswered.
+	Failover(ctx context.Context, cluster string) (status.Failover, error)
+}
+
+// Survey asks at an interval for as long as its controller leads.
+type Survey struct {
+	Source   Source
+	Fleet    *telemetry.Fleet
+	Instance string
+	Interval time.Duration
+}
+
+// atOnce bounds the questions under way: without a worker each takes its whole timeout.
+const atOnce = 8
+
+// Run asks about the clusters that have a failover, until ctx ends; then it publishes
+// nothing any more.
+func (s *Survey) Run(ctx context.Context, clusters func() []string) {
+	defer s.Fleet.Set(nil)
+	ticker := time.NewTicker(s.Interval)
+	defer ticker.Stop()
+	before := &telemetry.FleetState{}
+	for ctx.Err() == nil {
+		now := s.Ask(ctx, clusters(), before)
+		if ctx.Err() != nil {
+			return
+		}
+		s.Fleet.Set(now)
+		before = now
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}
+
+// answer is what one failover said.
+type answer struct {
+	asked bool // it runs
+	state *telemetry.FailoverState
+}
+
+// Ask asks everybody once. What does not answer keeps what it said before.
+func (s *Survey) Ask(ctx context.Context, clusters []string, before *telemetry.FleetState) *telemetry.FleetState {
+	now := &telemetry.FleetState{Pace: before.Pace, Asked: map[string]bool{}}
+	pacer, why := s.Source.Pacer(ctx)
+	now.Asked[workflows.FleetPacerID(s.Instance)] = why != ""
+	if why == "" {
+		now.Pace = &pacer.Pace
+	}
+	answers := make([]answer, len(clusters))
+	places := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for n, cluster := range clusters {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			answers[n] = s.failover(ctx, cluster)
+		})
+	}
+	all.Wait()
+	for n, cluster := range clusters {
+		a := answers[n]
+		if !a.asked {
+			continue
+		}
+		now.Asked[workflows.ClusterFailoverID(s.Instance, cluster)] = a.state == nil
+		if a.state == nil {
+			a.state = said(before, cluster)
+		}
+		if a.state != nil {
+			now.Failovers = append(now.Failovers, *a.state)
+		}
+	}
+	return now
+}
+
+func (s *Survey) failover(ctx context.Context, cluster string) answer {
+	f, err := s.Source.Failover(ctx, cluster)
+	switch {
+	case errors.Is(err, status.ErrNotFound):
+		return answer{}
+	case err != nil || f.FailoverStatus == nil:
+		return answer{asked: true}
+	case f.Phase.Terminal():
+		return answer{}
+	}
+	state := stateOf(f.FailoverStatus)
+	state.Cluster = cluster // whatever the answer calls itself: two of one name would be no metrics at all
+	return answer{asked: true, state: &state}
+}
+
+func said(before *telemetry.FleetState, cluster string) *telemetry.FailoverState {
+	for i := range before.Failovers {
+		if before.Failovers[i].Cluster == cluster {
+			return &before.Failovers[i]
+		}
+	}
+	return nil
+}
+
+func stateOf(e *workflows.FailoverStatus) telemetry.FailoverState {
+	f := telemetry.FailoverState{
+		Cluster: e.Name, Mode: e.Terms.Mode, Phase: e.Phase, Paused: e.Paused != nil,
+		Blocked: map[reason.Reason]int{}, Attention: map[reason.Reason]int{}, Waiting: map[reason.Reason]int{},
+		BlockedSince: e.BlockedSince, PendingPurge: len(e.PendingPurges) + e.PendingPurgesBeyond,
+		Bindings: map[string]int{
+			telemetry.StateTolerating: e.Queue[workflows.ItemTolerating],
+			telemetry.StateWaiting:    e.Queue[workflows.ItemDue] + e.Queue[workflows.ItemReady] + e.Queue[workflows.ItemHold] + e.Left,
+			telemetry.StatePaused:     e.Queue[workflows.ItemPaused],
+			telemetry.StateFence:      e.Queue[workflows.ItemFence],
+		},
+	}
+	maps.Copy(f.Waiting, e.WaitingBy)
+	for why, n := range e.BlockedBy {
+		if why == reason.AwaitingApproval {
+			f.Bindings[telemetry.StateApproval] += n
+			continue
+		}
+		f.Blocked[why] += n
+		f.Bindings[telemetry.StateBlocked] += n
+	}
+	for _, m := range e.Moves {
+		if m.Phase == phase.MigrationAwaitingFence {
+			f.Bindings[telemetry.StateFence]++
+		} else {
+			f.Bindings[telemetry.StateMoving]++
+		}
+		if m.Attention != reason.None {
+			f.Attention[m.Attention]++
+		}
+	}
+	if e.Left > 0 {
+		f.Waiting[reason.Waiting] += e.Left
+	}
+	for _, cause := range e.Attention {
+		f.Attention[cause]++
+	}
+	return f
+}

@@ -1,0 +1,140 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// RuleMatch is a rule and the clusters whose conditions match it now.
+type RuleMatch struct {
+	Rule     rules.Rule
+	Clusters []string
+}
+
+// RuleMatches are all rules and whom they match, by name.
+func (d *Desk) RuleMatches() []RuleMatch {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	matches := make([]RuleMatch, 0, len(d.rules))
+	for _, rule := range d.rules {
+		m := RuleMatch{Rule: rule}
+		for _, name := range d.names() {
+			c := d.clusters[name]
+			seen := rules.Observe([]rules.Rule{rule}, c, d.fact(c))
+			if slices.ContainsFunc(seen, func(o rules.RuleObservation) bool { return o.Match == rules.Matches }) {
+				m.Clusters = append(m.Clusters, name)
+			}
+		}
+		matches = append(matches, m)
+	}
+	return matches
+}
+
+// Reports tells Karmada's users what is wrong with their objects: in the log
+// always, in Karmada only where writing is allowed.
+type Reports interface {
+	MalformedCluster(c *karmada.Cluster)
+	MalformedBinding(b *karmada.Binding)
+	// MemberAnswers hears, after each attempt of the external probe, of which clusters the probe
+	// contradicts Karmada. It reports one that has been among them for more attempts than a dead
+	// member needs to be seen down.
+	MemberAnswers(clusters []karmada.Cluster, attempts int)
+	// Rules writes what is new about the rules' status.
+	Rules(ctx context.Context, matches []RuleMatch)
+}
+
+// RuleStatusWriter writes the status of a rule where it says something new.
+type RuleStatusWriter interface {
+	UpdateRuleStatus(ctx context.Context, s k8sadapter.RuleStatus) error
+}
+
+// KarmadaReports implements Reports.
+type KarmadaReports struct {
+	// Events and Status are nil in observe: then nothing is written.
+	Events activities.EventRecorder
+	Status RuleStatusWriter
+	Log    *slog.Logger
+
+	refused map[string]string // rule -> why, as last logged
+	answers map[types.UID]int // cluster -> attempts for which its member has answered
+}
+
+// MalformedCluster implements Reports.
+func (r *KarmadaReports) MalformedCluster(c *karmada.Cluster) {
+	if c.Malformed == "" {
+		r.Log.Warn("cannot read soft taints of a cluster", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.SoftMalformed)
+		r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: c.SoftMalformed})
+		return
+	}
+	r.Log.Warn("cannot read a cluster, it is left alone", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.Malformed)
+	r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: c.Malformed})
+}
+
+// MalformedBinding implements Reports.
+func (r *KarmadaReports) MalformedBinding(b *karmada.Binding) {
+	r.Log.Warn("cannot read a binding, it is left alone", telemetry.KeyBinding, b.Key.String(), telemetry.KeyReason, b.Malformed)
+	r.record(activities.Event{Binding: &b.Key, UID: b.UID, Message: b.Malformed})
+}
+
+// MemberAnswers implements Reports.
+func (r *KarmadaReports) MemberAnswers(clusters []karmada.Cluster, attempts int) {
+	before := r.answers
+	r.answers = make(map[types.UID]int, len(clusters))
+	for _, c := range clusters {
+		r.answers[c.UID] = before[c.UID] + 1
+		if r.answers[c.UID] != attempts+1 {
+			continue
+		}
+		r.Log.Warn("Karmada cannot reach a member that answers the external probe, nothing is failed over", telemetry.KeyCluster, c.Name)
+		if r.Events != nil {
+			r.Events.Record(context.Background(), activities.Event{
+				Cluster: c.Name, UID: c.UID, Warning: true, Reason: string(reason.MemberAnswers),
+				Message: "Karmada cannot reach this member, and its API server answers Lifeboat: repair Karmada's credential or way to it; nothing is failed over meanwhile",
+			})
+		}
+	}
+}
+
+func (r *KarmadaReports) record(e activities.Event) {
+	if r.Events == nil {
+		return
+	}
+	e.Warning, e.Reason = true, string(reason.Malformed)
+	e.Message = "Lifeboat leaves alone what it cannot read of this object: " + e.Message
+	r.Events.Record(context.Background(), e)
+}
+
+// Rules implements Reports.
+func (r *KarmadaReports) Rules(ctx context.Context, matches []RuleMatch) {
+	standing := map[string]string{}
+	for _, m := range matches {
+		if m.Rule.Malformed != "" {
+			standing[m.Rule.Name] = m.Rule.Malformed
+			if r.refused[m.Rule.Name] != m.Rule.Malformed {
+				r.Log.WarnContext(ctx, "refused a rule", "rule", m.Rule.Name, telemetry.KeyReason, m.Rule.Malformed)
+			}
+		}
+		r.writeStatus(ctx, m)
+	}
+	r.refused = standing
+}
+
+func (r *KarmadaReports) writeStatus(ctx context.Context, m RuleMatch) {
+	if r.Status == nil || m.Rule.Policy { // Karmada's kind has no status
+		return
+	}
+	err := r.Status.UpdateRuleStatus(ctx, k8sadapter.RuleStatus{Rule: m.Rule, MatchedClusters: m.Clusters})
+	if err != nil && !errors.Is(err, karmada.ErrConflict) && !errors.Is(err, karmada.ErrGone) && ctx.Err() == nil {
+		r.Log.WarnContext(ctx, "could not write the status of a ClusterTaintRule", "rule", m.Rule.Name, telemetry.KeyError, err)
+	}
+}

@@ -1,0 +1,99 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// Temporal sends signals through a Temporal client.
+type Temporal struct {
+	Client    client.Client
+	TaskQueue string
+	Instance  string
+}
+
+// Signal implements Sender.
+func (t Temporal) Signal(ctx context.Context, workflowID, signal string, arg any) error {
+	err := t.Client.SignalWorkflow(ctx, workflowID, "", signal, arg)
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return fmt.Errorf("signal %s to %s: %w", signal, workflowID, ErrNotRunning)
+	}
+	if err != nil {
+		return fmt.Errorf("signal %s to %s: %w", signal, workflowID, known(err))
+	}
+	return nil
+}
+
+// signalLimit is what Temporal's server says to a signal beyond those that one run may have
+// (history.maximumSignalsPerExecution, 10,000). It has no error of its own for that.
+const signalLimit = "exceeded workflow execution limit for signal events"
+
+// known marks an error of the server that means something to the outbox.
+func known(err error) error {
+	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) && strings.Contains(invalid.Message, signalLimit) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// SignalWithStart implements Sender.
+func (t Temporal) SignalWithStart(ctx context.Context, start Start, signal string, arg any) error {
+	_, err := t.Client.SignalWithStartWorkflow(ctx, start.WorkflowID, signal, arg, t.options(start), start.Type, t.params(start))
+	if err != nil {
+		return fmt.Errorf("signal %s to %s, starting it: %w", signal, start.WorkflowID, known(err))
+	}
+	return nil
+}
+
+func (t Temporal) options(start Start) client.StartWorkflowOptions {
+	options := client.StartWorkflowOptions{ID: start.WorkflowID, TaskQueue: t.TaskQueue}
+	if start.Cluster == "" {
+		options.StaticSummary = "Paces the evictions of all failovers"
+		options.StaticDetails = pacerDetails
+		return options
+	}
+	options.StaticSummary = "Failover of cluster " + start.Cluster
+	options.StaticDetails = failoverDetails
+	options.Memo = map[string]any{"cluster": start.Cluster}
+	options.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.SearchCluster.ValueSet(start.Cluster))
+	return options
+}
+
+// Failover says how a cluster's failover is started, whoever starts it.
+func (t Temporal) Failover(cluster string) (client.StartWorkflowOptions, any) {
+	start := Start{WorkflowID: workflows.ClusterFailoverID(t.Instance, cluster), Type: workflows.TypeClusterFailover, Cluster: cluster}
+	return t.options(start), t.params(start)
+}
+
+func (t Temporal) params(start Start) any {
+	if start.Type == workflows.TypeFleetPacer {
+		return workflows.FleetPacerParams{Instance: t.Instance}
+	}
+	return workflows.ClusterFailoverParams{Instance: t.Instance, Cluster: start.Cluster}
+}
+
+// What whoever opens a workflow in the UI should know before touching it.
+const (
+	failoverDetails = `**Current Details** is the live page of this failover: what, why, how far, what comes next.
+
+- Each binding that moves is a workflow of its own: see *Relationships*.
+- *Request Cancellation* is the same as ` + "`lifeboat cancel`" + `: what is unplaced goes back, what is placed keeps both copies.
+- *Terminate* cleans nothing up. The controller then starts a new run, which takes over what it finds.
+- Never *Reset*: it repeats decisions that Karmada has moved past.`
+
+	pacerDetails = `**Current Details** is the live page of the fleet's pace: tier, rate, who waits.
+
+- ` + "`lifeboat pause fleet --reason \"…\"`" + ` halts it, ` + "`lifeboat resume fleet --reason \"…\"`" + ` ends that.
+- *Request Cancellation* halts nothing: the controller starts the next pacer within half a minute, with the orders of this one.
+- *Terminate* loses the state: the next pacer starts halted until somebody resumes it.
+- Never *Reset*: it grants anew what is spent.`
+)

@@ -1,0 +1,163 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+)
+
+// Karmada is what is watched.
+type Karmada interface {
+	// Run follows Karmada and calls the handlers that it was made with, until ctx ends.
+	Run(ctx context.Context) error
+	// HasSynced tells that everything has been seen once.
+	HasSynced() bool
+}
+
+// Watcher watches for one term of leadership.
+type Watcher struct {
+	// Follow prepares following Karmada with handlers.
+	Follow func(k8sadapter.Handlers) Karmada
+	// Reports tells Karmada's users what is wrong with their objects.
+	Reports Reports
+	// ExternalProbe probes members besides, nil when it is off.
+	ExternalProbe *ExternalProbe
+	// Recall reads what the external probe of earlier leaders knew.
+	Recall func(ctx context.Context) (rules.Probed, error)
+	Outbox *Outbox
+	// Fresh is asked before a failover is started, nil: nobody.
+	Fresh Fresh
+	// Survey asks the failovers of those clusters how they stand, until ctx ends; nil: nobody does.
+	Survey   func(ctx context.Context, clusters func() []string)
+	Owners   Owners
+	Instance string
+	Resync   time.Duration
+	// OnDeletion says what a deletion timestamp on a cluster means.
+	OnDeletion rules.DeletionPolicy
+	Metrics    *telemetry.ControllerMetrics
+	Log        *slog.Logger
+
+	synced atomic.Bool
+}
+
+// syncPoll is how often a new watch asks whether it has seen everything.
+const syncPoll = 100 * time.Millisecond
+
+// Run watches until ctx ends, and returns when nothing is under way any more.
+func (w *Watcher) Run(ctx context.Context) {
+	desk := NewDesk(w.Outbox)
+	w.Outbox.Open(desk)
+	if w.Fresh != nil {
+		w.Outbox.doubt = &doubt{now: w.Fresh, desk: desk, read: w.drained}
+	}
+	if w.ExternalProbe != nil {
+		w.ExternalProbe.Begin()
+		desk.Hear(w.ExternalProbe)
+		desk.AwaitProbe()
+	}
+	karmada := w.Follow(w.handlers(desk))
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer w.synced.Store(false)
+	w.Metrics.Leader(true)
+	defer w.Metrics.Leader(false)
+	running.Go(func() { w.Outbox.Run(ctx) })
+	running.Go(func() {
+		if err := karmada.Run(ctx); err != nil {
+			w.Log.ErrorContext(ctx, "cannot watch", telemetry.KeyError, err)
+		}
+	})
+	if !w.awaitSync(ctx, karmada) {
+		return
+	}
+	w.Log.InfoContext(ctx, "watching")
+	if w.ExternalProbe != nil {
+		running.Go(func() { w.testify(ctx, desk) })
+	}
+	if w.Survey != nil {
+		running.Go(func() { w.Survey(ctx, desk.Open) })
+	}
+	w.resyncUntil(ctx, desk)
+}
+
+// Watching tells whether this controller leads and has seen everything once.
+func (w *Watcher) Watching() bool { return w.synced.Load() }
+
+func (w *Watcher) handlers(desk *Desk) k8sadapter.Handlers {
+	return k8sadapter.Handlers{
+		OnCluster: func(old, current *karmada.Cluster) {
+			if trouble := cmp.Or(current.Malformed, current.SoftMalformed); trouble != "" &&
+				(old == nil || cmp.Or(old.Malformed, old.SoftMalformed) != trouble) {
+				w.Metrics.Malformed("Cluster")
+				w.Reports.MalformedCluster(current)
+			}
+			desk.ClusterChanged(w.drained(old), w.drained(current))
+		},
+		OnClusterDeleted: desk.ClusterDeleted,
+		OnRules: func(rules []rules.Rule) {
+			desk.RulesChanged(rules)
+		},
+		OnBinding: func(old, current *karmada.Binding) {
+			if current.Malformed != "" && (old == nil || old.Malformed != current.Malformed) {
+				w.Metrics.Malformed(string(current.Key.Kind()))
+				w.Reports.MalformedBinding(current)
+			}
+			desk.BindingChanged(old, current)
+		},
+		OnBindingDeleted: desk.BindingDeleted,
+	}
+}
+
+// drained reads a deletion timestamp as the configuration says.
+func (w *Watcher) drained(c *karmada.Cluster) *karmada.Cluster {
+	if c == nil || w.OnDeletion != rules.DeletionDrain {
+		return c
+	}
+	read := *c
+	read.Drain = karmada.DrainedByDeletion(read)
+	return &read
+}
+
+func (w *Watcher) awaitSync(ctx context.Context, karmada Karmada) bool {
+	ticker := time.NewTicker(syncPoll)
+	defer ticker.Stop()
+	for !karmada.HasSynced() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	w.synced.Store(true)
+	return true
+}
+
+func (w *Watcher) resyncUntil(ctx context.Context, desk *Desk) {
+	ticker := time.NewTicker(w.Resync)
+	defer ticker.Stop()
+	failed := false
+	for ctx.Err() == nil {
+		err := desk.Resync(ctx, w.Owners, w.Instance)
+		switch {
+		case err == nil && failed:
+			w.Log.InfoContext(ctx, "resynced again")
+		case err != nil && !failed && ctx.Err() == nil:
+			w.Log.WarnContext(ctx, "could not resync, trying again", telemetry.KeyError, err)
+		}
+		failed = err != nil
+		w.Metrics.Resync(!failed)
+		w.Reports.Rules(ctx, desk.RuleMatches())
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+)
+
+// WindowLines are the windows as the page shows them, in the order of their keys.
+func WindowLines(w rules.Windows, standing []karmada.AddedTaint) []WindowLine {
+	lines := make([]WindowLine, 0, len(w))
+	for _, key := range w.SortedKeys() {
+		one := w[key]
+		lines = append(lines, WindowLine{
+			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
+			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
+			Stands: slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
+				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
+			}),
+		})
+	}
+	return lines
+}
+
+// FailoverPage is the live page of a ClusterFailover: what happens, why, how far it
+// is, what comes next, what is stuck, and what one can do. Always below MaxPage.
+func FailoverPage(v PageView) string {
+	return fit(func(rows int) string {
+		p := &page{book: v.Runbook}
+		v.head(p)
+		v.blocked(p, rows)
+		v.moving(p, rows)
+		v.next(p, rows)
+		v.orders(p, rows)
+		v.windows(p, rows)
+		v.pendingPurge(p, rows)
+		return p.String()
+	})
+}
+
+func (v PageView) head(p *page) {
+	p.line("# %s\n", v.headline())
+	p.asOf(v.Now, v.Phase.Terminal())
+	if v.Mode == rules.ModeObserve {
+		p.line("**Observe mode: nothing is written. This is what would happen.**\n")
+	}
+	if v.Pace.Tier == pace.TierHalted && v.Mode != rules.ModeObserve && !v.Phase.Terminal() {
+		p.line("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.\n", p.reason(v.Pace.Reason))
+	}
+	if v.PausedBy != "" {
+		p.line("**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it.\n", text(v.PausedBy))
+	}
+	if v.StoppedBy != "" {
+		p.line("**⏹ Cancelled** by %s.\n", text(v.StoppedBy))
+	}
+	if v.DrainedBy != "" {
+		p.line("**Drained** by %s.\n", text(v.DrainedBy))
+	}
+	for _, t := range v.Tainted {
+		p.line("**Tainted by order**: %s.\n", text(t))
+	}
+	if n := v.attention(); n > 0 {
+		p.line("**⚠ %s attention**, see *Moving*.\n", each(n, "move needs", "moves need"))
+	}
+	if n := v.Counts.Unproven; n > 0 {
+		p.line("**⚠ %s for proof that the old copy is dead**, see *What you can do*. Nothing else waits for it.\n", each(n, "move waits", "moves wait"))
+	}
+	if n := v.Counts.Asked; n > 0 {
+		p.line("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.\n", each(n, "move awaits", "moves await"))
+	}
+	p.fact("Reason", p.because(v.Reason, v.Why))
+	p.fact("How far", v.howFar())
+	p.fact("Comes next", v.comesNext())
+	p.fact("Pace", p.pace(v.Pace))
+	p.fact("Last eviction begins about", v.eta())
+	p.fact("Ends", v.ends())
+	p.fact("Times", v.times())
+	v.actions(p)
+}
+
+func each(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// headlines say in one line what a phase means for whoever was woken by it.
+var headlines = map[phase.Failover]string{
+	phase.FailoverSuspected:  "%s may be failing; nothing has been touched",
+	phase.FailoverCordoned:   "%s is cordoned by a rule; no workload moves",
+	phase.FailoverConfirmed:  "%s has failed; its workloads are about to move",
+	phase.FailoverEvacuating: "%s has failed; its workloads are moving away",
+	phase.FailoverEvacuated:  "%s has failed; what could move has moved",
+	phase.FailoverRecovering: "%s is well again; no new moves while it proves stable",
+	phase.FailoverSettling:   "%s is back; moves that had begun are finishing",
+	phase.FailoverStopped:    "The failover of %s was cancelled and stays stopped",
+	phase.FailoverFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
+	phase.FailoverUncordoned: "%s was cordoned by a rule and no longer is; no workload moved",
+	phase.FailoverRecovered:  "%s has recovered; this failover is over",
+	phase.FailoverCancelled:  "The failover of %s was cancelled and is over",
+	phase.FailoverGone:       "%s was deleted; this failover is over",
+}
+
+// rehearsals are the headlines that would lie in observe mode, where nothing moves.
+var rehearsals = map[phase.Failover]string{
+	phase.FailoverCordoned:   "%s would be cordoned by a rule; no workload would move",
+	phase.FailoverConfirmed:  "%s has failed; its workloads would move now",
+	phase.FailoverEvacuating: "%s has failed; its workloads would be moving away",
+	phase.FailoverEvacuated:  "%s has failed; what could move would have moved",
+	phase.FailoverSettling:   "%s is back; this rehearsal is closing",
+}
+
+// drains are the headlines of a cluster that somebody empties: it has not failed.
+var drains = map[phase.Failover]string{
+	phase.FailoverSuspected:  "%s is about to be drained",
+	phase.FailoverConfirmed:  "%s is being drained; its workloads are about to move",
+	phase.FailoverEvacuating: "%s is being drained; its workloads are moving away",
+	phase.FailoverEvacuated:  "%s is drained; what could move has moved",
+}
+
+// suspicions are the headlines of a cluster that nothing but taints of people speaks against: it has not failed.
+var suspicions = map[phase.Failover]string{
+	phase.FailoverSuspected:  "%s was tainted by hand; nothing has been touched",
+	phase.FailoverConfirmed:  "%s was tainted by hand; its workloads are about to move",
+	phase.FailoverEvacuating: "%s was tainted by hand; its workloads are moving away",
+	phase.FailoverEvacuated:  "%s was tainted by hand; what could move has moved",
+}
+
+func (v PageView) headline() string {
+	format, ok := headlines[v.Phase]
+	if v.Phase == phase.FailoverSuspected && v.Reason == reason.MemberAnswers {
+		format = "%s answers, but Karmada cannot reach it; nothing has been touched"
+	}
+	if tainted, is := suspicions[v.Phase]; is && (v.Reason == reason.ForeignTaint || v.Reason == reason.TaintOrdered) {
+		format = tainted
+	}
+	if drain, is := drains[v.Phase]; is && v.DrainOnly {
+		format = drain
+	}
+	if rehearsal, would := rehearsals[v.Phase]; would && v.Mode == rules.ModeObserve {
+		format = rehearsal
+	}
+	if !ok {
+		format = "%s"
+	}
+	line := fmt.Sprintf(format, text(v.Cluster))
+	if v.Attempt > 1 {
+		line += fmt.Sprintf(" (attempt %d)", v.Attempt)
+	}
+	return line
+}
+
+func (v PageView) attention() int {
+	n := 0
+	for _, m := range v.Moving {
+		if m.NeedsAttention && !WaitsForProof(m.Phase, m.Reason) {
+			n++
+		}
+	}
+	return n
+}
+
+func (v PageView) howFar() string {
+	c := v.Counts
+	if c.Affected == 0 && c.Settled == 0 {
+		if v.Phase == phase.FailoverSuspected {
+			return "not confirmed yet: it is not known whom it concerns"
+		}
+		return "no binding is affected"
+	}
+	done := fmt.Sprintf("%s: %d of %s done", bar(c.Settled, c.Affected), c.Settled, reason.Count(c.Affected, "binding"))
+	if len(c.Outcomes) > 0 {
+		done += " (" + phase.CountsLine(c.Outcomes) + ")"
+	}
+	parts := []string{done}
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{c.Moving, "moving"}, {c.Unproven, "waiting for proof"}, {c.Waiting, "waiting their turn"}, {c.Tolerating, "tolerating"}, {c.Blocked, "blocked"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// ends says when this failover is over: evictions may all be done long before.
+func (v PageView) ends() string {
+	switch v.Phase {
+	case phase.FailoverConfirmed, phase.FailoverEvacuating, phase.FailoverEvacuated:
+		line := v.wellAgain()
+		switch {
+		case v.DrainOnly:
+			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
+		case v.TaintedOnly:
+			line = "when " + text(v.Cluster) + " is untainted (or deleted)"
+		case v.Reason == reason.ForeignTaint:
+			line = "when the taint is taken off " + text(v.Cluster) + " (or it is deleted)"
+		}
+		if v.Counts.Blocked+v.Counts.Unproven > 0 {
+			line += "; what is still blocked or waits for proof then stays on it"
+		}
+		return line
+	case phase.FailoverCordoned:
+		return "when no rule asks for these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
+	case phase.FailoverSuspected, phase.FailoverRecovering, phase.FailoverSettling, phase.FailoverStopped,
+		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
+		return ""
+	}
+	return ""
+}
+
+// wellAgain is the usual end, and how long it takes from when the cluster answers.
+func (v PageView) wellAgain() string {
+	line := "not with the last eviction, but when " + text(v.Cluster) + " has been well"
+	var longest time.Duration
+	for _, w := range v.Windows {
+		longest = max(longest, w.Remove)
+	}
+	if longest > 0 {
+		line += " for " + short(longest)
+	}
+	return line + " (or is deleted)"
+}
+
+// comesNext is the one thing that the failover waits for.
+func (v PageView) comesNext() string {
+	switch v.Phase {
+	case phase.FailoverSuspected:
+		if v.Reason == reason.MemberAnswers {
+			return "Karmada's access to " + text(v.Cluster) + " is repaired, or " + text(v.Cluster) + " answers no more and the windows begin"
+		}
+		return v.windowNext(true, "is confirmed as failed")
+	case phase.FailoverCordoned:
+		return v.windowNext(false, "is uncordoned")
+	case phase.FailoverConfirmed:
+		return "the cluster is tainted, then the affected bindings are listed"
+	case phase.FailoverEvacuating:
+		return v.evictionNext()
+	case phase.FailoverEvacuated:
+		return "nothing to do but wait: for the cluster to come back, or for what is blocked to get somewhere to go"
+	case phase.FailoverRecovering:
+		return v.windowNext(false, "is taken as recovered: what is unplaced is put back, then Lifeboat's taints go")
+	case phase.FailoverSettling:
+		return fmt.Sprintf("%s still to finish, then this closes", reason.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
+	case phase.FailoverStopped:
+		return "its conditions stay well for the removal window, then this closes; or somebody resumes it"
+	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
+		return ""
+	}
+	return ""
+}
+
+// windowNext names the earliest end of a window that runs in the given direction.
+func (v PageView) windowNext(matching bool, then string) string {
+	var first WindowLine
+	for _, w := range v.Windows {
+		if w.Matching == matching && (first.Deadline.IsZero() || w.Deadline.Before(first.Deadline)) {
+			first = w
+		}
+	}
+	if first.Deadline.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("if nothing changes, it %s at %s", then, moment(first.Deadline, v.Now))
+}
+
+func (v PageView) evictionNext() string {
+	switch {
+	case v.PausedBy != "":
+		return "nothing until it is resumed"
+	case v.Pace.Tier == pace.TierHalted:
+		return "nothing until the fleet's pace is no longer halted"
+	case len(v.Next) == 0 && v.Counts.Moving > 0:
+		return "what is moving finishes; nothing waits behind it. Then it is Evacuated"
+	case len(v.Next) == 0:
+		return ""
+	}
+	n := v.Next[0]
+	line := fmt.Sprintf("%s is due at %s", code(n.Binding), moment(n.Due, v.Now))
+	if !n.Due.After(v.Now) {
+		line = code(n.Binding) + " is due and goes as soon as the pace allows"
+	}
+	if len(n.To) > 0 {
+		line += ", could go to " + either(n.To)
+	}
+	return line
+}
+
+func (v PageView) eta() string {
+	if v.ETA.IsZero() || v.Phase != phase.FailoverEvacuating && v.Phase != phase.FailoverConfirmed {
+		return ""
+	}
+	line := moment(v.ETA, v.Now)
+	switch {
+	case v.Pace.Tier == pace.TierSlow:
+		line += ", at the slow rate of now"
+	case v.Halted > 0:
+		line += ", at the rate of now"
+	}
+	if v.Halted > 0 {
+		line += "; halts took " + short(v.Halted) + " so far, and another one is not foreseen"
+	}
+	return line
+}
+
+func (v PageView) times() string {
+	parts := []string{}
+	for _, t := range []struct {
+		what string
+		at   time.Time
+	}{{"first seen", v.Since}, {"confirmed", v.Confirmed}, {string(v.Phase) + " since", v.Entered}} {
+		if !t.at.IsZero() {
+			parts = append(parts, t.what+" "+moment(t.at, v.Now))
+		}
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,117 @@
+package workflows
+
+import (
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"go.temporal.io/sdk/workflow"
+)
+
+// holdAhead bounds how many migrations hold their dependents ahead of their permit.
+const holdAhead = 50
+
+// startHolds gives the most urgent bindings that others go with a migration of their own,
+// which holds those others: it takes as long as it takes, so it must be done before a
+// permit is asked for.
+func (e *clusterFailover) startHolds() {
+	ahead := 0
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if e.st.Moves[key].Holds {
+			ahead++
+		}
+	}
+	for ; ahead < holdAhead && e.mayBegin(); ahead++ {
+		at := e.first(ItemHold, 1)
+		if len(at) == 0 {
+			return
+		}
+		if e.heldBack(&e.st.Items[at[0]]) {
+			continue
+		}
+		i := e.st.Items[at[0]]
+		e.st.Items = slices.Delete(e.st.Items, at[0], at[0]+1)
+		due, why := e.dueAt(i)
+		e.startChild(i, MigrationState{DueAt: due, Why: why, To: i.To, HasDependents: true, Returned: i.Returned})
+	}
+}
+
+// turn is who gets the next permit: a queued binding, or a migration that waits for it.
+type turn struct {
+	item     int // its place in the queue, -1 for none
+	move     string
+	priority int32
+	ok       bool
+}
+
+// next is the most urgent of all that could use a permit now.
+func (e *clusterFailover) next() turn {
+	top := queue.Top{Most: 1}
+	keys := e.waitForPermit()
+	for n, key := range keys {
+		as := e.st.Moves[key].asItem()
+		due, _ := e.due(&as)
+		top.Offer(queue.Item{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
+	}
+	if ready := e.first(ItemReady, 1); len(ready) > 0 && e.mayBegin() {
+		i := &e.st.Items[ready[0]]
+		due, _ := e.due(i)
+		top.Offer(queue.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, len(keys)+ready[0])
+	}
+	at := top.Sorted()
+	switch {
+	case len(at) == 0:
+		return turn{item: -1}
+	case at[0] >= len(keys):
+		i := at[0] - len(keys)
+		return turn{item: i, priority: e.priorityOf(&e.st.Items[i]), ok: true}
+	default:
+		as := e.st.Moves[keys[at[0]]].asItem()
+		return turn{item: -1, move: keys[at[0]], priority: e.priorityOf(&as), ok: true}
+	}
+}
+
+// asItem is a move as it stood in the queue, as far as order and due time go.
+func (m Move) asItem() Item { return Item{Key: m.Key, Policy: m.Policy} }
+
+// waitForPermit are the moves that hold their dependents and may have a permit now: nobody
+// has paused or snoozed them since.
+func (e *clusterFailover) waitForPermit() (keys []string) {
+	e.tick()
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		m := e.st.Moves[key]
+		if !m.WantsPermit || e.pausedOne(m.Key) {
+			continue
+		}
+		as := m.asItem()
+		if due, _ := e.due(&as); !e.now().Before(due) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// dispatchOne gives one permit to whose turn it is; false means to nobody.
+func (e *clusterFailover) dispatchOne() bool {
+	if len(e.orders.bindings) > 0 || e.st.Paused != nil || !e.drainMay() {
+		return false
+	}
+	turn := e.next()
+	if !turn.ok {
+		return false
+	}
+	if turn.item >= 0 && e.heldBack(&e.st.Items[turn.item]) {
+		return true // an order has reached it since it passed its check: the next one's turn
+	}
+	permit := e.takePermit()
+	if turn.item >= 0 {
+		item := e.st.Items[turn.item]
+		e.st.Items = slices.Delete(e.st.Items, turn.item, turn.item+1)
+		e.startMove(item, permit)
+		return true
+	}
+	m := e.st.Moves[turn.move]
+	m.Holds, m.WantsPermit = false, false
+	e.st.Moves[turn.move] = m
+	e.signalMove(m, SignalPermit, permit)
+	return true
+}

@@ -1,0 +1,294 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// FailoverState is all that a ClusterFailover knows: its query answer, its
+// continue-as-new input and what its report is made of are the same thing.
+type FailoverState struct {
+	// Failover is the first run id, kept across continue-as-new and attempts.
+	FailoverID string           `json:"failoverID"`
+	Attempt    int              `json:"attempt"`
+	Phase      phase.Failover   `json:"phase"`
+	Reason     reason.Reason    `json:"reason,omitempty"`
+	UID        types.UID        `json:"uid,omitempty"`
+	Terms      activities.Terms `json:"terms"`
+	Since      time.Time        `json:"since"`              // when this attempt began
+	Entered    time.Time        `json:"entered"`            // when this phase began
+	Began      time.Time        `json:"began"`              // when the failover began
+	Named      time.Time        `json:"confirmed,omitzero"` // when this attempt was confirmed
+	Well       time.Time        `json:"wellSince,omitzero"` // when conditions became well
+	Seen       string           `json:"seen,omitempty"`     // newest resourceVersion judged
+	Turns      rules.Turns      `json:"turns,omitempty"`    // of the conditions judged last
+	Windows    rules.Windows    `json:"windows,omitempty"`  // by (rule, taint)
+	Cluster    ClusterView      `json:"clusterView"`        // as last judged
+	Virtual    []corev1.Taint   `json:"virtual,omitempty"`  // observe: the taints that would stand
+	Policy     []rules.Policy   `json:"policies,omitempty"` // frozen, deduplicated
+	Kinds      []string         `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
+	Dues       []rules.Due      `json:"dues,omitempty"`     // of each policy under the taints that stand
+	Items      []Item           `json:"items,omitempty"`    // the queue
+	Moves      map[string]Move  `json:"moves,omitempty"`    // running children by binding
+	Frozen     []rules.Interval `json:"frozen,omitempty"`   // when toleration clocks stood still
+	Pace       pace.Pace        `json:"pace"`               // as the pacer last said
+	Paused     *Order           `json:"paused,omitempty"`   // a human paused dispatch
+	Stopped    *Order           `json:"stopped,omitempty"`  // a human cancelled
+	// StandingOrders are those about bindings that hold until the failover closes.
+	StandingOrders
+	// StopPutBack: whoever stopped wants what is placed back, too.
+	StopPutBack   bool                  `json:"stopPutBack,omitempty"`
+	Results       []record.Result       `json:"results,omitempty"`       // of this attempt
+	Past          []AttemptReport       `json:"past,omitempty"`          // earlier attempts
+	Counts        map[string]int        `json:"counts,omitempty"`        // outcomes of this attempt
+	PendingPurges []record.PendingPurge `json:"pendingPurges,omitempty"` // pending purge of the failover
+	Settled       time.Time             `json:"untainted,omitzero"`      // when Lifeboat's taints went
+	Listed        time.Time             `json:"listed,omitzero"`         // when the affected set was last listed
+	Asked         PermitRequest         `json:"asked"`                   // what the pacer was last told
+	AskedAt       time.Time             `json:"askedAt,omitzero"`        // and when
+	Newest        int64                 `json:"newest,omitempty"`        // the newest permit that was heard of
+	Grants        []Grant               `json:"grants,omitempty"`        // permits not yet given to a binding
+	NextSim       time.Time             `json:"nextSim,omitzero"`        // observe: when the next eviction would come
+	Runs          int                   `json:"runs"`                    // of this workflow, continue-as-new counted
+	// Facts were heard and not yet judged.
+	Facts []rules.ClusterFact `json:"facts,omitempty"`
+	// Folded are the bindings of this attempt whose results have been folded into Counts,
+	// by outcome: a report, and what is carried from run to run, are bounded.
+	Folded map[string]*queue.BindingSet `json:"folded,omitempty"`
+	// PendingPurgesBeyond counts the pending purges that PendingPurges has no room for: handed over at once.
+	PendingPurgesBeyond int `json:"pendingPurgesBeyond,omitempty"`
+	// Later are queued bindings that were too many to carry over, by their frozen policy:
+	// the list, with which every run begins, brings them back. They owe an outcome; those
+	// of LaterIdle, which no taint has made move in this attempt, owe none.
+	Later     []*queue.BindingSet `json:"later,omitempty"`
+	LaterIdle []*queue.BindingSet `json:"laterIdle,omitempty"`
+	// ExternalProbe is what the controller's own probe said last.
+	ExternalProbe Testimony `json:"externalProbe,omitzero"`
+	// ClosedAt is when abandon and restore began in this attempt.
+	ClosedAt time.Time `json:"closedAt,omitzero"`
+	// GoneAt is when the cluster was found deleted, or under another uid.
+	GoneAt time.Time `json:"goneAt,omitzero"`
+	// Fenced is a human's word that the whole cluster is dead.
+	Fenced *proof.Fence `json:"fenced,omitempty"`
+	// Attention is why the failover itself needs a human's eyes, the most urgent cause first. It
+	// is made anew from what stands in each turn.
+	Attention []reason.Reason `json:"attention,omitempty"`
+	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
+	Beside bool `json:"beside,omitempty"`
+	// Unheard: the pacer could not be asked. Refused: the last write to the cluster was refused.
+	Unheard bool `json:"unheard,omitempty"`
+	Refused bool `json:"refused,omitempty"`
+	// TakenAway is the taint of a rule that was last taken away from the cluster while the rule
+	// matched, nil where none was.
+	TakenAway *TakenAway `json:"takenAway,omitempty"`
+	// Bans: Lifeboat tasks keep the drained cluster from the scheduler.
+	Bans bool `json:"bans,omitempty"`
+	// NextDrain is when a drain's own rate lets the next move begin.
+	NextDrain time.Time `json:"nextDrain,omitzero"`
+	// Approvals are a human's, for this attempt; Asking are approval rules that asked in
+	// it and ask for the rest of it.
+	Approvals []Approval           `json:"approvals,omitempty"`
+	Asking    []queue.ApprovalRule `json:"asking,omitempty"`
+	// Judged are the taints that Dues were judged under, as one string.
+	Judged string `json:"judged,omitempty"`
+	// Audit is what the audit trail lacks so far, between two runs.
+	Audit *Trail `json:"audit,omitempty"`
+}
+
+// TakenAway is a taint that was taken away although its rule matched.
+type TakenAway struct {
+	karmada.AddedTaint
+	// At is when it was put back or, Twice, found gone again.
+	At time.Time `json:"at"`
+	// Twice: within a minute. The failover is paused, and puts no taint that moves bindings.
+	Twice bool `json:"twice,omitempty"`
+}
+
+// ClusterView is what of the cluster a failover shows and compares.
+type ClusterView struct {
+	Ready       string               `json:"ready,omitempty"`
+	Malformed   bool                 `json:"malformed,omitempty"` // it cannot be understood
+	ReadyReason string               `json:"readyReason,omitempty"`
+	Hard        []corev1.Taint       `json:"hard,omitempty"`
+	Soft        []corev1.Taint       `json:"soft,omitempty"`
+	Foreign     []corev1.Taint       `json:"foreign,omitempty"` // of both kinds, not Lifeboat's
+	Ours        []karmada.AddedTaint `json:"ours,omitempty"`
+	Standing    []string             `json:"standing,omitempty"` // every taint as "key:effect"
+	OptedOut    bool                 `json:"optedOut,omitempty"`
+	// StopRecord tells that a record of a stop stands on the cluster.
+	StopRecord bool `json:"stopRecord,omitempty"`
+	// Drain is the order that stands on the cluster, nil when none does.
+	Drain *karmada.Drain `json:"drain,omitempty"`
+	// Ordered are the taints that humans ordered.
+	Ordered []karmada.OrderedTaint `json:"ordered,omitempty"`
+	// SoftUnreadable tells that soft taints cannot be written until somebody mends them.
+	SoftUnreadable bool `json:"softUnreadable,omitempty"`
+}
+
+// ItemState is where a queued binding stands.
+type ItemState string
+
+// The states of a queued binding.
+const (
+	ItemTolerating ItemState = "tolerating" // affected, not yet due
+	ItemIdle       ItemState = "idle"       // targets the cluster; no taint moves it
+	ItemDue        ItemState = "due"        // to be pre-checked
+	ItemReady      ItemState = "ready"      // passed the pre-check, wants a grant
+	ItemBlocked    ItemState = "blocked"    // failed it; looked at again at RetryAt
+	ItemBehind     ItemState = "behind"     // an older migration of it still runs
+	ItemFence      ItemState = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
+	ItemPaused     ItemState = "paused"     // due, and a human paused it or its namespace
+	ItemHold       ItemState = "hold"       // passed the pre-check; its dependents are to be held, in a migration of its own, before it wants a grant
+)
+
+// Item is one binding of the queue, kept short: there may be thousands.
+type Item struct {
+	Key      karmada.BindingKey `json:"k"`
+	UID      types.UID          `json:"u,omitempty"`
+	Resource string             `json:"o,omitempty"`
+	Policy   int                `json:"p"`
+	Kind     int                `json:"v,omitempty"` // index into Kinds
+	State    ItemState          `json:"s"`
+	Reason   reason.Reason      `json:"r,omitempty"`
+	Message  string             `json:"m,omitempty"`
+	To       []string           `json:"c,omitempty"`
+	RetryAt  time.Time          `json:"t,omitzero"` // in an answer to a query, of one that tolerates, when it is due
+	Tries    int                `json:"n,omitempty"`
+	// Purge is how its old copy goes, frozen by the first check.
+	Purge karmada.PurgeMode `json:"g,omitempty"`
+	// Fence is what proves its old copy dead.
+	Fence *proof.Fence `json:"f,omitempty"`
+	// Was tells that a taint has made it move in this attempt, so that it owes an outcome.
+	Was bool `json:"w,omitempty"`
+	// Queued is since when it does; zero where an earlier run left it behind.
+	Queued time.Time `json:"e,omitzero"`
+	// Returned: the scheduler put it back after a release of this drain.
+	Returned bool `json:"b,omitempty"`
+	// Deps: others go where it goes, as the pre-check saw.
+	Deps bool `json:"d,omitempty"`
+	// AskedAt is since when an approval rule asks a human, without an answer.
+	AskedAt time.Time `json:"a,omitzero"`
+	// Said is the reason that was last recorded as what blocks it.
+	Said reason.Reason `json:"q,omitempty"`
+	// Blocked bindings that can never move in this attempt are looked at again only when they change.
+	Permanent bool `json:"x,omitempty"`
+}
+
+// PhaseSince is when the phase that it is in began, as far as is known.
+func (m Move) PhaseSince() time.Time {
+	if m.Entered.IsZero() {
+		return m.Since
+	}
+	return m.Entered
+}
+
+// Needs says that it needs attention, and why where its reason does not say so.
+func (m Move) Needs() string {
+	if m.Attention == m.Reason {
+		return "needs attention"
+	}
+	return "needs attention: " + string(m.Attention)
+}
+
+// Targets are where it is, or could go; none once the scheduler said that nothing fits.
+func (m Move) Targets() []string {
+	if m.Reason == reason.NoClusterFit {
+		return nil
+	}
+	return m.To
+}
+
+// Move is a running child.
+type Move struct {
+	Key       karmada.BindingKey `json:"key"`
+	UID       types.UID          `json:"uid"`
+	Resource  string             `json:"resource,omitempty"`
+	Attempt   int                `json:"attempt"`
+	Phase     phase.Migration    `json:"phase"`
+	Reason    reason.Reason      `json:"reason,omitempty"`
+	Message   string             `json:"message,omitempty"`
+	Placed    bool               `json:"placed,omitempty"`
+	Attention reason.Reason      `json:"attention,omitempty"` // why it needs a human's eyes
+	To        []string           `json:"to,omitempty"`
+	Since     time.Time          `json:"since"`
+	Entered   time.Time          `json:"entered,omitzero"` // when it said that this phase began
+	Heard     time.Time          `json:"heard,omitzero"`
+	// Excused from delaying the untaint: it answered the recovery, or its time for that is up.
+	Excused bool `json:"excused,omitempty"`
+	Policy  int  `json:"policy"`
+	Tries   int  `json:"tries,omitempty"`
+	// Queued is since when it has been in the queue.
+	Queued time.Time `json:"queued,omitzero"`
+	// Purge is how its old copy goes, as the first check froze it.
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
+	Fence *proof.Fence      `json:"fence,omitempty"`
+	// GoesOn: a recovery does not take it back, though it is not placed.
+	GoesOn bool `json:"goesOn,omitempty"`
+	// Holds: it has no permit so far, for its dependents are held first; WantsPermit: they are.
+	Holds       bool `json:"holds,omitempty"`
+	WantsPermit bool `json:"wantsPermit,omitempty"`
+	// Named: a human named it; its task was kept, or left to a human, before.
+	Named bool `json:"named,omitempty"`
+	// Ordered is what a human ordered of it last. One that ends with nothing written has
+	// not seen the order, or had nothing to do for it; it is carried out then.
+	Ordered *MigrationOrder `json:"ordered,omitempty"`
+	// Again: affected anew while this runs; looked at when it reports.
+	Again bool `json:"again,omitempty"`
+}
+
+// AttemptReport is what became of an earlier attempt.
+type AttemptReport struct {
+	Attempt int             `json:"attempt"`
+	Since   time.Time       `json:"since"`
+	Until   time.Time       `json:"until"`
+	Counts  map[string]int  `json:"counts"`
+	Results []record.Result `json:"results,omitempty"`
+	// Folded is how many results are in Counts alone.
+	Folded int            `json:"folded,omitempty"`
+	Ended  phase.Failover `json:"ended,omitempty"`
+}
+
+// file keeps the one outcome of a binding in an attempt that is over: a later word about
+// it takes the place of an earlier one.
+func (p *AttemptReport) file(r record.Result) {
+	at := slices.IndexFunc(p.Results, func(x record.Result) bool { return x.Key == r.Key && x.UID == r.UID })
+	if at >= 0 {
+		p.Counts[string(p.Results[at].Outcome)]--
+		p.Results[at] = r
+	} else {
+		p.Results = append(p.Results, r)
+	}
+	p.Counts[string(r.Outcome)]++
+}
+
+// FailoverStatus answers the status query.
+type FailoverStatus struct {
+	Instance string    `json:"instance,omitempty"`
+	Name     string    `json:"cluster"`
+	Now      time.Time `json:"now"`
+	FailoverState
+	// Queue counts all queued bindings by state; of many, Items shows only some.
+	Queue map[ItemState]int `json:"queue,omitempty"`
+	// BlockedBy counts those of the queue that are blocked, by reason; BlockedSince is when
+	// the first of them was due.
+	BlockedBy    map[reason.Reason]int `json:"blockedBy,omitempty"`
+	BlockedSince time.Time             `json:"blockedSince,omitzero"`
+	// WaitingBy counts those of the queue that are due and begin nothing, by what holds them.
+	WaitingBy map[reason.Reason]int `json:"waitingBy,omitempty"`
+	// ETA is when the last eviction is expected, zero when nobody can say.
+	ETA time.Time `json:"eta,omitzero"`
+	// Left are queued bindings that owe an outcome and that the list has yet to bring back.
+	Left int `json:"left,omitempty"`
+}
