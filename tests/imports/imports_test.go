@@ -168,6 +168,9 @@ func TestTheTableOfImportsHolds(t *testing.T) {
 		for _, imported := range f.imports {
 			ours, isOurs := strings.CutPrefix(imported, module+"/")
 			helped := f.test && belowAny(ours, helping)
+			if isOurs && below(ours, "internal/fixtures") && !f.test {
+				t.Errorf("%s imports %s: tests alone import it", f.path, ours)
+			}
 			if isOurs && !below(ours, self) && !belowAny(ours, within[self]) && !helped {
 				t.Errorf("%s imports %s: %s may import %v of this module", f.path, ours, self, within[self])
 			}
