@@ -36,6 +36,8 @@ type ActResult struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Banned tells that a release left a ban.
 	Banned bool `json:"banned,omitempty"`
+	// Purged: the old copy's Work is gone.
+	Purged bool `json:"purged,omitempty"`
 	// Tried: a write of an earlier try may stand, for its answer was lost.
 	Tried bool `json:"tried,omitempty"`
 }
@@ -83,6 +85,8 @@ type ReleaseRequest struct {
 	// more would refuse for ever what the migration has waited for. Nil: the worker's.
 	MinHealthy *time.Duration `json:"minHealthy,omitempty"`
 	Detection  *time.Duration `json:"detection,omitempty"`
+	// Watched: HealthyFor counts time in which nobody looked, for the controller watched.
+	Watched bool `json:"watched,omitempty"`
 	// Plugins are the failover's evict plug-ins. Proofs are the answers of those that are
 	// not built in, asked about the placement ProvenOn.
 	Plugins  proof.Plugins           `json:"plugins,omitzero"`
@@ -98,8 +102,9 @@ type ReleaseRequest struct {
 	// after gracefulTimeout, where the failover's terms say so.
 	Ordered  bool `json:"ordered,omitempty"`
 	Unproven bool `json:"unproven,omitempty"`
-	// manager is whether what Karmada reports is kept up to date, judged before the binding is read.
-	manager reason.Verdict
+	// manager is whether what Karmada reports is kept up to date, and controller whether the
+	// controller watched for HealthyFor; both are judged before the binding is read.
+	manager, controller reason.Verdict
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
@@ -107,13 +112,10 @@ type ReleaseRequest struct {
 // held for longer than detection, for a target's Ready lags its death.
 func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	tried := activity.GetInfo(ctx).Attempt > 1
-	if r.needsManager() {
-		var err error
-		if r.manager, err = a.managerFresh(ctx, a.detection(r)); err != nil {
-			return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
-		}
+	if err := a.freshness(ctx, &r); err != nil {
+		return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
 	}
-	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
+	out, err := a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
 		case rules.StaleRead(r.Seen, look.Seen):
@@ -145,6 +147,52 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 		tried = true
 		return a.letGo(ctx, b, fleet, r, out)
 	})
+	if err == nil && out.End == ActDone && out.Look.SourceReady && out.Look.Purge == karmada.PurgeGracefully {
+		out.Purged = a.seesPurged(ctx, r.OldWork)
+	}
+	return out, err
+}
+
+const (
+	// purgePolls is how often a release looks whether the old Work is gone, purgePoll apart.
+	purgePolls = 4
+	purgePoll  = time.Second
+	// purgeRoom is what a release leaves of its own time: its answer must not be lost for this.
+	purgeRoom = 5 * time.Second
+)
+
+// seesPurged follows an old Work for a moment after its release. Not seen gone means nothing.
+func (a *Activities) seesPurged(ctx context.Context, old *karmada.Work) bool {
+	for n := 0; n < purgePolls && old != nil; n++ {
+		if until, bounded := ctx.Deadline(); bounded && time.Until(until) < purgeRoom {
+			return false
+		}
+		if a.Clock.Wait(ctx, purgePoll) != nil {
+			return false
+		}
+		w, err := a.Reader.Work(ctx, old.Namespace, old.Name)
+		if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != old.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// freshness judges what the Leases say, before the binding is read.
+func (a *Activities) freshness(ctx context.Context, r *ReleaseRequest) (err error) {
+	var before proof.ManagerLease
+	if r.Watched {
+		before, _ = a.controllerLease(ctx)
+	}
+	if r.needsManager() {
+		if r.manager, err = a.managerFresh(ctx, a.detection(*r)); err != nil {
+			return err
+		}
+	}
+	if r.controller = (reason.Verdict{OK: true}); r.Watched {
+		r.controller = a.controllerWatched(ctx, before, r.HealthyFor)
+	}
+	return nil
 }
 
 // oldCopyDead looks once more whether Karmada has deleted the old copy, or somebody
@@ -260,6 +308,9 @@ func (a *Activities) proofs(
 	}
 	if v := r.judged(look); !v.OK {
 		return v, nil
+	}
+	if !r.controller.OK {
+		return r.controller, nil
 	}
 	return a.heldLongEnough(ctx, r, look), nil
 }

@@ -279,3 +279,23 @@ func TestAnOldWorkIsFollowedByItsUID(t *testing.T) {
 	b.world.SetReady("m1", true)
 	require.True(t, must[activities.WorkState](b, activities.NameObserveWork, r).Gone)
 }
+
+// Rules: R4.7-59.
+func TestRelease_SourceAnswers_SeesTheOldWorkGone(t *testing.T) {
+	for name, answers := range map[string]bool{"source answers": true, "source is dead": false} {
+		t.Run(name, func(t *testing.T) {
+			b, ref := moved(t)
+			ref.Purge = karmada.PurgeGracefully
+			b.world.SetReady("m1", answers)
+			b.pass(time.Second)
+			old, err := b.world.WorkOf(t.Context(), ptr(b.world.Peek(ref.Key)), "m1")
+			require.NoError(t, err)
+			ref.OldWork = &old
+			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+			require.Equal(t, activities.ActDone, out.End, "%s: %s", out.Reason, out.Message)
+			require.Equal(t, answers, out.Purged)
+		})
+	}
+}
+
+func ptr[T any](x T) *T { return &x }

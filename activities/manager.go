@@ -29,25 +29,55 @@ func (a *Activities) managerFresh(ctx context.Context, detection time.Duration) 
 	if a.Manager == nil {
 		return managerUnseen("no Lease of karmada-controller-manager is configured"), nil
 	}
+	var v reason.Verdict
 	before, err := a.Manager.ManagerLease(ctx)
-	for waited := leasePoll; err == nil; waited += leasePoll {
-		if err = a.Clock.Wait(ctx, leasePoll); err != nil {
-			break
-		}
-		var now proof.ManagerLease
-		if now, err = a.Manager.ManagerLease(ctx); err != nil {
-			break
-		}
-		v := proof.ManagerFresh(before, now, detection)
-		renews := now.Renewed.After(before.Renewed)
-		if v.OK || renews || now.Holder != before.Holder || waited >= min(before.Duration, longestLease) {
-			return v, nil
-		}
+	if err == nil {
+		v, err = a.leads(ctx, a.Manager, before, detection)
 	}
 	if errors.Is(err, karmada.ErrGone) || errors.Is(err, karmada.ErrForbidden) {
 		return managerUnseen("the Lease of karmada-controller-manager cannot be read: " + err.Error()), nil
 	}
-	return reason.Verdict{}, err
+	return v, err
+}
+
+// leads tells whether the holder of a Lease has renewed it since it was read before, and has held it
+// without a gap for so long.
+func (a *Activities) leads(ctx context.Context, lease ManagerReader, before proof.ManagerLease, long time.Duration) (reason.Verdict, error) {
+	for waited := time.Duration(0); ; waited += leasePoll {
+		now, err := lease.ManagerLease(ctx)
+		if err != nil {
+			return reason.Verdict{}, err
+		}
+		v := proof.ManagerFresh(before, now, long)
+		renews := now.Renewed.After(before.Renewed)
+		if v.OK || renews || now.Holder != before.Holder || waited >= min(before.Duration, longestLease) {
+			return v, nil
+		}
+		if err := a.Clock.Wait(ctx, leasePoll); err != nil {
+			return reason.Verdict{}, err
+		}
+	}
+}
+
+// controllerLease reads the controller's own Lease; not ok where it cannot be read or nobody holds it.
+func (a *Activities) controllerLease(ctx context.Context) (lease proof.ManagerLease, ok bool) {
+	if a.Controller == nil {
+		return lease, false
+	}
+	lease, err := a.Controller.ManagerLease(ctx)
+	return lease, err == nil && lease.Holder != ""
+}
+
+// controllerWatched tells whether the controller, whose Lease was read before, has watched for so
+// long without a gap, and still does: otherwise its silence says nothing about health.
+func (a *Activities) controllerWatched(ctx context.Context, before proof.ManagerLease, long time.Duration) reason.Verdict {
+	if before.Holder != "" {
+		if v, err := a.leads(ctx, a.Controller, before, long); err == nil && v.OK {
+			return v
+		}
+	}
+	return reason.Verdict{Reason: reason.NotHealthy, Message: "the controller has not watched for all of the last " +
+		long.Round(time.Second).String() + ": a look comes first"}
 }
 
 func managerUnseen(message string) reason.Verdict {

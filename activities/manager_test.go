@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 )
 
@@ -63,4 +64,40 @@ func TestRelease_LeaseUnreachable_IsTriedAgain(t *testing.T) {
 	_, err := b.env.ExecuteActivity(activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
 	require.Error(t, err)
 	require.Empty(t, b.world.Log("release"))
+}
+
+// Nobody looked while health held: it counts only as far as the controller watched.
+//
+// Rules: R4.7-58.
+func TestRelease_CountsSilenceOnlyWhileTheControllerWatched(t *testing.T) {
+	const held = 5 * time.Minute
+	watches := func(b *bench, long time.Duration, leads bool) activities.ManagerReader {
+		return world.Controller{W: b.world, Since: func() (time.Time, bool) { return b.now.Add(-long), leads }}
+	}
+	for _, tc := range []struct {
+		name       string
+		controller func(b *bench) activities.ManagerReader
+		looked     bool
+		released   bool
+	}{
+		{name: "watched all the time", controller: func(b *bench) activities.ManagerReader { return watches(b, 10*time.Minute, true) }, released: true},
+		{name: "began to watch meanwhile", controller: func(b *bench) activities.ManagerReader { return watches(b, time.Minute, true) }},
+		{name: "watches no more", controller: func(b *bench) activities.ManagerReader { return watches(b, 10*time.Minute, false) }},
+		{name: "cannot be seen", controller: func(*bench) activities.ManagerReader { return nil }},
+		{name: "cannot be seen, and the migration looked", controller: func(*bench) activities.ManagerReader { return nil }, looked: true, released: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t)
+			b.fail()
+			ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
+			b.pass(10 * time.Minute)
+			b.pass(10 * time.Minute)
+			b.acts.Controller = tc.controller(b)
+			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: held, Watched: !tc.looked})
+			require.Equal(t, tc.released, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
+			if !tc.released {
+				require.Equal(t, reason.NotHealthy, out.Reason)
+			}
+		})
+	}
 }

@@ -36,6 +36,7 @@ func (a *Activities) BeginFailover(ctx context.Context, r BeginRequest) (Begin, 
 		c.Labels = found.Labels
 	}
 	terms.Mode = a.Settings.modeOf(c)
+	_, terms.Watched = a.controllerLease(ctx)
 	return Begin{Terms: terms}, nil
 }
 

@@ -33,7 +33,6 @@ type Recent struct {
 	mu       sync.Mutex
 	clusters answer[karmada.Cluster]
 	rules    answer[rules.Rule]
-	manager  answer[proof.ManagerLease]
 }
 
 // answer is a list and its age; no age: there is none.
@@ -58,23 +57,24 @@ func (r *Recent) Rules(ctx context.Context) ([]rules.Rule, error) {
 	return share(ctx, r, &r.rules, r.from.Rules)
 }
 
-// recentManager shares the reads of the Lease.
+// recentManager shares the reads of a Lease.
 type recentManager struct {
 	r    *Recent
 	from ManagerReader
+	last *answer[proof.ManagerLease]
 }
 
-// Manager shares the reads of karmada-controller-manager's Lease; from nil is none.
+// Manager shares the reads of a Lease; from nil is none.
 func (r *Recent) Manager(from ManagerReader) ManagerReader {
 	if from == nil {
 		return nil
 	}
-	return recentManager{r, from}
+	return recentManager{r, from, &answer[proof.ManagerLease]{}}
 }
 
 // ManagerLease is that of at most a second ago.
 func (m recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, error) {
-	all, err := share(ctx, m.r, &m.r.manager, func(ctx context.Context) ([]proof.ManagerLease, error) {
+	all, err := share(ctx, m.r, m.last, func(ctx context.Context) ([]proof.ManagerLease, error) {
 		lease, err := m.from.ManagerLease(ctx)
 		return []proof.ManagerLease{lease}, err
 	})

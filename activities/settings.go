@@ -71,6 +71,9 @@ type Terms struct {
 	// ClusterPoll and HealthPoll are the slow safety polls behind the signals.
 	ClusterPoll time.Duration `json:"clusterPoll"`
 	HealthPoll  time.Duration `json:"healthPoll"`
+	// Watched: the controller's own Lease can be read, so that a release can tell whether the
+	// controller watched all the time.
+	Watched bool `json:"watched,omitempty"`
 	// AskAgain is how often a grant request is repeated until it is answered.
 	AskAgain time.Duration `json:"askAgain"`
 	// Recheck is the first back-off of a blocked binding; it doubles up to 8 times this.

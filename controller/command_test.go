@@ -171,8 +171,8 @@ func TestWithoutAVerbTheHelpIsShown(t *testing.T) {
 }
 
 func TestTheLeaseIsNamedAfterTheInstance(t *testing.T) {
-	require.Equal(t, "lifeboat-controller", leaseName(""))
-	require.Equal(t, "lifeboat-controller-eu", leaseName("eu"))
+	require.Equal(t, "lifeboat-controller", process.LeaseName(""))
+	require.Equal(t, "lifeboat-controller-eu", process.LeaseName("eu"))
 }
 
 // Rules: R4.15-24.

@@ -133,7 +133,7 @@ func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, 
 func controllerPermissions(c config.Config) []k8sadapter.Permission {
 	election := c.Controller.LeaderElection
 	permissions := slices.Concat(
-		k8sadapter.ControllerPermissions(c.Acts(), election.Namespace, leaseName(c.Instance)), process.PolicyPermissions(c, "list", "watch"),
+		k8sadapter.ControllerPermissions(c.Acts(), election.Namespace, process.LeaseName(c.Instance)), process.PolicyPermissions(c, "list", "watch"),
 	)
 	if !election.Enabled {
 		permissions = slices.DeleteFunc(permissions, func(p k8sadapter.Permission) bool { return p.Resource == "leases" })
@@ -181,14 +181,6 @@ func watcher(
 	}
 }
 
-// leaseName is the Lease that elects the controller of one instance.
-func leaseName(instance string) string {
-	if instance == "" {
-		return program
-	}
-	return program + "-" + instance
-}
-
 // identity is one process's name in the Lease: host and process id for people, and a tail
 // that two containers on a host's network do not share.
 func identity() string {
@@ -206,7 +198,7 @@ func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *w
 	for {
 		err := karmada.RunLeaderElected(ctx, k8sadapter.LeaderConfig{
 			Namespace:     election.Namespace,
-			Name:          leaseName(c.Instance),
+			Name:          process.LeaseName(c.Instance),
 			Identity:      identity,
 			LeaseDuration: election.LeaseDuration,
 			RenewDeadline: election.RenewDeadline,

@@ -123,7 +123,7 @@ func tell(cmd *cobra.Command, form show.Form, checks []preflight.Check) error {
 func permissionsOf(c config.Config, role string) []k8sadapter.Permission {
 	var all []k8sadapter.Permission
 	if role != roleController {
-		all = append(k8sadapter.WorkerPermissions(c.Acts()), k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name)...)
+		all = append(k8sadapter.WorkerPermissions(c.Acts()), process.LeasePermissions(c)...)
 	}
 	if role != roleWorker {
 		all = append(all, controllerPermissions(c)...)

@@ -75,6 +75,17 @@ func WorkerPermissions(mode rules.Mode) []Permission {
 	return all
 }
 
+// ControllerLeasePermissions are what the worker needs besides in enforce, to see whether the
+// controller watches. Without the Lease's name nothing is asked.
+func ControllerLeasePermissions(mode rules.Mode, namespace, name string) []Permission {
+	if mode != rules.ModeEnforce || name == "" {
+		return nil
+	}
+	all := grant("see whether the controller watches", "coordination.k8s.io", "leases", "get")
+	all[0].Namespace, all[0].Name = namespace, name
+	return all
+}
+
 // ManagerPermissions are what the worker needs besides in enforce, to see whether what Karmada
 // reports is kept up to date. Without the Lease's name nothing is asked.
 func ManagerPermissions(mode rules.Mode, namespace, name string) []Permission {

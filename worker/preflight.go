@@ -79,7 +79,7 @@ func fit(ctx context.Context, c config.Config, g *evictorGuard) error {
 	case err != nil && !errors.Is(err, karmada.ErrForbidden):
 		return err
 	}
-	if err := process.Permitted(ctx, k, slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name), process.PolicyPermissions(c, "list"))); err != nil {
+	if err := process.Permitted(ctx, k, slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), process.LeasePermissions(c), process.PolicyPermissions(c, "list"))); err != nil {
 		return err
 	}
 	return g.look(ctx)

@@ -193,8 +193,11 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		Pacer: ports.Pacer{
 			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data, Uses: new(ports.Uses),
 		},
-		Prober:   prober(c, karmada),
-		Manager:  recent.Manager(manager(c, karmada)),
+		Prober:  prober(c, karmada),
+		Manager: recent.Manager(manager(c, karmada)),
+
+		Controller: recent.Manager(controller(c, karmada)),
+
 		Audit:    sink,
 		Clock:    clock,
 		Meter:    p.meter,
@@ -234,6 +237,14 @@ func manager(c config.Config, karmada *k8sadapter.Client) activities.ManagerRead
 		return nil
 	}
 	return k8sadapter.ManagerLease{Client: karmada, Namespace: c.Karmada.ManagerLease.Namespace, Name: c.Karmada.ManagerLease.Name}
+}
+
+// controller reads the Lease of the controller; nil where the configuration elects no leader.
+func controller(c config.Config, karmada *k8sadapter.Client) activities.ManagerReader {
+	if !c.Controller.LeaderElection.Enabled {
+		return nil
+	}
+	return k8sadapter.ManagerLease{Client: karmada, Namespace: c.Controller.LeaderElection.Namespace, Name: process.LeaseName(c.Instance)}
 }
 
 // silence records no Events.

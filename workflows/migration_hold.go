@@ -39,7 +39,7 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 	m.st.SourceGone, m.st.Outage = o.SourceGone, o.Outage
 	m.st.Preserved = m.st.Preserved || o.Preserved // a change after the eviction does not reach the old Work
 	m.seen(o.Seen)
-	m.distrusts = false
+	m.distrusts, m.st.Followed = false, false
 	return o, true
 }
 
@@ -303,7 +303,7 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 		return 0
 	}
 	m.note(reason.Healthy, fmt.Sprintf("this must hold for %s before the old copy goes", must))
-	return min(must-held, m.st.Terms.HealthPoll)
+	return min(must-held, m.safetyPoll())
 }
 
 // late tells that gracefulTimeout has passed since the eviction.
@@ -347,7 +347,7 @@ func (m *migration) releaseRequest() activities.ReleaseRequest {
 		healthyFor = workflow.Now(m.ctx).Sub(m.st.HealthySince)
 	}
 	request := activities.ReleaseRequest{
-		HealthyFor: healthyFor, MinHealthy: &m.st.Terms.MinHealthy, Detection: &m.st.Terms.Detection,
+		HealthyFor: healthyFor, Watched: m.st.Followed && m.st.Terms.Watched, MinHealthy: &m.st.Terms.MinHealthy, Detection: &m.st.Terms.Detection,
 		Plugins: m.st.Terms.Plugins, Probe: m.st.Terms.Probe, ProvenOn: m.st.On,
 		Returned: m.st.Returned, Parent: m.st.Parent,
 		Ordered: m.st.Drop != nil, Unproven: m.st.Unproven,
@@ -386,6 +386,9 @@ func (m *migration) release() {
 		m.st.SourceGone = m.st.SourceGone || out.Look.SourceGone
 		m.away = !out.Look.SourceReady && !m.direct()
 		m.justReleased = true
+		if out.Purged {
+			m.st.OldWork = nil
+		}
 		m.on(phase.EventReleased)
 	case activities.ActGone:
 		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -21,6 +23,7 @@ func (m *migration) followVerdict() (activities.Observation, bool) {
 	}
 	m.calm()
 	m.seen(fact.ResourceVersion)
+	m.st.Followed = true
 	v := fact.Verdict
 	o := activities.Observation{
 		Seen: fact.ResourceVersion, UID: fact.UID, Held: true, Purge: m.st.Ref.Purge, State: m.st.Ref.State,
@@ -51,3 +54,15 @@ func (m *migration) doubts() bool {
 	st := &m.st
 	return m.distrusts || st.StaleRead || st.Unseen || st.Unproven || st.MaybeReleased || st.SourceGone
 }
+
+// safetyPoll is how long the migration may wait for health to hold without a look. The release tells
+// by the controller's Lease whether the controller watched meanwhile.
+func (m *migration) safetyPoll() time.Duration {
+	if m.st.Followed && m.st.Terms.Watched {
+		return max(m.st.Terms.HealthPoll, watchedPoll)
+	}
+	return m.st.Terms.HealthPoll
+}
+
+// watchedPoll is how often a migration looks while the controller watches.
+const watchedPoll = 2 * time.Minute

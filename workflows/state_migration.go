@@ -56,6 +56,9 @@ type MigrationState struct {
 	// Unseen: nobody can tell whether what Karmada reports is kept up to date. Health has to
 	// outlast detection.
 	Unseen bool `json:"unseen,omitempty"`
+	// Followed: a verdict was followed since the last look, so that health counts time in which only
+	// the controller watched.
+	Followed bool `json:"followed,omitempty"`
 	// StaleSince is since when releases are refused because Karmada is stale.
 	StaleSince time.Time `json:"staleSince,omitzero"`
 	// StaleRead: what stood was older than what had stood before. Health has to outlast

@@ -60,9 +60,11 @@ type story struct {
 	refused *refusals
 	trail   world.Trail                 // what was recorded
 	reports []workflows.MigrationReport // in their order
-	silent  bool                        // no migration is told of changes
-	written string                      // version that an eviction left
-	used    []workflows.PermitUse       // the evictions that migrations told the pacer of
+	// controller is the controller's Lease; nil: it cannot be read.
+	controller activities.ManagerReader
+	silent     bool                  // no migration is told of changes
+	written    string                // version that an eviction left
+	used       []workflows.PermitUse // the evictions that migrations told the pacer of
 }
 
 // refusals are the transitions that the tables of phases refused: each is a bug.
@@ -290,7 +292,7 @@ func (s *story) play() workflows.FailoverReport {
 		reader = activities.DrainDeleting{Reader: s.world}
 	}
 	a := &activities.Activities{
-		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober, Manager: s.world,
+		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober, Manager: s.world, Controller: s.controller,
 		Clock: world.Clock{W: s.world}, Meter: s.meter, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts = a

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -168,4 +169,44 @@ func TestVerdict_AfterARefusedRelease_IsNotFollowedBeforeALook(t *testing.T) {
 	require.NotZero(t, n.looks)
 	require.GreaterOrEqual(t, s.sinceEviction(), 3*time.Minute)
 	require.LessOrEqual(t, n.releases, 5)
+}
+
+// answering is a story of a drain of one plain migration, whose source answers: health has to
+// outlast detection.
+func answering(t *testing.T, leads func(s *story) (time.Time, bool)) (*story, *requests) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.controller = world.Controller{W: s.world, Since: func() (time.Time, bool) { return leads(s) }}
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
+	s.at(15*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	return s, s.counting()
+}
+
+// While the controller watches, nobody looks for as long as health has to hold.
+//
+// Rules: R4.7-58, R4.7-29.
+func TestSourceAnswers_ControllerWatches_NobodyLooks(t *testing.T) {
+	s, n := answering(t, func(*story) (time.Time, bool) { return storyBegins.Add(-time.Hour), true })
+	s.play()
+	require.GreaterOrEqual(t, s.sinceEviction(), s.settings.Terms.Detection)
+	require.Less(t, s.sinceEviction(), s.settings.Terms.Detection+20*time.Second)
+	require.Equal(t, requests{looks: 0, releases: 1}, *n)
+}
+
+// A controller that changed hands meanwhile has not seen all: the migration looks as without verdicts.
+//
+// Rules: R4.7-58.
+func TestSourceAnswers_ControllerChangedHands_HealthBeginsAnew(t *testing.T) {
+	var began time.Time
+	s, n := answering(t, func(s *story) (time.Time, bool) {
+		if log := s.world.Log("evict"); len(log) > 0 {
+			began = log[0].At.Add(30 * time.Second)
+		}
+		return began, true
+	})
+	s.play()
+	require.GreaterOrEqual(t, s.sinceEviction(), 2*s.settings.Terms.Detection)
+	require.NotZero(t, n.looks)
+	require.Equal(t, 2, n.releases)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
@@ -39,4 +40,24 @@ func Permitted(ctx context.Context, asker Asker, permissions []k8sadapter.Permis
 		lines = append(lines, "the API server said: "+unasked)
 	}
 	return fmt.Errorf("%w in Karmada, grant (see deploy/rbac):\n%s", karmada.ErrForbidden, strings.Join(lines, "\n"))
+}
+
+// controllerLease is the Lease of the controller without an instance.
+const controllerLease = "lifeboat-controller"
+
+// LeaseName is the leader Lease of the controller of an instance, empty for none.
+func LeaseName(instance string) string {
+	if instance == "" {
+		return controllerLease
+	}
+	return controllerLease + "-" + instance
+}
+
+// LeasePermissions are what a worker needs for the Leases that its releases read.
+func LeasePermissions(c config.Config) []k8sadapter.Permission {
+	all := k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name)
+	if election := c.Controller.LeaderElection; election.Enabled {
+		all = append(all, k8sadapter.ControllerLeasePermissions(c.Acts(), election.Namespace, LeaseName(c.Instance))...)
+	}
+	return all
 }

@@ -153,7 +153,8 @@ func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
 		"a worker that observes": {[]string{"lifeboat-worker-read"}, k8sadapter.WorkerPermissions(rules.ModeObserve)},
 		"a worker that enforces": {
 			[]string{"lifeboat-worker-read", "lifeboat-worker-act"}, slices.Concat(
-				k8sadapter.WorkerPermissions(rules.ModeEnforce), k8sadapter.ManagerPermissions(rules.ModeEnforce, "", "karmada-controller-manager")),
+				k8sadapter.WorkerPermissions(rules.ModeEnforce), k8sadapter.ManagerPermissions(rules.ModeEnforce, "", "karmada-controller-manager"),
+				k8sadapter.ControllerLeasePermissions(rules.ModeEnforce, "", "lifeboat-controller")),
 		},
 		"a controller that observes": {[]string{"lifeboat-controller", "lifeboat-controller-lease"}, controller(rules.ModeObserve)},
 		"a controller that enforces": {

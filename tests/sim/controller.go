@@ -77,6 +77,7 @@ func (p post) Fleet(rules.Probed) {
 func (p post) put(l letter) {
 	switch {
 	case l.kind != workflows.TypeFleetPacer && p.s.dice.chance("signal-lost", l.signal):
+		p.s.leads = p.s.now()
 		return // the controller dies with it; its resync tells again
 	case p.s.dice.chance("signal-twice", l.signal):
 		p.s.mail = append(p.s.mail, l)

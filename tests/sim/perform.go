@@ -58,7 +58,7 @@ func (a *attempt) sleep(d time.Duration) {
 }
 
 func (a *attempt) reads(now time.Time) {
-	if a != nil && (a.ownRead.IsZero() || !a.read.After(a.ownRead)) {
+	if a != nil && (a.ownRead.IsZero() || a.read.Before(a.ownRead)) {
 		a.read = now
 	}
 }

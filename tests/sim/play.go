@@ -88,7 +88,9 @@ type sim struct {
 	spared      map[string]bool
 	// watching is false while the controller is away.
 	watching bool
-	log      *slog.Logger
+	// leads is since when the controller has had its Lease.
+	leads time.Time
+	log   *slog.Logger
 }
 
 // Verdict is what became of a schedule.
@@ -185,7 +187,7 @@ func (s *sim) set() {
 	on := clock{world.Clock{W: s.world}, s}
 	a := &activities.Activities{
 		Reader: ports{s.world, s}, Recent: activities.NewRecent(ports{s.world, s}, on), Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Moves: s.world, Pacer: ports{s.world, s},
-		Manager: s.world, Cached: s.cache,
+		Controller: world.Controller{W: s.world, Since: func() (time.Time, bool) { return s.leads, s.watching }}, Manager: s.world, Cached: s.cache,
 		Clock: on, Meter: meter{s: s}, Log: s.log,
 		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, RoomForStaticWeights: true, Approval: s.schedule.approvalRules()},
 	}

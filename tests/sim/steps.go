@@ -283,7 +283,7 @@ func (s *sim) see() {
 	if s.watching {
 		return
 	}
-	s.watching = true
+	s.watching, s.leads = true, s.now()
 	s.world.Relist()
 }
 

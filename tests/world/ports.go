@@ -408,6 +408,27 @@ func (w *World) ManagerLease(context.Context) (proof.ManagerLease, error) {
 	return lease, w.ManagerErr
 }
 
+// Controller is the leader Lease of the controller, renewed at every read. Since tells since when it
+// is held, if it is.
+type Controller struct {
+	W     *World
+	Since func() (time.Time, bool)
+}
+
+// ManagerLease implements activities.ManagerReader.
+func (c Controller) ManagerLease(context.Context) (proof.ManagerLease, error) {
+	since, held := c.Since()
+	if !held {
+		return proof.ManagerLease{}, nil
+	}
+	c.W.mu.Lock()
+	defer c.W.mu.Unlock()
+	c.W.renewals++
+	return proof.ManagerLease{
+		Holder: "controller", Acquired: since, Renewed: c.W.now().Add(time.Duration(c.W.renewals)), Duration: 15 * time.Second,
+	}, nil
+}
+
 // Clock is the world's clock as the activities see it.
 type Clock struct{ W *World }
 
