@@ -15,7 +15,7 @@ import (
 )
 
 // The tests of this file are named after public threads about what counts as a failure,
-// about who moved what, and about why nothing moved. docs/threads.md lists all of them.
+// about who moved what, and about why nothing moved. docs/results/threads.md lists all of them.
 
 // workOn is the uid of a binding's Work on a cluster, empty where there is none.
 func (s *story) workOn(key karmada.BindingKey, cluster string) string {

@@ -49,7 +49,7 @@ func goldenPages(t *testing.T, pages map[string]string) {
 				fixtures.Golden(t, "testdata/pages/"+name+".diff", differences(pages[base], page))
 				return
 			}
-			fixtures.Golden(t, "testdata/pages/"+name+".md", page)
+			fixtures.Golden(t, "testdata/pages/"+name+".page", page)
 		})
 	}
 }

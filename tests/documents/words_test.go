@@ -31,7 +31,7 @@ var retiredNames = map[string]string{"awaitinggrant": "AwaitingPermit", "lefttoh
 // kept are texts that hold a retired word in another meaning: Go's own names, and records of the past.
 var (
 	keptTexts = regexp.MustCompile(`[Rr]ound ?[Tt]rip|\.Round\(|driven round`)
-	keptFiles = regexp.MustCompile(`^docs/results/|^docs/threads\.md$|^tests/documents/words_test\.go$`)
+	keptFiles = regexp.MustCompile(`^docs/results/|^tests/documents/words_test\.go$`)
 	spoken    = regexp.MustCompile(`\.(go|md|ya?ml|story|patch|sh|mmd|diff)$|^Makefile$`)
 	parts     = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
 )

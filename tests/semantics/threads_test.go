@@ -28,16 +28,16 @@ var (
 	numberForm  = regexp.MustCompile(`[0-9]+`)
 )
 
-// row is one line of a table of docs/threads.md.
+// row is one line of a table of docs/results/threads.md.
 type row struct {
 	threads []string // "karmada#7455"
 	tests   []string
 	last    string
 }
 
-// TestEveryThreadHasATestOrAReason holds docs/threads.md against the tests, both ways.
+// TestEveryThreadHasATestOrAReason holds docs/results/threads.md against the tests, both ways.
 func TestEveryThreadHasATestOrAReason(t *testing.T) {
-	text, err := os.ReadFile(root + "/docs/threads.md")
+	text, err := os.ReadFile(root + "/docs/results/threads.md")
 	require.NoError(t, err)
 	stories, err := os.ReadFile(root + "/tests/e2e/stories.txt")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestWhatIsWrongWithThreadsIsFound(t *testing.T) {
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |":                                    "",
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| liqo#1 | x | not answered: y |":  "",
 		head + "| karmada#1 | x | `TestKarmada1And2X` |":                                        "TestKarmada1And2X is named after #2",
-		head + "| karmada#3 | x | `TestOther` |":                                                "docs/threads.md does not name TestKarmada1And2X",
+		head + "| karmada#3 | x | `TestOther` |":                                                "docs/results/threads.md does not name TestKarmada1And2X",
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X`, `TestGone` |":                        "there is no TestGone",
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| karmada#2 | x | `TestOther` |":   "karmada#2 stands twice",
 		head + "| karmada#1, #2 | x | `TestKarmada1And2X` |\n| karmada#4 | x | later |":         "neither a test nor a reason",
@@ -147,7 +147,7 @@ func compareRow(r row, tests []string) (problems []string) {
 func compareName(name string, threads []string) (problems []string) {
 	numbers := numbersOf(name)
 	if len(numbers) > 0 && len(threads) == 0 {
-		return []string{"docs/threads.md does not name " + name + ": give its thread a row"}
+		return []string{"docs/results/threads.md does not name " + name + ": give its thread a row"}
 	}
 	for _, number := range numbers {
 		if !slices.ContainsFunc(threads, func(thread string) bool { return strings.HasSuffix(thread, "#"+number) }) {
