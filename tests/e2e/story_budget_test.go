@@ -13,7 +13,8 @@ import (
 	"go.temporal.io/api/history/v1"
 )
 
-// budget bounds the events in Temporal's histories of one plain migration, as means.
+// budget bounds the events in Temporal's histories of one plain migration, as means: those over 300
+// (47, 51, 14 and 2), and what few bindings on a busy machine take beside.
 type budget struct{ own, tasks, failover, pacer float64 }
 
 const (
@@ -35,12 +36,12 @@ func eventBudget(s *scene) {
 	s.kill(dead)
 	s.phase(dead, "Evacuated")
 	s.allReleased(gone, dead)
-	s.within("dead source", dead, pacer, budget{own: 47, tasks: 10, failover: 14, pacer: 6})
+	s.within("dead source", dead, pacer, budget{own: 49, tasks: 10, failover: 18, pacer: 8})
 
 	pacer = s.events(pacerID)
 	s.answer("drain", answers, "--yes", "--wait", "--timeout", "15m", "-o", "json")
 	s.allReleased(drained, answers)
-	s.within("source answers", answers, pacer, budget{own: 51, tasks: 10, failover: 14, pacer: 6})
+	s.within("source answers", answers, pacer, budget{own: 53, tasks: 10, failover: 18, pacer: 8})
 
 	s.revive(dead)
 	s.ends(dead, "Recovered")
