@@ -91,6 +91,16 @@ Of a binding the same for its move; it then stays out of this attempt, also wher
 		return d.Give(ctx, to, workflows.UpdateCancel, one)
 	}
 	cmd = a.objectOrder(verb)
+	read := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := read(cmd, args); err != nil || cmd.CalledAs() != "skip" {
+			return err
+		}
+		if putBack || !strings.Contains(strings.Join(args, "")+cmd.Flag("binding").Value.String(), "/") {
+			return process.Usage(cmd, "skip wants <binding>, and no --put-back: use cancel")
+		}
+		return nil
+	}
 	cmd.Flags().BoolVar(&putBack, "put-back", false, "restore the former clusters of what is placed and not released, in one write each")
 	return cmd
 }

@@ -258,6 +258,8 @@ func TestOrdersThatNameNobodyOrTooManyAreRefusedBeforeTheyAreSent(t *testing.T) 
 		"snooze a/b c/d --for 5m":                   "got 2 arguments",
 		"prioritise shop/cart":                      "with --priority",
 		"skip":                                      "want <cluster>|<binding>",
+		"skip member1":                              "skip wants <binding>",
+		"skip shop/cart --put-back":                 "no --put-back",
 		"release":                                   "want <binding>",
 		"cancel member1 -n shop":                    "says where a workload is",
 		"pause fleet -n shop":                       "not for the fleet",
