@@ -2,6 +2,7 @@ package k8sadapter
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -21,7 +22,7 @@ var ErrLeadershipLost = errors.New("leadership lost")
 type LeaderConfig struct {
 	Namespace string // must exist
 	Name      string
-	Identity  string // unique among the candidates
+	Identity  string // unique among the candidates; a tail is added
 	// LeaseDuration is how long others wait for a leader that says nothing;
 	// RenewDeadline how long a leader tries to renew before it gives up, shorter than
 	// that; RetryPeriod the pause between tries, shorter still.
@@ -35,6 +36,9 @@ type LeaderConfig struct {
 // that in an orderly hand-over no two lead; should giving it up fail, the next
 // leader waits for LeaseDuration.
 //
+// Each call stands for election under an identity of its own: client-go keeps acquireTime for an identity that
+// held the Lease before, and a gap in which this process did not lead would not be seen in it.
+//
 // Timing that would protect nobody is an ErrInvalid: a Lease counts in whole
 // seconds, so one shorter than a second would be free for all.
 func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run func(ctx context.Context)) error {
@@ -42,7 +46,7 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 		return fmt.Errorf("lead %s/%s: %w: leaseDuration %s is below 1s", cfg.Namespace, cfg.Name, karmada.ErrInvalid, cfg.LeaseDuration)
 	}
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, cfg.Namespace, cfg.Name,
-		resourcelock.ResourceLockConfig{Identity: cfg.Identity}, c.leaseConfig(), cfg.RenewDeadline)
+		resourcelock.ResourceLockConfig{Identity: cfg.Identity + "_" + rand.Text()[:4]}, c.leaseConfig(), cfg.RenewDeadline)
 	if err != nil {
 		return fmt.Errorf("lead %s/%s: %w", cfg.Namespace, cfg.Name, err)
 	}

@@ -84,7 +84,9 @@ func TestTheLeaseIsGivenUpOnlyAfterTheLeaderHasStopped(t *testing.T) {
 			close(leading)
 			<-ctx.Done()
 			// Still clearing up: for as long as that takes nobody else may lead.
-			assert.Never(t, func() bool { return server.holder() != "one" }, 200*time.Millisecond, often)
+			holder := server.holder()
+			assert.Contains(t, holder, "one_")
+			assert.Never(t, func() bool { return server.holder() != holder }, 200*time.Millisecond, often)
 		})
 	}()
 	<-leading
@@ -110,6 +112,30 @@ func TestALeaderThatCannotRenewStopsAndSaysSo(t *testing.T) {
 		<-ctx.Done()
 	})
 	assert.ErrorIs(t, err, ErrLeadershipLost)
+}
+
+// The Lease tells since when its holder has led without a gap, also where nobody else led in the gap.
+//
+// Rules: R4.7-58.
+func TestRunLeaderElected_LeadsAgainAfterALoss_AcquiresAnew(t *testing.T) {
+	server := &leaseServer{}
+	client := connect(t, server, Options{})
+	set := func(down bool) (acquired any) {
+		server.mutex.Lock()
+		defer server.mutex.Unlock()
+		server.down = down
+		return part(server.lease, "spec")["acquireTime"]
+	}
+	var first, second any
+	err := client.RunLeaderElected(t.Context(), leaderConfig("one"), func(ctx context.Context) {
+		first = set(true)
+		<-ctx.Done()
+	})
+	require.ErrorIs(t, err, ErrLeadershipLost)
+	set(false)
+	require.NoError(t, client.RunLeaderElected(t.Context(), leaderConfig("one"), func(context.Context) { second = set(false) }))
+	require.NotEmpty(t, first)
+	require.NotEqual(t, first, second)
 }
 
 func TestACandidateThatIsStoppedNeverLeads(t *testing.T) {

@@ -48,9 +48,9 @@ func (c cache) Each(held bool, do func(*karmada.Binding)) {
 	}
 }
 
-// On implements activities.BindingCache. A page has two bindings, so that every list has several.
+// On implements activities.BindingCache. A page has few bindings, so that many a list has several.
 func (c cache) On(cluster string, after karmada.BindingKey, _ int) (page []karmada.Binding, more bool) {
-	const most = 2
+	const most = 8
 	for _, key := range slices.SortedFunc(maps.Keys(c.seen), karmada.BindingKey.Compare) {
 		b := c.seen[key]
 		_, target := b.Target(cluster)

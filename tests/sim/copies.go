@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -112,7 +113,7 @@ func (s *sim) plugins() proof.Plugins {
 	if s.schedule.Times["endorse"] == 0 {
 		return proof.Plugins{}
 	}
-	return proof.Plugins{List: []proof.Plugin{{Name: "endorser", TaskQueue: "theirs", Activity: endorser, Timeout: bound}}}
+	return proof.Plugins{List: []proof.Plugin{{Name: "endorser", TaskQueue: "theirs", Activity: endorser, Timeout: 2 * time.Minute}}}
 }
 
 // endorse is the plug-in's activity.
