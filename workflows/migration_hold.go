@@ -303,6 +303,9 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 		return 0
 	}
 	m.note(reason.Healthy, fmt.Sprintf("this must hold for %s before the old copy goes", must))
+	if due := m.st.HealthySince.Add(must); m.st.Followed && !m.unreported.IsZero() && due.After(m.unreported) {
+		m.unreported = due // until then it lasts as long as it should
+	}
 	return min(must-held, m.safetyPoll())
 }
 

@@ -192,6 +192,7 @@ func TestSourceAnswers_ControllerWatches_NobodyLooks(t *testing.T) {
 	require.GreaterOrEqual(t, s.sinceEviction(), s.settings.Terms.Detection)
 	require.Less(t, s.sinceEviction(), s.settings.Terms.Detection+20*time.Second)
 	require.Equal(t, requests{looks: 0, releases: 1}, *n)
+	require.Len(t, s.reports, 2, "placed, and the end: a wait that lasts as long as it should is no news")
 }
 
 // A controller that changed hands meanwhile has not seen all: the migration looks as without verdicts.
