@@ -111,11 +111,19 @@ type ReleaseRequest struct {
 // drops Lifeboat's task only if both hold. Where the source answers, health must have
 // held for longer than detection, for a target's Ready lags its death.
 func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
-	tried := activity.GetInfo(ctx).Attempt > 1
 	if err := a.freshness(ctx, &r); err != nil {
 		return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
 	}
-	out, err := a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
+	out, err := a.release(ctx, r)
+	if err == nil && out.End == ActDone && out.Look.SourceReady && out.Look.Purge == karmada.PurgeGracefully {
+		out.Purged = a.seesPurged(ctx, r.OldWork)
+	}
+	return out, err
+}
+
+func (a *Activities) release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
+	tried := activity.GetInfo(ctx).Attempt > 1
+	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
 		case rules.StaleRead(r.Seen, look.Seen):
@@ -147,52 +155,6 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 		tried = true
 		return a.letGo(ctx, b, fleet, r, out)
 	})
-	if err == nil && out.End == ActDone && out.Look.SourceReady && out.Look.Purge == karmada.PurgeGracefully {
-		out.Purged = a.seesPurged(ctx, r.OldWork)
-	}
-	return out, err
-}
-
-const (
-	// purgePolls is how often a release looks whether the old Work is gone, purgePoll apart.
-	purgePolls = 4
-	purgePoll  = time.Second
-	// purgeRoom is what a release leaves of its own time: its answer must not be lost for this.
-	purgeRoom = 5 * time.Second
-)
-
-// seesPurged follows an old Work for a moment after its release. Not seen gone means nothing.
-func (a *Activities) seesPurged(ctx context.Context, old *karmada.Work) bool {
-	for n := 0; n < purgePolls && old != nil; n++ {
-		if until, bounded := ctx.Deadline(); bounded && time.Until(until) < purgeRoom {
-			return false
-		}
-		if a.Clock.Wait(ctx, purgePoll) != nil {
-			return false
-		}
-		w, err := a.Reader.Work(ctx, old.Namespace, old.Name)
-		if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != old.UID {
-			return true
-		}
-	}
-	return false
-}
-
-// freshness judges what the Leases say, before the binding is read.
-func (a *Activities) freshness(ctx context.Context, r *ReleaseRequest) (err error) {
-	var before proof.ManagerLease
-	if r.Watched {
-		before, _ = a.controllerLease(ctx)
-	}
-	if r.needsManager() {
-		if r.manager, err = a.managerFresh(ctx, a.detection(*r)); err != nil {
-			return err
-		}
-	}
-	if r.controller = (reason.Verdict{OK: true}); r.Watched {
-		r.controller = a.controllerWatched(ctx, before, r.HealthyFor)
-	}
-	return nil
 }
 
 // oldCopyDead looks once more whether Karmada has deleted the old copy, or somebody

@@ -103,3 +103,20 @@ func (a *Activities) managerRefuses(r ReleaseRequest) reason.Verdict {
 	}
 	return v
 }
+
+// freshness judges what the Leases say, before the binding is read.
+func (a *Activities) freshness(ctx context.Context, r *ReleaseRequest) (err error) {
+	var before proof.ManagerLease
+	if r.Watched {
+		before, _ = a.controllerLease(ctx)
+	}
+	if r.needsManager() {
+		if r.manager, err = a.managerFresh(ctx, a.detection(*r)); err != nil {
+			return err
+		}
+	}
+	if r.controller = (reason.Verdict{OK: true}); r.Watched {
+		r.controller = a.controllerWatched(ctx, before, r.HealthyFor)
+	}
+	return nil
+}

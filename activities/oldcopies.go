@@ -116,3 +116,28 @@ func (a *Activities) oldCopyGoing(ctx context.Context, cluster string, d record.
 	w.Deleting = w.Deleting && !gone
 	return &w, nil
 }
+
+const (
+	// purgePolls is how often a release looks whether the old Work is gone, purgePoll apart.
+	purgePolls = 4
+	purgePoll  = time.Second
+	// purgeRoom is what a release leaves of its own time: its answer must not be lost for this.
+	purgeRoom = 5 * time.Second
+)
+
+// seesPurged follows an old Work for a moment after its release. Not seen gone means nothing.
+func (a *Activities) seesPurged(ctx context.Context, old *karmada.Work) bool {
+	for n := 0; n < purgePolls && old != nil; n++ {
+		if until, bounded := ctx.Deadline(); bounded && time.Until(until) < purgeRoom {
+			return false
+		}
+		if a.Clock.Wait(ctx, purgePoll) != nil {
+			return false
+		}
+		w, err := a.Reader.Work(ctx, old.Namespace, old.Name)
+		if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != old.UID {
+			return true
+		}
+	}
+	return false
+}

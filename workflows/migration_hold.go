@@ -303,10 +303,15 @@ func (m *migration) untilProven(o activities.Observation) time.Duration {
 		return 0
 	}
 	m.note(reason.Healthy, fmt.Sprintf("this must hold for %s before the old copy goes", must))
-	if due := m.st.HealthySince.Add(must); m.st.Followed && !m.unreported.IsZero() && due.After(m.unreported) {
-		m.unreported = due // until then it lasts as long as it should
-	}
+	m.expectUntil(m.st.HealthySince.Add(must))
 	return min(must-held, m.safetyPoll())
+}
+
+// expectUntil: until due the state lasts as long as it should, and is not reported for lasting.
+func (m *migration) expectUntil(due time.Time) {
+	if m.st.Followed && !m.unreported.IsZero() && due.After(m.unreported) {
+		m.unreported = due
+	}
 }
 
 // late tells that gracefulTimeout has passed since the eviction.
