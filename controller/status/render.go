@@ -347,11 +347,11 @@ func (v View) pendingPurges(s *workflows.FailoverStatus) {
 	}
 	switch {
 	case s.Phase.Terminal():
-		v.Line("\nPurge pending purge: %s there when this failover closed. Now: kubectl get works -n karmada-es-%s", stayed(len(s.PendingPurges)), s.Cluster)
+		v.Line("\nPending purge: %s there when this failover closed. Now: kubectl get works -n karmada-es-%s", stayed(len(s.PendingPurges)), s.Cluster)
 	case s.Phase == phase.FailoverRecovering || s.Phase == phase.FailoverSettling:
-		v.Line("\nPurge pending purge: %s on the cluster, which is back: Karmada is made to delete what is left", copies)
+		v.Line("\nPending purge: %s on the cluster, which is back: Karmada is made to delete what is left", copies)
 	default:
-		v.Line("\nPurge pending purge: %s on the cluster until it is back", copies)
+		v.Line("\nPending purge: %s on the cluster until it is back", copies)
 	}
 }
 
