@@ -20,19 +20,19 @@ const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ '&': '&amp;',
 
 function shown(value, unit) {
   if (unit === 's') {
-    if (value >= 3600) return `${attempt(value / 3600)} h`;
-    if (value >= 60) return `${attempt(value / 60)} min`;
-    if (value !== 0 && value < 1) return `${attempt(value * 1000)} ms`;
-    return `${attempt(value)} s`;
+    if (value >= 3600) return `${rounded(value / 3600)} h`;
+    if (value >= 60) return `${rounded(value / 60)} min`;
+    if (value !== 0 && value < 1) return `${rounded(value * 1000)} ms`;
+    return `${rounded(value)} s`;
   }
-  if (unit === '/ s') return `${attempt(value)} / s`;
-  return String(attempt(value));
+  if (unit === '/ s') return `${rounded(value)} / s`;
+  return String(rounded(value));
 }
-const attempt = (value) => (Math.abs(value) >= 100 ? Math.attempt(value) : Number(value.toPrecision(2)));
+const rounded = (value) => (Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(2)));
 const mappingOf = (panel, value) =>
   (panel.fieldConfig.defaults.mappings ?? []).map((m) => m.options[String(value)]).find((found) => found);
 const clock = (step) => {
-  const seconds = Math.attempt(step * data.step);
+  const seconds = Math.round(step * data.step);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 };
 const points = (line) => line.points.slice(0, steps);
@@ -84,7 +84,7 @@ function scale(most, unit) {
   if (!(most > 0)) return { step: 1, top: 1 };
   const power = 10 ** Math.floor(Math.log10(Math.max(most, 1e-9) / 4));
   let steps = [1, 2, 5, 10, 20].map((f) => f * power);
-  if (unit === 'short') steps = steps.map((s) => Math.max(1, Math.attempt(s)));
+  if (unit === 'short') steps = steps.map((s) => Math.max(1, Math.round(s)));
   if (unit === 's' && most > 20) steps = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
   const step = steps.find((s) => s * 4 >= most * 1.02) ?? steps.at(-1);
   return { step, top: Math.max(1, Math.ceil((most * 1.02) / step)) * step };
