@@ -23,7 +23,7 @@ func markdown(t *testing.T) map[string]string {
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name, relErr := filepath.Rel(root, path)
 		require.NoError(t, relErr)
-		aside := strings.HasPrefix(entry.Name(), ".") && name != "." || slices.Contains([]string{"bin", "docs/results", "node_modules"}, name)
+		aside := strings.HasPrefix(entry.Name(), ".") && name != "." || slices.Contains([]string{"bin", "docs/results"}, name) || entry.Name() == "node_modules"
 		switch {
 		case err != nil:
 			return err
