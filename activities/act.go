@@ -85,7 +85,7 @@ type ReleaseRequest struct {
 	// more would refuse for ever what the migration has waited for. Nil: the worker's.
 	MinHealthy *time.Duration `json:"minHealthy,omitempty"`
 	Detection  *time.Duration `json:"detection,omitempty"`
-	// Watched: HealthyFor counts time in which nobody looked, for the controller watched.
+	// Watched tells that HealthyFor includes time in which only the controller watched.
 	Watched bool `json:"watched,omitempty"`
 	// Plugins are the failover's evict plug-ins. Proofs are the answers of those that are
 	// not built in, asked about the placement ProvenOn.
@@ -126,7 +126,7 @@ func (a *Activities) release(ctx context.Context, r ReleaseRequest) (ActResult, 
 	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
-		case rules.StaleRead(r.Seen, look.Seen):
+		case rules.IsOlder(look.Seen, r.Seen):
 			out.refuse(reason.StaleRead, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
 			return nil
 		case look.TaskNote != "":

@@ -222,7 +222,7 @@ func (a *Activities) AssessPolicies(ctx context.Context, r PoliciesRequest) (Pol
 func withVirtual(taints, virtual []corev1.Taint) []corev1.Taint {
 	out := slices.Clone(taints)
 	for _, v := range virtual {
-		if !standing(out, v.Key, v.Effect) {
+		if !karmada.HasTaint(out, v.Key, v.Effect) {
 			out = append(out, v)
 		}
 	}

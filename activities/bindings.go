@@ -53,8 +53,13 @@ func (a *Activities) bindingsOn(ctx context.Context, cluster string, page Page) 
 	return listed, nil
 }
 
-// allBindings lists every binding, page by page. After an error it ends.
-func allBindings(ctx context.Context, from BindingReader) iter.Seq2[*karmada.Binding, error] {
+// BindingLister lists bindings page by page.
+type BindingLister interface {
+	Bindings(ctx context.Context, page Page) (BindingPage, error)
+}
+
+// AllBindings lists every binding, page by page. After an error it ends.
+func AllBindings(ctx context.Context, from BindingLister) iter.Seq2[*karmada.Binding, error] {
 	return func(yield func(*karmada.Binding, error) bool) {
 		for page := &(Page{}); page != nil; {
 			listed, err := from.Bindings(ctx, *page)
@@ -74,7 +79,7 @@ func allBindings(ctx context.Context, from BindingReader) iter.Seq2[*karmada.Bin
 
 // search lists the keys of the bindings that match.
 func (a *Activities) search(ctx context.Context, match func(*karmada.Binding) bool) (keys []karmada.BindingKey, err error) {
-	for b, err := range allBindings(ctx, a.Reader) {
+	for b, err := range AllBindings(ctx, a.Reader) {
 		if err != nil {
 			return nil, err
 		}

@@ -265,7 +265,7 @@ func putBack(c karmada.Cluster, w TaintWrite) []karmada.AddedTaint {
 	var out []karmada.AddedTaint
 	for n, t := range w.Add {
 		for _, recorded := range c.Added {
-			if w.AddRules[n] != "" && recorded.Rule == w.AddRules[n] && recorded.Key == t.Key && recorded.Effect == t.Effect && !standing(c.Taints, t.Key, t.Effect) {
+			if w.AddRules[n] != "" && recorded.Rule == w.AddRules[n] && recorded.Key == t.Key && recorded.Effect == t.Effect && !karmada.HasTaint(c.Taints, t.Key, t.Effect) {
 				out = append(out, recorded)
 			}
 		}
@@ -364,7 +364,7 @@ func putEvacuationTaint(w *TaintWrite) (reason.Reason, string) {
 	if !triggers(w) {
 		return reason.ClusterRecovered, "no taint that moves bindings stands any more, and none is put"
 	}
-	if !standing(w.Cluster.Taints, evacuationTaint.Key, evacuationTaint.Effect) {
+	if !karmada.HasTaint(w.Cluster.Taints, evacuationTaint.Key, evacuationTaint.Effect) {
 		w.Add, w.AddRules = append(w.Add, evacuationTaint), append(w.AddRules, "")
 	}
 	return "", ""
@@ -442,10 +442,6 @@ func triggeringRemains(taints []corev1.Taint, removed []karmada.AddedTaint) bool
 			return x.Key == t.Key && x.Effect == t.Effect
 		})
 	})
-}
-
-func standing(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool {
-	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }
 
 func (a *Activities) recordTaint(ctx context.Context, c karmada.Cluster, w TaintWrite, err error) {

@@ -337,7 +337,7 @@ func (out *EvictResult) take(check Check, b *karmada.Binding, cluster string) (d
 	case CheckNotTargeting:
 		out.End = EvictElsewhere
 		if check.Held {
-			// Ours is there and the cluster is out: an earlier attempt of Lifeboat's was written.
+			// Lifeboat's task stands and the cluster is out: an earlier try was written.
 			out.End, out.Reason = EvictWritten, reason.Written
 			out.Baseline, out.Generation = proof.BaselineFrom(b, cluster), b.Generation
 		}

@@ -103,7 +103,7 @@ func (a *Activities) anythingOfOurs(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	for b, err := range allBindings(ctx, a.Reader) {
+	for b, err := range AllBindings(ctx, a.Reader) {
 		if err != nil {
 			return false, err
 		}

@@ -224,7 +224,7 @@ func foreseeRule(w rules.Window, c Assessment, r ForeseeRequest) ForeseenRule {
 	if w.AddRipe(ripens) && !unwritable {
 		rule.At = ripens
 	}
-	rule.Stands = slices.Contains(c.Standing, rule.Taint) || standing(r.Virtual, w.Taint.Key, w.Taint.Effect)
+	rule.Stands = slices.Contains(c.Standing, rule.Taint) || karmada.HasTaint(r.Virtual, w.Taint.Key, w.Taint.Effect)
 	return rule
 }
 
@@ -376,7 +376,7 @@ func (a *Activities) foreseeDues(ctx context.Context, next ahead, policies []rul
 
 // foreseeOptedOut adds what the list leaves out because it opted out by itself.
 func (a *Activities) foreseeOptedOut(ctx context.Context, cluster string, found []Foreseen) ([]Foreseen, error) {
-	for b, err := range allBindings(ctx, a.Reader) {
+	for b, err := range AllBindings(ctx, a.Reader) {
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func (a *Activities) survey(ctx context.Context, on *reading) error {
 		on.room, on.tally = room, tally
 		return nil
 	}
-	for b, err := range allBindings(ctx, a.Reader) {
+	for b, err := range AllBindings(ctx, a.Reader) {
 		if err != nil {
 			return err
 		}

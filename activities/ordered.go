@@ -51,7 +51,7 @@ func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	switch {
 	case at >= 0:
 		return reason.OursStands, fmt.Sprintf("%s is Lifeboat's already, by rule %s", o.Name(), c.Added[at].Rule)
-	case standing(c.Taints, o.Key, o.Effect):
+	case karmada.HasTaint(c.Taints, o.Key, o.Effect):
 		return reason.ForeignTaint, o.Name() + " stands already, put by somebody else"
 	}
 	w.Order = &o

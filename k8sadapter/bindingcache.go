@@ -154,7 +154,7 @@ func (c *BindingCache) each(of func(cache.Indexer) []any, match func(*karmada.Bi
 func (c *BindingCache) wrote(b karmada.Binding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if last, known := c.written[b.Key]; !known || !rules.StaleRead(last.ResourceVersion, b.ResourceVersion) {
+	if last, known := c.written[b.Key]; !known || !rules.IsOlder(b.ResourceVersion, last.ResourceVersion) {
 		c.written[b.Key] = slimmed(b)
 	}
 	if len(c.written) > mostWritten {
@@ -188,5 +188,5 @@ func (c *BindingCache) behind(b karmada.Binding) bool {
 	object, exists, err := c.informers[at].GetStore().Get(&kept[karmada.Binding]{ObjectMeta: name})
 	entry, isKept := object.(*kept[karmada.Binding])
 	return err == nil && exists && isKept && entry.value.ResourceVersion != b.ResourceVersion &&
-		rules.StaleRead(b.ResourceVersion, entry.value.ResourceVersion)
+		rules.IsOlder(entry.value.ResourceVersion, b.ResourceVersion)
 }

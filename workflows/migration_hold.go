@@ -46,7 +46,7 @@ func (m *migration) look(summary string) (activities.Observation, bool) {
 // seen notes which version of the binding was read. Where an older one stands than before,
 // proof begins anew: the health that it tells of may be over, and so may the rest.
 func (m *migration) seen(version string) {
-	if rules.StaleRead(m.st.Ref.Seen, version) {
+	if rules.IsOlder(version, m.st.Ref.Seen) {
 		m.st.StaleRead, m.st.HealthySince = true, time.Time{}
 		m.attention(reason.StaleRead, "Karmada has gone back in time: version "+version+" stands, "+m.st.Ref.Seen+
 			" did before; proof begins anew")

@@ -18,7 +18,7 @@ func (m *migration) followVerdict() (activities.Observation, bool) {
 	if fact == nil || m.dirty || !m.plain() || !fact.Verdict.Decides(m.st.Ref.Baseline) {
 		return activities.Observation{}, false
 	}
-	if !rules.StaleRead(fact.ResourceVersion, m.st.Ref.Seen) { // not newer, or nobody can tell
+	if !rules.IsOlder(m.st.Ref.Seen, fact.ResourceVersion) { // not newer, or nobody can tell
 		return activities.Observation{}, false
 	}
 	m.calm()

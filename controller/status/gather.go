@@ -213,19 +213,13 @@ func (s Source) Running(ctx context.Context) ([]string, error) {
 
 func (s Source) kept(ctx context.Context) ([]Kept, error) {
 	var kept []Kept
-	for page := (activities.Page{}); ; {
-		answer, err := s.Bindings.Bindings(ctx, page)
+	for b, err := range activities.AllBindings(ctx, s.Bindings) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range answer.Bindings {
-			kept = append(kept, keptOn(&answer.Bindings[i])...)
-		}
-		if answer.Next == nil {
-			return kept, nil
-		}
-		page = *answer.Next
+		kept = append(kept, keptOn(b)...)
 	}
+	return kept, nil
 }
 
 func keptOn(b *karmada.Binding) []Kept {

@@ -52,20 +52,13 @@ func FindOrphans(ctx context.Context, in activities.Reader, owners Owners, insta
 	if err := s.clusters(ctx, in, instance, only); err != nil {
 		return Sweep{}, err
 	}
-	for page := (activities.Page{}); ; {
-		p, err := in.Bindings(ctx, page)
+	for b, err := range activities.AllBindings(ctx, in) {
 		if err != nil {
 			return Sweep{}, fmt.Errorf("list bindings: %w", err)
 		}
-		for i := range p.Bindings {
-			if err := s.binding(ctx, in, &p.Bindings[i], only); err != nil {
-				return Sweep{}, err
-			}
+		if err := s.binding(ctx, in, b, only); err != nil {
+			return Sweep{}, err
 		}
-		if p.Next == nil {
-			break
-		}
-		page = *p.Next
 	}
 	for _, o := range s.found {
 		s.out.Orphans = append(s.out.Orphans, *o)

@@ -86,7 +86,7 @@ type StoppedBy struct {
 
 // Karmada's condition types.
 const (
-	// ConditionReady stands for a reachable, ready member.
+	// ConditionReady tells that the member is reachable and ready.
 	ConditionReady = "Ready"
 	// ConditionCompleteAPIEnablements tells that the list of served kinds is complete.
 	ConditionCompleteAPIEnablements = "CompleteAPIEnablements"
@@ -191,13 +191,10 @@ func (c Cluster) ProvesNothing() bool { return !c.Ready() || c.Deleting || c.Eva
 // triggering one, or Lifeboat's NoSchedule taint.
 func (c Cluster) Evacuating() bool {
 	hard, soft := Triggering(c.Taints)
-	if len(hard)+len(soft) > 0 {
-		return true
-	}
-	for _, t := range c.Taints {
-		if t.Key == EvacuatingTaintKey && t.Effect == corev1.TaintEffectNoSchedule {
-			return true
-		}
-	}
-	return false
+	return len(hard)+len(soft) > 0 || HasTaint(c.Taints, EvacuatingTaintKey, corev1.TaintEffectNoSchedule)
+}
+
+// HasTaint tells whether a taint with a key and an effect is among taints.
+func HasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }

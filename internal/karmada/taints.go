@@ -82,8 +82,8 @@ func OrderedOn(orders []OrderedTaint, name string) *OrderedTaint {
 }
 
 // Drain is the order that a cluster be emptied (AnnotationDrain on the Cluster).
-// The annotation is the order's one home: whoever wants to know whether it still
-// holds reads the cluster, so that a run that died forgets nothing.
+// Only the annotation says whether the order holds: a run reads the cluster, so that a run that
+// died forgets nothing.
 type Drain struct {
 	Who string `json:"who"`
 	Why string `json:"why"`

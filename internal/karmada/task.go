@@ -84,7 +84,7 @@ func (t Task) LeftForGood() bool {
 	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonNeedsOperator)
 }
 
-// OnItsWay tells a task that a migration of the binding itself works on, and has left to nobody.
+// OnItsWay tells whether a migration of the binding itself works on the task.
 func (t Task) OnItsWay() bool { return t.Owned() && !t.LeftForGood() }
 
 // Unfinished tells a task that some Lifeboat workflow has yet to end.

@@ -10,8 +10,8 @@ import (
 type Extent struct {
 	// Failing are the clusters that fail, as the pacer counts them.
 	Failing []string
-	// Moving of All are the replicas that stand on what is being evacuated, or left it
-	// and are not settled yet.
+	// All are the replicas of the fleet. Moving are those on a cluster that is being evacuated, and
+	// those that left one and are not settled yet.
 	Moving, All int64
 	// Short is a resource that the rest of the fleet has not enough of, empty for none.
 	Short corev1.ResourceName

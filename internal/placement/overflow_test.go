@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A member says what room it has: one that says too much keeps nobody from moving.
+// A member that reports too much room blocks no migration.
 func TestRoomThatIsSaidTooLargeMakesNoSumRunOver(t *testing.T) {
 	huge := func(c *karmada.Cluster) { c.Capacity = fixtures.Pods(math.MaxInt64, 0) }
 	b := fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 3)})

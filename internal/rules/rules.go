@@ -235,11 +235,11 @@ func Newer(a, b string) bool {
 	return errA != nil || errB != nil || x > y
 }
 
-// StaleRead tells whether an object that was read before is older now: the API server was
-// restored from a backup, or a replica answers that lags. What it says is no evidence of
-// anything that was since.
-func StaleRead(before, now string) bool {
-	return before != "" && now != "" && before != now && Newer(before, now) && !Newer(now, before)
+// IsOlder tells whether a resourceVersion is older than another one; false where nobody can tell.
+// A version that is read now and is older than one read before is no evidence of anything that was
+// since: the API server was restored from a backup, or a replica answers that lags.
+func IsOlder(version, than string) bool {
+	return version != "" && than != "" && version != than && Newer(than, version) && !Newer(version, than)
 }
 
 // Observe judges every rule that targets the cluster: one observation for each of

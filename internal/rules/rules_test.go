@@ -195,7 +195,7 @@ func TestStaleReadIsWhatIsOlderThanBefore(t *testing.T) {
 	}{
 		{"10", "9", true}, {"9", "10", false}, {"9", "9", false}, {"", "1", false}, {"9", "", false}, {"abc", "1", false}, {"9", "abc", false},
 	} {
-		require.Equal(t, tc.want, rules.StaleRead(tc.before, tc.now), "%q, then %q", tc.before, tc.now)
+		require.Equal(t, tc.want, rules.IsOlder(tc.now, tc.before), "%q, then %q", tc.before, tc.now)
 	}
 }
 

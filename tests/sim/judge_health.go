@@ -145,7 +145,7 @@ func (j *judge) looked(a *attempt) {
 			is[t.Name] = since
 		}
 	}
-	if rules.StaleRead(j.newest[a.id], a.own.ResourceVersion) {
+	if rules.IsOlder(a.own.ResourceVersion, j.newest[a.id]) {
 		is = j.toldSince(a.id, is)
 	} else {
 		j.newest[a.id] = a.own.ResourceVersion

@@ -26,7 +26,7 @@ func (j *judge) told(migration string, fact proof.BindingFact) func() {
 		}
 	}
 	return func() {
-		if newest := j.newest[migration]; newest != "" && !rules.StaleRead(fact.ResourceVersion, newest) {
+		if newest := j.newest[migration]; newest != "" && !rules.IsOlder(newest, fact.ResourceVersion) {
 			return
 		}
 		j.newest[migration], j.said[migration] = fact.ResourceVersion, well
