@@ -3,7 +3,6 @@ package workflows
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,7 +29,7 @@ import (
 
 // bare is a failover of which only what it has heard matters.
 func bare() *clusterFailover {
-	e := &clusterFailover{cluster: "m1", lookedAt: map[string]bool{}, log: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	e := &clusterFailover{cluster: "m1", lookedAt: map[string]bool{}, log: quiet()}
 	e.st.FailoverID, e.st.Attempt = "this", 1
 	return e
 }
@@ -117,8 +115,10 @@ func TestAPermitOfAHundredYearsIsNone(t *testing.T) {
 	require.Empty(t, e.st.Grants)
 	e.granted(Grant{Permits: pace.Permits{Number: 3, Size: 1, Window: pace.PermitsEnd}})
 	require.Len(t, e.st.Grants, 1)
+}
 
-	m := &migration{log: e.log}
+func TestTakePermit_OfAHundredYears_IsNone(t *testing.T) {
+	m := &migration{log: quiet()}
 	m.st.Phase, m.st.Held = phase.MigrationChecking, true
 	now := time.Now()
 	m.takePermit(pace.Permit{Number: 1, Earliest: now, Latest: now.AddDate(100, 0, 0)})
@@ -187,7 +187,7 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 	env.ExecuteWorkflow(func(ctx workflow.Context) ([]time.Duration, error) {
 		var ahead []time.Duration
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {
-			m := &migration{ctx: ctx, log: bare().log}
+			m := &migration{ctx: ctx, log: quiet()}
 			m.st.Ref.Purge = karmada.PurgeDirectly
 			m.fencedByAll(Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
 			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
@@ -229,16 +229,19 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 	require.NoError(t, refuseDrain(DrainOrder{Order: order, Selector: "tier=gold"}))
 }
 
-func TestWhatIsTooLongToBeCarriedByAMigrationOrThePacerIsNotKept(t *testing.T) {
+func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
-	m := &migration{log: bare().log}
+	m := &migration{log: quiet()}
 	m.st.FailoverID, m.st.Ref.Purge = "this", karmada.PurgeDirectly
 	m.adoptedBy(MigrationAdopted{FailoverID: long, Attempt: 2})
 	require.Equal(t, "this", m.st.FailoverID)
 	m.fencedByAll(Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
 	require.Nil(t, m.st.Ref.Fence)
+}
 
-	p := &pacer{log: m.log}
+func TestWhatIsTooLongToBeCarriedByThePacerIsNotKept(t *testing.T) {
+	long := strings.Repeat("x", 600_000)
+	p := &pacer{log: quiet()}
 	p.st.Requests, p.st.Pace.Tier = map[string]Request{}, pace.TierNormal
 	p.requested(PermitRequest{Cluster: long, FailoverID: "e", Open: true})
 	p.requested(PermitRequest{Cluster: "m1", FailoverID: long, Open: true})
@@ -259,8 +262,9 @@ func TestABatchOfRecordsFitsIntoOneCall(t *testing.T) {
 	}, activity.RegisterOptions{Name: activities.NameRecordAudit})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		dirty := false
-		s := newTrailWriter(ctx, &dirty, nil)
-		s.on, s.source = func() bool { return true }, func() activities.AuditSource { return activities.AuditSource{} }
+		s := newTrailWriter(ctx, trailOf{
+			Dirty: &dirty, On: func() bool { return true }, Source: func() activities.AuditSource { return activities.AuditSource{} },
+		})
 		for range 6 {
 			s.tell(record.Audit{Kind: record.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})
 		}

@@ -47,7 +47,7 @@ func (e *clusterFailover) carry() ClusterFailoverParams {
 			return p
 		}
 		if len(e.st.Items) == 0 || most == 0 {
-			if !e.loseTrail() {
+			if e.st.Audit == nil || !e.trailWriter.shrink() {
 				return p
 			}
 			continue

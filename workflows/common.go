@@ -1,9 +1,7 @@
 package workflows
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -72,8 +70,8 @@ func awaitFor(ctx workflow.Context, d time.Duration, summary string, cond func()
 
 // armed is a durable timer that can be cancelled.
 type armed struct {
-	at     time.Time
-	cancel workflow.CancelFunc
+	At     time.Time
+	Cancel workflow.CancelFunc
 }
 
 // startTimer starts a durable timer that calls fire, unless it is cancelled before.
@@ -86,7 +84,7 @@ func startTimer(ctx workflow.Context, at time.Time, summary string, fire func())
 			fire()
 		}
 	})
-	return armed{at: at, cancel: cancel}
+	return armed{At: at, Cancel: cancel}
 }
 
 // alarm is the one timer of a main loop, for the next thing that is due.
@@ -96,12 +94,12 @@ type alarm struct{ armed }
 // change nothing about it, and a timer begun anew would never be shorter than minTimer.
 func (a *alarm) set(ctx workflow.Context, at time.Time, why string, fired *bool) {
 	switch {
-	case a.cancel != nil && a.at.Equal(at):
+	case a.Cancel != nil && a.At.Equal(at):
 		return
-	case a.cancel != nil:
-		a.cancel()
+	case a.Cancel != nil:
+		a.Cancel()
 	}
-	a.armed = startTimer(ctx, at, why, func() { a.cancel, *fired = nil, true })
+	a.armed = startTimer(ctx, at, why, func() { a.Cancel, *fired = nil, true })
 }
 
 // fullHistory tells that a run should continue as new.
@@ -110,52 +108,9 @@ func fullHistory(ctx workflow.Context, events int) bool {
 	return info.GetContinueAsNewSuggested() || (events > 0 && info.GetCurrentHistoryLength() >= events)
 }
 
-// maxWho and maxReason bound an order, in bytes: it is carried from run to run, shown on
-// pages and mirrored in a memo, and one too long for the server would end its workflow.
-const (
-	maxWho    = 256
-	maxReason = 2048
-)
-
-// maxText bounds, in bytes, any other text of a message that is carried (names, ids), and
-// maxMessage a message as a whole: far above what is sent, and far below the 2 MB at which
-// the server ends a workflow for what it hands on.
-const (
-	maxText    = 1024
-	maxMessage = 500_000
-)
-
-// oversized tells a message that nobody keeps.
-func oversized(message any) bool { return sizeOf(message) > maxMessage }
-
-// sizeOf is how many bytes something takes in a history, more than any bound where nobody can tell.
-func sizeOf(x any) int {
-	raw, err := json.Marshal(x)
-	if err != nil {
-		return math.MaxInt32
-	}
-	return len(raw)
-}
-
-// check says what is wrong with an order from a human, empty when fine.
-func (o Order) check() string {
-	switch {
-	case len(o.Who) > maxWho:
-		return fmt.Sprintf(`field "who": %d bytes, at most %d`, len(o.Who), maxWho)
-	case len(o.Reason) > maxReason:
-		return fmt.Sprintf(`field "reason": %d bytes, at most %d; put the story into a ticket and name that`, len(o.Reason), maxReason)
-	case o.Who == "":
-		return `field "who": missing; say who asks, e.g. "who": "jane@example.org"`
-	case o.Reason == "":
-		return `field "reason": missing; say why, e.g. "reason": "planned network work"`
-	default:
-		return ""
-	}
-}
-
 // refuseOrder is the validator of every update that takes an Order.
 func refuseOrder(o Order) error {
-	if bad := o.check(); bad != "" {
+	if bad := o.Malformed(); bad != "" {
 		return temporal.NewApplicationError(bad, "InvalidOrder")
 	}
 	return nil
@@ -182,4 +137,19 @@ func drainChannel[T any](c workflow.ReceiveChannel, take func(T)) {
 		}
 		take(v)
 	}
+}
+
+// refused is the answer to an order that cannot be carried out.
+func refused(why string) error {
+	return temporal.NewApplicationError(why, "Refused")
+}
+
+// named is nil where a workflow runs under the one id that what it is about has. Under
+// another one, given by hand, there would be two of it, and both would write.
+func named(ctx workflow.Context, id string) error {
+	if is := workflow.GetInfo(ctx).WorkflowExecution.ID; is != id {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+			"started as %.*q, but the one for this has the id %q: nothing is done under another", maxID, is, id), "Misnamed", nil)
+	}
+	return nil
 }

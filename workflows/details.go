@@ -29,18 +29,3 @@ func (m *migration) page() {
 	}
 	workflow.SetCurrentDetails(m.ctx, view.MigrationPage(v))
 }
-
-// page shows the fleet's pace and who waits for it.
-func (p *pacer) page() {
-	v := view.PacerView{
-		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: said(p.st.Orders.Halted), RateBy: said(p.st.Orders.RateBy),
-		Next: p.st.Schedule.Next(p.st.Pace, p.now()), Out: p.st.Schedule.Out,
-		Granted: p.st.Granted, Written: p.st.Written, Unused: p.st.Unused, Assessed: p.st.Assessed,
-		HaltedAt: p.st.HaltedAt, Runbook: p.st.Runbook,
-	}
-	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
-		r := p.st.Requests[cluster]
-		v.Requests = append(v.Requests, view.RequestLine{Cluster: cluster, Want: r.Want, Priority: r.Priority, Paused: r.Paused})
-	}
-	workflow.SetCurrentDetails(p.ctx, view.PacerPage(v))
-}

@@ -144,7 +144,7 @@ func newFailover(ctx workflow.Context, p ClusterFailoverParams) *clusterFailover
 	if e.st.Counts == nil {
 		e.st.Counts = map[string]int{}
 	}
-	e.standing = e.st.index()
+	e.standing = indexed(e.st.StandingOrders)
 	e.st.Runs++
 	// Every run first looks for itself: a fact may have reached a run that had just closed.
 	e.clusterDirty, e.adoptDirty, e.listDirty = true, true, true

@@ -244,7 +244,7 @@ func (e *clusterFailover) armWindows() {
 	}
 	for _, name := range workflow.DeterministicKeys(e.timers) {
 		if !wanted[name] {
-			e.timers[name].cancel()
+			e.timers[name].Cancel()
 			delete(e.timers, name)
 		}
 	}
@@ -252,11 +252,11 @@ func (e *clusterFailover) armWindows() {
 
 func (e *clusterFailover) arm(name string, at time.Time, summary string) {
 	old, is := e.timers[name]
-	if is && old.at.Equal(at) {
+	if is && old.At.Equal(at) {
 		return
 	}
 	if is {
-		old.cancel()
+		old.Cancel()
 		delete(e.timers, name)
 	}
 	switch {

@@ -17,41 +17,31 @@ import (
 
 // audit begins this run's part of the trail, with what the run before left to be written.
 func (e *clusterFailover) audit() {
-	e.trailWriter, e.st.Audit = newTrailWriter(e.ctx, &e.dirty, e.st.Audit), nil
-	// Before the terms are known an order may come that they would have recorded.
-	e.trailWriter.on = func() bool { return e.st.Terms.Audit || e.st.Terms.Mode == "" }
-	e.trailWriter.source = func() activities.AuditSource {
-		info := workflow.GetInfo(e.ctx)
-		return activities.AuditSource{
-			Instance: e.instance, Cluster: e.cluster, FailoverID: e.st.FailoverID, Mode: e.st.Terms.Mode,
-			Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: e.st.FailoverID,
-		}
-	}
+	info := workflow.GetInfo(e.ctx).WorkflowExecution
+	e.trailWriter = newTrailWriter(e.ctx, trailOf{
+		Left: e.st.Audit, Dirty: &e.dirty,
+		// Before the terms are known an order may come that they would have recorded.
+		On: func() bool { return e.st.Terms.Audit || e.st.Terms.Mode == "" },
+		Source: func() activities.AuditSource {
+			return activities.AuditSource{
+				Instance: e.instance, Cluster: e.cluster, FailoverID: e.st.FailoverID, Mode: e.st.Terms.Mode,
+				Workflow: info.ID, Run: info.RunID, First: e.st.FailoverID,
+			}
+		},
+	})
+	e.st.Audit = nil
 }
 
 // leaveTrail carries over what is not known to be written.
 func (e *clusterFailover) leaveTrail() {
-	if !e.st.Terms.Audit {
-		return
+	if e.st.Terms.Audit {
+		e.st.Audit = e.trailWriter.leave(2 * carryNames)
 	}
-	e.trailWriter.out = 0 // what is on its way is sent again: readers know it by its id
-	e.trailWriter.bound(maxPending, 2*carryNames)
-	e.st.Audit = e.trailWriter.trail
-}
-
-// loseTrail makes room in what is carried over, where nothing else is left to leave
-// behind: false when there is nothing of the trail either.
-func (e *clusterFailover) loseTrail() bool {
-	if e.st.Audit == nil || len(e.st.Audit.Pending) == 0 {
-		return false
-	}
-	e.trailWriter.bound(0, 0)
-	return true
 }
 
 func (e *clusterFailover) auditBegun() {
 	if !e.st.Terms.Audit {
-		e.trailWriter.trail = &Trail{}
+		e.trailWriter.forget()
 		return
 	}
 	e.trailWriter.tell(record.Audit{

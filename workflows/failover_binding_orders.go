@@ -209,12 +209,12 @@ func (e *clusterFailover) callOff(v bindingVerb) {
 		e.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
 		return
 	}
-	e.record(v.forMove().calledOff(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now()}))
+	e.record(orderedEnd(v.forMove(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now()}))
 	e.dirty = true
 }
 
-// calledOff is the end of a binding of which nothing was written and that a human called off.
-func (o MigrationOrder) calledOff(r record.Result) record.Result {
+// orderedEnd is the end of a binding of which nothing was written and that a human called off.
+func orderedEnd(o *MigrationOrder, r record.Result) record.Result {
 	why := " by " + o.Who + ": " + o.Reason
 	r.Outcome = phase.OutcomeAbandoned
 	switch o.Verb {
@@ -229,7 +229,7 @@ func (o MigrationOrder) calledOff(r record.Result) record.Result {
 }
 
 // callsOff tells whether an order that finds nothing written means that nothing is to be.
-func (o *MigrationOrder) callsOff() bool { return o != nil && o.Verb != UpdateRelease }
+func callsOff(o *MigrationOrder) bool { return o != nil && o.Verb != UpdateRelease }
 
 // takeNamed starts a child for a task that was kept, or left to a human. A human
 // named it, so it is not off limits to that child, and to no other.

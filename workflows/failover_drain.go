@@ -69,7 +69,7 @@ func (e *clusterFailover) obeyUndrain(by Order) (string, error) {
 	case e.st.Cluster.Drain.Deletion:
 		return "", refused("it is drained because it is being deleted, by configuration drain.onDeletion")
 	}
-	err := e.orderWritten(by.Who+" ends the drain of "+e.cluster, activities.TaintRequest{ClearDrain: true, EndedBy: said(&by)})
+	err := e.orderWritten(by.Who+" ends the drain of "+e.cluster, activities.TaintRequest{ClearDrain: true, EndedBy: by.Line()})
 	if err != nil {
 		return "", err
 	}

@@ -68,7 +68,7 @@ func (e *clusterFailover) startFences() {
 
 func (e *clusterFailover) confirmFenced(o FenceOrder) string {
 	e.auditOrder(UpdateConfirmFenced, o.Order, queue.Scope{Binding: o.Binding}, "withoutState", yes(o.WithoutState))
-	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.fence(e.now(), e.st.Turns.Outage())})
+	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.Fence(e.now(), e.st.Turns.Outage())})
 	e.dirty = true
 	about := "what waited for a fence of " + e.cluster
 	if o.Binding.Name != "" {
@@ -102,7 +102,7 @@ func (e *clusterFailover) needsState(key karmada.BindingKey) bool {
 	if at := e.queuedAt(key); at >= 0 {
 		as = e.st.Items[at]
 	} else if m, moves := e.st.Moves[key.String()]; moves {
-		as = m.asItem()
+		as = itemOf(m)
 		as.Reason = m.Reason
 	} else {
 		return false

@@ -24,8 +24,6 @@ const (
 	statusItems      = 2000 // queued bindings in the answer to a query
 )
 
-const causeRecovery = record.CauseRecovery
-
 // fold moves old results into the counts. Those that a human must look after go last.
 func (e *clusterFailover) fold() {
 	if len(e.st.Results) <= maxDetails {
@@ -62,7 +60,7 @@ func (e *clusterFailover) foldable(r record.Result) bool {
 // binds: a human decided this in this attempt; folded, it would be forgotten and the
 // binding be moved against the order.
 func (e *clusterFailover) binds(r record.Result) bool {
-	return !e.closing() && r.Cause != "" && r.Cause != causeRecovery
+	return !e.closing() && r.Cause != "" && r.Cause != record.CauseRecovery
 }
 
 func (e *clusterFailover) foldOne(r record.Result) { e.foldedInto(r.Outcome).Add(r.Key, r.UID) }
@@ -171,4 +169,17 @@ func (e *clusterFailover) status() FailoverStatus {
 		s.Approvals[n].Bindings = nil // Count tells how many
 	}
 	return s
+}
+
+// file keeps the one outcome of a binding in an attempt that is over: a later word about
+// it takes the place of an earlier one.
+func file(p *AttemptReport, r record.Result) {
+	at := slices.IndexFunc(p.Results, func(x record.Result) bool { return x.Key == r.Key && x.UID == r.UID })
+	if at >= 0 {
+		p.Counts[string(p.Results[at].Outcome)]--
+		p.Results[at] = r
+	} else {
+		p.Results = append(p.Results, r)
+	}
+	p.Counts[string(r.Outcome)]++
 }

@@ -3,6 +3,7 @@ package workflows
 import (
 	"slices"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"go.temporal.io/sdk/workflow"
 )
@@ -48,7 +49,7 @@ func (e *clusterFailover) next() turn {
 	top := queue.Top{Most: 1}
 	keys := e.waitForPermit()
 	for n, key := range keys {
-		as := e.st.Moves[key].asItem()
+		as := itemOf(e.st.Moves[key])
 		due, _ := e.due(&as)
 		top.Offer(queue.Item{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
 	}
@@ -65,13 +66,13 @@ func (e *clusterFailover) next() turn {
 		i := at[0] - len(keys)
 		return turn{item: i, priority: e.priorityOf(&e.st.Items[i]), ok: true}
 	default:
-		as := e.st.Moves[keys[at[0]]].asItem()
+		as := itemOf(e.st.Moves[keys[at[0]]])
 		return turn{item: -1, move: keys[at[0]], priority: e.priorityOf(&as), ok: true}
 	}
 }
 
-// asItem is a move as it stood in the queue, as far as order and due time go.
-func (m Move) asItem() Item { return Item{Key: m.Key, Policy: m.Policy} }
+// itemOf is a move as it stood in the queue, as far as order and due time go.
+func itemOf(m Move) Item { return Item{Key: m.Key, Policy: m.Policy} }
 
 // waitForPermit are the moves that hold their dependents and may have a permit now: nobody
 // has paused or snoozed them since.
@@ -82,7 +83,7 @@ func (e *clusterFailover) waitForPermit() (keys []string) {
 		if !m.WantsPermit || e.pausedOne(m.Key) {
 			continue
 		}
-		as := m.asItem()
+		as := itemOf(m)
 		if due, _ := e.due(&as); !e.now().Before(due) {
 			keys = append(keys, key)
 		}
@@ -114,4 +115,24 @@ func (e *clusterFailover) dispatchOne() bool {
 	e.st.Moves[turn.move] = m
 	e.signalMove(m, SignalPermit, permit)
 	return true
+}
+
+// dropHolders takes migrations that do not run any more out of dependents' tasks. One
+// that was just adopted runs again under its own id.
+func (e *clusterFailover) dropHolders(dead []activities.Orphan) {
+	alive := map[string]bool{}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		alive[BindingMigrationID(e.instance, e.cluster, e.st.Moves[key].Key)] = true
+	}
+	for _, h := range dead {
+		if alive[h.Owner] || !e.enforcing() {
+			continue
+		}
+		ctx := doing(e.ctx, "take a migration that does not run out of the hold of "+h.Key.String())
+		request := activities.HolderRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Key: h.Key, Holder: h.Owner}
+		if err := workflow.ExecuteActivity(ctx, activities.NameDropHolder, request).Get(ctx, nil); err != nil {
+			e.log.Error("could not drop a dead holder", "binding", h.Key.String(), "holder", h.Owner, "error", err)
+			e.adoptDirty = true
+		}
+	}
 }

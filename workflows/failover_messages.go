@@ -238,9 +238,9 @@ func (e *clusterFailover) freeze(halted bool) {
 	}
 }
 
-// malformed tells a report that no migration sends: it is of nobody, its end is none or
+// malformedReport tells a report that no migration sends: it is of nobody, its end is none or
 // that of another binding, or it is too large to be carried.
-func (r MigrationReport) malformed() bool {
+func malformedReport(r MigrationReport) bool {
 	nobodys := r.Key.Name == "" || r.FailoverID == "" || r.Attempt <= 0
 	return nobodys || r.Result != nil && (r.Result.Key != r.Key || r.Result.Outcome == "") || oversized(r)
 }
@@ -248,7 +248,7 @@ func (r MigrationReport) malformed() bool {
 // reported takes a child's word. The end of an older attempt never closes a binding
 // of this one.
 func (e *clusterFailover) reported(r MigrationReport) {
-	if r.malformed() {
+	if malformedReport(r) {
 		e.log.Warn("ignored a malformed signal", "signal", SignalMigrationReport, "binding", r.Key.String())
 		return
 	}
@@ -315,18 +315,18 @@ func (e *clusterFailover) finished(r MigrationReport, m Move, known bool) {
 // the queue, unless a human called it off or the queue is closed.
 func (e *clusterFailover) blocked(r MigrationReport, m Move) {
 	switch {
-	case m.Ordered.callsOff():
-		e.recordIn(r.Attempt, m.Ordered.calledOff(*r.Result))
+	case callsOff(m.Ordered):
+		e.recordIn(r.Attempt, orderedEnd(m.Ordered, *r.Result))
 	case r.Attempt == e.st.Attempt && !e.closing():
 		if m.Ordered != nil {
 			r.Result.Message = m.Ordered.Verb + " ordered by " + m.Ordered.Who + " came to nothing, for nothing of it is written; " + r.Result.Message
 		}
 		e.requeue(*r.Result, m)
 	case e.st.Stopped != nil:
-		r.Result.Outcome, r.Result.Reason, r.Result.Cause = phase.OutcomeAbandoned, reason.Cancelled, "cancelled by "+said(e.st.Stopped)
+		r.Result.Outcome, r.Result.Reason, r.Result.Cause = phase.OutcomeAbandoned, reason.Cancelled, "cancelled by "+e.st.Stopped.Line()
 		e.recordIn(r.Attempt, *r.Result)
 	default:
-		r.Result.Outcome, r.Result.Cause = phase.OutcomeAbandoned, causeRecovery
+		r.Result.Outcome, r.Result.Cause = phase.OutcomeAbandoned, record.CauseRecovery
 		e.recordIn(r.Attempt, *r.Result)
 	}
 }
@@ -339,7 +339,7 @@ func (e *clusterFailover) recordIn(attempt int, r record.Result) {
 	}
 	for n := range e.st.Past {
 		if past := &e.st.Past[n]; past.Attempt == attempt {
-			past.file(r)
+			file(past, r)
 			e.auditOutcome(attempt, r)
 		}
 	}

@@ -435,7 +435,7 @@ func (e *clusterFailover) stopTaints() {
 		return
 	}
 	r, ok := e.writeTaints("remove Lifeboat's taints from "+e.cluster+": stopped by "+e.st.Stopped.Who, activities.TaintRequest{
-		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndAllOrders: true, EndedBy: said(e.st.Stopped),
+		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndAllOrders: true, EndedBy: e.st.Stopped.Line(),
 		StoppedBy: &karmada.StoppedBy{Who: e.st.Stopped.Who, Why: e.st.Stopped.Reason, FailoverID: e.st.FailoverID},
 	})
 	switch {

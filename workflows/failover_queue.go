@@ -471,7 +471,7 @@ func (e *clusterFailover) abandon(i Item, cancelled *Order) {
 	}
 	r := record.Result{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered,
-		Cause: causeRecovery, At: e.now(), Message: i.Message,
+		Cause: record.CauseRecovery, At: e.now(), Message: i.Message,
 	}
 	switch {
 	case cancelled != nil:

@@ -48,7 +48,7 @@ func (e *clusterFailover) serveStanding(ctx workflow.Context) error {
 }
 
 // ordered brings what is looked up in line with the standing orders.
-func (e *clusterFailover) ordered() { e.standing, e.dirty = e.st.index(), true }
+func (e *clusterFailover) ordered() { e.standing, e.dirty = indexed(e.st.StandingOrders), true }
 
 // refuseScoped says why an order about bindings that have not moved makes no sense as
 // things stand; verb is what it would do to one of them.
@@ -273,14 +273,35 @@ func (n scopedTally) notTouched() string {
 	return fmt.Sprintf("; not touched: %d moving, which go on", n.moving)
 }
 
-// scopes are entries of a list of standing orders.
-type scopes interface{ scope() queue.Scope }
+// standing finds the standing orders about a binding quickly: a queue asks for each of
+// thousands, many times a turn.
+type standing struct {
+	snoozed  queue.Scoped[time.Time]
+	paused   queue.Scoped[struct{}]
+	priority queue.Scoped[int32]
+}
 
-func (o ScopedOrder) scope() queue.Scope { return o.Scope }
+// indexed finds them.
+func indexed(s StandingOrders) standing {
+	x := standing{snoozed: queue.Scoped[time.Time]{}, paused: queue.Scoped[struct{}]{}, priority: queue.Scoped[int32]{}}
+	for _, z := range s.Snoozes {
+		x.snoozed[z.Scope] = z.Until
+	}
+	for _, p := range s.Pauses {
+		x.paused[p.Scope] = struct{}{}
+	}
+	for _, p := range s.Priorities {
+		x.priority[p.Scope] = p.Priority
+	}
+	return x
+}
+
+// scopes are entries of a list of standing orders.
+type scopes interface{ Of() queue.Scope }
 
 // roomFor refuses one entry too many; one that takes the place of another needs none.
 func roomFor[T scopes](list []T, scope queue.Scope) error {
-	if len(list) < maxStanding || slices.ContainsFunc(list, func(x T) bool { return x.scope() == scope }) {
+	if len(list) < maxStanding || slices.ContainsFunc(list, func(x T) bool { return x.Of() == scope }) {
 		return nil
 	}
 	return refused(fmt.Sprintf("%d such orders stand already; give one for the namespace, or for all", len(list)))
@@ -323,6 +344,6 @@ func (e *clusterFailover) forgetSnoozes() {
 	now, had := e.now(), len(e.st.Snoozes)
 	e.st.Snoozes = slices.DeleteFunc(e.st.Snoozes, func(z Snooze) bool { return !z.Until.After(now) })
 	if len(e.st.Snoozes) != had {
-		e.standing = e.st.index()
+		e.standing = indexed(e.st.StandingOrders)
 	}
 }

@@ -78,7 +78,7 @@ func (e *clusterFailover) obeyUntaint(ask *clusterAsk) (string, error) {
 		names[n] = o.String()
 	}
 	list := strings.Join(names, ", ")
-	err := e.orderWritten(ask.by.Who+" ends the order of "+list+" on "+e.cluster, activities.TaintRequest{EndOrders: ended, EndedBy: said(&ask.by)})
+	err := e.orderWritten(ask.by.Who+" ends the order of "+list+" on "+e.cluster, activities.TaintRequest{EndOrders: ended, EndedBy: ask.by.Line()})
 	if err != nil {
 		return "", err
 	}

@@ -70,7 +70,7 @@ type verdict struct {
 // Accept holds every order that is taken to its having said who gives it, and why.
 func (v verdict) Accept() {
 	var o Order
-	if err := json.Unmarshal(v.payload, &o); v.name != UpdateClaim && (err != nil || o.check() != "") {
+	if err := json.Unmarshal(v.payload, &o); v.name != UpdateClaim && (err != nil || o.Malformed() != "") {
 		v.t.Errorf("%s was taken, of nobody or for no reason: %s", v.name, v.payload)
 	}
 }
@@ -125,8 +125,8 @@ func carriedWhole[T any](st *T) error {
 // given tells whether an order that stands was given by somebody and for a reason.
 func given(orders ...*Order) error {
 	for _, o := range orders {
-		if o != nil && o.check() != "" {
-			return fmt.Errorf("an order stands of which %s", o.check())
+		if o != nil && o.Malformed() != "" {
+			return fmt.Errorf("an order stands of which %s", o.Malformed())
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ update confirm-fenced {"who":"jane","reason":"dead","withoutState":true}`,
 		played(t, script, func(ctx workflow.Context) (func() error, error) {
 			m := newMigration(ctx, BindingMigrationParams{State: midway(ctx, shape)})
 			return func() error {
-				if wrong := m.st.malformed(); wrong != "" {
+				if wrong := malformedState(&m.st); wrong != "" {
 					return errors.New(wrong)
 				}
 				return errors.Join(m.sane(workflow.Now(ctx)), carriedWhole(&m.st))

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -20,6 +21,30 @@ type Order struct {
 	Reason string `json:"reason"`
 	// ID tells a put-back or a release from a later one; the failover gives it.
 	ID string `json:"id,omitempty"`
+}
+
+// Malformed says what is wrong with an order from a human, empty when fine.
+func (o Order) Malformed() string {
+	switch {
+	case len(o.Who) > maxWho:
+		return fmt.Sprintf(`field "who": %d bytes, at most %d`, len(o.Who), maxWho)
+	case len(o.Reason) > maxReason:
+		return fmt.Sprintf(`field "reason": %d bytes, at most %d; put the story into a ticket and name that`, len(o.Reason), maxReason)
+	case o.Who == "":
+		return `field "who": missing; say who asks, e.g. "who": "jane@example.org"`
+	case o.Reason == "":
+		return `field "reason": missing; say why, e.g. "reason": "planned network work"`
+	default:
+		return ""
+	}
+}
+
+// Line is who asks and why, in one line; empty where nobody does.
+func (o *Order) Line() string {
+	if o == nil {
+		return ""
+	}
+	return o.Who + ": " + o.Reason
 }
 
 // DrainOrder asks that a cluster be emptied.
@@ -45,6 +70,9 @@ type ScopedOrder struct {
 	Order
 	queue.Scope
 }
+
+// Of is its scope.
+func (o ScopedOrder) Of() queue.Scope { return o.Scope }
 
 // SnoozeOrder asks that bindings be left where they are for a while.
 type SnoozeOrder struct {
@@ -150,8 +178,8 @@ type FenceOrder struct {
 	WithoutState bool `json:"withoutState,omitempty"`
 }
 
-// fence is the word, about the outage that was seen last.
-func (o FenceOrder) fence(at time.Time, outage string) proof.Fence {
+// Fence is the word, about the outage that was seen last.
+func (o FenceOrder) Fence(at time.Time, outage string) proof.Fence {
 	return proof.Fence{By: proof.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
 }
 

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ type migration struct {
 // more and release, see the old copy go. It ends in exactly one outcome.
 func BindingMigration(ctx workflow.Context, p BindingMigrationParams) (record.Result, error) {
 	m := newMigration(ctx, p)
-	if wrong := m.st.malformed(); wrong != "" {
+	if wrong := malformedState(&m.st); wrong != "" {
 		return record.Result{}, temporal.NewNonRetryableApplicationError("started with what makes no sense: "+wrong, "Malformed", nil)
 	}
 	if err := named(ctx, BindingMigrationID(m.instance, m.st.Ref.Cluster, m.st.Ref.Key)); err != nil {
@@ -194,7 +195,7 @@ func (m *migration) cause() string {
 	case m.st.Unproven:
 		return m.unprovenCause()
 	case m.st.Recover != nil:
-		return causeRecovery
+		return record.CauseRecovery
 	default:
 		return ""
 	}
@@ -326,3 +327,18 @@ func (m *migration) calm() { m.dirty, m.news = false, "" }
 
 // ordered tells that a recovery or a cancel stands.
 func (m *migration) ordered() bool { return m.st.Recover != nil || m.st.Cancelled != nil }
+
+// malformedState says why no run can go on from a state, empty when one can. Anybody who may
+// start workflows can make one up, and one in a phase that nobody knows would turn in
+// its loop without ever waiting, at the cost of every other workflow of the worker.
+func malformedState(s *MigrationState) string {
+	switch {
+	case s.Ref.Cluster == "" || s.Ref.Key.Name == "":
+		return "it names no cluster or no binding"
+	case !s.Phase.Known():
+		return fmt.Sprintf("phase %.40q is none", s.Phase)
+	case s.Phase == phase.MigrationDone && s.Result == nil:
+		return "it has ended without an outcome"
+	}
+	return ""
+}

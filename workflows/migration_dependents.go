@@ -114,23 +114,3 @@ func (m *migration) letGoOfDependents() {
 	}
 	m.wait(restorePoll, "wait until the dependents of "+m.st.Ref.Key.String()+" are wanted on "+m.st.Ref.Cluster+" again")
 }
-
-// dropHolders takes migrations that do not run any more out of dependents' tasks. One
-// that was just adopted runs again under its own id.
-func (e *clusterFailover) dropHolders(dead []activities.Orphan) {
-	alive := map[string]bool{}
-	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		alive[BindingMigrationID(e.instance, e.cluster, e.st.Moves[key].Key)] = true
-	}
-	for _, h := range dead {
-		if alive[h.Owner] || !e.enforcing() {
-			continue
-		}
-		ctx := doing(e.ctx, "take a migration that does not run out of the hold of "+h.Key.String())
-		request := activities.HolderRequest{Cluster: e.cluster, Mode: e.st.Terms.Mode, Key: h.Key, Holder: h.Owner}
-		if err := workflow.ExecuteActivity(ctx, activities.NameDropHolder, request).Get(ctx, nil); err != nil {
-			e.log.Error("could not drop a dead holder", "binding", h.Key.String(), "holder", h.Owner, "error", err)
-			e.adoptDirty = true
-		}
-	}
-}

@@ -133,7 +133,7 @@ func (m *migration) askFence() {
 func (m *migration) serveFence(ctx workflow.Context) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirmFenced, func(_ workflow.Context, o FenceOrder) (string, error) {
 		m.orderedBy(UpdateConfirmFenced, o.Order, "withoutState", yes(o.WithoutState))
-		m.fencedBy(o.fence(workflow.Now(m.ctx), m.st.Outage))
+		m.fencedBy(o.Fence(workflow.Now(m.ctx), m.st.Outage))
 		return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back", nil
 	}, workflow.UpdateHandlerOptions{
 		Validator:   m.refuseFenced,

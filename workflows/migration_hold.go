@@ -130,7 +130,7 @@ func (m *migration) place() {
 		m.carried = &o
 		m.placed(o)
 	case o.Targeted && m.st.Paused != nil:
-		m.note(reason.Paused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+said(m.st.Paused))
+		m.note(reason.Paused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+m.st.Paused.Line())
 		m.wait(m.st.Terms.HealthPoll, "wait until "+m.st.Ref.Key.String()+" is resumed")
 	case o.Targeted:
 		m.removeAgain()

@@ -91,11 +91,11 @@ func (m *migration) heard(f proof.BindingFact) {
 // recovered takes the word of its ClusterFailover. One about an older attempt came late.
 func (m *migration) recovered(r Recover) {
 	switch {
-	case r.Attempt <= 0 || (r.Cancelled != nil && r.Cancelled.check() != ""):
+	case r.Attempt <= 0 || (r.Cancelled != nil && r.Cancelled.Malformed() != ""):
 		m.log.Warn("ignored a malformed signal", "signal", SignalRecover, "attempt", r.Attempt)
 	case r.Attempt < m.st.Attempt:
 		m.log.Info("ignored an old signal", "signal", SignalRecover, "attempt", r.Attempt)
-	case r.Cancelled != nil && m.st.Recover.same(r):
+	case r.Cancelled != nil && repeats(m.st.Recover, r):
 		m.log.Info("ignored a repeated signal", "signal", SignalRecover, "attempt", r.Attempt)
 	case r.Cancelled != nil:
 		m.st.Recover = &r
@@ -135,9 +135,9 @@ func (m *migration) adoptedBy(a MigrationAdopted) {
 	workflow.Go(m.ctx, func(ctx workflow.Context) { m.tellFrom(ctx, m.st.Result) })
 }
 
-// same tells that a cancelled failover repeats itself, as one does that has just taken over:
+// repeats tells that a cancelled failover repeats itself, as one does that has just taken over:
 // what was ordered of this binding since is newer.
-func (r *Recover) same(o Recover) bool {
+func repeats(r *Recover, o Recover) bool {
 	return r != nil && r.Cancelled != nil && o.Cancelled != nil &&
 		r.Attempt == o.Attempt && r.PutBack == o.PutBack && *r.Cancelled == *o.Cancelled
 }

@@ -96,7 +96,7 @@ func (m *migration) over() bool {
 
 // ordered by a human through the ClusterFailover.
 func (m *migration) takeOrder(o MigrationOrder) {
-	if o.check() != "" || m.over() {
+	if o.Malformed() != "" || m.over() {
 		m.log.Warn("ignored an order that is malformed or late", "verb", o.Verb, "who", o.Who)
 		return
 	}

@@ -3,12 +3,10 @@ package workflows
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
 )
 
 // Names under which workflows and messages are registered. They live in
@@ -135,14 +133,4 @@ func storable(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	tail := hex.EncodeToString(sum[:8])
 	return name[:maxID-len(tail)-1] + "-" + tail
-}
-
-// named is nil where a workflow runs under the one id that what it is about has. Under
-// another one, given by hand, there would be two of it, and both would write.
-func named(ctx workflow.Context, id string) error {
-	if is := workflow.GetInfo(ctx).WorkflowExecution.ID; is != id {
-		return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-			"started as %.*q, but the one for this has the id %q: nothing is done under another", maxID, is, id), "Misnamed", nil)
-	}
-	return nil
 }

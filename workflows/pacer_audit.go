@@ -12,28 +12,26 @@ import (
 
 // audit begins this run's part of the trail, with what the run before left to be written.
 func (p *pacer) audit() {
-	p.trailWriter, p.st.Audit = newTrailWriter(p.ctx, &p.dirty, p.st.Audit), nil
-	// Before the first judgement nobody has said whether there is a trail.
-	p.trailWriter.on = func() bool { return p.st.Audited || p.st.Assessed.IsZero() }
-	info := workflow.GetInfo(p.ctx)
+	info := workflow.GetInfo(p.ctx).WorkflowExecution
 	if p.st.First == "" {
-		p.st.First = info.WorkflowExecution.RunID
+		p.st.First = info.RunID
 	}
-	p.trailWriter.source = func() activities.AuditSource {
-		return activities.AuditSource{
-			Instance: p.instance, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: p.st.First,
-		}
-	}
+	p.trailWriter = newTrailWriter(p.ctx, trailOf{
+		Left: p.st.Audit, Dirty: &p.dirty,
+		// Before the first judgement nobody has said whether there is a trail.
+		On: func() bool { return p.st.Audited || p.st.Assessed.IsZero() },
+		Source: func() activities.AuditSource {
+			return activities.AuditSource{Instance: p.instance, Workflow: info.ID, Run: info.RunID, First: p.st.First}
+		},
+	})
+	p.st.Audit = nil
 }
 
 // leaveTrail carries over what is not known to be written.
 func (p *pacer) leaveTrail() {
-	if !p.st.Audited && !p.st.Assessed.IsZero() {
-		return
+	if p.st.Audited || p.st.Assessed.IsZero() {
+		p.st.Audit = p.trailWriter.leave(carryNames)
 	}
-	p.trailWriter.out = 0 // what is on its way is sent again: readers know it by its id
-	p.trailWriter.bound(maxPending, carryNames)
-	p.st.Audit = p.trailWriter.trail
 }
 
 // flushTrail sends what is to be written, once it is known that it is.
@@ -41,7 +39,7 @@ func (p *pacer) flushTrail() {
 	if p.st.Audited {
 		p.trailWriter.flush()
 	} else if !p.st.Assessed.IsZero() {
-		p.trailWriter.trail.Pending = nil
+		p.trailWriter.forget()
 	}
 }
 

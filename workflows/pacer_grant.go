@@ -3,7 +3,6 @@ package workflows
 import (
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -112,10 +111,6 @@ func (p *pacer) refuseClaim(c Claim) error {
 	default:
 		return nil
 	}
-}
-
-func refused(why string) error {
-	return temporal.NewApplicationError(why, "Refused")
 }
 
 // used takes what evictions stand: each is a move, and its permit is not out any more.

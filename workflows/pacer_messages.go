@@ -117,14 +117,14 @@ func (p *pacer) requested(r PermitRequest) {
 	p.st.Changed = p.st.Changed || !told
 	next := Request{PermitRequest: r, Heard: p.now(), Told: told}
 	if known && old.FailoverID == r.FailoverID {
-		next.follows(old)
+		follow(&next, old)
 	}
 	p.st.Requests[r.Cluster] = next
 	p.dirty = true
 }
 
-// follows keeps what was granted to the request before. One that crossed a grant asks for nothing.
-func (r *Request) follows(old Request) {
+// follow keeps what was granted to the request before. One that crossed a grant asks for nothing.
+func follow(r *Request, old Request) {
 	r.Newest, r.Until = old.Newest, old.Until
 	if r.Seen < r.Newest && r.Heard.Before(r.Until) {
 		r.Want = 0

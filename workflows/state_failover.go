@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -258,19 +257,6 @@ type AttemptReport struct {
 	// Folded is how many results are in Counts alone.
 	Folded int            `json:"folded,omitempty"`
 	Ended  phase.Failover `json:"ended,omitempty"`
-}
-
-// file keeps the one outcome of a binding in an attempt that is over: a later word about
-// it takes the place of an earlier one.
-func (p *AttemptReport) file(r record.Result) {
-	at := slices.IndexFunc(p.Results, func(x record.Result) bool { return x.Key == r.Key && x.UID == r.UID })
-	if at >= 0 {
-		p.Counts[string(p.Results[at].Outcome)]--
-		p.Results[at] = r
-	} else {
-		p.Results = append(p.Results, r)
-	}
-	p.Counts[string(r.Outcome)]++
 }
 
 // FailoverStatus answers the status query.

@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -127,19 +126,4 @@ type MigrationState struct {
 type MigrationStatus struct {
 	Now time.Time `json:"now"`
 	MigrationState
-}
-
-// malformed says why no run can go on from a state, empty when one can. Anybody who may
-// start workflows can make one up, and one in a phase that nobody knows would turn in
-// its loop without ever waiting, at the cost of every other workflow of the worker.
-func (s *MigrationState) malformed() string {
-	switch {
-	case s.Ref.Cluster == "" || s.Ref.Key.Name == "":
-		return "it names no cluster or no binding"
-	case !s.Phase.Known():
-		return fmt.Sprintf("phase %.40q is none", s.Phase)
-	case s.Phase == phase.MigrationDone && s.Result == nil:
-		return "it has ended without an outcome"
-	}
-	return ""
 }

@@ -1,12 +1,9 @@
 package workflows
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/queue"
-	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
 // StandingOrders are what humans ordered about bindings, a namespace or all, and what
@@ -58,41 +55,4 @@ func (s StandingOrders) PausedBy(key karmada.BindingKey) *ScopedPause {
 		}
 	}
 	return nil
-}
-
-// standing finds the standing orders about a binding quickly: a queue asks for each of
-// thousands, many times a turn.
-type standing struct {
-	snoozed  queue.Scoped[time.Time]
-	paused   queue.Scoped[struct{}]
-	priority queue.Scoped[int32]
-}
-
-func (s StandingOrders) index() standing {
-	x := standing{snoozed: queue.Scoped[time.Time]{}, paused: queue.Scoped[struct{}]{}, priority: queue.Scoped[int32]{}}
-	for _, z := range s.Snoozes {
-		x.snoozed[z.Scope] = z.Until
-	}
-	for _, p := range s.Pauses {
-		x.paused[p.Scope] = struct{}{}
-	}
-	for _, p := range s.Priorities {
-		x.priority[p.Scope] = p.Priority
-	}
-	return x
-}
-
-// Lines are the standing orders as the page shows them.
-func (s StandingOrders) Lines() []view.OrderLine {
-	var out []view.OrderLine
-	for _, p := range s.Pauses {
-		out = append(out, view.OrderLine{What: view.OrderPaused, Whom: p.String(), By: said(&p.Order)})
-	}
-	for _, z := range s.Snoozes {
-		out = append(out, view.OrderLine{What: "snoozed", Whom: z.String(), By: said(&z.Order), Until: z.Until})
-	}
-	for _, p := range s.Priorities {
-		out = append(out, view.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: said(&p.Order)})
-	}
-	return out[:min(len(out), pageLines)]
 }

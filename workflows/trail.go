@@ -49,24 +49,53 @@ const (
 // trail writer writes a workflow's records down, batch by batch, in a coroutine of its own:
 // nothing waits for it.
 type trailWriter struct {
+	trailOf
 	ctx    workflow.Context
 	log    log.Logger
 	trail  *Trail
-	source func() activities.AuditSource
-	on     func() bool
-	dirty  *bool // wakes the main loop
-	out    int   // how many of Pending are on their way
-	urgent bool  // somebody may be reading along
+	out    int  // how many of Pending are on their way
+	urgent bool // somebody may be reading along
 	same   map[string]int
 }
 
-// newTrailWriter begins a run's part of the trail, with what the run before left to be written,
-// nil for nothing.
-func newTrailWriter(ctx workflow.Context, dirty *bool, left *Trail) trailWriter {
+// trailOf is what a workflow gives its trail.
+type trailOf struct {
+	// Left is what the run before left to be written, nil for nothing.
+	Left *Trail
+	// Dirty wakes the main loop.
+	Dirty *bool
+	// On tells whether there is a trail.
+	On func() bool
+	// Source is whose records they are.
+	Source func() activities.AuditSource
+}
+
+// newTrailWriter begins a run's part of the trail.
+func newTrailWriter(ctx workflow.Context, of trailOf) trailWriter {
+	left := of.Left
 	if left == nil {
 		left = &Trail{}
 	}
-	return trailWriter{ctx: ctx, log: workflow.GetLogger(ctx), trail: left, dirty: dirty, same: map[string]int{}}
+	return trailWriter{ctx: ctx, log: workflow.GetLogger(ctx), trail: left, trailOf: of, same: map[string]int{}}
+}
+
+// leave is what is carried over: what is not known to be written, of at most so many names.
+func (s *trailWriter) leave(names int) *Trail {
+	s.out = 0 // what is on its way is sent again: readers know it by its id
+	s.bound(maxPending, names)
+	return s.trail
+}
+
+// forget loses what waits, as there is no trail.
+func (s *trailWriter) forget() { s.trail.Pending = nil }
+
+// shrink makes room in what is carried over: false when there is nothing left to lose.
+func (s *trailWriter) shrink() bool {
+	if len(s.trail.Pending) == 0 {
+		return false
+	}
+	s.bound(0, 0)
+	return true
 }
 
 // addEvidence adds pairs of a name and what it says to evidence, which is made where there
@@ -85,7 +114,7 @@ func addEvidence(to map[string]string, pairs ...string) map[string]string {
 }
 
 // active tells that there is a trail.
-func (s *trailWriter) active() bool { return s.on != nil && s.on() }
+func (s *trailWriter) active() bool { return s.On != nil && s.On() }
 
 // add keeps a record until it is written. What a batch says of many bindings at one
 // moment is one record.
@@ -196,7 +225,7 @@ func (s *trailWriter) send() {
 	}
 	s.out, s.urgent, s.trail.Sent, s.same = n, false, workflow.Now(s.ctx), map[string]int{}
 	ctx := doing(s.ctx, fmt.Sprintf("append %d records to the audit trail", n))
-	request := activities.AuditRequest{Source: s.source(), Records: s.trail.Pending[:n]}
+	request := activities.AuditRequest{Source: s.Source(), Records: s.trail.Pending[:n]}
 	future := workflow.ExecuteActivity(ctx, activities.NameRecordAudit, request)
 	workflow.Go(s.ctx, func(ctx workflow.Context) { s.sent(future.Get(ctx, nil)) })
 }
@@ -217,7 +246,7 @@ func (s *trailWriter) sent(err error) {
 		s.add(record.Audit{Kind: record.AuditRecordsLost, Evidence: map[string]string{"records": strconv.Itoa(lost)}})
 	}
 	if s.flush(); s.waits() {
-		*s.dirty = true // the main loop has to wake for it
+		*s.Dirty = true // the main loop has to wake for it
 	}
 }
 
