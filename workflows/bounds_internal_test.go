@@ -20,8 +20,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,7 +27,7 @@ import (
 
 // bare is a failover of which only what it has heard matters.
 func bare() *clusterFailover {
-	e := &clusterFailover{cluster: "m1", lookedAt: map[string]bool{}, log: quiet()}
+	e := &clusterFailover{cluster: "m1", lookedAt: map[string]bool{}, log: silent()}
 	e.st.FailoverID, e.st.Attempt = "this", 1
 	return e
 }
@@ -57,45 +55,6 @@ func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Somebody starts a second failover of a cluster, or a second migration of a binding, by
-// hand: under another id it ends before it has done anything.
-func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
-	key := karmada.BindingKey{Namespace: "shop", Name: "cart"}
-	st := MigrationState{Ref: activities.MoveRef{Cluster: "m1", Key: key}}
-	for name, tc := range map[string]struct {
-		id   string
-		args any
-		runs any
-	}{
-		"a failover":                       {ClusterFailoverID("", "m1") + "-2", ClusterFailoverParams{Cluster: "m1"}, ClusterFailover},
-		"a failover of another cluster":    {ClusterFailoverID("", "m2"), ClusterFailoverParams{Cluster: "m1"}, ClusterFailover},
-		"a failover of another instance":   {ClusterFailoverID("", "m1"), ClusterFailoverParams{Cluster: "m1", Instance: "east"}, ClusterFailover},
-		"a migration":                      {"by-hand", BindingMigrationParams{State: st}, BindingMigration},
-		"a migration from another cluster": {BindingMigrationID("", "m2", key), BindingMigrationParams{State: st}, BindingMigration},
-		"a migration that claims to go on": {"by-hand", BindingMigrationParams{State: withPhase(st)}, BindingMigration},
-		"a migration under its failover's": {ClusterFailoverID("", "m1"), BindingMigrationParams{State: st}, BindingMigration},
-		"a failover that claims to go on":  {"by-hand", ClusterFailoverParams{Cluster: "m1", State: &FailoverState{Phase: phase.FailoverEvacuating}}, ClusterFailover},
-	} {
-		t.Run(name, func(t *testing.T) {
-			env := patientEnv()
-			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: tc.id, TaskQueue: DefaultTaskQueue})
-			env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-				t.Errorf("it does %s", info.ActivityType.Name)
-			})
-			env.ExecuteWorkflow(tc.runs, tc.args)
-			var refused *temporal.ApplicationError
-			require.ErrorAs(t, env.GetWorkflowError(), &refused)
-			require.Equal(t, "Misnamed", refused.Type())
-			require.True(t, refused.NonRetryable())
-		})
-	}
-}
-
-func withPhase(st MigrationState) MigrationState {
-	st.Phase, st.Began = phase.MigrationPlacing, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	return st
-}
-
 func TestAnOrderTooLongToBeCarriedIsRefused(t *testing.T) {
 	require.NoError(t, refuseOrder(Order{Who: "jane", Reason: strings.Repeat("x", maxReason)}))
 	require.Error(t, refuseOrder(Order{Who: "jane", Reason: strings.Repeat("x", maxReason+1)}))
@@ -118,7 +77,7 @@ func TestAPermitOfAHundredYearsIsNone(t *testing.T) {
 }
 
 func TestTakePermit_OfAHundredYears_IsNone(t *testing.T) {
-	m := &migration{log: quiet()}
+	m := &migration{log: silent()}
 	m.st.Phase, m.st.Held = phase.MigrationChecking, true
 	now := time.Now()
 	m.takePermit(pace.Permit{Number: 1, Earliest: now, Latest: now.AddDate(100, 0, 0)})
@@ -187,7 +146,7 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 	env.ExecuteWorkflow(func(ctx workflow.Context) ([]time.Duration, error) {
 		var ahead []time.Duration
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {
-			m := &migration{ctx: ctx, log: quiet()}
+			m := &migration{ctx: ctx, log: silent()}
 			m.st.Ref.Purge = karmada.PurgeDirectly
 			m.fencedByAll(Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
 			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
@@ -231,7 +190,7 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 
 func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
-	m := &migration{log: quiet()}
+	m := &migration{log: silent()}
 	m.st.FailoverID, m.st.Ref.Purge = "this", karmada.PurgeDirectly
 	m.adoptedBy(MigrationAdopted{FailoverID: long, Attempt: 2})
 	require.Equal(t, "this", m.st.FailoverID)
@@ -241,7 +200,7 @@ func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
 
 func TestWhatIsTooLongToBeCarriedByThePacerIsNotKept(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
-	p := &pacer{log: quiet()}
+	p := &pacer{log: silent()}
 	p.st.Requests, p.st.Pace.Tier = map[string]Request{}, pace.TierNormal
 	p.requested(PermitRequest{Cluster: long, FailoverID: "e", Open: true})
 	p.requested(PermitRequest{Cluster: "m1", FailoverID: long, Open: true})

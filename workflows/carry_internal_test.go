@@ -63,13 +63,13 @@ func crowded(ctx workflow.Context, n int) *clusterFailover {
 // take the reading of the test binary, within a workflow's first activity, for a deadlock.
 const bear = 5 * time.Minute
 
-// quiet is a logger that says nothing.
-func quiet() sdklog.Logger { return sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
+// silent is a logger that says nothing.
+func silent() sdklog.Logger { return sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
 
 // patientEnv is an environment that takes no slow machine for a deadlock.
 func patientEnv() *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
-	suite.SetLogger(quiet())
+	suite.SetLogger(silent())
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: bear})
 	env.SetTestTimeout(bear)

@@ -28,11 +28,12 @@ func (e *clusterFailover) publish() {
 const pageLines = 50
 
 func (e *clusterFailover) view() view.PageView {
+	lines := e.st.Lines()
 	v := view.PageView{
 		Cluster: e.cluster, Phase: e.st.Phase, Mode: e.st.Terms.Mode, Attempt: e.st.Attempt, Reason: e.st.Reason,
 		Why: e.why(), Now: e.now(), Since: e.st.Since, Entered: e.st.Entered, Confirmed: e.st.Named,
 		Pace: e.st.Pace, PendingPurge: e.st.PendingPurges, PausedBy: e.st.Paused.Line(), StoppedBy: e.st.Stopped.Line(),
-		Runbook: e.st.Terms.Runbook, Orders: orderLines(e.st.StandingOrders), Counts: e.pageCounts(), Windows: view.WindowLines(e.st.Windows, e.st.Cluster.Ours),
+		Runbook: e.st.Terms.Runbook, Orders: lines[:min(len(lines), pageLines)], Counts: e.pageCounts(), Windows: view.WindowLines(e.st.Windows, e.st.Cluster.Ours),
 	}
 	if d := e.st.Cluster.Drain; d != nil {
 		v.DrainedBy, v.DrainOnly = d.Who+": "+d.Why, !e.failing()
@@ -164,19 +165,4 @@ func (e *clusterFailover) viewMoves(v *view.PageView) {
 			})
 		}
 	}
-}
-
-// orderLines are the standing orders as the page shows them.
-func orderLines(s StandingOrders) []view.OrderLine {
-	var out []view.OrderLine
-	for _, p := range s.Pauses {
-		out = append(out, view.OrderLine{What: view.OrderPaused, Whom: p.String(), By: p.Order.Line()})
-	}
-	for _, z := range s.Snoozes {
-		out = append(out, view.OrderLine{What: "snoozed", Whom: z.String(), By: z.Order.Line(), Until: z.Until})
-	}
-	for _, p := range s.Priorities {
-		out = append(out, view.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: p.Order.Line()})
-	}
-	return out[:min(len(out), pageLines)]
 }

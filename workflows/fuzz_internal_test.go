@@ -251,7 +251,7 @@ update claim {"cluster":"m1","binding":"shop/cart"}`,
 	}
 	f.Fuzz(func(t *testing.T, size uint8, script string) {
 		played(t, script, func(ctx workflow.Context) (func() error, error) {
-			p := pacing(ctx, int(size%8))
+			p := granting(ctx, int(size%8))
 			granted := p.st.Schedule.Number
 			return func() error {
 				p.expire()
@@ -268,9 +268,9 @@ update claim {"cluster":"m1","binding":"shop/cart"}`,
 	})
 }
 
-// pacing is a pacer that was asked by m1, and has permits out for it unless it
+// granting is a pacer that was asked by m1, and has permits out for it unless it
 // is of size 0.
-func pacing(ctx workflow.Context, size int) *pacer {
+func granting(ctx workflow.Context, size int) *pacer {
 	now := workflow.Now(ctx)
 	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx)}
 	p.st = PacerState{

@@ -1,9 +1,11 @@
 package workflows
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
 // StandingOrders are what humans ordered about bindings, a namespace or all, and what
@@ -55,4 +57,19 @@ func (s StandingOrders) PausedBy(key karmada.BindingKey) *ScopedPause {
 		}
 	}
 	return nil
+}
+
+// Lines are the standing orders as they are shown.
+func (s StandingOrders) Lines() []view.OrderLine {
+	var out []view.OrderLine
+	for _, p := range s.Pauses {
+		out = append(out, view.OrderLine{What: view.OrderPaused, Whom: p.String(), By: p.Order.Line()})
+	}
+	for _, z := range s.Snoozes {
+		out = append(out, view.OrderLine{What: "snoozed", Whom: z.String(), By: z.Order.Line(), Until: z.Until})
+	}
+	for _, p := range s.Priorities {
+		out = append(out, view.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: p.Order.Line()})
+	}
+	return out
 }
