@@ -17,6 +17,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/worker/ports"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/registry"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
@@ -206,7 +207,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 
 		SecondEvictor: p.guard.secondEvictor,
 	}
-	workflows.Register(w)
+	registry.Register(w)
 	acts.Register(w)
 	return host{Worker: w, fatal: fatal, closeTrail: closeTrail, follow: cached.Run}
 }

@@ -1,8 +1,9 @@
-// Package workflows tells the story of a failover in order: ClusterFailover, one
-// per failed cluster; BindingMigration, one per binding that moves; FleetPacer,
-// one for the fleet.
+// Package workflows is the contract of the three workflows: their names, what starts them,
+// what they are told, and what they answer. ClusterFailover, one per failed cluster, lives
+// in clusterfailover; BindingMigration, one per binding that moves, in bindingmigration;
+// FleetPacer, one for the fleet, in fleetpacer. What they share is in flow.
 //
-// It promises to be deterministic: it judges nothing (judgements come out of
-// activities and are part of history), reads no config and no clock but the
-// workflow's own, and imports no Kubernetes client.
+// They promise to be deterministic: they judge nothing (judgements come out of activities
+// and are part of history), read no config and no clock but the workflow's own, and import
+// no Kubernetes client.
 package workflows

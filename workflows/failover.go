@@ -1,292 +1,294 @@
 package workflows
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// failover runs one ClusterFailover.
-type clusterFailover struct {
-	ctx      workflow.Context // never cancelled: cancellation is an order, handled in place
-	log      log.Logger
-	instance string
-	cluster  string
-	st       FailoverState
-
-	dirty          bool              // something was heard since the last turn
-	clusterDirty   bool              // the cluster wants a fresh judgement
-	listDirty      bool              // the affected set wants a fresh list
-	listed         bool              // this run has listed it
-	adoptDirty     bool              // somebody saw something of Lifeboat's without an owner
-	adoptNow       bool              // and said so; a run's own first look can wait while it only cordons
-	unheld         bool              // there were more last copies to hold beside a second evictor than may move at once
-	lookedAt       map[string]bool   // bindings that a second evictor was told to evict, and that were looked at for it
-	checks         *checking         // the pre-check that runs, nil when none does
-	starting       []starting        // children that the server has not answered for
-	formerChildren []MigrationReport // children of an earlier failover that wait for a permit of it
-	nextAssess     time.Time
-	notBefore      time.Time // no timer wakes earlier: an act was refused
-	// judged is when the last judgement that was answered was asked for: of what came
-	// after, it knows nothing, and so no window ends later.
-	judged      time.Time
-	orders      failoverOrders
-	heldAsks    []*heldAsk    // orders about held copies that wait for theirs
-	asks        []*clusterAsk // orders about what stands on the cluster that wait for their answer
-	timers      map[string]armed
-	alarm       alarm
-	order       order
-	standing    standing // by scope, as the standing orders say
-	waited      bool     // this run has waited at least once
-	inbox       failoverInbox
-	shown       phase.Failover // as last published in search attributes
-	shownReason reason.Reason
-	trailWriter trailWriter
-}
-
-// FailoverReport is what a ClusterFailover closes with.
-type FailoverReport struct {
-	Cluster string `json:"cluster"`
-	// UID is the cluster's: another one under its name knows nothing of the old copies.
-	UID           types.UID             `json:"uid,omitempty"`
-	FailoverID    string                `json:"failoverID"`
-	Ended         phase.Failover        `json:"ended"`
-	Began         time.Time             `json:"began"`
-	Until         time.Time             `json:"until"`
-	Attempts      []AttemptReport       `json:"attempts"`
-	PendingPurges []record.PendingPurge `json:"pendingPurges,omitempty"` // pending purge, handed over
-	// PendingPurgesBeyond counts those for which PendingPurges had no room.
+// FailoverState is all that a ClusterFailover knows: its query answer, its
+// continue-as-new input and what its report is made of are the same thing.
+type FailoverState struct {
+	// Failover is the first run id, kept across continue-as-new and attempts.
+	FailoverID string           `json:"failoverID"`
+	Attempt    int              `json:"attempt"`
+	Phase      phase.Failover   `json:"phase"`
+	Reason     reason.Reason    `json:"reason,omitempty"`
+	UID        types.UID        `json:"uid,omitempty"`
+	Terms      activities.Terms `json:"terms"`
+	Since      time.Time        `json:"since"`              // when this attempt began
+	Entered    time.Time        `json:"entered"`            // when this phase began
+	Began      time.Time        `json:"began"`              // when the failover began
+	Named      time.Time        `json:"confirmed,omitzero"` // when this attempt was confirmed
+	Well       time.Time        `json:"wellSince,omitzero"` // when conditions became well
+	Seen       string           `json:"seen,omitempty"`     // newest resourceVersion judged
+	Turns      rules.Turns      `json:"turns,omitempty"`    // of the conditions judged last
+	Windows    rules.Windows    `json:"windows,omitempty"`  // by (rule, taint)
+	Cluster    ClusterView      `json:"clusterView"`        // as last judged
+	Virtual    []corev1.Taint   `json:"virtual,omitempty"`  // observe: the taints that would stand
+	Policy     []rules.Policy   `json:"policies,omitempty"` // frozen, deduplicated
+	Kinds      []string         `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
+	Dues       []rules.Due      `json:"dues,omitempty"`     // of each policy under the taints that stand
+	Items      []Item           `json:"items,omitempty"`    // the queue
+	Moves      map[string]Move  `json:"moves,omitempty"`    // running children by binding
+	Frozen     []rules.Interval `json:"frozen,omitempty"`   // when toleration clocks stood still
+	Pace       pace.Pace        `json:"pace"`               // as the pacer last said
+	Paused     *Order           `json:"paused,omitempty"`   // a human paused dispatch
+	Stopped    *Order           `json:"stopped,omitempty"`  // a human cancelled
+	// StandingOrders are those about bindings that hold until the failover closes.
+	StandingOrders
+	// StopPutBack: whoever stopped wants what is placed back, too.
+	StopPutBack   bool                  `json:"stopPutBack,omitempty"`
+	Results       []record.Result       `json:"results,omitempty"`       // of this attempt
+	Past          []AttemptReport       `json:"past,omitempty"`          // earlier attempts
+	Counts        map[string]int        `json:"counts,omitempty"`        // outcomes of this attempt
+	PendingPurges []record.PendingPurge `json:"pendingPurges,omitempty"` // pending purge of the failover
+	Settled       time.Time             `json:"untainted,omitzero"`      // when Lifeboat's taints went
+	Listed        time.Time             `json:"listed,omitzero"`         // when the affected set was last listed
+	Asked         PermitRequest         `json:"asked"`                   // what the pacer was last told
+	AskedAt       time.Time             `json:"askedAt,omitzero"`        // and when
+	Newest        int64                 `json:"newest,omitempty"`        // the newest permit that was heard of
+	Grants        []Grant               `json:"grants,omitempty"`        // permits not yet given to a binding
+	NextSim       time.Time             `json:"nextSim,omitzero"`        // observe: when the next eviction would come
+	Runs          int                   `json:"runs"`                    // of this workflow, continue-as-new counted
+	// Facts were heard and not yet judged.
+	Facts []rules.ClusterFact `json:"facts,omitempty"`
+	// Folded are the bindings of this attempt whose results have been folded into Counts,
+	// by outcome: a report, and what is carried from run to run, are bounded.
+	Folded map[string]*queue.BindingSet `json:"folded,omitempty"`
+	// PendingPurgesBeyond counts the pending purges that PendingPurges has no room for: handed over at once.
 	PendingPurgesBeyond int `json:"pendingPurgesBeyond,omitempty"`
-	// Unaudited counts audit records that its trail lacks, the sink having been away.
-	Unaudited int `json:"unaudited,omitempty"`
+	// Later are queued bindings that were too many to carry over, by their frozen policy:
+	// the list, with which every run begins, brings them back. They owe an outcome; those
+	// of LaterIdle, which no taint has made move in this attempt, owe none.
+	Later     []*queue.BindingSet `json:"later,omitempty"`
+	LaterIdle []*queue.BindingSet `json:"laterIdle,omitempty"`
+	// ExternalProbe is what the controller's own probe said last.
+	ExternalProbe Testimony `json:"externalProbe,omitzero"`
+	// ClosedAt is when abandon and restore began in this attempt.
+	ClosedAt time.Time `json:"closedAt,omitzero"`
+	// GoneAt is when the cluster was found deleted, or under another uid.
+	GoneAt time.Time `json:"goneAt,omitzero"`
+	// Fenced is a human's word that the whole cluster is dead.
+	Fenced *proof.Fence `json:"fenced,omitempty"`
+	// Attention is why the failover itself needs a human's eyes, the most urgent cause first. It
+	// is made anew from what stands in each turn.
+	Attention []reason.Reason `json:"attention,omitempty"`
+	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
+	Beside bool `json:"beside,omitempty"`
+	// Unheard: the pacer could not be asked. Refused: the last write to the cluster was refused.
+	Unheard bool `json:"unheard,omitempty"`
+	Refused bool `json:"refused,omitempty"`
+	// TakenAway is the taint of a rule that was last taken away from the cluster while the rule
+	// matched, nil where none was.
+	TakenAway *TakenAway `json:"takenAway,omitempty"`
+	// Bans: Lifeboat tasks keep the drained cluster from the scheduler.
+	Bans bool `json:"bans,omitempty"`
+	// NextDrain is when a drain's own rate lets the next move begin.
+	NextDrain time.Time `json:"nextDrain,omitzero"`
+	// Approvals are a human's, for this attempt; Asking are approval rules that asked in
+	// it and ask for the rest of it.
+	Approvals []Approval           `json:"approvals,omitempty"`
+	Asking    []queue.ApprovalRule `json:"asking,omitempty"`
+	// Judged are the taints that Dues were judged under, as one string.
+	Judged string `json:"judged,omitempty"`
+	// Audit is what the audit trail lacks so far, between two runs.
+	Audit *Trail `json:"audit,omitempty"`
 }
 
-// Paid has outcomes tell that their old copy is purged where it has gone since: the
-// report hands over what is still owed.
-func (r *FailoverReport) Paid() {
-	if r.PendingPurgesBeyond > 0 {
-		return // nobody knows of which
-	}
-	for n := range r.Attempts {
-		for i := range r.Attempts[n].Results {
-			x := &r.Attempts[n].Results[i]
-			if x.Reason == reason.PendingPurge && x.PendingPurge != nil && !slices.Contains(r.PendingPurges, *x.PendingPurge) {
-				x.Reason, x.PendingPurge = reason.Purged, nil
-			}
-		}
-	}
+// TakenAway is a taint that was taken away although its rule matched.
+type TakenAway struct {
+	karmada.AddedTaint
+	// At is when it was put back or, Twice, found gone again.
+	At time.Time `json:"at"`
+	// Twice: within a minute. The failover is paused, and puts no taint that moves bindings.
+	Twice bool `json:"twice,omitempty"`
 }
 
-// ClusterFailover is the failover of one cluster, from first suspicion to last
-// purge. Its turn is always the same: look at the cluster, obey humans, do what
-// the phase asks for, tell the pacer, wait.
-func ClusterFailover(ctx workflow.Context, p ClusterFailoverParams) (FailoverReport, error) {
-	if err := named(ctx, ClusterFailoverID(p.Instance, p.Cluster)); err != nil {
-		return FailoverReport{}, err
-	}
-	e := newFailover(ctx, p)
-	if err := e.serve(ctx); err != nil {
-		return FailoverReport{}, err
-	}
-	e.begin()
-	for !e.st.Phase.Terminal() {
-		e.assess()
-		e.obey()
-		e.obeyAsks()
-		e.adoptOrphans()
-		e.act()
-		e.ask()
-		e.attend()
-		e.publish()
-		if e.st.Phase.Terminal() {
-			break
-		}
-		if e.full() {
-			e.inbox.drain(e)
-			return FailoverReport{}, workflow.NewContinueAsNewError(e.ctx, TypeClusterFailover, e.carry())
-		}
-		e.trailWriter.flush()
-		e.wait()
-	}
-	unaudited := e.trailWriter.finish()
-	e.refuseAsks()
-	_ = workflow.Await(e.ctx, func() bool { return workflow.AllHandlersFinished(e.ctx) })
-	e.inbox.drain(e)
-	report := e.report()
-	report.Unaudited = unaudited
-	return report, nil
+// ClusterView is what of the cluster a failover shows and compares.
+type ClusterView struct {
+	Ready       string               `json:"ready,omitempty"`
+	Malformed   bool                 `json:"malformed,omitempty"` // it cannot be understood
+	ReadyReason string               `json:"readyReason,omitempty"`
+	Hard        []corev1.Taint       `json:"hard,omitempty"`
+	Soft        []corev1.Taint       `json:"soft,omitempty"`
+	Foreign     []corev1.Taint       `json:"foreign,omitempty"` // of both kinds, not Lifeboat's
+	Ours        []karmada.AddedTaint `json:"ours,omitempty"`
+	Standing    []string             `json:"standing,omitempty"` // every taint as "key:effect"
+	OptedOut    bool                 `json:"optedOut,omitempty"`
+	// StopRecord tells that a record of a stop stands on the cluster.
+	StopRecord bool `json:"stopRecord,omitempty"`
+	// Drain is the order that stands on the cluster, nil when none does.
+	Drain *karmada.Drain `json:"drain,omitempty"`
+	// Ordered are the taints that humans ordered.
+	Ordered []karmada.OrderedTaint `json:"ordered,omitempty"`
+	// SoftUnreadable tells that soft taints cannot be written until somebody mends them.
+	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }
 
-func newFailover(ctx workflow.Context, p ClusterFailoverParams) *clusterFailover {
-	live, _ := workflow.NewDisconnectedContext(ctx)
-	e := &clusterFailover{ctx: live, instance: p.Instance, cluster: p.Cluster, timers: map[string]armed{}, lookedAt: map[string]bool{}}
-	e.log = log.With(workflow.GetLogger(ctx), "cluster", p.Cluster)
-	switch {
-	case len(p.Packed) > 0:
-		e.st = *unpack(p.Packed)
-	case p.State != nil:
-		e.st = *p.State
-	}
-	e.audit()
-	if e.st.Moves == nil {
-		e.st.Moves = map[string]Move{}
-	}
-	if e.st.Counts == nil {
-		e.st.Counts = map[string]int{}
-	}
-	e.standing = indexed(e.st.StandingOrders)
-	e.st.Runs++
-	// Every run first looks for itself: a fact may have reached a run that had just closed.
-	e.clusterDirty, e.adoptDirty, e.listDirty = true, true, true
-	return e
+// ItemState is where a queued binding stands.
+type ItemState string
+
+// The states of a queued binding.
+const (
+	ItemTolerating ItemState = "tolerating" // affected, not yet due
+	ItemIdle       ItemState = "idle"       // targets the cluster; no taint moves it
+	ItemDue        ItemState = "due"        // to be pre-checked
+	ItemReady      ItemState = "ready"      // passed the pre-check, wants a grant
+	ItemBlocked    ItemState = "blocked"    // failed it; looked at again at RetryAt
+	ItemBehind     ItemState = "behind"     // an older migration of it still runs
+	ItemFence      ItemState = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
+	ItemPaused     ItemState = "paused"     // due, and a human paused it or its namespace
+	ItemHold       ItemState = "hold"       // passed the pre-check; its dependents are to be held, in a migration of its own, before it wants a grant
+)
+
+// Item is one binding of the queue, kept short: there may be thousands.
+type Item struct {
+	Key      karmada.BindingKey `json:"k"`
+	UID      types.UID          `json:"u,omitempty"`
+	Resource string             `json:"o,omitempty"`
+	Policy   int                `json:"p"`
+	Kind     int                `json:"v,omitempty"` // index into Kinds
+	State    ItemState          `json:"s"`
+	Reason   reason.Reason      `json:"r,omitempty"`
+	Message  string             `json:"m,omitempty"`
+	To       []string           `json:"c,omitempty"`
+	RetryAt  time.Time          `json:"t,omitzero"` // in an answer to a query, of one that tolerates, when it is due
+	Tries    int                `json:"n,omitempty"`
+	// Purge is how its old copy goes, frozen by the first check.
+	Purge karmada.PurgeMode `json:"g,omitempty"`
+	// Fence is what proves its old copy dead.
+	Fence *proof.Fence `json:"f,omitempty"`
+	// Was tells that a taint has made it move in this attempt, so that it owes an outcome.
+	Was bool `json:"w,omitempty"`
+	// Queued is since when it does; zero where an earlier run left it behind.
+	Queued time.Time `json:"e,omitzero"`
+	// Returned: the scheduler put it back after a release of this drain.
+	Returned bool `json:"b,omitempty"`
+	// Deps: others go where it goes, as the pre-check saw.
+	Deps bool `json:"d,omitempty"`
+	// AskedAt is since when an approval rule asks a human, without an answer.
+	AskedAt time.Time `json:"a,omitzero"`
+	// Said is the reason that was last recorded as what blocks it.
+	Said reason.Reason `json:"q,omitempty"`
+	// Blocked bindings that can never move in this attempt are looked at again only when they change.
+	Permanent bool `json:"x,omitempty"`
 }
 
-// begin opens the failover in its first run.
-func (e *clusterFailover) begin() {
-	if e.st.FailoverID != "" {
-		return
+// PhaseSince is when the phase that it is in began, as far as is known.
+func (m Move) PhaseSince() time.Time {
+	if m.Entered.IsZero() {
+		return m.Since
 	}
-	now := e.now()
-	info := workflow.GetInfo(e.ctx)
-	e.st.FailoverID = cmp.Or(info.FirstRunID, info.WorkflowExecution.RunID)
-	e.st.Attempt, e.st.Phase = 1, phase.FailoverSuspected
-	e.st.Began, e.st.Since, e.st.Entered = now, now, now
-	var b activities.Begin
-	ctx := doing(e.ctx, "take the terms of this failover from the worker's config")
-	for workflow.ExecuteActivity(ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: e.cluster}).Get(ctx, &b) != nil {
-		_ = awaitFor(e.ctx, time.Minute, "try again to begin", func() bool { return false })
-	}
-	e.st.Terms = b.Terms
-	e.auditBegun()
-	e.showMode()
+	return m.Entered
 }
 
-func (e *clusterFailover) now() time.Time { return workflow.Now(e.ctx) }
-
-func (e *clusterFailover) enforcing() bool { return e.st.Terms.Mode == rules.ModeEnforce }
-
-// on moves the phase by an event. An illegal move is a Lifeboat bug: it is logged
-// and changes nothing.
-func (e *clusterFailover) on(event phase.FailoverEvent, reason reason.Reason) bool {
-	next, err := phase.NextFailover(e.st.Phase, event)
-	if err != nil {
-		e.log.Error("refused a transition", "error", err)
-		return false
+// Needs says that it needs attention, and why where its reason does not say so.
+func (m Move) Needs() string {
+	if m.Attention == m.Reason {
+		return "needs attention"
 	}
-	e.log.Info("entered phase", "from", e.st.Phase, "to", next, "event", event, "reason", reason)
-	from := e.st.Phase
-	e.st.Phase, e.st.Entered, e.st.Reason = next, e.now(), reason
-	e.auditPhase(from, event)
-	e.dirty = true
-	return true
+	return "needs attention: " + string(m.Attention)
 }
 
-// act does what the phase asks for, once.
-func (e *clusterFailover) act() {
-	if !e.st.GoneAt.IsZero() {
-		e.actGone()
-		return
+// Targets are where it is, or could go; none once the scheduler said that nothing fits.
+func (m Move) Targets() []string {
+	if m.Reason == reason.NoClusterFit {
+		return nil
 	}
-	switch e.st.Phase {
-	case phase.FailoverSuspected, phase.FailoverCordoned:
-		e.actSuspected()
-	case phase.FailoverConfirmed:
-		e.actConfirmed()
-	case phase.FailoverEvacuating, phase.FailoverEvacuated:
-		e.actEvacuating()
-	case phase.FailoverRecovering:
-		e.actRecovering()
-	case phase.FailoverSettling:
-		e.actSettling()
-	case phase.FailoverStopped:
-		e.actStopped()
-	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
-	}
+	return m.To
 }
 
-// full tells that this run should continue as new. The next turn of a fresh run
-// looks at everything anew, so any moment between two turns will do; one that has
-// not waited yet has done nothing else, and would only be followed by its like.
-func (e *clusterFailover) full() bool {
-	return e.waited && e.fullHistory() && e.trailWriter.settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
+// Move is a running child.
+type Move struct {
+	Key       karmada.BindingKey `json:"key"`
+	UID       types.UID          `json:"uid"`
+	Resource  string             `json:"resource,omitempty"`
+	Attempt   int                `json:"attempt"`
+	Phase     phase.Migration    `json:"phase"`
+	Reason    reason.Reason      `json:"reason,omitempty"`
+	Message   string             `json:"message,omitempty"`
+	Placed    bool               `json:"placed,omitempty"`
+	Attention reason.Reason      `json:"attention,omitempty"` // why it needs a human's eyes
+	To        []string           `json:"to,omitempty"`
+	Since     time.Time          `json:"since"`
+	Entered   time.Time          `json:"entered,omitzero"` // when it said that this phase began
+	Heard     time.Time          `json:"heard,omitzero"`
+	// Excused from delaying the untaint: it answered the recovery, or its time for that is up.
+	Excused bool `json:"excused,omitempty"`
+	Policy  int  `json:"policy"`
+	Tries   int  `json:"tries,omitempty"`
+	// Queued is since when it has been in the queue.
+	Queued time.Time `json:"queued,omitzero"`
+	// Purge is how its old copy goes, as the first check froze it.
+	Purge karmada.PurgeMode `json:"purge,omitempty"`
+	Fence *proof.Fence      `json:"fence,omitempty"`
+	// GoesOn: a recovery does not take it back, though it is not placed.
+	GoesOn bool `json:"goesOn,omitempty"`
+	// Holds: it has no permit so far, for its dependents are held first; WantsPermit: they are.
+	Holds       bool `json:"holds,omitempty"`
+	WantsPermit bool `json:"wantsPermit,omitempty"`
+	// Named: a human named it; its task was kept, or left to a human, before.
+	Named bool `json:"named,omitempty"`
+	// Ordered is what a human ordered of it last. One that ends with nothing written has
+	// not seen the order, or had nothing to do for it; it is carried out then.
+	Ordered *MigrationOrder `json:"ordered,omitempty"`
+	// Again: affected anew while this runs; looked at when it reports.
+	Again bool `json:"again,omitempty"`
 }
 
-// maxHistory is how many bytes of history a run with a long queue may have: its list
-// alone can be more than what makes the server suggest a new run, and each run lists.
-const maxHistory = 20_000_000
-
-func (e *clusterFailover) fullHistory() bool {
-	info := workflow.GetInfo(e.ctx)
-	if e.targeting() >= longList && info.GetCurrentHistoryLength() < longRun && info.GetCurrentHistorySize() > 0 {
-		return info.GetCurrentHistorySize() > maxHistory || e.st.Terms.HistoryEvents > 0 && info.GetCurrentHistoryLength() >= e.st.Terms.HistoryEvents
-	}
-	return fullHistory(e.ctx, e.st.Terms.HistoryEvents)
+// FailoverStatus answers the status query.
+type FailoverStatus struct {
+	Instance string    `json:"instance,omitempty"`
+	Name     string    `json:"cluster"`
+	Now      time.Time `json:"now"`
+	FailoverState
+	// Queue counts all queued bindings by state; of many, Items shows only some.
+	Queue map[ItemState]int `json:"queue,omitempty"`
+	// BlockedBy counts those of the queue that are blocked, by reason; BlockedSince is when
+	// the first of them was due.
+	BlockedBy    map[reason.Reason]int `json:"blockedBy,omitempty"`
+	BlockedSince time.Time             `json:"blockedSince,omitzero"`
+	// WaitingBy counts those of the queue that are due and begin nothing, by what holds them.
+	WaitingBy map[reason.Reason]int `json:"waitingBy,omitempty"`
+	// ETA is when the last eviction is expected, zero when nobody can say.
+	ETA time.Time `json:"eta,omitzero"`
+	// Left are queued bindings that owe an outcome and that the list has yet to bring back.
+	Left int `json:"left,omitempty"`
 }
 
-// longRun is how many events make the server suggest a new run.
-const longRun = 4000
-
-// wait sleeps until something is heard or the next thing is due.
-func (e *clusterFailover) wait() {
-	if e.dirty {
-		e.dirty = false
-		return
-	}
-	at, why := e.nextWake()
-	e.alarm.set(e.ctx, at, why, &e.dirty)
-	_ = workflow.Await(e.ctx, func() bool { return e.dirty })
-	e.dirty, e.waited = false, true
+// Approval is a human's yes for some bindings in the attempt that it was given in. It
+// concerns those that waited when it was given, and nobody who comes later.
+type Approval struct {
+	ScopedOrder
+	At time.Time `json:"at"`
+	// Bindings are those, as a set of hashes; Count is how many.
+	Bindings *queue.BindingSet `json:"bindings,omitempty"`
+	Count    int               `json:"count"`
 }
 
-// report is the failover's end, in attempts.
-func (e *clusterFailover) report() FailoverReport {
-	attempts := append(e.st.Past, e.attemptReport())
-	return FailoverReport{
-		Cluster: e.cluster, UID: e.st.UID, FailoverID: e.st.FailoverID, Ended: e.st.Phase, Began: e.st.Began, Until: e.now(),
-		Attempts: attempts, PendingPurges: e.st.PendingPurges, PendingPurgesBeyond: e.st.PendingPurgesBeyond,
-	}
+// Testimony is the newest word of the controller's own probe, and when it was heard.
+type Testimony struct {
+	Says  rules.ExternalProbe `json:"says,omitempty"`
+	Heard time.Time           `json:"heard,omitzero"`
 }
 
-func (e *clusterFailover) attemptReport() AttemptReport {
-	return AttemptReport{
-		Attempt: e.st.Attempt, Since: e.st.Since, Until: e.now(), Counts: e.st.Counts, Results: e.st.Results, Folded: e.folded(), Ended: e.st.Phase,
-	}
-}
-
-// fullAttempts is how many closed attempts keep the result of every binding.
-const fullAttempts = 2
-
-// newAttempt archives this attempt and begins the next. Children of older attempts go on.
-func (e *clusterFailover) newAttempt() {
-	e.st.Past = append(e.st.Past, e.attemptReport())
-	e.auditAttempt(e.st.Past[len(e.st.Past)-1])
-	if last := &e.st.Past[len(e.st.Past)-1]; len(last.Results) > pastDetails {
-		last.Folded += len(last.Results) - pastDetails
-		last.Results = last.Results[len(last.Results)-pastDetails:]
-	}
-	for i := range len(e.st.Past) - fullAttempts {
-		// Older attempts keep their counts: a flapping cluster must not outgrow its workflow.
-		e.st.Past[i].Results = nil
-	}
-	e.st.Attempt++
-	e.st.Since = e.now()
-	e.st.Folded, e.st.Later, e.st.LaterIdle = nil, nil, nil
-	e.st.Results, e.st.Counts, e.order = nil, map[string]int{}, order{}
-	e.st.Items, e.st.Policy, e.st.Dues, e.st.Judged = nil, nil, nil, ""
-	e.st.Listed, e.st.Settled, e.st.ClosedAt, e.st.Named, e.st.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	e.st.Virtual, e.st.Fenced = nil, nil
-	e.st.Approvals, e.st.Asking = nil, nil      // an approval holds for one attempt
-	e.freeze(e.st.Pace.Tier == pace.TierHalted) // a halt outlasts the attempt
-	e.forgetFrozen()
-	e.listDirty, e.clusterDirty = true, true
+// ClusterFailoverParams start a ClusterFailover. State is nil but for a run that
+// continues another.
+type ClusterFailoverParams struct {
+	Instance string         `json:"instance,omitempty"`
+	Cluster  string         `json:"cluster"`
+	State    *FailoverState `json:"state,omitempty"`
+	// Packed is State where that would be long: compressed.
+	Packed []byte `json:"packed,omitempty"`
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/bindingmigration"
+	"github.com/lifeboat-failover/lifeboat/workflows/clusterfailover"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -27,14 +29,14 @@ func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 		args any
 		runs any
 	}{
-		"a failover":                       {workflows.ClusterFailoverID("", "m1") + "-2", workflows.ClusterFailoverParams{Cluster: "m1"}, workflows.ClusterFailover},
-		"a failover of another cluster":    {workflows.ClusterFailoverID("", "m2"), workflows.ClusterFailoverParams{Cluster: "m1"}, workflows.ClusterFailover},
-		"a failover of another instance":   {workflows.ClusterFailoverID("", "m1"), workflows.ClusterFailoverParams{Cluster: "m1", Instance: "east"}, workflows.ClusterFailover},
-		"a migration":                      {"by-hand", workflows.BindingMigrationParams{State: st}, workflows.BindingMigration},
-		"a migration from another cluster": {workflows.BindingMigrationID("", "m2", key), workflows.BindingMigrationParams{State: st}, workflows.BindingMigration},
-		"a migration that claims to go on": {"by-hand", workflows.BindingMigrationParams{State: withPhase(st)}, workflows.BindingMigration},
-		"a migration under its failover's": {workflows.ClusterFailoverID("", "m1"), workflows.BindingMigrationParams{State: st}, workflows.BindingMigration},
-		"a failover that claims to go on":  {"by-hand", workflows.ClusterFailoverParams{Cluster: "m1", State: &workflows.FailoverState{Phase: phase.FailoverEvacuating}}, workflows.ClusterFailover},
+		"a failover":                       {workflows.ClusterFailoverID("", "m1") + "-2", workflows.ClusterFailoverParams{Cluster: "m1"}, clusterfailover.Workflow},
+		"a failover of another cluster":    {workflows.ClusterFailoverID("", "m2"), workflows.ClusterFailoverParams{Cluster: "m1"}, clusterfailover.Workflow},
+		"a failover of another instance":   {workflows.ClusterFailoverID("", "m1"), workflows.ClusterFailoverParams{Cluster: "m1", Instance: "east"}, clusterfailover.Workflow},
+		"a migration":                      {"by-hand", workflows.BindingMigrationParams{State: st}, bindingmigration.Workflow},
+		"a migration from another cluster": {workflows.BindingMigrationID("", "m2", key), workflows.BindingMigrationParams{State: st}, bindingmigration.Workflow},
+		"a migration that claims to go on": {"by-hand", workflows.BindingMigrationParams{State: withPhase(st)}, bindingmigration.Workflow},
+		"a migration under its failover's": {workflows.ClusterFailoverID("", "m1"), workflows.BindingMigrationParams{State: st}, bindingmigration.Workflow},
+		"a failover that claims to go on":  {"by-hand", workflows.ClusterFailoverParams{Cluster: "m1", State: &workflows.FailoverState{Phase: phase.FailoverEvacuating}}, clusterfailover.Workflow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()

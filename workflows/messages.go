@@ -26,10 +26,10 @@ type Order struct {
 // Malformed says what is wrong with an order from a human, empty when fine.
 func (o Order) Malformed() string {
 	switch {
-	case len(o.Who) > maxWho:
-		return fmt.Sprintf(`field "who": %d bytes, at most %d`, len(o.Who), maxWho)
-	case len(o.Reason) > maxReason:
-		return fmt.Sprintf(`field "reason": %d bytes, at most %d; put the story into a ticket and name that`, len(o.Reason), maxReason)
+	case len(o.Who) > MaxWho:
+		return fmt.Sprintf(`field "who": %d bytes, at most %d`, len(o.Who), MaxWho)
+	case len(o.Reason) > MaxReason:
+		return fmt.Sprintf(`field "reason": %d bytes, at most %d; put the story into a ticket and name that`, len(o.Reason), MaxReason)
 	case o.Who == "":
 		return `field "who": missing; say who asks, e.g. "who": "jane@example.org"`
 	case o.Reason == "":
@@ -243,8 +243,8 @@ type PermitUse struct {
 	Binding string `json:"binding"`
 }
 
-// maxUsed bounds the evictions that one message tells of.
-const maxUsed = 1000
+// MaxUsed bounds the evictions that one message tells of.
+const MaxUsed = 1000
 
 // MovedTooOften asks which of some bindings were moved as often as may be within an hour. The
 // answer is when each of those may move again.

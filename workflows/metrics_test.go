@@ -39,12 +39,15 @@ func (c *counted) WithTags(tags map[string]string) client.MetricsHandler {
 }
 
 func (c *counted) Counter(name string) client.MetricsCounter { return counter{c, name} }
-func (*counted) Gauge(string) client.MetricsGauge            { return nothing{} }
-func (*counted) Timer(string) client.MetricsTimer            { return nothing{} }
+
+func (*counted) Gauge(string) client.MetricsGauge { return nothing{} }
+
+func (*counted) Timer(string) client.MetricsTimer { return nothing{} }
 
 type nothing struct{}
 
-func (nothing) Update(float64)       {}
+func (nothing) Update(float64) {}
+
 func (nothing) Record(time.Duration) {}
 
 type counter struct {

@@ -94,8 +94,8 @@ func SearchAttributeNames() []string {
 	}
 }
 
-// maxID keeps workflow ids and search attributes below the 255 bytes that SQL visibility stores.
-const maxID = 240
+// MaxID keeps workflow ids and search attributes below the 255 bytes that SQL visibility stores.
+const MaxID = 240
 
 // ClusterFailoverID is "cluster-failover/<cluster>", below "<instance>/" when one is configured.
 func ClusterFailoverID(instance, cluster string) string {
@@ -122,15 +122,19 @@ func withInstance(instance, id string) string {
 	if instance != "" {
 		id = instance + "/" + id
 	}
-	return storable(id)
+	return Storable(id)
 }
 
-// storable is a name with its tail hashed when it is longer than SQL visibility stores.
-func storable(name string) string {
-	if len(name) <= maxID {
+// Storable is a name with its tail hashed when it is longer than SQL visibility stores.
+func Storable(name string) string {
+	if len(name) <= MaxID {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
 	tail := hex.EncodeToString(sum[:8])
-	return name[:maxID-len(tail)-1] + "-" + tail
+	return name[:MaxID-len(tail)-1] + "-" + tail
 }
+
+// ErrorClosing is the type of the error that an order gets whose failover ends at
+// that moment: asked again, it finds another run.
+const ErrorClosing = "Closing"

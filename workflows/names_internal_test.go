@@ -13,10 +13,10 @@ func TestWhatIsStoredOfALongNameFitsAndStaysDistinct(t *testing.T) {
 	key := func(tail string) karmada.BindingKey {
 		return karmada.BindingKey{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("a", 252) + tail}
 	}
-	one, other := storable(key("1").String()), storable(key("2").String())
-	require.LessOrEqual(t, len(one), maxID)
+	one, other := Storable(key("1").String()), Storable(key("2").String())
+	require.LessOrEqual(t, len(one), MaxID)
 	require.NotEqual(t, one, other)
 	require.True(t, strings.HasPrefix(one, key("").Namespace+"/aaa"))
-	require.Equal(t, "shop/app", storable("shop/app"))
-	require.Equal(t, storable("eu/"+key("1").String()), withInstance("eu", key("1").String()))
+	require.Equal(t, "shop/app", Storable("shop/app"))
+	require.Equal(t, Storable("eu/"+key("1").String()), withInstance("eu", key("1").String()))
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
+	"github.com/lifeboat-failover/lifeboat/workflows/registry"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -206,7 +208,7 @@ func (p *pacing) start() {
 		Settings: activities.Settings{Terms: world.Terms(), Pace: p.pace, InForce: p.inForce},
 	}
 	a.Register(p.env)
-	workflows.Register(p.env)
+	registry.Register(p.env)
 	for name, act := range map[string]any{activities.NameRecallPacer: a.RecallPacer, activities.NameAssessFleet: a.AssessFleet} {
 		if p.slow[name] > 0 {
 			p.env.OnActivity(name, mock.Anything, mock.Anything).After(p.slow[name]).Return(act)
@@ -216,7 +218,7 @@ func (p *pacing) start() {
 	p.env.OnUpsertMemo(mock.Anything).Run(func(args mock.Arguments) {
 		memo, ok := args.Get(0).(map[string]any)
 		require.True(p.t, ok, "%T", args.Get(0))
-		p.memo = memo[workflows.MemoOrders]
+		p.memo = memo[fleetpacer.MemoOrders]
 	}).Return(nil)
 	p.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if info.ActivityType.Name == activities.NameAssessFleet {

@@ -18,6 +18,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/registry"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
@@ -228,8 +229,10 @@ type answer struct {
 	done  bool
 }
 
-func (a *answer) Accept()                   {}
-func (a *answer) Reject(err error)          { a.err, a.done = err, true }
+func (a *answer) Accept() {}
+
+func (a *answer) Reject(err error) { a.err, a.done = err, true }
+
 func (a *answer) Complete(v any, err error) { a.value, a.err, a.done = v, err, true }
 
 // host starts pacer and failover and waits for the failover's end.
@@ -297,7 +300,7 @@ func (s *story) play() workflows.FailoverReport {
 	}
 	s.acts = a
 	a.Register(s.env)
-	workflows.Register(s.env)
+	registry.Register(s.env)
 	s.env.RegisterWorkflow(host)
 	s.env.RegisterWorkflow(hostBehindOlder)
 	s.slowActivities()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/registry"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -88,7 +89,7 @@ func (l *lab) work(build string) worker.Worker {
 		}
 	}
 	w := worker.New(l.Client, queue, options)
-	workflows.Register(w)
+	registry.Register(w)
 	require.NoError(l, w.Start())
 	return w
 }

@@ -31,27 +31,33 @@ var judging = []string{
 // module its code and its tests may import. A folder may always import what lies
 // below itself; what is not listed here may not exist.
 var within = map[string][]string{
-	"internal/reason":    {},
-	"internal/karmada":   {"internal/reason"},
-	"internal/pace":      {"internal/reason"},
-	"internal/phase":     {},
-	"internal/rules":     {"internal/karmada", "internal/reason"},
-	"internal/placement": {"internal/karmada", "internal/reason", "internal/rules"},
-	"internal/proof":     {"internal/karmada", "internal/placement", "internal/reason", "internal/rules"},
-	"internal/queue":     {"internal/karmada", "internal/pace", "internal/placement", "internal/reason"},
-	"internal/record":    {"internal/karmada", "internal/phase", "internal/proof", "internal/reason", "internal/rules"},
-	"internal/view":      judging,
-	"internal/fixtures":  {"internal/karmada", "internal/pace"},
-	"internal/telemetry": judging,
-	"internal/audit":     judging,
-	"config":             judging,
-	"internal/secrecy":   {},
-	"internal/process":   beside("activities", "config", "internal/secrecy", "internal/telemetry", "k8sadapter"),
-	"activities":         beside("internal/telemetry", "internal/view"),
-	"workflows":          beside("activities", "internal/view"),
-	"k8sadapter":         beside("activities"),
-	"controller":         {"activities", "config", "internal", "k8sadapter", "workflows"},
-	"worker":             {"activities", "config", "internal", "k8sadapter", "workflows"},
+	"internal/reason":            {},
+	"internal/karmada":           {"internal/reason"},
+	"internal/pace":              {"internal/reason"},
+	"internal/phase":             {},
+	"internal/rules":             {"internal/karmada", "internal/reason"},
+	"internal/placement":         {"internal/karmada", "internal/reason", "internal/rules"},
+	"internal/proof":             {"internal/karmada", "internal/placement", "internal/reason", "internal/rules"},
+	"internal/queue":             {"internal/karmada", "internal/pace", "internal/placement", "internal/reason"},
+	"internal/record":            {"internal/karmada", "internal/phase", "internal/proof", "internal/reason", "internal/rules"},
+	"internal/view":              judging,
+	"internal/fixtures":          {"internal/karmada", "internal/pace"},
+	"internal/telemetry":         judging,
+	"internal/audit":             judging,
+	"config":                     judging,
+	"internal/secrecy":           {},
+	"internal/process":           beside("activities", "config", "internal/secrecy", "internal/telemetry", "k8sadapter"),
+	"activities":                 beside("internal/telemetry", "internal/view"),
+	"workflows":                  beside("activities", "internal/view"),
+	"workflows/flow":             beside("activities", "workflows"),
+	"workflows/flowtest":         beside("activities", "workflows"),
+	"workflows/clusterfailover":  beside("activities", "internal/view", "workflows"),
+	"workflows/bindingmigration": beside("activities", "internal/view", "workflows"),
+	"workflows/fleetpacer":       beside("activities", "internal/view", "workflows"),
+	"workflows/registry":         {"workflows"},
+	"k8sadapter":                 beside("activities"),
+	"controller":                 {"activities", "config", "internal", "k8sadapter", "workflows"},
+	"worker":                     {"activities", "config", "internal", "k8sadapter", "workflows"},
 	// Tests of the whole drive processes; they may speak Lifeboat's words, never the lab's.
 	// The simulator has the controller's own desk decide whom to tell.
 	"tests": {"activities", "config", "internal", "k8sadapter", "controller/watch", "workflows"},
@@ -173,6 +179,20 @@ func TestTheTableOfImportsHolds(t *testing.T) {
 			}
 			if isOurs && !below(ours, self) && !belowAny(ours, within[self]) && !helped {
 				t.Errorf("%s imports %s: %s may import %v of this module", f.path, ours, self, within[self])
+			}
+		}
+	}
+}
+
+// The root of workflows is the contract: it knows no workflow, and no workflow knows another.
+func TestNoWorkflowImportsAnother(t *testing.T) {
+	shared := map[string]bool{"workflows": true, "workflows/flow": true, "workflows/flowtest": true}
+	for _, f := range files(t, "workflows", "workflows/registry") {
+		for _, imported := range f.imports {
+			ours, isOurs := strings.CutPrefix(imported, module+"/")
+			outside := f.test && f.folder() == "workflows" // its tests play all of them together
+			if isOurs && below(ours, "workflows") && !shared[ours] && !outside {
+				t.Errorf("%s imports %s", f.path, ours)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/registry"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -36,7 +37,7 @@ func TestEveryRecordedHistoryReplays(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "no history is recorded: run `make record`")
 	replayer := worker.NewWorkflowReplayer()
-	workflows.Register(replayer)
+	registry.Register(replayer)
 	seen := map[string]int{}
 	for _, file := range files {
 		recorded := load(t, file)

@@ -18,6 +18,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/registry"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
@@ -158,7 +159,7 @@ func (s *sim) set() {
 		Interceptors:             []interceptor.WorkerInterceptor{&intercept{s: s}},
 	})
 	s.env.RegisterWorkflowWithOptions(s.root, workflow.RegisterOptions{Name: rootName})
-	workflows.Register(s.env)
+	registry.Register(s.env)
 	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, err error) {
 		if err != nil && !strings.Contains(err.Error(), errTerminated.Error()) {
 			s.judge.violates("12: workflow %s failed: %v", info.WorkflowExecution.ID, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -161,7 +162,7 @@ func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMe
 	known := activities.PacerMemory{Known: true}
 	orderly := info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED ||
 		info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
-	payload, mirrored := info.GetMemo().GetFields()[workflows.MemoOrders]
+	payload, mirrored := info.GetMemo().GetFields()[fleetpacer.MemoOrders]
 	var memo json.RawMessage
 	if !orderly || !mirrored || p.Converter.FromPayload(payload, &memo) != nil {
 		known.Lost = true

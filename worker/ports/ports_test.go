@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
@@ -129,7 +130,7 @@ func run(id string, minute int, status enumspb.WorkflowExecutionStatus, memo str
 	}
 	if memo != "" {
 		payload := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(memo)}
-		info.Memo = &commonpb.Memo{Fields: map[string]*commonpb.Payload{workflows.MemoOrders: payload}}
+		info.Memo = &commonpb.Memo{Fields: map[string]*commonpb.Payload{fleetpacer.MemoOrders: payload}}
 	}
 	return info
 }

@@ -1,0 +1,81 @@
+package bindingmigration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// A state that somebody made up must not turn in its loop without ever waiting: the
+// worker, and every other workflow on it, would pay for that.
+func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
+	ref := activities.MoveRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}}
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, st := range map[string]workflows.MigrationState{
+		"a phase that is none":        {Ref: ref, Began: began, Phase: "Nonsense"},
+		"no phase":                    {Ref: ref, Began: began},
+		"an end without an outcome":   {Ref: ref, Began: began, Phase: phase.MigrationDone},
+		"no cluster and no binding":   {},
+		"a cluster without a binding": {Ref: activities.MoveRef{Cluster: "m1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := flowtest.PatientEnv()
+			env.ExecuteWorkflow(Workflow, workflows.BindingMigrationParams{State: st})
+			var refused *temporal.ApplicationError
+			require.ErrorAs(t, env.GetWorkflowError(), &refused)
+			require.Equal(t, "Malformed", refused.Type())
+			require.True(t, refused.NonRetryable())
+		})
+	}
+}
+
+func TestTakePermit_OfAHundredYears_IsNone(t *testing.T) {
+	m := &migration{log: flowtest.Silent()}
+	m.st.Phase, m.st.Held = phase.MigrationChecking, true
+	now := time.Now()
+	m.takePermit(pace.Permit{Number: 1, Earliest: now, Latest: now.AddDate(100, 0, 0)})
+	m.takePermit(pace.Permit{Number: 2, Earliest: now, Latest: now})
+	require.Zero(t, m.st.Permit)
+	m.takePermit(pace.Permit{Number: 3, Earliest: now, Latest: now.Add(time.Second)})
+	require.EqualValues(t, 3, m.st.Permit.Number)
+}
+
+// A fence is about one outage: one dated ahead would never become void.
+func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
+	env := flowtest.PatientEnv()
+	env.ExecuteWorkflow(func(ctx workflow.Context) ([]time.Duration, error) {
+		var ahead []time.Duration
+		for _, by := range []time.Duration{time.Hour, -time.Hour} {
+			m := &migration{ctx: ctx, log: flowtest.Silent()}
+			m.st.Ref.Purge = karmada.PurgeDirectly
+			m.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
+			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
+		}
+		return ahead, nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	var ahead []time.Duration
+	require.NoError(t, env.GetWorkflowResult(&ahead))
+	require.Equal(t, []time.Duration{0, -time.Hour}, ahead)
+}
+
+func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
+	long := strings.Repeat("x", 600_000)
+	m := &migration{log: flowtest.Silent()}
+	m.st.FailoverID, m.st.Ref.Purge = "this", karmada.PurgeDirectly
+	m.adoptedBy(workflows.MigrationAdopted{FailoverID: long, Attempt: 2})
+	require.Equal(t, "this", m.st.FailoverID)
+	m.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
+	require.Nil(t, m.st.Ref.Fence)
+}

@@ -1,0 +1,154 @@
+package clusterfailover
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func (e *failover) serveApprovals(ctx workflow.Context) error {
+	return workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateApprove, func(_ workflow.Context, o workflows.ScopedOrder) (string, error) {
+		return e.approve(o), nil
+	}, workflow.UpdateHandlerOptions{
+		Validator:   e.refuseApprove,
+		Description: "Agree to the move of one binding, a namespace or all that wait now, in this attempt; every other check stays",
+	})
+}
+
+func (e *failover) refuseApprove(o workflows.ScopedOrder) error {
+	if err := e.refuseScoped("approve", o); err != nil {
+		return err
+	}
+	switch {
+	case e.st.FailoverID != "" && !e.enforcing():
+		return flow.Refused("this failover observes: nothing moves, so nothing needs approval")
+	case e.st.Listed.IsZero():
+		return flow.Refused("nothing is listed yet: nobody is asked for anything")
+	case len(e.st.Approvals) >= maxStanding:
+		return flow.Refused(fmt.Sprintf("%d approvals were given in this attempt already; give one for the namespace, or for all", maxStanding))
+	}
+	if waiting, fenced := e.approvable(o.Scope); len(waiting)+len(fenced) == 0 {
+		return flow.Refused("nothing of " + o.String() + " waits for a move that is not approved already: there is nothing to approve")
+	}
+	return nil
+}
+
+// approvable are those that a yes concerns now, by their place in the queue or, where
+// they wait for a fence, as moves: a taint makes them move, nothing of theirs is
+// written, and nobody approved them yet.
+func (e *failover) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Move) {
+	for at := range e.st.Items {
+		i := &e.st.Items[at]
+		if i.Was && !i.Permanent && i.State != workflows.ItemIdle && scope.Covers(i.Key) && e.unapproved(i, scope) {
+			waiting = append(waiting, at)
+		}
+	}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		m := e.st.Moves[key]
+		if m.Phase == phase.MigrationAwaitingFence && scope.Covers(m.Key) && e.approvalOf(m.Key, m.UID) == nil {
+			fenced = append(fenced, m)
+		}
+	}
+	return waiting, fenced
+}
+
+// unapproved tells whether a yes for a scope says more about a binding than an earlier one.
+func (e *failover) unapproved(i *workflows.Item, scope queue.Scope) bool {
+	earlier := e.approvalOf(i.Key, i.UID)
+	return earlier == nil || scope.One() && capped(i) && !earlier.ForOne
+}
+
+// capped tells whether a binding waits since it has moved too often: a yes for it alone lifts that.
+func capped(i *workflows.Item) bool {
+	return i.State == workflows.ItemBlocked && i.Reason == reason.PingPong
+}
+
+// approve records a human's yes, and has those looked at again that waited for it.
+func (e *failover) approve(o workflows.ScopedOrder) string {
+	yes := workflows.Approval{ScopedOrder: o, At: e.now(), Bindings: &queue.BindingSet{}}
+	asked := 0
+	waiting, fenced := e.approvable(o.Scope)
+	for _, m := range fenced {
+		yes.Bindings.Add(m.Key, m.UID)
+	}
+	for _, at := range waiting {
+		i := &e.st.Items[at]
+		yes.Bindings.Add(i.Key, i.UID)
+		switch {
+		case i.State == workflows.ItemBlocked && asks(i.Reason):
+			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
+		case o.One() && capped(i):
+		default:
+			continue
+		}
+		asked++
+		i.RetryAt, i.Tries = time.Time{}, 0
+	}
+	yes.Count = yes.Bindings.Len()
+	e.auditOrder(workflows.UpdateApprove, o.Order, o.Scope, "bindings", strconv.Itoa(yes.Count))
+	e.st.Approvals, e.dirty = append(e.st.Approvals, yes), true
+	return fmt.Sprintf("approved %s for this attempt: %d bindings, %d of them waited for it; every other check stays, and what comes later is asked anew%s",
+		o.Scope, yes.Count, asked, e.tally(o.Scope, time.Time{}).notTouched())
+}
+
+func asks(r reason.Reason) bool {
+	return r == reason.AwaitingApproval || r == reason.ApprovalExpired
+}
+
+// approvalOf is the yes for a binding in this attempt, nil without.
+func (e *failover) approvalOf(key karmada.BindingKey, uid types.UID) *queue.Approval {
+	for n := len(e.st.Approvals) - 1; n >= 0; n-- {
+		if a := e.st.Approvals[n]; a.Bindings.Has(key, uid) {
+			return &queue.Approval{Who: a.Who, Why: a.Reason, At: a.At, Attempt: e.st.Attempt, ForOne: a.One()}
+		}
+	}
+	return nil
+}
+
+// asked begins the time of a question that blocks an item, unless it was answered while
+// it was being asked.
+func (e *failover) asked(i *workflows.Item, rules []queue.ApprovalRule) {
+	if i.Reason != reason.AwaitingApproval {
+		return
+	}
+	if slices.Contains(rules, queue.AskReplicas) && !slices.Contains(e.st.Asking, queue.AskReplicas) {
+		e.st.Asking = append(e.st.Asking, queue.AskReplicas)
+	}
+	switch {
+	case e.approvalOf(i.Key, i.UID) != nil:
+		i.RetryAt, i.Tries = time.Time{}, 0
+	case i.AskedAt.IsZero():
+		i.AskedAt = e.now()
+	}
+}
+
+// unasked ends a question that a fresh check does not ask any more.
+func (e *failover) unasked(i *workflows.Item, c activities.Check) {
+	if c.Reason != reason.AwaitingApproval {
+		i.AskedAt = time.Time{}
+	}
+}
+
+// unanswered tells whether the question about an item has gone unanswered for too long:
+// then it stays where it is, and is looked at again only when somebody approves it.
+func (e *failover) unanswered(i *workflows.Item) bool {
+	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() &&
+		e.st.Terms.AskFor > 0 && !e.now().Before(i.AskedAt.Add(e.st.Terms.AskFor))
+	if over {
+		i.Reason, i.RetryAt = reason.ApprovalExpired, time.Time{}
+		i.Message = flow.Cut("nobody approved it within " + e.st.Terms.AskFor.String() + ": " + i.Message)
+		e.auditBlocked(i)
+	}
+	return i.Reason == reason.ApprovalExpired
+}

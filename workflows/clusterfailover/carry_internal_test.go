@@ -1,0 +1,209 @@
+package clusterfailover
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// crowded is a failover in the middle of an attempt of n bindings, half of them moved
+// from a cluster that is still away.
+func crowded(ctx workflow.Context, n int) *failover {
+	words := []string{"cart", "checkout", "payments", "search", "users", "auth", "mail", "billing", "catalog", "ledger", "feeds", "images"}
+	r := rand.New(rand.NewPCG(1, uint64(n))) //nolint:gosec // names for a test
+	uid := func() types.UID {
+		return types.UID(fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xfff, r.Uint32()&0xfff, r.Uint64()&0xffffffffffff))
+	}
+	now := workflow.Now(ctx)
+	e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
+	e.st.FailoverID, e.st.Attempt, e.st.Phase = "e", 1, phase.FailoverEvacuating
+	taint := rules.TaintRef{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-time.Hour)}
+	for p := range 5 {
+		e.st.Policy = append(e.st.Policy, rules.Policy{Priority: int32(p)}) //nolint:gosec // 0 to 4
+		e.st.Dues = append(e.st.Dues, rules.Due{Affected: true, At: taint.TimeAdded, Taint: taint, Reason: reason.TaintUntolerated})
+	}
+	for i := range n {
+		app := fmt.Sprintf("%s-%s-%d", words[r.IntN(len(words))], words[r.IntN(len(words))], i)
+		key := karmada.BindingKey{Namespace: fmt.Sprintf("team-%s-%d", words[r.IntN(len(words))], r.IntN(50)), Name: app + "-deployment"}
+		resource := "Deployment " + key.Namespace + "/" + app
+		if i%2 == 0 {
+			e.st.Items = append(e.st.Items, workflows.Item{
+				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: workflows.ItemDue, Reason: reason.Waiting, Was: true,
+			})
+			continue
+		}
+		pendingPurge := &record.PendingPurge{Key: key, Namespace: "karmada-es-member1", Work: fmt.Sprintf("%s-%08x", app, r.Uint32()), UID: uid()}
+		e.record(record.Result{
+			Key: key, UID: uid(), Resource: resource, Outcome: phase.OutcomeMigrated, Reason: reason.PendingPurge,
+			To: []string{"member2", "member3"}, At: now.Add(time.Duration(i) * 1234567 * time.Microsecond), Wrote: true, PendingPurge: pendingPurge,
+		})
+	}
+	return e
+}
+
+// What a run carries over fits, whatever the number of bindings; so do the answer to
+// a query and the report. What is left for the list to bring back keeps its policy.
+// Rules: R4.4-7.
+func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
+	for _, n := range []int{300, 5_000, 20_000, 100_000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			flowtest.InWorkflow(t, func(ctx workflow.Context) {
+				e := crowded(ctx, n)
+				before := len(e.st.Items)
+				policies := map[karmada.BindingKey]int{}
+				uids := map[karmada.BindingKey]types.UID{}
+				for _, i := range e.st.Items {
+					policies[i.Key], uids[i.Key] = i.Policy, i.UID
+				}
+				status, err := json.Marshal(e.status())
+				require.NoError(t, err)
+				require.Less(t, len(status), 1_900_000, "a query's answer")
+				begun := time.Now()
+				params := e.carry()
+				took := time.Since(begun)
+				raw, err := json.Marshal(params)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(raw), 1_000_500)
+				report, err := json.Marshal(e.report())
+				require.NoError(t, err)
+				require.Less(t, len(report), 1_900_000, "the report")
+				t.Logf("%d bindings: %d bytes carried over, %d items in full, written in %s; query %d, report %d",
+					n, len(raw), len(e.st.Items), took.Round(time.Millisecond), len(status), len(report))
+
+				var read workflows.ClusterFailoverParams
+				require.NoError(t, json.Unmarshal(raw, &read))
+				next := newFailover(ctx, read)
+				require.Equal(t, n-n/2, before)
+				require.Equal(t, map[string]int{"Migrated": n / 2}, next.st.Counts)
+				require.Len(t, next.st.Items, len(e.st.Items))
+				require.Equal(t, n/2, len(next.st.PendingPurges)+next.st.PendingPurgesBeyond)
+				in := map[karmada.BindingKey]bool{}
+				for _, i := range next.st.Items {
+					in[i.Key] = true
+				}
+				for key, policy := range policies {
+					later, ok := next.rememberedOf(key, uids[key])
+					require.NotEqual(t, in[key], ok, "either in full, or left for later")
+					if ok {
+						require.Equal(t, leftItem{policy: policy, owes: true}, later, "frozen as it was")
+					}
+				}
+				require.Equal(t, next.st.Later == nil, len(next.st.Items) == before)
+			})
+		})
+	}
+}
+
+// Beyond so many results the oldest are counts alone: exactly one outcome each, and
+// one that is folded gives way to a newer outcome like any other.
+// Rules: R4.4-7.
+func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
+		key := func(i int) karmada.BindingKey {
+			return karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", i)}
+		}
+		e.record(record.Result{Key: key(-1), UID: "u", Outcome: phase.OutcomeAbandoned, Reason: reason.Cancelled, Cause: "cancelled by jane: x"})
+		for i := range 5000 {
+			outcome := phase.OutcomeMigrated
+			if i%10 == 0 {
+				outcome = phase.OutcomeKept
+			}
+			e.record(record.Result{Key: key(i), UID: "u", Outcome: outcome})
+		}
+		require.LessOrEqual(t, len(e.st.Results), maxDetails)
+		require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1}, e.st.Counts)
+		require.Equal(t, 5001, len(e.st.Results)+e.folded())
+		require.GreaterOrEqual(t, e.resultAt(key(-1), "u"), 0, "a human's order is kept")
+		require.GreaterOrEqual(t, e.resultAt(key(0), "u"), 0, "what a human must look after goes last")
+		require.Negative(t, e.resultAt(key(1), "u"))
+		require.True(t, e.cameBack(targetingOf(key(1))), "moved and released in this attempt, though folded")
+
+		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeSkipped})
+		require.Equal(t, map[string]int{"Migrated": 4499, "Kept": 500, "Abandoned": 1, "Skipped": 1}, e.st.Counts)
+		require.False(t, e.cameBack(targetingOf(key(1))))
+		for _, moved := range []int{2, 4999} { // folded, and not
+			e.record(record.Result{Key: key(moved), UID: "u", Outcome: phase.OutcomeMovedByOthers})
+		}
+		require.NotContains(t, e.st.Counts, "MovedByOthers", "Lifeboat's own move was no work of others")
+		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeMigrated})
+		require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1, "Skipped": 0}, e.st.Counts)
+	})
+}
+
+func targetingOf(key karmada.BindingKey) activities.Targeting {
+	return activities.Targeting{Key: key, UID: "u"}
+}
+
+// A halt outlasts the attempt; one that is over still counts for the clock of a taint
+// that is older than its end, and for no other.
+// Rules: R4.5-26.
+func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		halted := func(since time.Duration, then pace.Tier) *failover {
+			e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
+			e.st.Terms.FreezeWhenHalted = true
+			at := metaTime(e.now().Add(since))
+			e.st.Cluster.Foreign = []corev1.Taint{{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
+			e.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
+			require.NoError(t, workflow.Sleep(ctx, 50*time.Minute))
+			e.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: then}})
+			e.newAttempt()
+			return e
+		}
+		still := halted(time.Hour, pace.TierHalted)
+		require.Len(t, still.st.Frozen, 1)
+		require.Zero(t, still.st.Frozen[0].To, "the clocks of the new attempt stand still too")
+		require.Empty(t, halted(time.Hour, pace.TierSlow).st.Frozen, "the taint came later")
+
+		older := halted(-time.Minute, pace.TierSlow)
+		require.Len(t, older.st.Frozen, 1)
+		since := older.st.Cluster.Foreign[0].TimeAdded.Time
+		older.st.Policy = []rules.Policy{{}}
+		older.st.Dues = []rules.Due{{Affected: true, At: since.Add(time.Hour), Taint: rules.TaintRef{Key: "down", TimeAdded: since}}}
+		due, _ := older.dueAt(workflows.Item{})
+		require.Equal(t, since.Add(time.Hour+50*time.Minute), due, "its hour, and the halt")
+	})
+}
+
+// However often the fleet halts, what is remembered of it is bounded, and no moment
+// that was frozen is taken for one that was not.
+// Rules: R4.5-26.
+func TestManyHaltsAreRememberedInBounds(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
+		e.st.Terms.FreezeWhenHalted = true
+		begun, frozen := e.now(), time.Duration(0)
+		for i := range 3 * maxFrozen {
+			e.freeze(true)
+			require.NoError(t, workflow.Sleep(ctx, time.Second))
+			frozen += time.Second
+			e.freeze(false)
+			require.NoError(t, workflow.Sleep(ctx, time.Duration(i%7+1)*time.Second))
+		}
+		require.LessOrEqual(t, len(e.st.Frozen), maxFrozen)
+		require.Equal(t, begun, e.st.Frozen[0].From)
+		kept := time.Duration(0)
+		for _, f := range e.st.Frozen {
+			require.True(t, f.To.After(f.From))
+			kept += f.To.Sub(f.From)
+		}
+		require.GreaterOrEqual(t, kept, frozen)
+	})
+}

@@ -1,0 +1,206 @@
+package clusterfailover
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
+	"go.temporal.io/sdk/workflow"
+)
+
+// fuzzFailoverPhases are the phases that a message can find a failover in.
+var fuzzFailoverPhases = []phase.Failover{
+	phase.FailoverSuspected, phase.FailoverConfirmed, phase.FailoverEvacuating, phase.FailoverEvacuated,
+	phase.FailoverRecovering, phase.FailoverSettling, phase.FailoverStopped,
+}
+
+// failoverScripts are what FuzzFailoverMessages begins with: every message in a form that
+// is taken, and in some that are not.
+var failoverScripts = []string{
+	`signal cluster-observed {"fact":{"cluster":"m1","uid":"u","resourceVersion":"8","conditions":[{"type":"Ready","status":"False"}]}}
+signal cluster-observed {"fact":{"cluster":"m2","uid":"u"}}
+signal bindings-changed {"bindings":[{"key":{"namespace":"shop","name":"cart"},"uid":"u","deleted":true},{"key":{"name":"role"}}]}
+signal adopt {"cluster":"m1","bindings":[{"key":{"name":"x"}}],"by":{"who":"jane","reason":"x"}}
+signal cluster-recovered {"who":"jane"}`,
+	`signal grant {"number":7,"size":2,"expires":10000000000,"failoverID":"e"}
+signal grant {"number":7,"size":2,"expires":10000000000}
+signal grant {"number":8,"size":-2,"expires":9223372036854775807}
+signal pace-changed {"pace":{"tier":"halted","rate":0,"total":3,"faulty":["m1"]}}
+signal pace-changed {"pace":{"tier":"normal","rate":-1}}
+signal pace-changed {}`,
+	`signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"uid":"u","phase":"Placing","placed":true}
+signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"phase":"Done","result":{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated","wrote":true}}
+signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"web"},"phase":"Done","result":{"key":{"namespace":"shop","name":"web"},"outcome":"Blocked","reason":"LeaseLost"}}
+signal migration-report {"failoverID":"old","attempt":9,"key":{"name":"x"},"wantsPermit":true,"acts":[{"id":"x","kind":"?"}]}`,
+	`signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{"key":{"namespace":"shop","name":"mail"},"outcome":"Migrated"}}
+signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{}}`,
+	`signal pause {}
+signal pause {"who":"jane","reason":"x","namespace":"shop"}
+update pause {"who":"jane","reason":"x","binding":{"namespace":"shop","name":"mail"}}
+update resume {"who":"jane","reason":"x","binding":{"namespace":"shop","name":"mail"}}
+update resume {"who":"jane","reason":"x","all":true}
+update resume {"who":"jane","reason":"x","enforce":true}`,
+	`update snooze {"who":"jane","reason":"x","namespace":"shop","for":"30m"}
+update snooze {"who":"jane","reason":"x","all":true,"for":"9999999h"}
+update prioritise {"who":"jane","reason":"x","all":true,"priority":2147483647}
+update prioritise {"who":"jane","reason":"x","all":true}
+update approve {"who":"jane","reason":"x","namespace":"shop"}`,
+	`update skip {"who":"jane","reason":"x","binding":{"namespace":"shop","name":"mail"}}
+update cancel {"who":"jane","reason":"x","binding":{"namespace":"shop","name":"cart"},"putBack":true}
+update put-back {"who":"jane","reason":"x","binding":{"namespace":"shop","name":"web"}}
+update release {"who":"jane","reason":"x","binding":{"name":"-"}}
+update confirm-fenced {"who":"jane","reason":"x"}
+update cancel {"who":"jane","reason":"x"}`,
+	`update drain {"who":"jane","reason":"x","selector":"a in (b","rate":-1}
+update undrain {"who":"jane","reason":"x"}
+update taint {"who":"jane","reason":"x","taint":"down=a:NoExecute"}
+update taint {"who":"jane","reason":"x","taint":"down:NoSchedule"}
+update untaint {"who":"jane","reason":"x"}
+update untaint {"reason":"x","taint":"::"}`,
+	"signal cluster-observed [\nsignal grant null\nupdate snooze 7\nupdate cancel \"x\"\nupdate none {}\nupdate pause {",
+}
+
+// FuzzFailoverMessages: whatever signals and updates a ClusterFailover gets, it takes what
+// makes sense, refuses or ignores the rest, and what is about one binding changes nothing
+// of another.
+func FuzzFailoverMessages(f *testing.F) {
+	for _, script := range failoverScripts {
+		for phase := range fuzzFailoverPhases {
+			f.Add(uint8(phase), script) //nolint:gosec // small
+		}
+		f.Add(uint8(2+16), script)
+	}
+	f.Fuzz(func(t *testing.T, shape uint8, script string) {
+		about := reportedOn(script)
+		flowtest.Played(t, script, func(ctx workflow.Context) (func() error, error) {
+			e := underWay(ctx, shape)
+			before := len(e.st.Results)
+			return func() error {
+				for _, r := range e.st.Results[min(before, len(e.st.Results)):] {
+					if !about[r.Key] || r.Outcome == "" {
+						return fmt.Errorf("%s came to %q, and nobody reported that", r.Key, r.Outcome)
+					}
+				}
+				_ = e.status()
+				return errors.Join(e.sane(), e.saneOrders(), flowtest.CarriedWhole(&e.st))
+			}, e.serve(ctx)
+		})
+	})
+}
+
+// reportedOn are the bindings of which a script has a migration report.
+func reportedOn(script string) map[karmada.BindingKey]bool {
+	about := map[karmada.BindingKey]bool{}
+	for _, m := range flowtest.MessagesOf(script) {
+		var r workflows.MigrationReport
+		if m.Name == workflows.SignalMigrationReport && json.Unmarshal(m.Payload, &r) == nil {
+			about[r.Key] = true
+		}
+	}
+	return about
+}
+
+// underWay is a failover of m1 with some bindings that wait, two that move, and some that
+// have ended, in a phase and a mode by its shape.
+func underWay(ctx workflow.Context, shape uint8) *failover {
+	e := crowded(ctx, 8)
+	now := e.now()
+	e.cluster = "m1"
+	e.st.UID, e.st.Listed, e.st.Seen = "u", now, "7"
+	e.st.Phase = fuzzFailoverPhases[int(shape%16)%len(fuzzFailoverPhases)]
+	e.st.Terms = activities.Terms{Mode: rules.ModeEnforce, InFlight: 300, Waiting: 1500, FreezeWhenHalted: true, Audit: true}
+	if shape&16 != 0 {
+		e.st.Terms.Mode = rules.ModeObserve
+	}
+	if e.st.Phase == phase.FailoverStopped {
+		e.st.Stopped = &workflows.Order{Who: "jane", Reason: "a drill"}
+	}
+	e.st.Turns = rules.Turns{karmada.ConditionReady: "False@2026-01-01T00:00:00Z"}
+	e.st.Cluster.Ready = "False"
+	e.st.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 0.5}
+	for name, current := range map[string]phase.Migration{"cart": phase.MigrationEvicting, "web": phase.MigrationAwaitingHealth} {
+		key := karmada.BindingKey{Namespace: "shop", Name: name}
+		e.st.Moves[key.String()] = workflows.Move{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
+	}
+	e.st.Items = append(e.st.Items, workflows.Item{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: workflows.ItemDue, Reason: reason.Waiting, Was: true,
+	})
+	return e
+}
+
+// sane tells what must hold of a failover whatever it was told.
+func (e *failover) sane() error {
+	if len(e.st.Facts) > maxFacts {
+		return fmt.Errorf("it keeps %d facts", len(e.st.Facts))
+	}
+	for _, f := range e.st.Facts {
+		if f.Cluster != e.cluster || f.UID == "" || f.Oversized() {
+			return fmt.Errorf("it keeps a fact that is none: %+v", f)
+		}
+	}
+	numbers := map[int64]bool{}
+	for _, g := range e.st.Grants {
+		if g.Size <= 0 || !g.Valid() || numbers[g.Number] {
+			return fmt.Errorf("it holds grants %+v", e.st.Grants)
+		}
+		numbers[g.Number] = true
+	}
+	for key, m := range e.st.Moves {
+		if m.Key.String() != key {
+			return fmt.Errorf("the move of %s is about %s", key, m.Key)
+		}
+	}
+	return e.saneResults()
+}
+
+// saneResults tells whether every binding has one outcome, and is counted for it.
+func (e *failover) saneResults() error {
+	counts, once := map[string]int{}, map[resultKey]bool{}
+	for _, r := range e.st.Results {
+		if once[resultKey{r.Key, r.UID}] {
+			return fmt.Errorf("%s has two outcomes", r.Key)
+		}
+		once[resultKey{r.Key, r.UID}] = true
+		counts[string(r.Outcome)]++
+	}
+	for outcome, n := range e.st.Counts {
+		if folded := e.st.Folded[outcome].Len(); n != counts[outcome]+folded {
+			return fmt.Errorf("%d are counted as %s, and %d are", n, outcome, counts[outcome]+folded)
+		}
+	}
+	return nil
+}
+
+// saneOrders tells whether every order that stands could have been given.
+func (e *failover) saneOrders() error {
+	now := e.now()
+	most := max(len(e.st.Snoozes), len(e.st.Pauses), len(e.st.Priorities), len(e.st.Approvals))
+	long := func(z workflows.Snooze) bool { return z.Check() != "" || z.Until.Sub(now) > queue.MaxSnooze }
+	void := func(w fenceWord) bool {
+		return w.fence.Outage == "" || w.fence.Who == "" || w.fence.At.After(now.Add(time.Second))
+	}
+	orders := []*workflows.Order{e.orders.cancel, e.orders.resume}
+	for _, ask := range e.asks {
+		orders = append(orders, &ask.by)
+	}
+	return errors.Join(
+		flowtest.Unless(most <= maxStanding, "it keeps %d standing orders of a kind", most),
+		flowtest.Unless(!slices.ContainsFunc(e.st.Snoozes, long), "snoozed: %+v", e.st.Snoozes),
+		flowtest.Unless(!slices.ContainsFunc(e.st.Pauses, func(p workflows.ScopedPause) bool { return p.Check() != "" || p.All }), "paused: %+v", e.st.Pauses),
+		flowtest.Unless(!slices.ContainsFunc(e.st.Priorities, func(p workflows.Priority) bool { return p.Check() != "" }), "prioritised: %+v", e.st.Priorities),
+		flowtest.Unless(!slices.ContainsFunc(e.orders.fences, void), "it goes by the words %+v", e.orders.fences),
+		flowtest.Given(orders...),
+	)
+}

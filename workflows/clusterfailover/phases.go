@@ -1,0 +1,315 @@
+package clusterfailover
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/workflow"
+)
+
+// actSuspected waits out the windows. Nothing is written before one has run out. Those of
+// NoSchedule taints make it Cordoned, where the other windows go on running.
+func (e *failover) actSuspected() {
+	switch {
+	case e.st.UID == "":
+		return // not judged yet
+	case e.st.Cluster.StopRecord && e.enforcing():
+		// The stop that it records is over: that run is not open any more, or was resumed.
+		_, ok := e.writeTaints("remove a void record of a stop from "+e.cluster, activities.TaintRequest{ClearStopped: true})
+		e.dirty = e.dirty || ok // look again at once: the windows may have run out meanwhile
+	case e.inheritsTaint(), e.ripeToMove() && len(e.st.Cluster.Foreign) == 0:
+		// An earlier run had confirmed this failure and put its taint, or a window has run out.
+		e.confirm(e.whyBad())
+	case len(e.st.Cluster.Foreign) > 0:
+		e.confirm(reason.ForeignTaint)
+	case e.bad():
+		e.st.Reason = reason.WindowRunning
+		e.followRules()
+	case e.memberAnswers():
+		e.st.Reason = reason.MemberAnswers
+		e.followRules()
+	default:
+		e.actUnsuspected()
+	}
+}
+
+// actUnsuspected ends a suspicion without a failover of workloads: no window runs.
+func (e *failover) actUnsuspected() {
+	switch {
+	case len(e.asks) > 0:
+		return // somebody is about to begin a drain, or to put a taint: this is no false alarm
+	case e.onlyCordons():
+		e.cordon()
+	case e.nothingOfOurs() && e.st.Phase == phase.FailoverCordoned:
+		e.on(phase.EventUncordoned, reason.ClusterRecovered)
+	case e.nothingOfOurs():
+		e.on(phase.EventNothingWrong, reason.Blip)
+	default:
+		// Something of Lifeboat's is left (an earlier attempt, an adopted task): it recovers, it is no false alarm.
+		e.st.Well = e.now()
+		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
+	}
+}
+
+// nothingOfOurs: this first attempt has done nothing, and found nothing of Lifeboat's.
+func (e *failover) nothingOfOurs() bool {
+	return e.st.Attempt == 1 && len(e.st.Cluster.Ours) == 0 && len(e.st.Moves) == 0 && len(e.st.Results) == 0 && !e.ordersRecorded()
+}
+
+// inheritsTaint: a first attempt that finds a Lifeboat taint that moves bindings took it over.
+func (e *failover) inheritsTaint() bool {
+	if e.st.Attempt > 1 {
+		return false
+	}
+	for _, t := range e.st.Cluster.Ours {
+		if karmada.Triggers(t.Effect) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *failover) confirm(reason reason.Reason) {
+	e.st.Named = e.now()
+	e.on(phase.EventConfirmed, reason)
+}
+
+// actConfirmed puts the taints, the evacuation taint included: it must stand before the
+// first eviction. It waits for the pacer's first word: a pacer that has yet to look
+// whether an installation is new must not find what this failover wrote meanwhile.
+func (e *failover) actConfirmed() {
+	if !e.bad() {
+		e.st.Well = e.now()
+		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
+		return
+	}
+	if e.enforcing() && e.st.Pace.Tier == "" || e.besideEvictor() {
+		return
+	}
+	if !e.taint() {
+		return
+	}
+	e.listDirty = true
+	e.on(phase.EventTainted, e.st.Reason)
+}
+
+// actEvacuating lists, checks and dispatches, for as long as the failure stands.
+func (e *failover) actEvacuating() {
+	if !e.bad() {
+		e.st.Well = e.now()
+		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
+		return
+	}
+	if !e.taint() {
+		return
+	}
+	e.followRules()
+	e.refreshQueue()
+	e.preCheck()
+	e.dispatch()
+	switch done := e.queueDone(); {
+	case done && e.st.Phase == phase.FailoverEvacuating:
+		e.on(phase.EventQueueDone, e.st.Reason)
+	case !done && e.st.Phase == phase.FailoverEvacuated:
+		e.on(phase.EventWorkAppeared, e.st.Reason)
+	}
+}
+
+// queueDone: nothing is queued but what is blocked, and nothing moves but what waits
+// for a fence.
+func (e *failover) queueDone() bool {
+	if e.st.Listed.IsZero() {
+		return false
+	}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m := e.st.Moves[key]; m.Placed || m.Phase != phase.MigrationAwaitingFence {
+			return false
+		}
+	}
+	for _, i := range e.st.Items {
+		if i.State != workflows.ItemIdle && i.State != workflows.ItemBlocked {
+			return false
+		}
+	}
+	return true
+}
+
+// actRecovering dispatches nothing and waits out the removal window.
+func (e *failover) actRecovering() {
+	e.st.Grants = nil
+	e.followRules()
+	switch {
+	case e.bad():
+		e.st.Well = time.Time{}
+		e.listDirty = true
+		e.on(phase.EventConditionsBad, reason.ConditionsMatch)
+	case e.wellForLong():
+		e.on(phase.EventRecoveryConfirmed, reason.ClusterRecovered)
+	}
+}
+
+// actSettling abandons, restores, then untaints at once, and sees placed
+// migrations and pending purge to their end.
+func (e *failover) actSettling() {
+	e.closeQueue(nil)
+	if e.adoptDirty && !e.bad() {
+		return // a hold without an owner was found on the way: it is restored before the untaint
+	}
+	switch {
+	case e.bad():
+		e.failAgain()
+	case e.st.Settled.IsZero() && e.restoresOpen():
+		return
+	case e.st.Settled.IsZero():
+		e.untaint()
+	case e.movesEnded():
+		e.close()
+	}
+}
+
+// close ends a run whose migrations have ended, once nothing of Lifeboat's stands any more.
+func (e *failover) close() {
+	switch {
+	case len(e.st.Cluster.Ours) > 0 || e.cordonMatches():
+		e.st.Reason = reason.Cordoned
+		e.followRules() // no run closes while a Lifeboat taint stands, or while the window of one runs
+	case e.suspected():
+		e.failAgain() // another rule has begun to match: its window goes on in an attempt of its own
+	case !e.liftBans():
+	case e.pendingPurgesSettled():
+		e.end(phase.EventAllSettled, reason.ClusterRecovered)
+	}
+}
+
+// movesEnded: every child has reported, or does not run any more and left no hold that
+// is still to be adopted. Where the queue is closed nothing is listed, which would find
+// out those that were terminated.
+func (e *failover) movesEnded() bool {
+	if e.adoptDirty {
+		return false
+	}
+	e.pokeSilent()
+	return len(e.st.Moves) == 0 && !e.adoptDirty
+}
+
+// failAgain: from abandon and restore on, a failure that comes back is a new attempt.
+func (e *failover) failAgain() {
+	if e.on(phase.EventFailedAgain, reason.ConditionsMatch) {
+		e.newAttempt()
+	}
+}
+
+// closeQueue ends every queued binding without a write and tells every child,
+// once per attempt.
+func (e *failover) closeQueue(cancelled *workflows.Order) {
+	if !e.st.ClosedAt.IsZero() {
+		return
+	}
+	e.listLate()
+	e.st.ClosedAt = e.now()
+	e.st.Grants = nil
+	for _, i := range e.st.Items {
+		e.abandon(i, cancelled)
+	}
+	e.endLater(phase.OutcomeAbandoned)
+	e.st.Items = nil
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		if m, still := e.st.Moves[key]; still {
+			m.Excused = false // by an older attempt
+			e.st.Moves[key] = m
+			e.signalMove(m, workflows.SignalRecover, workflows.Recover{Attempt: e.st.Attempt, Cancelled: cancelled, PutBack: e.st.StopPutBack})
+		}
+	}
+}
+
+// restoresOpen: an unplaced migration has neither been restored nor had its time for that.
+func (e *failover) restoresOpen() bool {
+	if e.now().Sub(e.st.ClosedAt) > e.st.Terms.RestoreWait {
+		return false
+	}
+	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+		m := e.st.Moves[key]
+		if !m.Placed && !m.Excused && (!m.GoesOn || e.st.Stopped != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// pendingPurgesSettled tells whether old Works are gone, which endOldCopies sees to beside the run,
+// or have had their time. Those that are late need attention: two copies serve.
+func (e *failover) pendingPurgesSettled() bool {
+	return len(e.st.PendingPurges) == 0 || e.now().Sub(e.st.Settled) > e.st.Terms.PendingPurgeWait
+}
+
+// actStopped applies no rule and dispatches nothing. Lifeboat's taints are gone; when
+// nothing has matched for the removal window the record of the stop goes too.
+func (e *failover) actStopped() {
+	e.closeQueue(e.st.Stopped)
+	if e.restoresOpen() {
+		return
+	}
+	if e.st.Settled.IsZero() {
+		e.stopTaints()
+		return
+	}
+	if e.bad() || !e.quietForLong() || !e.movesEnded() || !e.liftBans() {
+		return
+	}
+	if e.enforcing() {
+		if _, ok := e.writeTaints("remove the record of the stop from "+e.cluster, activities.TaintRequest{ClearStopped: true}); !ok {
+			return
+		}
+	}
+	e.end(phase.EventStopSettled, reason.Cancelled)
+}
+
+// end closes this failover, unless an order was taken since this turn began: that is
+// answered already, and is carried out with the next turn first.
+func (e *failover) end(event phase.FailoverEvent, reason reason.Reason) {
+	if !e.orders.none() {
+		e.dirty = true
+		return
+	}
+	e.on(event, reason)
+}
+
+// quietForLong: no window has matched for its removal time.
+func (e *failover) quietForLong() bool {
+	for _, k := range e.st.Windows.SortedKeys() {
+		if w := e.st.Windows[k]; w.Matching || !w.Quiet(e.judged) {
+			return false
+		}
+	}
+	return true
+}
+
+// actGone sees the children out: each drops its own hold task, which loses nothing,
+// for the execution namespace is gone with the cluster.
+func (e *failover) actGone() {
+	if e.st.ClosedAt.IsZero() {
+		e.st.ClosedAt = e.now()
+		e.st.Grants = nil
+		for _, i := range e.st.Items {
+			if i.Was {
+				e.record(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: e.now()})
+			}
+		}
+		e.endLater(phase.OutcomeAbandoned)
+		e.st.Items = nil
+		for _, key := range workflow.DeterministicKeys(e.st.Moves) {
+			if m, still := e.st.Moves[key]; still {
+				e.signalMove(m, workflows.SignalBindingObserved, proof.BindingFact{Key: m.Key, UID: m.UID})
+			}
+		}
+	}
+	if e.movesEnded() && e.liftBans() {
+		e.on(phase.EventClusterGone, reason.ClusterGone)
+	}
+}

@@ -1,0 +1,193 @@
+package fleetpacer
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+)
+
+// pacerInbox are the channels of the FleetPacer.
+type pacerInbox struct {
+	fleet, requests, used workflow.ReceiveChannel
+}
+
+func (p *pacer) serve() error {
+	ctx := p.ctx
+	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (workflows.PacerStatus, error) {
+		return workflows.PacerStatus{PacerState: p.st, Now: workflow.Now(ctx)}, nil
+	}, workflow.QueryHandlerOptions{Description: "Tier, rate, permits that are out, and who waits"})
+	if err != nil {
+		return err
+	}
+	err = workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryMovedTooOften, p.movedTooOften,
+		workflow.QueryHandlerOptions{Description: "Which of some bindings were moved as often as may be within an hour"})
+	if err != nil {
+		return err
+	}
+	if err := p.serveUpdates(); err != nil {
+		return err
+	}
+	p.inbox = pacerInbox{
+		fleet:    workflow.GetSignalChannel(ctx, workflows.SignalFleetObserved),
+		requests: workflow.GetSignalChannel(ctx, workflows.SignalPermitRequest),
+		used:     workflow.GetSignalChannel(ctx, workflows.SignalPermitsUsed),
+	}
+	workflow.Go(ctx, p.listen)
+	return nil
+}
+
+func (p *pacer) serveUpdates() error {
+	ctx := p.ctx
+	type handler struct {
+		name, description string
+		handle, validate  any
+	}
+	for _, h := range []handler{
+		{
+			workflows.UpdateClaim, "Whether a cluster that the scheduler put back may be removed again",
+			func(_ workflow.Context, _ workflows.Claim) error { p.claims++; return nil }, p.refuseClaim,
+		},
+		{
+			workflows.UpdateHalt, "Stop every eviction of the fleet, within four seconds",
+			func(_ workflow.Context, o workflows.Order) (string, error) { return p.halt(o), nil }, flow.RefuseOrder,
+		},
+		{
+			workflows.UpdateResume, "End a halt, or go on after the state was lost",
+			func(_ workflow.Context, o workflows.Order) (string, error) { return p.resume(o), nil }, p.refuseResume,
+		},
+		{
+			workflows.UpdateSetRate, "Replace the configured eviction rate (per second), or end that",
+			func(_ workflow.Context, r workflows.SetRate) (string, error) { return p.setRate(r), nil }, p.refuseRate,
+		},
+	} {
+		err := workflow.SetUpdateHandlerWithOptions(ctx, h.name, h.handle, workflow.UpdateHandlerOptions{
+			Validator: h.validate, Description: h.description,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pacer) listen(ctx workflow.Context) {
+	s := workflow.NewSelector(ctx)
+	flow.Receive(s, p.inbox.fleet, p.fleetObserved)
+	flow.Receive(s, p.inbox.requests, p.requested)
+	flow.Receive(s, p.inbox.used, p.used)
+	for ctx.Err() == nil {
+		s.Select(ctx)
+	}
+}
+
+// drain takes what is left before a continue-as-new, so that nothing is lost.
+func (i pacerInbox) drain(p *pacer) {
+	flow.DrainChannel(i.fleet, p.fleetObserved)
+	flow.DrainChannel(i.requests, p.requested)
+	flow.DrainChannel(i.used, p.used)
+}
+
+// fleetObserved looks at the fleet again, and keeps what the external probe knows.
+func (p *pacer) fleetObserved(m workflows.FleetObserved) {
+	p.st.Changed, p.dirty = true, true
+	if m.Probed != nil && !m.Probed.Oversized() {
+		p.st.Probed = m.Probed
+	}
+}
+
+// requested takes what a cluster wants now; a new failover is told the pace.
+func (p *pacer) requested(r workflows.PermitRequest) {
+	if r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID)) > workflows.MaxText {
+		p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitRequest, "cluster", r.Cluster)
+		return
+	}
+	old, known := p.st.Requests[r.Cluster]
+	if !r.Open {
+		delete(p.st.Requests, r.Cluster)
+		p.dirty = true
+		return
+	}
+	// A newcomer is told the pace with the next judgement, which is due now.
+	told := known && old.FailoverID == r.FailoverID && old.Told
+	p.st.Changed = p.st.Changed || !told
+	next := workflows.Request{PermitRequest: r, Heard: p.now(), Told: told}
+	if known && old.FailoverID == r.FailoverID {
+		follow(&next, old)
+	}
+	p.st.Requests[r.Cluster] = next
+	p.dirty = true
+}
+
+// follow keeps what was granted to the request before. One that crossed a grant asks for nothing.
+func follow(r *workflows.Request, old workflows.Request) {
+	r.Newest, r.Until = old.Newest, old.Until
+	if r.Seen < r.Newest && r.Heard.Before(r.Until) {
+		r.Want = 0
+	}
+}
+
+func (p *pacer) halt(o workflows.Order) string {
+	p.auditOrder(workflows.UpdateHalt, o, "")
+	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, reason.HaltedByHuman, p.now()
+	p.ordersChanged()
+	return "halted: no eviction begins any more; permits that are out pass within four seconds"
+}
+
+func (p *pacer) resume(o workflows.Order) string {
+	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = nil, "", time.Time{}
+	p.auditOrder(workflows.UpdateResume, o, "")
+	p.log.Info("resumed", "who", o.Who, "reason", o.Reason)
+	p.ordersChanged()
+	return "resumed: the pace is what the fleet's health allows"
+}
+
+func (p *pacer) refuseResume(o workflows.Order) error {
+	if p.st.Orders.Halted == nil {
+		return flow.Refused("nobody halted: the tier is " + string(p.st.Pace.Tier) + " by the fleet's health (" + string(p.st.Pace.Reason) + ")")
+	}
+	return flow.RefuseOrder(o)
+}
+
+func (p *pacer) setRate(r workflows.SetRate) string {
+	if r.Configured {
+		p.auditOrder(workflows.UpdateSetRate, r.Order, "as configured")
+		p.st.Orders.Rate, p.st.Orders.RateBy = nil, nil
+		p.ordersChanged()
+		return "the configured rate counts again, at once"
+	}
+	p.auditOrder(workflows.UpdateSetRate, r.Order, flow.RateOf(r.Rate))
+	p.st.Orders.Rate, p.st.Orders.RateBy = &r.Rate, &r.Order
+	p.ordersChanged()
+	if halt := p.st.Orders.Halted; halt != nil {
+		return "the rate is set; nothing moves before a resume: the fleet was halted by " + halt.Who
+	}
+	if tier := p.st.Pace.Tier; tier == pace.TierHalted || tier == pace.TierSlow && r.Rate > p.st.Pace.Rate {
+		return "the rate is set; it counts once the fleet is well enough again: the tier is " + string(p.st.Pace.Tier) + " (" + string(p.st.Pace.Reason) + ")"
+	}
+	return "the rate is set; it takes effect at once"
+}
+
+func (p *pacer) refuseRate(r workflows.SetRate) error {
+	switch {
+	case r.Configured && r.Rate != 0:
+		return flow.Refused(`field "configured": it is either a rate or the configured one`)
+	case r.Configured && p.st.Orders.Rate == nil:
+		return flow.Refused("nobody set a rate: the configured one counts")
+	}
+	if r.Rate < 0 || r.Rate > workflows.MaxRate {
+		return flow.Refused(`field "rate": must be above 0 and at most 1000 evictions per second`)
+	}
+	if r.Rate == 0 && !r.Configured {
+		return flow.Refused(`field "rate": 0 is a pause: lifeboat pause fleet`)
+	}
+	return flow.RefuseOrder(r.Order)
+}
+
+func (p *pacer) ordersChanged() {
+	p.mirror()
+	p.st.Changed, p.dirty = true, true // no grant under a judgement that does not know of it
+}

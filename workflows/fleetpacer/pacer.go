@@ -1,0 +1,288 @@
+package fleetpacer
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/workflow"
+)
+
+// pacer runs the FleetPacer.
+type pacer struct {
+	ctx         workflow.Context
+	log         log.Logger
+	instance    string
+	st          workflows.PacerState
+	dirty       bool
+	alarm       flow.Alarm
+	waited      bool // this run has waited at least once
+	claims      int  // since this run began: updates are bounded per run
+	unjudged    bool // the newest attempt to judge the fleet failed
+	inbox       pacerInbox
+	trailWriter flow.TrailWriter
+}
+
+// MemoOrders is the memo field in which the pacer mirrors its orders.
+const MemoOrders = "lifeboatOrders"
+
+// How old a judgement of the fleet gets while the controller reports no change: while a
+// failover waits for permits, while failovers only follow the pace, and while none runs. The
+// last two are for a controller that is away.
+const (
+	reassess = 5 * time.Second
+	followed = time.Minute
+	unasked  = 24 * time.Hour
+)
+
+// lookAgain is how long the pacer waits after it could not judge the fleet.
+const lookAgain = 10 * time.Second
+
+// forget is after how many silent asking intervals a request is void.
+const forget = 4
+
+// maxClaims keeps a run below the server's bound on updates.
+const maxClaims = 1000
+
+// Workflow paces all failovers of a fleet: it gives each eviction its moment, a few seconds
+// ahead and 1/rate after the one before, under a judgement of the whole fleet made for it.
+// It never closes by itself.
+func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
+	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx), instance: params.Instance}
+	if params.State != nil {
+		p.st = *params.State
+	}
+	if p.st.Requests == nil {
+		p.st.Requests = map[string]workflows.Request{}
+	}
+	p.audit()
+	if err := p.serve(); err != nil {
+		return err
+	}
+	if params.State == nil {
+		p.recall()
+	}
+	for ctx.Err() == nil {
+		p.expire()
+		p.forgetSilent()
+		if err := p.look(); err != nil {
+			return err
+		}
+		p.grant()
+		p.page()
+		p.flushTrail()
+		if p.full() {
+			p.inbox.drain(p)
+			p.leaveTrail()
+			return workflow.NewContinueAsNewError(ctx, workflows.TypeFleetPacer, workflows.FleetPacerParams{Instance: p.instance, State: &p.st})
+		}
+		at, why := p.nextLook()
+		if write := p.trailWriter.Wake(); !write.IsZero() && write.Before(at) {
+			at, why = write, "write the audit trail"
+		}
+		p.alarm.Set(ctx, at, why, &p.dirty)
+		if err := workflow.Await(ctx, func() bool { return p.dirty }); err != nil {
+			return err
+		}
+		p.dirty, p.waited = false, true
+	}
+	return ctx.Err()
+}
+
+func (p *pacer) full() bool {
+	return p.waited && (flow.FullHistory(p.ctx, 0) || p.claims >= maxClaims) && workflow.AllHandlersFinished(p.ctx)
+}
+
+func (p *pacer) now() time.Time { return workflow.Now(p.ctx) }
+
+// recall starts a pacer without carried state: what it cannot know, it does not assume.
+func (p *pacer) recall() {
+	var r activities.Recall
+	ctx := flow.Doing(p.ctx, "recall what the previous pacer left behind")
+	request := activities.RecallRequest{RunID: workflow.GetInfo(p.ctx).WorkflowExecution.RunID}
+	if err := workflow.ExecuteActivity(ctx, activities.NameRecallPacer, request).Get(ctx, &r); err != nil {
+		r = activities.Recall{Lost: true, Why: reason.StateLost}
+		p.log.Error("could not recall the previous pacer", "error", err)
+	}
+	p.log.Info("started the pacer", "reason", r.Why, "halted", r.Lost)
+	if len(r.Memo) > 0 && json.Unmarshal(r.Memo, &p.st.Orders) != nil {
+		r.Lost = true
+	}
+	if r.Lost {
+		p.st.Orders = workflows.Orders{
+			Halted:     &workflows.Order{Who: "lifeboat", Reason: "the pacer's state was lost: check what moves, then resume"},
+			HaltReason: reason.StateLost,
+		}
+		p.st.HaltedAt = p.now()
+	}
+	if r.Why != reason.FirstStart {
+		p.st.Schedule.NotBefore = p.now().Add(pace.PermitsEnd) // what an earlier pacer granted has passed by then
+	}
+	p.mirror()
+}
+
+// mirror keeps the orders where the next pacer finds them, whatever happens to this one.
+func (p *pacer) mirror() {
+	if err := workflow.UpsertMemo(p.ctx, map[string]any{MemoOrders: p.st.Orders}); err != nil {
+		p.log.Error("could not mirror the orders in the memo", "error", err)
+	}
+}
+
+// look judges the fleet when it changed or somebody waits for an answer, and tells every
+// open failover what changed.
+func (p *pacer) look() error {
+	if !p.lookIsDue() {
+		return nil
+	}
+	p.st.Changed = false // what changes from here on needs another look
+	r, err := p.judge()
+	if err != nil {
+		return err
+	}
+	if r.Config.UnlimitedChunk > 0 {
+		p.st.Config, p.st.Audited, p.st.Runbook, p.st.InForce = r.Config, r.Audit, r.Runbook, r.InForce
+	}
+	pace := p.ordered(r.Pace)
+	changed := pace.Tier != p.st.Pace.Tier || pace.Rate != p.st.Pace.Rate || pace.Reason != p.st.Pace.Reason ||
+		pace.Total != p.st.Pace.Total || len(pace.Faulty) != len(p.st.Pace.Faulty)
+	p.auditPace(p.st.Pace, pace)
+	p.st.Pace, p.st.Assessed = pace, p.now()
+	p.broadcast(changed)
+	if changed {
+		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(pace.Tier)), workflows.SearchReason.ValueSet(string(pace.Reason)))
+	}
+	return nil
+}
+
+// judge asks how the fleet is, and at what pace that lets things go. A rate that a human
+// set meanwhile takes effect at once: the judgement is made anew for it.
+func (p *pacer) judge() (activities.FleetResult, error) {
+	p.unjudged = false
+	for {
+		var r activities.FleetResult
+		rate := p.st.Orders.Rate
+		ctx := flow.Doing(p.ctx, "judge the health of the fleet")
+		if err := workflow.ExecuteActivity(ctx, activities.NameAssessFleet, activities.FleetRequest{Rate: rate}).Get(ctx, &r); err != nil {
+			if p.ctx.Err() != nil {
+				return r, p.ctx.Err()
+			}
+			r.Pace = pace.Pace{Tier: pace.TierHalted, Reason: reason.FleetUnknown}
+			p.unjudged = true
+			p.log.Error("could not judge the fleet", "error", err)
+		}
+		if rate == p.st.Orders.Rate {
+			return r, nil
+		}
+	}
+}
+
+// lookIsDue: a grant is only ever issued under a fresh judgement; a change of the fleet and
+// an order show at once, whether or not a failover waits for permits.
+func (p *pacer) lookIsDue() bool {
+	if p.st.Assessed.IsZero() || p.st.Changed || p.dirtyOrders() {
+		return true
+	}
+	granting := p.wanted() && !p.now().Before(p.grantAt())
+	return granting && !p.fresh() || !p.now().Before(p.st.Assessed.Add(p.lasts()))
+}
+
+// lasts is for how long a judgement holds while the controller reports no change.
+func (p *pacer) lasts() time.Duration {
+	switch {
+	case p.unjudged:
+		return lookAgain
+	case p.wanted():
+		return reassess
+	case len(p.st.Requests) > 0:
+		return followed
+	default:
+		return unasked
+	}
+}
+
+// dirtyOrders: an order came that the published pace does not show yet.
+func (p *pacer) dirtyOrders() bool {
+	halted := p.st.Orders.Halted != nil
+	shown := p.st.Pace.Reason == reason.HaltedByHuman || p.st.Pace.Reason == reason.StateLost
+	if p.st.Orders.Rate == nil && p.st.Pace.Reason == reason.RateSetByHuman {
+		return true
+	}
+	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == pace.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
+}
+
+// ordered lays the humans' orders over the fleet's pace: a halt always wins.
+func (p *pacer) ordered(rate pace.Pace) pace.Pace {
+	switch {
+	case p.st.Orders.Halted != nil:
+		rate.Tier, rate.Rate, rate.Unlimited, rate.Reason = pace.TierHalted, 0, false, p.st.Orders.HaltReason
+	case p.st.Orders.Rate != nil && rate.Tier == pace.TierNormal:
+		rate.Reason = reason.RateSetByHuman
+	}
+	return rate
+}
+
+func (p *pacer) halted() bool { return p.st.Pace.Tier == pace.TierHalted }
+
+// broadcast tells every open failover the pace, or only those that have never heard
+// it: halts freeze toleration clocks.
+func (p *pacer) broadcast(everyone bool) {
+	sent := map[string]workflow.Future{}
+	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
+		if everyone || !p.st.Requests[cluster].Told {
+			sent[cluster] = p.send(cluster, workflows.SignalPaceChanged, workflows.PaceChanged{Pace: p.st.Pace})
+		}
+	}
+	for _, cluster := range workflow.DeterministicKeys(sent) {
+		if !p.arrived(cluster, workflows.SignalPaceChanged, sent[cluster]) {
+			continue
+		}
+		if r, still := p.st.Requests[cluster]; still {
+			r.Told = true
+			p.st.Requests[cluster] = r
+		}
+	}
+}
+
+func (p *pacer) send(cluster, name string, message any) workflow.Future {
+	return workflow.SignalExternalWorkflow(p.ctx, workflows.ClusterFailoverID(p.instance, cluster), "", name, message)
+}
+
+// arrived waits until a signal has reached a failover; one that does not run any
+// more wants nothing.
+func (p *pacer) arrived(cluster, name string, sent workflow.Future) bool {
+	err := sent.Get(p.ctx, nil)
+	if err != nil {
+		p.log.Warn("could not reach a cluster's failover", "cluster", cluster, "signal", name, "error", err)
+		delete(p.st.Requests, cluster)
+	}
+	return err == nil
+}
+
+// nextGrant is when permits can be granted again: where too many are out, when they have passed.
+func (p *pacer) nextGrant() time.Time {
+	at := p.grantAt()
+	if at.After(p.now()) || p.st.Schedule.Room(p.st.Pace, p.st.Config, p.now()) > 0 {
+		return at
+	}
+	if out := p.st.Schedule.Out; len(out) > 0 {
+		return out[0].Ends()
+	}
+	return at
+}
+
+// nextLook is when to wake up without being told, and what for.
+func (p *pacer) nextLook() (time.Time, string) {
+	switch {
+	case p.wanted() && !p.halted():
+		return p.nextGrant(), "give the evictions of the next seconds their moments"
+	case len(p.st.Schedule.Out) > 0:
+		return p.st.Schedule.Out[len(p.st.Schedule.Out)-1].Ends(), "the last permits have passed"
+	default:
+		return p.st.Assessed.Add(p.lasts()), "look at the fleet again: " + string(p.st.Pace.Reason)
+	}
+}

@@ -1,0 +1,51 @@
+package flow
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Records of one batch go in one call, which has to stay below 2 MB.
+func TestABatchOfRecordsFitsIntoOneCall(t *testing.T) {
+	env := flowtest.PatientEnv()
+	var sizes []int
+	records := 0
+	env.RegisterActivityWithOptions(func(_ context.Context, r activities.AuditRequest) error {
+		sizes, records = append(sizes, workflows.SizeOf(r)), records+len(r.Records)
+		return nil
+	}, activity.RegisterOptions{Name: activities.NameRecordAudit})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		dirty := false
+		s := NewTrailWriter(ctx, TrailOptions{
+			Dirty: &dirty, On: func() bool { return true }, Source: func() activities.AuditSource { return activities.AuditSource{} },
+		})
+		for range 6 {
+			s.Tell(record.Audit{Kind: record.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})
+		}
+		s.Finish()
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 6, records)
+	require.Less(t, slices.Max(sizes), 2_000_000)
+}
+
+func TestAnOrderTooLongToBeCarriedIsRefused(t *testing.T) {
+	require.NoError(t, RefuseOrder(workflows.Order{Who: "jane", Reason: strings.Repeat("x", workflows.MaxReason)}))
+	require.Error(t, RefuseOrder(workflows.Order{Who: "jane", Reason: strings.Repeat("x", workflows.MaxReason+1)}))
+	require.Error(t, RefuseOrder(workflows.Order{Who: strings.Repeat("x", workflows.MaxWho+1), Reason: "a drill"}))
+	long := queue.Scope{Namespace: strings.Repeat("x", 254)}
+	require.NotEmpty(t, long.Check())
+	require.Empty(t, queue.Scope{Namespace: strings.Repeat("x", 253)}.Check())
+}

@@ -1,0 +1,143 @@
+package flow
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// activityTimeout bounds one attempt of an ordinary activity.
+const activityTimeout = 30 * time.Second
+
+// Doing are the options of an ordinary activity: it is retried until it answers,
+// never hot, and says in the UI what it is about.
+func Doing(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: activityTimeout,
+		Summary:             Cut(summary),
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval:    time.Second,
+			BackoffCoefficient: 2,
+			MaximumInterval:    time.Minute,
+		},
+	})
+}
+
+// actTries bounds the attempts of an act of a migration before the migration shows why it
+// fails, and looks whether it was ordered otherwise meanwhile.
+const actTries = 3
+
+// Acting are the options of an act that an order may call off: it is tried a few times.
+func Acting(ctx workflow.Context, summary string) workflow.Context {
+	retry := *workflow.GetActivityOptions(Doing(ctx, summary)).RetryPolicy
+	retry.MaximumAttempts = actTries
+	return workflow.WithRetryPolicy(Doing(ctx, summary), retry)
+}
+
+// Once are the options of an activity that must not be retried under its permit.
+func Once(ctx workflow.Context, summary string, limit time.Duration) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    limit,
+		ScheduleToCloseTimeout: 2 * limit,
+		Summary:                Cut(summary),
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+}
+
+// maxSummary is the server's limit for a summary, in bytes.
+const maxSummary = 400
+
+// Cut keeps a text within a summary's limit.
+func Cut(s string) string { return reason.Shortened(s, maxSummary-3) }
+
+// MinTimer is the shortest timer that Temporal keeps.
+const MinTimer = time.Second
+
+// AwaitFor waits until cond holds or d has passed; it cancels its timer, which
+// AwaitWithTimeout does not. It returns the context's error when that was cancelled.
+func AwaitFor(ctx workflow.Context, d time.Duration, summary string, cond func() bool) error {
+	if cond() {
+		return nil
+	}
+	tctx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(tctx, max(d, MinTimer), workflow.TimerOptions{Summary: Cut(summary)})
+	return workflow.Await(ctx, func() bool { return cond() || timer.IsReady() })
+}
+
+// Armed is a durable timer that can be cancelled.
+type Armed struct {
+	At     time.Time
+	Cancel workflow.CancelFunc
+}
+
+// StartTimer starts a durable timer that calls fire, unless it is cancelled before.
+func StartTimer(ctx workflow.Context, at time.Time, summary string, fire func()) Armed {
+	tctx, cancel := workflow.WithCancel(ctx)
+	d := max(at.Sub(workflow.Now(ctx)), MinTimer)
+	timer := workflow.NewTimerWithOptions(tctx, d, workflow.TimerOptions{Summary: Cut(summary)})
+	workflow.Go(tctx, func(ctx workflow.Context) {
+		if timer.Get(ctx, nil) == nil {
+			fire()
+		}
+	})
+	return Armed{At: at, Cancel: cancel}
+}
+
+// Alarm is the one timer of a main loop, for the next thing that is due.
+type Alarm struct{ Armed }
+
+// Set arms the alarm. It is left alone while the moment stays the same: most turns
+// change nothing about it, and a timer begun anew would never be shorter than minTimer.
+func (a *Alarm) Set(ctx workflow.Context, at time.Time, why string, fired *bool) {
+	switch {
+	case a.Cancel != nil && a.At.Equal(at):
+		return
+	case a.Cancel != nil:
+		a.Cancel()
+	}
+	a.Armed = StartTimer(ctx, at, why, func() { a.Cancel, *fired = nil, true })
+}
+
+// FullHistory tells that a run should continue as new.
+func FullHistory(ctx workflow.Context, events int) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || (events > 0 && info.GetCurrentHistoryLength() >= events)
+}
+
+// Receive hands every message of a channel to take, a fresh one each time. It never
+// blocks: of a message that is not even of its kind the SDK says nothing, and a
+// blocking receive would wait for the next one while every other channel starves.
+func Receive[T any](s workflow.Selector, c workflow.ReceiveChannel, take func(T)) {
+	s.AddReceive(c, func(c workflow.ReceiveChannel, _ bool) {
+		var v T
+		if c.ReceiveAsync(&v) {
+			take(v)
+		}
+	})
+}
+
+// DrainChannel takes what is left without waiting.
+func DrainChannel[T any](c workflow.ReceiveChannel, take func(T)) {
+	for {
+		var v T
+		if !c.ReceiveAsync(&v) {
+			return
+		}
+		take(v)
+	}
+}
+
+// Named is nil where a workflow runs under the one id that what it is about has. Under
+// another one, given by hand, there would be two of it, and both would write.
+func Named(ctx workflow.Context, id string) error {
+	if is := workflow.GetInfo(ctx).WorkflowExecution.ID; is != id {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+			"started as %.*q, but the one for this has the id %q: nothing is done under another", workflows.MaxID, is, id), "Misnamed", nil)
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package registry registers the workflows with a worker.
+package registry

@@ -1,0 +1,75 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
+)
+
+// StandingOrders are what humans ordered about bindings, a namespace or all, and what
+// holds until the failover closes: over attempts and continue-as-new. Of one scope each
+// list has one entry at most.
+type StandingOrders struct {
+	Snoozes    []Snooze      `json:"snoozes,omitempty"`
+	Pauses     []ScopedPause `json:"pauses,omitempty"`
+	Priorities []Priority    `json:"priorities,omitempty"`
+}
+
+// Snooze keeps bindings from being due before a moment. It is forgotten when that has passed.
+type Snooze struct {
+	ScopedOrder
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until"`
+}
+
+// ScopedPause keeps bindings from being dispatched; a pause of the whole failover is
+// [FailoverState].Paused.
+type ScopedPause struct {
+	ScopedOrder
+	At time.Time `json:"at"`
+}
+
+// Priority takes the place of the priority that an attempt froze.
+type Priority struct {
+	ScopedOrder
+	At       time.Time `json:"at"`
+	Priority int32     `json:"priority"`
+}
+
+// SnoozedBy is the snooze that keeps a binding longest, nil when none does.
+func (s StandingOrders) SnoozedBy(key karmada.BindingKey) *Snooze {
+	var longest *Snooze
+	for n := range s.Snoozes {
+		if z := &s.Snoozes[n]; z.Covers(key) && (longest == nil || z.Until.After(longest.Until)) {
+			longest = z
+		}
+	}
+	return longest
+}
+
+// PausedBy is a pause of a binding or of its namespace, nil when none stands.
+func (s StandingOrders) PausedBy(key karmada.BindingKey) *ScopedPause {
+	for n := range s.Pauses {
+		if s.Pauses[n].Covers(key) {
+			return &s.Pauses[n]
+		}
+	}
+	return nil
+}
+
+// Lines are the standing orders as they are shown.
+func (s StandingOrders) Lines() []view.OrderLine {
+	var out []view.OrderLine
+	for _, p := range s.Pauses {
+		out = append(out, view.OrderLine{What: view.OrderPaused, Whom: p.String(), By: p.Line()})
+	}
+	for _, z := range s.Snoozes {
+		out = append(out, view.OrderLine{What: "snoozed", Whom: z.String(), By: z.Line(), Until: z.Until})
+	}
+	for _, p := range s.Priorities {
+		out = append(out, view.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: p.Line()})
+	}
+	return out
+}
