@@ -327,7 +327,7 @@ func toMove(binding, cluster string, m *workflows.Move) []string {
 
 // vouch is the order that says that an old copy is dead.
 func vouch(binding, cluster string, waits reason.Reason) string {
-	return view.Vouch(cluster, view.Unproven{Binding: binding, Reason: waits})
+	return view.Vouch(binding, cluster, waits)
 }
 
 func (v View) result(attempt int, r record.Result) string {

@@ -39,10 +39,10 @@ func TestLive_AnyWidth_LinesFitAndWaitsAreCountedDown(t *testing.T) {
 		for _, line := range strings.Split(out.String(), "\n") {
 			require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), columns, line)
 		}
-		require.Contains(t, out.String(), "ETA       last eviction in about 4m0s")
-		require.Contains(t, out.String(), "Waits     42s: ")
-		require.Regexp(t, `shop/stuck +NoTarget +7s `, out.String())
-		require.Regexp(t, `Last finished:\n.*\nshop/xxxxxxx +Migrated +3s`, out.String())
+		require.Contains(t, out.String(), "Last begins  12:04:00 UTC (in 4m)")
+		require.Regexp(t, `degraded +slow:NoExecute +match +11:59:42 UTC \(18s ago\) +taint at`, out.String())
+		require.Regexp(t, `shop/stuck +12:00:07 \(in 7s\) +NoTarget`, out.String())
+		require.Regexp(t, `Last finished\n.*\nshop/xxxxxxx +Migrated +11:59:57 \(3s ago\)`, out.String())
 		require.NotContains(t, out.String(), "shop/xx ", "five of them")
 	}
 }

@@ -40,7 +40,7 @@ func (v View) History(failovers []PastFailover, bindings bool) {
 		if owed := len(e.PendingPurges) + e.PendingPurgesBeyond; e.Ended == phase.FailoverGone {
 			v.unknown(e.Cluster, unknownCopies([]PastFailover{e}, e.UID), e.PendingPurgesBeyond)
 		} else if owed > 0 {
-			v.Line("Pending purge handed over: %s on %s when it closed. Now: kubectl get works -n karmada-es-%s", stayed(owed), e.Cluster, e.Cluster)
+			v.Line("Pending purge handed over: %d on %s when it closed. Now: kubectl get works -n karmada-es-%s", owed, e.Cluster, e.Cluster)
 		}
 		v.trail(e)
 	}

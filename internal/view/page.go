@@ -21,10 +21,10 @@ var rowSteps = []int{10, 5, 2, 0}
 const maxCell = 110
 
 // fit renders with as many rows as the page has room for.
-func fit(render func(rows int) string) string {
+func fit(doc func(rows int) Doc) string {
 	var page string
 	for _, rows := range rowSteps {
-		if page = render(rows); len(page) <= MaxPage {
+		if page = doc(rows).Markdown(); len(page) <= MaxPage {
 			return page
 		}
 	}
@@ -32,32 +32,33 @@ func fit(render func(rows int) string) string {
 	return reason.Head(page, MaxPage-len(tail)) + tail
 }
 
-// page is a Markdown page in the making. Book is where the runbook is published, empty for nowhere.
+// page is a document in the making. Book is where the runbook is published, empty for nowhere;
+// rows is how many each of its tables shows.
 type page struct {
-	b    strings.Builder
+	Doc
 	book string
+	rows int
 }
 
-func (p *page) line(format string, args ...any) {
-	fmt.Fprintf(&p.b, format+"\n", args...)
+// note is a line above everything else.
+func (p *page) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// fact is a bullet of its own: "- **Reason:** …"; an empty one is left out. Bullets,
-// because the Temporal UI spends half a screen on the space between paragraphs.
+// fact is a line with a name; an empty one is left out.
 func (p *page) fact(name, value string) {
 	if value != "" {
-		p.line("- **%s:** %s", name, value)
+		p.Facts = append(p.Facts, Fact{name, value})
 	}
 }
 
 // asOf says when the page was true: it is written when something happens, not while it
 // is read. What is due has a moment below, and stands for ever where nobody works.
 func (p *page) asOf(now time.Time, over bool) {
-	line := now.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	p.AsOf = now.UTC().Format("2006-01-02 15:04:05") + " UTC"
 	if !over {
-		line += ". If something below was due more than a minute ago, " + p.link("no worker answers", "a-worker-is-silent")
+		p.AsOf += ". If something below was due more than a minute ago, " + p.link("no worker answers", "a-worker-is-silent")
 	}
-	p.line("*As of %s*\n", line)
 }
 
 // link leads to a heading of the runbook; where that is published nowhere it is text alone.
@@ -73,57 +74,37 @@ func (p *page) reason(r reason.Reason) string {
 	return "**" + p.link(string(r), strings.ToLower(string(r))) + "**"
 }
 
-func (p *page) heading(format string, args ...any) {
-	p.line("\n## "+format+"\n", args...)
+// table adds a section with a table, unless it has no rows: n of a total, each made only when it is shown.
+func (p *page) table(s Section, n, total int, row func(i int) []string) {
+	if n == 0 {
+		return
+	}
+	for i := range min(p.rows, n) {
+		s.Rows = append(s.Rows, row(i))
+	}
+	s.More = max(n, total) - len(s.Rows)
+	p.Sections = append(p.Sections, s)
 }
 
-// grid is a table: n rows to show of a total, each made only when it is shown.
-type grid struct {
-	columns []string
-	n       int
-	total   int
-	row     func(i int) []string
-}
-
-// table prints at most so many rows, and says how many of the total are not shown.
-func (p *page) table(g grid, rows int) {
-	shown := min(rows, g.n)
-	if shown > 0 {
-		p.line("| %s |", strings.Join(g.columns, " | "))
-		p.line("|%s", strings.Repeat("---|", len(g.columns)))
-		for i := range shown {
-			p.line("| %s |", strings.Join(g.row(i), " | "))
-		}
-		p.line("")
+// actions are what one can do now.
+func (p *page) actions(actions []string) {
+	if len(actions) > 0 {
+		p.Sections = append(p.Sections, Section{Heading: "What you can do", Bullets: actions})
 	}
-	if more := max(g.n, g.total) - shown; more > 0 {
-		p.line("… and %d more\n", more)
-	}
-}
-
-func (p *page) bullets(items []string) {
-	for _, item := range items {
-		p.line("- %s", item)
-	}
-	if len(items) > 0 {
-		p.line("")
-	}
-}
-
-func (p *page) String() string {
-	return strings.ReplaceAll(strings.TrimRight(p.b.String(), "\n"), "\n\n\n", "\n\n") + "\n"
 }
 
 // escaper keeps foreign text (condition messages, names from objects) from becoming
 // Markdown of its own: what it escapes itself, too.
-var escaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "\n", " ", "\r", " ", "`", "'", "<", "&lt;", "*", "\\*", "_", "\\_", "[", "\\[", "#", "\\#")
+var escaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "\n", " ", "\r", " ", "`", "'", "<", "&lt;", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#")
 
 // text escapes and bounds foreign text.
-func text(s string) string {
+func text(s string) string { return escaper.Replace(bounded(s)) }
+
+func bounded(s string) string {
 	if runes := []rune(s); len(runes) > maxCell {
-		s = string(runes[:maxCell-1]) + "…"
+		return string(runes[:maxCell-1]) + "…"
 	}
-	return escaper.Replace(s)
+	return s
 }
 
 // code is foreign text as code, empty for none.
@@ -131,10 +112,7 @@ func code(s string) string {
 	if s == "" {
 		return ""
 	}
-	if runes := []rune(s); len(runes) > maxCell {
-		s = string(runes[:maxCell-1]) + "…"
-	}
-	return "`" + strings.NewReplacer("`", "'", "|", "¦", "\n", " ", "\r", " ").Replace(s) + "`"
+	return "`" + strings.NewReplacer("`", "'", "|", "¦", "\n", " ", "\r", " ").Replace(bounded(s)) + "`"
 }
 
 // because joins a reason and its message.
@@ -159,6 +137,23 @@ func moment(t, now time.Time) string {
 		layout = "2006-01-02 15:04"
 	}
 	return t.UTC().Format(layout) + " UTC (" + relative(t, now) + ")"
+}
+
+// instant is a moment and what happened then.
+type instant struct {
+	what string
+	at   time.Time
+}
+
+// times are the moments that are known.
+func times(now time.Time, of ...instant) string {
+	var parts []string
+	for _, t := range of {
+		if !t.at.IsZero() {
+			parts = append(parts, t.what+" "+moment(t.at, now))
+		}
+	}
+	return strings.Join(parts, " · ")
 }
 
 // clock is the moment of a table's cell, whose column says that it is UTC.
@@ -237,24 +232,42 @@ func joined(names []string, word string) string {
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
-// pace is the tier and what follows from it.
+// PaceLine is the tier, what follows from it, and why.
+func PaceLine(is pace.Pace) string { return Plain((&page{}).pace(is)) }
+
 func (p *page) pace(is pace.Pace) string {
 	if is.Tier == "" {
 		return ""
 	}
-	rate := perSecond(is.Rate)
+	rate := spoken(is.Rate)
 	if is.Unlimited {
 		rate = "unlimited"
 	}
 	if is.Tier == pace.TierHalted {
 		rate = "**nothing is evicted**"
 	}
-	return fmt.Sprintf("%s, %s (%s)", is.Tier, rate, p.health(is))
+	return fmt.Sprintf("%s, %s%s: %s", is.Tier, rate, faulty(is, namedClusters), p.reason(is.Reason))
 }
 
-func (p *page) health(is pace.Pace) string {
+// namedClusters is how many faulty clusters are named in a line.
+const namedClusters = 3
+
+// faulty is how much of the fleet is, and which where that are few; empty where nothing was counted.
+func faulty(is pace.Pace, named int) string {
 	if is.Total == 0 {
-		return p.reason(is.Reason)
+		return ""
 	}
-	return fmt.Sprintf("%s: %d of %s faulty, %.0f %%", p.reason(is.Reason), len(is.Faulty), reason.Count(is.Total, "cluster"), is.FaultRate*100)
+	line := fmt.Sprintf(", %d of %s faulty", len(is.Faulty), reason.Count(is.Total, "cluster"))
+	if n := len(is.Faulty); n > 0 && n <= named {
+		line += " (" + both(is.Faulty) + ")"
+	}
+	return line
+}
+
+// spoken is a rate as people think of it, and as an order takes it.
+func spoken(rate float64) string {
+	if rate <= 0 || rate >= 1 {
+		return perSecond(rate)
+	}
+	return fmt.Sprintf("%s (%.4g/s)", perSecond(rate), rate)
 }

@@ -29,60 +29,76 @@ func WindowLines(w rules.Windows, standing []karmada.AddedTaint) []WindowLine {
 	return lines
 }
 
-// FailoverPage is the live page of a ClusterFailover: what happens, why, how far it
-// is, what comes next, what is stuck, and what one can do. Always below MaxPage.
-func FailoverPage(v PageView) string {
-	return fit(func(rows int) string {
-		p := &page{book: v.Runbook}
-		v.head(p)
-		v.blocked(p, rows)
-		v.moving(p, rows)
-		v.next(p, rows)
-		v.orders(p, rows)
-		v.windows(p, rows)
-		v.pendingPurge(p, rows)
-		return p.String()
-	})
-}
+// FailoverPage is the live page of a ClusterFailover. Always below MaxPage.
+func FailoverPage(v Failover) string { return fit(v.Doc) }
 
-func (v PageView) head(p *page) {
-	p.line("# %s\n", v.headline())
+// Doc says what happens, why, how far it is, what comes next, what is stuck, and what one can do;
+// its tables have so many rows.
+func (v Failover) Doc(rows int) Doc {
+	p := &page{book: v.Runbook, rows: rows}
+	p.Title = v.headline()
 	p.asOf(v.Now, v.Phase.Terminal())
-	if v.Mode == rules.ModeObserve {
-		p.line("**Observe mode: nothing is written. This is what would happen.**\n")
-	}
-	if v.Pace.Tier == pace.TierHalted && v.Mode != rules.ModeObserve && !v.Phase.Terminal() {
-		p.line("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.\n", p.reason(v.Pace.Reason))
-	}
-	if v.PausedBy != "" {
-		p.line("**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it.\n", text(v.PausedBy))
-	}
-	if v.StoppedBy != "" {
-		p.line("**⏹ Cancelled** by %s.\n", text(v.StoppedBy))
-	}
-	if v.DrainedBy != "" {
-		p.line("**Drained** by %s.\n", text(v.DrainedBy))
-	}
-	for _, t := range v.Tainted {
-		p.line("**Tainted by order**: %s.\n", text(t))
-	}
-	if n := v.attention(); n > 0 {
-		p.line("**⚠ %s attention**, see *Moving*.\n", each(n, "move needs", "moves need"))
-	}
-	if n := v.Counts.Unproven; n > 0 {
-		p.line("**⚠ %s for proof that the old copy is dead**, see *What you can do*. Nothing else waits for it.\n", each(n, "move waits", "moves wait"))
-	}
-	if n := v.Counts.Asked; n > 0 {
-		p.line("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.\n", each(n, "move awaits", "moves await"))
-	}
+	v.notes(p)
 	p.fact("Reason", p.because(v.Reason, v.Why))
+	p.fact("Phase", v.phase())
 	p.fact("How far", v.howFar())
 	p.fact("Comes next", v.comesNext())
 	p.fact("Pace", p.pace(v.Pace))
-	p.fact("Last eviction begins about", v.eta())
+	p.fact("Last begins", v.eta())
 	p.fact("Ends", v.ends())
-	p.fact("Times", v.times())
-	v.actions(p)
+	p.fact("Times", times(v.Now, instant{"first seen", v.Since}, instant{"confirmed", v.Confirmed}))
+	p.actions(v.Actions())
+	v.blocked(p)
+	v.moving(p)
+	v.next(p)
+	v.finished(p)
+	v.orders(p)
+	v.windows(p)
+	v.pendingPurge(p)
+	return p.Doc
+}
+
+// notes are what stands above everything else.
+func (v Failover) notes(p *page) {
+	if v.Mode == rules.ModeObserve {
+		p.note("**Observe mode: nothing is written. This is what would happen.**")
+	}
+	if v.Pace.Tier == pace.TierHalted && v.Mode != rules.ModeObserve && !v.Phase.Terminal() {
+		p.note("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.", p.reason(v.Pace.Reason))
+	}
+	if v.PausedBy != "" {
+		p.note("**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it.", text(v.PausedBy))
+	}
+	if v.StoppedBy != "" {
+		p.note("**⏹ Cancelled** by %s.", text(v.StoppedBy))
+	}
+	if v.DrainedBy != "" {
+		p.note("**Drained** by %s.", text(v.DrainedBy))
+	}
+	for _, t := range v.Tainted {
+		p.note("**Tainted by order**: %s.", text(t))
+	}
+	if t := v.TakenAway; t != nil {
+		p.note("%s: %s", moment(v.PutBack, v.Now), TaintPutBack(*t, v.Cluster))
+	}
+	if n := v.attention(); n > 0 {
+		p.note("**⚠ %s attention**, see *Moving*.", each(n, "move needs", "moves need"))
+	}
+	if n := v.Counts.Unproven; n > 0 {
+		p.note("**⚠ %s for proof that the old copy is dead**, see *What you can do*. Nothing else waits for it.", each(n, "move waits", "moves wait"))
+	}
+	if n := v.Counts.Asked; n > 0 {
+		p.note("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.", each(n, "move awaits", "moves await"))
+	}
+}
+
+// phase is the phase, since when, and how it goes about it.
+func (v Failover) phase() string {
+	line := "**" + string(v.Phase) + "**"
+	if !v.Entered.IsZero() {
+		line += " since " + moment(v.Entered, v.Now)
+	}
+	return fmt.Sprintf("%s, attempt %d, %s mode", line, v.Attempt, v.Mode)
 }
 
 func each(n int, one, many string) string {
@@ -134,7 +150,7 @@ var suspicions = map[phase.Failover]string{
 	phase.FailoverEvacuated:  "%s was tainted by hand; what could move has moved",
 }
 
-func (v PageView) headline() string {
+func (v Failover) headline() string {
 	format, ok := headlines[v.Phase]
 	if v.Phase == phase.FailoverSuspected && v.Reason == reason.MemberAnswers {
 		format = "%s answers, but Karmada cannot reach it; nothing has been touched"
@@ -142,7 +158,7 @@ func (v PageView) headline() string {
 	if tainted, is := suspicions[v.Phase]; is && (v.Reason == reason.ForeignTaint || v.Reason == reason.TaintOrdered) {
 		format = tainted
 	}
-	if drain, is := drains[v.Phase]; is && v.DrainOnly {
+	if drain, is := drains[v.Phase]; is && v.drainOnly() {
 		format = drain
 	}
 	if rehearsal, would := rehearsals[v.Phase]; would && v.Mode == rules.ModeObserve {
@@ -158,17 +174,17 @@ func (v PageView) headline() string {
 	return line
 }
 
-func (v PageView) attention() int {
+func (v Failover) attention() int {
 	n := 0
 	for _, m := range v.Moving {
-		if m.NeedsAttention && !WaitsForProof(m.Phase, m.Reason) {
+		if m.Attention != reason.None && !WaitsForProof(m.Phase, m.Reason) {
 			n++
 		}
 	}
 	return n
 }
 
-func (v PageView) howFar() string {
+func (v Failover) howFar() string {
 	c := v.Counts
 	if c.Affected == 0 && c.Settled == 0 {
 		if v.Phase == phase.FailoverSuspected {
@@ -193,14 +209,14 @@ func (v PageView) howFar() string {
 }
 
 // ends says when this failover is over: evictions may all be done long before.
-func (v PageView) ends() string {
+func (v Failover) ends() string {
 	switch v.Phase {
 	case phase.FailoverConfirmed, phase.FailoverEvacuating, phase.FailoverEvacuated:
 		line := v.wellAgain()
 		switch {
-		case v.DrainOnly:
+		case v.drainOnly():
 			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
-		case v.TaintedOnly:
+		case v.taintedOnly():
 			line = "when " + text(v.Cluster) + " is untainted (or deleted)"
 		case v.Reason == reason.ForeignTaint:
 			line = "when the taint is taken off " + text(v.Cluster) + " (or it is deleted)"
@@ -219,7 +235,7 @@ func (v PageView) ends() string {
 }
 
 // wellAgain is the usual end, and how long it takes from when the cluster answers.
-func (v PageView) wellAgain() string {
+func (v Failover) wellAgain() string {
 	line := "not with the last eviction, but when " + text(v.Cluster) + " has been well"
 	var longest time.Duration
 	for _, w := range v.Windows {
@@ -232,7 +248,7 @@ func (v PageView) wellAgain() string {
 }
 
 // comesNext is the one thing that the failover waits for.
-func (v PageView) comesNext() string {
+func (v Failover) comesNext() string {
 	switch v.Phase {
 	case phase.FailoverSuspected:
 		if v.Reason == reason.MemberAnswers {
@@ -260,7 +276,7 @@ func (v PageView) comesNext() string {
 }
 
 // windowNext names the earliest end of a window that runs in the given direction.
-func (v PageView) windowNext(matching bool, then string) string {
+func (v Failover) windowNext(matching bool, then string) string {
 	var first WindowLine
 	for _, w := range v.Windows {
 		if w.Matching == matching && (first.Deadline.IsZero() || w.Deadline.Before(first.Deadline)) {
@@ -273,7 +289,7 @@ func (v PageView) windowNext(matching bool, then string) string {
 	return fmt.Sprintf("if nothing changes, it %s at %s", then, moment(first.Deadline, v.Now))
 }
 
-func (v PageView) evictionNext() string {
+func (v Failover) evictionNext() string {
 	switch {
 	case v.PausedBy != "":
 		return "nothing until it is resumed"
@@ -285,8 +301,8 @@ func (v PageView) evictionNext() string {
 		return ""
 	}
 	n := v.Next[0]
-	line := fmt.Sprintf("%s is due at %s", code(n.Binding), moment(n.Due, v.Now))
-	if !n.Due.After(v.Now) {
+	line := fmt.Sprintf("%s is due at %s", code(n.Binding), moment(n.At, v.Now))
+	if !n.At.After(v.Now) {
 		line = code(n.Binding) + " is due and goes as soon as the pace allows"
 	}
 	if len(n.To) > 0 {
@@ -295,7 +311,7 @@ func (v PageView) evictionNext() string {
 	return line
 }
 
-func (v PageView) eta() string {
+func (v Failover) eta() string {
 	if v.ETA.IsZero() || v.Phase != phase.FailoverEvacuating && v.Phase != phase.FailoverConfirmed {
 		return ""
 	}
@@ -310,17 +326,4 @@ func (v PageView) eta() string {
 		line += "; halts took " + short(v.Halted) + " so far, and another one is not foreseen"
 	}
 	return line
-}
-
-func (v PageView) times() string {
-	parts := []string{}
-	for _, t := range []struct {
-		what string
-		at   time.Time
-	}{{"first seen", v.Since}, {"confirmed", v.Confirmed}, {string(v.Phase) + " since", v.Entered}} {
-		if !t.at.IsZero() {
-			parts = append(parts, t.what+" "+moment(t.at, v.Now))
-		}
-	}
-	return strings.Join(parts, " · ")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// MigrationView is what the page of one migration shows.
-type MigrationView struct {
+// Migration is what the page of one migration shows.
+type Migration struct {
 	Binding  string
 	Resource string // "Deployment shop/cart"
 	From     string
@@ -51,8 +51,6 @@ type MigrationView struct {
 	// Ordered says who ordered recovery or cancel, empty when nobody did.
 	Ordered string
 	Result  *record.Result
-	// Actions are what one can do now; empty shows the usual ones.
-	Actions []string
 	// Parent is the failover that it belongs to; Runbook where the page of all reasons is
 	// published, empty makes no links.
 	Parent  string
@@ -60,46 +58,39 @@ type MigrationView struct {
 }
 
 // MigrationPage is the live page of a BindingMigration. Always below MaxPage.
-func MigrationPage(v MigrationView) string {
-	return fit(func(int) string {
-		p := &page{book: v.Runbook}
-		p.line("# %s\n", v.headline())
-		p.asOf(v.Now, v.Result != nil)
-		v.alarm(p)
-		p.fact("Workload", text(v.Resource))
-		p.fact("How far", v.steps())
-		p.fact("Now", p.because(v.Reason, v.Message))
-		p.fact("Why a proof", v.whyProof())
-		p.fact("Comes next", v.comesNext())
-		p.fact("When", v.when(p))
-		p.fact("Could go to", v.couldGo())
-		p.fact("Old copy", v.oldCopy())
-		p.fact("Fence", text(v.Fence))
-		p.fact("State that goes along", v.state())
-		p.fact("Why it moves", v.why(p))
-		p.fact("Ordered", text(v.Ordered))
-		p.fact("Times", v.times())
-		if actions := v.actions(); len(actions) > 0 {
-			p.heading("What you can do")
-			p.bullets(actions)
-		}
-		return p.String()
-	})
-}
+func MigrationPage(v Migration) string { return fit(v.Doc) }
 
-// alarm is what asks for a human.
-func (v MigrationView) alarm(p *page) {
+// Doc says how the migration stands, what it waits for, and what one can do. It has no tables.
+func (v Migration) Doc(int) Doc {
+	p := &page{book: v.Runbook}
+	p.Title = v.headline()
+	p.asOf(v.Now, v.Result != nil)
 	switch {
 	case v.Attention == reason.None:
 	case v.Result == nil && WaitsForProof(v.Phase, v.Reason):
-		p.line("**⚠ Waits for you:** %s\n", p.reason(v.Attention))
+		p.note("**⚠ Waits for you:** %s", p.reason(v.Attention))
 	default:
-		p.line("**⚠ Needs attention:** %s\n", p.reason(v.Attention))
+		p.note("**⚠ Needs attention:** %s", p.reason(v.Attention))
 	}
+	p.fact("Workload", text(v.Resource))
+	p.fact("How far", v.steps())
+	p.fact("Now", p.because(v.Reason, v.Message))
+	p.fact("Why a proof", v.whyProof())
+	p.fact("Comes next", v.comesNext())
+	p.fact("When", v.when(p))
+	p.fact("Could go to", v.couldGo())
+	p.fact("Old copy", v.oldCopy())
+	p.fact("Fence", text(v.Fence))
+	p.fact("State that goes along", v.state())
+	p.fact("Why it moves", v.why(p))
+	p.fact("Ordered", text(v.Ordered))
+	p.fact("Times", times(v.Now, instant{"began", v.Began}, instant{"evicted", v.Written}, instant{string(v.Phase) + " since", v.Entered}))
+	p.actions(v.Actions())
+	return p.Doc
 }
 
 // whyProof: others moved without one.
-func (v MigrationView) whyProof() string {
+func (v Migration) whyProof() string {
 	if v.Result != nil || v.Phase != phase.MigrationAwaitingFence || v.Reason == reason.OldCopyGoing {
 		return ""
 	}
@@ -107,7 +98,7 @@ func (v MigrationView) whyProof() string {
 }
 
 // when is until when it may take as long as it does without anybody being called.
-func (v MigrationView) when(p *page) string {
+func (v Migration) when(p *page) string {
 	switch {
 	case v.Result != nil:
 		return ""
@@ -126,7 +117,7 @@ func (v MigrationView) when(p *page) string {
 // flagged are the phases in which a move that takes too long is flagged.
 var flagged = []phase.Migration{phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationAwaitingFence}
 
-func (v MigrationView) state() string {
+func (v Migration) state() string {
 	var labels []string
 	for _, name := range slices.Sorted(maps.Keys(v.State)) {
 		labels = append(labels, code(name+"="+v.State[name]))
@@ -134,7 +125,7 @@ func (v MigrationView) state() string {
 	return strings.Join(labels, ", ")
 }
 
-func (v MigrationView) headline() string {
+func (v Migration) headline() string {
 	name, from := text(v.Binding), text(v.From)
 	if v.Result != nil {
 		line := fmt.Sprintf("%s: %s", name, v.Result.Outcome)
@@ -184,12 +175,12 @@ var courseUnfenced = slices.Concat([]phase.Migration{phase.MigrationAwaitingFenc
 }))
 
 // unfenced: nothing is written before the old copy is proven dead.
-func (v MigrationView) unfenced() bool {
+func (v Migration) unfenced() bool {
 	return v.Phase == phase.MigrationAwaitingFence && v.Written.IsZero()
 }
 
 // couldGo is where it could go when that was last checked, while it waits to be allowed to.
-func (v MigrationView) couldGo() string {
+func (v Migration) couldGo() string {
 	if !v.unfenced() || v.Result != nil || len(v.To) == 0 {
 		return ""
 	}
@@ -197,7 +188,7 @@ func (v MigrationView) couldGo() string {
 }
 
 // steps draws the way and where it stands.
-func (v MigrationView) steps() string {
+func (v Migration) steps() string {
 	course := course
 	switch {
 	case v.unfenced():
@@ -230,7 +221,7 @@ func (v MigrationView) steps() string {
 	return line
 }
 
-func (v MigrationView) comesNext() string {
+func (v Migration) comesNext() string {
 	if v.Result != nil {
 		return ""
 	}
@@ -256,7 +247,7 @@ func (v MigrationView) comesNext() string {
 	return ""
 }
 
-func (v MigrationView) untilProven() string {
+func (v Migration) untilProven() string {
 	if v.HealthySince.IsZero() {
 		return fmt.Sprintf("the new copies become healthy and stay so for %s; then the old one goes", short(v.MustHold))
 	}
@@ -264,7 +255,7 @@ func (v MigrationView) untilProven() string {
 		short(v.MustHold), moment(v.HealthySince.Add(v.MustHold), v.Now))
 }
 
-func (v MigrationView) untilFenced() string {
+func (v Migration) untilFenced() string {
 	if v.Written.IsZero() {
 		return fmt.Sprintf("one of three: its copy is proven dead: it moves. %[1]s answers, but still counts as failed: it moves. %[1]s is well: it stays",
 			text(v.From))
@@ -276,7 +267,7 @@ func (v MigrationView) untilFenced() string {
 }
 
 // oldCopy answers the first question of anybody who is woken: is it still there?
-func (v MigrationView) oldCopy() string {
+func (v Migration) oldCopy() string {
 	if v.Result != nil {
 		return ""
 	}
@@ -299,7 +290,7 @@ func (v MigrationView) oldCopy() string {
 	return line
 }
 
-func (v MigrationView) heldCopy() string {
+func (v Migration) heldCopy() string {
 	switch {
 	case v.Written.IsZero():
 		return "untouched on " + text(v.From) + "; nobody can see whether it runs"
@@ -311,7 +302,7 @@ func (v MigrationView) heldCopy() string {
 	}
 }
 
-func (v MigrationView) why(p *page) string {
+func (v Migration) why(p *page) string {
 	if v.Why.Reason == reason.None {
 		return ""
 	}
@@ -331,22 +322,10 @@ func (v MigrationView) why(p *page) string {
 	return p.reason(v.Why.Reason) + ": " + strings.Join(parts, ", ")
 }
 
-func (v MigrationView) times() string {
-	var parts []string
-	for _, t := range []struct {
-		what string
-		at   time.Time
-	}{{"began", v.Began}, {"evicted", v.Written}, {string(v.Phase) + " since", v.Entered}} {
-		if !t.at.IsZero() {
-			parts = append(parts, t.what+" "+moment(t.at, v.Now))
-		}
-	}
-	return strings.Join(parts, " · ")
-}
-
-func (v MigrationView) actions() []string {
-	if len(v.Actions) > 0 || v.Result != nil {
-		return v.Actions
+// Actions are what one can do now.
+func (v Migration) Actions() []string {
+	if v.Result != nil {
+		return nil
 	}
 	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.Binding), text(v.From))
 	switch v.Phase {
@@ -375,7 +354,7 @@ func (v MigrationView) actions() []string {
 }
 
 // look shows the new copy and its pods, in the member that it does not get well in.
-func (v MigrationView) look() string {
+func (v Migration) look() string {
 	kind, name, ok := strings.Cut(v.Resource, " ")
 	if !ok || len(v.To) == 0 {
 		return "See why the new copy is not ready: its pods and events on " + both(v.To) + "."
@@ -391,14 +370,14 @@ func (v MigrationView) look() string {
 }
 
 // verb is an order about this binding, without what comes of it.
-func (v MigrationView) verb(name string) string {
+func (v Migration) verb(name string) string {
 	return fmt.Sprintf("`lifeboat %s %s --cluster %s --reason \"…\"`: ", name, text(v.Binding), text(v.From))
 }
 
 // notBefore says when what was called off moves again.
 const notBefore = "it moves again only with a new failure, or once the whole failover was cancelled and resumed"
 
-func (v MigrationView) fenceActions(cancel string) []string {
+func (v Migration) fenceActions(cancel string) []string {
 	give, back := "keep the hold and leave it to you", "Bring "+text(v.From)+" back: it goes on by itself."
 	if v.Written.IsZero() {
 		give = "leave it where it is; " + notBefore
@@ -410,7 +389,7 @@ func (v MigrationView) fenceActions(cancel string) []string {
 	return []string{
 		back,
 		fmt.Sprintf("Make sure that the copy there cannot run any more (%s), then `%s`. "+
-			"A wrong word is two writers on one disk, and it cannot be taken back.", Dead, Vouch(v.From, Unproven{Binding: v.Binding, Reason: v.Reason})),
+			"A wrong word is two writers on one disk, and it cannot be taken back.", Dead, Vouch(v.Binding, v.From, v.Reason)),
 		cancel + give,
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// PacerView is what the page of the fleet's pacer shows.
-type PacerView struct {
+// Pacer is what the page of the fleet's pacer shows.
+type Pacer struct {
 	Now    time.Time
 	Pace   pace.Pace
 	Config pace.Config
@@ -29,8 +29,6 @@ type PacerView struct {
 	Unused   int64
 	// Assessed is when the fleet was last judged.
 	Assessed time.Time
-	// Actions are what one can do now; empty shows the usual ones.
-	Actions []string
 	// Runbook is where the page of all reasons is published; empty makes no links.
 	Runbook string
 }
@@ -44,29 +42,29 @@ type RequestLine struct {
 }
 
 // PacerPage is the live page of the FleetPacer. Always below MaxPage.
-func PacerPage(v PacerView) string {
-	return fit(func(rows int) string {
-		p := &page{book: v.Runbook}
-		p.line("# %s\n", v.headline())
-		p.asOf(v.Now, false)
-		p.fact("Reason", v.why(p))
-		p.fact("Faulty", v.faulty(rows))
-		p.fact("Ordered", v.ordered())
-		p.fact("Ends", v.ends())
-		p.fact("Queued", v.queued())
-		p.fact("Rule", v.rule())
-		p.fact("Outstanding", v.outstanding())
-		p.fact("Next permit", v.next())
-		p.fact("Since the pacer's first start", fmt.Sprintf("%d permits given, %d evictions written, %d permits passed unused or unreported",
-			v.Granted, v.Written, v.Unused))
-		p.heading("What you can do")
-		p.bullets(v.actions())
-		v.requests(p, rows)
-		return p.String()
-	})
+func PacerPage(v Pacer) string { return fit(v.Doc) }
+
+// Doc says how fast evictions flow, why, and who waits for them.
+func (v Pacer) Doc(rows int) Doc {
+	p := &page{book: v.Runbook, rows: rows}
+	p.Title = v.headline()
+	p.asOf(v.Now, false)
+	p.fact("Reason", v.why(p))
+	p.fact("Faulty", v.faulty(rows))
+	p.fact("Ordered", v.ordered())
+	p.fact("Ends", v.ends())
+	p.fact("Queued", v.queued())
+	p.fact("Rule", v.rule())
+	p.fact("Outstanding", v.outstanding())
+	p.fact("Next permit", v.next())
+	p.fact("Since the pacer's first start", fmt.Sprintf("%d permits given, %d evictions written, %d permits passed unused or unreported",
+		v.Granted, v.Written, v.Unused))
+	p.actions(v.actions())
+	v.requests(p)
+	return p.Doc
 }
 
-func (v PacerView) headline() string {
+func (v Pacer) headline() string {
 	switch {
 	case v.Pace.Tier == "":
 		return "The fleet has not been judged yet: nothing is evicted"
@@ -84,14 +82,6 @@ func (v PacerView) headline() string {
 	}
 }
 
-// spoken is a rate as people think of it, and as an order takes it.
-func spoken(rate float64) string {
-	if rate <= 0 || rate >= 1 {
-		return perSecond(rate)
-	}
-	return fmt.Sprintf("%s (%.4g/s)", perSecond(rate), rate)
-}
-
 // explanations say what a pace's reason means for whoever reads it.
 var explanations = map[reason.Reason]string{
 	reason.FleetHealthy:   "few enough clusters are faulty",
@@ -104,10 +94,10 @@ var explanations = map[reason.Reason]string{
 	reason.FirstStart:     "this is its first start",
 }
 
-func (v PacerView) why(p *page) string {
+func (v Pacer) why(p *page) string {
 	line := p.because(v.Pace.Reason, explanations[v.Pace.Reason])
 	if v.Pace.Total > 0 {
-		line += fmt.Sprintf("; %d of %s faulty, %.0f %%", len(v.Pace.Faulty), reason.Count(v.Pace.Total, "cluster"), v.Pace.FaultRate*100)
+		line += fmt.Sprintf("%s, %.0f %%", faulty(v.Pace, 0), v.Pace.FaultRate*100)
 	}
 	if !v.Assessed.IsZero() {
 		line += ", as counted " + moment(v.Assessed, v.Now)
@@ -115,22 +105,16 @@ func (v PacerView) why(p *page) string {
 	return line
 }
 
-func (v PacerView) faulty(rows int) string {
+func (v Pacer) faulty(rows int) string {
 	shown := v.Pace.Faulty[:min(len(v.Pace.Faulty), rows+10)]
-	if len(shown) == 0 {
-		return ""
-	}
-	line := text(shown[0])
-	for _, name := range shown[1:] {
-		line += ", " + text(name)
-	}
+	line := escaper.Replace(strings.Join(shown, ", "))
 	if more := len(v.Pace.Faulty) - len(shown); more > 0 {
 		line += fmt.Sprintf(" … and %d more", more)
 	}
 	return line
 }
 
-func (v PacerView) ordered() string {
+func (v Pacer) ordered() string {
 	var parts []string
 	if v.HaltedBy != "" {
 		line := "halted "
@@ -155,7 +139,7 @@ func quoted(said string) string {
 }
 
 // ends is what ends a halt, empty when there is none.
-func (v PacerView) ends() string {
+func (v Pacer) ends() string {
 	switch {
 	case v.Pace.Tier != pace.TierHalted:
 		return ""
@@ -171,7 +155,7 @@ func (v PacerView) ends() string {
 }
 
 // wanted is how many evictions are asked for, and how many of them are paused.
-func (v PacerView) wanted() (want, paused int) {
+func (v Pacer) wanted() (want, paused int) {
 	for _, r := range v.Requests {
 		if want += r.Want; r.Paused {
 			paused += r.Want
@@ -181,7 +165,7 @@ func (v PacerView) wanted() (want, paused int) {
 }
 
 // queued is how much waits and how long that takes, so that nobody has to multiply.
-func (v PacerView) queued() string {
+func (v Pacer) queued() string {
 	want, paused := v.wanted()
 	if want == 0 {
 		return "nothing: no failover asks for an eviction; what is blocked or waits for proof is not counted"
@@ -204,7 +188,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func (v PacerView) rule() string {
+func (v Pacer) rule() string {
 	rate := spoken(v.Config.EvictionRate)
 	if v.Config.Unlimited {
 		rate = "unlimited"
@@ -218,7 +202,7 @@ func (v PacerView) rule() string {
 		rate, v.Config.UnhealthyThreshold*100, above, short(pace.PermitsAhead), short(pace.PermitWindow))
 }
 
-func (v PacerView) outstanding() string {
+func (v Pacer) outstanding() string {
 	if len(v.Out) == 0 {
 		return "no permit"
 	}
@@ -229,7 +213,7 @@ func (v PacerView) outstanding() string {
 	return strings.Join(parts, "; ")
 }
 
-func (v PacerView) next() string {
+func (v Pacer) next() string {
 	want, paused := v.wanted()
 	switch {
 	case !v.Pace.Flows():
@@ -243,10 +227,7 @@ func (v PacerView) next() string {
 	}
 }
 
-func (v PacerView) actions() []string {
-	if len(v.Actions) > 0 {
-		return v.Actions
-	}
+func (v Pacer) actions() []string {
 	if v.HaltedBy != "" {
 		first := "First ask whoever halted it."
 		if v.Pace.Reason == reason.StateLost {
@@ -267,7 +248,7 @@ func (v PacerView) actions() []string {
 
 // rate is the order about the rate that changes something: the way back where one is set,
 // else half of what is configured. Effect says from when, or for whom, it counts.
-func (v PacerView) rate(effect string) string {
+func (v Pacer) rate(effect string) string {
 	if v.RateBy != "" {
 		return "`lifeboat rate fleet configured --reason \"…\"`: the configured rate for the whole fleet again"
 	}
@@ -279,25 +260,17 @@ func (v PacerView) rate(effect string) string {
 		half, perSecond(half), effect)
 }
 
-func (v PacerView) requests(p *page, rows int) {
-	if len(v.Requests) == 0 {
-		return
-	}
-	p.heading("Who asks")
-	p.table(grid{
-		columns: []string{"Cluster", "Wants to evict", "Highest priority", "State"},
-		n:       len(v.Requests),
-		row: func(i int) []string {
-			r, state := v.Requests[i], "waits for its turn"
-			switch {
-			case r.Paused:
-				state = "paused"
-			case r.Want == 0:
-				state = "has nothing to evict now"
-			case !v.Pace.Flows():
-				state = "waits for the halt to end"
-			}
-			return []string{code(r.Cluster), fmt.Sprint(r.Want), fmt.Sprint(r.Priority), state}
-		},
-	}, rows)
+func (v Pacer) requests(p *page) {
+	p.table(Section{Heading: "Who asks", Columns: []string{"Cluster", "Wants to evict", "Highest priority", "State"}}, len(v.Requests), 0, func(i int) []string {
+		r, state := v.Requests[i], "waits for its turn"
+		switch {
+		case r.Paused:
+			state = "paused"
+		case r.Want == 0:
+			state = "has nothing to evict now"
+		case !v.Pace.Flows():
+			state = "waits for the halt to end"
+		}
+		return []string{code(r.Cluster), fmt.Sprint(r.Want), fmt.Sprint(r.Priority), state}
+	})
 }

@@ -9,87 +9,74 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-func (v PageView) next(p *page, rows int) {
-	if len(v.Next) == 0 {
-		return
-	}
-	p.heading("Next: %d", max(len(v.Next), v.Counts.Waiting+v.Counts.Tolerating))
-	ranked := slices.ContainsFunc(v.Next, func(n NextLine) bool { return n.Priority != 0 })
-	columns := []string{"#", "Binding", "Begins about (UTC)", "Reason", "Could go to"}
+func (v Failover) next(p *page) {
+	total := max(len(v.Next), v.Counts.Waiting+v.Counts.Tolerating)
+	columns, ranked := []string{"Binding", "Begins (UTC)", "Could go to", "Reason"}, slices.ContainsFunc(v.Next, func(n Line) bool { return n.Priority != 0 })
 	if ranked {
-		columns = append(columns, "Priority")
+		columns = slices.Insert(columns, 3, "Priority")
 	}
-	p.table(grid{
-		columns: columns,
-		n:       len(v.Next),
-		total:   v.Counts.Waiting + v.Counts.Tolerating,
-		row: func(i int) []string {
-			n := v.Next[i]
-			row := []string{fmt.Sprint(i + 1), code(n.Binding), v.begins(i), p.waitsFor(n), ""}
-			if len(n.To) > 0 {
-				row[4] = either(n.To)
-			}
-			if ranked {
-				row = append(row, fmt.Sprint(n.Priority))
-			}
-			return row
-		},
-	}, rows)
+	p.table(Section{Heading: fmt.Sprintf("Next: %d", total), Columns: columns}, len(v.Next), total, func(i int) []string {
+		n := v.Next[i]
+		row := []string{code(n.Binding), v.begins(i), n.targets(), p.waitsFor(n.Reason, n.Message)}
+		if ranked {
+			row = slices.Insert(row, 3, fmt.Sprint(n.Priority))
+		}
+		return row
+	})
 }
 
 // begins is when the i-th of the queue is expected to be evicted, as far as
 // tolerations and the pace tell.
-func (v PageView) begins(i int) string {
+func (v Failover) begins(i int) string {
 	dues := make([]time.Time, 0, i+1)
 	for _, n := range v.Next[:i+1] {
-		dues = append(dues, n.Due)
+		dues = append(dues, n.At)
 	}
 	at, ok := pace.ETA(v.Now, dues, 0, v.Pace)
-	if !ok || v.PausedBy != "" || v.Next[i].Reason == reason.Paused {
+	switch due := v.Next[i].At; {
+	case ok && v.PausedBy == "" && v.Next[i].Reason != reason.Paused:
+		return clock(at, v.Now)
+	case due.After(v.Now):
+		return "not before " + clock(due, v.Now)
+	default:
 		return "not now"
 	}
-	return clock(at, v.Now)
 }
 
-// waitsFor says in words what a queued binding waits for.
-func (p *page) waitsFor(n NextLine) string {
-	words := map[reason.Reason]string{
-		reason.AwaitingPermit: "its turn at the fleet's pace",
-		reason.AwaitingDue:    "its toleration to run out",
-		reason.Snoozed:        "its snooze to end",
-		reason.Waiting:        "the check for somewhere to go",
-		reason.Paused:         "somebody to resume",
-		reason.Halted:         "the fleet's halt to end",
-		reason.WindowFull:     "moves in flight to be placed",
-		reason.WaitingFull:    "placed moves to become healthy",
-	}
-	if w, ok := words[n.Reason]; ok {
-		return p.reason(n.Reason) + ": " + w
-	}
-	return p.because(n.Reason, "")
+// waits say in words what a queued binding waits for.
+var waits = map[reason.Reason]string{
+	reason.AwaitingPermit: "its turn at the fleet's pace",
+	reason.AwaitingDue:    "its toleration to run out",
+	reason.Snoozed:        "its snooze to end",
+	reason.Waiting:        "the check for somewhere to go",
+	reason.Paused:         "somebody to resume",
+	reason.Halted:         "the fleet's halt to end",
+	reason.WindowFull:     "moves in flight to be placed",
+	reason.WaitingFull:    "placed moves to become healthy",
 }
 
-func (v PageView) blocked(p *page, rows int) {
-	if len(v.Blocked) == 0 {
-		return
+func (p *page) waitsFor(why reason.Reason, message string) string {
+	if w, ok := waits[why]; ok {
+		message = w
 	}
-	p.heading("Blocked: %d", max(len(v.Blocked), v.Counts.Blocked))
-	p.line("By reason: %s. Nothing was written for these: they stay on %s, which may not be running them. "+
-		"Each is looked at again by itself. What helps:\n", reasonCounts(v.Blocked), text(v.Cluster))
-	p.bullets(v.remedies(p))
-	p.table(grid{
-		columns: []string{"Binding", "Reason", "Looked at again (UTC)"},
-		n:       len(v.Blocked),
-		total:   v.Counts.Blocked,
-		row: func(i int) []string {
-			b := v.Blocked[i]
-			return []string{code(b.Binding), p.because(b.Reason, b.Message), again(b.RetryAt, v.Now)}
-		},
-	}, rows)
+	return p.because(why, message)
+}
+
+func (v Failover) blocked(p *page) {
+	total := max(len(v.Blocked), v.Counts.Blocked)
+	p.table(Section{
+		Heading: fmt.Sprintf("Blocked: %d", total), Columns: []string{"Binding", "Again (UTC)", "Reason"}, Bullets: v.remedies(p),
+		Intro: fmt.Sprintf("By reason: %s. Nothing was written for these: they stay on %s, which may not be running them. "+
+			"Each is looked at again by itself. What helps:", reasonCounts(v.Blocked), text(v.Cluster)),
+	}, len(v.Blocked), total, func(i int) []string {
+		b := v.Blocked[i]
+		return []string{code(b.Binding), again(b.At, v.Now), p.because(b.Reason, b.Message)}
+	})
 }
 
 // again is when a blocked binding is looked at again by itself.
@@ -101,7 +88,7 @@ func again(at, now time.Time) string {
 }
 
 // byReason are the reasons of what is blocked and how many have each, the most frequent first.
-func byReason(blocked []BlockedLine) ([]reason.Reason, map[reason.Reason]int) {
+func byReason(blocked []Line) ([]reason.Reason, map[reason.Reason]int) {
 	counts := map[reason.Reason]int{}
 	for _, b := range blocked {
 		counts[b.Reason]++
@@ -112,7 +99,7 @@ func byReason(blocked []BlockedLine) ([]reason.Reason, map[reason.Reason]int) {
 }
 
 // reasonCounts is "NoTarget 3, SpreadUnsatisfied 1".
-func reasonCounts(blocked []BlockedLine) string {
+func reasonCounts(blocked []Line) string {
 	reasons, counts := byReason(blocked)
 	parts := make([]string, 0, len(reasons))
 	for _, r := range reasons {
@@ -126,11 +113,11 @@ const remedied = 3
 
 // remedies say for the most frequent reasons what a human can change, and which command
 // shows it of the first binding.
-func (v PageView) remedies(p *page) []string {
+func (v Failover) remedies(p *page) []string {
 	reasons, _ := byReason(v.Blocked)
 	var lines []string
 	for _, r := range reasons[:min(remedied, len(reasons))] {
-		first := v.Blocked[slices.IndexFunc(v.Blocked, func(b BlockedLine) bool { return b.Reason == r })]
+		first := v.Blocked[slices.IndexFunc(v.Blocked, func(b Line) bool { return b.Reason == r })]
 		what, ok := remedies[r]
 		if !ok {
 			what = "see what it lacks"
@@ -168,26 +155,18 @@ var remedies = map[reason.Reason]string{
 	reason.PingPong:              "find out why it stays nowhere; approve it alone, or wait until its hour is over",
 }
 
-func (v PageView) moving(p *page, rows int) {
-	if len(v.Moving) == 0 {
-		return
-	}
-	p.heading("%s", v.movingTitle())
+func (v Failover) moving(p *page) {
 	lines := slices.Clone(v.Moving)
-	slices.SortStableFunc(lines, func(a, b MovingLine) int { return boolFirst(a.NeedsAttention, b.NeedsAttention) })
-	p.table(grid{
-		columns: []string{"Binding", "To", "Began (UTC)", "Stands at"},
-		n:       len(lines),
-		total:   v.Counts.Moving + v.Counts.Unproven,
-		row: func(i int) []string {
+	slices.SortStableFunc(lines, func(a, b Line) int { return boolFirst(a.Attention != reason.None, b.Attention != reason.None) })
+	p.table(Section{Heading: v.movingTitle(), Columns: []string{"Binding", "Phase", "Since (UTC)", "To", "Reason"}},
+		len(lines), v.Counts.Moving+v.Counts.Unproven, func(i int) []string {
 			m := lines[i]
-			return []string{code(m.Binding), m.to(), clock(m.Since, v.Now), p.stands(m)}
-		},
-	}, rows)
+			return []string{code(m.Binding), string(m.Phase), clock(m.At, v.Now), m.targets(), p.stands(m)}
+		})
 }
 
 // movingTitle tells what moves from what only waits for proof.
-func (v PageView) movingTitle() string {
+func (v Failover) movingTitle() string {
 	moving, unproven := v.Counts.Moving, v.Counts.Unproven
 	moving = max(moving, len(v.Moving)-unproven)
 	switch {
@@ -200,35 +179,33 @@ func (v PageView) movingTitle() string {
 	}
 }
 
-// to is where it is now, or where it could go as long as nothing has placed it.
-func (m MovingLine) to() string {
+// targets is where it is now, or where it could go as long as nothing has placed it.
+func (m Line) targets() string {
 	switch {
 	case len(m.To) == 0:
 		return ""
 	case m.Placed:
 		return both(m.To)
 	default:
-		return "could go to " + either(m.To)
+		return either(m.To)
 	}
 }
 
-// stands is the phase and what it waits for there; a reason that only says the phase
-// again is shown once.
-func (p *page) stands(m MovingLine) string {
-	line, why := string(m.Phase), ""
-	switch {
-	case string(m.Reason) == line:
-		line = p.because(m.Reason, m.Message)
+// stands is what a move waits for in its phase, and why it needs attention where that does not say so.
+func (p *page) stands(m Line) string {
+	why := m.Reason
+	if string(why) == string(m.Phase) && m.Message != "" {
+		why = reason.None // the phase says it
+	}
+	line := p.because(why, m.Message)
+	switch m.Attention {
+	case reason.None:
+		return line
+	case m.Reason:
+		return "⚠ needs attention: " + line
 	default:
-		why = p.because(m.Reason, m.Message)
+		return "⚠ needs attention: " + p.reason(m.Attention) + ": " + line
 	}
-	if m.NeedsAttention {
-		line = "⚠ " + line
-	}
-	if why != "" {
-		line += ": " + why
-	}
-	return line
 }
 
 func boolFirst(a, b bool) int {
@@ -242,45 +219,45 @@ func boolFirst(a, b bool) int {
 	}
 }
 
+// lastFinished is how many outcomes are shown.
+const lastFinished = 5
+
+func (v Failover) finished(p *page) {
+	p.table(Section{Heading: "Last finished", Columns: []string{"Binding", "Outcome", "At (UTC)", "Now on", "Reason"}},
+		min(lastFinished, len(v.Finished)), 0, func(i int) []string {
+			r := v.Finished[i]
+			return []string{code(r.Key.String()), string(r.Outcome), clock(r.At, v.Now), text(strings.Join(r.To, ", ")), p.because(r.Reason, "")}
+		})
+}
+
 // orders are what humans said about bindings, a namespace or all.
-func (v PageView) orders(p *page, rows int) {
-	if len(v.Orders) == 0 {
-		return
-	}
-	p.heading("Ordered by hand")
-	p.table(grid{
-		columns: []string{"What", "Whom", "Until", "By"},
-		n:       len(v.Orders),
-		row: func(i int) []string {
-			o := v.Orders[i]
-			until := "it is resumed, or this closes"
-			switch {
-			case !o.Until.IsZero():
-				until = moment(o.Until, v.Now)
-			case o.What != OrderPaused:
-				until = "this closes"
-			}
-			return []string{text(o.What), text(o.Whom), until, text(o.By)}
-		},
-	}, rows)
+func (v Failover) orders(p *page) {
+	p.table(Section{Heading: "Ordered by hand", Columns: []string{"What", "Whom", "Until", "By"}}, len(v.Orders), 0, func(i int) []string {
+		o := v.Orders[i]
+		until := "it is resumed, or this closes"
+		switch {
+		case !o.Until.IsZero():
+			until = moment(o.Until, v.Now)
+		case o.What != OrderPaused:
+			until = "this closes"
+		}
+		return []string{text(o.What), text(o.Whom), until, text(o.By)}
+	})
 }
 
 // OrderPaused is what the page calls a pause of a namespace or a binding.
 const OrderPaused = "paused"
 
-func (v PageView) windows(p *page, rows int) {
-	if len(v.Windows) == 0 {
-		return
-	}
-	p.heading("Rules")
-	p.table(grid{
-		columns: []string{"Rule", "Taint", "Conditions", "Since", "Then"},
-		n:       len(v.Windows),
-		row: func(i int) []string {
-			w := v.Windows[i]
-			return []string{code(w.Rule), code(w.Taint), w.state(), moment(w.Since, v.Now), w.then(v.Now)}
-		},
-	}, rows)
+func (v Failover) windows(p *page) {
+	p.table(Section{Heading: "Rules", Columns: []string{"Rule", "Taint", "Conditions", "Since", "Then"}}, len(v.Windows), 0, func(i int) []string {
+		w := v.Windows[i]
+		return []string{code(w.Rule), code(w.Taint), w.state(), moment(w.Since, v.Now), w.then(v.Now)}
+	})
+}
+
+// Says is what the window of a rule says, in a line.
+func (w WindowLine) Says(now time.Time) string {
+	return fmt.Sprintf("rule %s: %s since %s, %s: %s", w.Rule, w.state(), moment(w.Since, now), w.Taint, w.then(now))
 }
 
 func (w WindowLine) state() string {
@@ -314,18 +291,18 @@ func (w WindowLine) then(now time.Time) string {
 	}
 }
 
-func (v PageView) pendingPurge(p *page, rows int) {
-	if len(v.PendingPurge) == 0 {
-		return
+func (v Failover) pendingPurge(p *page) {
+	intro := "They moved and run elsewhere; the old ones are deleted once the cluster is Ready again, and run beside the new ones until then."
+	switch {
+	case v.Phase == phase.FailoverGone:
+		return // it is not known what became of them
+	case v.Phase.Terminal():
+		intro = "They stood there when this failover closed. Now: `kubectl get works -n karmada-es-" + text(v.Cluster) + "`"
 	}
-	p.heading("Old copies still on %s: %d", text(v.Cluster), len(v.PendingPurge))
-	p.line("They moved and run elsewhere; the old ones are deleted once the cluster is Ready again, and run beside the new ones until then.\n")
-	p.table(grid{
-		columns: []string{"Binding", "Work"},
-		n:       len(v.PendingPurge),
-		row: func(i int) []string {
-			d := v.PendingPurge[i]
-			return []string{code(d.Key.String()), code(d.Namespace + "/" + d.Work)}
-		},
-	}, rows)
+	p.table(Section{
+		Heading: fmt.Sprintf("Old copies still on %s: %d", text(v.Cluster), len(v.PendingPurge)), Intro: intro, Columns: []string{"Binding", "Work"},
+	}, len(v.PendingPurge), 0, func(i int) []string {
+		d := v.PendingPurge[i]
+		return []string{code(d.Key.String()), code(d.Namespace + "/" + d.Work)}
+	})
 }

@@ -26,12 +26,12 @@ import (
 const published = "https://example.org/operations.md"
 
 // evacuating is a failover in the middle of its work.
-func evacuating() view.PageView {
-	return view.PageView{
+func evacuating() view.Failover {
+	return view.Failover{
 		Cluster: "member1", Phase: phase.FailoverEvacuating, Mode: rules.ModeEnforce, Attempt: 1,
 		Reason: reason.ConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
 		Now: fixtures.At(600), Since: fixtures.T0, Confirmed: fixtures.At(300), Entered: fixtures.At(302), ETA: fixtures.At(720), Runbook: published,
-		Counts: view.PageCounts{
+		Counts: view.Counts{
 			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2,
 			Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 20, phase.OutcomeSkipped: 1},
 		},
@@ -39,17 +39,17 @@ func evacuating() view.PageView {
 			Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy, FaultRate: 1.0 / 6,
 			FleetHealth: pace.FleetHealth{Total: 6, Faulty: []string{"member1"}},
 		},
-		Next: []view.NextLine{
-			{Binding: "shop/cart-deployment", Due: fixtures.At(300), Priority: 10, Reason: reason.AwaitingPermit, To: []string{"member2", "member3"}},
-			{Binding: "shop/mail-deployment", Due: fixtures.At(900), Reason: reason.AwaitingDue},
+		Next: []view.Line{
+			{Binding: "shop/cart-deployment", At: fixtures.At(300), Priority: 10, Reason: reason.AwaitingPermit, To: []string{"member2", "member3"}},
+			{Binding: "shop/mail-deployment", At: fixtures.At(900), Reason: reason.AwaitingDue},
 		},
-		Blocked: []view.BlockedLine{
-			{Binding: "shop/db-statefulset", Reason: reason.NoTarget, Message: "0 candidates: member4 is not Ready", RetryAt: fixtures.At(630)},
+		Blocked: []view.Line{
+			{Binding: "shop/db-statefulset", Reason: reason.NoTarget, Message: "0 candidates: member4 is not Ready", At: fixtures.At(630)},
 			{Binding: "shop/job-deployment", Reason: reason.NotSupportedComps, Message: "it has 2 components"},
 		},
-		Moving: []view.MovingLine{
-			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", Since: fixtures.At(598)},
-			{Binding: "shop/api-deployment", Phase: phase.MigrationAwaitingHealth, To: []string{"member3"}, Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member3", NeedsAttention: true, Placed: true, Since: fixtures.At(310)},
+		Moving: []view.Line{
+			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", At: fixtures.At(598)},
+			{Binding: "shop/api-deployment", Phase: phase.MigrationAwaitingHealth, To: []string{"member3"}, Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member3", Attention: reason.GracefulTimeout, Placed: true, At: fixtures.At(310)},
 		},
 		Windows: view.WindowLines(rules.Windows{
 			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: fixtures.T0},
@@ -63,63 +63,63 @@ func changed[T any](v T, f func(*T)) T {
 	return v
 }
 
-func failoverPages() map[string]view.PageView {
+func failoverPages() map[string]view.Failover {
 	plain := evacuating()
-	bare := view.PageView{Cluster: "member1", Mode: rules.ModeEnforce, Now: fixtures.At(600), Since: fixtures.T0, Attempt: 1, Entered: fixtures.At(590)}
+	bare := view.Failover{Cluster: "member1", Mode: rules.ModeEnforce, Now: fixtures.At(600), Since: fixtures.T0, Attempt: 1, Entered: fixtures.At(590)}
 	suspected := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Undecided, Matching: true, Since: fixtures.At(500)}}
 	well := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Mismatches, Since: fixtures.At(580)}}
 	ours := []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
-	return map[string]view.PageView{
+	return map[string]view.Failover{
 		"evacuating": plain,
-		"evacuating-paused": changed(plain, func(v *view.PageView) {
+		"evacuating-paused": changed(plain, func(v *view.Failover) {
 			v.PausedBy, v.Next, v.Moving, v.PendingPurge = "kim: looking at it", plain.Next[:1], nil, nil
 		}),
-		"evacuating-ordered": changed(plain, func(v *view.PageView) {
+		"evacuating-ordered": changed(plain, func(v *view.Failover) {
 			v.Orders = []view.OrderLine{
 				{What: view.OrderPaused, Whom: "namespace bank", By: "kim: month end"},
 				{What: "snoozed", Whom: "shop/cart-deployment", Until: fixtures.At(1800), By: "ada: the cluster is coming back | soon"},
 				{What: "priority 100", Whom: "shop/mail-deployment", By: "kim: paying customers"},
 			}
-			v.Next = append(plain.Next[:2:2], view.NextLine{Binding: "bank/ledger-deployment", Due: fixtures.At(300), Reason: reason.Paused})
+			v.Next = append(plain.Next[:2:2], view.Line{Binding: "bank/ledger-deployment", At: fixtures.At(300), Reason: reason.Paused})
 			v.Moving, v.PendingPurge = nil, nil
 		}),
-		"evacuating-slow": changed(plain, func(v *view.PageView) {
+		"evacuating-slow": changed(plain, func(v *view.Failover) {
 			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = pace.TierSlow, reason.FleetUnhealthy, 0.1, 5*time.Minute
 		}),
-		"evacuating-after-a-halt": changed(plain, func(v *view.PageView) { v.Halted = 5 * time.Minute }),
-		"evacuating-halted": changed(plain, func(v *view.PageView) {
+		"evacuating-after-a-halt": changed(plain, func(v *view.Failover) { v.Halted = 5 * time.Minute }),
+		"evacuating-halted": changed(plain, func(v *view.Failover) {
 			v.Pace = pace.Judge(pace.FleetHealth{Total: 6, Faulty: []string{"a", "b", "c", "d", "e", "f"}}, limits)
 			v.ETA = time.Time{}
 		}),
-		"evacuating-unproven": changed(plain, func(v *view.PageView) {
+		"evacuating-unproven": changed(plain, func(v *view.Failover) {
 			v.Counts.Moving, v.Counts.Unproven, v.PendingPurge = 1, 5, nil
 			v.Moving = plain.Moving[1:2:2]
 			for i, why := range []reason.Reason{
 				reason.AwaitingFence, reason.StateNeedsSource, reason.AwaitingFence, reason.AwaitingFence, reason.AwaitingFence,
 			} {
-				v.Moving = append(v.Moving, view.MovingLine{
+				v.Moving = append(v.Moving, view.Line{
 					Binding: fmt.Sprintf("bank/db-%d-statefulset", i), Phase: phase.MigrationAwaitingFence, Reason: why,
-					Message: "member1 does not answer", To: []string{"member2", "member3"}, NeedsAttention: true, Since: fixtures.At(305),
+					Message: "member1 does not answer", To: []string{"member2", "member3"}, Attention: why, At: fixtures.At(305),
 				})
 			}
 		}),
-		"suspected": changed(bare, func(v *view.PageView) {
+		"suspected": changed(bare, func(v *view.Failover) {
 			v.Phase, v.Reason, v.Why, v.Windows = phase.FailoverSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil)
 		}),
-		"observe": changed(bare, func(v *view.PageView) {
+		"observe": changed(bare, func(v *view.Failover) {
 			v.Phase, v.Mode, v.Reason = phase.FailoverEvacuated, rules.ModeObserve, reason.ConditionsMatch
-			v.Counts = view.PageCounts{Affected: 2, Settled: 2, Outcomes: map[phase.Outcome]int{phase.OutcomeWouldMove: 1, phase.OutcomeWouldBlock: 1}}
+			v.Counts = view.Counts{Affected: 2, Settled: 2, Outcomes: map[phase.Outcome]int{phase.OutcomeWouldMove: 1, phase.OutcomeWouldBlock: 1}}
 		}),
-		"recovering-attempt-2": changed(bare, func(v *view.PageView) {
+		"recovering-attempt-2": changed(bare, func(v *view.Failover) {
 			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(well, ours)
-			v.Counts = view.PageCounts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
+			v.Counts = view.Counts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
 		}),
-		"stopped": changed(bare, func(v *view.PageView) {
+		"stopped": changed(bare, func(v *view.Failover) {
 			v.Phase, v.Reason, v.StoppedBy = phase.FailoverStopped, reason.Cancelled, "kim: planned work"
 		}),
-		"recovered": changed(bare, func(v *view.PageView) {
+		"recovered": changed(bare, func(v *view.Failover) {
 			v.Phase, v.Reason = phase.FailoverRecovered, reason.ClusterRecovered
-			v.Counts = view.PageCounts{Affected: 3, Settled: 3, Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 2, phase.OutcomeRestored: 1}}
+			v.Counts = view.Counts{Affected: 3, Settled: 3, Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 2, phase.OutcomeRestored: 1}}
 		}),
 	}
 }
@@ -129,8 +129,8 @@ func TestFailoverPages(t *testing.T) {
 }
 
 // moving is a migration that waits for its new copy.
-func moving() view.MigrationView {
-	return view.MigrationView{
+func moving() view.Migration {
+	return view.Migration{
 		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
 		Phase: phase.MigrationAwaitingHealth, Mode: rules.ModeEnforce, Attempt: 1,
 		Why:    rules.Due{Affected: true, At: fixtures.At(300), Taint: rules.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: reason.TaintUntolerated},
@@ -140,32 +140,32 @@ func moving() view.MigrationView {
 	}
 }
 
-func migrationPages() map[string]view.MigrationView {
+func migrationPages() map[string]view.Migration {
 	plain := moving()
-	return map[string]view.MigrationView{
+	return map[string]view.Migration{
 		"awaiting-health": plain,
-		"healthy": changed(plain, func(v *view.MigrationView) {
+		"healthy": changed(plain, func(v *view.Migration) {
 			v.Reason, v.Message, v.HealthySince = reason.Healthy, "proven healthy on member2", fixtures.At(595)
 		}),
-		"no-fit": changed(plain, func(v *view.MigrationView) {
+		"no-fit": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Reason, v.Message, v.Attention = phase.MigrationPlacing, reason.NoClusterFit, "the scheduler found no cluster", reason.GracefulTimeout
 		}),
-		"awaiting-fence": changed(plain, func(v *view.MigrationView) {
+		"awaiting-fence": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Purge, v.Written, v.Attention = phase.MigrationAwaitingFence, karmada.PurgeDirectly, time.Time{}, reason.AwaitingFence
 			v.Reason, v.Message = reason.AwaitingFence, "member1 does not answer, and nobody has proven that the old copy is dead"
 		}),
-		"old-copy-going": changed(plain, func(v *view.MigrationView) {
+		"old-copy-going": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Purge = phase.MigrationAwaitingFence, karmada.PurgeDirectly
 			v.Reason, v.Message = reason.OldCopyGoing, "Karmada deletes the old copy on member1"
 		}),
-		"restoring": changed(plain, func(v *view.MigrationView) {
+		"restoring": changed(plain, func(v *view.Migration) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = phase.MigrationRestoring, nil, reason.Written, "put back", "recovery of member1"
 		}),
-		"migrated": changed(plain, func(v *view.MigrationView) {
+		"migrated": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Reason, v.Message = phase.MigrationDone, reason.PendingPurge, ""
 			v.Result = &record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.PendingPurge}
 		}),
-		"abandoned": changed(plain, func(v *view.MigrationView) {
+		"abandoned": changed(plain, func(v *view.Migration) {
 			v.Phase, v.To, v.Reason, v.Message, v.Ordered = phase.MigrationDone, nil, reason.ClusterRecovered, "", "recovery of member1"
 			v.Result = &record.Result{Outcome: phase.OutcomeAbandoned}
 		}),
@@ -176,43 +176,43 @@ func TestMigrationPages(t *testing.T) {
 	goldenPages(t, rendered("migration-", migrationPages(), view.MigrationPage))
 }
 
-func pacerPages() map[string]view.PacerView {
-	flowing := view.PacerView{
+func pacerPages() map[string]view.Pacer {
+	flowing := view.Pacer{
 		Now: fixtures.At(600), Pace: pace.Judge(fixtures.Faulty(1, 6), limits), Config: limits, Assessed: fixtures.At(599),
 		Out:      []pace.Granted{{Permits: pace.Permits{Number: 17, Size: 2, First: fixtures.At(600), Apart: 2 * time.Second, Window: time.Second}, Cluster: "member1", Used: 1}},
 		Next:     fixtures.At(604),
 		Requests: []view.RequestLine{{Cluster: "member1", Want: 12, Priority: 10}, {Cluster: "member4", Want: 3, Paused: true}},
 		Granted:  18, Written: 15, Unused: 1,
 	}
-	return map[string]view.PacerView{
+	return map[string]view.Pacer{
 		"flowing": flowing,
-		"idle":    changed(flowing, func(v *view.PacerView) { v.Out, v.Requests = nil, nil }),
-		"done": changed(flowing, func(v *view.PacerView) {
+		"idle":    changed(flowing, func(v *view.Pacer) { v.Out, v.Requests = nil, nil }),
+		"done": changed(flowing, func(v *view.Pacer) {
 			v.Out, v.Requests, v.Next = nil, []view.RequestLine{{Cluster: "member1"}}, fixtures.At(590)
 		}),
-		"all-paused": changed(flowing, func(v *view.PacerView) { v.Out, v.Requests = nil, v.Requests[1:] }),
-		"waiting": changed(flowing, func(v *view.PacerView) {
+		"all-paused": changed(flowing, func(v *view.Pacer) { v.Out, v.Requests = nil, v.Requests[1:] }),
+		"waiting": changed(flowing, func(v *view.Pacer) {
 			v.Out, v.Next, v.RateBy = nil, fixtures.At(601), "kim: slow down"
 		}),
-		"all-faulty": changed(flowing, func(v *view.PacerView) {
+		"all-faulty": changed(flowing, func(v *view.Pacer) {
 			v.Pace, v.Out = pace.Judge(fixtures.Faulty(6, 6), limits), nil
 		}),
-		"slow": changed(flowing, func(v *view.PacerView) {
+		"slow": changed(flowing, func(v *view.Pacer) {
 			v.Pace = pace.Judge(fixtures.Faulty(12, 20), limits)
 		}),
-		"halted": changed(flowing, func(v *view.PacerView) {
+		"halted": changed(flowing, func(v *view.Pacer) {
 			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = pace.TierHalted, 0, reason.HaltedByHuman
 			v.Out, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", fixtures.At(597), published
 		}),
-		"configured-zero": changed(flowing, func(v *view.PacerView) {
+		"configured-zero": changed(flowing, func(v *view.Pacer) {
 			v.Config.EvictionRate, v.Out = 0, nil
 			v.Pace = pace.Judge(fixtures.Faulty(1, 6), v.Config)
 		}),
-		"state-lost": changed(flowing, func(v *view.PacerView) {
+		"state-lost": changed(flowing, func(v *view.Pacer) {
 			v.Pace = pace.Pace{Tier: pace.TierHalted, Reason: reason.StateLost}
 			v.Out, v.HaltedBy = nil, "lifeboat: the pacer's state was lost"
 		}),
-		"unlimited": changed(flowing, func(v *view.PacerView) {
+		"unlimited": changed(flowing, func(v *view.Pacer) {
 			v.Config.Unlimited = true
 			v.Pace = pace.Judge(fixtures.Faulty(1, 6), v.Config)
 		}),
@@ -225,18 +225,17 @@ func TestPacerPages(t *testing.T) {
 }
 
 // crowd makes everything as many and as long as it can get.
-func crowd(n int, word string) view.PageView {
+func crowd(n int, word string) view.Failover {
 	v := evacuating()
 	v.Cluster, v.Why, v.PausedBy, v.StoppedBy = word, word, word, word
 	v.Counts.Blocked, v.Counts.Moving = n+100, n+100
 	for i := range n {
 		name := fmt.Sprint(word, i)
-		v.Next = append(v.Next, view.NextLine{Binding: name, Reason: reason.Waiting, To: []string{word, word}})
-		v.Blocked = append(v.Blocked, view.BlockedLine{Binding: name, Reason: reason.NoTarget, Message: word})
-		v.Moving = append(v.Moving, view.MovingLine{Binding: name, Message: word, To: []string{word}, Since: fixtures.T0})
+		v.Next = append(v.Next, view.Line{Binding: name, Reason: reason.Waiting, To: []string{word, word}})
+		v.Blocked = append(v.Blocked, view.Line{Binding: name, Reason: reason.NoTarget, Message: word})
+		v.Moving = append(v.Moving, view.Line{Binding: name, Message: word, To: []string{word}, At: fixtures.T0})
 		v.Windows = append(v.Windows, view.WindowLine{Rule: name, Taint: word, Deadline: fixtures.T0})
 		v.PendingPurge = append(v.PendingPurge, record.PendingPurge{Key: karmada.BindingKey{Namespace: word, Name: name}, Work: word})
-		v.Actions = append(v.Actions, word)
 	}
 	return v
 }
@@ -264,7 +263,7 @@ func TestALongPageKeepsWhatMatters(t *testing.T) {
 // Text from objects stays text: it can neither break a table nor forge a heading.
 func TestForeignTextIsNoMarkdown(t *testing.T) {
 	v := evacuating()
-	v.Blocked = []view.BlockedLine{{Binding: "a`b|c", Reason: reason.Malformed, Message: "one|two\n# three\n**four**"}}
+	v.Blocked = []view.Line{{Binding: "a`b|c", Reason: reason.Malformed, Message: "one|two\n# three\n**four**"}}
 	page := view.FailoverPage(v)
 	require.NotContains(t, page, "\n# three")
 	require.NotContains(t, page, "**four**")
@@ -281,7 +280,7 @@ func TestForeignTextIsNoMarkdown(t *testing.T) {
 // reason would look like the page's own.
 func TestForeignTextTakesNoEscapeAway(t *testing.T) {
 	v := evacuating()
-	v.Blocked = []view.BlockedLine{{Binding: "shop/cart", Reason: reason.Malformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
+	v.Blocked = []view.Line{{Binding: "shop/cart", Reason: reason.Malformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
 	page := view.FailoverPage(v)
 	require.Contains(t, page, "all is well")
 	for _, bare := range []string{`\[all`, `\*bold`, `\|cell`} {
@@ -296,7 +295,7 @@ func TestPagesSurviveAnything(t *testing.T) {
 		v.Phase = phase.Failover(rapid.SampledFrom([]string{"", "Evacuating", "Recovered", word}).Draw(t, "phase"))
 		m := moving()
 		m.Binding, m.Message, m.Phase = word, word, phase.Migration(word)
-		p := view.PacerView{HaltedBy: word, Requests: []view.RequestLine{{Cluster: word}}}
+		p := view.Pacer{HaltedBy: word, Requests: []view.RequestLine{{Cluster: word}}}
 		for _, page := range []string{view.FailoverPage(v), view.MigrationPage(m), view.PacerPage(p)} {
 			if len(page) > view.MaxPage || !strings.HasPrefix(page, "# ") {
 				t.Fatalf("a page of %d bytes: %.80s", len(page), page)
@@ -308,9 +307,9 @@ func TestPagesSurviveAnything(t *testing.T) {
 // A page tells nobody to do what cannot be done any more.
 func TestActionsEndWithTheFailover(t *testing.T) {
 	for _, p := range failoverPhases {
-		require.Equal(t, p.Terminal(), len(view.FailoverActions(view.Choices{Cluster: "m1", Phase: p})) == 0, p)
+		require.Equal(t, p.Terminal(), len(view.Failover{Cluster: "m1", Phase: p}.Actions()) == 0, p)
 	}
-	require.Contains(t, view.FailoverActions(view.Choices{Cluster: "m1", Phase: phase.FailoverEvacuating, Paused: true})[0], "lifeboat resume m1")
+	require.Contains(t, view.Failover{Cluster: "m1", Phase: phase.FailoverEvacuating, PausedBy: "kim"}.Actions()[0], "lifeboat resume m1")
 }
 
 // Whoever reads a page at night pastes what stands there into a shell: nothing in it is a
@@ -351,19 +350,19 @@ func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
 
 // What only a human can answer comes first, and what would be wrong here is not offered.
 func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
-	actions := func(c view.Choices) string {
-		c.Cluster, c.Phase = "m1", phase.FailoverEvacuated
-		return strings.Join(view.FailoverActions(c), "\n")
+	actions := func(v view.Failover) string {
+		v.Cluster, v.Phase = "m1", phase.FailoverEvacuated
+		return strings.Join(v.Actions(), "\n")
 	}
-	require.True(t, strings.HasPrefix(actions(view.Choices{Unproven: []view.Unproven{{Binding: "shop/db"}}, Asked: 1}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
-	require.NotContains(t, actions(view.Choices{}), "confirm-fenced")
-	require.Contains(t, actions(view.Choices{}), "Repair the cluster")
+	require.True(t, strings.HasPrefix(actions(view.Failover{Moving: []view.Line{{Binding: "shop/db", Phase: phase.MigrationAwaitingFence, Attention: reason.AwaitingFence}}, Counts: view.Counts{Asked: 1}}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
+	require.NotContains(t, actions(view.Failover{}), "confirm-fenced")
+	require.Contains(t, actions(view.Failover{}), "Repair the cluster")
 
-	tainted := actions(view.Choices{Foreign: []string{"maintenance:NoExecute"}})
+	tainted := actions(view.Failover{Foreign: []string{"maintenance:NoExecute"}})
 	require.Contains(t, tainted, "Others tainted it with maintenance:NoExecute")
 	require.NotContains(t, tainted, "Repair the cluster", "it may be well")
 
-	drained := actions(view.Choices{Drained: true, DrainOnly: true})
+	drained := actions(view.Failover{DrainedBy: "kim: cold", Reason: reason.Drained})
 	require.True(t, strings.HasPrefix(drained, "`lifeboat drain m1 --end "))
 	require.NotContains(t, drained, "Repair the cluster", "nothing is broken")
 }
@@ -378,7 +377,7 @@ func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
 }
 
 func TestMigrationPage_RestoreUnanswered_AsksForSomething(t *testing.T) {
-	page := view.MigrationPage(changed(migrationPages()["restoring"], func(v *view.MigrationView) {
+	page := view.MigrationPage(changed(migrationPages()["restoring"], func(v *view.Migration) {
 		v.Reason, v.Message = reason.RestoreUnanswered, "the scheduler has seen generation 2, Lifeboat's eviction made 3"
 		v.Attention = reason.RestoreUnanswered
 	}))

@@ -280,7 +280,7 @@ var drained = []Step{
 // tainted: by order, with nothing on the cluster any more that it would move.
 var tainted = []Step{
 	run(`lifeboat taint member1 maintenance:NoExecute --reason "the disks are replaced"`, "member1"),
-	look("lifeboat status member1", "Evacuated for"),
+	look("lifeboat status member1", "Evacuated since"),
 	run(`lifeboat taint member1 degraded=network:PreferNoExecute --reason "packet loss"`, "member1"),
 	run(`lifeboat adopt --reason "no controller runs"`, "owner"),
 	run(`lifeboat adopt --reason "Temporal was set up anew"`, "owner"),

@@ -7,7 +7,7 @@ import (
 
 // page shows where this migration stands.
 func (m *migration) page() {
-	v := view.MigrationView{
+	v := view.Migration{
 		Binding: m.st.Ref.Key.String(), Resource: m.st.Resource, From: m.st.Ref.Cluster, To: m.st.To,
 		Phase: m.st.Phase, Mode: m.st.Ref.Mode, Attempt: m.st.Attempt, Why: m.st.Why,
 		Reason: m.st.Reason, Message: m.withRefusal(), Attention: m.st.Attention,

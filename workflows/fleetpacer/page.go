@@ -7,7 +7,7 @@ import (
 
 // page shows the fleet's pace and who waits for it.
 func (p *pacer) page() {
-	v := view.PacerView{
+	v := view.Pacer{
 		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: p.st.Orders.Halted.Line(), RateBy: p.st.Orders.RateBy.Line(),
 		Next: p.st.Schedule.Next(p.st.Pace, p.now()), Out: p.st.Schedule.Out,
 		Granted: p.st.Granted, Written: p.st.Written, Unused: p.st.Unused, Assessed: p.st.Assessed,

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -10,8 +11,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// PageView is what the page of one failover shows.
-type PageView struct {
+// Failover is how the failover of one cluster stands, for whoever shows it.
+type Failover struct {
 	Cluster string
 	Phase   phase.Failover
 	Mode    rules.Mode
@@ -23,7 +24,7 @@ type PageView struct {
 	Since     time.Time // when the failover (or this attempt) began
 	Entered   time.Time // when this phase began
 	Confirmed time.Time
-	Counts    PageCounts
+	Counts    Counts
 	Pace      pace.Pace
 	// ETA is when the last eviction is expected; zero when nobody can say.
 	ETA time.Time
@@ -34,29 +35,31 @@ type PageView struct {
 	StoppedBy string
 	// Orders are those of humans about some of the bindings, or about all.
 	Orders []OrderLine
-	// DrainedBy is who ordered the cluster emptied, and why; DrainOnly that nothing
-	// else speaks against the cluster.
+	// DrainedBy is who ordered the cluster emptied, and why.
 	DrainedBy string
-	DrainOnly bool
-	// Tainted are the taints that humans ordered, each with who and why; TaintedOnly that
-	// nothing else speaks against the cluster.
-	Tainted     []string
-	TaintedOnly bool
+	// Tainted are the taints that humans ordered, each with who and why.
+	Tainted []string
+	// TakenAway is a taint of a rule that was taken away and put back, at PutBack; nil without.
+	TakenAway *karmada.AddedTaint
+	PutBack   time.Time
 	// Foreign are the taints that move bindings and that others put, "key:effect".
-	Foreign      []string
-	Next         []NextLine
-	Blocked      []BlockedLine
-	Moving       []MovingLine
+	Foreign []string
+	// Next come next, Blocked cannot move, Moving have begun to and have no outcome yet.
+	Next, Blocked, Moving []Line
+	// Finished have their outcome, the newest first.
+	Finished     []record.Result
 	Windows      []WindowLine
 	PendingPurge []record.PendingPurge
-	// Actions are what one can do now; empty shows [FailoverActions].
-	Actions []string
 	// Runbook is where the page of all reasons is published; empty makes no links.
 	Runbook string
 }
 
-// PageCounts are how many bindings stand where.
-type PageCounts struct {
+// drainOnly: nothing but a drain speaks against the cluster; taintedOnly: nothing but taints that humans ordered.
+func (v Failover) drainOnly() bool   { return v.Reason == reason.Drained }
+func (v Failover) taintedOnly() bool { return v.Reason == reason.TaintOrdered }
+
+// Counts are how many bindings stand where.
+type Counts struct {
 	Affected   int // of this attempt
 	Settled    int // have their outcome
 	Moving     int // evicted or being evicted
@@ -65,36 +68,23 @@ type PageCounts struct {
 	Tolerating int // not due yet
 	Blocked    int
 	Asked      int // of the blocked: a human has to approve
+	Attention  int // of the moving, and of the failover itself
 	Outcomes   map[phase.Outcome]int
 }
 
-// NextLine is one of those that come next.
-type NextLine struct {
-	Binding  string
-	Due      time.Time
-	Priority int32
-	Reason   reason.Reason
-	To       []string
-}
-
-// BlockedLine is one that cannot move, and why.
-type BlockedLine struct {
+// Line is one binding that waits, is blocked, or moves.
+type Line struct {
 	Binding string
+	Phase   phase.Migration // of one that moves
 	Reason  reason.Reason
 	Message string
-	RetryAt time.Time
-}
-
-// MovingLine is one that is moving: evicted, or about to be, and without an outcome yet.
-type MovingLine struct {
-	Binding        string
-	Phase          phase.Migration
-	To             []string
-	Reason         reason.Reason
-	Message        string
-	NeedsAttention bool
-	Placed         bool // To is where it is; else where it could go
-	Since          time.Time
+	// Attention is why it needs a human's eyes, reason.None when it does not.
+	Attention reason.Reason
+	To        []string
+	Placed    bool // To is where it is; else where it could go
+	// At is when it is due, when it is looked at again, or since when it is in its phase.
+	At       time.Time
+	Priority int32
 }
 
 // OrderLine is one order that holds until the failover closes, or until a moment.

@@ -1,0 +1,143 @@
+package workflows
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
+)
+
+// PageLines bounds the lines of each table before the page cuts them further.
+const PageLines = 50
+
+// PageStates are those of the queue that a page shows, who comes next first.
+var PageStates = []ItemState{ItemReady, ItemHold, ItemDue, ItemTolerating, ItemPaused, ItemBlocked}
+
+// View is the failover as its page and the verbs show it.
+func (s *FailoverStatus) View(now time.Time) view.Failover {
+	v := view.Failover{
+		Cluster: s.Name, Phase: s.Phase, Mode: s.Terms.Mode, Attempt: s.Attempt, Reason: s.Reason, Why: s.why(), Now: now,
+		Since: s.Since, Entered: s.Entered, Confirmed: s.Named, Counts: s.counts(), Pace: s.Pace, ETA: s.ETA,
+		PausedBy: s.Paused.Line(), StoppedBy: s.Stopped.Line(), Orders: s.Lines(), Finished: slices.Clone(s.Results),
+		Windows: view.WindowLines(s.Windows, s.Cluster.Ours), PendingPurge: s.PendingPurges, Runbook: s.Terms.Runbook,
+	}
+	slices.SortStableFunc(v.Finished, func(a, b record.Result) int { return b.At.Compare(a.At) })
+	if d := s.Cluster.Drain; d != nil {
+		v.DrainedBy = d.Who + ": " + d.Why
+	}
+	for _, o := range s.Cluster.Ordered {
+		v.Tainted = append(v.Tainted, o.String()+" by "+o.Who+": "+o.Why)
+	}
+	for _, t := range s.Cluster.Foreign {
+		v.Foreign = append(v.Foreign, t.Key+":"+string(t.Effect))
+	}
+	if t := s.TakenAway; t != nil && !t.Twice { // a pause tells of the second time
+		v.TakenAway, v.PutBack = &t.AddedTaint, t.At
+	}
+	for _, f := range s.Frozen {
+		if !f.To.IsZero() {
+			v.Halted += f.To.Sub(f.From)
+		}
+	}
+	s.viewQueue(&v)
+	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
+		if m := s.Moves[key]; len(v.Moving) < PageLines {
+			v.Moving = append(v.Moving, view.Line{
+				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message, Attention: m.Attention, Placed: m.Placed, At: m.PhaseSince(),
+			})
+		}
+	}
+	return v
+}
+
+// viewQueue shows who comes next, and who is blocked and why.
+func (s *FailoverStatus) viewQueue(v *view.Failover) {
+	items := slices.Clone(s.Items)
+	ordered := queue.Scoped[int32]{}
+	for _, o := range s.Priorities {
+		ordered[o.Scope] = o.Priority
+	}
+	priority := func(i Item) int32 {
+		if p, ok := ordered.Narrowest(i.Key); ok || i.Policy < 0 || i.Policy >= len(s.Policy) {
+			return p
+		}
+		return s.Policy[i.Policy].Priority
+	}
+	due := func(i Item) time.Time { // what is not tolerated any more is due
+		if i.State == ItemTolerating {
+			return i.RetryAt
+		}
+		return time.Time{}
+	}
+	slices.SortStableFunc(items, func(a, b Item) int {
+		return cmp.Or(slices.Index(PageStates, a.State)-slices.Index(PageStates, b.State),
+			queue.Compare(queue.Item{Key: a.Key, Priority: priority(a), Due: due(a)}, queue.Item{Key: b.Key, Priority: priority(b), Due: due(b)}))
+	})
+	for _, i := range items {
+		line := view.Line{Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, To: i.To, At: due(i), Priority: priority(i)}
+		switch {
+		case i.State == ItemBlocked && len(v.Blocked) < PageLines:
+			line.At = i.RetryAt
+			v.Blocked = append(v.Blocked, line)
+		case i.State != ItemBlocked && slices.Contains(PageStates, i.State) && len(v.Next) < PageLines:
+			v.Next = append(v.Next, line)
+		}
+	}
+}
+
+// counts are how many bindings of this attempt stand where.
+func (s *FailoverStatus) counts() view.Counts {
+	c := view.Counts{
+		Outcomes: map[phase.Outcome]int{}, Tolerating: s.Queue[ItemTolerating], Blocked: s.Queue[ItemBlocked], Asked: s.BlockedBy[reason.AwaitingApproval],
+		Waiting: s.Queue[ItemDue] + s.Queue[ItemReady] + s.Queue[ItemHold] + s.Queue[ItemPaused] + s.Queue[ItemFence] + s.Left,
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(s.Counts)) {
+		if n := s.Counts[outcome]; n > 0 {
+			c.Outcomes[phase.Outcome(outcome)] = n
+			c.Settled += n
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
+		m := s.Moves[key]
+		if view.WaitsForProof(m.Phase, m.Reason) {
+			c.Unproven++
+		} else {
+			c.Moving++
+		}
+		if m.Attention != reason.None {
+			c.Attention++
+		}
+	}
+	c.Attention += len(s.Attention)
+	c.Affected = c.Settled + c.Moving + c.Unproven + c.Tolerating + c.Waiting + c.Blocked
+	return c
+}
+
+// why says in words what the judgement rests on.
+func (s *FailoverStatus) why() string {
+	var parts []string
+	if len(s.Attention) > 0 {
+		parts = append(parts, "needs attention: "+reason.Causes(s.Attention))
+	}
+	if s.Cluster.Ready != "" {
+		parts = append(parts, strings.TrimSpace("Ready="+s.Cluster.Ready+" "+s.Cluster.ReadyReason))
+	}
+	for _, t := range s.Cluster.Foreign {
+		parts = append(parts, fmt.Sprintf("taint %s:%s put by others", t.Key, t.Effect))
+	}
+	for _, t := range s.Cluster.Ours {
+		if t.Rule != "" {
+			parts = append(parts, fmt.Sprintf("taint %s:%s %s", t.Key, t.Effect, rules.RuleTitle(t.Rule)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
