@@ -40,20 +40,24 @@ func takeRoom(members int) (giveBack func()) {
 	return func() { room.Release(n) }
 }
 
-// bystanders make the fleet of a real Karmada large enough that one story's failures do not slow the
-// pace of all: many Clusters on one member, where nothing runs.
+// bystanders make a fleet large enough that one story's failures do not slow the pace: Clusters where
+// nothing runs, on a real Karmada all on one member.
 func bystanders() []member {
 	all := []member{{Name: "bystander"}}
 	for i := range 2 {
-		all = append(all, member{Name: fmt.Sprintf("bystander%d", i+2), SameAs: "bystander"})
+		m := member{Name: fmt.Sprintf("bystander%d", i+2)}
+		if *karmadaAt != "" {
+			m.SameAs = "bystander"
+		}
+		all = append(all, m)
 	}
 	return all
 }
 
-// joinMembers has the story's clusters join a real Karmada, until the story ends.
+// joinMembers has the story's clusters join, until the story ends, where the lab did not begin with them.
 func (s *scene) joinMembers() {
 	s.Helper()
-	if *karmadaAt == "" || s.story.own {
+	if *karmadaAt == "" && s.world == shared || s.story.own {
 		return
 	}
 	var joining errgroup.Group

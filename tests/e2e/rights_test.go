@@ -80,6 +80,19 @@ func (r *rights) note(a audited) {
 	}
 }
 
+// add books what was done on another lab.
+func (r *rights) add(other *rights) {
+	for one, n := range other.used {
+		r.used[one] += n
+	}
+	for request, n := range other.refused {
+		r.refused[request] += n
+	}
+	for request, n := range other.foreign {
+		r.foreign[request] += n
+	}
+}
+
 // unused are the rights that nobody has used who has them, but for the exceptions;
 // and those exceptions that nobody has.
 func (r *rights) unused(but map[string]string) (unused, unknown []string) {

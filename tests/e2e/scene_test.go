@@ -31,7 +31,7 @@ type scene struct {
 	emptied  string          // a binding that the story's own hand, as the scheduler, leaves bare
 	victim   string          // of the cell that it plays, "" for none
 	between  func()          // done between two looks at a condition, nil: nothing
-	pause    time.Duration   // between two looks at a condition, 0: 50 ms
+	pause    time.Duration   // between two looks at a condition, 0: 50 ms at first, then up to 250 ms
 }
 
 // patience bounds a wait. It says nothing about how quick Lifeboat is: a busy
@@ -54,7 +54,8 @@ func (s *scene) awaitQuietly(what string, look func() (ok bool, seen string)) {
 	s.Helper()
 	begun := time.Now()
 	seen := ""
-	for ok := false; !ok; {
+	pause := 50 * time.Millisecond
+	for ok := false; !ok; pause = min(pause*5/4, 250*time.Millisecond) { // a look costs the worker and Temporal a query
 		if s.between != nil {
 			s.between()
 		}
@@ -69,7 +70,7 @@ func (s *scene) awaitQuietly(what string, look func() (ok bool, seen string)) {
 		if time.Since(begun) > patience {
 			require.Fail(s, "never happened: "+what, "last seen after %s:\n%s", patience, seen)
 		}
-		time.Sleep(cmp.Or(s.pause, 50*time.Millisecond)) //nolint:forbidigo // between two looks at a condition
+		time.Sleep(cmp.Or(s.pause, pause)) //nolint:forbidigo // between two looks at a condition
 	}
 }
 

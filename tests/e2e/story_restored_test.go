@@ -24,7 +24,7 @@ func TestOutagesApart(t *testing.T) {
 	told := &ledger{times: map[string]time.Duration{}}
 	for _, s := range outagesApart {
 		s.own = true
-		told.run(t, s)
+		told.run(t, s, shared)
 		if took, ok := told.times[s.name]; ok {
 			say("outages: %-53s ok, %3.0f s", s.name, took.Seconds())
 		}

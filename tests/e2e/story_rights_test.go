@@ -67,6 +67,9 @@ func rightsUsed(s *scene) {
 	s.audit.mu.Lock()
 	defer s.audit.mu.Unlock()
 	r := &s.audit.rights
+	for _, other := range s.beside {
+		r.add(&other.rights)
+	}
 	require.Equal(s, tried, r.refused, "nothing but what was tried on purpose was refused")
 	require.Empty(s, r.foreign, "nothing was allowed by a role that is not Lifeboat's")
 	unused, unknown := r.unused(unexercised)

@@ -24,7 +24,7 @@ func TestUpgrade(t *testing.T) {
 		t.Skip("make upgrade plays it")
 	}
 	told := &ledger{times: map[string]time.Duration{}}
-	told.run(t, story{name: "upgraded_in_mid_failover", short: "up", size: 3, tell: upgraded, own: true})
+	told.run(t, story{name: "upgraded_in_mid_failover", short: "up", size: 3, tell: upgraded, own: true}, shared)
 	for name, took := range told.times {
 		say("upgrade: %-53s ok, %3.0f s", name, took.Seconds())
 	}

@@ -24,6 +24,7 @@ type world struct {
 	temporal   temporal
 	chronicle  *chronicle
 	audit      *auditLog
+	beside     []*auditLog // those of the labs beside the shared one
 	gate       *gate
 	controller *process
 	worker     *process
