@@ -47,22 +47,32 @@ image: toolchain ## Build bin/lifeboat-image.tar, the container image (OCI archi
 		-out ../../bin/lifeboat-image.tar
 
 ##@ Test
-.PHONY: test test-all test-unit test-compare test-oracle test-deploy test-alerts test-e2e
+.PHONY: test test-all test-unit test-compare test-oracle test-deploy test-alerts test-e2e test-seeds
 test: toolchain ## Run every test, with the time of each stage
-	@mkdir -p .test && rm -f $(TIMES)
-	@status=0; \
-	$(STAGE) "build the lab's servers" $(MAKE) lab-bin || status=1; \
+	@mkdir -p .test && rm -f $(TIMES) .test/e2e.log
+	@begun=$$(date +%s); status=0; \
+	$(STAGE) "build the lab's servers" $(MAKE) lab-bin bin/kubectl || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "build Lifeboat" $(MAKE) build || status=1; \
-	[ $$status -ne 0 ] || $(STAGE) "unit and workflow tests" $(MAKE) test-unit || status=1; \
-	[ $$status -ne 0 ] || $(STAGE) "pre-check against scheduler" $(MAKE) test-compare || status=1; \
-	[ $$status -ne 0 ] || $(STAGE) "image and manifests" $(MAKE) test-deploy || status=1; \
-	[ $$status -ne 0 ] || $(STAGE) "alerts and dashboard" $(MAKE) test-alerts || status=1; \
-	[ $$status -ne 0 ] || $(STAGE) "tests of the lab" $(MAKE) lab-test || status=1; \
+	[ $$status -ne 0 ] || $(MAKE) --jobs=3 --output-sync=recurse $(BESIDE) || status=1; \
 	[ $$status -ne 0 ] || $(STAGE) "end-to-end stories" tests/stories.sh || status=1; \
-	echo; cat $(TIMES); \
+	echo; cat $(TIMES); tests/stage.sh --sum $(TIMES) $$begun; \
 	if [ -f .test/e2e.log ] && [ $$status -eq 0 ]; then grep '^stories: ' .test/e2e.log || true; fi; \
-	[ $$status -eq 0 ] && echo "all tests passed" || echo "FAILED"; \
+	[ $$status -eq 0 ] && echo "all tests passed; make test-all also plays $(SEEDS) seeds of the simulator and asks $(QUESTIONS) questions of the pre-check" || echo "FAILED"; \
 	exit $$status
+
+# Three stages at a time: image, manifests and lab wait most of the time; what is beside them computes.
+BESIDE := stage-deploy stage-lab stage-unit stage-compare stage-alerts
+.PHONY: $(BESIDE)
+stage-deploy:
+	@$(STAGE) "image and manifests" $(MAKE) test-deploy
+stage-unit:
+	@$(STAGE) "unit and workflow tests" $(MAKE) test-unit
+stage-compare: | stage-unit
+	@$(STAGE) "pre-check against scheduler" $(MAKE) test-compare
+stage-alerts: | stage-compare
+	@$(STAGE) "alerts and dashboard" $(MAKE) test-alerts
+stage-lab:
+	@$(STAGE) "tests of the lab" $(MAKE) lab-test
 
 test-unit: toolchain ## Run the unit and workflow tests
 	@go test -timeout 30m $(UNIT)
@@ -73,11 +83,20 @@ test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200
 		|| { tail -60 ../../.test/compare.log; exit 1; }
 	@grep -A60 'questions, seeds' .test/compare.log | sed '/^--- /,$$d'
 
+# What make test-all asks more: the first seeds of the same lists.
+SEEDS ?= 1000
+QUESTIONS ?= 200000
 # The sample in testdata is what `make test` asks.
 ORACLE ?= ../shared/karmada/oracle
-test-all: test ## Run every test, and ask all 28,000 questions that a real scheduler answered (ORACLE=<folder>)
-	@if [ -d "$(ORACLE)" ]; then $(MAKE) test-oracle; \
+test-all: test ## Run every test with more seeds (SEEDS=1000, QUESTIONS=200000), and ask all 28,000 questions that a real scheduler answered (ORACLE=<folder>)
+	@$(STAGE) "$(SEEDS) seeds of the simulator" $(MAKE) test-seeds
+	@$(STAGE) "$(QUESTIONS) questions" $(MAKE) test-compare N=$(QUESTIONS)
+	@if [ -d "$(ORACLE)" ]; then $(STAGE) "answers of a real scheduler" $(MAKE) test-oracle; \
 	else echo "$(ORACLE) is not there: only the sample of the real scheduler's answers was asked"; fi
+	@echo; cat $(TIMES)
+
+test-seeds: toolchain ## Play the first SEEDS=1000 listed seeds of the simulator, and hold its floors
+	@nice go test ./tests/sim -count=1 -timeout 0 -v -run TestListedSeeds -seeds $(SEEDS) | grep -v '^=== '
 
 test-oracle: toolchain ## Hold the pre-check and the lab's scheduler against every answer of a real scheduler (ORACLE=<folder>)
 	@mkdir -p .test

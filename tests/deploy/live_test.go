@@ -24,6 +24,7 @@ import (
 // the roles that were granted: the roles of observe are enough to observe, and not to
 // act; those of enforce are.
 func TestARealAPIServerTakesItAndTheProgramsRun(t *testing.T) {
+	t.Parallel() // it waits, as the quickstart does
 	l := startLab(t)
 	base, example := kustomized(t, "base"), kustomized(t, "overlays/enforce")
 	l.apply(t, "karmada", kustomized(t, "karmada/observe"))
@@ -106,24 +107,24 @@ func (l *lab) fields(t *testing.T) {
 		require.ErrorContains(c, change(binding, "cart", `{"spec":{"replicas":7}}`), "lifeboat-worker-fields")
 	}, patience, 50*time.Millisecond)
 	for _, tried := range []struct{ patch, refusal string }{
-		{`{"spec":{"suspension":{"dispatching":true}}}`, "may change no such field"},
-		{`{"spec":{"resource":{"name":"other"}}}`, "may change no such field"},
-		{`{"spec":{"replicas":null}}`, "may remove no such field"},
-		{`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"gone","uid":"00000000-0000-0000-0000-000000000000"}]}}`, "no such metadata"},
-		{`{"metadata":{"finalizers":null}}`, "no such metadata"},
-		{`{"metadata":{"labels":{"app":"other"}}}`, "no such metadata"},
-		{`{"metadata":{"annotations":{"kept":null}}}`, "no such annotation"},
-		{`{"metadata":{"annotations":{"kept":"other"}}}`, "no such annotation"},
-		{`{"metadata":{"annotations":{"failover.lifeboat.dev/enabled":"false"}}}`, "no such annotation"},
-		{`{"metadata":{"annotations":null}}`, "no such annotation"},
+		{patch: `{"spec":{"suspension":{"dispatching":true}}}`, refusal: "may change no such field"},
+		{patch: `{"spec":{"resource":{"name":"other"}}}`, refusal: "may change no such field"},
+		{patch: `{"spec":{"replicas":null}}`, refusal: "may remove no such field"},
+		{patch: `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"gone","uid":"00000000-0000-0000-0000-000000000000"}]}}`, refusal: "no such metadata"},
+		{patch: `{"metadata":{"finalizers":null}}`, refusal: "no such metadata"},
+		{patch: `{"metadata":{"labels":{"app":"other"}}}`, refusal: "no such metadata"},
+		{patch: `{"metadata":{"annotations":{"kept":null}}}`, refusal: "no such annotation"},
+		{patch: `{"metadata":{"annotations":{"kept":"other"}}}`, refusal: "no such annotation"},
+		{patch: `{"metadata":{"annotations":{"failover.lifeboat.dev/enabled":"false"}}}`, refusal: "no such annotation"},
+		{patch: `{"metadata":{"annotations":null}}`, refusal: "no such annotation"},
 	} {
 		require.ErrorContains(t, change(binding, "cart", tried.patch), tried.refusal, tried.patch)
 	}
 	for _, tried := range []struct{ patch, refusal string }{
-		{`{"spec":{"apiEndpoint":"https://elsewhere"}}`, "may change no such field"},
-		{`{"spec":{"secretRef":{"namespace":"a","name":"b"}}}`, "may change no such field"},
-		{`{"metadata":{"finalizers":["example.com/more"]}}`, "no such metadata"},
-		{`{"metadata":{"annotations":{"more":"x"}}}`, "no such annotation"},
+		{patch: `{"spec":{"apiEndpoint":"https://elsewhere"}}`, refusal: "may change no such field"},
+		{patch: `{"spec":{"secretRef":{"namespace":"a","name":"b"}}}`, refusal: "may change no such field"},
+		{patch: `{"metadata":{"finalizers":["example.com/more"]}}`, refusal: "no such metadata"},
+		{patch: `{"metadata":{"annotations":{"more":"x"}}}`, refusal: "no such annotation"},
 	} {
 		require.ErrorContains(t, change(cluster, "member1", tried.patch), tried.refusal, tried.patch)
 	}

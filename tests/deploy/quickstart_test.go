@@ -26,6 +26,7 @@ const managerFlags = "--feature-gates=Failover=true"
 // servers: one is Karmada's, one the host cluster's. The pods run as the host cluster has
 // them, with the Secrets that the guide makes.
 func TestQuickstart_BlockByBlock(t *testing.T) {
+	t.Parallel()
 	g := newGuide(t)
 
 	said := g.play("1. Check without writing", 0, 4)
@@ -47,6 +48,8 @@ func TestQuickstart_BlockByBlock(t *testing.T) {
 	g.play("3. Create the Secrets", 0, 0)
 	g.replace("deploy/kustomize/base/temporal.toml", "temporal-frontend.temporal.svc:7233", g.karmada.at.TemporalAddress)
 	g.replace("deploy/kustomize/base/temporal.toml", `"lifeboat"`, `"quickstart"`)
+	// Nothing here is about how long a drain waits for a source that answers.
+	g.replace("deploy/kustomize/base/lifeboat.yaml", "log:\n", "health: {detection: 8s, minHealthy: 2s, pollInterval: 5s}\nlog:\n")
 	g.play("4. Start the pods", 0, 0)
 	g.runPods()
 	g.karmada.awaitLeader(t)

@@ -53,6 +53,7 @@ var Elsewhere = map[string]Place{
 	"make sim N=1000":                  target("sim"),
 	"make sim THEME=drains N=100":      target("sim"),
 	"make test":                        target("test"),
+	"make test-all":                    target("test-all"),
 	"make test-deploy":                 target("test-deploy"),
 	"make test-e2e":                    target("test-e2e"),
 	"make upgrade":                     target("upgrade"),
