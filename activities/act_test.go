@@ -33,97 +33,97 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		end     activities.ActEnd
 		reason  reason.Reason
 	}{
-		"placed and healthy": {func(*bench, *activities.ReleaseRequest) {}, activities.ActDone, reason.Written},
+		"placed and healthy": {arrange: func(*bench, *activities.ReleaseRequest) {}, end: activities.ActDone, reason: reason.Written},
 		"the failover observes": {
-			func(_ *bench, r *activities.ReleaseRequest) { r.Mode = rules.ModeObserve }, activities.ActRefused, reason.ModeObserve,
+			arrange: func(_ *bench, r *activities.ReleaseRequest) { r.Mode = rules.ModeObserve }, end: activities.ActRefused, reason: reason.ModeObserve,
 		},
 		"the worker observes by now": {
-			func(b *bench, _ *activities.ReleaseRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
-			activities.ActDone, reason.Written,
+			arrange: func(b *bench, _ *activities.ReleaseRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
+			end:     activities.ActDone, reason: reason.Written,
 		},
 		"put back": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: "m1"}) })
-			}, activities.ActRefused, reason.PutBack,
+			}, end: activities.ActRefused, reason: reason.PutBack,
 		},
 		"placed on paper, not observed": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Generation++ })
-			}, activities.ActRefused, reason.NotPlaced,
+			}, end: activities.ActRefused, reason: reason.NotPlaced,
 		},
 		"emptied": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Clusters = nil })
-			}, activities.ActRefused, reason.NotPlaced,
+			}, end: activities.ActRefused, reason: reason.NotPlaced,
 		},
 		"not healthy any more": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) {
 					for i := range x.Status.Aggregated {
 						x.Status.Aggregated[i].Health = karmada.HealthUnhealthy
 					}
 				})
-			}, activities.ActRefused, reason.NotHealthy,
+			}, end: activities.ActRefused, reason: reason.NotHealthy,
 		},
 		"the new target died while its copy is healthy on paper": {
-			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m2", false) },
-			activities.ActRefused, reason.TargetNotReady,
+			arrange: func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m2", false) },
+			end:     activities.ActRefused, reason: reason.TargetNotReady,
 		},
 		"not healthy for long enough": {
-			func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, activities.ActRefused, reason.NotHealthy,
+			arrange: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, end: activities.ActRefused, reason: reason.NotHealthy,
 		},
 		"placed elsewhere since": {
-			func(_ *bench, r *activities.ReleaseRequest) {
+			arrange: func(_ *bench, r *activities.ReleaseRequest) {
 				r.ProvenOn = []karmada.TargetCluster{{Name: "m3", Replicas: 2}}
 			},
-			activities.ActRefused, reason.NotHealthy,
+			end: activities.ActRefused, reason: reason.NotHealthy,
 		},
 		"proven where it is": {
-			func(_ *bench, r *activities.ReleaseRequest) {
+			arrange: func(_ *bench, r *activities.ReleaseRequest) {
 				r.ProvenOn = []karmada.TargetCluster{{Name: "m2", Replicas: 1}}
 			},
-			activities.ActDone, reason.Written,
+			end: activities.ActDone, reason: reason.Written,
 		},
 		"the source is Ready: health must outlast detection": {
-			func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m1", true) }, activities.ActRefused, reason.NotHealthy,
+			arrange: func(b *bench, _ *activities.ReleaseRequest) { b.world.SetReady("m1", true) }, end: activities.ActRefused, reason: reason.NotHealthy,
 		},
 		"the source is Ready, and detection is over": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.SetReady("m1", true)
 				r.HealthyFor = 90 * time.Second
-			}, activities.ActDone, reason.Written,
+			}, end: activities.ActDone, reason: reason.Written,
 		},
 		"not understood any more": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Malformed = "spec.placement: a number" })
-			}, activities.ActRefused, reason.Malformed,
+			}, end: activities.ActRefused, reason: reason.Malformed,
 		},
 		"older than it was before": {
-			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion + "0" },
-			activities.ActRefused, reason.StaleRead,
+			arrange: func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion + "0" },
+			end:     activities.ActRefused, reason: reason.StaleRead,
 		},
 		"as old as it was before": {
-			func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion },
-			activities.ActDone, reason.Written,
+			arrange: func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion },
+			end:     activities.ActDone, reason: reason.Written,
 		},
 		"the source is gone": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.DeleteCluster("m1")
 				r.HealthyFor = 0
-			}, activities.ActDone, reason.Written,
+			}, end: activities.ActDone, reason: reason.Written,
 		},
 		"left to a human": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonKept })
-			}, activities.ActRefused, reason.ForeignTask,
+			}, end: activities.ActRefused, reason: reason.ForeignTask,
 		},
 		"released already": {
-			func(b *bench, r *activities.ReleaseRequest) {
+			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks = nil })
-			}, activities.ActAlready, "",
+			}, end: activities.ActAlready,
 		},
 		"another binding of that name": {
-			func(_ *bench, r *activities.ReleaseRequest) { r.UID = "older" }, activities.ActGone, reason.BindingGone,
+			arrange: func(_ *bench, r *activities.ReleaseRequest) { r.UID = "older" }, end: activities.ActGone, reason: reason.BindingGone,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -134,13 +134,13 @@ func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
 		end    activities.EvictEnd
 		reason reason.Reason
 	}{
-		"nowhere to go": {func(b *bench) {
+		"nowhere to go": {change: func(b *bench) {
 			b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
-		}, activities.EvictRefused, reason.NoTarget},
-		"recovered":         {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, reason.NoTaint},
-		"opted out":         {func(b *bench) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, reason.OptedOut},
-		"moved by others":   {func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" }) }, activities.EvictElsewhere, reason.NotTargeting},
-		"the permit passed": {func(b *bench) { b.early = -pace.PermitsEnd }, activities.EvictRefused, reason.PermitPassed},
+		}, end: activities.EvictRefused, reason: reason.NoTarget},
+		"recovered":         {change: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected, reason: reason.NoTaint},
+		"opted out":         {change: func(b *bench) { b.optedOut = "by namespace shop" }, end: activities.EvictOptedOut, reason: reason.OptedOut},
+		"moved by others":   {change: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" }) }, end: activities.EvictElsewhere, reason: reason.NotTargeting},
+		"the permit passed": {change: func(b *bench) { b.early = -pace.PermitsEnd }, end: activities.EvictRefused, reason: reason.PermitPassed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

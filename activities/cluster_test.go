@@ -141,17 +141,17 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 		refused reason.Reason
 		ours    int
 	}{
-		"both": {func(*bench, *activities.TaintRequest) {}, "", 2},
+		"both": {arrange: func(*bench, *activities.TaintRequest) {}, ours: 2},
 		"the failover observes": {
-			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
+			arrange: func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, refused: reason.ModeObserve, ours: 0,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
+			arrange: func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, refused: reason.ModeObserve, ours: 0,
 		},
 		"the rule matches no more": {
-			func(b *bench, _ *activities.TaintRequest) { b.world.SetReady("m1", true) }, reason.ClusterRecovered, 0,
+			arrange: func(b *bench, _ *activities.TaintRequest) { b.world.SetReady("m1", true) }, refused: reason.ClusterRecovered, ours: 0,
 		},
-		"opted out": {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, reason.ClusterRecovered, 0},
+		"opted out": {arrange: func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, refused: reason.ClusterRecovered, ours: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -329,12 +329,12 @@ func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
 		never bool
 		wait  time.Duration
 	}{
-		activities.ErrorForbidden:   {karmada.ErrForbidden, false, 30 * time.Second},
-		activities.ErrorInvalid:     {karmada.ErrInvalid, true, 0},
-		activities.ErrorThrottled:   {&karmada.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("429")}, false, 7 * time.Second},
-		activities.ErrorUnreachable: {karmada.ErrUnreachable, false, 0},
-		activities.ErrorGone:        {karmada.ErrGone, true, 0},
-		activities.ErrorConflict:    {karmada.ErrConflict, false, 0},
+		activities.ErrorForbidden:   {err: karmada.ErrForbidden, never: false, wait: 30 * time.Second},
+		activities.ErrorInvalid:     {err: karmada.ErrInvalid, never: true, wait: 0},
+		activities.ErrorThrottled:   {err: &karmada.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("429")}, never: false, wait: 7 * time.Second},
+		activities.ErrorUnreachable: {err: karmada.ErrUnreachable, never: false, wait: 0},
+		activities.ErrorGone:        {err: karmada.ErrGone, never: true, wait: 0},
+		activities.ErrorConflict:    {err: karmada.ErrConflict, never: false, wait: 0},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			b := newBench(t)

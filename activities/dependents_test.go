@@ -79,31 +79,31 @@ func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 		holders string
 		waits   bool
 	}{
-		"the parent stays, and what it needs with it": {func(*bench) {}, "", false},
-		"it has moved": {func(b *bench) { b.moveApp("m2") }, "", false},
-		"it is gone":   {func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.UID = "another" }) }, "", false},
-		"it is back, its dependent is not": {func(b *bench) {
+		"the parent stays, and what it needs with it": {arrange: func(*bench) {}, waits: false},
+		"it has moved": {arrange: func(b *bench) { b.moveApp("m2") }, waits: false},
+		"it is gone":   {arrange: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.UID = "another" }) }, waits: false},
+		"it is back, its dependent is not": {arrange: func(b *bench) {
 			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
-		}, "LifeboatDependent: owner-1", true},
-		"it is back, and needs the other no more": {func(b *bench) {
+		}, holders: "LifeboatDependent: owner-1", waits: true},
+		"it is back, and needs the other no more": {arrange: func(b *bench) {
 			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
 			b.world.Change(appKey("app"), func(x *karmada.Binding) {
 				x.Annotations = map[string]string{karmada.AnnotationDependencies: "[]"}
 			})
-		}, "", false},
-		"it is back, and takes nothing along any more": {func(b *bench) {
+		}, waits: false},
+		"it is back, and takes nothing along any more": {arrange: func(b *bench) {
 			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.PropagateDeps = false })
-		}, "", false},
-		"it is left to a human, and so is what it needs": {func(b *bench) {
+		}, waits: false},
+		"it is left to a human, and so is what it needs": {arrange: func(b *bench) {
 			b.moveApp("m2")
 			b.world.Change(appKey("app"), func(x *karmada.Binding) {
 				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator, Message: "owner-1"}}
 			})
-		}, "LifeboatNeedsOperator: owner-1", false},
-		"another parent holds it still": {func(b *bench) {
+		}, holders: "LifeboatNeedsOperator: owner-1", waits: false},
+		"another parent holds it still": {arrange: func(b *bench) {
 			b.world.Change(configKey, func(x *karmada.Binding) { x.Tasks[0].Message = "owner-1 owner-2" })
-		}, "LifeboatDependent: owner-2", false},
+		}, holders: "LifeboatDependent: owner-2", waits: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

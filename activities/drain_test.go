@@ -25,44 +25,44 @@ func TestKubernetesEnhancement4213AndKubernetes3885AndKCP556TheOrderOfADrainIsRe
 		refused reason.Reason
 		writes  int
 	}{
-		"recorded": {func(*bench, *activities.TaintRequest) {}, "", 1},
+		"recorded": {arrange: func(*bench, *activities.TaintRequest) {}, writes: 1},
 		"the failover observes": {
-			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
+			arrange: func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, refused: reason.ModeObserve, writes: 0,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
+			arrange: func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, refused: reason.ModeObserve, writes: 0,
 		},
-		"opted out":               {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, reason.OptedOut, 0},
-		"a selector that is none": {func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "a in (" }, reason.Invalid, 0},
+		"opted out":               {arrange: func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, refused: reason.OptedOut, writes: 0},
+		"a selector that is none": {arrange: func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "a in (" }, refused: reason.Invalid, writes: 0},
 		"a selector that matches a workload on it": {
-			func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "app=one" }, "", 1,
+			arrange: func(_ *bench, r *activities.TaintRequest) { r.Drain.Selector = "app=one" }, writes: 1,
 		},
 		"a selector that matches nothing on it": {
-			func(b *bench, r *activities.TaintRequest) {
+			arrange: func(b *bench, r *activities.TaintRequest) {
 				b.bind("two", func(x *karmada.Binding) {
 					x.WorkloadLabels = map[string]string{"app": "two"}
 					x.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}}
 				})
 				r.Drain.Selector = "app=two"
-			}, reason.NotTargeting, 0,
+			}, refused: reason.NotTargeting, writes: 0,
 		},
 		"a selector that matches only what is opted out": {
-			func(b *bench, r *activities.TaintRequest) {
+			arrange: func(b *bench, r *activities.TaintRequest) {
 				b.bind("two", func(x *karmada.Binding) {
 					x.WorkloadLabels, x.Annotations = map[string]string{"app": "two"}, map[string]string{karmada.AnnotationEnabled: "false"}
 				})
 				r.Drain.Selector = "app=two"
-			}, reason.NotTargeting, 0,
+			}, refused: reason.NotTargeting, writes: 0,
 		},
 		"a selector that matches a label of the binding alone": {
-			func(b *bench, r *activities.TaintRequest) {
+			arrange: func(b *bench, r *activities.TaintRequest) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Labels = map[string]string{"id": "4"} })
 				r.Drain.Selector = "id=4"
-			}, "", 1,
+			}, writes: 1,
 		},
-		"the same again": {func(b *bench, _ *activities.TaintRequest) { b.drain() }, "", 0},
+		"the same again": {arrange: func(b *bench, _ *activities.TaintRequest) { b.drain() }, writes: 0},
 		"another one stands": {
-			func(b *bench, r *activities.TaintRequest) { b.drain(); r.Drain.Rate = 1 }, reason.Drained, 0,
+			arrange: func(b *bench, r *activities.TaintRequest) { b.drain(); r.Drain.Rate = 1 }, refused: reason.Drained, writes: 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

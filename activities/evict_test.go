@@ -52,122 +52,122 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 		reason  reason.Reason
 	}{
 		"the failover observes": {
-			func(_ *bench, r *activities.EvictRequest) { r.Mode = rules.ModeObserve }, activities.EvictRefused, reason.ModeObserve,
+			arrange: func(_ *bench, r *activities.EvictRequest) { r.Mode = rules.ModeObserve }, end: activities.EvictRefused, reason: reason.ModeObserve,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
-			activities.EvictRefused, reason.ModeObserve,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
+			end:     activities.EvictRefused, reason: reason.ModeObserve,
 		},
 		"without a permit": {
-			func(_ *bench, r *activities.EvictRequest) { r.Permit = pace.Permit{} }, activities.EvictRefused, reason.PermitPassed,
+			arrange: func(_ *bench, r *activities.EvictRequest) { r.Permit = pace.Permit{} }, end: activities.EvictRefused, reason: reason.PermitPassed,
 		},
 		"a permit that lasts for ever": {
-			func(_ *bench, r *activities.EvictRequest) { r.Permit.Latest = r.Permit.Earliest.AddDate(1, 0, 0) },
-			activities.EvictRefused, reason.PermitPassed,
+			arrange: func(_ *bench, r *activities.EvictRequest) { r.Permit.Latest = r.Permit.Earliest.AddDate(1, 0, 0) },
+			end:     activities.EvictRefused, reason: reason.PermitPassed,
 		},
 		"its permit has passed": {
-			func(b *bench, _ *activities.EvictRequest) { b.now = b.now.Add(pace.PermitsEnd) }, activities.EvictRefused, reason.PermitPassed,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.now = b.now.Add(pace.PermitsEnd) }, end: activities.EvictRefused, reason: reason.PermitPassed,
 		},
 		"its permit has passed on the way to this worker": {
-			func(b *bench, r *activities.EvictRequest) {
+			arrange: func(b *bench, r *activities.EvictRequest) {
 				r.Permit.Earliest = b.now.Add(-1500 * time.Millisecond)
 				r.Permit.Latest = r.Permit.Earliest.Add(time.Second)
 			},
-			activities.EvictRefused, reason.PermitPassed,
+			end: activities.EvictRefused, reason: reason.PermitPassed,
 		},
 		"this worker's clock is ahead of the server's": {
-			func(b *bench, _ *activities.EvictRequest) { b.skew = 3 * time.Second }, activities.EvictRefused, reason.ClockSkew,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.skew = 3 * time.Second }, end: activities.EvictRefused, reason: reason.ClockSkew,
 		},
 		"this worker's clock is behind the server's": {
-			func(b *bench, _ *activities.EvictRequest) { b.skew = -3 * time.Second }, activities.EvictRefused, reason.ClockSkew,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.skew = -3 * time.Second }, end: activities.EvictRefused, reason: reason.ClockSkew,
 		},
 		"the cluster is another one now": {
-			func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, activities.EvictClusterGone, reason.ClusterGone,
+			arrange: func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, end: activities.EvictClusterGone, reason: reason.ClusterGone,
 		},
 		"the cluster was deleted": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.DeleteCluster("m1") }, activities.EvictClusterGone, reason.ClusterGone,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.DeleteCluster("m1") }, end: activities.EvictClusterGone, reason: reason.ClusterGone,
 		},
 		"the binding is another one now": {
-			func(_ *bench, r *activities.EvictRequest) { r.UID = "older" }, activities.EvictGone, reason.BindingGone,
+			arrange: func(_ *bench, r *activities.EvictRequest) { r.UID = "older" }, end: activities.EvictGone, reason: reason.BindingGone,
 		},
 		"the binding is not there": {
-			func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, activities.EvictGone, reason.BindingGone,
+			arrange: func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, end: activities.EvictGone, reason: reason.BindingGone,
 		},
 		"the rule of Lifeboat's taint matches no more": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, reason.NoTaint,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected, reason: reason.NoTaint,
 		},
 		"the taint was removed": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, reason.NoTaint,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected, reason: reason.NoTaint,
 		},
 		"its toleration still runs": {
-			func(_ *bench, r *activities.EvictRequest) {
+			arrange: func(_ *bench, r *activities.EvictRequest) {
 				seconds := int64(60)
 				r.Policy.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
-			}, activities.EvictNotAffected, reason.TolerationExpired,
+			}, end: activities.EvictNotAffected, reason: reason.TolerationExpired,
 		},
 		"another hand moved it": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
-			}, activities.EvictElsewhere, reason.NotTargeting,
+			}, end: activities.EvictElsewhere, reason: reason.NotTargeting,
 		},
 		"another hand moved it, and a task was left to a human": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) {
 					x.Clusters[0].Name = "m2"
 					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator}}
 				})
-			}, activities.EvictElsewhere, reason.NotTargeting,
+			}, end: activities.EvictElsewhere, reason: reason.NotTargeting,
 		},
 		"a second evictor": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) {
 					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "TaintManager"}}
 				})
-			}, activities.EvictRefused, reason.ForeignTask,
+			}, end: activities.EvictRefused, reason: reason.ForeignTask,
 		},
 		"malformed": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Malformed = "spec.clusters: not a list" })
-			}, activities.EvictRefused, reason.Malformed,
+			}, end: activities.EvictRefused, reason: reason.Malformed,
 		},
 		"opted out by its surroundings": {
-			func(b *bench, _ *activities.EvictRequest) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, reason.OptedOut,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.optedOut = "by namespace shop" }, end: activities.EvictOptedOut, reason: reason.OptedOut,
 		},
 		"opted out by config": {
-			func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.ExcludeNamespaces = []string{"shop"} },
-			activities.EvictOptedOut, reason.OptedOut,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.ExcludeNamespaces = []string{"shop"} },
+			end:     activities.EvictOptedOut, reason: reason.OptedOut,
 		},
 		"a purge mode that nobody knows": {
-			func(b *bench, _ *activities.EvictRequest) { b.purge = "Softly" },
-			activities.EvictRefused, reason.Malformed,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.purge = "Softly" },
+			end:     activities.EvictRefused, reason: reason.Malformed,
 		},
 		"nowhere to go": {
-			func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m2", false) }, activities.EvictRefused, reason.NoTarget,
+			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m2", false) }, end: activities.EvictRefused, reason: reason.NoTarget,
 		},
 		"forbidden": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Fail = func(string, string) error { return karmada.ErrForbidden }
-			}, activities.EvictRefused, reason.Forbidden,
+			}, end: activities.EvictRefused, reason: reason.Forbidden,
 		},
 		"invalid": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Fail = func(string, string) error { return karmada.ErrInvalid }
-			}, activities.EvictRefused, reason.Invalid,
+			}, end: activities.EvictRefused, reason: reason.Invalid,
 		},
 		"an admission webhook cannot be called": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Fail = func(string, string) error { return karmada.ErrRefused }
-			}, activities.EvictRefused, reason.Forbidden,
+			}, end: activities.EvictRefused, reason: reason.Forbidden,
 		},
 		"in conflict to the end": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Fail = func(string, string) error { return karmada.ErrConflict }
-			}, activities.EvictRefused, reason.Conflict,
+			}, end: activities.EvictRefused, reason: reason.Conflict,
 		},
 		"no answer": {
-			func(b *bench, _ *activities.EvictRequest) {
+			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Fail = func(string, string) error { return karmada.ErrUnreachable }
-			}, activities.EvictUnknown, reason.Unverified,
+			}, end: activities.EvictUnknown, reason: reason.Unverified,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,9 +190,9 @@ func TestKarmada7483AnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
 		end       activities.EvictEnd
 		writes    int
 	}{
-		"nothing that matters": {func(*bench) {}, activities.EvictWritten, 1},
-		"recovered":            {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected, 0},
-		"opted out":            {func(b *bench) { b.optedOut = "by namespace shop" }, activities.EvictOptedOut, 0},
+		"nothing that matters": {meanwhile: func(*bench) {}, end: activities.EvictWritten, writes: 1},
+		"recovered":            {meanwhile: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected, writes: 0},
+		"opted out":            {meanwhile: func(b *bench) { b.optedOut = "by namespace shop" }, end: activities.EvictOptedOut, writes: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -243,29 +243,29 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 		end     activities.ActEnd
 		reason  reason.Reason
 	}{
-		"put back": {func(*bench) {}, activities.ActDone, reason.Written},
+		"put back": {arrange: func(*bench) {}, end: activities.ActDone, reason: reason.Written},
 		"halted": {
-			func(b *bench) { b.mayRemove = func() error { return errors.New("halted") } },
-			activities.ActRefused, reason.Halted,
+			arrange: func(b *bench) { b.mayRemove = func() error { return errors.New("halted") } },
+			end:     activities.ActRefused, reason: reason.Halted,
 		},
 		"asked too long ago": {
-			func(b *bench) {
+			arrange: func(b *bench) {
 				b.mayRemove = func() error {
 					b.pass(pace.PermitsEnd)
 					b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
 					return nil
 				}
-			}, activities.ActRefused, reason.PermitPassed,
+			}, end: activities.ActRefused, reason: reason.PermitPassed,
 		},
-		"recovered":    {func(b *bench) { b.world.SetReady("m1", true) }, activities.ActRefused, reason.NoTaint},
-		"cluster gone": {func(b *bench) { b.world.DeleteCluster("m1") }, activities.ActRefused, reason.ClusterGone},
+		"recovered":    {arrange: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.ActRefused, reason: reason.NoTaint},
+		"cluster gone": {arrange: func(b *bench) { b.world.DeleteCluster("m1") }, end: activities.ActRefused, reason: reason.ClusterGone},
 		"not put back": {
-			func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = nil }) }, activities.ActAlready, "",
+			arrange: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = nil }) }, end: activities.ActAlready,
 		},
 		"left to a human": {
-			func(b *bench) {
+			arrange: func(b *bench) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })
-			}, activities.ActAlready, "",
+			}, end: activities.ActAlready,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,9 +296,9 @@ func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 		end    activities.EvictEnd
 		reason reason.Reason
 	}{
-		"it waits, then writes": {200 * time.Millisecond, []time.Duration{200 * time.Millisecond}, func(*bench) {}, activities.EvictWritten, reason.Written},
+		"it waits, then writes": {early: 200 * time.Millisecond, waits: []time.Duration{200 * time.Millisecond}, arise: func(*bench) {}, end: activities.EvictWritten, reason: reason.Written},
 		"what it read is newer than its wait": {
-			time.Second, []time.Duration{time.Second}, func(b *bench) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected, reason.NoTaint,
+			early: time.Second, waits: []time.Duration{time.Second}, arise: func(b *bench) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected, reason: reason.NoTaint,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -341,12 +341,12 @@ func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
 		end     activities.EvictEnd
 		asked   bool
 	}{
-		"the scheduler looks by itself": {func(*bench) {}, activities.EvictWritten, false},
-		"only an earlier group fits": {func(b *bench) {
+		"the scheduler looks by itself": {arrange: func(*bench) {}, end: activities.EvictWritten, asked: false},
+		"only an earlier group fits": {arrange: func(b *bench) {
 			b.world.Change(appKey("app"), earlier)
 			b.world.SetReady("m3", false)
-		}, activities.EvictWritten, true},
-		"only an earlier group fits, and a survivor came": {func(b *bench) {
+		}, end: activities.EvictWritten, asked: true},
+		"only an earlier group fits, and a survivor came": {arrange: func(b *bench) {
 			b.world.Change(appKey("app"), earlier)
 			b.world.SetReady("m3", false)
 			b.meanwhile(func() {
@@ -354,7 +354,7 @@ func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
 					x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: "m3", Replicas: 2})
 				})
 			})
-		}, activities.EvictRefused, false},
+		}, end: activities.EvictRefused, asked: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

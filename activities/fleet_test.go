@@ -19,10 +19,10 @@ func TestTheFleetsHealthDecidesThePace(t *testing.T) {
 		tier   pace.Tier
 		reason reason.Reason
 	}{
-		"all well":            {nil, pace.TierNormal, reason.FleetHealthy},
-		"one of three":        {[]string{"m1"}, pace.TierNormal, reason.FleetHealthy},
-		"above the threshold": {[]string{"m1", "m2"}, pace.TierHalted, reason.FleetUnhealthy},
-		"all of them":         {[]string{"m1", "m2", "m3"}, pace.TierHalted, reason.AllFaulty},
+		"all well":            {tier: pace.TierNormal, reason: reason.FleetHealthy},
+		"one of three":        {faulty: []string{"m1"}, tier: pace.TierNormal, reason: reason.FleetHealthy},
+		"above the threshold": {faulty: []string{"m1", "m2"}, tier: pace.TierHalted, reason: reason.FleetUnhealthy},
+		"all of them":         {faulty: []string{"m1", "m2", "m3"}, tier: pace.TierHalted, reason: reason.AllFaulty},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -53,30 +53,30 @@ func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
 		arrange func(*bench)
 		want    activities.Recall
 	}{
-		"first start": {func(*bench) {}, activities.Recall{Why: reason.FirstStart}},
+		"first start": {arrange: func(*bench) {}, want: activities.Recall{Why: reason.FirstStart}},
 		"a previous run left its orders": {
-			func(b *bench) { b.memory = activities.PacerMemory{Known: true, Memo: []byte("{}")} }, activities.Recall{Memo: []byte("{}")},
+			arrange: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Memo: []byte("{}")} }, want: activities.Recall{Memo: []byte("{}")},
 		},
 		"a previous run was lost": {
-			func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true} },
-			activities.Recall{Lost: true, Why: reason.StateLost},
+			arrange: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true} },
+			want:    activities.Recall{Lost: true, Why: reason.StateLost},
 		},
-		"no previous run, yet a Lifeboat taint": {func(b *bench) { b.fail() }, activities.Recall{Lost: true, Why: reason.StateLost}},
-		"no previous run, and a cluster that a rule only cordoned": {func(b *bench) {
+		"no previous run, yet a Lifeboat taint": {arrange: func(b *bench) { b.fail() }, want: activities.Recall{Lost: true, Why: reason.StateLost}},
+		"no previous run, and a cluster that a rule only cordoned": {arrange: func(b *bench) {
 			b.world.ChangeCluster("m1", func(x *karmada.Cluster) {
 				x.Taints = append(x.Taints, corev1.Taint{Key: "full", Effect: corev1.TaintEffectNoSchedule})
 				x.Added = append(x.Added, karmada.AddedTaint{Key: "full", Effect: corev1.TaintEffectNoSchedule, Rule: "full"})
 			})
-		}, activities.Recall{Why: reason.FirstStart}},
+		}, want: activities.Recall{Why: reason.FirstStart}},
 		"no previous run, yet a record of a stop": {
-			func(b *bench) { b.world.RecordStop("m1", karmada.StoppedBy{Who: "jane"}) }, activities.Recall{Lost: true, Why: reason.StateLost},
+			arrange: func(b *bench) { b.world.RecordStop("m1", karmada.StoppedBy{Who: "jane"}) }, want: activities.Recall{Lost: true, Why: reason.StateLost},
 		},
 		"no previous run, yet a hold of Lifeboat's": {
-			func(b *bench) {
+			arrange: func(b *bench) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) {
 					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReason}}
 				})
-			}, activities.Recall{Lost: true, Why: reason.StateLost},
+			}, want: activities.Recall{Lost: true, Why: reason.StateLost},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,16 +34,16 @@ func TestADeadHolderIsNotDroppedFromUnderItsOldCopy(t *testing.T) {
 		arrange func(*bench)
 		want    string
 	}{
-		"kept":                           {karmada.TaskReasonKept, nil, "LifeboatKept: " + deadHolder},
-		"left to a human":                {karmada.TaskReasonNeedsOperator, nil, "LifeboatNeedsOperator: " + deadHolder},
-		"to be adopted":                  {karmada.TaskReason, nil, "LifeboatDependent: " + deadHolder},
-		"its old copy has gone":          {karmada.TaskReasonBanned, nil, ""},
-		"it has moved":                   {"", nil, ""},
-		"it is back, its dependent not":  {"", func(b *bench) { b.moveApp("m1"); b.unwanted() }, "LifeboatDependent: " + deadHolder},
-		"it is back, and so is the rest": {"", func(b *bench) { b.moveApp("m1") }, ""},
-		"kept, beside the dependent's own": {karmada.TaskReasonKept, func(b *bench) {
+		"kept":                           {parent: karmada.TaskReasonKept, want: "LifeboatKept: " + deadHolder},
+		"left to a human":                {parent: karmada.TaskReasonNeedsOperator, want: "LifeboatNeedsOperator: " + deadHolder},
+		"to be adopted":                  {parent: karmada.TaskReason, want: "LifeboatDependent: " + deadHolder},
+		"its old copy has gone":          {parent: karmada.TaskReasonBanned},
+		"it has moved":                   {},
+		"it is back, its dependent not":  {arrange: func(b *bench) { b.moveApp("m1"); b.unwanted() }, want: "LifeboatDependent: " + deadHolder},
+		"it is back, and so is the rest": {arrange: func(b *bench) { b.moveApp("m1") }},
+		"kept, beside the dependent's own": {parent: karmada.TaskReasonKept, arrange: func(b *bench) {
 			b.held(configKey, karmada.TaskReason, "own "+deadHolder)
-		}, "ClusterFailover: own " + deadHolder},
+		}, want: "ClusterFailover: own " + deadHolder},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -92,8 +92,8 @@ func TestHoldersAreFoundAfterPropagateDepsIsSwitchedOff(t *testing.T) {
 		list map[string]string
 		ask  activities.DependentsRequest
 	}{
-		"by a run that took over":    {map[string]string{karmada.AnnotationDependencies: "[]"}, activities.DependentsRequest{Search: true}},
-		"by one that lost an answer": {nil, activities.DependentsRequest{Lost: true}},
+		"by a run that took over":    {list: map[string]string{karmada.AnnotationDependencies: "[]"}, ask: activities.DependentsRequest{Search: true}},
+		"by one that lost an answer": {ask: activities.DependentsRequest{Lost: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

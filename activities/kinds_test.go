@@ -85,15 +85,15 @@ func TestRelease_CRDInUse_IsRefused(t *testing.T) {
 		arrange func(*bench, *activities.ReleaseRequest)
 		reason  reason.Reason
 	}{
-		"an object stands":                    {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m1") }, reason.KindInUse},
-		"an object stands, and it is ordered": {func(b *bench, r *activities.ReleaseRequest) { b.crd("m1"); r.Ordered = true }, reason.KindInUse},
-		"an object is held": {func(b *bench, _ *activities.ReleaseRequest) {
+		"an object stands":                    {arrange: func(b *bench, _ *activities.ReleaseRequest) { b.crd("m1") }, reason: reason.KindInUse},
+		"an object stands, and it is ordered": {arrange: func(b *bench, r *activities.ReleaseRequest) { b.crd("m1"); r.Ordered = true }, reason: reason.KindInUse},
+		"an object is held": {arrange: func(b *bench, _ *activities.ReleaseRequest) {
 			b.crd("m2")
 			b.world.Change(appKey("tab"), func(x *karmada.Binding) {
 				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonKept}}
 			})
-		}, reason.KindInUse},
-		"objects are elsewhere": {func(b *bench, _ *activities.ReleaseRequest) { b.crd("m2") }, reason.Written},
+		}, reason: reason.KindInUse},
+		"objects are elsewhere": {arrange: func(b *bench, _ *activities.ReleaseRequest) { b.crd("m2") }, reason: reason.Written},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)

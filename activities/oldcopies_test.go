@@ -18,24 +18,24 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 		arrange      func(*bench, *activities.EndRequest)
 		asked, ended int
 	}{
-		"the cluster is back":   {func(*bench, *activities.EndRequest) {}, 1, 0},
-		"the cluster is away":   {func(b *bench, _ *activities.EndRequest) { b.world.SetReady("m1", false) }, 0, 0},
-		"the failover observes": {func(_ *bench, r *activities.EndRequest) { r.Mode = rules.ModeObserve }, 0, 0},
-		"the Work is not being deleted": {func(b *bench, _ *activities.EndRequest) {
+		"the cluster is back":   {arrange: func(*bench, *activities.EndRequest) {}, asked: 1, ended: 0},
+		"the cluster is away":   {arrange: func(b *bench, _ *activities.EndRequest) { b.world.SetReady("m1", false) }, asked: 0, ended: 0},
+		"the failover observes": {arrange: func(_ *bench, r *activities.EndRequest) { r.Mode = rules.ModeObserve }, asked: 0, ended: 0},
+		"the Work is not being deleted": {arrange: func(b *bench, _ *activities.EndRequest) {
 			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
-		}, 0, 0},
-		"the Work is wanted again": {func(b *bench, _ *activities.EndRequest) {
+		}, asked: 0, ended: 0},
+		"the Work is wanted again": {arrange: func(b *bench, _ *activities.EndRequest) {
 			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
-		}, 0, 1},
-		"another Work has its name":                      {func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].UID = "w0" }, 0, 1},
-		"the Work is gone":                               {func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, 0, 1},
-		"the cluster was deleted, and its Works with it": {func(b *bench, _ *activities.EndRequest) { b.world.DeleteCluster("m1") }, 0, 0},
-		"another cluster has its name": {func(b *bench, r *activities.EndRequest) {
+		}, asked: 0, ended: 1},
+		"another Work has its name":                      {arrange: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].UID = "w0" }, asked: 0, ended: 1},
+		"the Work is gone":                               {arrange: func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, asked: 0, ended: 1},
+		"the cluster was deleted, and its Works with it": {arrange: func(b *bench, _ *activities.EndRequest) { b.world.DeleteCluster("m1") }, asked: 0, ended: 0},
+		"another cluster has its name": {arrange: func(b *bench, r *activities.EndRequest) {
 			b.world.DropWork("karmada-es-m1", "old")
 			r.ClusterUID = "older"
-		}, 0, 0},
-		"its binding was deleted": {func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].Key = appKey("nobody") }, 0, 0},
+		}, asked: 0, ended: 0},
+		"its binding was deleted": {arrange: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].Key = appKey("nobody") }, asked: 0, ended: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

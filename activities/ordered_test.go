@@ -37,28 +37,28 @@ func TestTheOrderOfATaintIsRecordedOrRefused(t *testing.T) {
 		refused reason.Reason
 		writes  int
 	}{
-		"recorded": {func(*bench, *activities.TaintRequest) {}, "", 1},
+		"recorded": {arrange: func(*bench, *activities.TaintRequest) {}, writes: 1},
 		"the failover observes": {
-			func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
+			arrange: func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, refused: reason.ModeObserve, writes: 0,
 		},
 		"the worker observes": {
-			func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, reason.ModeObserve, 0,
+			arrange: func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, refused: reason.ModeObserve, writes: 0,
 		},
-		"opted out":             {func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, reason.OptedOut, 0},
-		"a key that is none":    {func(_ *bench, r *activities.TaintRequest) { r.Order.Key = "a b" }, reason.Invalid, 0},
-		"the same again":        {func(b *bench, _ *activities.TaintRequest) { b.orders() }, "", 0},
-		"with another value":    {func(b *bench, r *activities.TaintRequest) { b.orders(); r.Order.Value = "x" }, reason.TaintOrdered, 0},
-		"a rule put it already": {func(b *bench, _ *activities.TaintRequest) { b.world.ChangeCluster("m1", ours) }, reason.OursStands, 0},
-		"others put it already": {func(b *bench, _ *activities.TaintRequest) {
+		"opted out":             {arrange: func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, refused: reason.OptedOut, writes: 0},
+		"a key that is none":    {arrange: func(_ *bench, r *activities.TaintRequest) { r.Order.Key = "a b" }, refused: reason.Invalid, writes: 0},
+		"the same again":        {arrange: func(b *bench, _ *activities.TaintRequest) { b.orders() }, writes: 0},
+		"with another value":    {arrange: func(b *bench, r *activities.TaintRequest) { b.orders(); r.Order.Value = "x" }, refused: reason.TaintOrdered, writes: 0},
+		"a rule put it already": {arrange: func(b *bench, _ *activities.TaintRequest) { b.world.ChangeCluster("m1", ours) }, refused: reason.OursStands, writes: 0},
+		"others put it already": {arrange: func(b *bench, _ *activities.TaintRequest) {
 			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { ours(c); c.Added = nil })
-		}, reason.ForeignTaint, 0},
-		"a cluster that nobody understands": {func(b *bench, _ *activities.TaintRequest) {
+		}, refused: reason.ForeignTaint, writes: 0},
+		"a cluster that nobody understands": {arrange: func(b *bench, _ *activities.TaintRequest) {
 			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "bad" })
-		}, reason.Malformed, 0},
-		"a soft one where their list cannot be read": {func(b *bench, r *activities.TaintRequest) {
+		}, refused: reason.Malformed, writes: 0},
+		"a soft one where their list cannot be read": {arrange: func(b *bench, r *activities.TaintRequest) {
 			r.Order.Effect = karmada.EffectPreferNoExecute
 			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.SoftUnreadable = true })
-		}, reason.Malformed, 0},
+		}, refused: reason.Malformed, writes: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

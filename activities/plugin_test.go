@@ -22,10 +22,10 @@ func TestAnswersOfPluginsAreTakenAtTheirWordOnly(t *testing.T) {
 		ok     bool
 		reason reason.Reason
 	}{
-		"proven":             {activities.PluginAnswer{Version: 1, Proven: true}, true, reason.Healthy},
-		"not proven":         {activities.PluginAnswer{Version: 1, Message: "SERVFAIL"}, false, reason.PluginRefuses},
-		"an empty answer":    {activities.PluginAnswer{}, false, reason.PluginSilent},
-		"of another version": {activities.PluginAnswer{Version: 2, Proven: true}, false, reason.PluginSilent},
+		"proven":             {answer: activities.PluginAnswer{Version: 1, Proven: true}, ok: true, reason: reason.Healthy},
+		"not proven":         {answer: activities.PluginAnswer{Version: 1, Message: "SERVFAIL"}, ok: false, reason: reason.PluginRefuses},
+		"an empty answer":    {answer: activities.PluginAnswer{}, ok: false, reason: reason.PluginSilent},
+		"of another version": {answer: activities.PluginAnswer{Version: 2, Proven: true}, ok: false, reason: reason.PluginSilent},
 	} {
 		v := tc.answer.Verdict("dns")
 		require.Equal(t, tc.ok, v.OK, name)
@@ -63,15 +63,15 @@ func TestTheReleaseJudgesThePluginsOnceMore(t *testing.T) {
 		moved   bool // the placement is another than the plug-ins were asked about
 		want    activities.ActEnd
 	}{
-		"any: the resource is healthy":            {true, proof.PluginsAny, nil, false, activities.ActDone},
-		"any: it is not, and dns passes":          {false, proof.PluginsAny, dnsSays(true), false, activities.ActDone},
-		"any: neither does":                       {false, proof.PluginsAny, dnsSays(false), false, activities.ActRefused},
-		"all: dns does not pass":                  {true, proof.PluginsAll, dnsSays(false), false, activities.ActRefused},
-		"all: dns has not been asked":             {true, proof.PluginsAll, nil, false, activities.ActRefused},
-		"all: both pass":                          {true, proof.PluginsAll, dnsSays(true), false, activities.ActDone},
-		"dns passed, but for another placement":   {false, proof.PluginsAny, dnsSays(true), true, activities.ActRefused},
-		"both passed, dns for another placement":  {true, proof.PluginsAll, dnsSays(true), true, activities.ActRefused},
-		"all: the resource alone is not healthy ": {false, proof.PluginsAll, dnsSays(true), false, activities.ActRefused},
+		"any: the resource is healthy":            {healthy: true, mode: proof.PluginsAny, moved: false, want: activities.ActDone},
+		"any: it is not, and dns passes":          {healthy: false, mode: proof.PluginsAny, proofs: dnsSays(true), moved: false, want: activities.ActDone},
+		"any: neither does":                       {healthy: false, mode: proof.PluginsAny, proofs: dnsSays(false), moved: false, want: activities.ActRefused},
+		"all: dns does not pass":                  {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(false), moved: false, want: activities.ActRefused},
+		"all: dns has not been asked":             {healthy: true, mode: proof.PluginsAll, moved: false, want: activities.ActRefused},
+		"all: both pass":                          {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(true), moved: false, want: activities.ActDone},
+		"dns passed, but for another placement":   {healthy: false, mode: proof.PluginsAny, proofs: dnsSays(true), moved: true, want: activities.ActRefused},
+		"both passed, dns for another placement":  {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(true), moved: true, want: activities.ActRefused},
+		"all: the resource alone is not healthy ": {healthy: false, mode: proof.PluginsAll, proofs: dnsSays(true), moved: false, want: activities.ActRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, r := placed(t, tc.healthy)
@@ -109,12 +109,12 @@ func TestAFreshProbeOfEachTargetStandsInForDetection(t *testing.T) {
 		reason      reason.Reason
 		asked       []string
 	}{
-		"the target answers":          {true, false, false, healthy, activities.ActDone, reason.Written, []string{"m2"}},
-		"it does not":                 {true, true, false, healthy, activities.ActRefused, reason.ProbeFailed, []string{"m2"}},
-		"nobody may probe":            {false, false, false, healthy, activities.ActRefused, reason.NotHealthy, nil},
-		"it outlasted detection":      {true, true, false, time.Hour, activities.ActDone, reason.Written, nil},
-		"a probe saves no minHealthy": {true, false, false, time.Second, activities.ActRefused, reason.NotHealthy, nil},
-		"this worker cannot probe":    {true, false, true, healthy, activities.ActRefused, reason.ProbeFailed, nil},
+		"the target answers":          {probe: true, dead: false, none: false, held: healthy, end: activities.ActDone, reason: reason.Written, asked: []string{"m2"}},
+		"it does not":                 {probe: true, dead: true, none: false, held: healthy, end: activities.ActRefused, reason: reason.ProbeFailed, asked: []string{"m2"}},
+		"nobody may probe":            {probe: false, dead: false, none: false, held: healthy, end: activities.ActRefused, reason: reason.NotHealthy},
+		"it outlasted detection":      {probe: true, dead: true, none: false, held: time.Hour, end: activities.ActDone, reason: reason.Written},
+		"a probe saves no minHealthy": {probe: true, dead: false, none: false, held: time.Second, end: activities.ActRefused, reason: reason.NotHealthy},
+		"this worker cannot probe":    {probe: true, dead: false, none: true, held: healthy, end: activities.ActRefused, reason: reason.ProbeFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

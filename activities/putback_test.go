@@ -18,58 +18,58 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 		arrange func(*bench, *activities.RestoreRequest)
 		reason  reason.Reason
 	}{
-		"it can": {func(*bench, *activities.RestoreRequest) {}, reason.Written},
+		"it can": {arrange: func(*bench, *activities.RestoreRequest) {}, reason: reason.Written},
 		"not Ready": {
-			func(b *bench, _ *activities.RestoreRequest) { b.world.SetReady("m1", false) }, reason.PutBackRefused,
+			arrange: func(b *bench, _ *activities.RestoreRequest) { b.world.SetReady("m1", false) }, reason: reason.PutBackRefused,
 		},
 		"Lifeboat's taint does not go with it": {
-			func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }, reason.PutBackRefused,
+			arrange: func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }, reason: reason.PutBackRefused,
 		},
 		"a rule asks for Lifeboat's taint again": {
-			func(b *bench, r *activities.RestoreRequest) {
+			arrange: func(b *bench, r *activities.RestoreRequest) {
 				r.Stopped = false
 				b.world.AddRule(rules.Rule{
 					Name:            "quick",
 					MatchConditions: []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}},
 					Taints:          []karmada.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
 				})
-			}, reason.PutBackRefused,
+			}, reason: reason.PutBackRefused,
 		},
 		"another hand's taint": {
-			func(b *bench, _ *activities.RestoreRequest) {
+			arrange: func(b *bench, _ *activities.RestoreRequest) {
 				b.world.PutTaint("m1", corev1.Taint{Key: "x", Effect: corev1.TaintEffectNoExecute})
-			}, reason.PutBackRefused,
+			}, reason: reason.PutBackRefused,
 		},
 		"its old Work is gone": {
-			func(b *bench, _ *activities.RestoreRequest) { b.world.DropWork("karmada-es-m1", "shop-app") }, reason.PutBackRefused,
+			arrange: func(b *bench, _ *activities.RestoreRequest) { b.world.DropWork("karmada-es-m1", "shop-app") }, reason: reason.PutBackRefused,
 		},
 		"its old Work is going": {
-			func(b *bench, r *activities.RestoreRequest) {
+			arrange: func(b *bench, r *activities.RestoreRequest) {
 				b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "shop-app", Cluster: "m1", UID: r.OldWork.UID, Deleting: true})
-			}, reason.PutBackRefused,
+			}, reason: reason.PutBackRefused,
 		},
 		"another Work took its place": {
-			func(_ *bench, r *activities.RestoreRequest) { r.OldWork.UID = "older" }, reason.PutBackRefused,
+			arrange: func(_ *bench, r *activities.RestoreRequest) { r.OldWork.UID = "older" }, reason: reason.PutBackRefused,
 		},
 		"Directly": {
-			func(b *bench, r *activities.RestoreRequest) {
+			arrange: func(b *bench, r *activities.RestoreRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks[0].PurgeMode = karmada.PurgeDirectly })
-			}, reason.PutBackRefused,
+			}, reason: reason.PutBackRefused,
 		},
 		"nobody knows where it was": {
-			func(b *bench, r *activities.RestoreRequest) {
+			arrange: func(b *bench, r *activities.RestoreRequest) {
 				r.Baseline = proof.Baseline{}
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks[0].ClustersBeforeFailover = nil })
-			}, reason.PutBackRefused,
+			}, reason: reason.PutBackRefused,
 		},
 		"the task alone knows where it was": {
-			func(_ *bench, r *activities.RestoreRequest) { r.Baseline = proof.Baseline{} }, reason.Written,
+			arrange: func(_ *bench, r *activities.RestoreRequest) { r.Baseline = proof.Baseline{} }, reason: reason.Written,
 		},
 		"another patch of the scheduler is on its way": {
-			func(b *bench, r *activities.RestoreRequest) {
+			arrange: func(b *bench, r *activities.RestoreRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Generation += 2 })
 				r.Generation = 99
-			}, reason.RestoreUnanswered,
+			}, reason: reason.RestoreUnanswered,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,11 +35,11 @@ func TestPreCheck_ApprovalSelector_AsksWhereLabelsAreNotKnown(t *testing.T) {
 		arrange func(*bench)
 		end     activities.CheckEnd
 	}{
-		"other labels": {func(*bench) {}, activities.CheckPass},
-		"labels of the workload that match": {func(b *bench) {
+		"other labels": {arrange: func(*bench) {}, end: activities.CheckPass},
+		"labels of the workload that match": {arrange: func(b *bench) {
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"tier": "gold"} })
-		}, activities.CheckBlocked},
-		"no Work": {func(b *bench) { b.world.DropWork("karmada-es-m1", "shop-app") }, activities.CheckBlocked},
+		}, end: activities.CheckBlocked},
+		"no Work": {arrange: func(b *bench) { b.world.DropWork("karmada-es-m1", "shop-app") }, end: activities.CheckBlocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -92,7 +92,7 @@ func TestInASnapshotOneClusterFailsAndNothingElseChanges(t *testing.T) {
 		of   *activities.Snapshot
 		name string
 		want corev1.ConditionStatus
-	}{{failed, "m1", corev1.ConditionFalse}, {failed, "m2", corev1.ConditionTrue}, {s, "m1", corev1.ConditionTrue}} {
+	}{{of: failed, name: "m1", want: corev1.ConditionFalse}, {of: failed, name: "m2", want: corev1.ConditionTrue}, {of: s, name: "m1", want: corev1.ConditionTrue}} {
 		cluster, err := c.of.Cluster(t.Context(), c.name)
 		require.NoError(t, err)
 		require.Equal(t, c.want, cluster.Conditions[0].Status, c.name)

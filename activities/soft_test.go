@@ -98,13 +98,13 @@ func TestAnEvictionUnderASoftTaintAsksWhetherItsOwnSecondsHaveRunOut(t *testing.
 		arrange func(*bench)
 		end     activities.EvictEnd
 	}{
-		"they have":                     {softPolicy(60), func(*bench) {}, activities.EvictWritten},
-		"they have not":                 {softPolicy(61), func(*bench) {}, activities.EvictNotAffected},
-		"it has no spec.failover":       {rules.Policy{}, func(*bench) {}, activities.EvictNotAffected},
-		"nobody read how long":          {rules.Policy{ClusterFailover: true}, func(*bench) {}, activities.EvictNotAffected},
-		"its rule matches no more":      {softPolicy(60), func(b *bench) { b.network(corev1.ConditionTrue) }, activities.EvictNotAffected},
-		"a human took the taint away":   {softPolicy(60), func(b *bench) { b.world.DropTaint("m1", slowKey) }, activities.EvictNotAffected},
-		"clusterTolerations do not aid": {rules.Policy{ClusterFailover: true, SoftSeconds: softPolicy(60).SoftSeconds, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, func(*bench) {}, activities.EvictWritten},
+		"they have":                     {policy: softPolicy(60), arrange: func(*bench) {}, end: activities.EvictWritten},
+		"they have not":                 {policy: softPolicy(61), arrange: func(*bench) {}, end: activities.EvictNotAffected},
+		"it has no spec.failover":       {policy: rules.Policy{}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
+		"nobody read how long":          {policy: rules.Policy{ClusterFailover: true}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
+		"its rule matches no more":      {policy: softPolicy(60), arrange: func(b *bench) { b.network(corev1.ConditionTrue) }, end: activities.EvictNotAffected},
+		"a human took the taint away":   {policy: softPolicy(60), arrange: func(b *bench) { b.world.DropTaint("m1", slowKey) }, end: activities.EvictNotAffected},
+		"clusterTolerations do not aid": {policy: rules.Policy{ClusterFailover: true, SoftSeconds: softPolicy(60).SoftSeconds, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, arrange: func(*bench) {}, end: activities.EvictWritten},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

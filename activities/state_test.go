@@ -87,18 +87,18 @@ func TestWhatCannotTakeItsStateAlongStaysAndNothingIsWritten(t *testing.T) {
 		change func(*bench, *activities.EvictRequest)
 		want   reason.Reason
 	}{
-		"the source is silent": {func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", false) }, reason.StateNeedsSource},
-		"it is proven dead, and silent still": {func(b *bench, r *activities.EvictRequest) {
+		"the source is silent": {change: func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", false) }, want: reason.StateNeedsSource},
+		"it is proven dead, and silent still": {change: func(b *bench, r *activities.EvictRequest) {
 			b.world.SetReady("m1", false)
 			b.pass(time.Minute)
 			r.Fence = b.vouched()
-		}, reason.StateNeedsSource},
-		"its status was never collected": {func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", "") }, reason.StateNotCollected},
-		"the path finds nothing":         {func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", `{"jobStatus":{}}`) }, reason.StateUnreadable},
-		"the path is none": {func(_ *bench, r *activities.EvictRequest) {
+		}, want: reason.StateNeedsSource},
+		"its status was never collected": {change: func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", "") }, want: reason.StateNotCollected},
+		"the path finds nothing":         {change: func(b *bench, _ *activities.EvictRequest) { b.world.Collect(appKey("app"), "m1", `{"jobStatus":{}}`) }, want: reason.StateUnreadable},
+		"the path is none": {change: func(_ *bench, r *activities.EvictRequest) {
 			r.Policy.State = []karmada.StateRule{{Label: "x", Path: "{.a"}}
-		}, reason.StateUnreadable},
-		"Gracefully": {func(_ *bench, r *activities.EvictRequest) { r.Purge = karmada.PurgeGracefully }, reason.StateNotCarried},
+		}, want: reason.StateUnreadable},
+		"Gracefully": {change: func(_ *bench, r *activities.EvictRequest) { r.Purge = karmada.PurgeGracefully }, want: reason.StateNotCarried},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := stateful(t)

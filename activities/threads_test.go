@@ -18,13 +18,13 @@ func TestKubernetes119862And13258WhatRecoversAtTheLastMomentStays(t *testing.T) 
 		meanwhile func(*bench)
 		end       activities.EvictEnd
 	}{
-		"nothing happened":       {func(*bench) {}, activities.EvictWritten},
-		"it is Ready again":      {func(b *bench) { b.world.SetReady("m1", true) }, activities.EvictNotAffected},
-		"a human took the taint": {func(b *bench) { b.world.DropTaint("m1", downKey) }, activities.EvictNotAffected},
-		"another one has its name": {func(b *bench) {
+		"nothing happened":       {meanwhile: func(*bench) {}, end: activities.EvictWritten},
+		"it is Ready again":      {meanwhile: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected},
+		"a human took the taint": {meanwhile: func(b *bench) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected},
+		"another one has its name": {meanwhile: func(b *bench) {
 			b.world.DeleteCluster("m1")
 			b.world.AddCluster("m1")
-		}, activities.EvictClusterGone},
+		}, end: activities.EvictClusterGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -38,20 +38,20 @@ func TestClassify_WebhookThatCannotBeCalled_IsRefused(t *testing.T) {
 		body string
 		want error
 	}{
-		"nobody listens": {answered(t, "webhook_down"), karmada.ErrRefused},
-		"no answer":      {answered(t, "webhook_hangs"), karmada.ErrRefused},
+		"nobody listens": {body: answered(t, "webhook_down"), want: karmada.ErrRefused},
+		"no answer":      {body: answered(t, "webhook_hangs"), want: karmada.ErrRefused},
 		"a conversion webhook, after the store": {
-			status("InternalError", `Internal error occurred: conversion webhook for work.karmada.io/v1alpha1, Kind=ResourceBinding failed: Post "https://x"`, 500),
-			karmada.ErrUnreachable,
+			body: status("InternalError", `Internal error occurred: conversion webhook for work.karmada.io/v1alpha1, Kind=ResourceBinding failed: Post "https://x"`, 500),
+			want: karmada.ErrUnreachable,
 		},
 		"the text in the middle of another error": {
-			status("InternalError", `etcdserver: request timed out; failed calling webhook "x"`, 500), karmada.ErrUnreachable,
+			body: status("InternalError", `etcdserver: request timed out; failed calling webhook "x"`, 500), want: karmada.ErrUnreachable,
 		},
 		"the text under another reason": {
-			status("Timeout", `Internal error occurred: failed calling webhook "x"`, 500), karmada.ErrUnreachable,
+			body: status("Timeout", `Internal error occurred: failed calling webhook "x"`, 500), want: karmada.ErrUnreachable,
 		},
 		"the text of a proxy": {
-			status("InternalError", `Internal error occurred: failed calling webhook "x"`, 502), karmada.ErrUnreachable,
+			body: status("InternalError", `Internal error occurred: failed calling webhook "x"`, 502), want: karmada.ErrUnreachable,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -132,24 +132,24 @@ func TestEveryAnswerOfTheServerIsClassified(t *testing.T) {
 		header string
 		want   error
 	}{
-		"conflict":                     {409, "Conflict", "", karmada.ErrConflict},
-		"expired page":                 {410, "Expired", "", karmada.ErrConflict},
-		"not found":                    {404, "NotFound", "", karmada.ErrGone},
-		"invalid":                      {422, "Invalid", "", karmada.ErrInvalid},
-		"bad request":                  {400, "BadRequest", "", karmada.ErrInvalid},
-		"too large":                    {413, "RequestEntityTooLarge", "", karmada.ErrInvalid},
-		"forbidden":                    {403, "Forbidden", "", karmada.ErrForbidden},
-		"unauthorized":                 {401, "Unauthorized", "", karmada.ErrForbidden},
-		"throttled":                    {429, "TooManyRequests", "7", karmada.ErrThrottled},
-		"throttled, not how long":      {429, "TooManyRequests", "", karmada.ErrThrottled},
-		"unavailable, come back":       {503, "ServiceUnavailable", "7", karmada.ErrThrottled},
-		"unavailable":                  {503, "ServiceUnavailable", "", karmada.ErrUnreachable},
-		"internal":                     {500, "InternalError", "", karmada.ErrUnreachable},
-		"internal, come back":          {500, "InternalError", "7", karmada.ErrUnreachable},
-		"bad gateway":                  {502, "", "", karmada.ErrUnreachable},
-		"timeout of the server's own":  {504, "Timeout", "", karmada.ErrUnreachable},
-		"something never heard of":     {418, "Teapot", "", nil},
-		"method that is not supported": {405, "MethodNotAllowed", "", nil},
+		"conflict":                     {code: 409, reason: "Conflict", want: karmada.ErrConflict},
+		"expired page":                 {code: 410, reason: "Expired", want: karmada.ErrConflict},
+		"not found":                    {code: 404, reason: "NotFound", want: karmada.ErrGone},
+		"invalid":                      {code: 422, reason: "Invalid", want: karmada.ErrInvalid},
+		"bad request":                  {code: 400, reason: "BadRequest", want: karmada.ErrInvalid},
+		"too large":                    {code: 413, reason: "RequestEntityTooLarge", want: karmada.ErrInvalid},
+		"forbidden":                    {code: 403, reason: "Forbidden", want: karmada.ErrForbidden},
+		"unauthorized":                 {code: 401, reason: "Unauthorized", want: karmada.ErrForbidden},
+		"throttled":                    {code: 429, reason: "TooManyRequests", header: "7", want: karmada.ErrThrottled},
+		"throttled, not how long":      {code: 429, reason: "TooManyRequests", want: karmada.ErrThrottled},
+		"unavailable, come back":       {code: 503, reason: "ServiceUnavailable", header: "7", want: karmada.ErrThrottled},
+		"unavailable":                  {code: 503, reason: "ServiceUnavailable", want: karmada.ErrUnreachable},
+		"internal":                     {code: 500, reason: "InternalError", want: karmada.ErrUnreachable},
+		"internal, come back":          {code: 500, reason: "InternalError", header: "7", want: karmada.ErrUnreachable},
+		"bad gateway":                  {code: 502, want: karmada.ErrUnreachable},
+		"timeout of the server's own":  {code: 504, reason: "Timeout", want: karmada.ErrUnreachable},
+		"something never heard of":     {code: 418, reason: "Teapot"},
+		"method that is not supported": {code: 405, reason: "MethodNotAllowed"},
 	}
 	sentinels := []error{
 		karmada.ErrConflict, karmada.ErrGone, karmada.ErrInvalid, karmada.ErrForbidden,
@@ -306,12 +306,12 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 		by          string
 		mode        karmada.PurgeMode
 	}{
-		"the namespace":          {map[string]string{namespace: annotated(off)}, karmada.BindingKey{Namespace: "shop", Name: "x"}, byPP, "namespace shop", ""},
-		"the policy":             {map[string]string{namespace: annotated(""), pp: annotated(off)}, karmada.BindingKey{Namespace: "shop", Name: "x"}, byPP, "propagationpolicies shop/cart", ""},
-		"the cluster policy":     {map[string]string{cpp: annotated(off + "," + never)}, karmada.BindingKey{Name: "x"}, byCPP, "clusterpropagationpolicies all", "Never"},
-		"nothing that exists":    {nil, karmada.BindingKey{Namespace: "shop", Name: "x"}, byPP, "", ""},
-		"no policy at all":       {map[string]string{namespace: annotated("")}, karmada.BindingKey{Namespace: "shop", Name: "x"}, nil, "", ""},
-		"enabled says something": {map[string]string{cpp: annotated(`"failover.lifeboat.dev/enabled":"true"`)}, karmada.BindingKey{Name: "x"}, byCPP, "", ""},
+		"the namespace":          {objects: map[string]string{namespace: annotated(off)}, key: karmada.BindingKey{Namespace: "shop", Name: "x"}, annotations: byPP, by: "namespace shop"},
+		"the policy":             {objects: map[string]string{namespace: annotated(""), pp: annotated(off)}, key: karmada.BindingKey{Namespace: "shop", Name: "x"}, annotations: byPP, by: "propagationpolicies shop/cart"},
+		"the cluster policy":     {objects: map[string]string{cpp: annotated(off + "," + never)}, key: karmada.BindingKey{Name: "x"}, annotations: byCPP, by: "clusterpropagationpolicies all", mode: "Never"},
+		"nothing that exists":    {key: karmada.BindingKey{Namespace: "shop", Name: "x"}, annotations: byPP},
+		"no policy at all":       {objects: map[string]string{namespace: annotated("")}, key: karmada.BindingKey{Namespace: "shop", Name: "x"}},
+		"enabled says something": {objects: map[string]string{cpp: annotated(`"failover.lifeboat.dev/enabled":"true"`)}, key: karmada.BindingKey{Name: "x"}, annotations: byCPP},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -151,27 +151,27 @@ func TestAMalformedBindingSaysWhatIsWrongAndKeepsTheRest(t *testing.T) {
 	const meta = `"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"1"}`
 	const resource = `"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"}`
 	cases := map[string]struct{ raw, want string }{
-		"no JSON":                   {`{`, "object"},
-		"a list":                    {`[]`, "object"},
-		"null":                      {`null`, "metadata.name"},
-		"a number as name":          {`{"metadata":{"name":5,"namespace":"n","uid":"u"}}`, "metadata"},
-		"no uid":                    {`{"metadata":{"name":"b","namespace":"n"},"spec":{` + resource + `}}`, "metadata.uid"},
-		"a string as spec":          {`{` + meta + `,"spec":"x"}`, "spec"},
-		"no resource":               {`{` + meta + `,"spec":{}}`, "spec.resource"},
-		"too many replicas":         {`{` + meta + `,"spec":{` + resource + `,"replicas":99999999999}}`, "spec.replicas"},
-		"negative replicas":         {`{` + meta + `,"spec":{` + resource + `,"replicas":-1}}`, "spec.replicas"},
-		"clusters as a map":         {`{` + meta + `,"spec":{` + resource + `,"clusters":{}}}`, "spec.clusters"},
-		"a cluster without a name":  {`{` + meta + `,"spec":{` + resource + `,"clusters":[{"replicas":1}]}}`, "spec.clusters"},
-		"the same cluster twice":    {`{` + meta + `,"spec":{` + resource + `,"clusters":[{"name":"a"},{"name":"a"}]}}`, "twice"},
-		"a null cluster":            {`{` + meta + `,"spec":{` + resource + `,"clusters":[null]}}`, "spec.clusters"},
-		"a task without a cluster":  {`{` + meta + `,"spec":{` + resource + `,"gracefulEvictionTasks":[{}]}}`, "gracefulEvictionTasks"},
-		"a task that is a string":   {`{` + meta + `,"spec":{` + resource + `,"gracefulEvictionTasks":["x"]}}`, "gracefulEvictionTasks"},
-		"placement as a list":       {`{` + meta + `,"spec":{` + resource + `,"placement":[]}}`, "spec.placement"},
-		"minGroups as text":         {`{` + meta + `,"spec":{` + resource + `,"placement":{"spreadConstraints":[{"minGroups":"2"}]}}}`, "spec.placement"},
-		"a bad time":                {`{` + meta + `,"spec":{` + resource + `,"rescheduleTriggeredAt":"soon"}}`, "rescheduleTriggeredAt"},
-		"failover as text":          {`{` + meta + `,"spec":{` + resource + `,"failover":"yes"}}`, "spec.failover"},
-		"conditions as a map":       {`{` + meta + `,"spec":{` + resource + `},"status":{"conditions":{}}}`, "status.conditions"},
-		"observed generation float": {`{` + meta + `,"spec":{` + resource + `},"status":{"schedulerObservedGeneration":1.5}}`, "schedulerObservedGeneration"},
+		"no JSON":                   {raw: `{`, want: "object"},
+		"a list":                    {raw: `[]`, want: "object"},
+		"null":                      {raw: `null`, want: "metadata.name"},
+		"a number as name":          {raw: `{"metadata":{"name":5,"namespace":"n","uid":"u"}}`, want: "metadata"},
+		"no uid":                    {raw: `{"metadata":{"name":"b","namespace":"n"},"spec":{` + resource + `}}`, want: "metadata.uid"},
+		"a string as spec":          {raw: `{` + meta + `,"spec":"x"}`, want: "spec"},
+		"no resource":               {raw: `{` + meta + `,"spec":{}}`, want: "spec.resource"},
+		"too many replicas":         {raw: `{` + meta + `,"spec":{` + resource + `,"replicas":99999999999}}`, want: "spec.replicas"},
+		"negative replicas":         {raw: `{` + meta + `,"spec":{` + resource + `,"replicas":-1}}`, want: "spec.replicas"},
+		"clusters as a map":         {raw: `{` + meta + `,"spec":{` + resource + `,"clusters":{}}}`, want: "spec.clusters"},
+		"a cluster without a name":  {raw: `{` + meta + `,"spec":{` + resource + `,"clusters":[{"replicas":1}]}}`, want: "spec.clusters"},
+		"the same cluster twice":    {raw: `{` + meta + `,"spec":{` + resource + `,"clusters":[{"name":"a"},{"name":"a"}]}}`, want: "twice"},
+		"a null cluster":            {raw: `{` + meta + `,"spec":{` + resource + `,"clusters":[null]}}`, want: "spec.clusters"},
+		"a task without a cluster":  {raw: `{` + meta + `,"spec":{` + resource + `,"gracefulEvictionTasks":[{}]}}`, want: "gracefulEvictionTasks"},
+		"a task that is a string":   {raw: `{` + meta + `,"spec":{` + resource + `,"gracefulEvictionTasks":["x"]}}`, want: "gracefulEvictionTasks"},
+		"placement as a list":       {raw: `{` + meta + `,"spec":{` + resource + `,"placement":[]}}`, want: "spec.placement"},
+		"minGroups as text":         {raw: `{` + meta + `,"spec":{` + resource + `,"placement":{"spreadConstraints":[{"minGroups":"2"}]}}}`, want: "spec.placement"},
+		"a bad time":                {raw: `{` + meta + `,"spec":{` + resource + `,"rescheduleTriggeredAt":"soon"}}`, want: "rescheduleTriggeredAt"},
+		"failover as text":          {raw: `{` + meta + `,"spec":{` + resource + `,"failover":"yes"}}`, want: "spec.failover"},
+		"conditions as a map":       {raw: `{` + meta + `,"spec":{` + resource + `},"status":{"conditions":{}}}`, want: "status.conditions"},
+		"observed generation float": {raw: `{` + meta + `,"spec":{` + resource + `},"status":{"schedulerObservedGeneration":1.5}}`, want: "schedulerObservedGeneration"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -223,13 +223,13 @@ func TestAMalformedClusterSaysWhatIsWrong(t *testing.T) {
 		return string(raw)
 	}
 	cases := map[string]struct{ raw, want string }{
-		"added taints no JSON":      {with(karmada.AnnotationAddedTaints, "mine"), karmada.AnnotationAddedTaints},
-		"added taints as a map":     {with(karmada.AnnotationAddedTaints, `{"key":"k"}`), karmada.AnnotationAddedTaints},
-		"stopped by a list":         {with(karmada.AnnotationStoppedBy, `[]`), karmada.AnnotationStoppedBy},
-		"taints as text":            {`{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":"x"}}`, "spec.taints"},
-		"a taint's time is no time": {`{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":[{"key":"a","timeAdded":"x"}]}}`, "spec.taints"},
-		"conditions as text":        {`{"metadata":{"name":"m1","uid":"u"},"status":{"conditions":"x"}}`, "status.conditions"},
-		"zones as a number":         {`{"metadata":{"name":"m1","uid":"u"},"spec":{"zones":3}}`, "spec.zones"},
+		"added taints no JSON":      {raw: with(karmada.AnnotationAddedTaints, "mine"), want: karmada.AnnotationAddedTaints},
+		"added taints as a map":     {raw: with(karmada.AnnotationAddedTaints, `{"key":"k"}`), want: karmada.AnnotationAddedTaints},
+		"stopped by a list":         {raw: with(karmada.AnnotationStoppedBy, `[]`), want: karmada.AnnotationStoppedBy},
+		"taints as text":            {raw: `{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":"x"}}`, want: "spec.taints"},
+		"a taint's time is no time": {raw: `{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":[{"key":"a","timeAdded":"x"}]}}`, want: "spec.taints"},
+		"conditions as text":        {raw: `{"metadata":{"name":"m1","uid":"u"},"status":{"conditions":"x"}}`, want: "status.conditions"},
+		"zones as a number":         {raw: `{"metadata":{"name":"m1","uid":"u"},"spec":{"zones":3}}`, want: "spec.zones"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -254,14 +254,14 @@ func TestMalformedSoftTaintsCostNothingElse(t *testing.T) {
 		keys       []string
 		unreadable bool
 	}{
-		"fine":               {`[{"key":"a",` + time + `},{"key":"b","effect":"PreferNoExecute",` + time + `}]`, "", []string{"a", "b"}, false},
-		"no JSON":            {`"`, karmada.AnnotationSoftTaints, nil, true},
-		"a map":              {`{"key":"a"}`, karmada.AnnotationSoftTaints, nil, true},
-		"an item of text":    {`["x",{"key":"a",` + time + `}]`, karmada.AnnotationSoftTaints, []string{"a"}, false},
-		"no key":             {`[{},{"key":"a",` + time + `}]`, "no soft taint", []string{"a"}, false},
-		"a hard one":         {`[{"key":"k","effect":"NoExecute"},{"key":"a",` + time + `}]`, "no soft taint", []string{"a"}, false},
-		"a time of nonsense": {`[{"key":"k","timeAdded":"soon"},{"key":"a",` + time + `}]`, karmada.AnnotationSoftTaints, []string{"a"}, false},
-		"no time":            {`[{"key":"a"}]`, "no timeAdded", []string{"a"}, false},
+		"fine":               {value: `[{"key":"a",` + time + `},{"key":"b","effect":"PreferNoExecute",` + time + `}]`, keys: []string{"a", "b"}, unreadable: false},
+		"no JSON":            {value: `"`, want: karmada.AnnotationSoftTaints, unreadable: true},
+		"a map":              {value: `{"key":"a"}`, want: karmada.AnnotationSoftTaints, unreadable: true},
+		"an item of text":    {value: `["x",{"key":"a",` + time + `}]`, want: karmada.AnnotationSoftTaints, keys: []string{"a"}, unreadable: false},
+		"no key":             {value: `[{},{"key":"a",` + time + `}]`, want: "no soft taint", keys: []string{"a"}, unreadable: false},
+		"a hard one":         {value: `[{"key":"k","effect":"NoExecute"},{"key":"a",` + time + `}]`, want: "no soft taint", keys: []string{"a"}, unreadable: false},
+		"a time of nonsense": {value: `[{"key":"k","timeAdded":"soon"},{"key":"a",` + time + `}]`, want: karmada.AnnotationSoftTaints, keys: []string{"a"}, unreadable: false},
+		"no time":            {value: `[{"key":"a"}]`, want: "no timeAdded", keys: []string{"a"}, unreadable: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := json.Marshal(map[string]any{
@@ -302,13 +302,13 @@ func TestARuleIsReadWithItsDefaultsOrRefusedWithItsReason(t *testing.T) {
 	assert.Equal(t, 7*time.Second, fine.Taints[1].RemoveOnMismatch)
 
 	refused := map[string]struct{ spec, want string }{
-		"no spec":               {`null`, "spec: missing"},
-		"a field of the future": {`{` + when + `,"taints":[{"key":"a","effect":"NoExecute","jitter":1}]}`, "jitter"},
-		"a window below zero":   {`{` + when + `,"taints":[{"key":"a","effect":"NoExecute","addOnMatchSeconds":-1}]}`, "addOnMatchSeconds"},
-		"a window of centuries": {`{` + when + `,"taints":[{"key":"a","effect":"NoExecute","addOnMatchSeconds":9223372036854775807}]}`, "addOnMatchSeconds"},
-		"a taint of Karmada's":  {`{` + when + `,"taints":[{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule"}]}`, "Karmada"},
-		"an unknown effect":     {`{` + when + `,"taints":[{"key":"a","effect":"Never"}]}`, "effect"},
-		"no taints":             {`{` + when + `}`, "taints"},
+		"no spec":               {spec: `null`, want: "spec: missing"},
+		"a field of the future": {spec: `{` + when + `,"taints":[{"key":"a","effect":"NoExecute","jitter":1}]}`, want: "jitter"},
+		"a window below zero":   {spec: `{` + when + `,"taints":[{"key":"a","effect":"NoExecute","addOnMatchSeconds":-1}]}`, want: "addOnMatchSeconds"},
+		"a window of centuries": {spec: `{` + when + `,"taints":[{"key":"a","effect":"NoExecute","addOnMatchSeconds":9223372036854775807}]}`, want: "addOnMatchSeconds"},
+		"a taint of Karmada's":  {spec: `{` + when + `,"taints":[{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule"}]}`, want: "Karmada"},
+		"an unknown effect":     {spec: `{` + when + `,"taints":[{"key":"a","effect":"Never"}]}`, want: "effect"},
+		"no taints":             {spec: `{` + when + `}`, want: "taints"},
 	}
 	for name, c := range refused {
 		t.Run(name, func(t *testing.T) { assert.Contains(t, rule(c.spec).Malformed, c.want) })

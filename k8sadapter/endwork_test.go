@@ -50,11 +50,11 @@ func TestEndWork_BumpsTheGenerationOfTheVeryWorkThatIsBeingDeleted(t *testing.T)
 		patches int
 		err     error
 	}{
-		"unset":              {workServer{uid: "w1", deleting: true}, 1, nil},
-		"as Karmada sets it": {workServer{uid: "w1", deleting: true, suspend: &no}, 1, nil},
-		"true already":       {workServer{uid: "w1", deleting: true, suspend: &yes}, 2, nil},
-		"another Work":       {workServer{uid: "w2", deleting: true}, 0, karmada.ErrConflict},
-		"not being deleted":  {workServer{uid: "w1"}, 0, karmada.ErrConflict},
+		"unset":              {server: workServer{uid: "w1", deleting: true}, patches: 1},
+		"as Karmada sets it": {server: workServer{uid: "w1", deleting: true, suspend: &no}, patches: 1},
+		"true already":       {server: workServer{uid: "w1", deleting: true, suspend: &yes}, patches: 2},
+		"another Work":       {server: workServer{uid: "w2", deleting: true}, patches: 0, err: karmada.ErrConflict},
+		"not being deleted":  {server: workServer{uid: "w1"}, patches: 0, err: karmada.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := c.server

@@ -34,33 +34,33 @@ func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 		want  string
 	}{
 		"the first appends a task": {
-			func() ([]byte, error) { return holders(free, "p1") },
-			`{"fromCluster":"m1","purgeMode":"Gracefully","reason":"LifeboatDependent","message":"p1","producer":"Lifeboat",` +
+			patch: func() ([]byte, error) { return holders(free, "p1") },
+			want: `{"fromCluster":"m1","purgeMode":"Gracefully","reason":"LifeboatDependent","message":"p1","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m1"]}`,
 		},
 		"a further one changes its message alone": {
-			func() ([]byte, error) { return holders(dependent, "p1", "p2", "p3") },
-			`{"fromCluster":"m1","later":1,"message":"p1 p2 p3","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
+			patch: func() ([]byte, error) { return holders(dependent, "p1", "p2", "p3") },
+			want:  `{"fromCluster":"m1","later":1,"message":"p1 p2 p3","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
 		},
-		"the last takes it away": {func() ([]byte, error) { return holders(dependent) }, ""},
+		"the last takes it away": {patch: func() ([]byte, error) { return holders(dependent) }},
 		"the dependent's own migration takes it over": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return evictPatch(activities.EvictWrite{Binding: decoded(t, dependent), Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason})
 			},
-			`{"clustersBeforeFailover":["m1"],"creationTimestamp":"2026-11-21T10:00:00Z","fromCluster":"m1","later":1,` +
+			want: `{"clustersBeforeFailover":["m1"],"creationTimestamp":"2026-11-21T10:00:00Z","fromCluster":"m1","later":1,` +
 				`"message":"own p1 p2","producer":"Lifeboat","purgeMode":"Gracefully","reason":"ClusterFailover",`,
 		},
 		"and leaves it to its parents": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, owned), Cluster: "m1"})
 			},
-			`{"fromCluster":"m1","later":1,"message":"p1","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
+			want: `{"fromCluster":"m1","later":1,"message":"p1","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
 		},
 		"whose own hold it does not touch": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, dependent), Cluster: "m1"})
 			},
-			"unchanged",
+			want: "unchanged",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,106 +59,106 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		want  string
 	}{
 		"a hold beside the task of Karmada's taint manager leaves that as it is": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return holdPatch(activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at, Reason: karmada.TaskReason})
 			},
-			`{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[` +
+			want: `{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m3","producer":"TaintManager","purgeMode":"Gracefully","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m3","purgeMode":"Gracefully","reason":"ClusterFailover","message":"o","producer":"Lifeboat","suppressDeletion":true,` +
 				`"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"an eviction removes the cluster and appends a task": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: karmada.TaskReason})
 			},
-			`{"metadata":{"resourceVersion":"7"},"spec":{"clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]}],` +
+			want: `{"metadata":{"resourceVersion":"7"},"spec":{"clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]}],` +
 				`"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m1","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"binding-migration/m1/shop/cart","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"a repeat keeps the one task and sets its replicas to what was taken out": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return evictPatch(activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at, Reason: karmada.TaskReason})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1}],"gracefulEvictionTasks":[` +
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1}],"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"new","producer":"Lifeboat","reason":"ClusterFailover","replicas":1,"suppressDeletion":true},` + m4 + `]}}`,
 		},
 		"a repeat after the cluster is out keeps the replicas": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return evictPatch(activities.EvictWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Now: at, Reschedule: true})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"ClusterFailover","replicas":2,"suppressDeletion":true},` + m4 + `],` +
 				`"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
 		},
 		"a swap puts a former cluster back, drops its task and holds the failing one": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return evictPatch(activities.EvictWrite{
 					Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at, Reason: karmada.TaskReason,
 					Back: &karmada.TargetCluster{Name: "m1", Replicas: 2},
 				})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 +
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 +
 				`,{"fromCluster":"m2","purgeMode":"Gracefully","replicas":1,"reason":"ClusterFailover","message":"o","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2"]}]}}`,
 		},
 		"a put-back takes out what came since, and gives back what grew": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				b := decoded(t, strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m5","replicas":1},{"name":"m2","replicas":3,"later":1}]`, 1))
 				return restorePatch(activities.RestoreWrite{
 					Binding: b, Cluster: "m1", Replicas: 2, Now: at, Away: []string{"m5"}, Shrunk: []karmada.TargetCluster{{Name: "m2", Replicas: 1}},
 				})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"later":1,"name":"m2","replicas":1},{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"later":1,"name":"m2","replicas":1},{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a second Lifeboat task is folded into the first": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return holdPatch(activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m1","message":"o","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true},` + m4 + `]}}`,
 		},
 		"a restore puts all back and drops Lifeboat's task, not the other producer's": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return restorePatch(activities.RestoreWrite{
 					Binding: decoded(t, held), Cluster: "m1", Replicas: 2, Now: at, Reschedule: true,
 					Others: []karmada.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
 				})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1},{"name":"m1","replicas":2},{"name":"m5"}],` +
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1},{"name":"m1","replicas":2},{"name":"m5"}],` +
 				`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Other","reason":"R"},` + m4 + `],"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
 		},
 		"a restore into an empty result": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return restorePatch(activities.RestoreWrite{Binding: decoded(t, emptied), Cluster: "m1", Replicas: 2})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a hold again leaves the targets alone": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Replicas: 2, Now: at})
 			},
-			`{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
+			want: `{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m9","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"o","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"a release drops Lifeboat's task": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, heldAlone), Cluster: "m1"})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` + m4 + `]}}`,
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a release of nothing only confirms": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, shared), Cluster: "m1"})
 			},
-			`{"metadata":{"resourceVersion":"7"}}`,
+			want: `{"metadata":{"resourceVersion":"7"}}`,
 		},
 		"a mark changes reason and owner": {
-			func() ([]byte, error) {
+			patch: func() ([]byte, error) {
 				return markPatch(activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: karmada.TaskReasonNeedsOperator})
 			},
-			`{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
+			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"LifeboatNeedsOperator","replicas":2,"suppressDeletion":true},` + m4 + `]}}`,
 		},
 	}
@@ -183,37 +183,37 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 		patch func() ([]byte, error)
 		want  string
 	}{
-		"evicting beside another producer's task": {func() ([]byte, error) {
+		"evicting beside another producer's task": {patch: func() ([]byte, error) {
 			return evictPatch(activities.EvictWrite{Binding: decoded(t, held), Cluster: "m1"})
-		}, `producer "Other"`},
-		"holding beside another producer's task": {func() ([]byte, error) {
+		}, want: `producer "Other"`},
+		"holding beside another producer's task": {patch: func() ([]byte, error) {
 			return holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m3"})
-		}, `producer "Other"`},
-		"holding beside a task that says Directly": {func() ([]byte, error) {
+		}, want: `producer "Other"`},
+		"holding beside a task that says Directly": {patch: func() ([]byte, error) {
 			return holdPatch(activities.HoldWrite{Binding: decoded(t, strings.Replace(beside, "Gracefully", "Directly", 1)), Cluster: "m3"})
-		}, `producer "TaintManager"`},
-		"evicting beside Karmada's taint manager": {func() ([]byte, error) {
+		}, want: `producer "TaintManager"`},
+		"evicting beside Karmada's taint manager": {patch: func() ([]byte, error) {
 			return evictPatch(activities.EvictWrite{Binding: decoded(t, beside), Cluster: "m3"})
-		}, `producer "TaintManager"`},
-		"evicting from what is no target": {func() ([]byte, error) {
+		}, want: `producer "TaintManager"`},
+		"evicting from what is no target": {patch: func() ([]byte, error) {
 			return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m8"})
-		}, "no target"},
-		"evicting a malformed binding": {func() ([]byte, error) {
+		}, want: "no target"},
+		"evicting a malformed binding": {patch: func() ([]byte, error) {
 			return evictPatch(activities.EvictWrite{Binding: malformed, Cluster: "m1"})
-		}, "malformed"},
-		"writing without the items as read": {func() ([]byte, error) {
+		}, want: "malformed"},
+		"writing without the items as read": {patch: func() ([]byte, error) {
 			return releasePatch(activities.ReleaseWrite{Binding: bare, Cluster: "m1"})
-		}, "missing"},
-		"writing without a resourceVersion": {func() ([]byte, error) {
+		}, want: "missing"},
+		"writing without a resourceVersion": {patch: func() ([]byte, error) {
 			return releasePatch(activities.ReleaseWrite{Binding: unread, Cluster: "m1"})
-		}, "resourceVersion"},
-		"writing nothing": {func() ([]byte, error) { return releasePatch(activities.ReleaseWrite{Cluster: "m1"}) }, "no binding"},
-		"restoring another that has a task of its own": {func() ([]byte, error) {
+		}, want: "resourceVersion"},
+		"writing nothing": {patch: func() ([]byte, error) { return releasePatch(activities.ReleaseWrite{Cluster: "m1"}) }, want: "no binding"},
+		"restoring another that has a task of its own": {patch: func() ([]byte, error) {
 			return restorePatch(activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []karmada.TargetCluster{{Name: "m4"}}})
-		}, "m4 has a task"},
-		"marking what is not Lifeboat's": {func() ([]byte, error) {
+		}, want: "m4 has a task"},
+		"marking what is not Lifeboat's": {patch: func() ([]byte, error) {
 			return markPatch(activities.MarkWrite{Binding: decoded(t, shared), Cluster: "m3", Reason: "X"})
-		}, "no Lifeboat task"},
+		}, want: "no Lifeboat task"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -253,71 +253,71 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 		want  string
 	}{
 		"a taint and its evacuation taint are put and recorded": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "new", Value: "1", Effect: "NoExecute"}, evacuationTaint}, AddRules: []string{"r2", ""}, FailoverID: "e2"},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
+			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "new", Value: "1", Effect: "NoExecute"}, evacuationTaint}, AddRules: []string{"r2", ""}, FailoverID: "e2"},
+			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
 				`{\"key\":\"new\",\"effect\":\"NoExecute\",\"rule\":\"r2\",\"failoverID\":\"e2\"},` +
 				`{\"key\":\"failover.lifeboat.dev/evacuating\",\"effect\":\"NoSchedule\",\"rule\":\"\",\"failoverID\":\"e2\"}]"}},` +
 				`"spec":{"taints":[` + others + `,` + down + `,{"key":"new","value":"1","effect":"NoExecute"},` +
 				`{"key":"failover.lifeboat.dev/evacuating","effect":"NoSchedule"}]}}`,
 		},
 		"a taint that a human put stays the human's": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, FailoverID: "e2"},
-			`{"metadata":{"resourceVersion":"3"}}`,
+			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, FailoverID: "e2"},
+			want:  `{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a taint of an earlier failover is recorded for this one": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e2"},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":` +
+			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e2"},
+			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":` +
 				`"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e2\"}]"}}}`,
 		},
 		"the same again changes nothing": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
-			`{"metadata":{"resourceVersion":"3"}}`,
+			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
+			want:  `{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a soft taint goes to the annotation with its time": {
-			activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
+			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
+			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
 				`{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\"}]",` +
 				`"failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"},{\"key\":\"soft\",\"timeAdded\":\"2026-11-21T10:00:00Z\"}]"}}}`,
 		},
 		"the last of Lifeboat's takes the annotation with it": {
-			activities.TaintWrite{Remove: []karmada.AddedTaint{{Key: "down", Effect: "NoExecute"}}},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":null}},"spec":{"taints":[` + others + `]}}`,
+			write: activities.TaintWrite{Remove: []karmada.AddedTaint{{Key: "down", Effect: "NoExecute"}}},
+			want:  `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":null}},"spec":{"taints":[` + others + `]}}`,
 		},
 		"what is not recorded as Lifeboat's is not removed": {
-			activities.TaintWrite{Remove: []karmada.AddedTaint{
+			write: activities.TaintWrite{Remove: []karmada.AddedTaint{
 				{Key: "human", Effect: "NoExecute"},
 				{Key: "human", Effect: "PreferNoExecute"},
 				{Key: "down", Effect: "NoSchedule"},
 				{Key: "cluster.karmada.io/not-ready", Effect: "NoSchedule"},
 			}},
-			`{"metadata":{"resourceVersion":"3"}}`,
+			want: `{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a cancel is recorded": {
-			activities.TaintWrite{StoppedBy: &karmada.StoppedBy{Who: "ann", Why: "a > b", FailoverID: "e1"}},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"a > b\",\"failoverID\":\"e1\"}"}}}`,
+			write: activities.TaintWrite{StoppedBy: &karmada.StoppedBy{Who: "ann", Why: "a > b", FailoverID: "e1"}},
+			want:  `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":"{\"who\":\"ann\",\"why\":\"a > b\",\"failoverID\":\"e1\"}"}}}`,
 		},
 		"a drain is recorded": {
-			activities.TaintWrite{Drain: &karmada.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, FailoverID: "e1"}},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":` +
+			write: activities.TaintWrite{Drain: &karmada.Drain{Who: "ann", Why: "new kernel", Selector: "a!=b", Rate: 0.5, FailoverID: "e1"}},
+			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":` +
 				`"{\"who\":\"ann\",\"why\":\"new kernel\",\"selector\":\"a!=b\",\"rate\":0.5,\"failoverID\":\"e1\"}"}}}`,
 		},
 		"the order of a taint is recorded, and those of others stay": {
-			activities.TaintWrite{Order: &karmada.OrderedTaint{Key: "k", Value: "v", Effect: "NoExecute", Who: "ann", Why: "disks", FailoverID: "e1"}},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":` +
+			write: activities.TaintWrite{Order: &karmada.OrderedTaint{Key: "k", Value: "v", Effect: "NoExecute", Who: "ann", Why: "disks", FailoverID: "e1"}},
+			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":` +
 				`"[{\"key\":\"old\",\"effect\":\"NoExecute\",\"who\":\"bob\",\"why\":\"heat\",\"since\":1},` +
 				`{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\",\"who\":\"ann\",\"why\":\"disks\",\"failoverID\":\"e1\"}]"}}}`,
 		},
 		"the end of the last one takes the annotation with it": {
-			activities.TaintWrite{EndOrders: []karmada.OrderedTaint{{Key: "old", Effect: "NoExecute"}, {Key: "none", Effect: "NoExecute"}}},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":null}}}`,
+			write: activities.TaintWrite{EndOrders: []karmada.OrderedTaint{{Key: "old", Effect: "NoExecute"}, {Key: "none", Effect: "NoExecute"}}},
+			want:  `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/ordered-taints":null}}}`,
 		},
 		"and ended": {
-			activities.TaintWrite{ClearDrain: true},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":null}}}`,
+			write: activities.TaintWrite{ClearDrain: true},
+			want:  `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/drained-by":null}}}`,
 		},
 		"and cleared": {
-			activities.TaintWrite{ClearStopped: true},
-			`{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":null}}}`,
+			write: activities.TaintWrite{ClearStopped: true},
+			want:  `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":null}}}`,
 		},
 	}
 	for name, c := range cases {

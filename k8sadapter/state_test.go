@@ -44,15 +44,15 @@ func TestKarmada4905StateIsReadInKarmadasOwnDialect(t *testing.T) {
 func TestAPathThatCannotBeReadSaysWhichRule(t *testing.T) {
 	fine := karmada.StateRule{Label: "fine", Path: "{.ok}"}
 	for name, tc := range map[string]struct{ status, path string }{
-		"a key that is missing":  {flink, "{.jobStatus.savepoint}"},
-		"no such syntax":         {flink, "{.jobStatus"},
-		"an index out of range":  {flink, "{.list[7].v}"},
-		"a range without an end": {flink, "{range .list[*]}{.name}"},
-		"an unknown function":    {flink, "{foo .x}"},
-		"longer than any label":  {`{"x":"` + strings.Repeat("y", 5000) + `"}`, "{.x}"},
-		"everything there is":    {`{"x":"` + strings.Repeat("y", 5000) + `"}`, "{}{..}"},
-		"a status that is none":  {`"RUNNING"`, "{.x}"},
-		"a status that is cut":   {`{"x":`, "{.x}"},
+		"a key that is missing":  {status: flink, path: "{.jobStatus.savepoint}"},
+		"no such syntax":         {status: flink, path: "{.jobStatus"},
+		"an index out of range":  {status: flink, path: "{.list[7].v}"},
+		"a range without an end": {status: flink, path: "{range .list[*]}{.name}"},
+		"an unknown function":    {status: flink, path: "{foo .x}"},
+		"longer than any label":  {status: `{"x":"` + strings.Repeat("y", 5000) + `"}`, path: "{.x}"},
+		"everything there is":    {status: `{"x":"` + strings.Repeat("y", 5000) + `"}`, path: "{}{..}"},
+		"a status that is none":  {status: `"RUNNING"`, path: "{.x}"},
+		"a status that is cut":   {status: `{"x":`, path: "{.x}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := PreservedState(json.RawMessage(tc.status), []karmada.StateRule{fine, {Label: "odd", Path: tc.path}})

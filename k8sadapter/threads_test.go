@@ -25,19 +25,19 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 		ours   int // Lifeboat tasks for m1 after the write
 		write  func(*Client, *karmada.Binding) (karmada.Binding, error)
 	}{
-		"evict": {shared, 1, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+		"evict": {stands: shared, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
 			return k.Evict(t.Context(), activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
 		}},
-		"hold": {shared, 1, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+		"hold": {stands: shared, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
 			return k.Hold(t.Context(), activities.HoldWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
 		}},
-		"release": {heldAlone, 0, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+		"release": {stands: heldAlone, ours: 0, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
 			return k.Release(t.Context(), activities.ReleaseWrite{Binding: b, Cluster: "m1"})
 		}},
-		"restore": {heldAlone, 0, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+		"restore": {stands: heldAlone, ours: 0, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
 			return k.Restore(t.Context(), activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at})
 		}},
-		"mark": {heldAlone, 1, func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+		"mark": {stands: heldAlone, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
 			return k.Mark(t.Context(), activities.MarkWrite{Binding: b, Cluster: "m1", Reason: karmada.TaskReasonKept})
 		}},
 	} {

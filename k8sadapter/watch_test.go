@@ -256,7 +256,7 @@ func TestAWatchTellsPoliciesWithTheRulesAndWaitsForNoKindThatIsUnknown(t *testin
 	for name, c := range map[string]struct {
 		unknown bool
 		want    int
-	}{"known": {false, 2}, "unknown to an older Karmada": {true, 1}} {
+	}{"known": {unknown: false, want: 2}, "unknown to an older Karmada": {unknown: true, want: 1}} {
 		t.Run(name, func(t *testing.T) {
 			var h heard
 			client := connect(t, http.NotFoundHandler(), Options{Policies: &configured})

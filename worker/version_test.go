@@ -66,11 +66,11 @@ func TestABuildThatGetsNoWorkSaysWhatGivesItSome(t *testing.T) {
 		known
 		says []string
 	}{
-		"nobody knows it yet":   {known{err: serviceerror.NewNotFound("no such deployment")}, []string{waits, `current="workers without a version"`, command}},
-		"no build is current":   {known{}, []string{waits, `current="workers without a version"`, command}},
-		"another is current":    {known{current: &worker.WorkerDeploymentVersion{DeploymentName: "lifeboat", BuildID: "a"}}, []string{waits, `current="build a"`, command}},
-		"it does not answer":    {known{err: context.DeadlineExceeded}, []string{"could not ask whether this build is the current one"}},
-		"it is the current one": {known{current: &mine}, []string{"this build is the current one"}},
+		"nobody knows it yet":   {known: known{err: serviceerror.NewNotFound("no such deployment")}, says: []string{waits, `current="workers without a version"`, command}},
+		"no build is current":   {known: known{}, says: []string{waits, `current="workers without a version"`, command}},
+		"another is current":    {known: known{current: &worker.WorkerDeploymentVersion{DeploymentName: "lifeboat", BuildID: "a"}}, says: []string{waits, `current="build a"`, command}},
+		"it does not answer":    {known: known{err: context.DeadlineExceeded}, says: []string{"could not ask whether this build is the current one"}},
+		"it is the current one": {known: known{current: &mine}, says: []string{"this build is the current one"}},
 	} {
 		var said bytes.Buffer
 		require.NoError(t, introduce(t.Context(), me, is.known, slog.New(slog.NewTextHandler(&said, nil))), name)

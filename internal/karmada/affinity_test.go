@@ -21,32 +21,32 @@ func TestAffinitySelects(t *testing.T) {
 		cluster  karmada.Cluster
 		want     bool
 	}{
-		"no affinity selects every cluster":             {nil, bare, true},
-		"an empty affinity selects every cluster":       {&karmada.ClusterAffinity{}, bare, true},
-		"a listed name is selected":                     {fixtures.Names("m1", "m2"), bare, true},
-		"a name that is not listed is not":              {fixtures.Names("m1"), bare, false},
-		"exclude wins over the names":                   {&karmada.ClusterAffinity{ClusterNames: []string{"m2"}, Exclude: []string{"m2"}}, bare, false},
-		"exclude alone selects the rest":                {&karmada.ClusterAffinity{Exclude: []string{"m1"}}, bare, true},
-		"a label selector must match":                   {&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})}, east, true},
-		"and a cluster without the label does not":      {&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})}, bare, false},
-		"an empty label selector selects every cluster": {&karmada.ClusterAffinity{LabelSelector: &metav1.LabelSelector{}}, bare, true},
-		"labels and names are ANDed": {&karmada.ClusterAffinity{
+		"no affinity selects every cluster":             {cluster: bare, want: true},
+		"an empty affinity selects every cluster":       {affinity: &karmada.ClusterAffinity{}, cluster: bare, want: true},
+		"a listed name is selected":                     {affinity: fixtures.Names("m1", "m2"), cluster: bare, want: true},
+		"a name that is not listed is not":              {affinity: fixtures.Names("m1"), cluster: bare, want: false},
+		"exclude wins over the names":                   {affinity: &karmada.ClusterAffinity{ClusterNames: []string{"m2"}, Exclude: []string{"m2"}}, cluster: bare, want: false},
+		"exclude alone selects the rest":                {affinity: &karmada.ClusterAffinity{Exclude: []string{"m1"}}, cluster: bare, want: true},
+		"a label selector must match":                   {affinity: &karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})}, cluster: east, want: true},
+		"and a cluster without the label does not":      {affinity: &karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})}, cluster: bare, want: false},
+		"an empty label selector selects every cluster": {affinity: &karmada.ClusterAffinity{LabelSelector: &metav1.LabelSelector{}}, cluster: bare, want: true},
+		"labels and names are ANDed": {affinity: &karmada.ClusterAffinity{
 			LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"}), ClusterNames: []string{"m2"},
-		}, east, false},
-		"a provider In its list":                      {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("provider", corev1.NodeSelectorOpIn, "acme", "other")}, east, true},
-		"no provider is In no list":                   {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("provider", corev1.NodeSelectorOpIn, "acme")}, bare, false},
-		"no provider is NotIn every list":             {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("provider", corev1.NodeSelectorOpNotIn, "acme")}, bare, true},
-		"a region NotIn its list":                     {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpNotIn, "east")}, east, false},
-		"one listed zone is enough to be In":          {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "east-1")}, east, true},
-		"zones that are all listed are In":            {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "east-1", "east-2", "x")}, east, true},
-		"no listed zone is not In":                    {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "x")}, east, false},
-		"a region NotIn no values selects nothing":    {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpNotIn)}, east, false},
-		"zones NotIn no values select all":            {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpNotIn)}, east, true},
-		"a value that no label may have":              {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpNotIn, "not a label")}, east, false},
-		"a field selector that says nothing":          {&karmada.ClusterAffinity{FieldSelector: &karmada.FieldSelector{}}, east, true},
-		"one listed zone is enough not to be NotIn":   {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpNotIn, "east-2")}, east, false},
-		"a cluster without zones is NotIn every list": {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpNotIn, "east-2")}, bare, true},
-		"a cluster without zones is In none":          {&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "east-2")}, bare, false},
+		}, cluster: east, want: false},
+		"a provider In its list":                      {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("provider", corev1.NodeSelectorOpIn, "acme", "other")}, cluster: east, want: true},
+		"no provider is In no list":                   {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("provider", corev1.NodeSelectorOpIn, "acme")}, cluster: bare, want: false},
+		"no provider is NotIn every list":             {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("provider", corev1.NodeSelectorOpNotIn, "acme")}, cluster: bare, want: true},
+		"a region NotIn its list":                     {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpNotIn, "east")}, cluster: east, want: false},
+		"one listed zone is enough to be In":          {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "east-1")}, cluster: east, want: true},
+		"zones that are all listed are In":            {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "east-1", "east-2", "x")}, cluster: east, want: true},
+		"no listed zone is not In":                    {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "x")}, cluster: east, want: false},
+		"a region NotIn no values selects nothing":    {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpNotIn)}, cluster: east, want: false},
+		"zones NotIn no values select all":            {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpNotIn)}, cluster: east, want: true},
+		"a value that no label may have":              {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpNotIn, "not a label")}, cluster: east, want: false},
+		"a field selector that says nothing":          {affinity: &karmada.ClusterAffinity{FieldSelector: &karmada.FieldSelector{}}, cluster: east, want: true},
+		"one listed zone is enough not to be NotIn":   {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpNotIn, "east-2")}, cluster: east, want: false},
+		"a cluster without zones is NotIn every list": {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpNotIn, "east-2")}, cluster: bare, want: true},
+		"a cluster without zones is In none":          {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "east-2")}, cluster: bare, want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.affinity.Selects(tc.cluster)
@@ -63,16 +63,16 @@ func TestAffinityRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		message  string
 	}{
 		"a field nobody knows": {
-			karmada.ClusterAffinity{FieldSelector: fixtures.Fields("planet", corev1.NodeSelectorOpIn, "mars")},
-			`key "planet" is none of provider, region, zone`,
+			affinity: karmada.ClusterAffinity{FieldSelector: fixtures.Fields("planet", corev1.NodeSelectorOpIn, "mars")},
+			message:  `key "planet" is none of provider, region, zone`,
 		},
 		"an operator that Karmada refuses": {
-			karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpExists)},
-			`operator "Exists" of zone is neither In nor NotIn`,
+			affinity: karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpExists)},
+			message:  `operator "Exists" of zone is neither In nor NotIn`,
 		},
-		"a label selector with a bad operator": {karmada.ClusterAffinity{LabelSelector: &metav1.LabelSelector{
+		"a label selector with a bad operator": {affinity: karmada.ClusterAffinity{LabelSelector: &metav1.LabelSelector{
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}},
-		}}, "labelSelector"},
+		}}, message: "labelSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.affinity.Selects(fixtures.Cluster("m1"))

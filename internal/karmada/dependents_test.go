@@ -19,13 +19,13 @@ func TestADependentIsWantedAgainOnlyWhereItsParentIsAndTakesItAlong(t *testing.T
 		dependent *karmada.Binding
 		want      bool
 	}{
-		"named":                   {byName, nil, fixtures.Config(unnamed), true},
-		"selected":                {byLabels, nil, fixtures.Config(), true},
-		"selected no more":        {byLabels, nil, fixtures.Config(unnamed), false},
-		"not listed":              {"[]", nil, fixtures.Config(), false},
-		"the list cannot be read": {"{", nil, fixtures.Config(unnamed), true},
-		"nothing is taken along":  {byName, func(b *karmada.Binding) { b.PropagateDeps = false }, fixtures.Config(), false},
-		"the parent is elsewhere": {byName, func(b *karmada.Binding) { b.Clusters[0].Name = "m2" }, fixtures.Config(), false},
+		"named":                   {list: byName, dependent: fixtures.Config(unnamed), want: true},
+		"selected":                {list: byLabels, dependent: fixtures.Config(), want: true},
+		"selected no more":        {list: byLabels, dependent: fixtures.Config(unnamed), want: false},
+		"not listed":              {list: "[]", dependent: fixtures.Config(), want: false},
+		"the list cannot be read": {list: "{", dependent: fixtures.Config(unnamed), want: true},
+		"nothing is taken along":  {list: byName, parent: func(b *karmada.Binding) { b.PropagateDeps = false }, dependent: fixtures.Config(), want: false},
+		"the parent is elsewhere": {list: byName, parent: func(b *karmada.Binding) { b.Clusters[0].Name = "m2" }, dependent: fixtures.Config(), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent := &karmada.Binding{

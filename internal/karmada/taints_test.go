@@ -18,16 +18,16 @@ func TestDrainSelects_ReadsLabelsOfTheWorkload(t *testing.T) {
 		binding karmada.Binding
 		want    bool
 	}{
-		"no drain":                        {nil, karmada.Binding{}, true},
-		"no selector":                     {&karmada.Drain{}, karmada.Binding{}, true},
-		"a label of the workload":         {&karmada.Drain{Selector: "tier in (front,back)"}, karmada.Binding{WorkloadLabels: front}, true},
-		"another value":                   {&karmada.Drain{Selector: "tier=back"}, karmada.Binding{WorkloadLabels: front}, false},
-		"not this value":                  {&karmada.Drain{Selector: "tier!=back"}, karmada.Binding{WorkloadLabels: front}, true},
-		"a label of the binding":          {&karmada.Drain{Selector: "resourcebinding.karmada.io/permanent-id=4"}, karmada.Binding{Labels: id, WorkloadLabels: front}, true},
-		"the workload's label goes first": {&karmada.Drain{Selector: "tier=back"}, karmada.Binding{Labels: map[string]string{"tier": "back"}, WorkloadLabels: front}, false},
-		"labels that are not known":       {&karmada.Drain{Selector: "tier!=back"}, karmada.Binding{Labels: front}, false},
-		"a workload without labels":       {&karmada.Drain{Selector: "tier!=back"}, karmada.Binding{WorkloadLabels: map[string]string{}}, true},
-		"a selector that cannot be read":  {&karmada.Drain{Selector: "tier in ("}, karmada.Binding{WorkloadLabels: front}, false},
+		"no drain":                        {binding: karmada.Binding{}, want: true},
+		"no selector":                     {drain: &karmada.Drain{}, binding: karmada.Binding{}, want: true},
+		"a label of the workload":         {drain: &karmada.Drain{Selector: "tier in (front,back)"}, binding: karmada.Binding{WorkloadLabels: front}, want: true},
+		"another value":                   {drain: &karmada.Drain{Selector: "tier=back"}, binding: karmada.Binding{WorkloadLabels: front}, want: false},
+		"not this value":                  {drain: &karmada.Drain{Selector: "tier!=back"}, binding: karmada.Binding{WorkloadLabels: front}, want: true},
+		"a label of the binding":          {drain: &karmada.Drain{Selector: "resourcebinding.karmada.io/permanent-id=4"}, binding: karmada.Binding{Labels: id, WorkloadLabels: front}, want: true},
+		"the workload's label goes first": {drain: &karmada.Drain{Selector: "tier=back"}, binding: karmada.Binding{Labels: map[string]string{"tier": "back"}, WorkloadLabels: front}, want: false},
+		"labels that are not known":       {drain: &karmada.Drain{Selector: "tier!=back"}, binding: karmada.Binding{Labels: front}, want: false},
+		"a workload without labels":       {drain: &karmada.Drain{Selector: "tier!=back"}, binding: karmada.Binding{WorkloadLabels: map[string]string{}}, want: true},
+		"a selector that cannot be read":  {drain: &karmada.Drain{Selector: "tier in ("}, binding: karmada.Binding{WorkloadLabels: front}, want: false},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.drain.Selects(&c.binding)) })
 	}

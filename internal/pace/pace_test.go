@@ -25,25 +25,25 @@ func TestKarmada6746TheTierFollowsFromTheFleet(t *testing.T) {
 		rate   float64
 		reason reason.Reason
 	}{
-		"a healthy fleet":                         {fixtures.Faulty(0, 6), limits, pace.TierNormal, 0.5, reason.FleetHealthy},
-		"one of six":                              {fixtures.Faulty(1, 6), limits, pace.TierNormal, 0.5, reason.FleetHealthy},
-		"exactly at the threshold is normal":      {fixtures.Faulty(11, 20), limits, pace.TierNormal, 0.5, reason.FleetHealthy},
-		"one above slows a large fleet":           {fixtures.Faulty(12, 20), limits, pace.TierSlow, 0.1, reason.FleetUnhealthy},
-		"almost all of a large fleet":             {fixtures.Faulty(19, 20), limits, pace.TierSlow, 0.1, reason.FleetUnhealthy},
-		"all of a large fleet":                    {fixtures.Faulty(20, 20), limits, pace.TierHalted, 0, reason.AllFaulty},
-		"eleven clusters are a large fleet":       {fixtures.Faulty(7, 11), limits, pace.TierSlow, 0.1, reason.FleetUnhealthy},
-		"ten are not":                             {fixtures.Faulty(6, 10), limits, pace.TierHalted, 0, reason.FleetUnhealthy},
-		"slow is never quicker than normal":       {fixtures.Faulty(12, 20), patient, pace.TierSlow, 0.02, reason.FleetUnhealthy},
-		"a secondary rate of nothing halts":       {fixtures.Faulty(12, 20), never, pace.TierHalted, 0, reason.FleetUnhealthy},
-		"unlimited has a limit when slow":         {fixtures.Faulty(12, 20), unlimited, pace.TierSlow, 0.1, reason.FleetUnhealthy},
-		"a halt by hand is one when slow":         {fixtures.Faulty(12, 20), stopped, pace.TierHalted, 0, reason.HaltedByHuman},
-		"all of them are probably us":             {fixtures.Faulty(6, 6), limits, pace.TierHalted, 0, reason.AllFaulty},
-		"also the only one":                       {fixtures.Faulty(1, 1), limits, pace.TierHalted, 0, reason.AllFaulty},
-		"also where the threshold would allow it": {fixtures.Faulty(2, 2), pace.Config{EvictionRate: 1, UnhealthyThreshold: 1}, pace.TierHalted, 0, reason.AllFaulty},
-		"a fleet that nobody can count":           {fixtures.Faulty(0, 0), limits, pace.TierHalted, 0, reason.FleetUnknown},
-		"unlimited has no rate":                   {fixtures.Faulty(1, 6), unlimited, pace.TierNormal, 0, reason.FleetHealthy},
-		"unlimited halts all the same":            {fixtures.Faulty(4, 6), unlimited, pace.TierHalted, 0, reason.FleetUnhealthy},
-		"a rate of nothing is a halt":             {fixtures.Faulty(1, 6), stopped, pace.TierHalted, 0, reason.HaltedByHuman},
+		"a healthy fleet":                         {health: fixtures.Faulty(0, 6), config: limits, tier: pace.TierNormal, rate: 0.5, reason: reason.FleetHealthy},
+		"one of six":                              {health: fixtures.Faulty(1, 6), config: limits, tier: pace.TierNormal, rate: 0.5, reason: reason.FleetHealthy},
+		"exactly at the threshold is normal":      {health: fixtures.Faulty(11, 20), config: limits, tier: pace.TierNormal, rate: 0.5, reason: reason.FleetHealthy},
+		"one above slows a large fleet":           {health: fixtures.Faulty(12, 20), config: limits, tier: pace.TierSlow, rate: 0.1, reason: reason.FleetUnhealthy},
+		"almost all of a large fleet":             {health: fixtures.Faulty(19, 20), config: limits, tier: pace.TierSlow, rate: 0.1, reason: reason.FleetUnhealthy},
+		"all of a large fleet":                    {health: fixtures.Faulty(20, 20), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.AllFaulty},
+		"eleven clusters are a large fleet":       {health: fixtures.Faulty(7, 11), config: limits, tier: pace.TierSlow, rate: 0.1, reason: reason.FleetUnhealthy},
+		"ten are not":                             {health: fixtures.Faulty(6, 10), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.FleetUnhealthy},
+		"slow is never quicker than normal":       {health: fixtures.Faulty(12, 20), config: patient, tier: pace.TierSlow, rate: 0.02, reason: reason.FleetUnhealthy},
+		"a secondary rate of nothing halts":       {health: fixtures.Faulty(12, 20), config: never, tier: pace.TierHalted, rate: 0, reason: reason.FleetUnhealthy},
+		"unlimited has a limit when slow":         {health: fixtures.Faulty(12, 20), config: unlimited, tier: pace.TierSlow, rate: 0.1, reason: reason.FleetUnhealthy},
+		"a halt by hand is one when slow":         {health: fixtures.Faulty(12, 20), config: stopped, tier: pace.TierHalted, rate: 0, reason: reason.HaltedByHuman},
+		"all of them are probably us":             {health: fixtures.Faulty(6, 6), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.AllFaulty},
+		"also the only one":                       {health: fixtures.Faulty(1, 1), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.AllFaulty},
+		"also where the threshold would allow it": {health: fixtures.Faulty(2, 2), config: pace.Config{EvictionRate: 1, UnhealthyThreshold: 1}, tier: pace.TierHalted, rate: 0, reason: reason.AllFaulty},
+		"a fleet that nobody can count":           {health: fixtures.Faulty(0, 0), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.FleetUnknown},
+		"unlimited has no rate":                   {health: fixtures.Faulty(1, 6), config: unlimited, tier: pace.TierNormal, rate: 0, reason: reason.FleetHealthy},
+		"unlimited halts all the same":            {health: fixtures.Faulty(4, 6), config: unlimited, tier: pace.TierHalted, rate: 0, reason: reason.FleetUnhealthy},
+		"a rate of nothing is a halt":             {health: fixtures.Faulty(1, 6), config: stopped, tier: pace.TierHalted, rate: 0, reason: reason.HaltedByHuman},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pace.Judge(tc.health, tc.config)
@@ -69,15 +69,15 @@ func TestETA(t *testing.T) {
 		want     time.Time
 		ok       bool
 	}{
-		"the queue at the pace":             {[]time.Time{fixtures.T0, fixtures.T0, fixtures.T0}, 0, normal(0.5), fixtures.At(6), true},
-		"behind those in flight":            {[]time.Time{fixtures.T0}, 2, normal(0.5), fixtures.At(6), true},
-		"a late toleration is waited for":   {[]time.Time{fixtures.At(100), fixtures.T0}, 0, normal(0.5), fixtures.At(102), true},
-		"nothing left is now":               {nil, 0, normal(0.5), fixtures.T0, true},
-		"unlimited ends with the last due":  {[]time.Time{fixtures.At(9), fixtures.T0}, 4, pace.Pace{Tier: pace.TierNormal, Unlimited: true}, fixtures.At(9), true},
-		"slow is slow":                      {[]time.Time{fixtures.T0, fixtures.T0}, 0, pace.Pace{Tier: pace.TierSlow, Rate: 0.1}, fixtures.At(20), true},
-		"nobody can say while it is halted": {[]time.Time{fixtures.T0}, 0, pace.Pace{Tier: pace.TierHalted}, time.Time{}, false},
-		"nor before the first judgement":    {[]time.Time{fixtures.T0}, 0, pace.Pace{}, time.Time{}, false},
-		"nor at a rate of nothing":          {[]time.Time{fixtures.T0}, 0, normal(0), time.Time{}, false},
+		"the queue at the pace":             {due: []time.Time{fixtures.T0, fixtures.T0, fixtures.T0}, inFlight: 0, pace: normal(0.5), want: fixtures.At(6), ok: true},
+		"behind those in flight":            {due: []time.Time{fixtures.T0}, inFlight: 2, pace: normal(0.5), want: fixtures.At(6), ok: true},
+		"a late toleration is waited for":   {due: []time.Time{fixtures.At(100), fixtures.T0}, inFlight: 0, pace: normal(0.5), want: fixtures.At(102), ok: true},
+		"nothing left is now":               {inFlight: 0, pace: normal(0.5), want: fixtures.T0, ok: true},
+		"unlimited ends with the last due":  {due: []time.Time{fixtures.At(9), fixtures.T0}, inFlight: 4, pace: pace.Pace{Tier: pace.TierNormal, Unlimited: true}, want: fixtures.At(9), ok: true},
+		"slow is slow":                      {due: []time.Time{fixtures.T0, fixtures.T0}, inFlight: 0, pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.1}, want: fixtures.At(20), ok: true},
+		"nobody can say while it is halted": {due: []time.Time{fixtures.T0}, inFlight: 0, pace: pace.Pace{Tier: pace.TierHalted}, want: time.Time{}, ok: false},
+		"nor before the first judgement":    {due: []time.Time{fixtures.T0}, inFlight: 0, pace: pace.Pace{}, want: time.Time{}, ok: false},
+		"nor at a rate of nothing":          {due: []time.Time{fixtures.T0}, inFlight: 0, pace: normal(0), want: time.Time{}, ok: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := pace.ETA(fixtures.T0, tc.due, tc.inFlight, tc.pace)

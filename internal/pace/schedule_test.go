@@ -20,17 +20,17 @@ func TestSchedule_Room(t *testing.T) {
 		last time.Time // moment of the newest permit
 		room int
 	}{
-		"what three seconds have":                {normal(5), time.Time{}, 11},
-		"also at a slow rate":                    {normal(0.5), time.Time{}, 2},
-		"one at a rate that is slower still":     {normal(0.01), time.Time{}, 1},
-		"nothing while the next 1.5 s are given": {normal(5), fixtures.At(2), 0},
-		"the rest of three seconds":              {normal(5), fixtures.At(1), 10},
-		"no more than a grant can have":          {normal(1000), time.Time{}, 1000},
-		"while slow":                             {pace.Pace{Tier: pace.TierSlow, Rate: 0.1}, time.Time{}, 1},
-		"nothing while halted":                   {pace.Pace{Tier: pace.TierHalted}, time.Time{}, 0},
-		"nothing before the first judgement":     {pace.Pace{}, time.Time{}, 0},
-		"nothing at a rate of nothing":           {normal(0), time.Time{}, 0},
-		"unlimited, what may be out at first":    {endless, time.Time{}, 20},
+		"what three seconds have":                {pace: normal(5), last: time.Time{}, room: 11},
+		"also at a slow rate":                    {pace: normal(0.5), last: time.Time{}, room: 2},
+		"one at a rate that is slower still":     {pace: normal(0.01), last: time.Time{}, room: 1},
+		"nothing while the next 1.5 s are given": {pace: normal(5), last: fixtures.At(2), room: 0},
+		"the rest of three seconds":              {pace: normal(5), last: fixtures.At(1), room: 10},
+		"no more than a grant can have":          {pace: normal(1000), last: time.Time{}, room: 1000},
+		"while slow":                             {pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.1}, last: time.Time{}, room: 1},
+		"nothing while halted":                   {pace: pace.Pace{Tier: pace.TierHalted}, last: time.Time{}, room: 0},
+		"nothing before the first judgement":     {pace: pace.Pace{}, last: time.Time{}, room: 0},
+		"nothing at a rate of nothing":           {pace: normal(0), last: time.Time{}, room: 0},
+		"unlimited, what may be out at first":    {pace: endless, last: time.Time{}, room: 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := pace.Schedule{Last: tc.last}

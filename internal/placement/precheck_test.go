@@ -358,12 +358,12 @@ func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
 		change  func(*karmada.Binding)
 		want    bool
 	}{
-		"the scheduler looks":                        {looks, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), nil, false},
-		"the scheduler does not look":                {idle, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), nil, true},
-		"its own group fits":                         {looks, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4")), here, false},
-		"only an earlier group fits":                 {looks, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), here, true},
-		"neither looks, nor anything but an earlier": {idle, fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), here, true},
-		"nothing fits":                               {looks, fixtures.Fleet(fixtures.Cluster("m4", fixtures.NotReady)), here, false},
+		"the scheduler looks":                        {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), want: false},
+		"the scheduler does not look":                {binding: idle, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), want: true},
+		"its own group fits":                         {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4")), change: here, want: false},
+		"only an earlier group fits":                 {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), change: here, want: true},
+		"neither looks, nor anything but an earlier": {binding: idle, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), change: here, want: true},
+		"nothing fits":                               {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m4", fixtures.NotReady)), change: here, want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for survives, survivors := range map[bool][]string{false: nil, true: {"m4"}} {

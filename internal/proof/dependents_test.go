@@ -38,20 +38,20 @@ func TestAParentEntersItselfAsAHolder(t *testing.T) {
 		dependent *karmada.Binding
 		want      proof.HoldPlan
 	}{
-		"as the first":                        {fixtures.Config(), proof.HoldPlan{Holders: []string{fixtures.Mine}}},
-		"beside another parent":               {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
-		"behind the dependent's own":          {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), proof.HoldPlan{Holders: []string{fixtures.Itself, fixtures.Mine}}},
-		"once":                                {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), proof.HoldPlan{Done: true}},
-		"not where nothing of it is":          {fixtures.Config(left), proof.HoldPlan{Done: true}},
-		"also where its Work only still is":   {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
-		"not where a human has it":            {fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Theirs)), proof.HoldPlan{Done: true}},
-		"not where another producer holds it": {fixtures.Config(foreign), proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where it is deleted Directly":    {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself), directly), proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where a ban keeps nothing":       {fixtures.Config(heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where a human's keeps nothing":   {fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Itself), directly), proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where a ban is all there is":     {fixtures.Config(left, heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), proof.HoldPlan{Done: true}},
-		"not where no more fit":               {fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...)), proof.HoldPlan{Reason: reason.TooManyHolders}},
-		"not in what cannot be read":          {fixtures.Config(func(b *karmada.Binding) { b.Malformed = "bad" }), proof.HoldPlan{Reason: reason.Malformed}},
+		"as the first":                        {dependent: fixtures.Config(), want: proof.HoldPlan{Holders: []string{fixtures.Mine}}},
+		"beside another parent":               {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), want: proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
+		"behind the dependent's own":          {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), want: proof.HoldPlan{Holders: []string{fixtures.Itself, fixtures.Mine}}},
+		"once":                                {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), want: proof.HoldPlan{Done: true}},
+		"not where nothing of it is":          {dependent: fixtures.Config(left), want: proof.HoldPlan{Done: true}},
+		"also where its Work only still is":   {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), want: proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
+		"not where a human has it":            {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Theirs)), want: proof.HoldPlan{Done: true}},
+		"not where another producer holds it": {dependent: fixtures.Config(foreign), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where it is deleted Directly":    {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a ban keeps nothing":       {dependent: fixtures.Config(heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a human's keeps nothing":   {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a ban is all there is":     {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Done: true}},
+		"not where no more fit":               {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...)), want: proof.HoldPlan{Reason: reason.TooManyHolders}},
+		"not in what cannot be read":          {dependent: fixtures.Config(func(b *karmada.Binding) { b.Malformed = "bad" }), want: proof.HoldPlan{Reason: reason.Malformed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := proof.PlanHold(tc.dependent, "m1", fixtures.Mine)
@@ -69,15 +69,15 @@ func TestRamen2401OnlyTheLastHolderTakesTheTaskWithIt(t *testing.T) {
 		back      bool
 		want      proof.HoldPlan
 	}{
-		"the last":                              {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), false, proof.HoldPlan{Holders: []string{}}},
-		"one of two":                            {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), false, proof.HoldPlan{Holders: []string{fixtures.Theirs}}},
-		"beside the dependent's own":            {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself, fixtures.Mine)), false, proof.HoldPlan{Holders: []string{fixtures.Itself}}},
-		"not entered":                           {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), false, proof.HoldPlan{Done: true}},
-		"no task":                               {fixtures.Config(), true, proof.HoldPlan{Done: true}},
-		"what a human has is his":               {fixtures.Config(heldAs(karmada.TaskReasonKept, fixtures.Mine)), false, proof.HoldPlan{Done: true}},
-		"back, and wanted there again":          {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), true, proof.HoldPlan{Holders: []string{}}},
-		"back, and not wanted there yet":        {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), true, proof.HoldPlan{Holders: []string{}, Reason: reason.DependentsNotBack}},
-		"back, with another who holds it there": {fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), true, proof.HoldPlan{Holders: []string{fixtures.Theirs}}},
+		"the last":                              {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), back: false, want: proof.HoldPlan{Holders: []string{}}},
+		"one of two":                            {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), back: false, want: proof.HoldPlan{Holders: []string{fixtures.Theirs}}},
+		"beside the dependent's own":            {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself, fixtures.Mine)), back: false, want: proof.HoldPlan{Holders: []string{fixtures.Itself}}},
+		"not entered":                           {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), back: false, want: proof.HoldPlan{Done: true}},
+		"no task":                               {dependent: fixtures.Config(), back: true, want: proof.HoldPlan{Done: true}},
+		"what a human has is his":               {dependent: fixtures.Config(heldAs(karmada.TaskReasonKept, fixtures.Mine)), back: false, want: proof.HoldPlan{Done: true}},
+		"back, and wanted there again":          {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), back: true, want: proof.HoldPlan{Holders: []string{}}},
+		"back, and not wanted there yet":        {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), back: true, want: proof.HoldPlan{Holders: []string{}, Reason: reason.DependentsNotBack}},
+		"back, with another who holds it there": {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), back: true, want: proof.HoldPlan{Holders: []string{fixtures.Theirs}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := proof.PlanLeave(tc.dependent, "m1", fixtures.Mine, tc.back)
@@ -94,9 +94,9 @@ func TestTheOwnMigrationIsTheFirstHolder(t *testing.T) {
 		owner     string
 		others    []string
 	}{
-		"alone":        {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), fixtures.Itself, []string{}},
-		"with parents": {fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself, fixtures.Mine, fixtures.Theirs)), fixtures.Itself, []string{fixtures.Mine, fixtures.Theirs}},
-		"parents only": {fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), "", []string{fixtures.Mine, fixtures.Theirs}},
+		"alone":        {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), owner: fixtures.Itself, others: []string{}},
+		"with parents": {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself, fixtures.Mine, fixtures.Theirs)), owner: fixtures.Itself, others: []string{fixtures.Mine, fixtures.Theirs}},
+		"parents only": {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), others: []string{fixtures.Mine, fixtures.Theirs}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			task, _ := tc.dependent.TaskFor("m1")

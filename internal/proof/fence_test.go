@@ -35,18 +35,18 @@ func TestAFenceIsAboutOneOutage(t *testing.T) {
 		source karmada.Cluster
 		stands bool
 	}{
-		"given after it died":                        {fence(time.Minute, dead), dead, true},
-		"Karmada's clock is an hour ahead":           {fence(-time.Hour, dead), dead, true},
-		"Ready Unknown is no answer either":          {fence(time.Minute, unknown), unknown, true},
-		"nobody gave one":                            {nil, dead, false},
-		"of an older state: about no outage":         {&proof.Fence{By: "bmc", At: diedAt.Add(time.Minute)}, dead, false},
-		"it came back and died again":                {fence(time.Minute, readySince(corev1.ConditionFalse, diedAt.Add(-time.Minute))), dead, false},
-		"the same, with Karmada's clock behind":      {fence(time.Hour, dead), readySince(corev1.ConditionFalse, diedAt.Add(time.Second)), false},
-		"it changed from False to Unknown":           {fence(time.Minute, dead), unknown, false},
-		"the cluster answers: what it says is void":  {fence(time.Minute, dead), readySince(corev1.ConditionTrue, diedAt), false},
-		"it answered when the word was given":        {fence(time.Minute, readySince(corev1.ConditionTrue, diedAt)), dead, false},
-		"a cluster that says nothing proves nothing": {fence(time.Minute, dead), karmada.Cluster{Name: "m1"}, false},
-		"nobody says since when":                     {fence(time.Minute, readySince(corev1.ConditionFalse, time.Time{})), readySince(corev1.ConditionFalse, time.Time{}), false},
+		"given after it died":                        {fence: fence(time.Minute, dead), source: dead, stands: true},
+		"Karmada's clock is an hour ahead":           {fence: fence(-time.Hour, dead), source: dead, stands: true},
+		"Ready Unknown is no answer either":          {fence: fence(time.Minute, unknown), source: unknown, stands: true},
+		"nobody gave one":                            {source: dead, stands: false},
+		"of an older state: about no outage":         {fence: &proof.Fence{By: "bmc", At: diedAt.Add(time.Minute)}, source: dead, stands: false},
+		"it came back and died again":                {fence: fence(time.Minute, readySince(corev1.ConditionFalse, diedAt.Add(-time.Minute))), source: dead, stands: false},
+		"the same, with Karmada's clock behind":      {fence: fence(time.Hour, dead), source: readySince(corev1.ConditionFalse, diedAt.Add(time.Second)), stands: false},
+		"it changed from False to Unknown":           {fence: fence(time.Minute, dead), source: unknown, stands: false},
+		"the cluster answers: what it says is void":  {fence: fence(time.Minute, dead), source: readySince(corev1.ConditionTrue, diedAt), stands: false},
+		"it answered when the word was given":        {fence: fence(time.Minute, readySince(corev1.ConditionTrue, diedAt)), source: dead, stands: false},
+		"a cluster that says nothing proves nothing": {fence: fence(time.Minute, dead), source: karmada.Cluster{Name: "m1"}, stands: false},
+		"nobody says since when":                     {fence: fence(time.Minute, readySince(corev1.ConditionFalse, time.Time{})), source: readySince(corev1.ConditionFalse, time.Time{}), stands: false},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.stands, tc.fence.Stands(tc.source)) })
 	}
@@ -87,14 +87,14 @@ func TestTheHoldOfADirectlyMoveGoesOnlyWithTheOldCopy(t *testing.T) {
 		reason  reason.Reason
 		message string
 	}{
-		"Karmada has deleted it":              {proof.OldCopy{Source: alive, Gone: true}, true, reason.Purged, "deleted"},
-		"gone, and then the source died":      {proof.OldCopy{Source: dead, Gone: true}, true, reason.Purged, "deleted"},
-		"being deleted":                       {proof.OldCopy{Source: alive}, false, reason.OldCopyGoing, "m1 first"},
-		"a fence does not count for the live": {proof.OldCopy{Source: alive, Fence: given}, false, reason.OldCopyGoing, "m1 first"},
-		"fenced":                              {proof.OldCopy{Source: dead, Fence: given}, true, reason.Fenced, "human jane: power is off"},
-		"nobody vouches":                      {proof.OldCopy{Source: dead}, false, reason.AwaitingFence, "does not answer"},
-		"a word from before":                  {proof.OldCopy{Source: dead, Fence: void}, false, reason.AwaitingFence, "is void: the cluster has changed"},
-		"a word of an older state":            {proof.OldCopy{Source: dead, Fence: old}, false, reason.AwaitingFence, "is void: it does not say about which outage"},
+		"Karmada has deleted it":              {copy: proof.OldCopy{Source: alive, Gone: true}, ok: true, reason: reason.Purged, message: "deleted"},
+		"gone, and then the source died":      {copy: proof.OldCopy{Source: dead, Gone: true}, ok: true, reason: reason.Purged, message: "deleted"},
+		"being deleted":                       {copy: proof.OldCopy{Source: alive}, ok: false, reason: reason.OldCopyGoing, message: "m1 first"},
+		"a fence does not count for the live": {copy: proof.OldCopy{Source: alive, Fence: given}, ok: false, reason: reason.OldCopyGoing, message: "m1 first"},
+		"fenced":                              {copy: proof.OldCopy{Source: dead, Fence: given}, ok: true, reason: reason.Fenced, message: "human jane: power is off"},
+		"nobody vouches":                      {copy: proof.OldCopy{Source: dead}, ok: false, reason: reason.AwaitingFence, message: "does not answer"},
+		"a word from before":                  {copy: proof.OldCopy{Source: dead, Fence: void}, ok: false, reason: reason.AwaitingFence, message: "is void: the cluster has changed"},
+		"a word of an older state":            {copy: proof.OldCopy{Source: dead, Fence: old}, ok: false, reason: reason.AwaitingFence, message: "is void: it does not say about which outage"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := tc.copy.Dead()

@@ -66,43 +66,43 @@ func TestHealthy(t *testing.T) {
 		reason   reason.Reason
 		message  string
 	}{
-		"the new copy is ready":                   {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), was(), nil, reason.Healthy, "proven healthy on m2"},
-		"Karmada says Healthy with one of two":    {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 1, 2))), was(), nil, reason.NotHealthy, "1 of 2 replicas ready on m2"},
-		"a zero that was left out is a zero":      {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 0, 2))), was(), nil, reason.NotHealthy, "0 of 2 replicas ready on m2"},
-		"counts of an older generation":           {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2, 3, 2))), was(), nil, reason.NotHealthy, "older generation of it than 3"},
-		"counts of no generation at all":          {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(unobserved)), was(), nil, reason.NotHealthy, "older generation"},
-		"it is Unhealthy":                         {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", ill, 2, 2))), was(), nil, reason.NotHealthy, "its copy on m2 is Unhealthy"},
-		"it is Unknown":                           {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", unknown, 2, 2))), was(), nil, reason.NotHealthy, "m2 is Unknown"},
-		"it is not applied":                       {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(unapplied)), was(), nil, reason.NotHealthy, "m2 is not applied"},
-		"it reports nothing yet":                  {fixtures.Duplicated("m2"), was(), nil, reason.NotHealthy, "m2 reports no status of it yet"},
-		"its report cannot be understood":         {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(broken)), was(), nil, reason.NotHealthy, "not a number"},
-		"a dead cluster's Healthy proves nothing": {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), was(), []string{"m2"}, reason.TargetNotReady, "proves nothing"},
+		"the new copy is ready":                   {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), reason: reason.Healthy, message: "proven healthy on m2"},
+		"Karmada says Healthy with one of two":    {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 1, 2))), baseline: was(), reason: reason.NotHealthy, message: "1 of 2 replicas ready on m2"},
+		"a zero that was left out is a zero":      {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 0, 2))), baseline: was(), reason: reason.NotHealthy, message: "0 of 2 replicas ready on m2"},
+		"counts of an older generation":           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2, 3, 2))), baseline: was(), reason: reason.NotHealthy, message: "older generation of it than 3"},
+		"counts of no generation at all":          {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(unobserved)), baseline: was(), reason: reason.NotHealthy, message: "older generation"},
+		"it is Unhealthy":                         {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", ill, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "its copy on m2 is Unhealthy"},
+		"it is Unknown":                           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", unknown, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "m2 is Unknown"},
+		"it is not applied":                       {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(unapplied)), baseline: was(), reason: reason.NotHealthy, message: "m2 is not applied"},
+		"it reports nothing yet":                  {binding: fixtures.Duplicated("m2"), baseline: was(), reason: reason.NotHealthy, message: "m2 reports no status of it yet"},
+		"its report cannot be understood":         {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(broken)), baseline: was(), reason: reason.NotHealthy, message: "not a number"},
+		"a dead cluster's Healthy proves nothing": {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), suspect: []string{"m2"}, reason: reason.TargetNotReady, message: "proves nothing"},
 		"every new copy must be proven": {
-			fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), was(), nil, reason.NotHealthy, "m3 reports no status",
+			binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "m3 reports no status",
 		},
 
-		"the survivor is as well as it was":      {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), was("m2"), nil, reason.Healthy, "proven healthy on m3"},
-		"the survivor fell ill":                  {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", ill, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), was("m2"), nil, reason.TargetWorse, "its copy on m2 was healthy and is Unhealthy now"},
-		"the survivor lost a replica":            {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 1, 2), fixtures.CopyOn("m3", well, 2, 2))), was("m2"), nil, reason.TargetWorse, "2 replicas were ready and 1 are now"},
-		"the survivor's cluster died":            {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), was("m2"), []string{"m2"}, reason.TargetWorse, "m2 was healthy"},
-		"the survivor reports nothing any more":  {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m3", well, 2, 2))), was("m2"), nil, reason.TargetWorse, "no usable status"},
-		"a survivor that was ill may stay so":    {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", ill, 0, 2), fixtures.CopyOn("m3", well, 2, 2))), was("m2").Doubting(map[string]bool{"m2": true}), nil, reason.Healthy, "m3"},
-		"a survivor that was dead may stay dead": {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), was("m2").Doubting(map[string]bool{"m2": true}), []string{"m2"}, reason.Healthy, "m3"},
+		"the survivor is as well as it was":      {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.Healthy, message: "proven healthy on m3"},
+		"the survivor fell ill":                  {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", ill, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "its copy on m2 was healthy and is Unhealthy now"},
+		"the survivor lost a replica":            {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 1, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "2 replicas were ready and 1 are now"},
+		"the survivor's cluster died":            {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), suspect: []string{"m2"}, reason: reason.TargetWorse, message: "m2 was healthy"},
+		"the survivor reports nothing any more":  {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "no usable status"},
+		"a survivor that was ill may stay so":    {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", ill, 0, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), reason: reason.Healthy, message: "m3"},
+		"a survivor that was dead may stay dead": {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), suspect: []string{"m2"}, reason: reason.Healthy, message: "m3"},
 
-		"with survivors alone they must prove themselves": {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), was("m2"), nil, reason.Healthy, "proven healthy on m2"},
-		"also where they were ill before":                 {fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", ill, 0, 2))), was("m2").Doubting(map[string]bool{"m2": true}), nil, reason.NotHealthy, "0 of 2 replicas ready on m2"},
-		"and every one of them":                           {fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", ill, 2, 2))), was("m2", "m3"), nil, reason.NotHealthy, "its copy on m3 is Unhealthy"},
+		"with survivors alone they must prove themselves": {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was("m2"), reason: reason.Healthy, message: "proven healthy on m2"},
+		"also where they were ill before":                 {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", ill, 0, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), reason: reason.NotHealthy, message: "0 of 2 replicas ready on m2"},
+		"and every one of them":                           {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", ill, 2, 2))), baseline: was("m2", "m3"), reason: reason.NotHealthy, message: "its copy on m3 is Unhealthy"},
 
-		"nothing is never healthy":               {fixtures.Duplicated(), was(), nil, reason.NotPlaced, "no target"},
-		"with the failed cluster back it is not": {fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Reports(fixtures.CopyOn("m1", well, 2, 2), fixtures.CopyOn("m2", well, 2, 2))), was(), nil, reason.PutBack, "m1"},
+		"nothing is never healthy":               {binding: fixtures.Duplicated(), baseline: was(), reason: reason.NotPlaced, message: "no target"},
+		"with the failed cluster back it is not": {binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Reports(fixtures.CopyOn("m1", well, 2, 2), fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), reason: reason.PutBack, message: "m1"},
 
-		"a kind without counts needs only health":       {fixtures.With(fixtures.Duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), fixtures.Reports(bare)), was(), nil, reason.Healthy, "m2"},
-		"a custom kind that says Unknown is not":        {fixtures.With(fixtures.Duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), fixtures.Reports(silent)), was(), nil, reason.NotHealthy, "Unknown"},
-		"a kind without health is healthy once applied": {fixtures.With(fixtures.NonWorkload("m2"), fixtures.Reports(silent)), roleBase, nil, reason.Healthy, "m2"},
-		"a Job that says Unknown is waited for":         {fixtures.With(fixtures.Duplicated("m2"), kind("batch/v1", "Job"), fixtures.Reports(silent)), was(), nil, reason.NotHealthy, "Unknown"},
-		"a Service has health":                          {fixtures.With(fixtures.NonWorkload("m2"), kind("v1", "Service"), fixtures.Reports(silent)), roleBase, nil, reason.NotHealthy, "Unknown"},
-		"a ConfigMap has none":                          {fixtures.With(fixtures.NonWorkload("m2"), kind("v1", "ConfigMap"), fixtures.Reports(silent)), roleBase, nil, reason.Healthy, "m2"},
-		"a custom resource may have":                    {fixtures.With(fixtures.NonWorkload("m2"), kind("acme.io/v1", "Widget"), fixtures.Reports(silent)), roleBase, nil, reason.NotHealthy, "Unknown"},
+		"a kind without counts needs only health":       {binding: fixtures.With(fixtures.Duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), fixtures.Reports(bare)), baseline: was(), reason: reason.Healthy, message: "m2"},
+		"a custom kind that says Unknown is not":        {binding: fixtures.With(fixtures.Duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), fixtures.Reports(silent)), baseline: was(), reason: reason.NotHealthy, message: "Unknown"},
+		"a kind without health is healthy once applied": {binding: fixtures.With(fixtures.NonWorkload("m2"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.Healthy, message: "m2"},
+		"a Job that says Unknown is waited for":         {binding: fixtures.With(fixtures.Duplicated("m2"), kind("batch/v1", "Job"), fixtures.Reports(silent)), baseline: was(), reason: reason.NotHealthy, message: "Unknown"},
+		"a Service has health":                          {binding: fixtures.With(fixtures.NonWorkload("m2"), kind("v1", "Service"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.NotHealthy, message: "Unknown"},
+		"a ConfigMap has none":                          {binding: fixtures.With(fixtures.NonWorkload("m2"), kind("v1", "ConfigMap"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.Healthy, message: "m2"},
+		"a custom resource may have":                    {binding: fixtures.With(fixtures.NonWorkload("m2"), kind("acme.io/v1", "Widget"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.NotHealthy, message: "Unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			suspect := map[string]bool{}
@@ -135,19 +135,19 @@ func TestHealthOfDividedReplicas(t *testing.T) {
 		message string
 	}{
 		"who grew must be ready in full": {
-			after([]karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 3, 3)), reason.NotHealthy, "2 of 3 replicas ready on m2",
+			binding: after([]karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 3, 3)), reason: reason.NotHealthy, message: "2 of 3 replicas ready on m2",
 		},
 		"and then it is proven": {
-			after([]karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 3, 3), fixtures.CopyOn("m3", well, 3, 3)), reason.Healthy, "proven healthy on m2",
+			binding: after([]karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 3, 3), fixtures.CopyOn("m3", well, 3, 3)), reason: reason.Healthy, message: "proven healthy on m2",
 		},
 		"who shrank may have fewer ready": {
-			after([]karmada.TargetCluster{fixtures.On("m2", 4), fixtures.On("m3", 2)}, fixtures.CopyOn("m2", well, 4, 4), fixtures.CopyOn("m3", well, 2, 2)), reason.Healthy, "proven healthy on m2",
+			binding: after([]karmada.TargetCluster{fixtures.On("m2", 4), fixtures.On("m3", 2)}, fixtures.CopyOn("m2", well, 4, 4), fixtures.CopyOn("m3", well, 2, 2)), reason: reason.Healthy, message: "proven healthy on m2",
 		},
 		"but not fewer than it should": {
-			after([]karmada.TargetCluster{fixtures.On("m2", 4), fixtures.On("m3", 2)}, fixtures.CopyOn("m2", well, 4, 4), fixtures.CopyOn("m3", well, 1, 2)), reason.TargetWorse, "on m3 3 replicas were ready and 1 are now",
+			binding: after([]karmada.TargetCluster{fixtures.On("m2", 4), fixtures.On("m3", 2)}, fixtures.CopyOn("m2", well, 4, 4), fixtures.CopyOn("m3", well, 1, 2)), reason: reason.TargetWorse, message: "on m3 3 replicas were ready and 1 are now",
 		},
 		"before the scheduler's answer nothing is proven": {
-			after([]karmada.TargetCluster{fixtures.On("m2", 2), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 3, 3)), reason.NotHealthy, "5 of 6 replicas have a target",
+			binding: after([]karmada.TargetCluster{fixtures.On("m2", 2), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 3, 3)), reason: reason.NotHealthy, message: "5 of 6 replicas have a target",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

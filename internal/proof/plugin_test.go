@@ -26,14 +26,14 @@ func TestPluginsPassByAnyOrByAll(t *testing.T) {
 		reason  reason.Reason
 		message string
 	}{
-		"without a list ResourceHealth has to pass": {proof.Plugins{}, nil, false, reason.PluginSilent, "has not answered"},
-		"and alone it is enough":                    {proof.Plugins{}, []proof.Proof{yes("ResourceHealth")}, true, reason.Healthy, "fine"},
-		"somebody else's word does not count":       {proof.Plugins{}, []proof.Proof{yes("dns")}, false, reason.PluginSilent, ""},
-		"any: one is enough":                        {proof.Plugins{List: two}, []proof.Proof{no("ResourceHealth"), yes("dns")}, true, reason.Healthy, "dns: fine"},
-		"any: none passes":                          {proof.Plugins{List: two}, []proof.Proof{no("ResourceHealth"), no("dns")}, false, reason.PluginRefuses, "ResourceHealth: not yet; dns: not yet"},
-		"all: both pass":                            {proof.Plugins{List: two, Mode: proof.PluginsAll}, []proof.Proof{yes("ResourceHealth"), yes("dns")}, true, reason.Healthy, ""},
-		"all: one does not":                         {proof.Plugins{List: two, Mode: proof.PluginsAll}, []proof.Proof{yes("ResourceHealth"), no("dns")}, false, reason.PluginRefuses, "dns: not yet"},
-		"all: one has not answered":                 {proof.Plugins{List: two, Mode: proof.PluginsAll}, []proof.Proof{yes("ResourceHealth")}, false, reason.PluginSilent, "dns: has not answered"},
+		"without a list ResourceHealth has to pass": {plugins: proof.Plugins{}, ok: false, reason: reason.PluginSilent, message: "has not answered"},
+		"and alone it is enough":                    {plugins: proof.Plugins{}, proofs: []proof.Proof{yes("ResourceHealth")}, ok: true, reason: reason.Healthy, message: "fine"},
+		"somebody else's word does not count":       {plugins: proof.Plugins{}, proofs: []proof.Proof{yes("dns")}, ok: false, reason: reason.PluginSilent},
+		"any: one is enough":                        {plugins: proof.Plugins{List: two}, proofs: []proof.Proof{no("ResourceHealth"), yes("dns")}, ok: true, reason: reason.Healthy, message: "dns: fine"},
+		"any: none passes":                          {plugins: proof.Plugins{List: two}, proofs: []proof.Proof{no("ResourceHealth"), no("dns")}, ok: false, reason: reason.PluginRefuses, message: "ResourceHealth: not yet; dns: not yet"},
+		"all: both pass":                            {plugins: proof.Plugins{List: two, Mode: proof.PluginsAll}, proofs: []proof.Proof{yes("ResourceHealth"), yes("dns")}, ok: true, reason: reason.Healthy},
+		"all: one does not":                         {plugins: proof.Plugins{List: two, Mode: proof.PluginsAll}, proofs: []proof.Proof{yes("ResourceHealth"), no("dns")}, ok: false, reason: reason.PluginRefuses, message: "dns: not yet"},
+		"all: one has not answered":                 {plugins: proof.Plugins{List: two, Mode: proof.PluginsAll}, proofs: []proof.Proof{yes("ResourceHealth")}, ok: false, reason: reason.PluginSilent, message: "dns: has not answered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := tc.plugins.Judge(tc.proofs)
@@ -64,14 +64,14 @@ func TestAListOfPluginsIsCheckedAsAWhole(t *testing.T) {
 		evict bool
 		wrong string
 	}{
-		"fine":                       {[]proof.Plugin{builtIn, own}, true, ""},
-		"a fence of one's own":       {[]proof.Plugin{own}, false, ""},
-		"nothing built in fences":    {[]proof.Plugin{builtIn}, false, "is built in and proves health"},
-		"built in takes no queue":    {[]proof.Plugin{odd}, true, "takes no task queue"},
-		"twice":                      {[]proof.Plugin{own, own}, true, "dns stands there twice"},
-		"no name":                    {[]proof.Plugin{{TaskQueue: "q", Activity: "A"}}, true, "no name"},
-		"a name that nobody answers": {[]proof.Plugin{{Name: "Wish"}}, true, "needs a taskQueue and an activity"},
-		"too patient":                {[]proof.Plugin{late}, true, "a timeout is from"},
+		"fine":                       {list: []proof.Plugin{builtIn, own}, evict: true},
+		"a fence of one's own":       {list: []proof.Plugin{own}, evict: false},
+		"nothing built in fences":    {list: []proof.Plugin{builtIn}, evict: false, wrong: "is built in and proves health"},
+		"built in takes no queue":    {list: []proof.Plugin{odd}, evict: true, wrong: "takes no task queue"},
+		"twice":                      {list: []proof.Plugin{own, own}, evict: true, wrong: "dns stands there twice"},
+		"no name":                    {list: []proof.Plugin{{TaskQueue: "q", Activity: "A"}}, evict: true, wrong: "no name"},
+		"a name that nobody answers": {list: []proof.Plugin{{Name: "Wish"}}, evict: true, wrong: "needs a taskQueue and an activity"},
+		"too patient":                {list: []proof.Plugin{late}, evict: true, wrong: "a timeout is from"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := proof.CheckPlugins(tc.list, tc.evict)

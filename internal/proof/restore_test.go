@@ -176,23 +176,23 @@ func TestTakesStraightBack(t *testing.T) {
 		cluster karmada.Cluster
 		want    bool
 	}{
-		"a duplicated one without a bound": {fixtures.Duplicated("m2"), fixtures.Cluster("m1"), true},
-		"a non-workload":                   {fixtures.NonWorkload("m2"), fixtures.Cluster("m1"), true},
-		"a divided one never":              {fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), fixtures.Cluster("m1"), false},
-		"a non-workload under a divided placement": {fixtures.With(fixtures.NonWorkload("m2"), func(b *karmada.Binding) {
+		"a duplicated one without a bound": {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1"), want: true},
+		"a non-workload":                   {binding: fixtures.NonWorkload("m2"), cluster: fixtures.Cluster("m1"), want: true},
+		"a divided one never":              {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), cluster: fixtures.Cluster("m1"), want: false},
+		"a non-workload under a divided placement": {binding: fixtures.With(fixtures.NonWorkload("m2"), func(b *karmada.Binding) {
 			b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided}
-		}), fixtures.Cluster("m1"), true},
-		"its spread is full":                           {fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 1)), fixtures.Cluster("m1"), false},
-		"its spread has a place left":                  {fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 2)), fixtures.Cluster("m1"), true},
-		"its placement does not select the cluster":    {fixtures.With(fixtures.Duplicated("m2"), fixtures.May(fixtures.Names("m2"))), fixtures.Cluster("m1"), false},
-		"the scheduler has moved on to another group":  {fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m1", "backup: m2")), fixtures.Cluster("m1"), false},
-		"the group has both":                           {fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m3", "backup: m1 m2")), fixtures.Cluster("m1"), true},
-		"Lifeboat's own taints go with the recovery":   {fixtures.Duplicated("m2"), fixtures.Cluster("m1", ours), true},
-		"somebody's taint keeps it away":               {fixtures.Duplicated("m2"), fixtures.Cluster("m1", ours, fixtures.Tainted(fixtures.NoSchedule("cordon"))), false},
-		"unless it is tolerated":                       {fixtures.With(fixtures.Duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cordon"))), true},
-		"the cluster does not serve the kind any more": {fixtures.Duplicated("m2"), fixtures.Cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), false},
-		"the cluster is being deleted":                 {fixtures.Duplicated("m2"), fixtures.Cluster("m1", fixtures.DeletingCluster), false},
-		"without a placement nobody schedules it":      {fixtures.With(fixtures.Duplicated("m2"), func(b *karmada.Binding) { b.Placement = nil }), fixtures.Cluster("m1"), false},
+		}), cluster: fixtures.Cluster("m1"), want: true},
+		"its spread is full":                           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 1)), cluster: fixtures.Cluster("m1"), want: false},
+		"its spread has a place left":                  {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 2)), cluster: fixtures.Cluster("m1"), want: true},
+		"its placement does not select the cluster":    {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.May(fixtures.Names("m2"))), cluster: fixtures.Cluster("m1"), want: false},
+		"the scheduler has moved on to another group":  {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m1", "backup: m2")), cluster: fixtures.Cluster("m1"), want: false},
+		"the group has both":                           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m3", "backup: m1 m2")), cluster: fixtures.Cluster("m1"), want: true},
+		"Lifeboat's own taints go with the recovery":   {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", ours), want: true},
+		"somebody's taint keeps it away":               {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", ours, fixtures.Tainted(fixtures.NoSchedule("cordon"))), want: false},
+		"unless it is tolerated":                       {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cordon"))), want: true},
+		"the cluster does not serve the kind any more": {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), want: false},
+		"the cluster is being deleted":                 {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", fixtures.DeletingCluster), want: false},
+		"without a placement nobody schedules it":      {binding: fixtures.With(fixtures.Duplicated("m2"), func(b *karmada.Binding) { b.Placement = nil }), cluster: fixtures.Cluster("m1"), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, proof.TakesStraightBack(tc.binding, tc.cluster))
@@ -227,13 +227,13 @@ func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
 		returned, ready bool
 		want            proof.Ban
 	}{
-		"it tolerates every taint":                  {app(), m1, false, true, proof.Ban{Wanted: true}},
-		"Lifeboat's taints keep the scheduler away": {app(intolerant), m1, false, true, proof.Ban{}},
-		"it came back all the same":                 {app(intolerant), m1, true, true, proof.Ban{Wanted: true}},
-		"no drain":                                  {app(), fixtures.Cluster("m1"), true, true, proof.Ban{}},
-		"the drain leaves it out":                   {app(), fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), true, true, proof.Ban{}},
-		"parents hold it":                           {app(heldAs(karmada.TaskReason, "own", "parent")), m1, true, true, proof.Ban{}},
-		"its old copy could not go: it stays held":  {app(), m1, true, false, proof.Ban{Wanted: true, Reason: reason.SchedulerReturnsIt}},
+		"it tolerates every taint":                  {binding: app(), source: m1, returned: false, ready: true, want: proof.Ban{Wanted: true}},
+		"Lifeboat's taints keep the scheduler away": {binding: app(intolerant), source: m1, returned: false, ready: true, want: proof.Ban{}},
+		"it came back all the same":                 {binding: app(intolerant), source: m1, returned: true, ready: true, want: proof.Ban{Wanted: true}},
+		"no drain":                                  {binding: app(), source: fixtures.Cluster("m1"), returned: true, ready: true, want: proof.Ban{}},
+		"the drain leaves it out":                   {binding: app(), source: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), returned: true, ready: true, want: proof.Ban{}},
+		"parents hold it":                           {binding: app(heldAs(karmada.TaskReason, "own", "parent")), source: m1, returned: true, ready: true, want: proof.Ban{}},
+		"its old copy could not go: it stays held":  {binding: app(), source: m1, returned: true, ready: false, want: proof.Ban{Wanted: true, Reason: reason.SchedulerReturnsIt}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := proof.PlanBan(tc.binding, tc.source, tc.returned, tc.ready)

@@ -80,39 +80,39 @@ func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
 		reason  reason.Reason
 		message string
 	}{
-		"no rules, nothing to do":        {statefully(preserved(), gracefully, silent), nil, true, "", ""},
-		"a source that answers":          {statefully(), carried, true, "", ""},
-		"an empty value is a value":      {statefully(reads("")), map[string]string{"example.com/checkpoint": ""}, true, "", ""},
-		"a silent source":                {statefully(silent), nil, false, reason.StateNeedsSource, "once it has deleted the old copy"},
-		"proven dead does not help":      {statefully(silent, vouched(diedAt, false)), nil, false, reason.StateNeedsSource, "waits for m1"},
-		"nor does the setting":           {statefully(silent, missingOK), nil, false, reason.StateNeedsSource, "waits for m1"},
-		"a human goes on without":        {statefully(silent, vouched(diedAt, true)), carried, true, "", "without its state: human jane"},
-		"a word about an earlier outage": {statefully(silent, vouched(diedAt.Add(-time.Hour), true)), nil, false, reason.StateNeedsSource, ""},
-		"a word about a live source":     {statefully(gracefully, vouched(diedAt, true)), nil, false, reason.StateNotCarried, "not Gracefully"},
-		"a plug-in cannot waive state": {statefully(silent, func(in *proof.StateInput) {
+		"no rules, nothing to do":        {in: statefully(preserved(), gracefully, silent), ok: true},
+		"a source that answers":          {in: statefully(), labels: carried, ok: true},
+		"an empty value is a value":      {in: statefully(reads("")), labels: map[string]string{"example.com/checkpoint": ""}, ok: true},
+		"a silent source":                {in: statefully(silent), ok: false, reason: reason.StateNeedsSource, message: "once it has deleted the old copy"},
+		"proven dead does not help":      {in: statefully(silent, vouched(diedAt, false)), ok: false, reason: reason.StateNeedsSource, message: "waits for m1"},
+		"nor does the setting":           {in: statefully(silent, missingOK), ok: false, reason: reason.StateNeedsSource, message: "waits for m1"},
+		"a human goes on without":        {in: statefully(silent, vouched(diedAt, true)), labels: carried, ok: true, message: "without its state: human jane"},
+		"a word about an earlier outage": {in: statefully(silent, vouched(diedAt.Add(-time.Hour), true)), ok: false, reason: reason.StateNeedsSource},
+		"a word about a live source":     {in: statefully(gracefully, vouched(diedAt, true)), ok: false, reason: reason.StateNotCarried, message: "not Gracefully"},
+		"a plug-in cannot waive state": {in: statefully(silent, func(in *proof.StateInput) {
 			in.Fence = &proof.Fence{By: "bmc", At: diedAt, Outage: in.Source.Outage(), WithoutState: true}
-		}), nil, false, reason.StateNeedsSource, ""},
+		}), ok: false, reason: reason.StateNeedsSource},
 
-		"never collected":                      {statefully(neverReported), nil, false, reason.StateNotCollected, "never collected"},
-		"null is never collected, too":         {statefully(func(in *proof.StateInput) { in.Status = json.RawMessage("null") }), nil, false, reason.StateNotCollected, ""},
-		"never collected, where that is fine":  {statefully(neverReported, missingOK), nil, true, "", "without its state: its status on m1"},
-		"the same on a silent source":          {statefully(neverReported, missingOK, silent), nil, true, "", "never collected"},
-		"never collected, and a human goes on": {statefully(neverReported, silent, vouched(diedAt, true)), nil, true, "", "human jane"},
-		"Gracefully: it would be lost unseen":  {statefully(gracefully), nil, false, reason.StateNotCarried, "only in purge mode Directly"},
-		"Gracefully, where that is fine":       {statefully(gracefully, missingOK), carried, true, "", "without its state"},
-		"Gracefully, and a human goes on":      {statefully(gracefully, silent, vouched(diedAt, true)), carried, true, "", "human jane"},
-		"two targets":                          {statefully(func(in *proof.StateInput) { in.Targets = 2 }), nil, false, reason.StateNotCarried, "runs on 2"},
-		"a path that fails": {statefully(func(in *proof.StateInput) {
+		"never collected":                      {in: statefully(neverReported), ok: false, reason: reason.StateNotCollected, message: "never collected"},
+		"null is never collected, too":         {in: statefully(func(in *proof.StateInput) { in.Status = json.RawMessage("null") }), ok: false, reason: reason.StateNotCollected},
+		"never collected, where that is fine":  {in: statefully(neverReported, missingOK), ok: true, message: "without its state: its status on m1"},
+		"the same on a silent source":          {in: statefully(neverReported, missingOK, silent), ok: true, message: "never collected"},
+		"never collected, and a human goes on": {in: statefully(neverReported, silent, vouched(diedAt, true)), ok: true, message: "human jane"},
+		"Gracefully: it would be lost unseen":  {in: statefully(gracefully), ok: false, reason: reason.StateNotCarried, message: "only in purge mode Directly"},
+		"Gracefully, where that is fine":       {in: statefully(gracefully, missingOK), labels: carried, ok: true, message: "without its state"},
+		"Gracefully, and a human goes on":      {in: statefully(gracefully, silent, vouched(diedAt, true)), labels: carried, ok: true, message: "human jane"},
+		"two targets":                          {in: statefully(func(in *proof.StateInput) { in.Targets = 2 }), ok: false, reason: reason.StateNotCarried, message: "runs on 2"},
+		"a path that fails": {in: statefully(func(in *proof.StateInput) {
 			in.Read = func(json.RawMessage, []karmada.StateRule) (map[string]string, error) {
 				return nil, errors.New("jobStatus is not found")
 			}
-		}), nil, false, reason.StateUnreadable, "jobStatus is not found"},
-		"a path that fails, whatever is fine":   {statefully(missingOK, reads("a b")), nil, false, reason.StateUnreadable, `"a b" is no value for label example.com/checkpoint`},
-		"a value that no label holds":           {statefully(reads(strings.Repeat("x", 64))), nil, false, reason.StateUnreadable, "63"},
-		"a label that is none":                  {statefully(preserved(karmada.StateRule{Label: "a b", Path: "{.x}"})), nil, false, reason.StateUnreadable, `aliasLabelName "a b"`},
-		"a rule without a label, not collected": {statefully(neverReported, missingOK, preserved(karmada.StateRule{Path: "{.x}"})), nil, false, reason.StateUnreadable, "aliasLabelName"},
-		"a rule without a path":                 {statefully(preserved(karmada.StateRule{Label: "a", Path: " "})), nil, false, reason.StateUnreadable, "no jsonPath"},
-		"two rules for one label":               {statefully(preserved(append(checkpoint, checkpoint...)...)), nil, false, reason.StateUnreadable, "two rules"},
+		}), ok: false, reason: reason.StateUnreadable, message: "jobStatus is not found"},
+		"a path that fails, whatever is fine":   {in: statefully(missingOK, reads("a b")), ok: false, reason: reason.StateUnreadable, message: `"a b" is no value for label example.com/checkpoint`},
+		"a value that no label holds":           {in: statefully(reads(strings.Repeat("x", 64))), ok: false, reason: reason.StateUnreadable, message: "63"},
+		"a label that is none":                  {in: statefully(preserved(karmada.StateRule{Label: "a b", Path: "{.x}"})), ok: false, reason: reason.StateUnreadable, message: `aliasLabelName "a b"`},
+		"a rule without a label, not collected": {in: statefully(neverReported, missingOK, preserved(karmada.StateRule{Path: "{.x}"})), ok: false, reason: reason.StateUnreadable, message: "aliasLabelName"},
+		"a rule without a path":                 {in: statefully(preserved(karmada.StateRule{Label: "a", Path: " "})), ok: false, reason: reason.StateUnreadable, message: "no jsonPath"},
+		"two rules for one label":               {in: statefully(preserved(append(checkpoint, checkpoint...)...)), ok: false, reason: reason.StateUnreadable, message: "two rules"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			labels, v := proof.PlanState(tc.in)
@@ -139,14 +139,14 @@ func TestKarmada5788StateWaitsForTheSourceThatHandsItOn(t *testing.T) {
 		reason    reason.Reason
 		healthToo bool
 	}{
-		"deleted: the new copy has begun":      {proof.OldCopy{Source: alive, Gone: true, Carries: true}, true, reason.Purged, true},
-		"deleted, and then the source died":    {proof.OldCopy{Source: dead, Gone: true, Carries: true}, true, reason.Purged, true},
-		"being deleted":                        {proof.OldCopy{Source: alive, Carries: true}, false, reason.OldCopyGoing, false},
-		"proven dead: its state would be lost": {proof.OldCopy{Source: dead, Fence: word(false), Carries: true}, false, reason.StateNeedsSource, false},
-		"nobody vouches":                       {proof.OldCopy{Source: dead, Carries: true}, false, reason.StateNeedsSource, false},
-		"a human goes on without":              {proof.OldCopy{Source: dead, Fence: word(true), Carries: true}, true, reason.Fenced, false},
-		"nothing goes along":                   {proof.OldCopy{Source: dead, Fence: word(false)}, true, reason.Fenced, false},
-		"deleted, and nothing goes along":      {proof.OldCopy{Source: alive, Gone: true}, true, reason.Purged, false},
+		"deleted: the new copy has begun":      {copy: proof.OldCopy{Source: alive, Gone: true, Carries: true}, ok: true, reason: reason.Purged, healthToo: true},
+		"deleted, and then the source died":    {copy: proof.OldCopy{Source: dead, Gone: true, Carries: true}, ok: true, reason: reason.Purged, healthToo: true},
+		"being deleted":                        {copy: proof.OldCopy{Source: alive, Carries: true}, ok: false, reason: reason.OldCopyGoing, healthToo: false},
+		"proven dead: its state would be lost": {copy: proof.OldCopy{Source: dead, Fence: word(false), Carries: true}, ok: false, reason: reason.StateNeedsSource, healthToo: false},
+		"nobody vouches":                       {copy: proof.OldCopy{Source: dead, Carries: true}, ok: false, reason: reason.StateNeedsSource, healthToo: false},
+		"a human goes on without":              {copy: proof.OldCopy{Source: dead, Fence: word(true), Carries: true}, ok: true, reason: reason.Fenced, healthToo: false},
+		"nothing goes along":                   {copy: proof.OldCopy{Source: dead, Fence: word(false)}, ok: true, reason: reason.Fenced, healthToo: false},
+		"deleted, and nothing goes along":      {copy: proof.OldCopy{Source: alive, Gone: true}, ok: true, reason: reason.Purged, healthToo: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := tc.copy.Dead()
@@ -173,11 +173,11 @@ func TestAHoldIsReleasedUnprovenOnlyWhereAnotherCopyCanRun(t *testing.T) {
 		want    reason.Reason
 		ok      bool
 	}{
-		"placed":                         {placed(func(*karmada.Binding) {}), nil, reason.Unproven, true},
-		"one of two targets is fit":      {placed(func(*karmada.Binding) {}), map[string]bool{"m2": true}, reason.Unproven, true},
-		"every target is failing itself": {placed(func(*karmada.Binding) {}), map[string]bool{"m2": true, "m3": true}, reason.TargetNotReady, false},
-		"nowhere":                        {placed(func(b *karmada.Binding) { b.Clusters = nil }), nil, reason.NotPlaced, false},
-		"not seen by the scheduler":      {placed(func(b *karmada.Binding) { b.Generation++ }), nil, reason.NotPlaced, false},
+		"placed":                         {binding: placed(func(*karmada.Binding) {}), want: reason.Unproven, ok: true},
+		"one of two targets is fit":      {binding: placed(func(*karmada.Binding) {}), suspect: map[string]bool{"m2": true}, want: reason.Unproven, ok: true},
+		"every target is failing itself": {binding: placed(func(*karmada.Binding) {}), suspect: map[string]bool{"m2": true, "m3": true}, want: reason.TargetNotReady, ok: false},
+		"nowhere":                        {binding: placed(func(b *karmada.Binding) { b.Clusters = nil }), want: reason.NotPlaced, ok: false},
+		"not seen by the scheduler":      {binding: placed(func(b *karmada.Binding) { b.Generation++ }), want: reason.NotPlaced, ok: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := proof.ReleasableUnproven(tc.binding, "m1", tc.suspect)

@@ -24,18 +24,18 @@ func TestAMemberThatAnswersTheProbeContradictsNotReachable(t *testing.T) {
 		want    rules.Match
 		why     reason.Reason
 	}{
-		"it answers":                              {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
-		"a soft taint":                            {unready(soft), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
-		"the rule requires the probe":             {unready(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
-		"a policy":                                {policy(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
-		"a policy requires the probe":             {policy(asking), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Neither, reason.MemberAnswers},
-		"it does not answer":                      {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeDown, rules.Matches, reason.ConditionsMatch},
-		"the probe has never reached it":          {unready(), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeAbsent, rules.Matches, reason.ConditionsMatch},
-		"a taint that moves nothing is put":       {unready(cordon), fixtures.Cluster("m1", fixtures.NotReady), rules.ExternalProbeUp, rules.Matches, reason.ConditionsMatch},
-		"a taint that stands stays":               {unready(), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.ExternalProbeUp, rules.Undecided, reason.MemberAnswers},
-		"likewise where the rule requires it":     {unready(asking), fixtures.Cluster("m1", fixtures.NotReady, stands), rules.ExternalProbeUp, rules.Undecided, reason.MemberAnswers},
-		"Karmada reached it, and it is not ready": {unready(), fixtures.Cluster("m1", saysNotReady), rules.ExternalProbeUp, rules.Matches, reason.ConditionsMatch},
-		"the cluster is ready":                    {unready(), fixtures.Cluster("m1"), rules.ExternalProbeUp, rules.Mismatches, reason.None},
+		"it answers":                              {rule: unready(), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeUp, want: rules.Neither, why: reason.MemberAnswers},
+		"a soft taint":                            {rule: unready(soft), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeUp, want: rules.Neither, why: reason.MemberAnswers},
+		"the rule requires the probe":             {rule: unready(asking), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeUp, want: rules.Neither, why: reason.MemberAnswers},
+		"a policy":                                {rule: policy(), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeUp, want: rules.Neither, why: reason.MemberAnswers},
+		"a policy requires the probe":             {rule: policy(asking), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeUp, want: rules.Neither, why: reason.MemberAnswers},
+		"it does not answer":                      {rule: unready(), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeDown, want: rules.Matches, why: reason.ConditionsMatch},
+		"the probe has never reached it":          {rule: unready(), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeAbsent, want: rules.Matches, why: reason.ConditionsMatch},
+		"a taint that moves nothing is put":       {rule: unready(cordon), cluster: fixtures.Cluster("m1", fixtures.NotReady), probe: rules.ExternalProbeUp, want: rules.Matches, why: reason.ConditionsMatch},
+		"a taint that stands stays":               {rule: unready(), cluster: fixtures.Cluster("m1", fixtures.NotReady, stands), probe: rules.ExternalProbeUp, want: rules.Undecided, why: reason.MemberAnswers},
+		"likewise where the rule requires it":     {rule: unready(asking), cluster: fixtures.Cluster("m1", fixtures.NotReady, stands), probe: rules.ExternalProbeUp, want: rules.Undecided, why: reason.MemberAnswers},
+		"Karmada reached it, and it is not ready": {rule: unready(), cluster: fixtures.Cluster("m1", saysNotReady), probe: rules.ExternalProbeUp, want: rules.Matches, why: reason.ConditionsMatch},
+		"the cluster is ready":                    {rule: unready(), cluster: fixtures.Cluster("m1"), probe: rules.ExternalProbeUp, want: rules.Mismatches, why: reason.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := rules.Observe([]rules.Rule{tc.rule}, tc.cluster, rules.FactOf(tc.cluster).Testified(tc.probe))

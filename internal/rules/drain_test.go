@@ -18,13 +18,13 @@ func TestADrainIsARuleWithoutWindows(t *testing.T) {
 		cluster karmada.Cluster
 		want    []rules.Match
 	}{
-		"no order":                        {fixtures.Cluster("m1"), nil},
-		"an order":                        {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{})), []rules.Match{rules.Matches}},
-		"an order that has ended":         {fixtures.Cluster("m1", fixtures.DrainTaints()), []rules.Match{rules.Mismatches}},
-		"an order that cannot be read":    {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a in ("})), []rules.Match{rules.Undecided}},
-		"a cluster that cannot be read":   {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), func(c *karmada.Cluster) { c.Malformed = "bad" }), []rules.Match{rules.Undecided}},
-		"a rate that is none":             {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Rate: -1})), []rules.Match{rules.Undecided}},
-		"another's taint of the same key": {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute(karmada.DrainTaintKey, fixtures.T0))), nil},
+		"no order":                        {cluster: fixtures.Cluster("m1")},
+		"an order":                        {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{})), want: []rules.Match{rules.Matches}},
+		"an order that has ended":         {cluster: fixtures.Cluster("m1", fixtures.DrainTaints()), want: []rules.Match{rules.Mismatches}},
+		"an order that cannot be read":    {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a in ("})), want: []rules.Match{rules.Undecided}},
+		"a cluster that cannot be read":   {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), func(c *karmada.Cluster) { c.Malformed = "bad" }), want: []rules.Match{rules.Undecided}},
+		"a rate that is none":             {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Rate: -1})), want: []rules.Match{rules.Undecided}},
+		"another's taint of the same key": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute(karmada.DrainTaintKey, fixtures.T0)))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []rules.Match
@@ -48,12 +48,12 @@ func TestADrainsTaintIsToleratedOnlyWhenThatWasAskedFor(t *testing.T) {
 		want   reason.Reason
 		at     time.Time
 	}{
-		"no toleration counts":               {rules.Policy{Tolerations: everything}, false, reason.TaintUntolerated, fixtures.T0},
-		"nor one with seconds":               {rules.Policy{Tolerations: aMinute}, false, reason.TaintUntolerated, fixtures.T0},
-		"unless ordered so":                  {rules.Policy{Tolerations: everything}, true, reason.Tolerated, time.Time{}},
-		"then with its seconds":              {rules.Policy{Tolerations: aMinute}, true, reason.TolerationExpired, fixtures.T0.Add(time.Minute)},
-		"without a toleration it moves":      {rules.Policy{}, true, reason.TaintUntolerated, fixtures.T0},
-		"what the selector leaves out stays": {rules.Policy{NotDrained: true}, false, reason.NoTaint, time.Time{}},
+		"no toleration counts":               {policy: rules.Policy{Tolerations: everything}, honour: false, want: reason.TaintUntolerated, at: fixtures.T0},
+		"nor one with seconds":               {policy: rules.Policy{Tolerations: aMinute}, honour: false, want: reason.TaintUntolerated, at: fixtures.T0},
+		"unless ordered so":                  {policy: rules.Policy{Tolerations: everything}, honour: true, want: reason.Tolerated, at: time.Time{}},
+		"then with its seconds":              {policy: rules.Policy{Tolerations: aMinute}, honour: true, want: reason.TolerationExpired, at: fixtures.T0.Add(time.Minute)},
+		"without a toleration it moves":      {policy: rules.Policy{}, honour: true, want: reason.TaintUntolerated, at: fixtures.T0},
+		"what the selector leaves out stays": {policy: rules.Policy{NotDrained: true}, honour: false, want: reason.NoTaint, at: time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			taint := karmada.Drain{HonourTolerations: tc.honour}.RuleTaint()
@@ -75,13 +75,13 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 		cluster karmada.Cluster
 		want    bool
 	}{
-		"the order alone":              {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{})), false},
-		"with its taints":              {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints()), false},
-		"its taints without the order": {fixtures.Cluster("m1", fixtures.DrainTaints()), false},
-		"one that fails as well":       {fixtures.Cluster("m1", fixtures.NotReady, fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints()), true},
-		"with a taint of a rule":       {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.Tainted(fixtures.NoExecute("down", fixtures.T0)), fixtures.DrainTaints()), true},
-		"with a taint of others":       {fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints(), fixtures.Tainted(fixtures.NoExecute("theirs", fixtures.T0))), false},
-		"the evacuation taint alone":   {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), false},
+		"the order alone":              {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{})), want: false},
+		"with its taints":              {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints()), want: false},
+		"its taints without the order": {cluster: fixtures.Cluster("m1", fixtures.DrainTaints()), want: false},
+		"one that fails as well":       {cluster: fixtures.Cluster("m1", fixtures.NotReady, fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints()), want: true},
+		"with a taint of a rule":       {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.Tainted(fixtures.NoExecute("down", fixtures.T0)), fixtures.DrainTaints()), want: true},
+		"with a taint of others":       {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints(), fixtures.Tainted(fixtures.NoExecute("theirs", fixtures.T0))), want: false},
+		"the evacuation taint alone":   {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			suspected, _ := rules.Suspected([]rules.Rule{unready()}, tc.cluster, rules.ExternalProbeDown)

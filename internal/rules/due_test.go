@@ -24,19 +24,19 @@ func TestPolicyOf(t *testing.T) {
 		want    rules.Policy
 	}{
 		"the placement's own tolerations count": {
-			fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(own), func(b *karmada.Binding) { b.Priority, b.HasClusterFailover = 7, true }),
-			rules.Policy{Tolerations: []corev1.Toleration{own}, Priority: 7, ClusterFailover: true},
+			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(own), func(b *karmada.Binding) { b.Priority, b.HasClusterFailover = 7, true }),
+			want:    rules.Policy{Tolerations: []corev1.Toleration{own}, Priority: 7, ClusterFailover: true},
 		},
-		"the defaults stand in only where there are none": {fixtures.Duplicated("m1"), rules.Policy{Tolerations: defaults}},
+		"the defaults stand in only where there are none": {binding: fixtures.Duplicated("m1"), want: rules.Policy{Tolerations: defaults}},
 		"also without a placement": {
-			fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.Placement = nil }), rules.Policy{Tolerations: defaults},
+			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.Placement = nil }), want: rules.Policy{Tolerations: defaults},
 		},
 		"an annotation overrides the purge mode": {
-			fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) {
+			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) {
 				b.PurgeMode = karmada.PurgeGracefully
 				b.Annotations = map[string]string{karmada.AnnotationPurgeMode: "Never"}
 			}),
-			rules.Policy{Tolerations: defaults, PurgeMode: karmada.PurgeNever},
+			want: rules.Policy{Tolerations: defaults, PurgeMode: karmada.PurgeNever},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,54 +67,54 @@ func TestOCM48And20And22EvictedAfterACertainTime(t *testing.T) {
 		by          string
 		reason      reason.Reason
 	}{
-		"no taint moves nothing":                        {nil, nil, false, time.Time{}, "", reason.NoTaint},
-		"a NoSchedule taint moves nothing":              {nil, []corev1.Taint{fixtures.NoSchedule("a")}, false, time.Time{}, "", reason.NoTaint},
-		"an untolerated taint is due since it stands":   {nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(40))}, true, fixtures.At(40), "a", reason.TaintUntolerated},
-		"without a timeAdded it is due now":             {nil, []corev1.Taint{fixtures.NoExecute("a", time.Time{})}, true, now, "a", reason.TaintUntolerated},
-		"a clock ahead of Lifeboat's does not delay it": {nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(900))}, true, now, "a", reason.TaintUntolerated},
+		"no taint moves nothing":                        {affected: false, at: time.Time{}, reason: reason.NoTaint},
+		"a NoSchedule taint moves nothing":              {taints: []corev1.Taint{fixtures.NoSchedule("a")}, affected: false, at: time.Time{}, reason: reason.NoTaint},
+		"an untolerated taint is due since it stands":   {taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.At(40))}, affected: true, at: fixtures.At(40), by: "a", reason: reason.TaintUntolerated},
+		"without a timeAdded it is due now":             {taints: []corev1.Taint{fixtures.NoExecute("a", time.Time{})}, affected: true, at: now, by: "a", reason: reason.TaintUntolerated},
+		"a clock ahead of Lifeboat's does not delay it": {taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.At(900))}, affected: true, at: now, by: "a", reason: reason.TaintUntolerated},
 		"of several the one that stands longest": {
-			nil, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(40)), fixtures.NoExecute("b", fixtures.At(30))}, true, fixtures.At(30), "b", reason.TaintUntolerated,
+			taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.At(40)), fixtures.NoExecute("b", fixtures.At(30))}, affected: true, at: fixtures.At(30), by: "b", reason: reason.TaintUntolerated,
 		},
 		"one untolerated taint outweighs all tolerated ones": {
-			[]corev1.Toleration{fixtures.Tolerate("a", 10)}, []corev1.Taint{fixtures.NoExecute("a", fixtures.T0), fixtures.NoExecute("b", fixtures.At(90))}, true, fixtures.At(90), "b", reason.TaintUntolerated,
+			tolerations: []corev1.Toleration{fixtures.Tolerate("a", 10)}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.T0), fixtures.NoExecute("b", fixtures.At(90))}, affected: true, at: fixtures.At(90), by: "b", reason: reason.TaintUntolerated,
 		},
-		"tolerated for ever never moves": {[]corev1.Toleration{fixtures.Tolerate("a")}, []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, false, time.Time{}, "", reason.Tolerated},
+		"tolerated for ever never moves": {tolerations: []corev1.Toleration{fixtures.Tolerate("a")}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, affected: false, at: time.Time{}, reason: reason.Tolerated},
 		"tolerated for a while is due when it ends": {
-			[]corev1.Toleration{fixtures.Tolerate("a", 300)}, []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, true, fixtures.At(300), "a", reason.TolerationExpired,
+			tolerations: []corev1.Toleration{fixtures.Tolerate("a", 300)}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, affected: true, at: fixtures.At(300), by: "a", reason: reason.TolerationExpired,
 		},
 		"the earliest end counts": {
-			[]corev1.Toleration{fixtures.Tolerate("a", 300), fixtures.Tolerate("b", 20)}, []corev1.Taint{fixtures.NoExecute("a", fixtures.T0), fixtures.NoExecute("b", fixtures.At(50))}, true, fixtures.At(70), "b", reason.TolerationExpired,
+			tolerations: []corev1.Toleration{fixtures.Tolerate("a", 300), fixtures.Tolerate("b", 20)}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.T0), fixtures.NoExecute("b", fixtures.At(50))}, affected: true, at: fixtures.At(70), by: "b", reason: reason.TolerationExpired,
 		},
 		"only the first toleration that matches is used": {
-			[]corev1.Toleration{fixtures.Tolerate("a"), fixtures.Tolerate("a", 20)}, []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, false, time.Time{}, "", reason.Tolerated,
+			tolerations: []corev1.Toleration{fixtures.Tolerate("a"), fixtures.Tolerate("a", 20)}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, affected: false, at: time.Time{}, reason: reason.Tolerated,
 		},
 		"a finite one in use counts for every taint it matches": {
-			[]corev1.Toleration{fixtures.Tolerate("", 60)},
-			[]corev1.Taint{fixtures.NoExecute("a", fixtures.At(90)), fixtures.NoExecute("b", fixtures.T0)},
-			true, fixtures.At(60), "b", reason.TolerationExpired,
+			tolerations: []corev1.Toleration{fixtures.Tolerate("", 60)},
+			taints:      []corev1.Taint{fixtures.NoExecute("a", fixtures.At(90)), fixtures.NoExecute("b", fixtures.T0)},
+			affected:    true, at: fixtures.At(60), by: "b", reason: reason.TolerationExpired,
 		},
 		"and so even where another toleration matched that taint first": {
-			[]corev1.Toleration{fixtures.Tolerate("b"), fixtures.Tolerate("", 60)},
-			[]corev1.Taint{fixtures.NoExecute("a", fixtures.At(90)), fixtures.NoExecute("b", fixtures.T0)},
-			true, fixtures.At(60), "b", reason.TolerationExpired,
+			tolerations: []corev1.Toleration{fixtures.Tolerate("b"), fixtures.Tolerate("", 60)},
+			taints:      []corev1.Taint{fixtures.NoExecute("a", fixtures.At(90)), fixtures.NoExecute("b", fixtures.T0)},
+			affected:    true, at: fixtures.At(60), by: "b", reason: reason.TolerationExpired,
 		},
-		"no seconds at all are due at once":  {[]corev1.Toleration{fixtures.Tolerate("a", 0)}, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(10))}, true, fixtures.At(10), "a", reason.TolerationExpired},
-		"negative seconds are due at once":   {[]corev1.Toleration{fixtures.Tolerate("a", -30)}, []corev1.Taint{fixtures.NoExecute("a", fixtures.At(10))}, true, fixtures.At(-20), "a", reason.TolerationExpired},
-		"a taint without a clock never ends": {[]corev1.Toleration{fixtures.Tolerate("a", 30)}, []corev1.Taint{fixtures.NoExecute("a", time.Time{})}, false, time.Time{}, "", reason.Tolerated},
+		"no seconds at all are due at once":  {tolerations: []corev1.Toleration{fixtures.Tolerate("a", 0)}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.At(10))}, affected: true, at: fixtures.At(10), by: "a", reason: reason.TolerationExpired},
+		"negative seconds are due at once":   {tolerations: []corev1.Toleration{fixtures.Tolerate("a", -30)}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.At(10))}, affected: true, at: fixtures.At(-20), by: "a", reason: reason.TolerationExpired},
+		"a taint without a clock never ends": {tolerations: []corev1.Toleration{fixtures.Tolerate("a", 30)}, taints: []corev1.Taint{fixtures.NoExecute("a", time.Time{})}, affected: false, at: time.Time{}, reason: reason.Tolerated},
 		"more seconds than a clock can count do not overflow into now": {
-			[]corev1.Toleration{fixtures.Tolerate("a", math.MaxInt64)},
-			[]corev1.Taint{fixtures.NoExecute("a", fixtures.T0)},
-			true,
-			fixtures.T0.Add(time.Duration(math.MaxInt64/int64(time.Second)) * time.Second), "a", reason.TolerationExpired,
+			tolerations: []corev1.Toleration{fixtures.Tolerate("a", math.MaxInt64)},
+			taints:      []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)},
+			affected:    true,
+			at:          fixtures.T0.Add(time.Duration(math.MaxInt64/int64(time.Second)) * time.Second), by: "a", reason: reason.TolerationExpired,
 		},
-		"the value must be equal":    {[]corev1.Toleration{equal("a", "x", 300)}, []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, true, fixtures.T0, "a", reason.TaintUntolerated},
-		"Lt and Gt tolerate nothing": {[]corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpGt, Value: "1"}}, []corev1.Taint{{Key: "a", Value: "2", Effect: corev1.TaintEffectNoExecute}}, true, now, "a", reason.TaintUntolerated},
+		"the value must be equal":    {tolerations: []corev1.Toleration{equal("a", "x", 300)}, taints: []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)}, affected: true, at: fixtures.T0, by: "a", reason: reason.TaintUntolerated},
+		"Lt and Gt tolerate nothing": {tolerations: []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpGt, Value: "1"}}, taints: []corev1.Taint{{Key: "a", Value: "2", Effect: corev1.TaintEffectNoExecute}}, affected: true, at: now, by: "a", reason: reason.TaintUntolerated},
 		"a toleration of another effect does not count": {
-			[]corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}},
-			[]corev1.Taint{fixtures.NoExecute("a", fixtures.T0)},
-			true, fixtures.T0, "a", reason.TaintUntolerated,
+			tolerations: []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}},
+			taints:      []corev1.Taint{fixtures.NoExecute("a", fixtures.T0)},
+			affected:    true, at: fixtures.T0, by: "a", reason: reason.TaintUntolerated,
 		},
-		"a soft taint leaves alone what has no failover": {nil, []corev1.Taint{fixtures.SoftTaint("s", fixtures.T0)}, false, time.Time{}, "", reason.Tolerated},
+		"a soft taint leaves alone what has no failover": {taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.T0)}, affected: false, at: time.Time{}, reason: reason.Tolerated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			due := rules.DueUnder(rules.Policy{Tolerations: tc.tolerations}, tc.taints, now)
@@ -237,21 +237,21 @@ func TestThaw(t *testing.T) {
 		now        int
 		want       int
 	}{
-		"nothing frozen changes nothing":                  {0, 100, nil, 50, 100},
-		"a freeze in between moves it":                    {0, 100, []rules.Interval{span(10, 40)}, 50, 130},
-		"a freeze before it began does not":               {50, 100, []rules.Interval{span(10, 40)}, 60, 100},
-		"a freeze that it began in counts in part":        {20, 100, []rules.Interval{span(10, 40)}, 60, 120},
-		"a freeze after it was due does not":              {0, 100, []rules.Interval{span(100, 150)}, 160, 100},
-		"a freeze just before it was due does":            {0, 100, []rules.Interval{span(99, 150)}, 160, 151},
-		"two freezes add up":                              {0, 100, []rules.Interval{span(60, 70), span(10, 40)}, 80, 140},
-		"the second may fall into the moved time":         {0, 100, []rules.Interval{span(10, 40), span(110, 120)}, 120, 140},
-		"overlapping freezes count once":                  {0, 100, []rules.Interval{span(10, 40), span(20, 60)}, 80, 150},
-		"one inside another counts once":                  {0, 100, []rules.Interval{span(10, 60), span(20, 30)}, 80, 150},
-		"an open freeze stops the clock until now":        {0, 100, []rules.Interval{open(40)}, 90, 150},
-		"an open freeze of no length yet changes nothing": {0, 100, []rules.Interval{open(90)}, 90, 100},
-		"a freeze that begins after now is none yet":      {0, 100, []rules.Interval{open(95)}, 90, 100},
-		"what was due at once stays due":                  {50, 50, []rules.Interval{span(10, 90)}, 90, 50},
-		"what was due before it began stays due":          {50, 30, []rules.Interval{span(10, 90)}, 90, 30},
+		"nothing frozen changes nothing":                  {since: 0, due: 100, now: 50, want: 100},
+		"a freeze in between moves it":                    {since: 0, due: 100, frozen: []rules.Interval{span(10, 40)}, now: 50, want: 130},
+		"a freeze before it began does not":               {since: 50, due: 100, frozen: []rules.Interval{span(10, 40)}, now: 60, want: 100},
+		"a freeze that it began in counts in part":        {since: 20, due: 100, frozen: []rules.Interval{span(10, 40)}, now: 60, want: 120},
+		"a freeze after it was due does not":              {since: 0, due: 100, frozen: []rules.Interval{span(100, 150)}, now: 160, want: 100},
+		"a freeze just before it was due does":            {since: 0, due: 100, frozen: []rules.Interval{span(99, 150)}, now: 160, want: 151},
+		"two freezes add up":                              {since: 0, due: 100, frozen: []rules.Interval{span(60, 70), span(10, 40)}, now: 80, want: 140},
+		"the second may fall into the moved time":         {since: 0, due: 100, frozen: []rules.Interval{span(10, 40), span(110, 120)}, now: 120, want: 140},
+		"overlapping freezes count once":                  {since: 0, due: 100, frozen: []rules.Interval{span(10, 40), span(20, 60)}, now: 80, want: 150},
+		"one inside another counts once":                  {since: 0, due: 100, frozen: []rules.Interval{span(10, 60), span(20, 30)}, now: 80, want: 150},
+		"an open freeze stops the clock until now":        {since: 0, due: 100, frozen: []rules.Interval{open(40)}, now: 90, want: 150},
+		"an open freeze of no length yet changes nothing": {since: 0, due: 100, frozen: []rules.Interval{open(90)}, now: 90, want: 100},
+		"a freeze that begins after now is none yet":      {since: 0, due: 100, frozen: []rules.Interval{open(95)}, now: 90, want: 100},
+		"what was due at once stays due":                  {since: 50, due: 50, frozen: []rules.Interval{span(10, 90)}, now: 90, want: 50},
+		"what was due before it began stays due":          {since: 50, due: 30, frozen: []rules.Interval{span(10, 90)}, now: 90, want: 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := append([]rules.Interval(nil), tc.frozen...)

@@ -17,16 +17,16 @@ func TestKarmada6925WhatTheControllerManagersFlagsAddUpTo(t *testing.T) {
 		args           []string
 		evicts, taints bool
 	}{
-		"nothing said":                          {nil, false, false},
-		"the gate alone":                        {[]string{gate}, false, true},
-		"the flag alone":                        {[]string{eviction}, false, false},
-		"both":                                  {[]string{"/bin/karmada-controller-manager", gate, eviction}, true, true},
-		"the gate among others":                 {[]string{"--feature-gates=A=false,Failover=true", "--enable-no-execute-taint-eviction"}, true, true},
-		"the gate off":                          {[]string{"--feature-gates=Failover=false", eviction}, false, false},
-		"the taint manager off":                 {[]string{gate, eviction, "--enable-taint-manager=false"}, false, true},
-		"the policies' controller off":          {[]string{gate, "--controllers=*,-clustertaintpolicy"}, false, false},
-		"only some controllers on":              {[]string{gate, "--controllers=cluster,clusterStatus"}, false, false},
-		"only some, the policies' one of those": {[]string{gate, "--controllers=clustertaintpolicy"}, false, true},
+		"nothing said":                          {evicts: false, taints: false},
+		"the gate alone":                        {args: []string{gate}, evicts: false, taints: true},
+		"the flag alone":                        {args: []string{eviction}, evicts: false, taints: false},
+		"both":                                  {args: []string{"/bin/karmada-controller-manager", gate, eviction}, evicts: true, taints: true},
+		"the gate among others":                 {args: []string{"--feature-gates=A=false,Failover=true", "--enable-no-execute-taint-eviction"}, evicts: true, taints: true},
+		"the gate off":                          {args: []string{"--feature-gates=Failover=false", eviction}, evicts: false, taints: false},
+		"the taint manager off":                 {args: []string{gate, eviction, "--enable-taint-manager=false"}, evicts: false, taints: true},
+		"the policies' controller off":          {args: []string{gate, "--controllers=*,-clustertaintpolicy"}, evicts: false, taints: false},
+		"only some controllers on":              {args: []string{gate, "--controllers=cluster,clusterStatus"}, evicts: false, taints: false},
+		"only some, the policies' one of those": {args: []string{gate, "--controllers=clustertaintpolicy"}, evicts: false, taints: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := rules.ReadControllerManager(tc.args)

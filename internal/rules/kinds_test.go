@@ -86,13 +86,13 @@ func TestNeedsDefinition_ABindingOfItsGroupThatStandsOrIsHeld(t *testing.T) {
 		binding *karmada.Binding
 		want    bool
 	}{
-		"stands":                    {ofKind("x.io/v1", "CronTab", "a", "m1"), true},
-		"is held":                   {fixtures.With(ofKind("x.io/v1", "CronTab", "a", "m2"), fixtures.Task(fixtures.Held("m1", 0))), true},
-		"goes where its parent is":  {fixtures.With(ofKind("x.io/v1", "CronTab", "a"), func(b *karmada.Binding) { b.RequiredBy = []karmada.RequiredBy{{Clusters: []string{"m1"}}} }), true},
-		"is elsewhere":              {ofKind("x.io/v1", "CronTab", "a", "m2"), false},
-		"is of another group":       {ofKind("y.io/v1", "CronTab", "a", "m1"), false},
-		"is of the core group":      {ofKind("v1", "ConfigMap", "a", "m1"), false},
-		"is the CRD's own, as held": {fixtures.With(crd, fixtures.Task(fixtures.Held("m1", 0))), false},
+		"stands":                    {binding: ofKind("x.io/v1", "CronTab", "a", "m1"), want: true},
+		"is held":                   {binding: fixtures.With(ofKind("x.io/v1", "CronTab", "a", "m2"), fixtures.Task(fixtures.Held("m1", 0))), want: true},
+		"goes where its parent is":  {binding: fixtures.With(ofKind("x.io/v1", "CronTab", "a"), func(b *karmada.Binding) { b.RequiredBy = []karmada.RequiredBy{{Clusters: []string{"m1"}}} }), want: true},
+		"is elsewhere":              {binding: ofKind("x.io/v1", "CronTab", "a", "m2"), want: false},
+		"is of another group":       {binding: ofKind("y.io/v1", "CronTab", "a", "m1"), want: false},
+		"is of the core group":      {binding: ofKind("v1", "ConfigMap", "a", "m1"), want: false},
+		"is the CRD's own, as held": {binding: fixtures.With(crd, fixtures.Task(fixtures.Held("m1", 0))), want: false},
 	} {
 		require.Equal(t, c.want, rules.NeedsDefinition(c.binding, crd, "m1"), name)
 	}

@@ -20,18 +20,18 @@ func TestTheModeOfACluster(t *testing.T) {
 		cluster    karmada.Cluster
 		want       rules.Mode
 	}{
-		"nothing said is observe":         {rules.ModeExceptions{}, "", fixtures.Cluster("m1"), rules.ModeObserve},
-		"a word nobody knows is observe":  {rules.ModeExceptions{}, "Enforce", fixtures.Cluster("m1"), rules.ModeObserve},
-		"the default":                     {rules.ModeExceptions{}, rules.ModeEnforce, fixtures.Cluster("m1"), rules.ModeEnforce},
-		"enforced by name":                {rules.ModeExceptions{Enforce: of("m2", "m1")}, rules.ModeObserve, fixtures.Cluster("m1"), rules.ModeEnforce},
-		"another one is not":              {rules.ModeExceptions{Enforce: of("m2")}, rules.ModeObserve, fixtures.Cluster("m1"), rules.ModeObserve},
-		"observed by name":                {rules.ModeExceptions{Observe: of("m1")}, rules.ModeEnforce, fixtures.Cluster("m1"), rules.ModeObserve},
-		"enforced by label":               {rules.ModeExceptions{Enforce: by("tier=gold")}, rules.ModeObserve, fixtures.Cluster("m1", gold), rules.ModeEnforce},
-		"without the label not":           {rules.ModeExceptions{Enforce: by("tier=gold")}, rules.ModeObserve, fixtures.Cluster("m1"), rules.ModeObserve},
-		"observed by label":               {rules.ModeExceptions{Observe: by("tier in (gold)")}, rules.ModeEnforce, fixtures.Cluster("m1", gold), rules.ModeObserve},
-		"where both pick it observe wins": {rules.ModeExceptions{Enforce: of("m1"), Observe: by("tier")}, rules.ModeEnforce, fixtures.Cluster("m1", gold), rules.ModeObserve},
-		"a selector nobody understands":   {rules.ModeExceptions{Enforce: by("tier in")}, rules.ModeEnforce, fixtures.Cluster("m1"), rules.ModeObserve},
-		"also one for observe":            {rules.ModeExceptions{Observe: by("=")}, rules.ModeEnforce, fixtures.Cluster("m1"), rules.ModeObserve},
+		"nothing said is observe":         {exceptions: rules.ModeExceptions{}, cluster: fixtures.Cluster("m1"), want: rules.ModeObserve},
+		"a word nobody knows is observe":  {exceptions: rules.ModeExceptions{}, otherwise: "Enforce", cluster: fixtures.Cluster("m1"), want: rules.ModeObserve},
+		"the default":                     {exceptions: rules.ModeExceptions{}, otherwise: rules.ModeEnforce, cluster: fixtures.Cluster("m1"), want: rules.ModeEnforce},
+		"enforced by name":                {exceptions: rules.ModeExceptions{Enforce: of("m2", "m1")}, otherwise: rules.ModeObserve, cluster: fixtures.Cluster("m1"), want: rules.ModeEnforce},
+		"another one is not":              {exceptions: rules.ModeExceptions{Enforce: of("m2")}, otherwise: rules.ModeObserve, cluster: fixtures.Cluster("m1"), want: rules.ModeObserve},
+		"observed by name":                {exceptions: rules.ModeExceptions{Observe: of("m1")}, otherwise: rules.ModeEnforce, cluster: fixtures.Cluster("m1"), want: rules.ModeObserve},
+		"enforced by label":               {exceptions: rules.ModeExceptions{Enforce: by("tier=gold")}, otherwise: rules.ModeObserve, cluster: fixtures.Cluster("m1", gold), want: rules.ModeEnforce},
+		"without the label not":           {exceptions: rules.ModeExceptions{Enforce: by("tier=gold")}, otherwise: rules.ModeObserve, cluster: fixtures.Cluster("m1"), want: rules.ModeObserve},
+		"observed by label":               {exceptions: rules.ModeExceptions{Observe: by("tier in (gold)")}, otherwise: rules.ModeEnforce, cluster: fixtures.Cluster("m1", gold), want: rules.ModeObserve},
+		"where both pick it observe wins": {exceptions: rules.ModeExceptions{Enforce: of("m1"), Observe: by("tier")}, otherwise: rules.ModeEnforce, cluster: fixtures.Cluster("m1", gold), want: rules.ModeObserve},
+		"a selector nobody understands":   {exceptions: rules.ModeExceptions{Enforce: by("tier in")}, otherwise: rules.ModeEnforce, cluster: fixtures.Cluster("m1"), want: rules.ModeObserve},
+		"also one for observe":            {exceptions: rules.ModeExceptions{Observe: by("=")}, otherwise: rules.ModeEnforce, cluster: fixtures.Cluster("m1"), want: rules.ModeObserve},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, tc.exceptions.Of(tc.cluster, tc.otherwise))

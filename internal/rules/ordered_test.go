@@ -42,14 +42,14 @@ func TestAnOrderedTaintMatchesWhileItsOrderStands(t *testing.T) {
 		cluster karmada.Cluster
 		want    []rules.Match
 	}{
-		"nothing":                               {fixtures.Cluster("m1"), nil},
-		"an order":                              {fixtures.Cluster("m1", ordersTaints("a")), []rules.Match{rules.Matches}},
-		"an order whose taint stands":           {fixtures.Cluster("m1", ordersTaints("a"), putByOrder("a")), []rules.Match{rules.Matches}},
-		"a taint whose order has ended":         {fixtures.Cluster("m1", putByOrder("a")), []rules.Match{rules.Mismatches}},
-		"one of two has ended":                  {fixtures.Cluster("m1", ordersTaints("b"), putByOrder("a", "b")), []rules.Match{rules.Mismatches, rules.Matches}},
-		"an order that nobody gave":             {fixtures.Cluster("m1", ordersTaints("a"), nobody), []rules.Match{rules.Undecided}},
-		"a cluster that cannot be read":         {fixtures.Cluster("m1", ordersTaints("a"), garbled), []rules.Match{rules.Undecided}},
-		"an order that cannot be read any more": {fixtures.Cluster("m1", putByOrder("a"), garbled), []rules.Match{rules.Undecided}},
+		"nothing":                               {cluster: fixtures.Cluster("m1")},
+		"an order":                              {cluster: fixtures.Cluster("m1", ordersTaints("a")), want: []rules.Match{rules.Matches}},
+		"an order whose taint stands":           {cluster: fixtures.Cluster("m1", ordersTaints("a"), putByOrder("a")), want: []rules.Match{rules.Matches}},
+		"a taint whose order has ended":         {cluster: fixtures.Cluster("m1", putByOrder("a")), want: []rules.Match{rules.Mismatches}},
+		"one of two has ended":                  {cluster: fixtures.Cluster("m1", ordersTaints("b"), putByOrder("a", "b")), want: []rules.Match{rules.Mismatches, rules.Matches}},
+		"an order that nobody gave":             {cluster: fixtures.Cluster("m1", ordersTaints("a"), nobody), want: []rules.Match{rules.Undecided}},
+		"a cluster that cannot be read":         {cluster: fixtures.Cluster("m1", ordersTaints("a"), garbled), want: []rules.Match{rules.Undecided}},
+		"an order that cannot be read any more": {cluster: fixtures.Cluster("m1", putByOrder("a"), garbled), want: []rules.Match{rules.Undecided}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []rules.Match

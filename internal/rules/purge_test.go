@@ -22,16 +22,16 @@ func TestTheNearestWordSaysHowTheOldCopyGoes(t *testing.T) {
 		policy, byDefault karmada.PurgeMode
 		want              karmada.PurgeMode
 	}{
-		"nobody said anything":                    {fixtures.Duplicated("m1"), "", "", karmada.PurgeGracefully},
-		"the configured default":                  {fixtures.Duplicated("m1"), "", karmada.PurgeNever, karmada.PurgeNever},
-		"the spec wins over the default":          {fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly)), "", karmada.PurgeNever, karmada.PurgeDirectly},
-		"the policy's annotation over the spec":   {fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly)), karmada.PurgeNever, "", karmada.PurgeNever},
-		"the binding's own over its policy's":     {fixtures.With(fixtures.Duplicated("m1"), own("Gracefully")), karmada.PurgeNever, karmada.PurgeDirectly, karmada.PurgeGracefully},
-		"the binding's own over its spec":         {fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly), own("Never")), "", "", karmada.PurgeNever},
-		"what nobody knows stays what it is":      {fixtures.With(fixtures.Duplicated("m1"), own("Softly")), karmada.PurgeNever, "", "Softly"},
-		"an empty annotation says nothing":        {fixtures.With(fixtures.Duplicated("m1"), own("")), karmada.PurgeNever, "", karmada.PurgeNever},
-		"an empty annotation leaves the spec":     {fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly), own("")), "", "", karmada.PurgeDirectly},
-		"an empty annotation leaves it to config": {fixtures.With(fixtures.Duplicated("m1"), own("")), "", karmada.PurgeDirectly, karmada.PurgeDirectly},
+		"nobody said anything":                    {binding: fixtures.Duplicated("m1"), want: karmada.PurgeGracefully},
+		"the configured default":                  {binding: fixtures.Duplicated("m1"), byDefault: karmada.PurgeNever, want: karmada.PurgeNever},
+		"the spec wins over the default":          {binding: fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly)), byDefault: karmada.PurgeNever, want: karmada.PurgeDirectly},
+		"the policy's annotation over the spec":   {binding: fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly)), policy: karmada.PurgeNever, want: karmada.PurgeNever},
+		"the binding's own over its policy's":     {binding: fixtures.With(fixtures.Duplicated("m1"), own("Gracefully")), policy: karmada.PurgeNever, byDefault: karmada.PurgeDirectly, want: karmada.PurgeGracefully},
+		"the binding's own over its spec":         {binding: fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly), own("Never")), want: karmada.PurgeNever},
+		"what nobody knows stays what it is":      {binding: fixtures.With(fixtures.Duplicated("m1"), own("Softly")), policy: karmada.PurgeNever, want: "Softly"},
+		"an empty annotation says nothing":        {binding: fixtures.With(fixtures.Duplicated("m1"), own("")), policy: karmada.PurgeNever, want: karmada.PurgeNever},
+		"an empty annotation leaves the spec":     {binding: fixtures.With(fixtures.Duplicated("m1"), spec(karmada.PurgeDirectly), own("")), want: karmada.PurgeDirectly},
+		"an empty annotation leaves it to config": {binding: fixtures.With(fixtures.Duplicated("m1"), own("")), byDefault: karmada.PurgeDirectly, want: karmada.PurgeDirectly},
 	} {
 		t.Run(name, func(t *testing.T) {
 			frozen := rules.PolicyOf(tc.binding, nil)

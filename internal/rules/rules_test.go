@@ -54,44 +54,44 @@ func TestValidateRefusesARuleThatCouldDoHarm(t *testing.T) {
 		rule rules.Rule
 		want string // part of the message; empty: the rule is fine
 	}{
-		"the rule that everybody has is fine":   {unready(), ""},
-		"an unknown operator":                   {unready(conditions(when("Ready", "Near", corev1.ConditionTrue))), `operator "Near" is neither In nor NotIn`},
-		"an empty condition type":               {unready(conditions(when("", "In", corev1.ConditionTrue))), "matchConditions[0]: conditionType is empty"},
-		"a condition without status values":     {unready(conditions(when("Ready", "In"))), "statusValues is empty"},
-		"a status that no condition has":        {unready(conditions(when("Ready", "In", "Perhaps"))), "True, False and Unknown only"},
-		"no taints":                             {unready(ruleTaints()), "taints is empty"},
-		"a key that is no label name":           {unready(ruleTaints(puts("not a key", corev1.TaintEffectNoExecute))), `key "not a key"`},
-		"an empty key":                          {unready(ruleTaints(puts("", corev1.TaintEffectNoExecute))), `key ""`},
-		"an effect of Kubernetes' own":          {unready(ruleTaints(puts("k", corev1.TaintEffectPreferNoSchedule))), `effect "PreferNoSchedule" is none of`},
-		"a soft taint is fine":                  {unready(ruleTaints(puts("k", karmada.EffectPreferNoExecute))), ""},
-		"the same key and effect twice":         {unready(ruleTaints(failed, failed)), "acme.io/failed:NoExecute stands twice"},
-		"the same key with two effects is fine": {unready(ruleTaints(failed, puts("acme.io/failed", corev1.TaintEffectNoSchedule))), ""},
+		"the rule that everybody has is fine":   {rule: unready()},
+		"an unknown operator":                   {rule: unready(conditions(when("Ready", "Near", corev1.ConditionTrue))), want: `operator "Near" is neither In nor NotIn`},
+		"an empty condition type":               {rule: unready(conditions(when("", "In", corev1.ConditionTrue))), want: "matchConditions[0]: conditionType is empty"},
+		"a condition without status values":     {rule: unready(conditions(when("Ready", "In"))), want: "statusValues is empty"},
+		"a status that no condition has":        {rule: unready(conditions(when("Ready", "In", "Perhaps"))), want: "True, False and Unknown only"},
+		"no taints":                             {rule: unready(ruleTaints()), want: "taints is empty"},
+		"a key that is no label name":           {rule: unready(ruleTaints(puts("not a key", corev1.TaintEffectNoExecute))), want: `key "not a key"`},
+		"an empty key":                          {rule: unready(ruleTaints(puts("", corev1.TaintEffectNoExecute))), want: `key ""`},
+		"an effect of Kubernetes' own":          {rule: unready(ruleTaints(puts("k", corev1.TaintEffectPreferNoSchedule))), want: `effect "PreferNoSchedule" is none of`},
+		"a soft taint is fine":                  {rule: unready(ruleTaints(puts("k", karmada.EffectPreferNoExecute)))},
+		"the same key and effect twice":         {rule: unready(ruleTaints(failed, failed)), want: "acme.io/failed:NoExecute stands twice"},
+		"the same key with two effects is fine": {rule: unready(ruleTaints(failed, puts("acme.io/failed", corev1.TaintEffectNoSchedule)))},
 		"a negative add window": {
-			unready(ruleTaints(karmada.RuleTaint{Key: "k", Effect: corev1.TaintEffectNoExecute, AddOnMatch: -1})),
-			"addOnMatchSeconds -1ns is negative",
+			rule: unready(ruleTaints(karmada.RuleTaint{Key: "k", Effect: corev1.TaintEffectNoExecute, AddOnMatch: -1})),
+			want: "addOnMatchSeconds -1ns is negative",
 		},
 		"a negative removal window": {
-			unready(ruleTaints(karmada.RuleTaint{Key: "k", Effect: corev1.TaintEffectNoExecute, RemoveOnMismatch: -1})),
-			"removeOnMismatchSeconds -1ns is negative",
+			rule: unready(ruleTaints(karmada.RuleTaint{Key: "k", Effect: corev1.TaintEffectNoExecute, RemoveOnMismatch: -1})),
+			want: "removeOnMismatchSeconds -1ns is negative",
 		},
-		"windows of no length are fine":     {unready(ruleTaints(karmada.RuleTaint{Key: "k", Effect: corev1.TaintEffectNoExecute})), ""},
-		"a value that is no label value":    {unready(ruleTaints(karmada.RuleTaint{Key: "k", Value: "a b", Effect: corev1.TaintEffectNoExecute})), `value "a b"`},
-		"Lifeboat's own evacuation taint":   {unready(ruleTaints(puts(karmada.EvacuatingTaintKey, corev1.TaintEffectNoSchedule))), "is reserved"},
-		"Karmada's own not-ready taint":     {unready(ruleTaints(puts("cluster.karmada.io/not-ready", corev1.TaintEffectNoSchedule))), "Karmada's own"},
-		"not-ready as NoExecute is fine":    {unready(ruleTaints(puts("cluster.karmada.io/not-ready", corev1.TaintEffectNoExecute))), ""},
-		"no conditions and every cluster":   {unready(always), "needs targetClusters"},
-		"no conditions and an empty target": {unready(always, targets(&karmada.ClusterAffinity{})), "needs targetClusters"},
+		"windows of no length are fine":     {rule: unready(ruleTaints(karmada.RuleTaint{Key: "k", Effect: corev1.TaintEffectNoExecute}))},
+		"a value that is no label value":    {rule: unready(ruleTaints(karmada.RuleTaint{Key: "k", Value: "a b", Effect: corev1.TaintEffectNoExecute})), want: `value "a b"`},
+		"Lifeboat's own evacuation taint":   {rule: unready(ruleTaints(puts(karmada.EvacuatingTaintKey, corev1.TaintEffectNoSchedule))), want: "is reserved"},
+		"Karmada's own not-ready taint":     {rule: unready(ruleTaints(puts("cluster.karmada.io/not-ready", corev1.TaintEffectNoSchedule))), want: "Karmada's own"},
+		"not-ready as NoExecute is fine":    {rule: unready(ruleTaints(puts("cluster.karmada.io/not-ready", corev1.TaintEffectNoExecute)))},
+		"no conditions and every cluster":   {rule: unready(always), want: "needs targetClusters"},
+		"no conditions and an empty target": {rule: unready(always, targets(&karmada.ClusterAffinity{})), want: "needs targetClusters"},
 		"no conditions and an empty selector": {
-			unready(always, targets(&karmada.ClusterAffinity{LabelSelector: &metav1.LabelSelector{}})),
-			"needs targetClusters",
+			rule: unready(always, targets(&karmada.ClusterAffinity{LabelSelector: &metav1.LabelSelector{}})),
+			want: "needs targetClusters",
 		},
-		"no conditions and only an exclusion":        {unready(always, targets(&karmada.ClusterAffinity{Exclude: []string{"m1"}})), "needs targetClusters"},
-		"no conditions and names are fine":           {unready(always, targets(fixtures.Names("m1"))), ""},
-		"no conditions and labels are fine":          {unready(always, targets(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"a": "b"})})), ""},
-		"no conditions and fields are fine":          {unready(always, targets(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpIn, "east")})), ""},
-		"no conditions are fine where nothing moves": {unready(always, ruleTaints(puts("k", corev1.TaintEffectNoSchedule))), ""},
-		"no conditions with a soft taint move, too":  {unready(always, ruleTaints(puts("k", karmada.EffectPreferNoExecute))), "needs targetClusters"},
-		"targets that cannot be understood":          {unready(targets(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("planet", "In", "x")})), "targetClusters: fieldSelector"},
+		"no conditions and only an exclusion":        {rule: unready(always, targets(&karmada.ClusterAffinity{Exclude: []string{"m1"}})), want: "needs targetClusters"},
+		"no conditions and names are fine":           {rule: unready(always, targets(fixtures.Names("m1")))},
+		"no conditions and labels are fine":          {rule: unready(always, targets(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"a": "b"})}))},
+		"no conditions and fields are fine":          {rule: unready(always, targets(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("region", corev1.NodeSelectorOpIn, "east")}))},
+		"no conditions are fine where nothing moves": {rule: unready(always, ruleTaints(puts("k", corev1.TaintEffectNoSchedule)))},
+		"no conditions with a soft taint move, too":  {rule: unready(always, ruleTaints(puts("k", karmada.EffectPreferNoExecute))), want: "needs targetClusters"},
+		"targets that cannot be understood":          {rule: unready(targets(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("planet", "In", "x")})), want: "targetClusters: fieldSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tc.rule.Validate()
@@ -128,35 +128,35 @@ func TestMatchRule(t *testing.T) {
 		match  rules.Match
 		reason reason.Reason
 	}{
-		"a listed status matches":                                {inFalse, fact(ready("False", "ClusterNotReachable")), rules.Matches, reason.ConditionsMatch},
-		"a status not listed mismatches":                         {inFalse, fact(ready("True", "ClusterReady")), rules.Mismatches, reason.None},
-		"an Unknown that In does not list decides nothing":       {inFalse, fact(ready("Unknown", "ClusterStatusUnknown")), rules.Undecided, reason.None},
-		"under NotIn an Unknown matches":                         {unready(), fact(ready("Unknown", "ClusterStatusUnknown")), rules.Matches, reason.ConditionsMatch},
-		"under NotIn a listed status mismatches":                 {unready(), fact(ready("True", "ClusterReady")), rules.Mismatches, reason.None},
-		"a missing condition matches nothing":                    {inFalse, fact(), rules.Mismatches, reason.None},
-		"a missing condition matches no NotIn either":            {unready(), fact(network("False")), rules.Mismatches, reason.None},
-		"a reason that speaks of Lifeboat's side never confirms": {unready(), fact(ready("False", "StatusCollectionFailed")), rules.Undecided, reason.OurSide},
+		"a listed status matches":                                {rule: inFalse, fact: fact(ready("False", "ClusterNotReachable")), match: rules.Matches, reason: reason.ConditionsMatch},
+		"a status not listed mismatches":                         {rule: inFalse, fact: fact(ready("True", "ClusterReady")), match: rules.Mismatches, reason: reason.None},
+		"an Unknown that In does not list decides nothing":       {rule: inFalse, fact: fact(ready("Unknown", "ClusterStatusUnknown")), match: rules.Undecided, reason: reason.None},
+		"under NotIn an Unknown matches":                         {rule: unready(), fact: fact(ready("Unknown", "ClusterStatusUnknown")), match: rules.Matches, reason: reason.ConditionsMatch},
+		"under NotIn a listed status mismatches":                 {rule: unready(), fact: fact(ready("True", "ClusterReady")), match: rules.Mismatches, reason: reason.None},
+		"a missing condition matches nothing":                    {rule: inFalse, fact: fact(), match: rules.Mismatches, reason: reason.None},
+		"a missing condition matches no NotIn either":            {rule: unready(), fact: fact(network("False")), match: rules.Mismatches, reason: reason.None},
+		"a reason that speaks of Lifeboat's side never confirms": {rule: unready(), fact: fact(ready("False", "StatusCollectionFailed")), match: rules.Undecided, reason: reason.OurSide},
 		"nor does it speak for the member's health": {
-			unready(conditions(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))),
-			fact(ready("False", "StatusCollectionFailed")), rules.Undecided, reason.OurSide,
+			rule: unready(conditions(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))),
+			fact: fact(ready("False", "StatusCollectionFailed")), match: rules.Undecided, reason: reason.OurSide,
 		},
 		"that reason counts on Ready only": {
-			unready(conditions(when("NetworkReady", rules.OperatorIn, corev1.ConditionFalse))),
-			fact(rules.FactCondition{Type: "NetworkReady", Status: "False", Reason: "StatusCollectionFailed"}), rules.Matches, reason.ConditionsMatch,
+			rule: unready(conditions(when("NetworkReady", rules.OperatorIn, corev1.ConditionFalse))),
+			fact: fact(rules.FactCondition{Type: "NetworkReady", Status: "False", Reason: "StatusCollectionFailed"}), match: rules.Matches, reason: reason.ConditionsMatch,
 		},
-		"all conditions together match":           {both, fact(ready("False", ""), network("Unknown")), rules.Matches, reason.ConditionsMatch},
-		"one mismatch decides":                    {both, fact(ready("False", ""), network("True")), rules.Mismatches, reason.None},
-		"a mismatch outweighs what is undecided":  {both, fact(ready("Unknown", ""), network("True")), rules.Mismatches, reason.None},
-		"a missing one outweighs Lifeboat's side": {both, fact(ready("False", "StatusCollectionFailed")), rules.Mismatches, reason.None},
-		"undecided outweighs a match":             {both, fact(ready("Unknown", ""), network("False")), rules.Undecided, reason.None},
+		"all conditions together match":           {rule: both, fact: fact(ready("False", ""), network("Unknown")), match: rules.Matches, reason: reason.ConditionsMatch},
+		"one mismatch decides":                    {rule: both, fact: fact(ready("False", ""), network("True")), match: rules.Mismatches, reason: reason.None},
+		"a mismatch outweighs what is undecided":  {rule: both, fact: fact(ready("Unknown", ""), network("True")), match: rules.Mismatches, reason: reason.None},
+		"a missing one outweighs Lifeboat's side": {rule: both, fact: fact(ready("False", "StatusCollectionFailed")), match: rules.Mismatches, reason: reason.None},
+		"undecided outweighs a match":             {rule: both, fact: fact(ready("Unknown", ""), network("False")), match: rules.Undecided, reason: reason.None},
 		"no conditions always match": {
-			unready(conditions(), targets(fixtures.Names("m1"))), fact(), rules.Matches, reason.ConditionsMatch,
+			rule: unready(conditions(), targets(fixtures.Names("m1"))), fact: fact(), match: rules.Matches, reason: reason.ConditionsMatch,
 		},
 		"a malformed rule decides nothing": {
-			unready(func(r *rules.Rule) { r.Malformed = "spec.taints: not a list" }), fact(ready("False", "")), rules.Undecided, reason.Malformed,
+			rule: unready(func(r *rules.Rule) { r.Malformed = "spec.taints: not a list" }), fact: fact(ready("False", "")), match: rules.Undecided, reason: reason.Malformed,
 		},
-		"a refused rule decides nothing": {unready(ruleTaints()), fact(ready("False", "")), rules.Undecided, reason.Malformed},
-		"a deleted cluster says nothing": {unready(), rules.ClusterFact{Deleted: true}, rules.Undecided, reason.ClusterGone},
+		"a refused rule decides nothing": {rule: unready(ruleTaints()), fact: fact(ready("False", "")), match: rules.Undecided, reason: reason.Malformed},
+		"a deleted cluster says nothing": {rule: unready(), fact: rules.ClusterFact{Deleted: true}, match: rules.Undecided, reason: reason.ClusterGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			match, reason := rules.MatchRule(tc.rule, tc.fact)
@@ -181,7 +181,7 @@ func TestNewerComparesNumbersNotText(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"10", "9", true}, {"9", "10", false}, {"9", "9", false}, {"1", "", true}, {"", "1", true}, {"abc", "1", true}, {"1", "abc", true},
+		{a: "10", b: "9", want: true}, {a: "9", b: "10", want: false}, {a: "9", b: "9", want: false}, {a: "1", want: true}, {b: "1", want: true}, {a: "abc", b: "1", want: true}, {a: "1", b: "abc", want: true},
 	} {
 		require.Equal(t, tc.want, rules.Newer(tc.a, tc.b), "%q newer than %q", tc.a, tc.b)
 	}
@@ -193,7 +193,7 @@ func TestStaleReadIsWhatIsOlderThanBefore(t *testing.T) {
 		before, now string
 		want        bool
 	}{
-		{"10", "9", true}, {"9", "10", false}, {"9", "9", false}, {"", "1", false}, {"9", "", false}, {"abc", "1", false}, {"9", "abc", false},
+		{before: "10", now: "9", want: true}, {before: "9", now: "10", want: false}, {before: "9", now: "9", want: false}, {now: "1", want: false}, {before: "9", want: false}, {before: "abc", now: "1", want: false}, {before: "9", now: "abc", want: false},
 	} {
 		require.Equal(t, tc.want, rules.IsOlder(tc.now, tc.before), "%q, then %q", tc.before, tc.now)
 	}
@@ -237,22 +237,22 @@ func TestSuspected(t *testing.T) {
 		rules   []rules.Rule
 		want    reason.Reason
 	}{
-		"a healthy cluster is not":                               {fixtures.Cluster("m1"), []rules.Rule{unready()}, reason.None},
-		"a rule that moves workloads matches":                    {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready()}, reason.ConditionsMatch},
-		"so does one with a soft taint":                          {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{soft}, reason.ConditionsMatch},
-		"a rule that only cordons has its windows there":         {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{cordons}, reason.ConditionsMatch},
-		"a rule that only cordons and does not match":            {fixtures.Cluster("m1"), []rules.Rule{cordons}, reason.None},
-		"a rule for other clusters does not":                     {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready(targets(fixtures.Names("m2")))}, reason.None},
-		"a human's NoExecute taint":                              {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0))), nil, reason.ForeignTaint},
-		"a soft taint":                                           {fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("soft", fixtures.T0))), nil, reason.ForeignTaint},
-		"Karmada's own NoSchedule taint is nothing":              {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cluster.karmada.io/not-ready"))), nil, reason.None},
-		"Lifeboat's evacuation taint that outlived its failover": {fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), nil, reason.OursStands},
-		"a Lifeboat taint that outlived its failover":            {fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), nil, reason.OursStands},
-		"a record of a cancelled failover":                       {fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), nil, reason.OursStands},
-		"what speaks of Lifeboat's own side is no reason to start": {fixtures.Cluster("m1", func(c *karmada.Cluster) {
+		"a healthy cluster is not":                               {cluster: fixtures.Cluster("m1"), rules: []rules.Rule{unready()}, want: reason.None},
+		"a rule that moves workloads matches":                    {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{unready()}, want: reason.ConditionsMatch},
+		"so does one with a soft taint":                          {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{soft}, want: reason.ConditionsMatch},
+		"a rule that only cordons has its windows there":         {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{cordons}, want: reason.ConditionsMatch},
+		"a rule that only cordons and does not match":            {cluster: fixtures.Cluster("m1"), rules: []rules.Rule{cordons}, want: reason.None},
+		"a rule for other clusters does not":                     {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{unready(targets(fixtures.Names("m2")))}, want: reason.None},
+		"a human's NoExecute taint":                              {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0))), want: reason.ForeignTaint},
+		"a soft taint":                                           {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("soft", fixtures.T0))), want: reason.ForeignTaint},
+		"Karmada's own NoSchedule taint is nothing":              {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cluster.karmada.io/not-ready"))), want: reason.None},
+		"Lifeboat's evacuation taint that outlived its failover": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: reason.OursStands},
+		"a Lifeboat taint that outlived its failover":            {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), want: reason.OursStands},
+		"a record of a cancelled failover":                       {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), want: reason.OursStands},
+		"what speaks of Lifeboat's own side is no reason to start": {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) {
 			c.Conditions = []karmada.Condition{{Type: "Ready", Status: corev1.ConditionFalse, Reason: "StatusCollectionFailed"}}
-		}), []rules.Rule{unready()}, reason.None},
-		"a refused rule is no reason to start": {fixtures.Cluster("m1", fixtures.NotReady), []rules.Rule{unready(conditions(when("Ready", "Near", "True")))}, reason.None},
+		}), rules: []rules.Rule{unready()}, want: reason.None},
+		"a refused rule is no reason to start": {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{unready(conditions(when("Ready", "Near", "True")))}, want: reason.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			suspected, why := rules.Suspected(tc.rules, tc.cluster, rules.ExternalProbeDown)

@@ -24,15 +24,15 @@ func TestHowLongASoftTaintIsBorneIsTheFieldThenTheAnnotationThenThePolicysThenTh
 		policy  string // the annotation of its policy
 		want    int64  // -1: not moved by soft taints at all; -2: not understood
 	}{
-		"nobody says anything":              {softly(), "", 300},
-		"the policy's annotation":           {softly(), "60", 60},
-		"the binding's own wins":            {softly(annotated(karmada.AnnotationTolerationSeconds, "20")), "60", 20},
-		"the API's field wins over both":    {softly(annotated(karmada.AnnotationTolerationSeconds, "20"), func(b *karmada.Binding) { b.SoftTolerationSeconds = fixtures.Ptr(int64(5)) }), "60", 5},
-		"the field may say zero":            {softly(func(b *karmada.Binding) { b.SoftTolerationSeconds = fixtures.Ptr(int64(0)) }), "60", 0},
-		"an annotation that is no number":   {softly(annotated(karmada.AnnotationTolerationSeconds, "5m")), "60", -2},
-		"one below zero":                    {softly(annotated(karmada.AnnotationTolerationSeconds, "-1")), "", -2},
-		"the policy's that is no number":    {softly(), "soon", -2},
-		"one without spec.failover.cluster": {fixtures.Duplicated("m1"), "60", -1},
+		"nobody says anything":              {binding: softly(), want: 300},
+		"the policy's annotation":           {binding: softly(), policy: "60", want: 60},
+		"the binding's own wins":            {binding: softly(annotated(karmada.AnnotationTolerationSeconds, "20")), policy: "60", want: 20},
+		"the API's field wins over both":    {binding: softly(annotated(karmada.AnnotationTolerationSeconds, "20"), func(b *karmada.Binding) { b.SoftTolerationSeconds = fixtures.Ptr(int64(5)) }), policy: "60", want: 5},
+		"the field may say zero":            {binding: softly(func(b *karmada.Binding) { b.SoftTolerationSeconds = fixtures.Ptr(int64(0)) }), policy: "60", want: 0},
+		"an annotation that is no number":   {binding: softly(annotated(karmada.AnnotationTolerationSeconds, "5m")), policy: "60", want: -2},
+		"one below zero":                    {binding: softly(annotated(karmada.AnnotationTolerationSeconds, "-1")), want: -2},
+		"the policy's that is no number":    {binding: softly(), policy: "soon", want: -2},
+		"one without spec.failover.cluster": {binding: fixtures.Duplicated("m1"), policy: "60", want: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := rules.PolicyOf(tc.binding, nil).ReadSoft(tc.policy)
@@ -65,38 +65,37 @@ func TestDueUnderSoftTaints(t *testing.T) {
 		by       string
 		reason   reason.Reason
 	}{
-		"due when its seconds have run out": {bears(60), []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5))}, true, fixtures.At(65), "s", reason.TolerationExpired},
-		"the earliest of several counts":    {bears(60), []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.SoftTaint("r", fixtures.T0)}, true, fixtures.At(60), "r", reason.TolerationExpired},
-		"clusterTolerations play no part":   {bears(60, fixtures.Tolerate(""), fixtures.Tolerate("s")), []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5))}, true, fixtures.At(65), "s", reason.TolerationExpired},
+		"due when its seconds have run out": {policy: bears(60), taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5))}, affected: true, at: fixtures.At(65), by: "s", reason: reason.TolerationExpired},
+		"the earliest of several counts":    {policy: bears(60), taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.SoftTaint("r", fixtures.T0)}, affected: true, at: fixtures.At(60), by: "r", reason: reason.TolerationExpired},
+		"clusterTolerations play no part":   {policy: bears(60, fixtures.Tolerate(""), fixtures.Tolerate("s")), taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5))}, affected: true, at: fixtures.At(65), by: "s", reason: reason.TolerationExpired},
 		"a taint without a clock moves nothing": {
-			bears(60), []corev1.Taint{fixtures.SoftTaint("s", time.Time{})}, false, time.Time{}, "", reason.Tolerated,
+			policy: bears(60), taints: []corev1.Taint{fixtures.SoftTaint("s", time.Time{})}, affected: false, at: time.Time{}, reason: reason.Tolerated,
 		},
 		"what was not read is not guessed at": {
-			rules.Policy{ClusterFailover: true}, []corev1.Taint{fixtures.SoftTaint("s", fixtures.T0)}, false, time.Time{}, "", reason.PolicyUnread,
+			policy: rules.Policy{ClusterFailover: true}, taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.T0)}, affected: false, at: time.Time{}, reason: reason.PolicyUnread,
 		},
 		"both kinds: the hard one when it is earlier": {
-			bears(60), []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))}, true, fixtures.At(40), "h", reason.TaintUntolerated,
+			policy: bears(60), taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))}, affected: true, at: fixtures.At(40), by: "h", reason: reason.TaintUntolerated,
 		},
 		"both kinds: the soft one when it is earlier": {
-			bears(10), []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))}, true, fixtures.At(15), "s", reason.TolerationExpired,
+			policy: bears(10), taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))}, affected: true, at: fixtures.At(15), by: "s", reason: reason.TolerationExpired,
 		},
 		"both at the same time: the hard one is named": {
-			bears(35), []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))}, true, fixtures.At(40), "h", reason.TaintUntolerated,
+			policy: bears(35), taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))}, affected: true, at: fixtures.At(40), by: "h", reason: reason.TaintUntolerated,
 		},
 		"a hard one tolerated for ever leaves the soft one": {
-			bears(60, fixtures.Tolerate("h")), []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.T0)}, true, fixtures.At(65), "s", reason.TolerationExpired,
+			policy: bears(60, fixtures.Tolerate("h")), taints: []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.T0)}, affected: true, at: fixtures.At(65), by: "s", reason: reason.TolerationExpired,
 		},
 		"a hard one moves what cannot say how long it bears soft ones": {
-			rules.Policy{ClusterFailover: true, SoftMalformed: "x"},
-			[]corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))},
-			true, fixtures.At(40), "h", reason.TaintUntolerated,
+			policy:   rules.Policy{ClusterFailover: true, SoftMalformed: "x"},
+			taints:   []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))},
+			affected: true, at: fixtures.At(40), by: "h", reason: reason.TaintUntolerated,
 		},
 		"and its trouble is named where the hard one is tolerated": {
-			rules.Policy{ClusterFailover: true, SoftMalformed: "x", Tolerations: []corev1.Toleration{fixtures.Tolerate("h")}},
-			[]corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))},
-			false,
-			time.Time{},
-			"", reason.Malformed,
+			policy:   rules.Policy{ClusterFailover: true, SoftMalformed: "x", Tolerations: []corev1.Toleration{fixtures.Tolerate("h")}},
+			taints:   []corev1.Taint{fixtures.SoftTaint("s", fixtures.At(5)), fixtures.NoExecute("h", fixtures.At(40))},
+			affected: false,
+			at:       time.Time{}, reason: reason.Malformed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

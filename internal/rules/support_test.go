@@ -33,83 +33,83 @@ func TestUnsupportedBlocksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		want    reason.Reason
 		message string
 	}{
-		"a plain Deployment is fine":              {fixtures.Duplicated("m1"), "", "", ""},
-		"a ClusterRole is fine":                   {fixtures.NonWorkload("m1"), "", "", ""},
-		"static weights are fine":                 {fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}, fixtures.Weight(1, "m1")), "", "", ""},
-		"no weights at all mean equal ones":       {fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}), "", "", ""},
-		"Karmada's own scheduler by name is fine": {set(func(b *karmada.Binding) { b.SchedulerName = "default-scheduler" }), "", "", ""},
-		"spread by cluster is fine":               {fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 2)), "", "", ""},
-		"a spread that names no field makes the scheduler fail": {set(func(b *karmada.Binding) {
+		"a plain Deployment is fine":              {binding: fixtures.Duplicated("m1")},
+		"a ClusterRole is fine":                   {binding: fixtures.NonWorkload("m1")},
+		"static weights are fine":                 {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}, fixtures.Weight(1, "m1"))},
+		"no weights at all mean equal ones":       {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)})},
+		"Karmada's own scheduler by name is fine": {binding: set(func(b *karmada.Binding) { b.SchedulerName = "default-scheduler" })},
+		"spread by cluster is fine":               {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 2))},
+		"a spread that names no field makes the scheduler fail": {binding: set(func(b *karmada.Binding) {
 			b.Placement.SpreadConstraints = []karmada.SpreadConstraint{{MinGroups: 1}}
-		}), "", reason.NotSupportedPlacement, "neither a field nor a label"},
-		"a spread by region without minGroups does, too": {set(func(b *karmada.Binding) {
+		}), want: reason.NotSupportedPlacement, message: "neither a field nor a label"},
+		"a spread by region without minGroups does, too": {binding: set(func(b *karmada.Binding) {
 			b.Placement.SpreadConstraints = []karmada.SpreadConstraint{{SpreadByField: "region", MaxGroups: 1}}
-		}), "", reason.NotSupportedPlacement, "by region without minGroups"},
-		"components beside spec.replicas": {set(func(b *karmada.Binding) {
+		}), want: reason.NotSupportedPlacement, message: "by region without minGroups"},
+		"components beside spec.replicas": {binding: set(func(b *karmada.Binding) {
 			b.Components = []karmada.Component{{Name: "main", Replicas: 1, Request: fixtures.Quantities("cpu", 1)}}
-		}), "", reason.NotSupportedComps, "beside spec.replicas"},
-		"affinity groups that are none": {set(func(b *karmada.Binding) {
+		}), want: reason.NotSupportedComps, message: "beside spec.replicas"},
+		"affinity groups that are none": {binding: set(func(b *karmada.Binding) {
 			b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{}
-		}), "", reason.NotSupportedPlacement, "an empty list"},
-		"a malformed one": {set(func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" }), "", reason.Malformed, "not a list"},
+		}), want: reason.NotSupportedPlacement, message: "an empty list"},
+		"a malformed one": {binding: set(func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" }), want: reason.Malformed, message: "not a list"},
 
-		"a preserved copy must not be left for another one": {fixtures.With(fixtures.Duplicated("m1"), fixtures.Preserves), karmada.PurgeDirectly, reason.CopyPreserved, "preserveResourcesOnDeletion"},
-		"a preserved copy is kept gracefully":               {fixtures.With(fixtures.Duplicated("m1"), fixtures.Preserves), karmada.PurgeGracefully, "", ""},
-		"purge mode Never is fine":                          {fixtures.Duplicated("m1"), karmada.PurgeNever, "", ""},
-		"a purge mode that nobody knows":                    {fixtures.Duplicated("m1"), "Softly", reason.Malformed, `"Softly"`},
+		"a preserved copy must not be left for another one": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Preserves), purge: karmada.PurgeDirectly, want: reason.CopyPreserved, message: "preserveResourcesOnDeletion"},
+		"a preserved copy is kept gracefully":               {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Preserves), purge: karmada.PurgeGracefully},
+		"purge mode Never is fine":                          {binding: fixtures.Duplicated("m1"), purge: karmada.PurgeNever},
+		"a purge mode that nobody knows":                    {binding: fixtures.Duplicated("m1"), purge: "Softly", want: reason.Malformed, message: `"Softly"`},
 
-		"a binding that others require":             {set(func(b *karmada.Binding) { b.RequiredBy = []karmada.RequiredBy{{Name: "a"}} }), "", "", ""},
-		"a parent with dependents":                  {deps(annotated(karmada.AnnotationDependencies, `[{"kind":"ConfigMap","name":"c"}]`)), "", "", ""},
-		"a dependent without a name":                {deps(annotated(karmada.AnnotationDependencies, `[{"kind":"ConfigMap"}]`)), "", reason.Malformed, "without kind or name"},
-		"dependents that cannot be read":            {deps(annotated(karmada.AnnotationDependencies, `{`)), "", reason.Malformed, "dependencies"},
-		"a parent whose dependents are unknown":     {deps(), "", reason.DependentsUnknown, "not known to have none"},
-		"a parent known to have none is fine":       {deps(annotated(karmada.AnnotationDependencies, "[]")), "", "", ""},
-		"null is none, too":                         {deps(annotated(karmada.AnnotationDependencies, " null ")), "", "", ""},
-		"dependents that are not followed are fine": {fixtures.With(fixtures.Duplicated("m1"), annotated(karmada.AnnotationDependencies, `[{"kind":"ConfigMap"}]`)), "", "", ""},
-		"a ClusterRole has none to wait for":        {fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) { b.PropagateDeps = true }), "", "", ""},
-		"a workload of an unknown kind may have":    {deps(func(b *karmada.Binding) { b.Resource.Kind = "Rollout" }), "", reason.DependentsUnknown, "not known to have none"},
-		"an Ingress may have, though it is no workload": {fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) {
+		"a binding that others require":             {binding: set(func(b *karmada.Binding) { b.RequiredBy = []karmada.RequiredBy{{Name: "a"}} })},
+		"a parent with dependents":                  {binding: deps(annotated(karmada.AnnotationDependencies, `[{"kind":"ConfigMap","name":"c"}]`))},
+		"a dependent without a name":                {binding: deps(annotated(karmada.AnnotationDependencies, `[{"kind":"ConfigMap"}]`)), want: reason.Malformed, message: "without kind or name"},
+		"dependents that cannot be read":            {binding: deps(annotated(karmada.AnnotationDependencies, `{`)), want: reason.Malformed, message: "dependencies"},
+		"a parent whose dependents are unknown":     {binding: deps(), want: reason.DependentsUnknown, message: "not known to have none"},
+		"a parent known to have none is fine":       {binding: deps(annotated(karmada.AnnotationDependencies, "[]"))},
+		"null is none, too":                         {binding: deps(annotated(karmada.AnnotationDependencies, " null "))},
+		"dependents that are not followed are fine": {binding: fixtures.With(fixtures.Duplicated("m1"), annotated(karmada.AnnotationDependencies, `[{"kind":"ConfigMap"}]`))},
+		"a ClusterRole has none to wait for":        {binding: fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) { b.PropagateDeps = true })},
+		"a workload of an unknown kind may have":    {binding: deps(func(b *karmada.Binding) { b.Resource.Kind = "Rollout" }), want: reason.DependentsUnknown, message: "not known to have none"},
+		"an Ingress may have, though it is no workload": {binding: fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) {
 			b.PropagateDeps, b.Resource.Kind = true, "Ingress"
-		}), "", reason.DependentsUnknown, "not known to have none"},
+		}), want: reason.DependentsUnknown, message: "not known to have none"},
 
-		"components that were shared out": {set(func(b *karmada.Binding) { b.PlacedComponents = true }), "", reason.NotSupportedComps, "put back"},
-		"a component of unknown size": {set(func(b *karmada.Binding) {
+		"components that were shared out": {binding: set(func(b *karmada.Binding) { b.PlacedComponents = true }), want: reason.NotSupportedComps, message: "put back"},
+		"a component of unknown size": {binding: set(func(b *karmada.Binding) {
 			b.Replicas, b.Components = 0, []karmada.Component{{Name: "job", Replicas: 1, Request: fixtures.Quantities("cpu", 1)}, {Name: "task", Replicas: 2}}
-		}), "", reason.ComponentsUnsized, "component task"},
-		"components that say what they need are fine": {set(func(b *karmada.Binding) {
+		}), want: reason.ComponentsUnsized, message: "component task"},
+		"components that say what they need are fine": {binding: set(func(b *karmada.Binding) {
 			b.Replicas, b.Components = 0, []karmada.Component{{Name: "job", Replicas: 1, Request: fixtures.Quantities("cpu", 1)}, {Name: "idle"}}
-		}), "", "", ""},
-		"a foreign scheduler":  {set(func(b *karmada.Binding) { b.SchedulerName = "volcano" }), "", reason.ForeignScheduler, `"volcano"`},
-		"suspended scheduling": {set(func(b *karmada.Binding) { b.SchedulingSuspended = true }), "", reason.SchedulingSuspended, "suspended"},
+		})},
+		"a foreign scheduler":  {binding: set(func(b *karmada.Binding) { b.SchedulerName = "volcano" }), want: reason.ForeignScheduler, message: `"volcano"`},
+		"suspended scheduling": {binding: set(func(b *karmada.Binding) { b.SchedulingSuspended = true }), want: reason.SchedulingSuspended, message: "suspended"},
 
-		"no placement":   {set(func(b *karmada.Binding) { b.Placement = nil }), "", reason.NotSupportedPlacement, "no placement"},
-		"unknown fields": {set(func(b *karmada.Binding) { b.UnknownFields = []string{"workloadAffinity", "x"} }), "", reason.NotSupportedPlacement, "workloadAffinity, x"},
-		"spread by several at once is fine": {set(func(b *karmada.Binding) {
+		"no placement":   {binding: set(func(b *karmada.Binding) { b.Placement = nil }), want: reason.NotSupportedPlacement, message: "no placement"},
+		"unknown fields": {binding: set(func(b *karmada.Binding) { b.UnknownFields = []string{"workloadAffinity", "x"} }), want: reason.NotSupportedPlacement, message: "workloadAffinity, x"},
+		"spread by several at once is fine": {binding: set(func(b *karmada.Binding) {
 			b.Placement.SpreadConstraints = []karmada.SpreadConstraint{
 				{SpreadByField: "region", MinGroups: 1}, {SpreadByField: "zone", MinGroups: 1}, {SpreadByField: "provider", MinGroups: 1}, {SpreadByField: "cluster"}, {SpreadByLabel: "rack"},
 			}
-		}), "", "", ""},
-		"spread by something new": {set(func(b *karmada.Binding) {
+		})},
+		"spread by something new": {binding: set(func(b *karmada.Binding) {
 			b.Placement.SpreadConstraints = []karmada.SpreadConstraint{{SpreadByField: "planet"}}
-		}), "", reason.NotSupportedPlacement, "planet"},
-		"spread by a field and a label at once": {set(func(b *karmada.Binding) {
+		}), want: reason.NotSupportedPlacement, message: "planet"},
+		"spread by a field and a label at once": {binding: set(func(b *karmada.Binding) {
 			b.Placement.SpreadConstraints = []karmada.SpreadConstraint{{SpreadByField: "cluster", SpreadByLabel: "rack"}}
-		}), "", reason.NotSupportedPlacement, "a field and a label"},
-		"fewer than no groups": {set(func(b *karmada.Binding) {
+		}), want: reason.NotSupportedPlacement, message: "a field and a label"},
+		"fewer than no groups": {binding: set(func(b *karmada.Binding) {
 			b.Placement.SpreadConstraints = []karmada.SpreadConstraint{{SpreadByField: "cluster", MinGroups: -1}}
-		}), "", reason.NotSupportedPlacement, "negative"},
-		"both affinities":                    {fixtures.With(fixtures.Duplicated("m1"), fixtures.May(fixtures.Names("m1")), fixtures.Groups("a", "a: m1")), "", reason.NotSupportedPlacement, "both"},
-		"a bad selector":                     {fixtures.With(fixtures.Duplicated("m1"), fixtures.May(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("planet", "In", "x")})), "", reason.NotSupportedPlacement, "planet"},
-		"Aggregated is fine":                 {dividedBy(func(r *karmada.ReplicaScheduling) { r.DivisionPreference = karmada.DivisionAggregated }), "", "", ""},
-		"dynamic weights are fine":           {dividedBy(func(r *karmada.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "AvailableReplicas" }), "", "", ""},
-		"an unknown dynamic weight":          {dividedBy(func(r *karmada.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "Price" }), "", reason.NotSupportedPlacement, "Price"},
-		"an unknown preference":              {dividedBy(func(r *karmada.ReplicaScheduling) { r.DivisionPreference = "Thrown" }), "", reason.NotSupportedPlacement, "Thrown"},
-		"an unknown type":                    {dividedBy(func(r *karmada.ReplicaScheduling) { r.Type = "Scattered" }), "", reason.NotSupportedPlacement, "Scattered"},
-		"weights without any are equal ones": {dividedBy(func(r *karmada.ReplicaScheduling) { r.WeightPreference.StaticWeightList = nil }), "", "", ""},
-		"a weight that would overflow":       {fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}, fixtures.Weight(math.MaxInt64, "m1")), "", reason.NotSupportedPlacement, "out of range"},
-		"a bad selector of a weight": {fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}, karmada.StaticWeight{
+		}), want: reason.NotSupportedPlacement, message: "negative"},
+		"both affinities":                    {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(fixtures.Names("m1")), fixtures.Groups("a", "a: m1")), want: reason.NotSupportedPlacement, message: "both"},
+		"a bad selector":                     {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("planet", "In", "x")})), want: reason.NotSupportedPlacement, message: "planet"},
+		"Aggregated is fine":                 {binding: dividedBy(func(r *karmada.ReplicaScheduling) { r.DivisionPreference = karmada.DivisionAggregated })},
+		"dynamic weights are fine":           {binding: dividedBy(func(r *karmada.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "AvailableReplicas" })},
+		"an unknown dynamic weight":          {binding: dividedBy(func(r *karmada.ReplicaScheduling) { r.WeightPreference.DynamicWeight = "Price" }), want: reason.NotSupportedPlacement, message: "Price"},
+		"an unknown preference":              {binding: dividedBy(func(r *karmada.ReplicaScheduling) { r.DivisionPreference = "Thrown" }), want: reason.NotSupportedPlacement, message: "Thrown"},
+		"an unknown type":                    {binding: dividedBy(func(r *karmada.ReplicaScheduling) { r.Type = "Scattered" }), want: reason.NotSupportedPlacement, message: "Scattered"},
+		"weights without any are equal ones": {binding: dividedBy(func(r *karmada.ReplicaScheduling) { r.WeightPreference.StaticWeightList = nil })},
+		"a weight that would overflow":       {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}, fixtures.Weight(math.MaxInt64, "m1")), want: reason.NotSupportedPlacement, message: "out of range"},
+		"a bad selector of a weight": {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}, karmada.StaticWeight{
 			TargetCluster: karmada.ClusterAffinity{FieldSelector: fixtures.Fields("planet", "In", "x")}, Weight: 1,
-		}), "", reason.NotSupportedPlacement, "planet"},
+		}), want: reason.NotSupportedPlacement, message: "planet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reason, message := rules.Unsupported(tc.binding, cmp.Or(tc.purge, karmada.PurgeGracefully))

@@ -35,20 +35,20 @@ func TestAPolicyAddsAndRemovesByConditionsOfItsOwn(t *testing.T) {
 		status string
 		want   rules.Match
 	}{
-		"those that add match":                              {policy(), "False", rules.Matches},
-		"those that remove match":                           {policy(), "True", rules.Mismatches},
-		"neither list can tell":                             {policy(), "Unknown", rules.Undecided},
-		"neither list matches":                              {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))), "True", rules.Neither},
-		"without those that remove nothing goes":            {policy(removing()), "True", rules.Neither},
-		"without those that add nothing comes":              {policy(conditions()), "False", rules.Neither},
-		"where both match it is taken away":                 {policy(removing(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), "False", rules.Mismatches},
-		"one that adds mismatches, removal unknown":         {policy(conditions(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), "Unknown", rules.Lapsed},
-		"Unknown listed for removal is a removal":           {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue, corev1.ConditionUnknown))), "Unknown", rules.Mismatches},
-		"a condition that is missing is in no list":         {policy(conditions(when("Network", rules.OperatorNotIn, corev1.ConditionTrue)), removing(when("Network", rules.OperatorNotIn, corev1.ConditionFalse))), "True", rules.Neither},
-		"all of those that remove have to match":            {policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue), when("Network", rules.OperatorIn, corev1.ConditionTrue))), "True", rules.Neither},
-		"NotIn no values matches every status":              {policy(conditions(when("Ready", rules.OperatorNotIn)), removing(when("Network", rules.OperatorIn))), "True", rules.Matches},
-		"In no values matches none":                         {policy(conditions(when("Ready", rules.OperatorIn)), removing(when("Network", rules.OperatorIn))), "False", rules.Neither},
-		"evidence about Lifeboat's own side decides for us": {policy(), "StatusCollectionFailed", rules.Undecided},
+		"those that add match":                              {rule: policy(), status: "False", want: rules.Matches},
+		"those that remove match":                           {rule: policy(), status: "True", want: rules.Mismatches},
+		"neither list can tell":                             {rule: policy(), status: "Unknown", want: rules.Undecided},
+		"neither list matches":                              {rule: policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))), status: "True", want: rules.Neither},
+		"without those that remove nothing goes":            {rule: policy(removing()), status: "True", want: rules.Neither},
+		"without those that add nothing comes":              {rule: policy(conditions()), status: "False", want: rules.Neither},
+		"where both match it is taken away":                 {rule: policy(removing(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), status: "False", want: rules.Mismatches},
+		"one that adds mismatches, removal unknown":         {rule: policy(conditions(when("Ready", rules.OperatorNotIn, corev1.ConditionUnknown))), status: "Unknown", want: rules.Lapsed},
+		"Unknown listed for removal is a removal":           {rule: policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue, corev1.ConditionUnknown))), status: "Unknown", want: rules.Mismatches},
+		"a condition that is missing is in no list":         {rule: policy(conditions(when("Network", rules.OperatorNotIn, corev1.ConditionTrue)), removing(when("Network", rules.OperatorNotIn, corev1.ConditionFalse))), status: "True", want: rules.Neither},
+		"all of those that remove have to match":            {rule: policy(removing(when("Ready", rules.OperatorIn, corev1.ConditionTrue), when("Network", rules.OperatorIn, corev1.ConditionTrue))), status: "True", want: rules.Neither},
+		"NotIn no values matches every status":              {rule: policy(conditions(when("Ready", rules.OperatorNotIn)), removing(when("Network", rules.OperatorIn))), status: "True", want: rules.Matches},
+		"In no values matches none":                         {rule: policy(conditions(when("Ready", rules.OperatorIn)), removing(when("Network", rules.OperatorIn))), status: "False", want: rules.Neither},
+		"evidence about Lifeboat's own side decides for us": {rule: policy(), status: "StatusCollectionFailed", want: rules.Undecided},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, tc.rule.Validate())
@@ -85,17 +85,17 @@ func TestTheWindowsOfAPolicy(t *testing.T) {
 		now                    int
 		ripens, removes, quiet bool
 	}{
-		"neither breaks the match":                        {[]sight{{0, match}, {100, neither}, {101, match}, {300, match}}, 300, false, false, false},
-		"neither removes nothing, however long":           {[]sight{{0, match}, {300, match}, {310, neither}, {9999, neither}}, 9999, false, false, true},
-		"the removal window begins with its own match":    {[]sight{{0, match}, {310, neither}, {400, mismatch}, {579, mismatch}}, 579, false, false, false},
-		"and ends with it":                                {[]sight{{0, match}, {310, neither}, {400, mismatch}, {580, mismatch}}, 580, false, true, true},
-		"neither breaks a removal":                        {[]sight{{0, match}, {310, mismatch}, {400, neither}, {401, mismatch}, {500, mismatch}}, 500, false, false, false},
-		"lapsed breaks the match":                         {[]sight{{0, match}, {100, lapsed}, {101, match}, {300, match}}, 300, false, false, false},
-		"but no removal":                                  {[]sight{{0, match}, {310, mismatch}, {400, lapsed}, {490, mismatch}}, 490, false, true, true},
-		"and fires none":                                  {[]sight{{0, match}, {310, mismatch}, {490, lapsed}}, 490, false, false, false},
-		"undecided leaves all as it is":                   {[]sight{{0, match}, {310, neither}, {400, undecided}, {9999, undecided}}, 9999, false, false, true},
-		"what begins lapsed has begun nothing":            {[]sight{{0, lapsed}, {200, mismatch}, {300, mismatch}}, 300, false, false, false},
-		"a policy that is deleted is as one that is well": {[]sight{{0, match}, {310, neither}, {400, nil}, {580, nil}}, 580, false, true, true},
+		"neither breaks the match":                        {sights: []sight{{0, match}, {100, neither}, {101, match}, {300, match}}, now: 300, ripens: false, removes: false, quiet: false},
+		"neither removes nothing, however long":           {sights: []sight{{0, match}, {300, match}, {310, neither}, {9999, neither}}, now: 9999, ripens: false, removes: false, quiet: true},
+		"the removal window begins with its own match":    {sights: []sight{{0, match}, {310, neither}, {400, mismatch}, {579, mismatch}}, now: 579, ripens: false, removes: false, quiet: false},
+		"and ends with it":                                {sights: []sight{{0, match}, {310, neither}, {400, mismatch}, {580, mismatch}}, now: 580, ripens: false, removes: true, quiet: true},
+		"neither breaks a removal":                        {sights: []sight{{0, match}, {310, mismatch}, {400, neither}, {401, mismatch}, {500, mismatch}}, now: 500, ripens: false, removes: false, quiet: false},
+		"lapsed breaks the match":                         {sights: []sight{{0, match}, {100, lapsed}, {101, match}, {300, match}}, now: 300, ripens: false, removes: false, quiet: false},
+		"but no removal":                                  {sights: []sight{{0, match}, {310, mismatch}, {400, lapsed}, {490, mismatch}}, now: 490, ripens: false, removes: true, quiet: true},
+		"and fires none":                                  {sights: []sight{{0, match}, {310, mismatch}, {490, lapsed}}, now: 490, ripens: false, removes: false, quiet: false},
+		"undecided leaves all as it is":                   {sights: []sight{{0, match}, {310, neither}, {400, undecided}, {9999, undecided}}, now: 9999, ripens: false, removes: false, quiet: true},
+		"what begins lapsed has begun nothing":            {sights: []sight{{0, lapsed}, {200, mismatch}, {300, mismatch}}, now: 300, ripens: false, removes: false, quiet: false},
+		"a policy that is deleted is as one that is well": {sights: []sight{{0, match}, {310, neither}, {400, nil}, {580, nil}}, now: 580, ripens: false, removes: true, quiet: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := play(tc.sights...)[windowKey]
@@ -116,16 +116,16 @@ func TestARuleThatRequiresTheExternalProbeMatchesOnlyWhileItAgrees(t *testing.T)
 		want          rules.Match
 		why           reason.Reason
 	}{
-		"it agrees":                                   {unready(asking), "False", rules.ExternalProbeDown, rules.Matches, reason.ConditionsMatch},
-		"nobody testifies":                            {unready(asking), "False", rules.ExternalProbeAbsent, rules.Undecided, reason.NoExternalProbe},
-		"a word that is none":                         {unready(asking), "False", "Perhaps", rules.Undecided, reason.NoExternalProbe},
-		"it sees the member alive":                    {unready(asking), "False", rules.ExternalProbeUp, rules.Mismatches, reason.ExternalProbeDisagrees},
-		"alone it decides nothing":                    {unready(asking), "True", rules.ExternalProbeDown, rules.Mismatches, reason.None},
-		"a rule that does not ask":                    {unready(), "False", rules.ExternalProbeUp, rules.Matches, reason.ConditionsMatch},
-		"a policy that asks":                          {policy(asking), "False", rules.ExternalProbeDown, rules.Matches, reason.ConditionsMatch},
-		"a policy whose external probe sees it alive": {policy(asking), "False", rules.ExternalProbeUp, rules.Neither, reason.ExternalProbeDisagrees},
-		"a policy that nobody testifies for":          {policy(asking), "False", rules.ExternalProbeAbsent, rules.Undecided, reason.NoExternalProbe},
-		"a policy's removal needs no testimony":       {policy(asking), "True", rules.ExternalProbeAbsent, rules.Mismatches, reason.None},
+		"it agrees":                                   {rule: unready(asking), status: "False", externalProbe: rules.ExternalProbeDown, want: rules.Matches, why: reason.ConditionsMatch},
+		"nobody testifies":                            {rule: unready(asking), status: "False", externalProbe: rules.ExternalProbeAbsent, want: rules.Undecided, why: reason.NoExternalProbe},
+		"a word that is none":                         {rule: unready(asking), status: "False", externalProbe: "Perhaps", want: rules.Undecided, why: reason.NoExternalProbe},
+		"it sees the member alive":                    {rule: unready(asking), status: "False", externalProbe: rules.ExternalProbeUp, want: rules.Mismatches, why: reason.ExternalProbeDisagrees},
+		"alone it decides nothing":                    {rule: unready(asking), status: "True", externalProbe: rules.ExternalProbeDown, want: rules.Mismatches, why: reason.None},
+		"a rule that does not ask":                    {rule: unready(), status: "False", externalProbe: rules.ExternalProbeUp, want: rules.Matches, why: reason.ConditionsMatch},
+		"a policy that asks":                          {rule: policy(asking), status: "False", externalProbe: rules.ExternalProbeDown, want: rules.Matches, why: reason.ConditionsMatch},
+		"a policy whose external probe sees it alive": {rule: policy(asking), status: "False", externalProbe: rules.ExternalProbeUp, want: rules.Neither, why: reason.ExternalProbeDisagrees},
+		"a policy that nobody testifies for":          {rule: policy(asking), status: "False", externalProbe: rules.ExternalProbeAbsent, want: rules.Undecided, why: reason.NoExternalProbe},
+		"a policy's removal needs no testimony":       {rule: policy(asking), status: "True", externalProbe: rules.ExternalProbeAbsent, want: rules.Mismatches, why: reason.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			match, why := rules.MatchRule(tc.rule, fact(ready(tc.status, "R")).Testified(tc.externalProbe))

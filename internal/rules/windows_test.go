@@ -43,20 +43,20 @@ func TestWindows(t *testing.T) {
 		ripens, removes bool
 		since           int
 	}{
-		"a match that lasts ripens":                         {[]sight{{0, match}, {300, match}}, 300, true, false, 0},
-		"a second before its time it does not":              {[]sight{{0, match}, {299, match}}, 299, false, false, 0},
-		"a mismatch in between starts it anew":              {[]sight{{0, match}, {100, mismatch}, {101, match}, {300, match}}, 300, false, false, 101},
-		"and then it ripens later":                          {[]sight{{0, match}, {100, mismatch}, {101, match}, {401, match}}, 401, true, false, 101},
-		"an undecided look neither resets nor confirms":     {[]sight{{0, match}, {100, undecided}, {300, undecided}}, 300, false, false, 0},
-		"after it, the next match confirms at once":         {[]sight{{0, match}, {100, undecided}, {301, match}}, 301, true, false, 0},
-		"removal needs its own window":                      {[]sight{{0, match}, {300, match}, {310, mismatch}, {489, mismatch}}, 489, false, false, 310},
-		"and then removes":                                  {[]sight{{0, match}, {300, match}, {310, mismatch}, {490, mismatch}}, 490, false, true, 310},
-		"an undecided look does not remove":                 {[]sight{{0, match}, {310, mismatch}, {600, undecided}}, 600, false, false, 310},
-		"a match in between starts the removal anew":        {[]sight{{0, mismatch}, {100, match}, {150, mismatch}, {200, mismatch}}, 200, false, false, 150},
-		"a rule that is gone counts as a mismatch":          {[]sight{{0, match}, {300, match}, {310, nil}, {490, nil}}, 490, false, true, 310},
-		"a rule that comes back begins anew":                {[]sight{{0, match}, {200, nil}, {250, match}, {500, match}}, 500, false, false, 250},
-		"what begins undecided begins when it is decided":   {[]sight{{0, undecided}, {200, mismatch}, {300, mismatch}}, 300, false, false, 200},
-		"what begins undecided can match from then on only": {[]sight{{0, undecided}, {200, match}, {300, match}}, 300, false, false, 200},
+		"a match that lasts ripens":                         {sights: []sight{{0, match}, {300, match}}, now: 300, ripens: true, removes: false, since: 0},
+		"a second before its time it does not":              {sights: []sight{{0, match}, {299, match}}, now: 299, ripens: false, removes: false, since: 0},
+		"a mismatch in between starts it anew":              {sights: []sight{{0, match}, {100, mismatch}, {101, match}, {300, match}}, now: 300, ripens: false, removes: false, since: 101},
+		"and then it ripens later":                          {sights: []sight{{0, match}, {100, mismatch}, {101, match}, {401, match}}, now: 401, ripens: true, removes: false, since: 101},
+		"an undecided look neither resets nor confirms":     {sights: []sight{{0, match}, {100, undecided}, {300, undecided}}, now: 300, ripens: false, removes: false, since: 0},
+		"after it, the next match confirms at once":         {sights: []sight{{0, match}, {100, undecided}, {301, match}}, now: 301, ripens: true, removes: false, since: 0},
+		"removal needs its own window":                      {sights: []sight{{0, match}, {300, match}, {310, mismatch}, {489, mismatch}}, now: 489, ripens: false, removes: false, since: 310},
+		"and then removes":                                  {sights: []sight{{0, match}, {300, match}, {310, mismatch}, {490, mismatch}}, now: 490, ripens: false, removes: true, since: 310},
+		"an undecided look does not remove":                 {sights: []sight{{0, match}, {310, mismatch}, {600, undecided}}, now: 600, ripens: false, removes: false, since: 310},
+		"a match in between starts the removal anew":        {sights: []sight{{0, mismatch}, {100, match}, {150, mismatch}, {200, mismatch}}, now: 200, ripens: false, removes: false, since: 150},
+		"a rule that is gone counts as a mismatch":          {sights: []sight{{0, match}, {300, match}, {310, nil}, {490, nil}}, now: 490, ripens: false, removes: true, since: 310},
+		"a rule that comes back begins anew":                {sights: []sight{{0, match}, {200, nil}, {250, match}, {500, match}}, now: 500, ripens: false, removes: false, since: 250},
+		"what begins undecided begins when it is decided":   {sights: []sight{{0, undecided}, {200, mismatch}, {300, mismatch}}, now: 300, ripens: false, removes: false, since: 200},
+		"what begins undecided can match from then on only": {sights: []sight{{0, undecided}, {200, match}, {300, match}}, now: 300, ripens: false, removes: false, since: 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := play(tc.sights...)[windowKey]

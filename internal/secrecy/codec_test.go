@@ -230,7 +230,7 @@ func TestTheCodecServerRefusesWhatIsNotEncryptedButSearchAttributes(t *testing.T
 	for _, told := range []struct {
 		payloads []*commonpb.Payload
 		status   int
-	}{{[]*commonpb.Payload{sealed(t, c, "member1"), attribute}, http.StatusOK}, {[]*commonpb.Payload{sealed(t, c, "member1"), clear}, http.StatusBadRequest}} {
+	}{{payloads: []*commonpb.Payload{sealed(t, c, "member1"), attribute}, status: http.StatusOK}, {payloads: []*commonpb.Payload{sealed(t, c, "member1"), clear}, status: http.StatusBadRequest}} {
 		body, err := protojson.Marshal(&commonpb.Payloads{Payloads: told.payloads})
 		require.NoError(t, err)
 		answer := httptest.NewRecorder()

@@ -156,7 +156,7 @@ func (f *figures) timed(s *scene, from string, keys []string) {
 		for _, x := range []struct {
 			all *[]float64
 			at  time.Time
-		}{{&evicted, out}, {&placed, on}, {&released, gone}} {
+		}{{all: &evicted, at: out}, {all: &placed, at: on}, {all: &released, at: gone}} {
 			require.False(s, x.at.IsZero(), "%s has not moved to its end", key)
 			*x.all = append(*x.all, x.at.Sub(tainted).Seconds())
 		}

@@ -155,10 +155,10 @@ func (b *safeBuffer) String() string {
 // real puts the lab's names for those of the documents.
 func (d *desk) real(text string) string {
 	for _, p := range []struct{ of, with string }{
-		{`<cluster>`, d.c(1)},
-		{`<file or folder>|/var/log/lifeboat`, d.trail},
-		{`\bmember(\d)\b`, d.story.short + "$1"},
-		{`\bshop\b`, d.namespace()},
+		{of: `<cluster>`, with: d.c(1)},
+		{of: `<file or folder>|/var/log/lifeboat`, with: d.trail},
+		{of: `\bmember(\d)\b`, with: d.story.short + "$1"},
+		{of: `\bshop\b`, with: d.namespace()},
 	} {
 		text = regexp.MustCompile(p.of).ReplaceAllString(text, p.with)
 	}

@@ -62,16 +62,16 @@ func TestATallyCountsWhatWasFound(t *testing.T) {
 		bad   int
 		of    map[*Mutant]judgement
 	}{
-		"2 mutants: 2 killed; the simulator found 1, and cannot see 1": {true, 0, map[*Mutant]judgement{
+		"2 mutants: 2 killed; the simulator found 1, and cannot see 1": {asked: true, bad: 0, of: map[*Mutant]judgement{
 			&seen: {verdict: killed, found: true}, &blind: {verdict: killed},
 		}},
-		"2 mutants: 2 killed; the simulator found 0, and cannot see 1": {true, 1, map[*Mutant]judgement{
+		"2 mutants: 2 killed; the simulator found 0, and cannot see 1": {asked: true, bad: 1, of: map[*Mutant]judgement{
 			&seen: {verdict: unseen}, &blind: {verdict: killed},
 		}},
-		"2 mutants: 0 killed; the simulator found 1, and cannot see 1": {true, 2, map[*Mutant]judgement{
+		"2 mutants: 0 killed; the simulator found 1, and cannot see 1": {asked: true, bad: 2, of: map[*Mutant]judgement{
 			&seen: {verdict: survived, found: true}, &blind: {verdict: doesNotApply},
 		}},
-		"1 mutants: 1 killed; the simulator was not asked": {false, 0, map[*Mutant]judgement{&seen: {verdict: killed}}},
+		"1 mutants: 1 killed; the simulator was not asked": {asked: false, bad: 0, of: map[*Mutant]judgement{&seen: {verdict: killed}}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			sum := tally{asked: c.asked}
@@ -92,13 +92,13 @@ func TestWhatAHuntSaysIsUnderstood(t *testing.T) {
 		well bool
 		want told
 	}{
-		"nothing found":  {two + "hunt: nothing in 2\n", true, told{"", 2}},
-		"an invariant":   {two + "hunt: found 2 at 3m1s: 5: two tasks for m1\n--- FAIL: TestHunt\n", false, told{"invariant 5", 2}},
-		"liveness":       {two + "hunt: found 2 at 45m: liveness: m1 is still open\n", false, told{"liveness", 2}},
-		"an odd message": {two + "hunt: found 2 panic | here\n", false, told{"panic / here", 2}},
-		"a hang":         {two + "panic: test timed out after 2m0s\n", false, told{"it never ends", 2}},
-		"a crash":        {two + "panic: nil map\n", false, told{"it breaks off", 2}},
-		"no theme":       {"--- FAIL: TestHunt\nno such | theme\n", false, told{"it does not play: no such / theme", 0}},
+		"nothing found":  {out: two + "hunt: nothing in 2\n", well: true, want: told{"", 2}},
+		"an invariant":   {out: two + "hunt: found 2 at 3m1s: 5: two tasks for m1\n--- FAIL: TestHunt\n", well: false, want: told{"invariant 5", 2}},
+		"liveness":       {out: two + "hunt: found 2 at 45m: liveness: m1 is still open\n", well: false, want: told{"liveness", 2}},
+		"an odd message": {out: two + "hunt: found 2 panic | here\n", well: false, want: told{"panic / here", 2}},
+		"a hang":         {out: two + "panic: test timed out after 2m0s\n", well: false, want: told{"it never ends", 2}},
+		"a crash":        {out: two + "panic: nil map\n", well: false, want: told{"it breaks off", 2}},
+		"no theme":       {out: "--- FAIL: TestHunt\nno such | theme\n", well: false, want: told{"it does not play: no such / theme", 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, read(c.out, c.well))

@@ -150,15 +150,15 @@ func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
 		roles []string
 		needs []k8sadapter.Permission
 	}{
-		"a worker that observes": {[]string{"lifeboat-worker-read"}, k8sadapter.WorkerPermissions(rules.ModeObserve)},
+		"a worker that observes": {roles: []string{"lifeboat-worker-read"}, needs: k8sadapter.WorkerPermissions(rules.ModeObserve)},
 		"a worker that enforces": {
-			[]string{"lifeboat-worker-read", "lifeboat-worker-act"}, slices.Concat(
+			roles: []string{"lifeboat-worker-read", "lifeboat-worker-act"}, needs: slices.Concat(
 				k8sadapter.WorkerPermissions(rules.ModeEnforce), k8sadapter.ManagerPermissions(rules.ModeEnforce, "", "karmada-controller-manager"),
 				k8sadapter.ControllerLeasePermissions(rules.ModeEnforce, "", "lifeboat-controller")),
 		},
-		"a controller that observes": {[]string{"lifeboat-controller", "lifeboat-controller-lease"}, controller(rules.ModeObserve)},
+		"a controller that observes": {roles: []string{"lifeboat-controller", "lifeboat-controller-lease"}, needs: controller(rules.ModeObserve)},
 		"a controller that enforces": {
-			[]string{"lifeboat-controller", "lifeboat-controller-lease", "lifeboat-controller-act"}, controller(rules.ModeEnforce),
+			roles: []string{"lifeboat-controller", "lifeboat-controller-lease", "lifeboat-controller-act"}, needs: controller(rules.ModeEnforce),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,15 +51,15 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		tests map[string][]string
 		want  string
 	}{
-		"nothing":                        {fine, map[string][]string{"R4.1-1": {"TestA"}}, ""},
-		"a test names no rule":           {fine, map[string][]string{"R4.1-1": {"TestA"}, "R4.1-9": {"TestB"}}, "TestB names R4.1-9"},
-		"a rule has no test":             {fine, nil, "R4.1-1 has no test"},
-		"a rule on the list has a test":  {fine, map[string][]string{"R4.1-1": {"TestA"}, "R4.1-2": {"TestB"}}, "R4.1-2 is on the list"},
-		"the list names no rule":         {fine + "- R4.1-3 not tested yet\n", map[string][]string{"R4.1-1": {"TestA"}}, "R4.1-3 is on the list, but is no rule"},
-		"the list says something else":   {fine + "- R4.1-1 later\n", map[string][]string{"R4.1-1": {"TestA"}}, "cannot read"},
-		"an id stands twice":             {"## 4.1 A\n- **R4.1-1** One.\n- **R4.1-1** Two.\n", map[string][]string{"R4.1-1": {"TestA"}}, "want R4.1-2"},
-		"an id is left out":              {"## 4.1 A\n- **R4.1-2** Two.\n", map[string][]string{"R4.1-2": {"TestA"}}, "want R4.1-1"},
-		"a rule stands in another place": {"## 4.2 A\n- **R4.1-1** One.\n", map[string][]string{"R4.1-1": {"TestA"}}, "stands in 4.2"},
+		"nothing":                        {text: fine, tests: map[string][]string{"R4.1-1": {"TestA"}}},
+		"a test names no rule":           {text: fine, tests: map[string][]string{"R4.1-1": {"TestA"}, "R4.1-9": {"TestB"}}, want: "TestB names R4.1-9"},
+		"a rule has no test":             {text: fine, want: "R4.1-1 has no test"},
+		"a rule on the list has a test":  {text: fine, tests: map[string][]string{"R4.1-1": {"TestA"}, "R4.1-2": {"TestB"}}, want: "R4.1-2 is on the list"},
+		"the list names no rule":         {text: fine + "- R4.1-3 not tested yet\n", tests: map[string][]string{"R4.1-1": {"TestA"}}, want: "R4.1-3 is on the list, but is no rule"},
+		"the list says something else":   {text: fine + "- R4.1-1 later\n", tests: map[string][]string{"R4.1-1": {"TestA"}}, want: "cannot read"},
+		"an id stands twice":             {text: "## 4.1 A\n- **R4.1-1** One.\n- **R4.1-1** Two.\n", tests: map[string][]string{"R4.1-1": {"TestA"}}, want: "want R4.1-2"},
+		"an id is left out":              {text: "## 4.1 A\n- **R4.1-2** Two.\n", tests: map[string][]string{"R4.1-2": {"TestA"}}, want: "want R4.1-1"},
+		"a rule stands in another place": {text: "## 4.2 A\n- **R4.1-1** One.\n", tests: map[string][]string{"R4.1-1": {"TestA"}}, want: "stands in 4.2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules, list, problems := parse(c.text)

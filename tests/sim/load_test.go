@@ -143,8 +143,8 @@ func TestSixtyPercentOfAFederationLostAtOnce(t *testing.T) {
 	for _, row := range []struct {
 		fleet, least, most int
 	}{
-		{10, 0, 0},                        // halted
-		{20, 20, int(10*60*slowRate) + 1}, // slowed down to one in ten seconds
+		{fleet: 10, least: 0, most: 0},                        // halted
+		{fleet: 20, least: 20, most: int(10*60*slowRate) + 1}, // slowed down to one in ten seconds
 	} {
 		t.Run(fmt.Sprint(row.fleet), func(t *testing.T) {
 			v := inBubble(t, lost(row.fleet), quiet)

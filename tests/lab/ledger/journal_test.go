@@ -261,13 +261,13 @@ func TestWhoToleratesForEverIsNotAffected(t *testing.T) {
 		toleration corev1.Toleration
 		affected   bool
 	}{
-		"without end":     {corev1.Toleration{Operator: corev1.TolerationOpExists}, false},
-		"for some time":   {corev1.Toleration{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}, true},
-		"another effect":  {corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}, true},
-		"another key":     {corev1.Toleration{Operator: corev1.TolerationOpExists, Key: "other"}, true},
-		"another value":   {corev1.Toleration{Key: "not-reachable", Value: "x"}, true},
-		"exactly that":    {corev1.Toleration{Key: "not-reachable"}, false},
-		"any, by default": {corev1.Toleration{}, false},
+		"without end":     {toleration: corev1.Toleration{Operator: corev1.TolerationOpExists}, affected: false},
+		"for some time":   {toleration: corev1.Toleration{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}, affected: true},
+		"another effect":  {toleration: corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}, affected: true},
+		"another key":     {toleration: corev1.Toleration{Operator: corev1.TolerationOpExists, Key: "other"}, affected: true},
+		"another value":   {toleration: corev1.Toleration{Key: "not-reachable", Value: "x"}, affected: true},
+		"exactly that":    {toleration: corev1.Toleration{Key: "not-reachable"}, affected: false},
+		"any, by default": {toleration: corev1.Toleration{}, affected: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)

@@ -36,16 +36,16 @@ func TestGracefulEvictionDropsATaskByTheFirstRuleThatApplies(t *testing.T) {
 		age     time.Duration
 		done    bool
 	}{
-		"held for ever with suppressDeletion":           {settled("Healthy"), api.EvictionTask{SuppressDeletion: to(true)}, time.Hour, false},
-		"let go at once without suppressDeletion":       {settled("Unhealthy"), api.EvictionTask{SuppressDeletion: to(false)}, 0, true},
-		"times out into deletion, whatever the health":  {settled("Unhealthy"), api.EvictionTask{}, 11 * time.Minute, true},
-		"its own grace period overrides the timeout":    {settled("Unhealthy"), api.EvictionTask{GracePeriodSeconds: to(int32(3600))}, 11 * time.Minute, false},
-		"done when the new copy is healthy":             {settled("Healthy"), api.EvictionTask{}, 0, true},
-		"waits while the new copy is not healthy":       {settled("Unknown"), api.EvictionTask{}, 0, false},
-		"waits while the scheduler is behind":           {behind, api.EvictionTask{}, 0, false},
-		"waits for a target without a status":           {elsewhere, api.EvictionTask{}, 0, false},
-		"vacuously done with no target at all":          {nowhere, api.EvictionTask{}, 0, true},
-		"purgeMode is never looked at, not even Never!": {settled("Healthy"), api.EvictionTask{PurgeMode: "Never"}, 0, true},
+		"held for ever with suppressDeletion":           {binding: settled("Healthy"), task: api.EvictionTask{SuppressDeletion: to(true)}, age: time.Hour, done: false},
+		"let go at once without suppressDeletion":       {binding: settled("Unhealthy"), task: api.EvictionTask{SuppressDeletion: to(false)}, age: 0, done: true},
+		"times out into deletion, whatever the health":  {binding: settled("Unhealthy"), task: api.EvictionTask{}, age: 11 * time.Minute, done: true},
+		"its own grace period overrides the timeout":    {binding: settled("Unhealthy"), task: api.EvictionTask{GracePeriodSeconds: to(int32(3600))}, age: 11 * time.Minute, done: false},
+		"done when the new copy is healthy":             {binding: settled("Healthy"), task: api.EvictionTask{}, age: 0, done: true},
+		"waits while the new copy is not healthy":       {binding: settled("Unknown"), task: api.EvictionTask{}, age: 0, done: false},
+		"waits while the scheduler is behind":           {binding: behind, task: api.EvictionTask{}, age: 0, done: false},
+		"waits for a target without a status":           {binding: elsewhere, task: api.EvictionTask{}, age: 0, done: false},
+		"vacuously done with no target at all":          {binding: nowhere, task: api.EvictionTask{}, age: 0, done: true},
+		"purgeMode is never looked at, not even Never!": {binding: settled("Healthy"), task: api.EvictionTask{PurgeMode: "Never"}, age: 0, done: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -159,12 +159,12 @@ func TestPreservedLabelsReachASingleNewCopyWhileItsTaskStands(t *testing.T) {
 		edit func(*api.Binding)
 		want map[string]string
 	}{
-		"the one new copy":                    {func(*api.Binding) {}, labels},
-		"not once the task has gone":          {func(b *api.Binding) { b.Spec.GracefulEvictionTasks = nil }, nil},
-		"not with Gracefully":                 {func(b *api.Binding) { b.Spec.GracefulEvictionTasks[0].PurgeMode = "Gracefully" }, nil},
-		"not with two targets":                {func(b *api.Binding) { b.Spec.Clusters = append(b.Spec.Clusters, api.TargetCluster{Name: "m4"}) }, nil},
-		"not where it served before":          {func(b *api.Binding) { b.Spec.GracefulEvictionTasks[0].ClustersBeforeFailover = []string{"m2"} }, nil},
-		"of the last task in the list, alone": {func(b *api.Binding) { b.Spec.GracefulEvictionTasks = append(b.Spec.GracefulEvictionTasks, last) }, nil},
+		"the one new copy":                    {edit: func(*api.Binding) {}, want: labels},
+		"not once the task has gone":          {edit: func(b *api.Binding) { b.Spec.GracefulEvictionTasks = nil }},
+		"not with Gracefully":                 {edit: func(b *api.Binding) { b.Spec.GracefulEvictionTasks[0].PurgeMode = "Gracefully" }},
+		"not with two targets":                {edit: func(b *api.Binding) { b.Spec.Clusters = append(b.Spec.Clusters, api.TargetCluster{Name: "m4"}) }},
+		"not where it served before":          {edit: func(b *api.Binding) { b.Spec.GracefulEvictionTasks[0].ClustersBeforeFailover = []string{"m2"} }},
+		"of the last task in the list, alone": {edit: func(b *api.Binding) { b.Spec.GracefulEvictionTasks = append(b.Spec.GracefulEvictionTasks, last) }},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, preservedLabels(binding(c.edit), "m2")) })
 	}

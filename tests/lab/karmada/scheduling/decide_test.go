@@ -76,48 +76,48 @@ func TestTheSchedulerDecidesAsKarmada(t *testing.T) {
 		want     scheduling.Decision
 	}{
 		"a divided binding whose cluster was evicted is divided anew over the rest": {
-			evicted(binding(t, div, 3, on("m2", 2)), "m1"), fleet("m1", "m2"),
-			placed(on("m2", 3)),
+			binding: evicted(binding(t, div, 3, on("m2", 2)), "m1"), clusters: fleet("m1", "m2"),
+			want: placed(on("m2", 3)),
 		},
 		"a divided binding whose replicas add up is left alone, wherever they are": {
-			evicted(binding(t, div, 3, on("m1", 1), on("m2", 2)), "m1"), fleet("m1", "m2"),
-			scheduling.Decision{Outcome: scheduling.NotNeeded},
+			binding: evicted(binding(t, div, 3, on("m1", 1), on("m2", 2)), "m1"), clusters: fleet("m1", "m2"),
+			want: scheduling.Decision{Outcome: scheduling.NotNeeded},
 		},
 		"weights divide seat by seat: the fifth replica goes to 1/3, not to 2/7": {
-			binding(t, div, 5), fleet("m1", "m2", "m3"),
-			placed(on("m1", 2), on("m2", 3)),
+			binding: binding(t, div, 5), clusters: fleet("m1", "m2", "m3"),
+			want: placed(on("m1", 2), on("m2", 3)),
 		},
 		"a Divided binding without a preference is an error": {
-			binding(t, `{"replicaScheduling":{"replicaSchedulingType":"Divided"}}`, 2), fleet("m1"),
-			scheduling.Decision{Outcome: scheduling.Failed, Reason: "SchedulerError", Message: "unsupported replica scheduling strategy"},
+			binding: binding(t, `{"replicaScheduling":{"replicaSchedulingType":"Divided"}}`, 2), clusters: fleet("m1"),
+			want: scheduling.Decision{Outcome: scheduling.Failed, Reason: "SchedulerError", Message: "unsupported replica scheduling strategy"},
 		},
 		"a cluster that is not known to serve the kind is refused, unless it serves already": {
-			binding(t, even, 2, on("m1", 1)), strip(fleet("m1", "m2")),
-			placed(on("m1", 2)),
+			binding: binding(t, even, 2, on("m1", 1)), clusters: strip(fleet("m1", "m2")),
+			want: placed(on("m1", 2)),
 		},
 		"without weights the rest goes by name and nobody keeps zero replicas": {
-			binding(t, even, 2), fleet("m3", "m2", "m1"),
-			placed(on("m1", 1), on("m2", 1)),
+			binding: binding(t, even, 2), clusters: fleet("m3", "m2", "m1"),
+			want: placed(on("m1", 1), on("m2", 1)),
 		},
 		"an evicted cluster is banned even without a taint": {
-			evicted(binding(t, only, 2), "m1"), fleet("m1", "m2", "m3"),
-			scheduling.Decision{Outcome: scheduling.NoFit, Reason: "NoClusterFit", Message: "0/3 clusters are available: 1 cluster(s) is in the process of eviction, 2 cluster(s) did not match the placement cluster affinity constraint."},
+			binding: evicted(binding(t, only, 2), "m1"), clusters: fleet("m1", "m2", "m3"),
+			want: scheduling.Decision{Outcome: scheduling.NoFit, Reason: "NoClusterFit", Message: "0/3 clusters are available: 1 cluster(s) is in the process of eviction, 2 cluster(s) did not match the placement cluster affinity constraint."},
 		},
 		"a taint is named in the reason": {
-			binding(t, only, 2), tainted(fleet("m1", "m2"), "m1"),
-			scheduling.Decision{Outcome: scheduling.NoFit, Reason: "NoClusterFit", Message: "0/2 clusters are available: 1 cluster(s) did not match the placement cluster affinity constraint, 1 cluster(s) had untolerated taint {failed:NoExecute}."},
+			binding: binding(t, only, 2), clusters: tainted(fleet("m1", "m2"), "m1"),
+			want: scheduling.Decision{Outcome: scheduling.NoFit, Reason: "NoClusterFit", Message: "0/2 clusters are available: 1 cluster(s) did not match the placement cluster affinity constraint, 1 cluster(s) had untolerated taint {failed:NoExecute}."},
 		},
 		"a taint is not held against a cluster that serves already": {
-			binding(t, only, 2, on("m1", 2)), tainted(fleet("m1", "m2"), "m1"),
-			placed(on("m1", 2)),
+			binding: binding(t, only, 2, on("m1", 2)), clusters: tainted(fleet("m1", "m2"), "m1"),
+			want: placed(on("m1", 2)),
 		},
 		"too few clusters for the spread is an error, not an empty result": {
-			evicted(binding(t, dup, 2, on("m2", 2)), "m1"), fleet("m1", "m2"),
-			scheduling.Decision{Outcome: scheduling.Failed, Reason: "SchedulerError", Message: "the number of feasible clusters is less than spreadConstraint.MinGroups"},
+			binding: evicted(binding(t, dup, 2, on("m2", 2)), "m1"), clusters: fleet("m1", "m2"),
+			want: scheduling.Decision{Outcome: scheduling.Failed, Reason: "SchedulerError", Message: "the number of feasible clusters is less than spreadConstraint.MinGroups"},
 		},
 		"a duplicated binding keeps the clusters it has": {
-			binding(t, dup, 2, on("m3", 2), on("m2", 2)), fleet("m1", "m2", "m3"),
-			placed(on("m2", 2), on("m3", 2)),
+			binding: binding(t, dup, 2, on("m3", 2), on("m2", 2)), clusters: fleet("m1", "m2", "m3"),
+			want: placed(on("m2", 2), on("m3", 2)),
 		},
 	}
 	for name, c := range cases {
