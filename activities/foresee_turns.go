@@ -23,12 +23,12 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 	if err := a.survey(ctx, &on); err != nil {
 		return err
 	}
-	var items []queue.Item
+	var items []queue.Turn
 	var of []int
 	turns := make([]bool, len(found))
 	for at, f := range found {
 		if turns[at] = f.Prospect == ProspectMoves; turns[at] {
-			items, of = append(items, queue.Item{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
+			items, of = append(items, queue.Turn{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
 		}
 	}
 	line := queue.NewLineup(items, out.Pace, r.At)

@@ -310,7 +310,7 @@ func (s *session) heldOn(ctx context.Context, key karmada.BindingKey) ([]string,
 // concerns tells whether a failover has a binding in its queue, or on its way.
 func concerns(s *workflows.FailoverStatus, key karmada.BindingKey) bool {
 	_, moving := s.Moves[key.String()]
-	return moving || slices.ContainsFunc(s.Items, func(i workflows.Item) bool { return i.Key == key && i.State != workflows.ItemIdle })
+	return moving || slices.ContainsFunc(s.Items, func(i queue.Item) bool { return i.Key == key && i.State != queue.Idle })
 }
 
 // confirm asks whoever sits at the terminal. Without one nobody can answer.

@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -141,9 +142,9 @@ func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Bind
 // waits is a failover in which these bindings wait, and one of no concern.
 func waits(names ...string) workflows.FailoverStatus {
 	s := workflows.FailoverStatus{}
-	s.Items = []workflows.Item{{Key: karmada.BindingKey{Namespace: "shop", Name: "idle"}, State: workflows.ItemIdle}}
+	s.Items = []queue.Item{{Key: karmada.BindingKey{Namespace: "shop", Name: "idle"}, State: queue.Idle}}
 	for _, name := range names {
-		s.Items = append(s.Items, workflows.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, State: workflows.ItemDue})
+		s.Items = append(s.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, State: queue.Due})
 	}
 	return s
 }

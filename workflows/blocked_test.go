@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,7 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		item, queued := s.queued()
 		require.True(t, queued)
-		require.Equal(t, []any{workflows.ItemBlocked, reason.Unverified}, []any{item.State, item.Reason}, item.Message)
+		require.Equal(t, []any{queue.Blocked, reason.Unverified}, []any{item.State, item.Reason}, item.Message)
 		require.Equal(t, "the write did not stand: "+said, item.Message)
 		require.Contains(t, s.explain(key).Item.Message, said)
 		require.Contains(t, s.pageOf(workflows.ClusterFailoverID("", "m1")), "failed calling webhook")
@@ -62,7 +63,7 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 			s.at(4*time.Minute, func() {
 				item, queued := s.queued()
 				require.True(t, queued)
-				require.Equal(t, []any{workflows.ItemBlocked, reason}, []any{item.State, item.Reason}, item.Message)
+				require.Equal(t, []any{queue.Blocked, reason}, []any{item.State, item.Reason}, item.Message)
 				require.Empty(t, s.world.Log("evict"))
 				s.world.Change(key, func(b *karmada.Binding) { block(b, false); b.Generation++ })
 				b := s.world.Peek(key)

@@ -45,12 +45,12 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 	})
 	s.settings.Pace.EvictionRate = 5
 	s.settings.Terms.Detection = 5 * time.Second
-	want := make([]queue.Item, 0, n)
+	want := make([]queue.Turn, 0, n)
 	for i := range n {
 		key := s.bind(fmt.Sprintf("app-%05d", i*7919%n), []string{"m1"}, "m1", "m2", "m3")
 		priority := int32(i % 100) //nolint:gosec // below 100
 		s.world.Change(key, func(b *karmada.Binding) { b.Priority = priority })
-		want = append(want, queue.Item{Key: key, Priority: priority})
+		want = append(want, queue.Turn{Key: key, Priority: priority})
 	}
 	slices.SortFunc(want, queue.Compare)
 	s.world.SetReady("m1", false)
@@ -74,7 +74,7 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 	require.GreaterOrEqual(t, len(evictions), 30)
 	require.Greater(t, c.runs[workflows.TypeClusterFailover], 2)
 	for i, w := range evictions {
-		at := slices.IndexFunc(want, func(x queue.Item) bool { return x.Key.String() == w.Binding })
+		at := slices.IndexFunc(want, func(x queue.Turn) bool { return x.Key.String() == w.Binding })
 		require.InDelta(t, i, at, crossing, "the %d. of all", i)
 	}
 	require.Equal(t, phase.FailoverRecovered, r.Ended)

@@ -6,6 +6,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -54,8 +55,8 @@ type Explanation struct {
 	DueAt  time.Time        `json:"dueAt,omitzero"`
 	Frozen []rules.Interval `json:"frozen,omitempty"`
 	// Item is its place in the queue; Ahead are those that have their turn before it.
-	Item  *Item `json:"item,omitempty"`
-	Ahead int   `json:"ahead,omitempty"`
+	Item  *queue.Item `json:"item,omitempty"`
+	Ahead int         `json:"ahead,omitempty"`
 	// Move is its migration, as that last said.
 	Move *Move `json:"move,omitempty"`
 	// Pace, Paused and Stopped are what holds the queue; Asked is what the pacer was told.

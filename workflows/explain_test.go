@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -38,7 +39,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 	})
 	s.at(2*time.Minute, func() {
 		x := s.explain(patient)
-		require.Equal(t, workflows.ItemTolerating, x.Item.State)
+		require.Equal(t, queue.Tolerating, x.Item.State)
 		require.Len(t, x.Taints, 1)
 		require.Equal(t, int64(600), *x.Taints[0].Toleration.TolerationSeconds)
 		require.True(t, x.DueAt.Equal(x.Taints[0].Until), "nothing stood still")

@@ -39,7 +39,7 @@ type FailoverState struct {
 	Policy     []rules.Policy   `json:"policies,omitempty"` // frozen, deduplicated
 	Kinds      []string         `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
 	Dues       []rules.Due      `json:"dues,omitempty"`     // of each policy under the taints that stand
-	Items      []Item           `json:"items,omitempty"`    // the queue
+	Items      []queue.Item     `json:"items,omitempty"`    // the queue
 	Moves      map[string]Move  `json:"moves,omitempty"`    // running children by binding
 	Frozen     []rules.Interval `json:"frozen,omitempty"`   // when toleration clocks stood still
 	Pace       pace.Pace        `json:"pace"`               // as the pacer last said
@@ -136,55 +136,6 @@ type ClusterView struct {
 	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }
 
-// ItemState is where a queued binding stands.
-type ItemState string
-
-// The states of a queued binding.
-const (
-	ItemTolerating ItemState = "tolerating" // affected, not yet due
-	ItemIdle       ItemState = "idle"       // targets the cluster; no taint moves it
-	ItemDue        ItemState = "due"        // to be pre-checked
-	ItemReady      ItemState = "ready"      // passed the pre-check, wants a grant
-	ItemBlocked    ItemState = "blocked"    // failed it; looked at again at RetryAt
-	ItemBehind     ItemState = "behind"     // an older migration of it still runs
-	ItemFence      ItemState = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
-	ItemPaused     ItemState = "paused"     // due, and a human paused it or its namespace
-	ItemHold       ItemState = "hold"       // passed the pre-check; its dependents are to be held, in a migration of its own, before it wants a grant
-)
-
-// Item is one binding of the queue, kept short: there may be thousands.
-type Item struct {
-	Key      karmada.BindingKey `json:"k"`
-	UID      types.UID          `json:"u,omitempty"`
-	Resource string             `json:"o,omitempty"`
-	Policy   int                `json:"p"`
-	Kind     int                `json:"v,omitempty"` // index into Kinds
-	State    ItemState          `json:"s"`
-	Reason   reason.Reason      `json:"r,omitempty"`
-	Message  string             `json:"m,omitempty"`
-	To       []string           `json:"c,omitempty"`
-	RetryAt  time.Time          `json:"t,omitzero"` // in an answer to a query, of one that tolerates, when it is due
-	Tries    int                `json:"n,omitempty"`
-	// Purge is how its old copy goes, frozen by the first check.
-	Purge karmada.PurgeMode `json:"g,omitempty"`
-	// Fence is what proves its old copy dead.
-	Fence *proof.Fence `json:"f,omitempty"`
-	// Was tells that a taint has made it move in this attempt, so that it owes an outcome.
-	Was bool `json:"w,omitempty"`
-	// Queued is since when it does; zero where an earlier run left it behind.
-	Queued time.Time `json:"e,omitzero"`
-	// Returned: the scheduler put it back after a release of this drain.
-	Returned bool `json:"b,omitempty"`
-	// Deps: others go where it goes, as the pre-check saw.
-	Deps bool `json:"d,omitempty"`
-	// AskedAt is since when an approval rule asks a human, without an answer.
-	AskedAt time.Time `json:"a,omitzero"`
-	// Said is the reason that was last recorded as what blocks it.
-	Said reason.Reason `json:"q,omitempty"`
-	// Blocked bindings that can never move in this attempt are looked at again only when they change.
-	Permanent bool `json:"x,omitempty"`
-}
-
 // PhaseSince is when the phase that it is in began, as far as is known.
 func (m Move) PhaseSince() time.Time {
 	if m.Entered.IsZero() {
@@ -254,7 +205,7 @@ type FailoverStatus struct {
 	Now      time.Time `json:"now"`
 	FailoverState
 	// Queue counts all queued bindings by state; of many, Items shows only some.
-	Queue map[ItemState]int `json:"queue,omitempty"`
+	Queue map[queue.State]int `json:"queue,omitempty"`
 	// BlockedBy counts those of the queue that are blocked, by reason; BlockedSince is when
 	// the first of them was due.
 	BlockedBy    map[reason.Reason]int `json:"blockedBy,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -66,7 +67,7 @@ func TestAPausedObserverSleeps(t *testing.T) {
 		}
 	})
 	s.at(6*time.Minute, func() {
-		require.Equal(t, 2, s.status().Queue[workflows.ItemReady])
+		require.Equal(t, 2, s.status().Queue[queue.Ready])
 		s.order(workflows.UpdateResume, "go on")
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })

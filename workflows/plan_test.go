@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -143,7 +144,7 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 	for _, f := range plan.Bindings {
 		name := f.Key.Name
 		at := slices.IndexFunc(evictions, func(w world.Write) bool { return w.Binding == f.Key.String() })
-		item := slices.IndexFunc(after.Items, func(i workflows.Item) bool { return i.Key == f.Key })
+		item := slices.IndexFunc(after.Items, func(i queue.Item) bool { return i.Key == f.Key })
 		switch f.Prospect {
 		case activities.ProspectMoves:
 			require.GreaterOrEqual(t, at, 0, "%s was to move: %+v", name, after.Items)
@@ -155,7 +156,7 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 		case activities.ProspectBlocked:
 			require.Negative(t, at, "%s was to be blocked", name)
 			require.GreaterOrEqual(t, item, 0, name)
-			require.Equal(t, workflows.ItemBlocked, after.Items[item].State, name)
+			require.Equal(t, queue.Blocked, after.Items[item].State, name)
 			require.Equal(t, f.Reason, after.Items[item].Reason, name)
 		case activities.ProspectFence:
 			require.Negative(t, at, name)
@@ -163,7 +164,7 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 		case activities.ProspectStays:
 			require.Negative(t, at, name)
 			if item >= 0 {
-				require.Equal(t, workflows.ItemIdle, after.Items[item].State, name)
+				require.Equal(t, queue.Idle, after.Items[item].State, name)
 			}
 		}
 	}

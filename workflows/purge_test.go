@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -166,7 +167,7 @@ func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 			s.at(confirmed, func() { c.confirmed(s, key) })
 			s.at(confirmed+due, func() {
 				item, queued := s.queued()
-				require.True(t, queued && item.State == workflows.ItemBlocked, "its first check found no place")
+				require.True(t, queued && item.State == queue.Blocked, "its first check found no place")
 				c.checked(s, key)
 				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
 			})

@@ -70,7 +70,7 @@ func TestABindingThatMovedTooOftenIsBlockedWithThatReason(t *testing.T) {
 	s.at(3*time.Minute, func() {
 		items := s.status().Items
 		require.Len(t, items, 1)
-		require.Equal(t, workflows.ItemBlocked, items[0].State)
+		require.Equal(t, queue.Blocked, items[0].State)
 		require.Equal(t, reason.PingPong, items[0].Reason)
 		require.Greater(t, items[0].RetryAt.Sub(s.env.Now()), time.Minute)
 		s.world.SetReady("m6", false) // the fleet changes: that does not make it younger
@@ -259,7 +259,7 @@ func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
 		require.Equal(t, phase.MigrationAwaitingHealth, m.Phase)
 		require.True(t, m.Entered.After(m.Since), "the phase began after the move")
 		require.Len(t, status.Items, 1)
-		require.Equal(t, workflows.ItemTolerating, status.Items[0].State)
+		require.Equal(t, queue.Tolerating, status.Items[0].State)
 		left := status.Items[0].RetryAt.Sub(status.Now)
 		require.Greater(t, left, 5*time.Minute)
 		require.Less(t, left, 10*time.Minute)
@@ -277,7 +277,7 @@ func TestPreCheck_TakesLong_HoldsNothingUp(t *testing.T) {
 	s.checks = time.Minute
 	s.world.SetReady("m1", false)
 	s.at(addAfter+10*time.Second, func() {
-		require.Equal(t, workflows.ItemDue, s.status().Items[0].State)
+		require.Equal(t, queue.Due, s.status().Items[0].State)
 		s.order(workflows.UpdatePause, "look first")
 	})
 	s.at(addAfter+15*time.Second, func() { require.NotNil(t, s.status().Paused) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -142,7 +143,7 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 	s.world.SetReady("m1", false)
 	reasons := map[reason.Reason]bool{}
 	s.looks = append(s.looks, func() {
-		if item, queued := s.queued(); queued && item.State == workflows.ItemBlocked {
+		if item, queued := s.queued(); queued && item.State == queue.Blocked {
 			reasons[item.Reason] = true
 		}
 	})

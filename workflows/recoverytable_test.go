@@ -9,6 +9,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -49,8 +50,8 @@ var (
 // row is one place where a migration can stand, and what the table says of it.
 type row struct {
 	arrange func(*story, karmada.BindingKey)
-	queued  workflows.ItemState // where it stands, in the queue
-	phase   phase.Migration     // or in a migration; neither: it has ended
+	queued  queue.State     // where it stands, in the queue
+	phase   phase.Migration // or in a migration; neither: it has ended
 	// early comes in between as soon as the first eviction was tried.
 	early bool
 	ends  map[happening]ending
@@ -119,16 +120,16 @@ func all(arrange ...func(*story, karmada.BindingKey)) func(*story, karmada.Bindi
 // recoveryTable is the recovery table, by where a migration stands.
 func recoveryTable() map[string]row {
 	return map[string]row{
-		"tolerating": {arrange: tolerating, queued: workflows.ItemTolerating, ends: queuedRow()},
+		"tolerating": {arrange: tolerating, queued: queue.Tolerating, ends: queuedRow()},
 		"blocked": {
 			arrange: func(s *story, key karmada.BindingKey) {
 				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
 			},
-			queued: workflows.ItemBlocked, ends: queuedRow(),
+			queued: queue.Blocked, ends: queuedRow(),
 		},
 		"waiting for its turn": {
 			arrange: func(s *story, _ karmada.BindingKey) { s.settings.Terms.InFlight = 0 },
-			queued:  workflows.ItemReady, ends: queuedRow(),
+			queued:  queue.Ready, ends: queuedRow(),
 		},
 		"waiting for a fence": {
 			arrange: all(purged(karmada.PurgeDirectly), func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", false) }),

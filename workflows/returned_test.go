@@ -6,8 +6,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -37,7 +37,7 @@ func TestWhatTheSchedulerPutsBackOnADeadClusterAloneMovesOnceMore(t *testing.T) 
 	s.at(7*time.Minute, func() {
 		item, queued := s.queued()
 		require.True(t, queued)
-		require.Equal(t, workflows.ItemBlocked, item.State, "it lives on m2")
+		require.Equal(t, queue.Blocked, item.State, "it lives on m2")
 		require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
 		require.Equal(t, reason.SchedulerReturnsIt, s.status().Results[0].Reason)
 		s.world.SetReady("m2", false)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -221,15 +222,15 @@ func TestARuleThatOnlyBeganToMatchHoldsUpNoRecovery(t *testing.T) {
 }
 
 // queued is how the binding app stands in the queue of m1's failover.
-func (s *story) queued() (workflows.Item, bool) {
+func (s *story) queued() (queue.Item, bool) {
 	s.t.Helper()
 	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
 	require.NoError(s.t, err)
 	var status workflows.FailoverStatus
 	require.NoError(s.t, value.Get(&status))
-	at := slices.IndexFunc(status.Items, func(i workflows.Item) bool { return i.Key.Name == "app" })
+	at := slices.IndexFunc(status.Items, func(i queue.Item) bool { return i.Key.Name == "app" })
 	if at < 0 {
-		return workflows.Item{}, false
+		return queue.Item{}, false
 	}
 	return status.Items[at], true
 }
@@ -249,7 +250,7 @@ func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatAttempt(t *
 			s.at(10*time.Minute, func() {
 				item, queued := s.queued()
 				require.True(t, queued)
-				require.Equal(t, workflows.ItemBlocked, item.State)
+				require.Equal(t, queue.Blocked, item.State)
 				require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
 				looked = true
 				s.world.DropTaint("m1", "maintenance")

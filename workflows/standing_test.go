@@ -84,7 +84,7 @@ func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing
 		st := s.status()
 		i := queued(st, extended)
 		require.Equal(t, reason.Snoozed, i.Reason)
-		require.Equal(t, workflows.ItemTolerating, i.State)
+		require.Equal(t, queue.Tolerating, i.State)
 		require.Equal(t, "jane", st.SnoozedBy(extended).Who)
 		require.Contains(t, s.page(), "snoozed | shop/app")
 	})
@@ -110,13 +110,13 @@ func (s *story) pageOf(id string) string {
 	return meta.GetCurrentDetails()
 }
 
-func queued(st workflows.FailoverStatus, key karmada.BindingKey) workflows.Item {
+func queued(st workflows.FailoverStatus, key karmada.BindingKey) queue.Item {
 	for _, i := range st.Items {
 		if i.Key == key {
 			return i
 		}
 	}
-	return workflows.Item{}
+	return queue.Item{}
 }
 
 // Rules: R4.4-12.
@@ -225,7 +225,7 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 			s.at(90*time.Second, func() { s.ordered(workflows.UpdatePause, by(scope)) })
 			s.at(8*time.Minute, func() {
 				st := s.status()
-				require.Equal(t, workflows.ItemPaused, queued(st, key).State)
+				require.Equal(t, queue.Paused, queued(st, key).State)
 				require.Equal(t, reason.Paused, queued(st, key).Reason)
 				require.Equal(t, phase.FailoverEvacuating, st.Phase, "somebody still has to move")
 				require.Contains(t, s.page(), "paused | "+scope.String())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -76,7 +77,7 @@ func TestKarmada5788StateWaitsForASilentSource(t *testing.T) {
 	s.at(10*time.Minute, func() { s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{})) })
 	s.at(20*time.Minute, func() {
 		i := s.status().Items[0]
-		require.Equal(t, []any{workflows.ItemBlocked, reason.StateNeedsSource}, []any{i.State, i.Reason}, "dead is not enough")
+		require.Equal(t, []any{queue.Blocked, reason.StateNeedsSource}, []any{i.State, i.Reason}, "dead is not enough")
 	})
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -103,10 +104,10 @@ func TestKarmada3623And3194And744ATaintMovesAtOnceOrSaysWhyNot(t *testing.T) {
 		why := map[string]reason.Reason{}
 		for _, i := range s.status().Items {
 			if i.Key == bears {
-				require.NotEqual(t, workflows.ItemBlocked, i.State)
+				require.NotEqual(t, queue.Blocked, i.State)
 				continue
 			}
-			require.Equal(t, workflows.ItemBlocked, i.State)
+			require.Equal(t, queue.Blocked, i.State)
 			require.NotEmpty(t, i.Message, "%+v", i)
 			why[i.Key.Name] = i.Reason
 		}

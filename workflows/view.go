@@ -20,7 +20,7 @@ import (
 const PageLines = 50
 
 // PageStates are those of the queue that a page shows, who comes next first.
-var PageStates = []ItemState{ItemReady, ItemHold, ItemDue, ItemTolerating, ItemPaused, ItemBlocked}
+var PageStates = []queue.State{queue.Ready, queue.Hold, queue.Due, queue.Tolerating, queue.Paused, queue.Blocked}
 
 // View is the failover as its page and the verbs show it.
 func (s *FailoverStatus) View(now time.Time) view.Failover {
@@ -66,29 +66,29 @@ func (s *FailoverStatus) viewQueue(v *view.Failover) {
 	for _, o := range s.Priorities {
 		ordered[o.Scope] = o.Priority
 	}
-	priority := func(i Item) int32 {
+	priority := func(i queue.Item) int32 {
 		if p, ok := ordered.Narrowest(i.Key); ok || i.Policy < 0 || i.Policy >= len(s.Policy) {
 			return p
 		}
 		return s.Policy[i.Policy].Priority
 	}
-	due := func(i Item) time.Time { // what is not tolerated any more is due
-		if i.State == ItemTolerating {
+	due := func(i queue.Item) time.Time { // what is not tolerated any more is due
+		if i.State == queue.Tolerating {
 			return i.RetryAt
 		}
 		return time.Time{}
 	}
-	slices.SortStableFunc(items, func(a, b Item) int {
+	slices.SortStableFunc(items, func(a, b queue.Item) int {
 		return cmp.Or(slices.Index(PageStates, a.State)-slices.Index(PageStates, b.State),
-			queue.Compare(queue.Item{Key: a.Key, Priority: priority(a), Due: due(a)}, queue.Item{Key: b.Key, Priority: priority(b), Due: due(b)}))
+			queue.Compare(queue.Turn{Key: a.Key, Priority: priority(a), Due: due(a)}, queue.Turn{Key: b.Key, Priority: priority(b), Due: due(b)}))
 	})
 	for _, i := range items {
 		line := view.Line{Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, To: i.To, At: due(i), Priority: priority(i)}
 		switch {
-		case i.State == ItemBlocked && len(v.Blocked) < PageLines:
+		case i.State == queue.Blocked && len(v.Blocked) < PageLines:
 			line.At = i.RetryAt
 			v.Blocked = append(v.Blocked, line)
-		case i.State != ItemBlocked && slices.Contains(PageStates, i.State) && len(v.Next) < PageLines:
+		case i.State != queue.Blocked && slices.Contains(PageStates, i.State) && len(v.Next) < PageLines:
 			v.Next = append(v.Next, line)
 		}
 	}
@@ -97,8 +97,8 @@ func (s *FailoverStatus) viewQueue(v *view.Failover) {
 // counts are how many bindings of this attempt stand where.
 func (s *FailoverStatus) counts() view.Counts {
 	c := view.Counts{
-		Outcomes: map[phase.Outcome]int{}, Tolerating: s.Queue[ItemTolerating], Blocked: s.Queue[ItemBlocked], Asked: s.BlockedBy[reason.AwaitingApproval],
-		Waiting: s.Queue[ItemDue] + s.Queue[ItemReady] + s.Queue[ItemHold] + s.Queue[ItemPaused] + s.Queue[ItemFence] + s.Left,
+		Outcomes: map[phase.Outcome]int{}, Tolerating: s.Queue[queue.Tolerating], Blocked: s.Queue[queue.Blocked], Asked: s.BlockedBy[reason.AwaitingApproval],
+		Waiting: s.Queue[queue.Due] + s.Queue[queue.Ready] + s.Queue[queue.Hold] + s.Queue[queue.Paused] + s.Queue[queue.Fence] + s.Left,
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(s.Counts)) {
 		if n := s.Counts[outcome]; n > 0 {

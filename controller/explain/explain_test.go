@@ -205,7 +205,7 @@ func evacuating() workflows.Explanation {
 func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
-	x.Item, x.Ahead = &workflows.Item{Key: cart, State: workflows.ItemTolerating}, 4
+	x.Item, x.Ahead = &queue.Item{Key: cart, State: queue.Tolerating}, 4
 	x.Paused = &workflows.Order{Who: "ada", Reason: "wait"}
 	x.Priority = 100
 	shop := workflows.ScopedOrder{Scope: queue.Scope{Namespace: "shop"}, Order: workflows.Order{Who: "kim", Reason: "soon"}}
@@ -227,14 +227,14 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	for _, c := range []struct {
-		item workflows.Item
+		item queue.Item
 		want string
 	}{
-		{workflows.Item{State: workflows.ItemBlocked, Reason: reason.NoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, "blocked: NoTarget: 0 candidates"},
-		{workflows.Item{State: workflows.ItemBlocked, Reason: reason.Malformed, Permanent: true}, "unless it changes"},
-		{workflows.Item{State: workflows.ItemReady, Reason: reason.AwaitingPermit, To: []string{"m2"}}, "waits for: AwaitingPermit; it could go to m2"},
-		{workflows.Item{State: workflows.ItemDue}, "waits for: the check whether there is somewhere to go"},
-		{workflows.Item{State: workflows.ItemIdle, Reason: reason.Tolerated}, "nothing moves it: Tolerated"},
+		{queue.Item{State: queue.Blocked, Reason: reason.NoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, "blocked: NoTarget: 0 candidates"},
+		{queue.Item{State: queue.Blocked, Reason: reason.Malformed, Permanent: true}, "unless it changes"},
+		{queue.Item{State: queue.Ready, Reason: reason.AwaitingPermit, To: []string{"m2"}}, "waits for: AwaitingPermit; it could go to m2"},
+		{queue.Item{State: queue.Due}, "waits for: the check whether there is somewhere to go"},
+		{queue.Item{State: queue.Idle, Reason: reason.Tolerated}, "nothing moves it: Tolerated"},
 	} {
 		x.Item = &c.item
 		require.Contains(t, strings.Join((View{show.Page{Now: now}}).standing(&Cluster{Failover: &x}), "\n"), c.want)

@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -243,21 +244,21 @@ func (v View) queued(x *workflows.Explanation) []string {
 	out = append(out, fmt.Sprintf("pace: %s, %g evictions/s, %s; this cluster wants %d", x.Pace.Tier, x.Pace.Rate, x.Pace.Reason, x.Asked.Want))
 	waits := because(i.Reason, i.Message)
 	switch i.State {
-	case workflows.ItemTolerating:
+	case queue.Tolerating:
 		waits = "its toleration to run out " + v.moment(x.DueAt)
-	case workflows.ItemDue:
+	case queue.Due:
 		waits = "the check whether there is somewhere to go"
-	case workflows.ItemReady, workflows.ItemHold:
+	case queue.Ready, queue.Hold:
 		waits += "; it could go to " + strings.Join(i.To, ", ")
-	case workflows.ItemBlocked:
+	case queue.Blocked:
 		again := "looked at again " + v.moment(i.RetryAt)
 		if i.Permanent {
 			again = "not looked at again in this attempt unless it changes"
 		}
 		return append(out, v.Coloured(show.Busy, "blocked: ")+waits, again)
-	case workflows.ItemIdle:
+	case queue.Idle:
 		return append(out, "nothing moves it: "+waits)
-	case workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused:
+	case queue.Behind, queue.Fence, queue.Paused:
 	}
 	return append(out, "waits for: "+waits)
 }
@@ -297,7 +298,7 @@ func answers(binding string, c *Cluster) []string {
 	switch {
 	case x.Move != nil:
 		return toMove(binding, c.Cluster, x.Move)
-	case x.Item == nil || x.Item.State != workflows.ItemBlocked:
+	case x.Item == nil || x.Item.State != queue.Blocked:
 		return nil
 	case x.Item.Reason == reason.AwaitingApproval:
 		return []string{fmt.Sprintf("let it move: lifeboat approve %s --cluster %s --reason \"…\"", binding, c.Cluster)}

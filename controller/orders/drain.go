@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/temporal"
 )
@@ -46,14 +47,14 @@ func DrainProgress(s workflows.FailoverStatus) Drained {
 	p := Drained{Left: len(s.Moves) + s.Left, Ended: s.Cluster.Drain == nil}
 	for _, i := range s.Items {
 		switch i.State {
-		case workflows.ItemIdle:
+		case queue.Idle:
 			continue
-		case workflows.ItemBlocked:
+		case queue.Blocked:
 			if p.Blocked == nil {
 				p.Blocked = map[string]int{}
 			}
 			p.Blocked[string(i.Reason)]++
-		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused, workflows.ItemHold:
+		case queue.Tolerating, queue.Due, queue.Ready, queue.Behind, queue.Fence, queue.Paused, queue.Hold:
 		}
 		p.Left++
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
@@ -49,7 +50,7 @@ func TestADrainWhoseFailoverEndsAtThatMomentIsAskedForAgain(t *testing.T) {
 	require.ErrorIs(t, err, ErrRefused)
 }
 
-func failoverOf(phase phase.Failover, drained bool, items ...workflows.Item) workflows.FailoverStatus {
+func failoverOf(phase phase.Failover, drained bool, items ...queue.Item) workflows.FailoverStatus {
 	s := workflows.FailoverStatus{}
 	s.Phase, s.Items, s.Listed = phase, items, time.Now()
 	if drained {
@@ -59,8 +60,8 @@ func failoverOf(phase phase.Failover, drained bool, items ...workflows.Item) wor
 }
 
 func TestADrainIsDoneWhenNothingIsLeftToMove(t *testing.T) {
-	idle := workflows.Item{State: workflows.ItemIdle}
-	stuck := workflows.Item{State: workflows.ItemBlocked, Reason: reason.NoTarget}
+	idle := queue.Item{State: queue.Idle}
+	stuck := queue.Item{State: queue.Blocked, Reason: reason.NoTarget}
 	require.True(t, DrainProgress(failoverOf(phase.FailoverEvacuated, true, idle)).Done)
 	require.False(t, DrainProgress(failoverOf(phase.FailoverConfirmed, true)).Done, "nothing was listed yet")
 	require.Equal(t, Drained{Left: 1, Blocked: map[string]int{"NoTarget": 1}}, DrainProgress(failoverOf(phase.FailoverEvacuated, true, idle, stuck)))

@@ -182,7 +182,7 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	st.Phase, st.Paused = phase.FailoverEvacuating, &workflows.Order{Who: "ada", Reason: "wait"}
 	st.Moves = map[string]workflows.Move{"shop/cart": {Key: key("cart")}}
 	st.Counts = map[string]int{"Migrated": 3}
-	st.Items = []workflows.Item{{Key: key("slow"), Policy: 0}}
+	st.Items = []queue.Item{{Key: key("slow"), Policy: 0}}
 	st.Policy = []rules.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
 	st.Frozen = []rules.Interval{{From: now, To: now.Add(time.Minute)}}
 	slow := workflows.ScopedOrder{Scope: queue.ScopeOf(key("slow"))}

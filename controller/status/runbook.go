@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -17,7 +18,7 @@ func (s Source) lookUp(e *workflows.FailoverStatus) map[reason.Reason]string {
 		}
 	}
 	for _, i := range e.Items {
-		if i.State == workflows.ItemBlocked || i.State == workflows.ItemFence {
+		if i.State == queue.Blocked || i.State == queue.Fence {
 			reasons = append(reasons, i.Reason)
 		}
 	}

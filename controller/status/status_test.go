@@ -47,13 +47,13 @@ func evacuating() *workflows.FailoverStatus {
 			Since: now.Add(-2 * time.Second), To: []string{"member2"}, Reason: reason.GracefulTimeout, Attention: reason.GracefulTimeout,
 		},
 	}
-	s.Items = []workflows.Item{
-		{Key: key("next"), Resource: "Deployment shop/next", State: workflows.ItemReady, Reason: reason.AwaitingPermit, To: []string{"member2"}},
-		{Key: key("idle"), State: workflows.ItemIdle},
-		{Key: key("stuck"), State: workflows.ItemBlocked, Reason: reason.NoTarget, Message: strings.Repeat("no cluster fits ", 20)},
+	s.Items = []queue.Item{
+		{Key: key("next"), Resource: "Deployment shop/next", State: queue.Ready, Reason: reason.AwaitingPermit, To: []string{"member2"}},
+		{Key: key("idle"), State: queue.Idle},
+		{Key: key("stuck"), State: queue.Blocked, Reason: reason.NoTarget, Message: strings.Repeat("no cluster fits ", 20)},
 	}
 	s.Counts = map[string]int{"Migrated": 1}
-	s.Queue = map[workflows.ItemState]int{workflows.ItemReady: 1, workflows.ItemIdle: 1, workflows.ItemBlocked: 1}
+	s.Queue = map[queue.State]int{queue.Ready: 1, queue.Idle: 1, queue.Blocked: 1}
 	return s
 }
 
@@ -128,7 +128,7 @@ func TestFailover_Move_ShowsTheTimeInItsPhaseAndNoTargetThatKarmadaRefused(t *te
 
 func TestFailover_Tolerating_ShowsWhenItIsDue(t *testing.T) {
 	s := evacuating()
-	s.Items = []workflows.Item{{Key: key("patient"), State: workflows.ItemTolerating, Reason: reason.AwaitingDue, RetryAt: now.Add(5 * time.Minute)}}
+	s.Items = []queue.Item{{Key: key("patient"), State: queue.Tolerating, Reason: reason.AwaitingDue, RetryAt: now.Add(5 * time.Minute)}}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", FailoverStatus: s}) })
 	require.Contains(t, text, "not before 12:05:00 (in 5m)")
 }
@@ -138,8 +138,8 @@ func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 	jane := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "month end"}, Scope: queue.Scope{Namespace: "shop"}}
 	s.Snoozes = []workflows.Snooze{{ScopedOrder: jane, Until: now.Add(time.Hour)}}
 	s.Pauses = []workflows.ScopedPause{{ScopedOrder: jane}}
-	s.Items = append(s.Items, workflows.Item{
-		Key: karmada.BindingKey{Namespace: "shop", Name: "asked"}, State: workflows.ItemBlocked, Reason: reason.AwaitingApproval,
+	s.Items = append(s.Items, queue.Item{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "asked"}, State: queue.Blocked, Reason: reason.AwaitingApproval,
 	})
 	s.BlockedBy = map[reason.Reason]int{reason.AwaitingApproval: 1}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", FailoverStatus: s}) })

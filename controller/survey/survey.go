@@ -9,6 +9,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -126,10 +127,10 @@ func stateOf(e *workflows.FailoverStatus) telemetry.FailoverState {
 		Blocked: map[reason.Reason]int{}, Attention: map[reason.Reason]int{}, Waiting: map[reason.Reason]int{},
 		BlockedSince: e.BlockedSince, PendingPurge: len(e.PendingPurges) + e.PendingPurgesBeyond,
 		Bindings: map[string]int{
-			telemetry.StateTolerating: e.Queue[workflows.ItemTolerating],
-			telemetry.StateWaiting:    e.Queue[workflows.ItemDue] + e.Queue[workflows.ItemReady] + e.Queue[workflows.ItemHold] + e.Left,
-			telemetry.StatePaused:     e.Queue[workflows.ItemPaused],
-			telemetry.StateFence:      e.Queue[workflows.ItemFence],
+			telemetry.StateTolerating: e.Queue[queue.Tolerating],
+			telemetry.StateWaiting:    e.Queue[queue.Due] + e.Queue[queue.Ready] + e.Queue[queue.Hold] + e.Left,
+			telemetry.StatePaused:     e.Queue[queue.Paused],
+			telemetry.StateFence:      e.Queue[queue.Fence],
 		},
 	}
 	maps.Copy(f.Waiting, e.WaitingBy)

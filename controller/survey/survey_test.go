@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -57,7 +58,7 @@ func evacuating() workflows.FailoverStatus {
 	due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	return workflows.FailoverStatus{
 		Name: "a", Left: 2, BlockedSince: due,
-		Queue:     map[workflows.ItemState]int{workflows.ItemTolerating: 7, workflows.ItemDue: 1, workflows.ItemReady: 2, workflows.ItemBlocked: 5, workflows.ItemFence: 1},
+		Queue:     map[queue.State]int{queue.Tolerating: 7, queue.Due: 1, queue.Ready: 2, queue.Blocked: 5, queue.Fence: 1},
 		BlockedBy: map[reason.Reason]int{reason.NoTarget: 3, reason.AwaitingApproval: 2},
 		WaitingBy: map[reason.Reason]int{reason.AwaitingPermit: 1, reason.WindowFull: 2},
 		FailoverState: workflows.FailoverState{

@@ -42,7 +42,7 @@ func (t *turns) Pop() any {
 }
 
 // NewLineup begins at a moment from which the pace would let the next one go.
-func NewLineup(items []Item, pace pace.Pace, from time.Time) *Lineup {
+func NewLineup(items []Turn, pace pace.Pace, from time.Time) *Lineup {
 	l := &Lineup{pace: pace, from: from}
 	for at, i := range items {
 		l.later = append(l.later, rank{i, at})

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Item is one binding in a failover's queue. Its names are short because
+// Turn is one binding in a failover's queue. Its names are short because
 // thousands of them are carried from run to run.
-type Item struct {
+type Turn struct {
 	Key      karmada.BindingKey `json:"k"`
 	UID      types.UID          `json:"u,omitempty"`
 	Priority int32              `json:"p,omitempty"`
@@ -21,7 +21,7 @@ type Item struct {
 
 // Compare is the order of the queue: higher priority first, then the earlier due
 // time, then namespace and name.
-func Compare(a, b Item) int {
+func Compare(a, b Turn) int {
 	return cmp.Or(
 		cmp.Compare(b.Priority, a.Priority),
 		a.Due.Compare(b.Due),
@@ -41,7 +41,7 @@ type Top struct {
 type ranked []rank
 
 type rank struct {
-	item Item
+	item Turn
 	at   int
 }
 
@@ -66,7 +66,7 @@ func (r *ranked) Pop() any {
 }
 
 // Offer takes an item that stands at a place, if it is among the most urgent.
-func (t *Top) Offer(i Item, at int) {
+func (t *Top) Offer(i Turn, at int) {
 	switch {
 	case len(t.kept) < t.Most:
 		heap.Push(&t.kept, rank{i, at})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -14,7 +15,7 @@ import (
 // by the policy that is frozen of its binding, or frozen now: what the scheduler puts back
 // is removed again only where that policy moves it.
 func (e *failover) adoptMove(o activities.Orphan) {
-	i := workflows.Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}
+	i := queue.Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}
 	left, earlier := e.rememberedOf(o.Key, o.UID)
 	switch at := e.queuedAt(o.Key); {
 	case at >= 0 && e.st.Items[at].UID == o.UID:
@@ -33,7 +34,7 @@ func (e *failover) own(m workflows.Move) {
 	key := m.Key.String()
 	e.st.Moves[key] = m
 	// Its outcome is the child's to tell, not the queue's.
-	e.st.Items = slices.DeleteFunc(e.st.Items, func(i workflows.Item) bool { return i.Key == m.Key && i.UID == m.UID })
+	e.st.Items = slices.DeleteFunc(e.st.Items, func(i queue.Item) bool { return i.Key == m.Key && i.UID == m.UID })
 	if e.closing() {
 		e.signalMove(m, workflows.SignalRecover, workflows.Recover{Attempt: e.st.Attempt, Cancelled: e.st.Stopped, PutBack: e.st.StopPutBack})
 	} else if p := e.st.PausedBy(m.Key); p != nil && !m.Placed {

@@ -50,7 +50,7 @@ func (e *failover) refuseApprove(o workflows.ScopedOrder) error {
 func (e *failover) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Move) {
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
-		if i.Was && !i.Permanent && i.State != workflows.ItemIdle && scope.Covers(i.Key) && e.unapproved(i, scope) {
+		if i.Was && !i.Permanent && i.State != queue.Idle && scope.Covers(i.Key) && e.unapproved(i, scope) {
 			waiting = append(waiting, at)
 		}
 	}
@@ -64,14 +64,14 @@ func (e *failover) approvable(scope queue.Scope) (waiting []int, fenced []workfl
 }
 
 // unapproved tells whether a yes for a scope says more about a binding than an earlier one.
-func (e *failover) unapproved(i *workflows.Item, scope queue.Scope) bool {
+func (e *failover) unapproved(i *queue.Item, scope queue.Scope) bool {
 	earlier := e.approvalOf(i.Key, i.UID)
 	return earlier == nil || scope.One() && capped(i) && !earlier.ForOne
 }
 
 // capped tells whether a binding waits since it has moved too often: a yes for it alone lifts that.
-func capped(i *workflows.Item) bool {
-	return i.State == workflows.ItemBlocked && i.Reason == reason.PingPong
+func capped(i *queue.Item) bool {
+	return i.State == queue.Blocked && i.Reason == reason.PingPong
 }
 
 // approve records a human's yes, and has those looked at again that waited for it.
@@ -86,7 +86,7 @@ func (e *failover) approve(o workflows.ScopedOrder) string {
 		i := &e.st.Items[at]
 		yes.Bindings.Add(i.Key, i.UID)
 		switch {
-		case i.State == workflows.ItemBlocked && asks(i.Reason):
+		case i.State == queue.Blocked && asks(i.Reason):
 			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
 		case o.One() && capped(i):
 		default:
@@ -118,7 +118,7 @@ func (e *failover) approvalOf(key karmada.BindingKey, uid types.UID) *queue.Appr
 
 // asked begins the time of a question that blocks an item, unless it was answered while
 // it was being asked.
-func (e *failover) asked(i *workflows.Item, rules []queue.ApprovalRule) {
+func (e *failover) asked(i *queue.Item, rules []queue.ApprovalRule) {
 	if i.Reason != reason.AwaitingApproval {
 		return
 	}
@@ -134,7 +134,7 @@ func (e *failover) asked(i *workflows.Item, rules []queue.ApprovalRule) {
 }
 
 // unasked ends a question that a fresh check does not ask any more.
-func (e *failover) unasked(i *workflows.Item, c activities.Check) {
+func (e *failover) unasked(i *queue.Item, c activities.Check) {
 	if c.Reason != reason.AwaitingApproval {
 		i.AskedAt = time.Time{}
 	}
@@ -142,7 +142,7 @@ func (e *failover) unasked(i *workflows.Item, c activities.Check) {
 
 // unanswered tells whether the question about an item has gone unanswered for too long:
 // then it stays where it is, and is looked at again only when somebody approves it.
-func (e *failover) unanswered(i *workflows.Item) bool {
+func (e *failover) unanswered(i *queue.Item) bool {
 	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() &&
 		e.st.Terms.AskFor > 0 && !e.now().Before(i.AskedAt.Add(e.st.Terms.AskFor))
 	if over {

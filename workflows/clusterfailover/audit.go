@@ -157,7 +157,7 @@ func (e *failover) auditVirtual(t corev1.Taint, rule string) {
 }
 
 // auditQueued tells that a taint makes a binding move, and when.
-func (e *failover) auditQueued(i *workflows.Item, due time.Time, d rules.Due) {
+func (e *failover) auditQueued(i *queue.Item, due time.Time, d rules.Due) {
 	e.trailWriter.Add(record.Audit{
 		Kind: record.AuditBindingQueued, Attempt: e.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, Reason: i.Reason,
 		Evidence: map[string]string{"taint": d.Taint.Key + ":" + string(d.Taint.Effect), "due": moment(due)},
@@ -165,7 +165,7 @@ func (e *failover) auditQueued(i *workflows.Item, due time.Time, d rules.Due) {
 }
 
 // auditBlocked tells why a binding may not move for now, where that is news.
-func (e *failover) auditBlocked(i *workflows.Item) {
+func (e *failover) auditBlocked(i *queue.Item) {
 	if i.Said == i.Reason {
 		return
 	}
@@ -178,7 +178,7 @@ func (e *failover) auditBlocked(i *workflows.Item) {
 }
 
 // auditMove tells that a migration of a binding began.
-func (e *failover) auditMove(i workflows.Item, st workflows.MigrationState) {
+func (e *failover) auditMove(i queue.Item, st workflows.MigrationState) {
 	r := record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: e.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, To: i.To,
 		Message: moveSummary(i, e.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},

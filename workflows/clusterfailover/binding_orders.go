@@ -104,7 +104,7 @@ func (e *failover) released(key karmada.BindingKey) bool {
 }
 
 func (e *failover) queuedAt(key karmada.BindingKey) int {
-	return slices.IndexFunc(e.st.Items, func(i workflows.Item) bool { return i.Key == key })
+	return slices.IndexFunc(e.st.Items, func(i queue.Item) bool { return i.Key == key })
 }
 
 // orderOne keeps an order for the main loop.
@@ -200,13 +200,13 @@ func (e *failover) obeyOne(v bindingVerb) {
 
 // callOff takes a binding out of the queue for the rest of the attempt.
 func (e *failover) callOff(v bindingVerb) {
-	var i workflows.Item
+	var i queue.Item
 	switch at := e.queuedAt(v.Binding); {
 	case at >= 0:
 		i = e.st.Items[at]
 		e.st.Items = slices.Delete(e.st.Items, at, at+1)
 	case v.vanished != nil:
-		i = workflows.Item{Key: v.vanished.Key, UID: v.vanished.UID, Resource: v.vanished.Resource}
+		i = queue.Item{Key: v.vanished.Key, UID: v.vanished.UID, Resource: v.vanished.Resource}
 	default:
 		e.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
 		return
@@ -256,7 +256,7 @@ func (e *failover) takeNamed(v bindingVerb) {
 	} else {
 		st.Drop = &v.Order
 	}
-	e.start(workflows.Item{Key: v.Binding, Policy: -1}, st)
+	e.start(queue.Item{Key: v.Binding, Policy: -1}, st)
 	move, moving := e.st.Moves[v.Binding.String()]
 	if !moving {
 		return

@@ -72,13 +72,13 @@ func (e *failover) leaveForLater(most int) {
 			continue
 		}
 		due, _ := e.due(i)
-		top.Offer(queue.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
+		top.Offer(queue.Turn{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
 	}
 	keep := make([]bool, len(e.st.Items))
 	for _, at := range top.Sorted() {
 		keep[at] = true
 	}
-	var kept []workflows.Item
+	var kept []queue.Item
 	for at, i := range e.st.Items {
 		switch {
 		case keep[at] || i.Policy < 0:
@@ -94,7 +94,7 @@ func (e *failover) leaveForLater(most int) {
 }
 
 // leave files an item under its frozen policy.
-func leave(sets []*queue.BindingSet, i workflows.Item) []*queue.BindingSet {
+func leave(sets []*queue.BindingSet, i queue.Item) []*queue.BindingSet {
 	for len(sets) <= i.Policy {
 		sets = append(sets, &queue.BindingSet{})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -43,8 +44,8 @@ func crowded(ctx workflow.Context, n int) *failover {
 		key := karmada.BindingKey{Namespace: fmt.Sprintf("team-%s-%d", words[r.IntN(len(words))], r.IntN(50)), Name: app + "-deployment"}
 		resource := "Deployment " + key.Namespace + "/" + app
 		if i%2 == 0 {
-			e.st.Items = append(e.st.Items, workflows.Item{
-				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: workflows.ItemDue, Reason: reason.Waiting, Was: true,
+			e.st.Items = append(e.st.Items, queue.Item{
+				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: queue.Due, Reason: reason.Waiting, Was: true,
 			})
 			continue
 		}
@@ -177,7 +178,7 @@ func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 		since := older.st.Cluster.Foreign[0].TimeAdded.Time
 		older.st.Policy = []rules.Policy{{}}
 		older.st.Dues = []rules.Due{{Affected: true, At: since.Add(time.Hour), Taint: rules.TaintRef{Key: "down", TimeAdded: since}}}
-		due, _ := older.dueAt(workflows.Item{})
+		due, _ := older.dueAt(queue.Item{})
 		require.Equal(t, since.Add(time.Hour+50*time.Minute), due, "its hour, and the halt")
 	})
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
 )
@@ -24,7 +24,7 @@ func (e *failover) preCheck() {
 		e.checks = nil
 		e.takeChecks(c)
 	}
-	batch := e.first(workflows.ItemDue, min(checkBatch, checkAhead-e.countReady()-e.count(workflows.ItemHold)))
+	batch := e.first(queue.Due, min(checkBatch, checkAhead-e.countReady()-e.count(queue.Hold)))
 	if len(batch) == 0 {
 		return
 	}
@@ -52,7 +52,7 @@ func (e *failover) takeChecks(c *checking) {
 	e.indexItems()
 	for n, item := range c.items {
 		at := e.itemAt(item.Key)
-		if at < 0 || e.st.Items[at].UID != item.UID || e.st.Items[at].State != workflows.ItemDue {
+		if at < 0 || e.st.Items[at].UID != item.UID || e.st.Items[at].State != queue.Due {
 			continue
 		}
 		switch i := &e.st.Items[at]; {
@@ -62,13 +62,13 @@ func (e *failover) takeChecks(c *checking) {
 			e.checked(i, c.result.Checks[n])
 		}
 	}
-	e.st.Items = slices.DeleteFunc(e.st.Items, func(i workflows.Item) bool { return i.State == itemEnded })
+	e.st.Items = slices.DeleteFunc(e.st.Items, func(i queue.Item) bool { return i.State == itemEnded })
 	e.startFences()
 	e.dirty = e.dirty || e.adoptDirty
 }
 
 // toCheck is what a check is asked about one item, with what is frozen of it.
-func (e *failover) toCheck(i workflows.Item) activities.Checked {
+func (e *failover) toCheck(i queue.Item) activities.Checked {
 	c := activities.Checked{
 		Key: i.Key, UID: i.UID, Purge: i.Purge, Fence: e.fenceOf(i), Approval: e.approvalOf(i.Key, i.UID), State: e.stateOf(i),
 	}
@@ -78,7 +78,7 @@ func (e *failover) toCheck(i workflows.Item) activities.Checked {
 	return c
 }
 
-func (e *failover) checked(i *workflows.Item, c activities.Check) {
+func (e *failover) checked(i *queue.Item, c activities.Check) {
 	end := record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Reason: c.Reason, Message: c.Message, At: e.now()}
 	if i.Purge == "" {
 		i.Purge = c.Purge
@@ -87,9 +87,9 @@ func (e *failover) checked(i *workflows.Item, c activities.Check) {
 	switch c.End {
 	case activities.CheckPass:
 		i.Deps = c.Dependents
-		i.State, i.Reason, i.Message, i.To, i.Said = workflows.ItemReady, reason.AwaitingPermit, "", c.Candidates, ""
+		i.State, i.Reason, i.Message, i.To, i.Said = queue.Ready, reason.AwaitingPermit, "", c.Candidates, ""
 		if i.Deps && e.enforcing() {
-			i.State, i.Message = workflows.ItemHold, "its dependents are held first"
+			i.State, i.Message = queue.Hold, "its dependents are held first"
 		}
 		return
 	case activities.CheckBlocked:
@@ -117,10 +117,10 @@ func (e *failover) checked(i *workflows.Item, c activities.Check) {
 }
 
 // block blocks an item with its reason until it is looked at again.
-func (e *failover) block(i *workflows.Item, why reason.Reason, message string) {
+func (e *failover) block(i *queue.Item, why reason.Reason, message string) {
 	wait := e.st.Terms.Recheck << min(i.Tries, 3)
 	i.Tries++
-	i.State, i.Reason, i.Message = workflows.ItemBlocked, why, flow.Cut(message)
+	i.State, i.Reason, i.Message = queue.Blocked, why, flow.Cut(message)
 	i.RetryAt = e.now().Add(min(wait, maxBackOff*e.st.Terms.Recheck))
 	if why == reason.PingPong {
 		i.RetryAt = e.now().Add(pingPongRetry)
@@ -137,7 +137,7 @@ func (e *failover) unblock() {
 
 // lookAgain has a blocked binding looked at now: what blocked it may have changed.
 func (e *failover) lookAgain(at int) {
-	if i := &e.st.Items[at]; i.State == workflows.ItemBlocked && !i.Permanent && i.Reason != reason.PingPong && i.Reason != reason.ApprovalExpired {
+	if i := &e.st.Items[at]; i.State == queue.Blocked && !i.Permanent && i.Reason != reason.PingPong && i.Reason != reason.ApprovalExpired {
 		i.RetryAt, i.Tries = time.Time{}, 0
 		e.dirty = true
 	}

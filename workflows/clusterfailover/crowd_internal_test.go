@@ -74,7 +74,7 @@ func (x *throng) Wait(context.Context, time.Duration) error { return nil }
 
 // newThrong has n bindings of ten priorities and four tolerations, listed by a name
 // that says nothing about either.
-func newThrong(began time.Time, n int) (x *throng, want []queue.Item) {
+func newThrong(began time.Time, n int) (x *throng, want []queue.Turn) {
 	at := metav1.NewTime(began.Add(-time.Hour))
 	x = &throng{taint: corev1.Taint{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}, moved: map[string]bool{}}
 	for i := range n {
@@ -88,10 +88,10 @@ func newThrong(began time.Time, n int) (x *throng, want []queue.Item) {
 		x.bindings = append(x.bindings, b)
 		// No seconds, and some that are less than the time since, both mean now: the order
 		// is by when they ran out.
-		want = append(want, queue.Item{Key: b.Key, Priority: b.Priority, Due: at.Add(time.Duration(seconds) * time.Second)})
+		want = append(want, queue.Turn{Key: b.Key, Priority: b.Priority, Due: at.Add(time.Duration(seconds) * time.Second)})
 	}
 	slices.SortFunc(x.bindings, func(a, b karmada.Binding) int {
-		return queue.Compare(queue.Item{Key: a.Key}, queue.Item{Key: b.Key})
+		return queue.Compare(queue.Turn{Key: a.Key}, queue.Turn{Key: b.Key})
 	})
 	slices.SortFunc(want, queue.Compare)
 	return x, want
@@ -158,7 +158,7 @@ func (x *throng) take(e *failover, many int) []karmada.BindingKey {
 	var taken []karmada.BindingKey
 	for len(taken) < many {
 		gone := map[int]bool{}
-		for _, at := range e.first(workflows.ItemDue, 5000) {
+		for _, at := range e.first(queue.Due, 5000) {
 			i := e.st.Items[at]
 			gone[at], x.moved[i.Key.String()] = true, true
 			taken = append(taken, i.Key)

@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -33,7 +34,7 @@ func (e *failover) dispatch() {
 	e.awaitStarts()
 	reason := e.readyReason()
 	for at := range e.st.Items {
-		if i := &e.st.Items[at]; i.State == workflows.ItemReady || i.State == workflows.ItemHold {
+		if i := &e.st.Items[at]; i.State == queue.Ready || i.State == queue.Hold {
 			i.Reason = reason
 		}
 	}
@@ -114,14 +115,14 @@ func (e *failover) permits() (n int) {
 }
 
 // startMove begins the child that evicts under one permit.
-func (e *failover) startMove(i workflows.Item, permit pace.Permit) {
+func (e *failover) startMove(i queue.Item, permit pace.Permit) {
 	due, why := e.dueAt(i)
 	e.startChild(i, workflows.MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
 }
 
 // starting is a child whose start is not known to have succeeded.
 type starting struct {
-	item   workflows.Item
+	item   queue.Item
 	move   workflows.Move
 	adopts bool
 	named  bool
@@ -129,14 +130,14 @@ type starting struct {
 }
 
 // start starts a child and waits until it runs.
-func (e *failover) start(i workflows.Item, st workflows.MigrationState) {
+func (e *failover) start(i queue.Item, st workflows.MigrationState) {
 	e.startChild(i, st)
 	e.awaitStarts()
 }
 
 // startChild starts a child that outlives this run, without waiting for the server: many are
 // started in one workflow task. The child counts as running until the server refuses it.
-func (e *failover) startChild(i workflows.Item, st workflows.MigrationState) {
+func (e *failover) startChild(i queue.Item, st workflows.MigrationState) {
 	id := workflows.BindingMigrationID(e.instance, e.cluster, i.Key)
 	st.Ref = activities.MoveRef{
 		Cluster: e.cluster, ClusterUID: e.st.UID, Key: i.Key, UID: i.UID, Mode: e.st.Terms.Mode, Purge: i.Purge,
@@ -222,7 +223,7 @@ func (e *failover) closing() bool { return !e.st.ClosedAt.IsZero() }
 const moveDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel` of this one binding, as written there. Never *Terminate*."
 
 // moveSummary names the binding as orders take it.
-func moveSummary(i workflows.Item, cluster string, st workflows.MigrationState) string {
+func moveSummary(i queue.Item, cluster string, st workflows.MigrationState) string {
 	switch {
 	case st.Adopt:
 		return fmt.Sprintf("take over the hold of %s on %s", i.Key, cluster)

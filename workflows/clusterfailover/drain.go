@@ -8,6 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -151,7 +152,7 @@ func unwritten(p phase.Migration) bool {
 
 // selectAnew follows a drain's selector, which is no part of the frozen policy: a
 // drain may begin when the attempt has long been under way.
-func (e *failover) selectAnew(i *workflows.Item, notDrained bool, policies map[string]int) {
+func (e *failover) selectAnew(i *queue.Item, notDrained bool, policies map[string]int) {
 	if i.Policy < 0 || i.Policy >= len(e.st.Policy) || e.st.Policy[i.Policy].NotDrained == notDrained {
 		return
 	}

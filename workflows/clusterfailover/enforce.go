@@ -132,7 +132,7 @@ func (e *failover) endObserving(order workflows.Order) {
 	}
 	for _, i := range e.st.Items {
 		switch {
-		case i.Was && i.State != workflows.ItemBlocked:
+		case i.Was && i.State != queue.Blocked:
 			e.record(record.Result{
 				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.EnforceOrdered,
 				Cause: "enforced by " + order.Who + ": " + order.Reason, At: e.now(),

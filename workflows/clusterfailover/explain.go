@@ -21,7 +21,7 @@ func (e *failover) explain(r workflows.ExplainRequest) (workflows.Explanation, e
 		Frozen: e.st.Frozen, Pace: e.st.Pace, Paused: e.st.Paused, Stopped: e.st.Stopped, Asked: e.st.Asked,
 	}
 	policy := -1
-	if at := slices.IndexFunc(e.st.Items, func(i workflows.Item) bool { return i.Key == r.Binding }); at >= 0 {
+	if at := slices.IndexFunc(e.st.Items, func(i queue.Item) bool { return i.Key == r.Binding }); at >= 0 {
 		item := e.st.Items[at]
 		x.Item, x.Ahead, x.Priority, policy = &item, e.ahead(at), e.priorityOf(&item), item.Policy
 		x.SnoozedBy, x.PausedBy = e.st.SnoozedBy(item.Key), e.st.PausedBy(item.Key)
@@ -64,8 +64,8 @@ func taintRef(t corev1.Taint) rules.TaintRef {
 // ahead counts the queued bindings that have their turn before one. It remembers
 // nothing: a query must leave no trace in the state of a run.
 func (e *failover) ahead(of int) int {
-	ranked := func(i *workflows.Item) queue.Item {
-		out := queue.Item{Key: i.Key, Priority: e.priorityOf(i)}
+	ranked := func(i *queue.Item) queue.Turn {
+		out := queue.Turn{Key: i.Key, Priority: e.priorityOf(i)}
 		if i.Policy >= 0 && i.Policy < len(e.st.Dues) {
 			due, _ := e.policyDue(i.Policy)
 			out.Due = queue.Snoozed(due, queue.Latest(e.standing.snoozed, i.Key))
@@ -75,11 +75,11 @@ func (e *failover) ahead(of int) int {
 	mine, before := ranked(&e.st.Items[of]), 0
 	for at := range e.st.Items {
 		switch i := &e.st.Items[at]; i.State {
-		case workflows.ItemTolerating, workflows.ItemDue, workflows.ItemReady, workflows.ItemHold:
+		case queue.Tolerating, queue.Due, queue.Ready, queue.Hold:
 			if at != of && queue.Compare(ranked(i), mine) < 0 {
 				before++
 			}
-		case workflows.ItemIdle, workflows.ItemBlocked, workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused, itemEnded:
+		case queue.Idle, queue.Blocked, queue.Behind, queue.Fence, queue.Paused, itemEnded:
 		}
 	}
 	return before

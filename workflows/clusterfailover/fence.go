@@ -17,7 +17,7 @@ import (
 
 // fenceOf is what is known to prove an item's old copy dead: its own fence, or a
 // human's word for the whole cluster. Whether it still stands is judged where it is used.
-func (e *failover) fenceOf(i workflows.Item) *proof.Fence {
+func (e *failover) fenceOf(i queue.Item) *proof.Fence {
 	f := cmp.Or(i.Fence, e.st.Fenced)
 	if i.Fence != nil && e.st.Fenced != nil && e.st.Fenced.At.After(i.Fence.At) {
 		f = e.st.Fenced
@@ -30,7 +30,7 @@ func (e *failover) fenceOf(i workflows.Item) *proof.Fence {
 }
 
 // stateOf is what is frozen of an item's state rules.
-func (e *failover) stateOf(i workflows.Item) []karmada.StateRule {
+func (e *failover) stateOf(i queue.Item) []karmada.StateRule {
 	if i.Policy < 0 || i.Policy >= len(e.st.Policy) {
 		return nil
 	}
@@ -39,12 +39,12 @@ func (e *failover) stateOf(i workflows.Item) []karmada.StateRule {
 
 // mustFence sends an item to wait for a fence, as far as there is room for one more
 // that waits. In observe it only says so.
-func (e *failover) mustFence(i *workflows.Item, c activities.Check) {
+func (e *failover) mustFence(i *queue.Item, c activities.Check) {
 	if !e.enforcing() {
 		e.block(i, c.Reason, c.Message)
 		return
 	}
-	i.State, i.Reason, i.Message, i.To = workflows.ItemFence, c.Reason, flow.Cut(c.Message), c.Candidates
+	i.State, i.Reason, i.Message, i.To = queue.Fence, c.Reason, flow.Cut(c.Message), c.Candidates
 }
 
 // startFences gives each item that waits for a fence a migration of its own, where
@@ -52,7 +52,7 @@ func (e *failover) mustFence(i *workflows.Item, c activities.Check) {
 // queue and moves in its turn.
 func (e *failover) startFences() {
 	for {
-		at := slices.IndexFunc(e.st.Items, func(i workflows.Item) bool { return i.State == workflows.ItemFence })
+		at := slices.IndexFunc(e.st.Items, func(i queue.Item) bool { return i.State == queue.Fence })
 		if at < 0 {
 			e.awaitStarts()
 			return
@@ -100,7 +100,7 @@ func (e *failover) refuseFenced(o workflows.FenceOrder) error {
 
 // needsState tells whether a binding's state goes along only through the source.
 func (e *failover) needsState(key karmada.BindingKey) bool {
-	var as workflows.Item
+	var as queue.Item
 	if at := e.queuedAt(key); at >= 0 {
 		as = e.st.Items[at]
 	} else if m, moves := e.st.Moves[key.String()]; moves {

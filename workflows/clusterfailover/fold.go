@@ -110,14 +110,14 @@ func (e *failover) owe(d *record.PendingPurge) {
 }
 
 // mostTelling are up to so many of the queued, those that no taint moves last.
-func (e *failover) mostTelling(most int) []workflows.Item {
+func (e *failover) mostTelling(most int) []queue.Item {
 	if len(e.st.Items) <= most {
 		return e.st.Items
 	}
-	var idle, shown []workflows.Item
+	var idle, shown []queue.Item
 	for _, i := range e.st.Items {
 		switch {
-		case i.State == workflows.ItemIdle:
+		case i.State == queue.Idle:
 			idle = append(idle, i)
 		case len(shown) < most:
 			shown = append(shown, i)
@@ -132,7 +132,7 @@ func (e *failover) blockedBy() (by map[reason.Reason]int, since time.Time) {
 	by = map[reason.Reason]int{}
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
-		if i.State != workflows.ItemBlocked {
+		if i.State != queue.Blocked {
 			continue
 		}
 		by[i.Reason]++
@@ -145,11 +145,11 @@ func (e *failover) blockedBy() (by map[reason.Reason]int, since time.Time) {
 
 // status is the answer to a query: of a long queue only a part.
 func (e *failover) status() workflows.FailoverStatus {
-	s := workflows.FailoverStatus{Instance: e.instance, Name: e.cluster, Now: e.now(), FailoverState: e.st, Queue: map[workflows.ItemState]int{}}
+	s := workflows.FailoverStatus{Instance: e.instance, Name: e.cluster, Now: e.now(), FailoverState: e.st, Queue: map[queue.State]int{}}
 	s.WaitingBy = map[reason.Reason]int{}
 	for _, i := range e.st.Items {
 		s.Queue[i.State]++
-		if i.State == workflows.ItemDue || i.State == workflows.ItemReady || i.State == workflows.ItemHold {
+		if i.State == queue.Due || i.State == queue.Ready || i.State == queue.Hold {
 			s.WaitingBy[i.Reason]++
 		}
 	}
@@ -160,7 +160,7 @@ func (e *failover) status() workflows.FailoverStatus {
 	}
 	s.Items = slices.Clone(e.mostTelling(statusItems))
 	for n := range s.Items {
-		if i := &s.Items[n]; i.State == workflows.ItemTolerating {
+		if i := &s.Items[n]; i.State == queue.Tolerating {
 			i.RetryAt, _ = e.due(i)
 		}
 	}

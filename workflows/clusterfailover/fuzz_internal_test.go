@@ -134,8 +134,8 @@ func underWay(ctx workflow.Context, shape uint8) *failover {
 		key := karmada.BindingKey{Namespace: "shop", Name: name}
 		e.st.Moves[key.String()] = workflows.Move{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
 	}
-	e.st.Items = append(e.st.Items, workflows.Item{
-		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: workflows.ItemDue, Reason: reason.Waiting, Was: true,
+	e.st.Items = append(e.st.Items, queue.Item{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: queue.Due, Reason: reason.Waiting, Was: true,
 	})
 	return e
 }

@@ -24,7 +24,7 @@ func (e *failover) startHolds() {
 		}
 	}
 	for ; ahead < holdAhead && e.mayBegin(); ahead++ {
-		at := e.first(workflows.ItemHold, 1)
+		at := e.first(queue.Hold, 1)
 		if len(at) == 0 {
 			return
 		}
@@ -53,12 +53,12 @@ func (e *failover) next() turn {
 	for n, key := range keys {
 		as := itemOf(e.st.Moves[key])
 		due, _ := e.due(&as)
-		top.Offer(queue.Item{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
+		top.Offer(queue.Turn{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
 	}
-	if ready := e.first(workflows.ItemReady, 1); len(ready) > 0 && e.mayBegin() {
+	if ready := e.first(queue.Ready, 1); len(ready) > 0 && e.mayBegin() {
 		i := &e.st.Items[ready[0]]
 		due, _ := e.due(i)
-		top.Offer(queue.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, len(keys)+ready[0])
+		top.Offer(queue.Turn{Key: i.Key, Priority: e.priorityOf(i), Due: due}, len(keys)+ready[0])
 	}
 	at := top.Sorted()
 	switch {
@@ -74,7 +74,7 @@ func (e *failover) next() turn {
 }
 
 // itemOf is a move as it stood in the queue, as far as order and due time go.
-func itemOf(m workflows.Move) workflows.Item { return workflows.Item{Key: m.Key, Policy: m.Policy} }
+func itemOf(m workflows.Move) queue.Item { return queue.Item{Key: m.Key, Policy: m.Policy} }
 
 // waitForPermit are the moves that hold their dependents and may have a permit now: nobody
 // has paused or snoozed them since.

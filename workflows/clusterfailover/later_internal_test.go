@@ -30,12 +30,12 @@ func TestWhatObserveJudgedAndWhatIsBlockedIsCarriedInBounds(t *testing.T) {
 		e := crowded(ctx, 2*n)
 		e.st.Terms.Mode, e.st.Results, e.st.Folded, e.st.Counts, e.st.PendingPurges = rules.ModeObserve, nil, nil, map[string]int{}, nil
 		e.order = order{}
-		all := make([]workflows.Item, len(e.st.Items))
+		all := make([]queue.Item, len(e.st.Items))
 		copy(all, e.st.Items)
 		for at := range e.st.Items {
 			i := &e.st.Items[at]
-			if i.State = workflows.ItemReady; at >= n/50 {
-				i.State, i.Reason, i.Message, i.Permanent = workflows.ItemBlocked, reason.Malformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
+			if i.State = queue.Ready; at >= n/50 {
+				i.State, i.Reason, i.Message, i.Permanent = queue.Blocked, reason.Malformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
 			}
 		}
 		e.simulate()
@@ -127,7 +127,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 				e.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})
 			}
 			for _, i := range e.st.Items {
-				at := slices.IndexFunc(all, func(x workflows.Item) bool { return x.Key == i.Key })
+				at := slices.IndexFunc(all, func(x queue.Item) bool { return x.Key == i.Key })
 				require.Equal(t, all[at].Was, i.Was, "it owes what it owed")
 				require.Equal(t, all[at].Policy, i.Policy)
 			}

@@ -350,7 +350,7 @@ func (e *failover) recordIn(attempt int, r record.Result) {
 
 // requeue puts a binding back that was refused at the write.
 func (e *failover) requeue(r record.Result, m workflows.Move) {
-	i := workflows.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
+	i := queue.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
 	if m.Policy < 0 || m.Policy >= len(e.st.Policy) {
 		e.listDirty = true // adopted without a policy: the list freezes one
 		return
@@ -360,14 +360,14 @@ func (e *failover) requeue(r record.Result, m workflows.Move) {
 		i.Fence = r.Fence
 	}
 	if r.Reason == reason.Fenced {
-		i.State, i.Reason, i.RetryAt, i.Tries = workflows.ItemDue, reason.Waiting, time.Time{}, m.Tries
+		i.State, i.Reason, i.RetryAt, i.Tries = queue.Due, reason.Waiting, time.Time{}, m.Tries
 	}
 	if r.Reason == reason.PermitPassed || r.Reason == reason.Halted {
 		// It passed every check: ask anew soon, though never hot.
 		i.RetryAt, i.Tries = e.now().Add(flow.MinTimer), m.Tries
 	}
 	e.asked(&i, nil)
-	if !slices.ContainsFunc(e.st.Items, func(x workflows.Item) bool { return x.Key == i.Key }) {
+	if !slices.ContainsFunc(e.st.Items, func(x queue.Item) bool { return x.Key == i.Key }) {
 		e.st.Items = append(e.st.Items, i)
 	}
 }

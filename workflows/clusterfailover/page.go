@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
@@ -22,12 +23,12 @@ func (e *failover) publish() {
 }
 
 // mostUrgent are the first of the queue in each state: of a long queue, status has others, too.
-func (e *failover) mostUrgent() []workflows.Item {
-	var out []workflows.Item
+func (e *failover) mostUrgent() []queue.Item {
+	var out []queue.Item
 	for _, state := range workflows.PageStates {
 		for _, at := range e.first(state, workflows.PageLines) {
 			i := e.st.Items[at]
-			if state == workflows.ItemTolerating {
+			if state == queue.Tolerating {
 				i.RetryAt, _ = e.dueAt(i)
 			}
 			out = append(out, i)
@@ -42,10 +43,10 @@ func (e *failover) eta() time.Time {
 	e.tick()
 	for at := range e.st.Items {
 		switch i := &e.st.Items[at]; i.State {
-		case workflows.ItemReady, workflows.ItemHold, workflows.ItemDue, workflows.ItemTolerating:
+		case queue.Ready, queue.Hold, queue.Due, queue.Tolerating:
 			due, _ := e.due(i)
 			dues = append(dues, due)
-		case workflows.ItemIdle, workflows.ItemBlocked, workflows.ItemBehind, workflows.ItemFence, workflows.ItemPaused, itemEnded:
+		case queue.Idle, queue.Blocked, queue.Behind, queue.Fence, queue.Paused, itemEnded:
 		}
 	}
 	eta, ok := pace.ETA(e.now(), dues, 0, e.st.Pace)

@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -133,7 +134,7 @@ func (e *failover) queueDone() bool {
 		}
 	}
 	for _, i := range e.st.Items {
-		if i.State != workflows.ItemIdle && i.State != workflows.ItemBlocked {
+		if i.State != queue.Idle && i.State != queue.Blocked {
 			return false
 		}
 	}

@@ -150,7 +150,7 @@ func (e *failover) join(t activities.Targeting, policy rules.Policy, policies ma
 }
 
 // freed: what blocked an item holds no more.
-func (e *failover) freed(i workflows.Item, t activities.Targeting) bool {
+func (e *failover) freed(i queue.Item, t activities.Targeting) bool {
 	return i.Reason == reason.Malformed && t.Malformed == "" || i.Reason == reason.SchedulerReturnsIt && e.diedHere(t)
 }
 
@@ -176,21 +176,21 @@ func (e *failover) internKind(kind string) int {
 }
 
 // newItem blocks at once what no taint may move in this attempt.
-func (e *failover) newItem(t activities.Targeting, left leftItem) workflows.Item {
-	item := workflows.Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.policy, Kind: e.internKind(t.Kind), State: workflows.ItemIdle, Was: left.owes}
+func (e *failover) newItem(t activities.Targeting, left leftItem) queue.Item {
+	item := queue.Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.policy, Kind: e.internKind(t.Kind), State: queue.Idle, Was: left.owes}
 	switch {
 	case t.Malformed != "":
-		item.State, item.Reason, item.Message, item.Permanent, item.Was = workflows.ItemBlocked, reason.Malformed, flow.Cut(t.Malformed), true, true
+		item.State, item.Reason, item.Message, item.Permanent, item.Was = queue.Blocked, reason.Malformed, flow.Cut(t.Malformed), true, true
 	case e.cameBack(t) && e.st.Cluster.Drain != nil:
 		item.Returned = true // moved once more, and then kept away until undrain
 	case e.cameBack(t) && e.diedHere(t):
 		e.notThere(t) // an ordinary move, and the first that can help it
 	case e.cameBack(t):
 		e.notThere(t)
-		item.State, item.Reason, item.Permanent = workflows.ItemBlocked, reason.SchedulerReturnsIt, true
+		item.State, item.Reason, item.Permanent = queue.Blocked, reason.SchedulerReturnsIt, true
 		item.Message = "the scheduler put it back after a release; it is not evicted again in this attempt"
 	}
-	if item.State == workflows.ItemBlocked {
+	if item.State == queue.Blocked {
 		e.auditBlocked(&item)
 	}
 	return item
@@ -226,7 +226,7 @@ func calledOff(r reason.Reason) bool {
 // dropMissing ends queued bindings that no longer target the cluster: another hand
 // moved or deleted them before Lifeboat's write.
 func (e *failover) dropMissing(found map[string]bool) {
-	e.st.Items = slices.DeleteFunc(e.st.Items, func(i workflows.Item) bool {
+	e.st.Items = slices.DeleteFunc(e.st.Items, func(i queue.Item) bool {
 		if found[i.Key.String()] {
 			return false
 		}
@@ -249,7 +249,7 @@ func (e *failover) sortOut() {
 }
 
 // sortOne is sortOut for one item, as of the last tick.
-func (e *failover) sortOne(i *workflows.Item) {
+func (e *failover) sortOne(i *queue.Item) {
 	if i.Permanent {
 		return
 	}
@@ -263,7 +263,7 @@ func (e *failover) sortOne(i *workflows.Item) {
 }
 
 // countQueued counts a binding that entered the queue, as Karmada's proposal wants it counted.
-func (e *failover) countQueued(i *workflows.Item) {
+func (e *failover) countQueued(i *queue.Item) {
 	i.Queued = e.now()
 	kind := ""
 	if i.Kind < len(e.st.Kinds) {
@@ -275,37 +275,37 @@ func (e *failover) countQueued(i *workflows.Item) {
 }
 
 // sortBy is sortOne by when the item is due.
-func (e *failover) sortBy(i *workflows.Item, due time.Time, d rules.Due) {
+func (e *failover) sortBy(i *queue.Item, due time.Time, d rules.Due) {
 	now := e.now()
 	switch {
 	case !d.Affected:
 		e.unmoved(i, d.Reason)
 	case now.Before(due):
-		i.State, i.Reason, i.Was, i.AskedAt = workflows.ItemTolerating, e.whyNotDue(i, due), true, time.Time{}
-	case i.State == workflows.ItemBlocked && (e.unanswered(i) || now.Before(i.RetryAt)):
+		i.State, i.Reason, i.Was, i.AskedAt = queue.Tolerating, e.whyNotDue(i, due), true, time.Time{}
+	case i.State == queue.Blocked && (e.unanswered(i) || now.Before(i.RetryAt)):
 	case e.pausedOne(i.Key):
-		i.State, i.Reason, i.Was = workflows.ItemPaused, reason.Paused, true
-	case i.State == workflows.ItemBlocked:
-		i.State = workflows.ItemDue
-	case i.State == workflows.ItemIdle || i.State == workflows.ItemTolerating || i.State == workflows.ItemPaused:
-		i.State, i.Reason, i.Was = workflows.ItemDue, reason.Waiting, true
+		i.State, i.Reason, i.Was = queue.Paused, reason.Paused, true
+	case i.State == queue.Blocked:
+		i.State = queue.Due
+	case i.State == queue.Idle || i.State == queue.Tolerating || i.State == queue.Paused:
+		i.State, i.Reason, i.Was = queue.Due, reason.Waiting, true
 	}
 }
 
 // unmoved is an item that no taint moves.
-func (e *failover) unmoved(i *workflows.Item, why reason.Reason) {
+func (e *failover) unmoved(i *queue.Item, why reason.Reason) {
 	if why == reason.Malformed {
 		// Not blocked: a hard taint may still come to move it.
-		i.State, i.Reason, i.Was = workflows.ItemBlocked, why, true
+		i.State, i.Reason, i.Was = queue.Blocked, why, true
 		i.Message = flow.Cut(e.st.Policy[i.Policy].SoftMalformed)
 		e.auditBlocked(i)
 		return
 	}
-	i.State, i.Reason, i.Message, i.AskedAt = workflows.ItemIdle, why, "", time.Time{}
+	i.State, i.Reason, i.Message, i.AskedAt = queue.Idle, why, "", time.Time{}
 }
 
 // whyNotDue tells a toleration that runs from a snooze that does.
-func (e *failover) whyNotDue(i *workflows.Item, due time.Time) reason.Reason {
+func (e *failover) whyNotDue(i *queue.Item, due time.Time) reason.Reason {
 	if queue.Latest(e.standing.snoozed, i.Key).Equal(due) {
 		return reason.Snoozed
 	}
@@ -329,7 +329,7 @@ type checking struct {
 }
 
 // itemEnded marks an item for removal within one turn.
-const itemEnded workflows.ItemState = "ended"
+const itemEnded queue.State = "ended"
 
 // pingPongRetry is how long a binding rests that was moved too often, before it asks again.
 const pingPongRetry = 5 * time.Minute
@@ -338,7 +338,7 @@ const pingPongRetry = 5 * time.Minute
 const maxBackOff = 8
 
 // abandon ends a queued binding without a write. One that no taint ever made move owes no outcome.
-func (e *failover) abandon(i workflows.Item, cancelled *workflows.Order) {
+func (e *failover) abandon(i queue.Item, cancelled *workflows.Order) {
 	if !i.Was || i.Reason == reason.SchedulerReturnsIt {
 		return
 	}
@@ -349,9 +349,9 @@ func (e *failover) abandon(i workflows.Item, cancelled *workflows.Order) {
 	switch {
 	case cancelled != nil:
 		r.Reason, r.Cause = reason.Cancelled, "cancelled by "+cancelled.Who+": "+cancelled.Reason
-	case !e.enforcing() && i.State == workflows.ItemBlocked:
+	case !e.enforcing() && i.State == queue.Blocked:
 		r.Outcome, r.Reason = phase.OutcomeWouldBlock, i.Reason
-	case i.State == workflows.ItemBlocked:
+	case i.State == queue.Blocked:
 		r.Message = "it was blocked: " + string(i.Reason) + " " + i.Message
 	}
 	e.record(r)

@@ -6,9 +6,9 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -16,7 +16,7 @@ import (
 // what passed the pre-check would move.
 func (e *failover) simulate() {
 	for !e.now().Before(e.st.NextSim) && e.st.Paused == nil {
-		ready := e.first(workflows.ItemReady, 1)
+		ready := e.first(queue.Ready, 1)
 		if len(ready) == 0 {
 			return
 		}

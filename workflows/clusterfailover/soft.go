@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -22,12 +22,12 @@ func (e *failover) softMatters() bool {
 // softUnread tells whether a queued binding that soft taints move has not said yet
 // for how long it bears them.
 func (e *failover) softUnread() bool {
-	return slices.ContainsFunc(e.st.Items, func(i workflows.Item) bool { return !i.Permanent && !e.st.Policy[i.Policy].SoftRead() })
+	return slices.ContainsFunc(e.st.Items, func(i queue.Item) bool { return !i.Permanent && !e.st.Policy[i.Policy].SoftRead() })
 }
 
 // learnSoft completes the frozen policy of a queued binding with the one thing that
 // had not been read of it; what was frozen stays.
-func (e *failover) learnSoft(i *workflows.Item, read rules.Policy, policies map[string]int) {
+func (e *failover) learnSoft(i *queue.Item, read rules.Policy, policies map[string]int) {
 	frozen := e.st.Policy[i.Policy]
 	if frozen.SoftRead() || !read.SoftRead() {
 		return

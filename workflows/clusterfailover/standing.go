@@ -334,7 +334,7 @@ func (e *failover) pausedOne(key karmada.BindingKey) bool {
 
 // heldBack takes an item out of dispatch that a human's order reached since it passed
 // its check.
-func (e *failover) heldBack(i *workflows.Item) bool {
+func (e *failover) heldBack(i *queue.Item) bool {
 	was := i.State
 	e.tick()
 	e.sortOne(i)

@@ -27,18 +27,18 @@ func TestWhatWasSnoozedOrPausedSinceItsCheckIsNotDispatched(t *testing.T) {
 			e.st.Terms.Mode = rules.ModeObserve
 			e.st.Results, e.st.Folded, e.st.Counts = nil, nil, map[string]int{}
 			for at := range e.st.Items {
-				e.st.Items[at].State = workflows.ItemReady
+				e.st.Items[at].State = queue.Ready
 			}
 			for at := range e.st.Dues {
 				e.st.Dues[at] = rules.Due{Affected: true, At: e.now().Add(-time.Minute)}
 			}
-			first := e.st.Items[e.first(workflows.ItemReady, 1)[0]].Key
+			first := e.st.Items[e.first(queue.Ready, 1)[0]].Key
 			order(e, queue.ScopeOf(first))
 			n := len(e.st.Items)
 			e.simulate()
 			require.Len(t, e.st.Items, 1, "%s: everybody else went: %d", name, n)
 			require.Equal(t, first, e.st.Items[0].Key, name)
-			require.NotEqual(t, workflows.ItemReady, e.st.Items[0].State, name)
+			require.NotEqual(t, queue.Ready, e.st.Items[0].State, name)
 		}
 	})
 }

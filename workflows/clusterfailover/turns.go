@@ -9,7 +9,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -34,7 +33,7 @@ type policyDue struct {
 }
 
 // dueAt is when an item's toleration runs out, measured in unfrozen time.
-func (e *failover) dueAt(i workflows.Item) (time.Time, rules.Due) {
+func (e *failover) dueAt(i queue.Item) (time.Time, rules.Due) {
 	e.tick()
 	return e.due(&i)
 }
@@ -49,7 +48,7 @@ func (e *failover) tick() {
 
 // due is dueAt as of the last tick. A snooze moves it later, by the wall clock: it is a
 // human's word, and a halt does not stretch it.
-func (e *failover) due(i *workflows.Item) (time.Time, rules.Due) {
+func (e *failover) due(i *queue.Item) (time.Time, rules.Due) {
 	if i.Policy < 0 || i.Policy >= len(e.order.dues) {
 		return time.Time{}, rules.Due{Reason: reason.NoTaint}
 	}
@@ -78,7 +77,7 @@ func (e *failover) forgetDues() { e.order.dues = nil }
 
 // first are the k most urgent items of a state, most urgent first: a heap of k over
 // one pass, for k is small and the queue may be long.
-func (e *failover) first(state workflows.ItemState, k int) []int {
+func (e *failover) first(state queue.State, k int) []int {
 	if k <= 0 {
 		return nil
 	}
@@ -90,12 +89,12 @@ func (e *failover) first(state workflows.ItemState, k int) []int {
 			continue
 		}
 		due, _ := e.due(i)
-		top.Offer(queue.Item{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
+		top.Offer(queue.Turn{Key: i.Key, Priority: e.priorityOf(i), Due: due}, at)
 	}
 	return top.Sorted()
 }
 
-func (e *failover) priorityOf(i *workflows.Item) int32 {
+func (e *failover) priorityOf(i *queue.Item) int32 {
 	if ordered, ok := e.standing.priority.Narrowest(i.Key); ok {
 		return ordered
 	}
@@ -105,9 +104,9 @@ func (e *failover) priorityOf(i *workflows.Item) int32 {
 	return e.st.Policy[i.Policy].Priority
 }
 
-func (e *failover) countReady() int { return e.count(workflows.ItemReady) }
+func (e *failover) countReady() int { return e.count(queue.Ready) }
 
-func (e *failover) count(state workflows.ItemState) int {
+func (e *failover) count(state queue.State) int {
 	n := 0
 	for at := range e.st.Items {
 		if e.st.Items[at].State == state {
@@ -158,7 +157,7 @@ func (e *failover) itemAt(key karmada.BindingKey) int {
 	return -1
 }
 
-func (e *failover) appendItem(i workflows.Item) {
+func (e *failover) appendItem(i queue.Item) {
 	e.order.items[i.Key] = len(e.st.Items)
 	e.st.Items = append(e.st.Items, i)
 }
@@ -222,7 +221,7 @@ func (e *failover) nextInQueue(sooner func(time.Time, string)) {
 	of, at := e.nextItem()
 	switch {
 	case of == nil:
-	case of.State == workflows.ItemBlocked:
+	case of.State == queue.Blocked:
 		sooner(at, "look at blocked "+of.Key.String()+" again")
 	case of.Reason == reason.Snoozed:
 		sooner(at, "the snooze of "+of.Key.String()+" ends")
@@ -233,9 +232,9 @@ func (e *failover) nextInQueue(sooner func(time.Time, string)) {
 
 // nextItem is the queued item that time alone brings on soonest, nil when none: the
 // one timer is for it.
-func (e *failover) nextItem() (of *workflows.Item, next time.Time) {
+func (e *failover) nextItem() (of *queue.Item, next time.Time) {
 	e.tick()
-	earlier := func(t time.Time, i *workflows.Item) {
+	earlier := func(t time.Time, i *queue.Item) {
 		if !t.IsZero() && (of == nil || t.Before(next)) {
 			next, of = t, i
 		}
@@ -243,15 +242,15 @@ func (e *failover) nextItem() (of *workflows.Item, next time.Time) {
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
 		switch i.State {
-		case workflows.ItemTolerating:
+		case queue.Tolerating:
 			if due, d := e.due(i); d.Affected {
 				earlier(due, i)
 			}
-		case workflows.ItemBlocked:
+		case queue.Blocked:
 			if !i.Permanent {
 				earlier(i.RetryAt, i)
 			}
-		case workflows.ItemIdle, workflows.ItemDue, workflows.ItemReady, workflows.ItemBehind, workflows.ItemFence, workflows.ItemHold, workflows.ItemPaused, itemEnded:
+		case queue.Idle, queue.Due, queue.Ready, queue.Behind, queue.Fence, queue.Hold, queue.Paused, itemEnded:
 		}
 	}
 	return of, next
