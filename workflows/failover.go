@@ -36,43 +36,28 @@ type FailoverState struct {
 	Windows    rules.Windows    `json:"windows,omitempty"`  // by (rule, taint)
 	Cluster    ClusterView      `json:"clusterView"`        // as last judged
 	Virtual    []corev1.Taint   `json:"virtual,omitempty"`  // observe: the taints that would stand
-	Policy     []rules.Policy   `json:"policies,omitempty"` // frozen, deduplicated
-	Kinds      []string         `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
-	Dues       []rules.Due      `json:"dues,omitempty"`     // of each policy under the taints that stand
-	Items      []queue.Item     `json:"items,omitempty"`    // the queue
 	Moves      map[string]Move  `json:"moves,omitempty"`    // running children by binding
-	Frozen     []rules.Interval `json:"frozen,omitempty"`   // when toleration clocks stood still
 	Pace       pace.Pace        `json:"pace"`               // as the pacer last said
 	Paused     *Order           `json:"paused,omitempty"`   // a human paused dispatch
 	Stopped    *Order           `json:"stopped,omitempty"`  // a human cancelled
+	// Queue are the bindings that may yet move, and Ledger what became of the others.
+	queue.Queue
+	record.Ledger
 	// StandingOrders are those about bindings that hold until the failover closes.
 	StandingOrders
 	// StopPutBack: whoever stopped wants what is placed back, too.
-	StopPutBack   bool                  `json:"stopPutBack,omitempty"`
-	Results       []record.Result       `json:"results,omitempty"`       // of this attempt
-	Past          []AttemptReport       `json:"past,omitempty"`          // earlier attempts
-	Counts        map[string]int        `json:"counts,omitempty"`        // outcomes of this attempt
-	PendingPurges []record.PendingPurge `json:"pendingPurges,omitempty"` // pending purge of the failover
-	Settled       time.Time             `json:"untainted,omitzero"`      // when Lifeboat's taints went
-	Listed        time.Time             `json:"listed,omitzero"`         // when the affected set was last listed
-	Asked         PermitRequest         `json:"asked"`                   // what the pacer was last told
-	AskedAt       time.Time             `json:"askedAt,omitzero"`        // and when
-	Newest        int64                 `json:"newest,omitempty"`        // the newest permit that was heard of
-	Grants        []Grant               `json:"grants,omitempty"`        // permits not yet given to a binding
-	NextSim       time.Time             `json:"nextSim,omitzero"`        // observe: when the next eviction would come
-	Runs          int                   `json:"runs"`                    // of this workflow, continue-as-new counted
+	StopPutBack bool            `json:"stopPutBack,omitempty"`
+	Past        []AttemptReport `json:"past,omitempty"`     // earlier attempts
+	Settled     time.Time       `json:"untainted,omitzero"` // when Lifeboat's taints went
+	Listed      time.Time       `json:"listed,omitzero"`    // when the affected set was last listed
+	Asked       PermitRequest   `json:"asked"`              // what the pacer was last told
+	AskedAt     time.Time       `json:"askedAt,omitzero"`   // and when
+	Newest      int64           `json:"newest,omitempty"`   // the newest permit that was heard of
+	Grants      []Grant         `json:"grants,omitempty"`   // permits not yet given to a binding
+	NextSim     time.Time       `json:"nextSim,omitzero"`   // observe: when the next eviction would come
+	Runs        int             `json:"runs"`               // of this workflow, continue-as-new counted
 	// Facts were heard and not yet judged.
 	Facts []rules.ClusterFact `json:"facts,omitempty"`
-	// Folded are the bindings of this attempt whose results have been folded into Counts,
-	// by outcome: a report, and what is carried from run to run, are bounded.
-	Folded map[string]*queue.BindingSet `json:"folded,omitempty"`
-	// PendingPurgesBeyond counts the pending purges that PendingPurges has no room for: handed over at once.
-	PendingPurgesBeyond int `json:"pendingPurgesBeyond,omitempty"`
-	// Later are queued bindings that were too many to carry over, by their frozen policy:
-	// the list, with which every run begins, brings them back. They owe an outcome; those
-	// of LaterIdle, which no taint has made move in this attempt, owe none.
-	Later     []*queue.BindingSet `json:"later,omitempty"`
-	LaterIdle []*queue.BindingSet `json:"laterIdle,omitempty"`
 	// ExternalProbe is what the controller's own probe said last.
 	ExternalProbe Testimony `json:"externalProbe,omitzero"`
 	// ClosedAt is when abandon and restore began in this attempt.
@@ -204,8 +189,8 @@ type FailoverStatus struct {
 	Name     string    `json:"cluster"`
 	Now      time.Time `json:"now"`
 	FailoverState
-	// Queue counts all queued bindings by state; of many, Items shows only some.
-	Queue map[queue.State]int `json:"queue,omitempty"`
+	// States counts all queued bindings by state; of many, Items shows only some.
+	States map[queue.State]int `json:"queue,omitempty"`
 	// BlockedBy counts those of the queue that are blocked, by reason; BlockedSince is when
 	// the first of them was due.
 	BlockedBy    map[reason.Reason]int `json:"blockedBy,omitempty"`

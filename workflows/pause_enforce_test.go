@@ -67,7 +67,7 @@ func TestAPausedObserverSleeps(t *testing.T) {
 		}
 	})
 	s.at(6*time.Minute, func() {
-		require.Equal(t, 2, s.status().Queue[queue.Ready])
+		require.Equal(t, 2, s.status().States[queue.Ready])
 		s.order(workflows.UpdateResume, "go on")
 	})
 	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })

@@ -97,8 +97,8 @@ func (s *FailoverStatus) viewQueue(v *view.Failover) {
 // counts are how many bindings of this attempt stand where.
 func (s *FailoverStatus) counts() view.Counts {
 	c := view.Counts{
-		Outcomes: map[phase.Outcome]int{}, Tolerating: s.Queue[queue.Tolerating], Blocked: s.Queue[queue.Blocked], Asked: s.BlockedBy[reason.AwaitingApproval],
-		Waiting: s.Queue[queue.Due] + s.Queue[queue.Ready] + s.Queue[queue.Hold] + s.Queue[queue.Paused] + s.Queue[queue.Fence] + s.Left,
+		Outcomes: map[phase.Outcome]int{}, Tolerating: s.States[queue.Tolerating], Blocked: s.States[queue.Blocked], Asked: s.BlockedBy[reason.AwaitingApproval],
+		Waiting: s.States[queue.Due] + s.States[queue.Ready] + s.States[queue.Hold] + s.States[queue.Paused] + s.States[queue.Fence] + s.Left,
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(s.Counts)) {
 		if n := s.Counts[outcome]; n > 0 {

@@ -258,7 +258,7 @@ func (v View) queued(x *workflows.Explanation) []string {
 		return append(out, v.Coloured(show.Busy, "blocked: ")+waits, again)
 	case queue.Idle:
 		return append(out, "nothing moves it: "+waits)
-	case queue.Behind, queue.Fence, queue.Paused:
+	case queue.Behind, queue.Fence, queue.Paused, queue.Ended:
 	}
 	return append(out, "waits for: "+waits)
 }

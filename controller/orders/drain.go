@@ -54,7 +54,7 @@ func DrainProgress(s workflows.FailoverStatus) Drained {
 				p.Blocked = map[string]int{}
 			}
 			p.Blocked[string(i.Reason)]++
-		case queue.Tolerating, queue.Due, queue.Ready, queue.Behind, queue.Fence, queue.Paused, queue.Hold:
+		case queue.Tolerating, queue.Due, queue.Ready, queue.Behind, queue.Fence, queue.Paused, queue.Hold, queue.Ended:
 		}
 		p.Left++
 	}

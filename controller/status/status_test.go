@@ -53,7 +53,7 @@ func evacuating() *workflows.FailoverStatus {
 		{Key: key("stuck"), State: queue.Blocked, Reason: reason.NoTarget, Message: strings.Repeat("no cluster fits ", 20)},
 	}
 	s.Counts = map[string]int{"Migrated": 1}
-	s.Queue = map[queue.State]int{queue.Ready: 1, queue.Idle: 1, queue.Blocked: 1}
+	s.States = map[queue.State]int{queue.Ready: 1, queue.Idle: 1, queue.Blocked: 1}
 	return s
 }
 

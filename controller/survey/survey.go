@@ -127,10 +127,10 @@ func stateOf(e *workflows.FailoverStatus) telemetry.FailoverState {
 		Blocked: map[reason.Reason]int{}, Attention: map[reason.Reason]int{}, Waiting: map[reason.Reason]int{},
 		BlockedSince: e.BlockedSince, PendingPurge: len(e.PendingPurges) + e.PendingPurgesBeyond,
 		Bindings: map[string]int{
-			telemetry.StateTolerating: e.Queue[queue.Tolerating],
-			telemetry.StateWaiting:    e.Queue[queue.Due] + e.Queue[queue.Ready] + e.Queue[queue.Hold] + e.Left,
-			telemetry.StatePaused:     e.Queue[queue.Paused],
-			telemetry.StateFence:      e.Queue[queue.Fence],
+			telemetry.StateTolerating: e.States[queue.Tolerating],
+			telemetry.StateWaiting:    e.States[queue.Due] + e.States[queue.Ready] + e.States[queue.Hold] + e.Left,
+			telemetry.StatePaused:     e.States[queue.Paused],
+			telemetry.StateFence:      e.States[queue.Fence],
 		},
 	}
 	maps.Copy(f.Waiting, e.WaitingBy)

@@ -58,12 +58,12 @@ func evacuating() workflows.FailoverStatus {
 	due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	return workflows.FailoverStatus{
 		Name: "a", Left: 2, BlockedSince: due,
-		Queue:     map[queue.State]int{queue.Tolerating: 7, queue.Due: 1, queue.Ready: 2, queue.Blocked: 5, queue.Fence: 1},
+		States:    map[queue.State]int{queue.Tolerating: 7, queue.Due: 1, queue.Ready: 2, queue.Blocked: 5, queue.Fence: 1},
 		BlockedBy: map[reason.Reason]int{reason.NoTarget: 3, reason.AwaitingApproval: 2},
 		WaitingBy: map[reason.Reason]int{reason.AwaitingPermit: 1, reason.WindowFull: 2},
 		FailoverState: workflows.FailoverState{
 			Phase: phase.FailoverEvacuating, Terms: activities.Terms{Mode: rules.ModeEnforce},
-			PendingPurges: make([]record.PendingPurge, 2), PendingPurgesBeyond: 1, Attention: []reason.Reason{reason.WaitingFull},
+			Ledger: record.Ledger{PendingPurges: make([]record.PendingPurge, 2), PendingPurgesBeyond: 1}, Attention: []reason.Reason{reason.WaitingFull},
 			Paused: &workflows.Order{Who: "ann", Reason: "lunch"},
 			Moves: map[string]workflows.Move{
 				"shop/cart": {Phase: phase.MigrationPlacing},

@@ -1,87 +1,304 @@
 package queue
 
 import (
-	"cmp"
-	"container/heap"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// Turn is one binding in a failover's queue. Its names are short because
-// thousands of them are carried from run to run.
-type Turn struct {
-	Key      karmada.BindingKey `json:"k"`
-	UID      types.UID          `json:"u,omitempty"`
-	Priority int32              `json:"p,omitempty"`
-	Due      time.Time          `json:"d,omitzero"`
+// Queue are the bindings that a failover may yet move, and what was frozen of them when they
+// joined. All that it has to know is carried from run to run; what makes it quick is made anew.
+type Queue struct {
+	Items     []Item           `json:"items,omitempty"`
+	Policy    []rules.Policy   `json:"policies,omitempty"` // frozen, deduplicated
+	Kinds     []string         `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
+	Dues      []rules.Due      `json:"dues,omitempty"`     // of each policy under the taints that stand
+	Frozen    []rules.Interval `json:"frozen,omitempty"`   // when toleration clocks stood still
+	Later     []*BindingSet    `json:"later,omitempty"`    // left for a later list, by policy; they owe an outcome
+	LaterIdle []*BindingSet    `json:"laterIdle,omitempty"`
+	// Standing is what humans ordered about bindings.
+	Standing Standing `json:"-"`
+
+	index map[karmada.BindingKey]int // where an item stands, while a page is joined
+	dues  []policyDue                // by policy, at the moment now
+	now   time.Time
 }
 
-// Compare is the order of the queue: higher priority first, then the earlier due
-// time, then namespace and name.
-func Compare(a, b Turn) int {
-	return cmp.Or(
-		cmp.Compare(b.Priority, a.Priority),
-		a.Due.Compare(b.Due),
-		cmp.Compare(a.Key.Namespace, b.Key.Namespace),
-		cmp.Compare(a.Key.Name, b.Key.Name),
-	)
+// Standing is what humans ordered that holds for longer, by scope: until when bindings are
+// snoozed, which are paused, and which have another priority.
+type Standing struct {
+	Snoozed  Scoped[time.Time]
+	Paused   Scoped[struct{}]
+	Priority Scoped[int32]
 }
 
-// Top keeps the most urgent of many items in one pass.
-type Top struct {
-	// Most is how many are kept.
-	Most int
-	kept ranked
+type policyDue struct {
+	at    time.Time
+	due   rules.Due
+	known bool
 }
 
-// ranked is a heap with the least urgent item on top.
-type ranked []rank
+// Ended marks an item that leaves the queue within the same turn.
+const Ended State = "ended"
 
-type rank struct {
-	item Turn
-	at   int
+// Due is when an item's toleration runs out, in unfrozen time, and why. A snooze moves it later,
+// by the wall clock: it is a human's word, and a halt does not stretch it.
+func (q *Queue) Due(now time.Time, i *Item) (time.Time, rules.Due) {
+	if !q.now.Equal(now) || len(q.dues) != len(q.Dues) {
+		q.dues, q.now = make([]policyDue, len(q.Dues)), now
+	}
+	if i.Policy < 0 || i.Policy >= len(q.dues) {
+		return time.Time{}, rules.Due{Reason: reason.NoTaint}
+	}
+	p := &q.dues[i.Policy]
+	if !p.known {
+		p.at, p.due = q.PolicyDue(now, i.Policy)
+		p.known = true
+	}
+	return Snoozed(p.at, Latest(q.Standing.Snoozed, i.Key)), p.due
 }
 
-func (r ranked) Len() int { return len(r) }
+// PolicyDue is when the toleration of a frozen policy runs out, in unfrozen time, and why.
+func (q *Queue) PolicyDue(now time.Time, policy int) (time.Time, rules.Due) {
+	d := q.Dues[policy]
+	if !d.Affected {
+		return time.Time{}, d
+	}
+	since := d.Taint.TimeAdded
+	if since.IsZero() {
+		since = d.At
+	}
+	return rules.Thaw(since, d.At, q.Frozen, now), d
+}
 
-func (r ranked) Less(i, j int) bool { return Compare(r[i].item, r[j].item) > 0 }
+// Judged takes when each policy is due under the taints that stand now.
+func (q *Queue) Judged(dues []rules.Due) { q.Dues, q.dues = dues, nil }
 
-func (r ranked) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
+// Priority is what a human ordered, else the one that was frozen: higher goes first.
+func (q *Queue) Priority(i *Item) int32 {
+	if ordered, ok := q.Standing.Priority.Narrowest(i.Key); ok {
+		return ordered
+	}
+	if i.Policy < 0 || i.Policy >= len(q.Policy) {
+		return 0
+	}
+	return q.Policy[i.Policy].Priority
+}
 
-// Push implements heap.Interface.
-func (r *ranked) Push(x any) {
-	if k, ok := x.(rank); ok {
-		*r = append(*r, k)
+// TurnOf is an item's place among others.
+func (q *Queue) TurnOf(now time.Time, i *Item) Turn {
+	due, _ := q.Due(now, i)
+	return Turn{Key: i.Key, Priority: q.Priority(i), Due: due}
+}
+
+// First are the k most urgent items of a state, the most urgent first: a heap of k over one pass,
+// for k is small and the queue may be long.
+func (q *Queue) First(now time.Time, state State, k int) []int {
+	if k <= 0 {
+		return nil
+	}
+	top := Top{Most: k}
+	for at := range q.Items {
+		if i := &q.Items[at]; i.State == state {
+			top.Offer(q.TurnOf(now, i), at)
+		}
+	}
+	return top.Sorted()
+}
+
+// Count is how many items are in a state.
+func (q *Queue) Count(state State) int {
+	n := 0
+	for at := range q.Items {
+		if q.Items[at].State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Index remembers where each item stands, for [Queue.At] and [Queue.Add]. Others come and go while
+// a page is read, so it is made anew for each.
+func (q *Queue) Index() {
+	q.index = make(map[karmada.BindingKey]int, len(q.Items))
+	for at := range q.Items {
+		q.index[q.Items[at].Key] = at
 	}
 }
 
-// Pop implements heap.Interface.
-func (r *ranked) Pop() any {
-	last := (*r)[len(*r)-1]
-	*r = (*r)[:len(*r)-1]
-	return last
+// At is where an item stands, -1 when it does not; right after [Queue.Index] alone.
+func (q *Queue) At(key karmada.BindingKey) int {
+	if at, ok := q.index[key]; ok {
+		return at
+	}
+	return -1
 }
 
-// Offer takes an item that stands at a place, if it is among the most urgent.
-func (t *Top) Offer(i Turn, at int) {
-	switch {
-	case len(t.kept) < t.Most:
-		heap.Push(&t.kept, rank{i, at})
-	case t.Most > 0 && Compare(i, t.kept[0].item) < 0:
-		t.kept[0] = rank{i, at}
-		heap.Fix(&t.kept, 0)
-	}
+// Find is where an item stands, -1 when it does not, at any time.
+func (q *Queue) Find(key karmada.BindingKey) int {
+	return slices.IndexFunc(q.Items, func(i Item) bool { return i.Key == key })
 }
 
-// Sorted are the places of the items that were kept, most urgent first.
-func (t *Top) Sorted() []int {
-	slices.SortFunc(t.kept, func(a, b rank) int { return Compare(a.item, b.item) })
-	out := make([]int, len(t.kept))
-	for n, k := range t.kept {
-		out[n] = k.at
+// Add appends an item; right after [Queue.Index] alone.
+func (q *Queue) Add(i Item) {
+	q.index[i.Key] = len(q.Items)
+	q.Items = append(q.Items, i)
+}
+
+// Remove takes the item at a place out of the queue.
+func (q *Queue) Remove(at int) Item {
+	i := q.Items[at]
+	q.Items = slices.Delete(q.Items, at, at+1)
+	return i
+}
+
+// Sweep removes what has ended.
+func (q *Queue) Sweep() {
+	q.Items = slices.DeleteFunc(q.Items, func(i Item) bool { return i.State == Ended })
+}
+
+// Reset empties the queue for the next attempt; the clocks and what humans ordered stay.
+func (q *Queue) Reset() {
+	*q = Queue{Kinds: q.Kinds, Frozen: q.Frozen, Standing: q.Standing}
+}
+
+// PolicyIndex finds a frozen policy by its content.
+func (q *Queue) PolicyIndex() map[string]int {
+	index := make(map[string]int, len(q.Policy))
+	for i, p := range q.Policy {
+		index[policyKey(p)] = i
 	}
-	return out
+	return index
+}
+
+func policyKey(p rules.Policy) string {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Sprintf("%+v", p)
+	}
+	return string(raw)
+}
+
+// Freeze is the index of a policy, frozen now if it is new.
+func (q *Queue) Freeze(policy rules.Policy, policies map[string]int) int {
+	index, known := policies[policyKey(policy)]
+	if !known {
+		index = len(q.Policy)
+		q.Policy = append(q.Policy, policy)
+		policies[policyKey(policy)] = index
+	}
+	return index
+}
+
+// Kind is the index of a kind, which thousands of items share.
+func (q *Queue) Kind(kind string) int {
+	at := slices.Index(q.Kinds, kind)
+	if at < 0 {
+		at = len(q.Kinds)
+		q.Kinds = append(q.Kinds, kind)
+	}
+	return at
+}
+
+// KindOf is an item's kind, empty for an unknown one.
+func (q *Queue) KindOf(i *Item) string {
+	if i.Kind < len(q.Kinds) {
+		return q.Kinds[i.Kind]
+	}
+	return ""
+}
+
+// Next is the item that time alone brings on soonest, nil when none: the one timer is for it.
+func (q *Queue) Next(now time.Time) (of *Item, next time.Time) {
+	earlier := func(t time.Time, i *Item) {
+		if !t.IsZero() && (of == nil || t.Before(next)) {
+			next, of = t, i
+		}
+	}
+	for at := range q.Items {
+		switch i := &q.Items[at]; i.State {
+		case Tolerating:
+			if due, d := q.Due(now, i); d.Affected {
+				earlier(due, i)
+			}
+		case Blocked:
+			if !i.Permanent {
+				earlier(i.RetryAt, i)
+			}
+		case Idle, Due, Ready, Behind, Fence, Hold, Paused, Ended:
+		}
+	}
+	return of, next
+}
+
+// Ahead counts the items that have their turn before the one at a place.
+func (q *Queue) Ahead(now time.Time, of int) int {
+	mine, before := q.TurnOf(now, &q.Items[of]), 0
+	for at := range q.Items {
+		switch i := &q.Items[at]; i.State {
+		case Tolerating, Due, Ready, Hold:
+			if at != of && Compare(q.TurnOf(now, i), mine) < 0 {
+				before++
+			}
+		case Idle, Blocked, Behind, Fence, Paused, Ended:
+		}
+	}
+	return before
+}
+
+// ETA is when the last eviction is expected at a pace, zero when nobody can say.
+func (q *Queue) ETA(now time.Time, p pace.Pace) time.Time {
+	dues := make([]time.Time, 0, len(q.Items))
+	for at := range q.Items {
+		switch i := &q.Items[at]; i.State {
+		case Ready, Hold, Due, Tolerating:
+			due, _ := q.Due(now, i)
+			dues = append(dues, due)
+		case Idle, Blocked, Behind, Fence, Paused, Ended:
+		}
+	}
+	eta, ok := pace.ETA(now, dues, 0, p)
+	if !ok || len(dues) == 0 {
+		return time.Time{}
+	}
+	return eta
+}
+
+// BlockedBy counts the blocked by reason, and tells when the first of them was due.
+func (q *Queue) BlockedBy(now time.Time) (by map[reason.Reason]int, since time.Time) {
+	by = map[reason.Reason]int{}
+	for at := range q.Items {
+		i := &q.Items[at]
+		if i.State != Blocked {
+			continue
+		}
+		by[i.Reason]++
+		if due, _ := q.Due(now, i); !due.IsZero() && (since.IsZero() || due.Before(since)) {
+			since = due
+		}
+	}
+	return by, since
+}
+
+// MostTelling are up to so many items, those that no taint moves last.
+func (q *Queue) MostTelling(most int) []Item {
+	if len(q.Items) <= most {
+		return q.Items
+	}
+	var idle, shown []Item
+	for _, i := range q.Items {
+		switch {
+		case i.State == Idle:
+			idle = append(idle, i)
+		case len(shown) < most:
+			shown = append(shown, i)
+		}
+	}
+	return append(shown, idle[:min(len(idle), most-len(shown))]...)
 }

@@ -55,3 +55,9 @@ func List(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// maxSummary is Temporal's limit for the summary of an activity or a timer, in bytes.
+const maxSummary = 400
+
+// Summary is a text within what Temporal takes as a summary; messages keep to it, too.
+func Summary(text string) string { return Shortened(text, maxSummary-3) }

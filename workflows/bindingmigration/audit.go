@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -80,7 +81,7 @@ func (m *migration) lastActs() {
 	}
 	ctx := workflow.WithActivityOptions(m.ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: 3 * flow.LastRecords, StartToCloseTimeout: flow.LastRecords,
-		Summary:     flow.Cut("append what " + m.st.Parent + " has not taken to the audit trail"),
+		Summary:     reason.Summary("append what " + m.st.Parent + " has not taken to the audit trail"),
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second},
 	})
 	if err := workflow.ExecuteActivity(ctx, activities.NameRecordAudit, request).Get(ctx, nil); err != nil {
@@ -149,7 +150,7 @@ func (m *migration) auditHeld() {
 	for _, d := range m.st.Dependents {
 		names = append(names, d.String())
 	}
-	m.acted(record.AuditBindingHeld, record.Audit{Message: "its dependents are held first"}, "dependents", flow.Cut(strings.Join(names, ", ")))
+	m.acted(record.AuditBindingHeld, record.Audit{Message: "its dependents are held first"}, "dependents", reason.Summary(strings.Join(names, ", ")))
 }
 
 // auditFenced tells that a plug-in proves the old copy dead, once for the same words: one

@@ -43,7 +43,7 @@ func (m *migration) holdDependents() bool {
 		m.letSettle("let the write of a dependent's hold without an answer run out before it is taken back")
 	}
 	m.on(phase.EventWriteSent)
-	m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: out.Reason, Message: flow.Cut(out.Message)})
+	m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: out.Reason, Message: reason.Summary(out.Message)})
 	return false
 }
 

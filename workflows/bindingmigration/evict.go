@@ -61,7 +61,7 @@ func (m *migration) check() {
 // evicted takes the attempt's end.
 func (m *migration) evicted(out activities.EvictResult) {
 	m.st.Ref.Baseline, m.st.Ref.Generation = out.Baseline, out.Generation
-	m.st.Reason, m.st.Message = out.Reason, flow.Cut(out.Message)
+	m.st.Reason, m.st.Message = out.Reason, reason.Summary(out.Message)
 	if out.Resource != "" {
 		m.st.Resource = out.Resource
 	}

@@ -249,17 +249,17 @@ func (m *migration) reportIn() (time.Duration, bool) {
 }
 
 // attention raises the flag; it changes no behaviour.
-func (m *migration) attention(reason reason.Reason, message string) {
-	if m.st.Attention == reason {
+func (m *migration) attention(why reason.Reason, message string) {
+	if m.st.Attention == why {
 		return
 	}
-	m.st.Attention = reason
-	tags := map[string]string{"cluster": m.st.Ref.Cluster, "reason": string(reason)}
+	m.st.Attention = why
+	tags := map[string]string{"cluster": m.st.Ref.Cluster, "reason": string(why)}
 	workflow.GetMetricsHandler(m.ctx).WithTags(tags).Counter("lifeboat_needs_attention").Inc(1)
-	m.log.Warn("needs attention", "reason", reason, "message", message)
-	m.acted(record.AuditBindingAttention, record.Audit{Reason: reason, Message: flow.Cut(message)})
-	known := reason == m.st.Reason && message == m.st.Message // then a note is no news, but the flag is
-	m.note(reason, message)
+	m.log.Warn("needs attention", "reason", why, "message", message)
+	m.acted(record.AuditBindingAttention, record.Audit{Reason: why, Message: reason.Summary(message)})
+	known := why == m.st.Reason && message == m.st.Message // then a note is no news, but the flag is
+	m.note(why, message)
 	if known || !m.unreported.IsZero() {
 		m.publish(string(m.st.Phase))
 		m.tell(nil)
@@ -282,7 +282,7 @@ func (m *migration) tell(result *record.Result) (heard bool) { return m.tellFrom
 func (m *migration) tellFrom(ctx workflow.Context, result *record.Result) (heard bool) {
 	report := workflows.MigrationReport{
 		FailoverID: m.st.FailoverID, Attempt: m.st.Attempt, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
-		Phase: m.st.Phase, Reason: m.st.Reason, Message: flow.Cut(m.withRefusal()), Refused: m.st.Refusal, RefusedID: m.st.RefusedID, Placed: m.st.Placed,
+		Phase: m.st.Phase, Reason: m.st.Reason, Message: reason.Summary(m.withRefusal()), Refused: m.st.Refusal, RefusedID: m.st.RefusedID, Placed: m.st.Placed,
 		Attention: m.st.Attention, To: m.st.To, Result: result,
 		Late:   m.st.Attention == reason.RestoreUnanswered,
 		GoesOn: m.st.Wrote && m.direct(), WantsPermit: result == nil && m.wantsPermit(), Acts: slices.Clone(m.st.Acts),

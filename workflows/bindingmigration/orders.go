@@ -201,7 +201,7 @@ func (m *migration) dropOrder(why string) {
 	if order == nil {
 		order = m.st.Drop
 	}
-	m.st.PutBack, m.st.Drop, m.st.Refusal = nil, nil, flow.Cut(why)
+	m.st.PutBack, m.st.Drop, m.st.Refusal = nil, nil, reason.Summary(why)
 	if order != nil {
 		m.st.RefusedID = order.ID
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -83,7 +82,7 @@ func (m *migration) ask(p proof.Plugin, question string, on []karmada.TargetClus
 		TaskQueue:              p.TaskQueue,
 		ScheduleToCloseTimeout: p.Timeout,
 		StartToCloseTimeout:    p.Timeout,
-		Summary:                flow.Cut(fmt.Sprintf("ask plug-in %s about %s: %s", p.Name, m.st.Ref.Key, question)),
+		Summary:                reason.Summary(fmt.Sprintf("ask plug-in %s about %s: %s", p.Name, m.st.Ref.Key, question)),
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	recovering, cancelled := m.st.Recover, m.st.Cancelled
@@ -96,11 +95,11 @@ func (m *migration) ask(p proof.Plugin, question string, on []karmada.TargetClus
 		return reason.Verdict{Reason: reason.PluginSilent, Message: "plug-in " + p.Name + " was not waited for: an order came"}
 	}
 	if err := future.Get(ctx, &answer); err != nil {
-		return reason.Verdict{Reason: reason.PluginSilent, Message: flow.Cut(fmt.Sprintf(
+		return reason.Verdict{Reason: reason.PluginSilent, Message: reason.Summary(fmt.Sprintf(
 			"plug-in %s (activity %s on task queue %s) gave no answer: %v", p.Name, p.Activity, p.TaskQueue, err))}
 	}
 	v := answer.Verdict(p.Name)
-	v.Message = flow.Cut(v.Message)
+	v.Message = reason.Summary(v.Message)
 	return v
 }
 

@@ -169,17 +169,17 @@ func (m *migration) holdBeside() {
 func whyNot(err error) (reason.Reason, string) {
 	app := (*temporal.ApplicationError)(nil)
 	if !errors.As(err, &app) {
-		return reason.Unreachable, flow.Cut(err.Error())
+		return reason.Unreachable, reason.Summary(err.Error())
 	}
 	switch app.Type() {
 	case activities.ErrorForbidden:
-		return reason.Forbidden, flow.Cut(app.Message())
+		return reason.Forbidden, reason.Summary(app.Message())
 	case activities.ErrorInvalid:
-		return reason.Invalid, flow.Cut(app.Message())
+		return reason.Invalid, reason.Summary(app.Message())
 	case activities.ErrorConflict:
-		return reason.Conflict, flow.Cut(app.Message())
+		return reason.Conflict, reason.Summary(app.Message())
 	default:
-		return reason.Unreachable, flow.Cut(app.Message())
+		return reason.Unreachable, reason.Summary(app.Message())
 	}
 }
 

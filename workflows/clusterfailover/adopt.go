@@ -16,14 +16,14 @@ import (
 // is removed again only where that policy moves it.
 func (e *failover) adoptMove(o activities.Orphan) {
 	i := queue.Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}
-	left, earlier := e.rememberedOf(o.Key, o.UID)
-	switch at := e.queuedAt(o.Key); {
+	left, earlier := e.st.Queue.Remembered(o.Key, o.UID)
+	switch at := e.st.Queue.Find(o.Key); {
 	case at >= 0 && e.st.Items[at].UID == o.UID:
 		i.Policy = e.st.Items[at].Policy
 	case earlier:
-		i.Policy = left.policy
+		i.Policy = left.Policy
 	case o.Policy != nil:
-		i.Policy = e.freezePolicy(*o.Policy, e.policyIndex())
+		i.Policy = e.st.Queue.Freeze(*o.Policy, e.st.Queue.PolicyIndex())
 	}
 	e.startChild(i, workflows.MigrationState{Adopt: true})
 }

@@ -66,12 +66,7 @@ func (e *failover) approvable(scope queue.Scope) (waiting []int, fenced []workfl
 // unapproved tells whether a yes for a scope says more about a binding than an earlier one.
 func (e *failover) unapproved(i *queue.Item, scope queue.Scope) bool {
 	earlier := e.approvalOf(i.Key, i.UID)
-	return earlier == nil || scope.One() && capped(i) && !earlier.ForOne
-}
-
-// capped tells whether a binding waits since it has moved too often: a yes for it alone lifts that.
-func capped(i *queue.Item) bool {
-	return i.State == queue.Blocked && i.Reason == reason.PingPong
+	return earlier == nil || scope.One() && i.Capped() && !earlier.ForOne
 }
 
 // approve records a human's yes, and has those looked at again that waited for it.
@@ -88,7 +83,7 @@ func (e *failover) approve(o workflows.ScopedOrder) string {
 		switch {
 		case i.State == queue.Blocked && asks(i.Reason):
 			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
-		case o.One() && capped(i):
+		case o.One() && i.Capped():
 		default:
 			continue
 		}
@@ -138,17 +133,4 @@ func (e *failover) unasked(i *queue.Item, c activities.Check) {
 	if c.Reason != reason.AwaitingApproval {
 		i.AskedAt = time.Time{}
 	}
-}
-
-// unanswered tells whether the question about an item has gone unanswered for too long:
-// then it stays where it is, and is looked at again only when somebody approves it.
-func (e *failover) unanswered(i *queue.Item) bool {
-	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() &&
-		e.st.Terms.AskFor > 0 && !e.now().Before(i.AskedAt.Add(e.st.Terms.AskFor))
-	if over {
-		i.Reason, i.RetryAt = reason.ApprovalExpired, time.Time{}
-		i.Message = flow.Cut("nobody approved it within " + e.st.Terms.AskFor.String() + ": " + i.Message)
-		e.auditBlocked(i)
-	}
-	return i.Reason == reason.ApprovalExpired
 }

@@ -72,7 +72,7 @@ func (e *failover) refuseOne(verb string, o workflows.BindingOrder) error {
 // when it does not.
 func (e *failover) senseless(verb string, key karmada.BindingKey) string {
 	move, moving := e.st.Moves[key.String()]
-	queued := e.queuedAt(key) >= 0
+	queued := e.st.Queue.Find(key) >= 0
 	early := verb == workflows.UpdateSkip || verb == workflows.UpdateCancel
 	switch {
 	case !moving && !queued && early:
@@ -92,7 +92,7 @@ func (e *failover) senseless(verb string, key karmada.BindingKey) string {
 // released: the newest outcome of a binding in this attempt is that its old copy was let go. One that
 // a drain keeps off has a task still, and its own answer.
 func (e *failover) released(key karmada.BindingKey) bool {
-	if _, moving := e.st.Moves[key.String()]; moving || e.queuedAt(key) >= 0 {
+	if _, moving := e.st.Moves[key.String()]; moving || e.st.Queue.Find(key) >= 0 {
 		return false
 	}
 	for _, r := range slices.Backward(e.st.Results) {
@@ -101,10 +101,6 @@ func (e *failover) released(key karmada.BindingKey) bool {
 		}
 	}
 	return false
-}
-
-func (e *failover) queuedAt(key karmada.BindingKey) int {
-	return slices.IndexFunc(e.st.Items, func(i queue.Item) bool { return i.Key == key })
 }
 
 // orderOne keeps an order for the main loop.
@@ -201,10 +197,10 @@ func (e *failover) obeyOne(v bindingVerb) {
 // callOff takes a binding out of the queue for the rest of the attempt.
 func (e *failover) callOff(v bindingVerb) {
 	var i queue.Item
-	switch at := e.queuedAt(v.Binding); {
+	switch at := e.st.Queue.Find(v.Binding); {
 	case at >= 0:
 		i = e.st.Items[at]
-		e.st.Items = slices.Delete(e.st.Items, at, at+1)
+		e.st.Queue.Remove(at)
 	case v.vanished != nil:
 		i = queue.Item{Key: v.vanished.Key, UID: v.vanished.UID, Resource: v.vanished.Resource}
 	default:

@@ -69,10 +69,10 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 // Rules: R4.8-12.
 func TestThePendingPurgeOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 	e := bare()
-	for n := range maxPendingPurges + 7 {
+	for n := range record.MaxPendingPurges + 7 {
 		e.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
 	}
-	require.Len(t, e.st.PendingPurges, maxPendingPurges)
+	require.Len(t, e.st.PendingPurges, record.MaxPendingPurges)
 	require.Equal(t, 7, e.st.PendingPurgesBeyond)
 	e.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{}})
 	require.Equal(t, 7, e.st.PendingPurgesBeyond)

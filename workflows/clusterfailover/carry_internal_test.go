@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -99,57 +98,16 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 					in[i.Key] = true
 				}
 				for key, policy := range policies {
-					later, ok := next.rememberedOf(key, uids[key])
+					later, ok := next.st.Queue.Remembered(key, uids[key])
 					require.NotEqual(t, in[key], ok, "either in full, or left for later")
 					if ok {
-						require.Equal(t, leftItem{policy: policy, owes: true}, later, "frozen as it was")
+						require.Equal(t, queue.Left{Policy: policy, Owes: true}, later, "frozen as it was")
 					}
 				}
 				require.Equal(t, next.st.Later == nil, len(next.st.Items) == before)
 			})
 		})
 	}
-}
-
-// Beyond so many results the oldest are counts alone: exactly one outcome each, and
-// one that is folded gives way to a newer outcome like any other.
-// Rules: R4.4-7.
-func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
-	flowtest.InWorkflow(t, func(ctx workflow.Context) {
-		e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
-		key := func(i int) karmada.BindingKey {
-			return karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", i)}
-		}
-		e.record(record.Result{Key: key(-1), UID: "u", Outcome: phase.OutcomeAbandoned, Reason: reason.Cancelled, Cause: "cancelled by jane: x"})
-		for i := range 5000 {
-			outcome := phase.OutcomeMigrated
-			if i%10 == 0 {
-				outcome = phase.OutcomeKept
-			}
-			e.record(record.Result{Key: key(i), UID: "u", Outcome: outcome})
-		}
-		require.LessOrEqual(t, len(e.st.Results), maxDetails)
-		require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1}, e.st.Counts)
-		require.Equal(t, 5001, len(e.st.Results)+e.folded())
-		require.GreaterOrEqual(t, e.resultAt(key(-1), "u"), 0, "a human's order is kept")
-		require.GreaterOrEqual(t, e.resultAt(key(0), "u"), 0, "what a human must look after goes last")
-		require.Negative(t, e.resultAt(key(1), "u"))
-		require.True(t, e.cameBack(targetingOf(key(1))), "moved and released in this attempt, though folded")
-
-		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeSkipped})
-		require.Equal(t, map[string]int{"Migrated": 4499, "Kept": 500, "Abandoned": 1, "Skipped": 1}, e.st.Counts)
-		require.False(t, e.cameBack(targetingOf(key(1))))
-		for _, moved := range []int{2, 4999} { // folded, and not
-			e.record(record.Result{Key: key(moved), UID: "u", Outcome: phase.OutcomeMovedByOthers})
-		}
-		require.NotContains(t, e.st.Counts, "MovedByOthers", "Lifeboat's own move was no work of others")
-		e.record(record.Result{Key: key(1), UID: "u", Outcome: phase.OutcomeMigrated})
-		require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1, "Skipped": 0}, e.st.Counts)
-	})
-}
-
-func targetingOf(key karmada.BindingKey) activities.Targeting {
-	return activities.Targeting{Key: key, UID: "u"}
 }
 
 // A halt outlasts the attempt; one that is over still counts for the clock of a taint
@@ -178,33 +136,7 @@ func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 		since := older.st.Cluster.Foreign[0].TimeAdded.Time
 		older.st.Policy = []rules.Policy{{}}
 		older.st.Dues = []rules.Due{{Affected: true, At: since.Add(time.Hour), Taint: rules.TaintRef{Key: "down", TimeAdded: since}}}
-		due, _ := older.dueAt(queue.Item{})
+		due, _ := older.st.Queue.Due(older.now(), &queue.Item{})
 		require.Equal(t, since.Add(time.Hour+50*time.Minute), due, "its hour, and the halt")
-	})
-}
-
-// However often the fleet halts, what is remembered of it is bounded, and no moment
-// that was frozen is taken for one that was not.
-// Rules: R4.5-26.
-func TestManyHaltsAreRememberedInBounds(t *testing.T) {
-	flowtest.InWorkflow(t, func(ctx workflow.Context) {
-		e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
-		e.st.Terms.FreezeWhenHalted = true
-		begun, frozen := e.now(), time.Duration(0)
-		for i := range 3 * maxFrozen {
-			e.freeze(true)
-			require.NoError(t, workflow.Sleep(ctx, time.Second))
-			frozen += time.Second
-			e.freeze(false)
-			require.NoError(t, workflow.Sleep(ctx, time.Duration(i%7+1)*time.Second))
-		}
-		require.LessOrEqual(t, len(e.st.Frozen), maxFrozen)
-		require.Equal(t, begun, e.st.Frozen[0].From)
-		kept := time.Duration(0)
-		for _, f := range e.st.Frozen {
-			require.True(t, f.To.After(f.From))
-			kept += f.To.Sub(f.From)
-		}
-		require.GreaterOrEqual(t, kept, frozen)
 	})
 }

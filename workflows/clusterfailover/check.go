@@ -2,8 +2,6 @@ package clusterfailover
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -24,7 +22,7 @@ func (e *failover) preCheck() {
 		e.checks = nil
 		e.takeChecks(c)
 	}
-	batch := e.first(queue.Due, min(checkBatch, checkAhead-e.countReady()-e.count(queue.Hold)))
+	batch := e.st.Queue.First(e.now(), queue.Due, min(checkBatch, checkAhead-e.st.Queue.Count(queue.Ready)-e.st.Queue.Count(queue.Hold)))
 	if len(batch) == 0 {
 		return
 	}
@@ -49,9 +47,9 @@ func (e *failover) takeChecks(c *checking) {
 	if c.err != nil {
 		e.log.Error("could not pre-check", "error", c.err)
 	}
-	e.indexItems()
+	e.st.Queue.Index()
 	for n, item := range c.items {
-		at := e.itemAt(item.Key)
+		at := e.st.Queue.At(item.Key)
 		if at < 0 || e.st.Items[at].UID != item.UID || e.st.Items[at].State != queue.Due {
 			continue
 		}
@@ -62,7 +60,7 @@ func (e *failover) takeChecks(c *checking) {
 			e.checked(i, c.result.Checks[n])
 		}
 	}
-	e.st.Items = slices.DeleteFunc(e.st.Items, func(i queue.Item) bool { return i.State == itemEnded })
+	e.st.Queue.Sweep()
 	e.startFences()
 	e.dirty = e.dirty || e.adoptDirty
 }
@@ -104,7 +102,7 @@ func (e *failover) checked(i *queue.Item, c activities.Check) {
 		if c.Held {
 			// A Lifeboat task without a Lifeboat move: adopt it.
 			e.adoptDirty = true
-			i.State = itemEnded
+			i.State = queue.Ended
 			return
 		}
 	case activities.CheckGone:
@@ -112,19 +110,13 @@ func (e *failover) checked(i *queue.Item, c activities.Check) {
 	case activities.CheckOptedOut:
 		end.Outcome = phase.OutcomeSkipped
 	}
-	i.State = itemEnded
+	i.State = queue.Ended
 	e.record(end)
 }
 
 // block blocks an item with its reason until it is looked at again.
 func (e *failover) block(i *queue.Item, why reason.Reason, message string) {
-	wait := e.st.Terms.Recheck << min(i.Tries, 3)
-	i.Tries++
-	i.State, i.Reason, i.Message = queue.Blocked, why, flow.Cut(message)
-	i.RetryAt = e.now().Add(min(wait, maxBackOff*e.st.Terms.Recheck))
-	if why == reason.PingPong {
-		i.RetryAt = e.now().Add(pingPongRetry)
-	}
+	i.Block(e.now(), why, message, e.st.Terms.Recheck)
 	e.auditBlocked(i)
 }
 
@@ -137,8 +129,7 @@ func (e *failover) unblock() {
 
 // lookAgain has a blocked binding looked at now: what blocked it may have changed.
 func (e *failover) lookAgain(at int) {
-	if i := &e.st.Items[at]; i.State == queue.Blocked && !i.Permanent && i.Reason != reason.PingPong && i.Reason != reason.ApprovalExpired {
-		i.RetryAt, i.Tries = time.Time{}, 0
+	if e.st.Items[at].LookAgain() {
 		e.dirty = true
 	}
 }

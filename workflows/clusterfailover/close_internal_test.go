@@ -29,9 +29,9 @@ func TestPendingPurgeThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 		e := bare()
 		e.ctx = ctx
 		for i := range 50 {
-			e.owe(&record.PendingPurge{Work: fmt.Sprint("first", i)})
+			e.st.Ledger.Owe(&record.PendingPurge{Work: fmt.Sprint("first", i)})
 		}
-		workflow.Go(ctx, func(workflow.Context) { e.owe(&record.PendingPurge{Work: "second"}) })
+		workflow.Go(ctx, func(workflow.Context) { e.st.Ledger.Owe(&record.PendingPurge{Work: "second"}) })
 		e.endOnce(ctx)
 		require.Equal(t, []record.PendingPurge{{Work: "second"}}, e.st.PendingPurges)
 		require.True(t, e.dirty)

@@ -158,7 +158,7 @@ func (x *throng) take(e *failover, many int) []karmada.BindingKey {
 	var taken []karmada.BindingKey
 	for len(taken) < many {
 		gone := map[int]bool{}
-		for _, at := range e.first(queue.Due, 5000) {
+		for _, at := range e.st.Queue.First(e.now(), queue.Due, 5000) {
 			i := e.st.Items[at]
 			gone[at], x.moved[i.Key.String()] = true, true
 			taken = append(taken, i.Key)

@@ -13,7 +13,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
@@ -116,7 +115,7 @@ func (e *failover) permits() (n int) {
 
 // startMove begins the child that evicts under one permit.
 func (e *failover) startMove(i queue.Item, permit pace.Permit) {
-	due, why := e.dueAt(i)
+	due, why := e.st.Queue.Due(e.now(), &i)
 	e.startChild(i, workflows.MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
 }
 
@@ -154,7 +153,7 @@ func (e *failover) startChild(i queue.Item, st workflows.MigrationState) {
 		WorkflowID:            id,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         flow.Cut(moveSummary(i, e.cluster, st)),
+		StaticSummary:         reason.Summary(moveSummary(i, e.cluster, st)),
 		StaticDetails:         moveDetails,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			workflows.SearchCluster.ValueSet(e.cluster), workflows.SearchBinding.ValueSet(workflows.Storable(i.Key.String())), workflows.SearchMode.ValueSet(string(e.st.Terms.Mode)),
@@ -310,7 +309,7 @@ func (e *failover) want() workflows.PermitRequest {
 		return r
 	}
 	inFlight, waiting := e.windows()
-	r.Want = max(0, min(e.countReady(), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-inFlight-waiting))
+	r.Want = max(0, min(e.st.Queue.Count(queue.Ready), e.st.Terms.InFlight-inFlight, e.st.Terms.Waiting-inFlight-waiting))
 	if r.Want = e.drainWant(r.Want + len(e.waitForPermit()) - e.permits()); r.Want > 0 {
 		r.Priority = e.next().priority
 	}

@@ -158,7 +158,7 @@ func (e *failover) selectAnew(i *queue.Item, notDrained bool, policies map[strin
 	}
 	p := e.st.Policy[i.Policy]
 	p.NotDrained = notDrained
-	i.Policy = e.freezePolicy(p, policies)
+	i.Policy = e.st.Queue.Freeze(p, policies)
 }
 
 // liftBans frees every binding that a drain, now ended, keeps off this cluster; false

@@ -107,7 +107,7 @@ func (e *failover) noticeTaken(add []rules.RuleObservation) {
 			t.Key, t.Effect, rules.RuleTitle(t.Rule), view.EndsTaint(t.Rule, e.cluster))
 		e.log.Warn("paused: a taint is taken away again and again", "taint", t.Key+":"+string(t.Effect))
 		if e.st.Paused == nil {
-			e.st.Paused = &workflows.Order{Who: pausedByLifeboat, Reason: flow.Cut(why)}
+			e.st.Paused = &workflows.Order{Who: pausedByLifeboat, Reason: reason.Summary(why)}
 		}
 		e.auditTaint(record.AuditTaintRemoved, t, why)
 		e.dirty = true

@@ -21,9 +21,9 @@ func (e *failover) explain(r workflows.ExplainRequest) (workflows.Explanation, e
 		Frozen: e.st.Frozen, Pace: e.st.Pace, Paused: e.st.Paused, Stopped: e.st.Stopped, Asked: e.st.Asked,
 	}
 	policy := -1
-	if at := slices.IndexFunc(e.st.Items, func(i queue.Item) bool { return i.Key == r.Binding }); at >= 0 {
+	if at := e.st.Queue.Find(r.Binding); at >= 0 {
 		item := e.st.Items[at]
-		x.Item, x.Ahead, x.Priority, policy = &item, e.ahead(at), e.priorityOf(&item), item.Policy
+		x.Item, x.Ahead, x.Priority, policy = &item, e.st.Queue.Ahead(e.now(), at), e.st.Queue.Priority(&item), item.Policy
 		x.SnoozedBy, x.PausedBy = e.st.SnoozedBy(item.Key), e.st.PausedBy(item.Key)
 	}
 	if m, moving := e.st.Moves[r.Binding.String()]; moving {
@@ -46,7 +46,7 @@ func (e *failover) explainPolicy(x *workflows.Explanation, policy int) {
 	frozen := e.st.Policy[policy]
 	x.Policy, x.Taints = &frozen, rules.TaintWords(frozen, taints, e.now())
 	if policy < len(e.st.Dues) {
-		x.DueAt, x.Why = e.policyDue(policy)
+		x.DueAt, x.Why = e.st.Queue.PolicyDue(e.now(), policy)
 		if x.SnoozedBy != nil {
 			x.DueAt = queue.Snoozed(x.DueAt, x.SnoozedBy.Until)
 		}
@@ -59,30 +59,6 @@ func taintRef(t corev1.Taint) rules.TaintRef {
 		ref.TimeAdded = t.TimeAdded.Time
 	}
 	return ref
-}
-
-// ahead counts the queued bindings that have their turn before one. It remembers
-// nothing: a query must leave no trace in the state of a run.
-func (e *failover) ahead(of int) int {
-	ranked := func(i *queue.Item) queue.Turn {
-		out := queue.Turn{Key: i.Key, Priority: e.priorityOf(i)}
-		if i.Policy >= 0 && i.Policy < len(e.st.Dues) {
-			due, _ := e.policyDue(i.Policy)
-			out.Due = queue.Snoozed(due, queue.Latest(e.standing.snoozed, i.Key))
-		}
-		return out
-	}
-	mine, before := ranked(&e.st.Items[of]), 0
-	for at := range e.st.Items {
-		switch i := &e.st.Items[at]; i.State {
-		case queue.Tolerating, queue.Due, queue.Ready, queue.Hold:
-			if at != of && queue.Compare(ranked(i), mine) < 0 {
-				before++
-			}
-		case queue.Idle, queue.Blocked, queue.Behind, queue.Fence, queue.Paused, itemEnded:
-		}
-	}
-	return before
 }
 
 // resultsOf are the outcomes of a binding, the newest attempt last.

@@ -2,6 +2,7 @@ package clusterfailover
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -44,9 +45,7 @@ type failover struct {
 	asks        []*clusterAsk // orders about what stands on the cluster that wait for their answer
 	timers      map[string]flow.Armed
 	alarm       flow.Alarm
-	order       order
-	standing    standing // by scope, as the standing orders say
-	waited      bool     // this run has waited at least once
+	waited      bool // this run has waited at least once
 	inbox       failoverInbox
 	shown       phase.Failover // as last published in search attributes
 	shownReason reason.Reason
@@ -110,7 +109,7 @@ func newFailover(ctx workflow.Context, p workflows.ClusterFailoverParams) *failo
 	if e.st.Counts == nil {
 		e.st.Counts = map[string]int{}
 	}
-	e.standing = indexed(e.st.StandingOrders)
+	e.st.Standing = indexed(e.st.StandingOrders)
 	e.st.Runs++
 	// Every run first looks for itself: a fact may have reached a run that had just closed.
 	e.clusterDirty, e.adoptDirty, e.listDirty = true, true, true
@@ -225,7 +224,7 @@ func (e *failover) report() workflows.FailoverReport {
 
 func (e *failover) attemptReport() workflows.AttemptReport {
 	return workflows.AttemptReport{
-		Attempt: e.st.Attempt, Since: e.st.Since, Until: e.now(), Counts: e.st.Counts, Results: e.st.Results, Folded: e.folded(), Ended: e.st.Phase,
+		Attempt: e.st.Attempt, Since: e.st.Since, Until: e.now(), Counts: e.st.Counts, Results: e.st.Results, Folded: e.st.Ledger.InCounts(), Ended: e.st.Phase,
 	}
 }
 
@@ -246,13 +245,13 @@ func (e *failover) newAttempt() {
 	}
 	e.st.Attempt++
 	e.st.Since = e.now()
-	e.st.Folded, e.st.Later, e.st.LaterIdle = nil, nil, nil
-	e.st.Results, e.st.Counts, e.order = nil, map[string]int{}, order{}
-	e.st.Items, e.st.Policy, e.st.Dues, e.st.Judged = nil, nil, nil, ""
+	e.st.Queue.Reset()
+	e.st.Ledger.Reset()
+	e.st.Judged = ""
 	e.st.Listed, e.st.Settled, e.st.ClosedAt, e.st.Named, e.st.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	e.st.Virtual, e.st.Fenced = nil, nil
 	e.st.Approvals, e.st.Asking = nil, nil      // an approval holds for one attempt
 	e.freeze(e.st.Pace.Tier == pace.TierHalted) // a halt outlasts the attempt
-	e.forgetFrozen()
+	e.st.Queue.ForgetHalts(slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Cluster.Foreign))
 	e.listDirty, e.clusterDirty = true, true
 }

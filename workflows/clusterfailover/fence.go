@@ -44,7 +44,7 @@ func (e *failover) mustFence(i *queue.Item, c activities.Check) {
 		e.block(i, c.Reason, c.Message)
 		return
 	}
-	i.State, i.Reason, i.Message, i.To = queue.Fence, c.Reason, flow.Cut(c.Message), c.Candidates
+	i.State, i.Reason, i.Message, i.To = queue.Fence, c.Reason, reason.Summary(c.Message), c.Candidates
 }
 
 // startFences gives each item that waits for a fence a migration of its own, where
@@ -62,8 +62,8 @@ func (e *failover) startFences() {
 			continue
 		}
 		i := e.st.Items[at]
-		e.st.Items = slices.Delete(e.st.Items, at, at+1)
-		_, why := e.dueAt(i)
+		e.st.Queue.Remove(at)
+		_, why := e.st.Queue.Due(e.now(), &i)
 		e.startChild(i, workflows.MigrationState{AwaitFence: true, Why: why, To: i.To})
 	}
 }
@@ -88,7 +88,7 @@ func (e *failover) refuseFenced(o workflows.FenceOrder) error {
 		return flow.Refused(e.cluster + " is Ready: it is not dead, and Karmada deletes the old copies there itself")
 	case e.st.Phase == phase.FailoverStopped || e.closing():
 		return flow.Refused("nothing is evicted any more: there is nothing to confirm")
-	case o.Binding != (karmada.BindingKey{}) && !moves && e.queuedAt(o.Binding) < 0:
+	case o.Binding != (karmada.BindingKey{}) && !moves && e.st.Queue.Find(o.Binding) < 0:
 		return flow.Refused("it neither waits nor moves: there is nothing to confirm")
 	case !o.WithoutState && e.needsState(o.Binding):
 		return flow.Refused(flow.StateNeedsSource(e.cluster))
@@ -101,7 +101,7 @@ func (e *failover) refuseFenced(o workflows.FenceOrder) error {
 // needsState tells whether a binding's state goes along only through the source.
 func (e *failover) needsState(key karmada.BindingKey) bool {
 	var as queue.Item
-	if at := e.queuedAt(key); at >= 0 {
+	if at := e.st.Queue.Find(key); at >= 0 {
 		as = e.st.Items[at]
 	} else if m, moves := e.st.Moves[key.String()]; moves {
 		as = itemOf(m)
@@ -120,7 +120,7 @@ type fenceWord struct {
 
 // fencedOne takes a human's word about one binding to where it waits.
 func (e *failover) fencedOne(w fenceWord) {
-	if at := e.queuedAt(w.binding); at >= 0 {
+	if at := e.st.Queue.Find(w.binding); at >= 0 {
 		e.st.Items[at].Fence = &w.fence
 		e.lookAgain(at)
 	}

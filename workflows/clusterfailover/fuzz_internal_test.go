@@ -167,12 +167,13 @@ func (e *failover) sane() error {
 
 // saneResults tells whether every binding has one outcome, and is counted for it.
 func (e *failover) saneResults() error {
-	counts, once := map[string]int{}, map[resultKey]bool{}
+	counts, once := map[string]int{}, map[string]bool{}
 	for _, r := range e.st.Results {
-		if once[resultKey{r.Key, r.UID}] {
+		who := r.Key.String() + "/" + string(r.UID)
+		if once[who] {
 			return fmt.Errorf("%s has two outcomes", r.Key)
 		}
-		once[resultKey{r.Key, r.UID}] = true
+		once[who] = true
 		counts[string(r.Outcome)]++
 	}
 	for outcome, n := range e.st.Counts {

@@ -1,8 +1,6 @@
 package clusterfailover
 
 import (
-	"slices"
-
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -24,7 +22,7 @@ func (e *failover) startHolds() {
 		}
 	}
 	for ; ahead < holdAhead && e.mayBegin(); ahead++ {
-		at := e.first(queue.Hold, 1)
+		at := e.st.Queue.First(e.now(), queue.Hold, 1)
 		if len(at) == 0 {
 			return
 		}
@@ -32,8 +30,8 @@ func (e *failover) startHolds() {
 			continue
 		}
 		i := e.st.Items[at[0]]
-		e.st.Items = slices.Delete(e.st.Items, at[0], at[0]+1)
-		due, why := e.dueAt(i)
+		e.st.Queue.Remove(at[0])
+		due, why := e.st.Queue.Due(e.now(), &i)
 		e.startChild(i, workflows.MigrationState{DueAt: due, Why: why, To: i.To, HasDependents: true, Returned: i.Returned})
 	}
 }
@@ -52,13 +50,13 @@ func (e *failover) next() turn {
 	keys := e.waitForPermit()
 	for n, key := range keys {
 		as := itemOf(e.st.Moves[key])
-		due, _ := e.due(&as)
-		top.Offer(queue.Turn{Key: as.Key, Priority: e.priorityOf(&as), Due: due}, n)
+		due, _ := e.st.Queue.Due(e.now(), &as)
+		top.Offer(queue.Turn{Key: as.Key, Priority: e.st.Queue.Priority(&as), Due: due}, n)
 	}
-	if ready := e.first(queue.Ready, 1); len(ready) > 0 && e.mayBegin() {
+	if ready := e.st.Queue.First(e.now(), queue.Ready, 1); len(ready) > 0 && e.mayBegin() {
 		i := &e.st.Items[ready[0]]
-		due, _ := e.due(i)
-		top.Offer(queue.Turn{Key: i.Key, Priority: e.priorityOf(i), Due: due}, len(keys)+ready[0])
+		due, _ := e.st.Queue.Due(e.now(), i)
+		top.Offer(queue.Turn{Key: i.Key, Priority: e.st.Queue.Priority(i), Due: due}, len(keys)+ready[0])
 	}
 	at := top.Sorted()
 	switch {
@@ -66,10 +64,10 @@ func (e *failover) next() turn {
 		return turn{item: -1}
 	case at[0] >= len(keys):
 		i := at[0] - len(keys)
-		return turn{item: i, priority: e.priorityOf(&e.st.Items[i]), ok: true}
+		return turn{item: i, priority: e.st.Queue.Priority(&e.st.Items[i]), ok: true}
 	default:
 		as := itemOf(e.st.Moves[keys[at[0]]])
-		return turn{item: -1, move: keys[at[0]], priority: e.priorityOf(&as), ok: true}
+		return turn{item: -1, move: keys[at[0]], priority: e.st.Queue.Priority(&as), ok: true}
 	}
 }
 
@@ -79,14 +77,13 @@ func itemOf(m workflows.Move) queue.Item { return queue.Item{Key: m.Key, Policy:
 // waitForPermit are the moves that hold their dependents and may have a permit now: nobody
 // has paused or snoozed them since.
 func (e *failover) waitForPermit() (keys []string) {
-	e.tick()
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		m := e.st.Moves[key]
-		if !m.WantsPermit || e.pausedOne(m.Key) {
+		if !m.WantsPermit || e.st.Queue.IsPaused(m.Key) {
 			continue
 		}
 		as := itemOf(m)
-		if due, _ := e.due(&as); !e.now().Before(due) {
+		if due, _ := e.st.Queue.Due(e.now(), &as); !e.now().Before(due) {
 			keys = append(keys, key)
 		}
 	}
@@ -108,7 +105,7 @@ func (e *failover) dispatchOne() bool {
 	permit := e.takePermit()
 	if turn.item >= 0 {
 		item := e.st.Items[turn.item]
-		e.st.Items = slices.Delete(e.st.Items, turn.item, turn.item+1)
+		e.st.Queue.Remove(turn.item)
 		e.startMove(item, permit)
 		return true
 	}

@@ -28,8 +28,8 @@ func TestWhatObserveJudgedAndWhatIsBlockedIsCarriedInBounds(t *testing.T) {
 	const n = 30_000
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		e := crowded(ctx, 2*n)
-		e.st.Terms.Mode, e.st.Results, e.st.Folded, e.st.Counts, e.st.PendingPurges = rules.ModeObserve, nil, nil, map[string]int{}, nil
-		e.order = order{}
+		e.st.Terms.Mode, e.st.PendingPurges = rules.ModeObserve, nil
+		e.st.Ledger.Reset()
 		all := make([]queue.Item, len(e.st.Items))
 		copy(all, e.st.Items)
 		for at := range e.st.Items {
@@ -42,7 +42,7 @@ func TestWhatObserveJudgedAndWhatIsBlockedIsCarriedInBounds(t *testing.T) {
 		require.Len(t, e.st.Items, n-n/50)
 		require.Equal(t, map[string]int{"WouldMove": n / 50}, e.st.Counts)
 		judged := all[0]
-		e.indexItems()
+		e.st.Queue.Index()
 		e.join(activities.Targeting{Key: judged.Key, UID: judged.UID}, rules.Policy{}, map[string]int{})
 		require.Len(t, e.st.Items, n-n/50, "it is not queued again")
 		e.listDirty = false
@@ -113,7 +113,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 				e.st.Items[at].Was = at%4 != 0 // 50 of 200 are idle
 			}
 			all := slices.Clone(e.st.Items)
-			e.leaveForLater(40)
+			e.st.Queue.LeaveForLater(e.now(), 40)
 			require.Len(t, e.st.Items, 40, name)
 			left := 0
 			for _, set := range append(slices.Clone(e.st.Later), e.st.LaterIdle...) {
@@ -122,7 +122,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			require.Equal(t, 160, left)
 			require.Less(t, e.status().Left, left, "only those that owe an outcome")
 			e.st.Moves[all[199].Key.String()] = workflows.Move{Key: all[199].Key, UID: all[199].UID, Attempt: 1}
-			e.indexItems()
+			e.st.Queue.Index()
 			for _, i := range append(slices.Clone(all[:120]), all[199]) {
 				e.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})
 			}
@@ -145,7 +145,7 @@ func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) 
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		e := crowded(ctx, 100)
 		gone := e.st.Items[0]
-		e.leaveForLater(0)
+		e.st.Queue.LeaveForLater(e.now(), 0)
 		e.endLater(phase.OutcomeMovedByOthers)
 		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 50}, e.st.Counts)
 		e.record(record.Result{Key: gone.Key, UID: gone.UID, Outcome: phase.OutcomeRestored, Wrote: true})

@@ -164,12 +164,12 @@ func (e *failover) observed(m workflows.ClusterObserved) {
 // bindingsChanged: the list is the one way into the queue. It is read again when
 // somebody came, or went; what is queued or on its way is known already.
 func (e *failover) bindingsChanged(m workflows.BindingsChanged) {
-	e.indexItems()
+	e.st.Queue.Index()
 	for _, b := range m.Bindings {
 		key := b.Key.String()
-		at := e.itemAt(b.Key)
+		at := e.st.Queue.At(b.Key)
 		known := at >= 0 && e.st.Items[at].UID == b.UID
-		queued := known || e.simulated(b.Key, b.UID)
+		queued := known || e.st.Ledger.WouldMove(b.Key, b.UID)
 		move, moving := e.st.Moves[key]
 		if known {
 			e.lookAgain(at)
@@ -190,7 +190,7 @@ func (e *failover) adoptAsked(m workflows.Adopt) {
 		return
 	}
 	if m.By.Who != "" {
-		m.By.Who, m.By.Reason = flow.Cut(m.By.Who), flow.Cut(m.By.Reason)
+		m.By.Who, m.By.Reason = reason.Summary(m.By.Who), reason.Summary(m.By.Reason)
 		e.auditOrder(workflows.OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	e.adoptDirty, e.adoptNow, e.clusterDirty, e.dirty = true, true, true, true
@@ -228,16 +228,7 @@ func (e *failover) freeze(halted bool) {
 	if !e.st.Terms.FreezeWhenHalted {
 		return
 	}
-	e.forgetDues()
-	n := len(e.st.Frozen)
-	open := n > 0 && e.st.Frozen[n-1].To.IsZero()
-	switch {
-	case halted && !open:
-		e.st.Frozen = append(e.st.Frozen, rules.Interval{From: e.now()})
-		e.boundFrozen()
-	case !halted && open:
-		e.st.Frozen[n-1].To = e.now()
-	}
+	e.st.Queue.Halt(e.now(), halted)
 }
 
 // malformedReport tells a report that no migration sends: it is of nobody, its end is none or
@@ -290,7 +281,7 @@ func (e *failover) progressed(r workflows.MigrationReport, m workflows.Move) {
 // of this one, and its binding may be affected anew. What it still owes is Lifeboat's to see.
 func (e *failover) finishedElsewhere(r workflows.MigrationReport) {
 	e.listDirty = true
-	e.owe(r.Result.PendingPurge)
+	e.st.Ledger.Owe(r.Result.PendingPurge)
 }
 
 func (e *failover) finished(r workflows.MigrationReport, m workflows.Move, known bool) {
@@ -345,7 +336,7 @@ func (e *failover) recordIn(attempt int, r record.Result) {
 			e.auditOutcome(attempt, r)
 		}
 	}
-	e.owe(r.PendingPurge)
+	e.st.Ledger.Owe(r.PendingPurge)
 }
 
 // requeue puts a binding back that was refused at the write.
@@ -367,7 +358,7 @@ func (e *failover) requeue(r record.Result, m workflows.Move) {
 		i.RetryAt, i.Tries = e.now().Add(flow.MinTimer), m.Tries
 	}
 	e.asked(&i, nil)
-	if !slices.ContainsFunc(e.st.Items, func(x queue.Item) bool { return x.Key == i.Key }) {
+	if e.st.Queue.Find(i.Key) < 0 {
 		e.st.Items = append(e.st.Items, i)
 	}
 }

@@ -35,7 +35,7 @@ func moving(ctx workflow.Context) (*failover, workflows.BindingOrder, workflows.
 
 // relisted has the list bring the binding again.
 func relisted(e *failover, key karmada.BindingKey) {
-	e.indexItems()
+	e.st.Queue.Index()
 	e.join(activities.Targeting{Key: key, UID: "u"}, rules.Policy{}, map[string]int{})
 }
 
@@ -131,6 +131,6 @@ func TestAResultOfAnOlderAttemptClosesNothingOfThisOne(t *testing.T) {
 		another.Result = &record.Result{Key: o.Binding, UID: "another", Outcome: phase.OutcomeMigrated, Wrote: true}
 		e.reported(another)
 		require.Len(t, e.st.Items, 1)
-		require.Equal(t, -1, e.resultAt(o.Binding, "u"))
+		require.Equal(t, -1, e.st.Ledger.At(o.Binding, "u"))
 	})
 }

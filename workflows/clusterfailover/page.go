@@ -1,9 +1,6 @@
 package clusterfailover
 
 import (
-	"time"
-
-	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -26,32 +23,13 @@ func (e *failover) publish() {
 func (e *failover) mostUrgent() []queue.Item {
 	var out []queue.Item
 	for _, state := range workflows.PageStates {
-		for _, at := range e.first(state, workflows.PageLines) {
+		for _, at := range e.st.Queue.First(e.now(), state, workflows.PageLines) {
 			i := e.st.Items[at]
 			if state == queue.Tolerating {
-				i.RetryAt, _ = e.dueAt(i)
+				i.RetryAt, _ = e.st.Queue.Due(e.now(), &i)
 			}
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-// eta is when the last eviction is expected, zero when nobody can say.
-func (e *failover) eta() time.Time {
-	dues := make([]time.Time, 0, len(e.st.Items))
-	e.tick()
-	for at := range e.st.Items {
-		switch i := &e.st.Items[at]; i.State {
-		case queue.Ready, queue.Hold, queue.Due, queue.Tolerating:
-			due, _ := e.due(i)
-			dues = append(dues, due)
-		case queue.Idle, queue.Blocked, queue.Behind, queue.Fence, queue.Paused, itemEnded:
-		}
-	}
-	eta, ok := pace.ETA(e.now(), dues, 0, e.st.Pace)
-	if !ok || len(dues) == 0 {
-		return time.Time{}
-	}
-	return eta
 }

@@ -34,8 +34,8 @@ func (e *failover) judgePolicies() {
 		}
 		dues, under = append(dues, some...), e.taintSignature()
 	}
-	e.st.Dues, e.st.Judged = dues, under
-	e.forgetDues()
+	e.st.Queue.Judged(dues)
+	e.st.Judged = under
 }
 
 // judgeSome has some policies judged, and takes the taints that they were judged under;

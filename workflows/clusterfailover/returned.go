@@ -1,12 +1,9 @@
 package clusterfailover
 
 import (
-	"slices"
-
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/internal/record"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -19,7 +16,7 @@ func (e *failover) diedHere(t activities.Targeting) bool {
 // notThere corrects the outcome of a binding that came back: the report must not send anybody
 // to a cluster on which it does not run.
 func (e *failover) notThere(t activities.Targeting) {
-	at := e.resultAt(t.Key, t.UID)
+	at := e.st.Ledger.At(t.Key, t.UID)
 	if at < 0 || e.st.Results[at].Outcome != phase.OutcomeMigrated {
 		return
 	}
@@ -28,14 +25,4 @@ func (e *failover) notThere(t activities.Targeting) {
 	if t.Alone {
 		r.To = nil
 	}
-}
-
-// cameBack: this binding was moved and released in this attempt.
-func (e *failover) cameBack(t activities.Targeting) bool {
-	if e.st.Folded[string(phase.OutcomeMigrated)].Has(t.Key, t.UID) {
-		return true
-	}
-	return e.resultAt(t.Key, t.UID) >= 0 && slices.ContainsFunc(e.st.Results, func(r record.Result) bool {
-		return r.Key == t.Key && r.UID == t.UID && r.Outcome == phase.OutcomeMigrated
-	})
 }

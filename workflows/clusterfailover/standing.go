@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -50,7 +50,7 @@ func (e *failover) serveStanding(ctx workflow.Context) error {
 }
 
 // ordered brings what is looked up in line with the standing orders.
-func (e *failover) ordered() { e.standing, e.dirty = indexed(e.st.StandingOrders), true }
+func (e *failover) ordered() { e.st.Standing, e.dirty = indexed(e.st.StandingOrders), true }
 
 // refuseScoped says why an order about bindings that have not moved makes no sense as
 // things stand; verb is what it would do to one of them.
@@ -81,14 +81,11 @@ func (e *failover) begun(verb string, scope queue.Scope) string {
 		return "" // it comes back to the queue, or its cluster may have to be taken out again
 	case moving:
 		return "its move has begun; cancel it instead"
-	case !moving && !e.st.Listed.IsZero() && e.queuedAt(scope.Binding) < 0 && !e.leftForLater():
+	case !moving && !e.st.Listed.IsZero() && e.st.Queue.Find(scope.Binding) < 0 && !e.st.Queue.LeftBehind():
 		return "it neither waits nor moves: nothing to " + verb
 	}
 	return ""
 }
-
-// leftForLater: there are queued bindings that the list has yet to bring back.
-func (e *failover) leftForLater() bool { return len(e.st.Later)+len(e.st.LaterIdle) > 0 }
 
 func (e *failover) refuseSnooze(o workflows.SnoozeOrder) error {
 	d, wrong := queue.SnoozeFor(o.For)
@@ -98,8 +95,8 @@ func (e *failover) refuseSnooze(o workflows.SnoozeOrder) error {
 	if err := e.refuseScoped("snooze", o.ScopedOrder); err != nil {
 		return err
 	}
-	if at := e.queuedAt(o.Binding); o.One() && at >= 0 {
-		if due, why := e.dueAt(e.st.Items[at]); why.Affected && due.After(e.now().Add(d)) {
+	if at := e.st.Queue.Find(o.Binding); o.One() && at >= 0 {
+		if due, why := e.st.Queue.Due(e.now(), &e.st.Items[at]); why.Affected && due.After(e.now().Add(d)) {
 			return flow.Refused(fmt.Sprintf("it is not due before %s, which is later: a snooze never brings a due time forward", clock(due)))
 		}
 	}
@@ -163,7 +160,7 @@ func (e *failover) pauseBySignal(o workflows.ScopedOrder) {
 	if o.Who == "" {
 		o.Who = "signal"
 	}
-	o.Who, o.Reason = flow.Cut(o.Who), flow.Cut(o.Reason)
+	o.Who, o.Reason = reason.Summary(o.Who), reason.Summary(o.Reason)
 	if o.Check() != "" || roomFor(e.st.Pauses, o.Scope) != nil {
 		o.Scope = queue.Scope{}
 	}
@@ -239,13 +236,12 @@ type scopedTally struct{ sooner, later, moving int }
 // moment, and those whose move has begun.
 func (e *failover) tally(scope queue.Scope, until time.Time) scopedTally {
 	var n scopedTally
-	e.tick()
 	for at := range e.st.Items {
 		i := &e.st.Items[at]
 		if !scope.Covers(i.Key) || i.Permanent {
 			continue
 		}
-		switch due, d := e.due(i); {
+		switch due, d := e.st.Queue.Due(e.now(), i); {
 		case !d.Affected:
 		case due.Before(until):
 			n.sooner++
@@ -275,25 +271,17 @@ func (n scopedTally) notTouched() string {
 	return fmt.Sprintf("; not touched: %d moving, which go on", n.moving)
 }
 
-// standing finds the standing orders about a binding quickly: a queue asks for each of
-// thousands, many times a turn.
-type standing struct {
-	snoozed  queue.Scoped[time.Time]
-	paused   queue.Scoped[struct{}]
-	priority queue.Scoped[int32]
-}
-
-// indexed finds them.
-func indexed(s workflows.StandingOrders) standing {
-	x := standing{snoozed: queue.Scoped[time.Time]{}, paused: queue.Scoped[struct{}]{}, priority: queue.Scoped[int32]{}}
+// indexed are the standing orders as the queue goes by them.
+func indexed(s workflows.StandingOrders) queue.Standing {
+	x := queue.Standing{Snoozed: queue.Scoped[time.Time]{}, Paused: queue.Scoped[struct{}]{}, Priority: queue.Scoped[int32]{}}
 	for _, z := range s.Snoozes {
-		x.snoozed[z.Scope] = z.Until
+		x.Snoozed[z.Scope] = z.Until
 	}
 	for _, p := range s.Pauses {
-		x.paused[p.Scope] = struct{}{}
+		x.Paused[p.Scope] = struct{}{}
 	}
 	for _, p := range s.Priorities {
-		x.priority[p.Scope] = p.Priority
+		x.Priority[p.Scope] = p.Priority
 	}
 	return x
 }
@@ -320,23 +308,16 @@ type scopedVerb struct {
 func (e *failover) obeyScoped(v scopedVerb) {
 	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
 		m, still := e.st.Moves[key]
-		if still && !m.Placed && v.Covers(m.Key) && (v.verb == workflows.UpdatePause) == e.pausedOne(m.Key) {
+		if still && !m.Placed && v.Covers(m.Key) && (v.verb == workflows.UpdatePause) == e.st.Queue.IsPaused(m.Key) {
 			e.signalMove(m, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: v.Order}, Verb: v.verb})
 		}
 	}
-}
-
-// pausedOne tells whether a binding, or its namespace, is paused.
-func (e *failover) pausedOne(key karmada.BindingKey) bool {
-	_, paused := e.standing.paused.Narrowest(key)
-	return paused
 }
 
 // heldBack takes an item out of dispatch that a human's order reached since it passed
 // its check.
 func (e *failover) heldBack(i *queue.Item) bool {
 	was := i.State
-	e.tick()
 	e.sortOne(i)
 	return i.State != was
 }
@@ -346,6 +327,6 @@ func (e *failover) forgetSnoozes() {
 	now, had := e.now(), len(e.st.Snoozes)
 	e.st.Snoozes = slices.DeleteFunc(e.st.Snoozes, func(z workflows.Snooze) bool { return !z.Until.After(now) })
 	if len(e.st.Snoozes) != had {
-		e.standing = indexed(e.st.StandingOrders)
+		e.st.Standing = indexed(e.st.StandingOrders)
 	}
 }

@@ -32,7 +32,7 @@ func TestWhatWasSnoozedOrPausedSinceItsCheckIsNotDispatched(t *testing.T) {
 			for at := range e.st.Dues {
 				e.st.Dues[at] = rules.Due{Affected: true, At: e.now().Add(-time.Minute)}
 			}
-			first := e.st.Items[e.first(queue.Ready, 1)[0]].Key
+			first := e.st.Items[e.st.Queue.First(e.now(), queue.Ready, 1)[0]].Key
 			order(e, queue.ScopeOf(first))
 			n := len(e.st.Items)
 			e.simulate()

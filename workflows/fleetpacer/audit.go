@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
@@ -58,7 +59,7 @@ func (p *pacer) auditPace(was, is pace.Pace) {
 		Kind: record.AuditPaceChanged, Phase: string(is.Tier), Reason: is.Reason,
 		Evidence: map[string]string{
 			"rate": rate, "faultRate": strconv.FormatFloat(is.FaultRate, 'g', 3, 64),
-			"faulty": flow.Cut(strings.Join(is.Faulty, ",")) + " of " + strconv.Itoa(is.Total),
+			"faulty": reason.Summary(strings.Join(is.Faulty, ",")) + " of " + strconv.Itoa(is.Total),
 		},
 	}
 	if by := p.st.Orders.Halted; by != nil && is.Tier == pace.TierHalted {

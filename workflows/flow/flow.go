@@ -18,7 +18,7 @@ const activityTimeout = 30 * time.Second
 func Doing(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: activityTimeout,
-		Summary:             Cut(summary),
+		Summary:             reason.Summary(summary),
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval:    time.Second,
 			BackoffCoefficient: 2,
@@ -43,16 +43,10 @@ func Once(ctx workflow.Context, summary string, limit time.Duration) workflow.Co
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    limit,
 		ScheduleToCloseTimeout: 2 * limit,
-		Summary:                Cut(summary),
+		Summary:                reason.Summary(summary),
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 }
-
-// maxSummary is the server's limit for a summary, in bytes.
-const maxSummary = 400
-
-// Cut keeps a text within a summary's limit.
-func Cut(s string) string { return reason.Shortened(s, maxSummary-3) }
 
 // MinTimer is the shortest timer that Temporal keeps.
 const MinTimer = time.Second
@@ -65,7 +59,7 @@ func AwaitFor(ctx workflow.Context, d time.Duration, summary string, cond func()
 	}
 	tctx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
-	timer := workflow.NewTimerWithOptions(tctx, max(d, MinTimer), workflow.TimerOptions{Summary: Cut(summary)})
+	timer := workflow.NewTimerWithOptions(tctx, max(d, MinTimer), workflow.TimerOptions{Summary: reason.Summary(summary)})
 	return workflow.Await(ctx, func() bool { return cond() || timer.IsReady() })
 }
 
@@ -79,7 +73,7 @@ type Armed struct {
 func StartTimer(ctx workflow.Context, at time.Time, summary string, fire func()) Armed {
 	tctx, cancel := workflow.WithCancel(ctx)
 	d := max(at.Sub(workflow.Now(ctx)), MinTimer)
-	timer := workflow.NewTimerWithOptions(tctx, d, workflow.TimerOptions{Summary: Cut(summary)})
+	timer := workflow.NewTimerWithOptions(tctx, d, workflow.TimerOptions{Summary: reason.Summary(summary)})
 	workflow.Go(tctx, func(ctx workflow.Context) {
 		if timer.Get(ctx, nil) == nil {
 			fire()

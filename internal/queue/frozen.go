@@ -1,0 +1,73 @@
+package queue
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// maxFrozen bounds how many halts are remembered one by one.
+const maxFrozen = 100
+
+// Halt stops the clocks of tolerations, or lets them go on.
+func (q *Queue) Halt(now time.Time, halted bool) {
+	q.dues = nil
+	n := len(q.Frozen)
+	open := n > 0 && q.Frozen[n-1].To.IsZero()
+	switch {
+	case halted && !open:
+		q.Frozen = append(q.Frozen, rules.Interval{From: now})
+		q.boundFrozen()
+	case !halted && open:
+		q.Frozen[n-1].To = now
+	}
+}
+
+// ForgetHalts drops the halts that ended before the oldest taint that stands was put: no clock ran
+// then. A taint may be older than the attempt, so the others stay.
+func (q *Queue) ForgetHalts(taints []corev1.Taint) {
+	q.Frozen = slices.DeleteFunc(q.Frozen, func(f rules.Interval) bool {
+		return !f.To.IsZero() && !slices.ContainsFunc(taints, func(t corev1.Taint) bool {
+			return t.TimeAdded != nil && t.TimeAdded.Time.Before(f.To)
+		})
+	})
+}
+
+// boundFrozen joins the two halts with the least time between them when there are too many. That
+// time counts as frozen, too: an eviction comes later by it, never earlier.
+func (q *Queue) boundFrozen() {
+	f := q.Frozen
+	if len(f) <= maxFrozen {
+		return
+	}
+	at := 1
+	for n := 2; n < len(f); n++ {
+		if f[n].From.Sub(f[n-1].To) < f[at].From.Sub(f[at-1].To) {
+			at = n
+		}
+	}
+	f[at-1].To = f[at].To
+	q.Frozen = slices.Delete(f, at, at+1)
+}
+
+// SoftUnread tells whether an item that soft taints move has not said yet for how long it bears them.
+func (q *Queue) SoftUnread() bool {
+	return slices.ContainsFunc(q.Items, func(i Item) bool { return !i.Permanent && !q.Policy[i.Policy].SoftRead() })
+}
+
+// LearnSoft completes the frozen policy of an item with the one thing that had not been read of
+// it; what was frozen stays.
+func (q *Queue) LearnSoft(i *Item, read rules.Policy, policies map[string]int) {
+	frozen := q.Policy[i.Policy]
+	if frozen.SoftRead() || !read.SoftRead() {
+		return
+	}
+	frozen.SoftSeconds, frozen.SoftMalformed = read.SoftSeconds, read.SoftMalformed
+	if !read.ClusterFailover {
+		// spec.failover.cluster was taken away meanwhile; it is frozen as set.
+		frozen = frozen.ReadSoft("")
+	}
+	i.Policy = q.Freeze(frozen, policies)
+}

@@ -1,0 +1,133 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+)
+
+// Change is what became of an item as time passed.
+type Change struct {
+	// Entered: a taint makes it move from now on.
+	Entered bool
+	// Blocked: it is blocked for another reason than before.
+	Blocked bool
+}
+
+// Sort moves an item between states as time passes, taints change and orders come. A question that
+// nobody answers within askFor ends in its staying, with 0 never.
+func (q *Queue) Sort(now time.Time, i *Item, askFor time.Duration) Change {
+	if i.Permanent {
+		return Change{}
+	}
+	was := i.Was
+	c := q.sort(now, i, askFor)
+	if i.Was && !was {
+		c.Entered, i.Queued = true, now
+	}
+	return c
+}
+
+func (q *Queue) sort(now time.Time, i *Item, askFor time.Duration) (c Change) {
+	switch due, d := q.Due(now, i); {
+	case !d.Affected:
+		c.Blocked = q.unmoved(i, d.Reason)
+	case now.Before(due):
+		i.State, i.Reason, i.Was, i.AskedAt = Tolerating, q.whyNotDue(i, due), true, time.Time{}
+	case i.State == Blocked:
+		c.Blocked = q.retry(now, i, askFor)
+	case q.IsPaused(i.Key):
+		i.pause()
+	case i.State == Idle || i.State == Tolerating || i.State == Paused:
+		i.State, i.Reason, i.Was = Due, reason.Waiting, true
+	}
+	return c
+}
+
+// retry has a blocked item that is due looked at again when its time has come; it tells whether it
+// is blocked for another reason instead.
+func (q *Queue) retry(now time.Time, i *Item, askFor time.Duration) bool {
+	expired := i.expire(now, askFor)
+	switch {
+	case i.Reason == reason.ApprovalExpired || now.Before(i.RetryAt):
+	case q.IsPaused(i.Key):
+		i.pause()
+	default:
+		i.State = Due
+	}
+	return expired
+}
+
+func (i *Item) pause() { i.State, i.Reason, i.Was = Paused, reason.Paused, true }
+
+// unmoved is an item that no taint moves; it tells whether it is blocked.
+func (q *Queue) unmoved(i *Item, why reason.Reason) bool {
+	if why == reason.Malformed {
+		// Not permanent: a hard taint may still come to move it.
+		i.State, i.Reason, i.Was = Blocked, why, true
+		i.Message = reason.Summary(q.Policy[i.Policy].SoftMalformed)
+		return true
+	}
+	i.State, i.Reason, i.Message, i.AskedAt = Idle, why, "", time.Time{}
+	return false
+}
+
+// whyNotDue tells a toleration that runs from a snooze that does.
+func (q *Queue) whyNotDue(i *Item, due time.Time) reason.Reason {
+	if Latest(q.Standing.Snoozed, i.Key).Equal(due) {
+		return reason.Snoozed
+	}
+	return reason.AwaitingDue
+}
+
+// expire ends a question that has gone unanswered for too long: the item stays where it is, and is
+// looked at again only when somebody approves it.
+func (i *Item) expire(now time.Time, askFor time.Duration) bool {
+	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() && askFor > 0 && !now.Before(i.AskedAt.Add(askFor))
+	if over {
+		i.Reason, i.RetryAt = reason.ApprovalExpired, time.Time{}
+		i.Message = reason.Summary("nobody approved it within " + askFor.String() + ": " + i.Message)
+	}
+	return over
+}
+
+// IsPaused tells whether a binding, or its namespace, is paused.
+func (q *Queue) IsPaused(key karmada.BindingKey) bool {
+	_, paused := q.Standing.Paused.Narrowest(key)
+	return paused
+}
+
+const (
+	// pingPongRetry is how long a binding rests that was moved too often, before it asks again.
+	pingPongRetry = 5 * time.Minute
+	// maxBackOff bounds the back-off of a blocked binding, in multiples of the first wait.
+	maxBackOff = 8
+)
+
+// Block blocks an item with its reason, until it is looked at again: after wait at first, later
+// after longer.
+func (i *Item) Block(now time.Time, why reason.Reason, message string, wait time.Duration) {
+	i.RetryAt = now.Add(min(wait<<min(i.Tries, 3), maxBackOff*wait))
+	if why == reason.PingPong {
+		i.RetryAt = now.Add(pingPongRetry)
+	}
+	i.Tries++
+	i.State, i.Reason, i.Message = Blocked, why, reason.Summary(message)
+}
+
+// Retry has an item looked at at once.
+func (i *Item) Retry() { i.RetryAt, i.Tries = time.Time{}, 0 }
+
+// LookAgain has a blocked item looked at now, for what blocked it may have changed; it tells
+// whether that could help.
+func (i *Item) LookAgain() bool {
+	helps := i.State == Blocked && !i.Permanent && i.Reason != reason.PingPong && i.Reason != reason.ApprovalExpired
+	if helps {
+		i.Retry()
+	}
+	return helps
+}
+
+// Capped tells whether an item waits since it has moved too often: a yes for it alone lifts that.
+func (i *Item) Capped() bool { return i.State == Blocked && i.Reason == reason.PingPong }

@@ -1,0 +1,218 @@
+package record
+
+import (
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Of an attempt with many bindings only so much is kept binding by binding: a report and a query's
+// answer must fit into 2 MB, what is carried over into 1 MB. Each move has its own workflow, with
+// its own history; here its outcome is still counted.
+const (
+	maxResults  = 1500 // of the running attempt; beyond them the oldest are folded
+	keepResults = 1000
+	// MaxPendingPurges bounds the pending purges that are kept by name.
+	MaxPendingPurges = 3000
+)
+
+// Ledger are the outcomes of an attempt, one for each binding, and the pending purges of the
+// whole failover.
+type Ledger struct {
+	Results []Result       `json:"results,omitempty"` // of this attempt
+	Counts  map[string]int `json:"counts,omitempty"`  // outcomes of this attempt
+	// Folded are the bindings of this attempt whose results are in Counts alone, by outcome.
+	Folded        map[string]*queue.BindingSet `json:"folded,omitempty"`
+	PendingPurges []PendingPurge               `json:"pendingPurges,omitempty"`
+	// PendingPurgesBeyond counts those for which PendingPurges has no room: handed over at once.
+	PendingPurgesBeyond int `json:"pendingPurgesBeyond,omitempty"`
+
+	index map[resultKey]int // where a result stands
+}
+
+type resultKey struct {
+	key karmada.BindingKey
+	uid types.UID
+}
+
+// CalledOff tells whether a human's word is why a binding does not move.
+func CalledOff(r reason.Reason) bool {
+	return r == reason.Cancelled || r == reason.SkipOrdered || r == reason.PutBackOrdered
+}
+
+// Reset begins the ledger of the next attempt.
+func (l *Ledger) Reset() {
+	*l = Ledger{Counts: map[string]int{}, PendingPurges: l.PendingPurges, PendingPurgesBeyond: l.PendingPurgesBeyond}
+}
+
+// At is where a binding's result stands, -1 when there is none.
+func (l *Ledger) At(key karmada.BindingKey, uid types.UID) int {
+	if l.index == nil || len(l.index) != len(l.Results) {
+		l.index = make(map[resultKey]int, len(l.Results))
+		for at := range l.Results {
+			l.index[resultKey{l.Results[at].Key, l.Results[at].UID}] = at
+		}
+	}
+	if at, ok := l.index[resultKey{key, uid}]; ok {
+		return at
+	}
+	return -1
+}
+
+// outranked: an end without a write does not take the place of what was written in this
+// attempt. Whoever looked at a binding just before Lifeboat's own move of it ended, and acted just
+// after, took it for the work of others; and one that came back into play after its move
+// and was abandoned then is still where that move left it. A human's word is an end of
+// its own, by which the binding is known as called off.
+func (l *Ledger) outranked(r Result) bool {
+	idle := r.Outcome == phase.OutcomeMovedByOthers || r.Outcome == phase.OutcomeAbandoned && !CalledOff(r.Reason)
+	if !idle || r.Wrote {
+		return false
+	}
+	at := l.At(r.Key, r.UID)
+	return at >= 0 && (l.Results[at].Wrote || l.Results[at].Outcome == phase.OutcomeMigrated) || l.isFolded(phase.OutcomeMigrated, r.Key, r.UID)
+}
+
+// Record keeps the one outcome of a binding; false when an earlier one stands. An earlier end
+// without a write gives way: the binding came back into play. Once the attempt is closing, what
+// was abandoned may be folded, too.
+func (l *Ledger) Record(r Result, closing bool) bool {
+	if l.outranked(r) {
+		return false
+	}
+	if at := l.At(r.Key, r.UID); at >= 0 {
+		l.Counts[string(l.Results[at].Outcome)]--
+		l.Results[at] = r
+	} else {
+		l.unfold(r.Key, r.UID)
+		l.Results = append(l.Results, r)
+		l.index[resultKey{r.Key, r.UID}] = len(l.Results) - 1
+	}
+	l.Counts[string(r.Outcome)]++
+	l.fold(closing)
+	l.Owe(r.PendingPurge)
+	return true
+}
+
+// RecordUnnamed counts bindings whose names are not known any more.
+func (l *Ledger) RecordUnnamed(outcome phase.Outcome, set *queue.BindingSet) {
+	l.Counts[string(outcome)] += set.Len()
+	l.foldedInto(outcome).Merge(set)
+}
+
+// fold moves old results into the counts. Those that a human must look after go last.
+func (l *Ledger) fold(closing bool) {
+	if len(l.Results) <= maxResults {
+		return
+	}
+	extra := len(l.Results) - keepResults
+	for _, must := range []bool{false, true} {
+		l.Results = slices.DeleteFunc(l.Results, func(r Result) bool {
+			if extra <= 0 || !r.foldable(closing) && (!must || !closing && r.binds()) {
+				return false
+			}
+			extra--
+			l.foldedInto(r.Outcome).Add(r.Key, r.UID)
+			return true
+		})
+		if len(l.Results) <= maxResults {
+			break
+		}
+	}
+	l.index = nil
+}
+
+func (r Result) foldable(closing bool) bool {
+	switch r.Outcome {
+	case phase.OutcomeMigrated, phase.OutcomeMovedByOthers, phase.OutcomeGone:
+		return true
+	case phase.OutcomeAbandoned, phase.OutcomeWouldMove, phase.OutcomeWouldBlock:
+		return closing
+	case phase.OutcomeRestored, phase.OutcomeKept, phase.OutcomeNeedsOperator, phase.OutcomeSkipped, phase.OutcomeBlocked:
+	}
+	return false
+}
+
+// binds: a human decided this in this attempt; folded, it would be forgotten and the binding be
+// moved against the order.
+func (r Result) binds() bool { return r.Cause != "" && r.Cause != CauseRecovery }
+
+func (l *Ledger) foldedInto(outcome phase.Outcome) *queue.BindingSet {
+	if l.Folded == nil {
+		l.Folded = map[string]*queue.BindingSet{}
+	}
+	set := l.Folded[string(outcome)]
+	if set == nil {
+		set = &queue.BindingSet{}
+		l.Folded[string(outcome)] = set
+	}
+	return set
+}
+
+func (l *Ledger) isFolded(outcome phase.Outcome, key karmada.BindingKey, uid types.UID) bool {
+	return l.Folded[string(outcome)].Has(key, uid)
+}
+
+// unfold takes a binding out of the folded results, and out of the counts: it gets another outcome.
+func (l *Ledger) unfold(key karmada.BindingKey, uid types.UID) {
+	for outcome, set := range l.Folded {
+		if set.Has(key, uid) {
+			set.Remove(key, uid)
+			l.Counts[outcome]--
+		}
+	}
+}
+
+// InCounts is how many outcomes are in the counts alone.
+func (l *Ledger) InCounts() int {
+	n := -len(l.Results)
+	for _, counted := range l.Counts {
+		n += counted
+	}
+	return n
+}
+
+// Owe keeps a pending purge.
+func (l *Ledger) Owe(d *PendingPurge) {
+	switch {
+	case d == nil || slices.Contains(l.PendingPurges, *d): // one that came back and moved once more owes the same Work
+	case len(l.PendingPurges) < MaxPendingPurges:
+		l.PendingPurges = append(l.PendingPurges, *d)
+	default:
+		l.PendingPurgesBeyond++
+	}
+}
+
+// CalledOff tells that a human cancelled or skipped the move of this binding, or had it put back.
+// It has its outcome, and moving it again would take the order back.
+func (l *Ledger) CalledOff(key karmada.BindingKey, uid types.UID) bool {
+	at := l.At(key, uid)
+	return at >= 0 && CalledOff(l.Results[at].Reason)
+}
+
+// StaysPut tells that the rule of its kind keeps a binding, and that it has that outcome.
+func (l *Ledger) StaysPut(key karmada.BindingKey, uid types.UID) bool {
+	at := l.At(key, uid)
+	return at >= 0 && l.Results[at].Reason == reason.KindStays || l.isFolded(phase.OutcomeSkipped, key, uid)
+}
+
+// Migrated tells that a binding was moved and released.
+func (l *Ledger) Migrated(key karmada.BindingKey, uid types.UID) bool {
+	at := l.At(key, uid)
+	return at >= 0 && l.Results[at].Outcome == phase.OutcomeMigrated || l.isFolded(phase.OutcomeMigrated, key, uid)
+}
+
+// WouldMove tells that observe has found that a binding would move.
+func (l *Ledger) WouldMove(key karmada.BindingKey, uid types.UID) bool {
+	if l.Counts[string(phase.OutcomeWouldMove)] == 0 {
+		return false
+	}
+	if at := l.At(key, uid); at >= 0 {
+		return l.Results[at].Outcome == phase.OutcomeWouldMove
+	}
+	return l.isFolded(phase.OutcomeWouldMove, key, uid)
+}

@@ -1,0 +1,50 @@
+package record
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/stretchr/testify/require"
+)
+
+// Beyond so many results the oldest are counts alone: exactly one outcome each, and
+// one that is folded gives way to a newer outcome like any other.
+// Rules: R4.4-7.
+func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
+	l := &Ledger{}
+	l.Reset()
+	key := func(i int) karmada.BindingKey {
+		return karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", i)}
+	}
+	ends := func(i int, outcome phase.Outcome) bool {
+		return l.Record(Result{Key: key(i), UID: "u", Outcome: outcome}, false)
+	}
+	l.Record(Result{Key: key(-1), UID: "u", Outcome: phase.OutcomeAbandoned, Reason: reason.Cancelled, Cause: "cancelled by jane: x"}, false)
+	for i := range 5000 {
+		outcome := phase.OutcomeMigrated
+		if i%10 == 0 {
+			outcome = phase.OutcomeKept
+		}
+		require.True(t, ends(i, outcome))
+	}
+	require.LessOrEqual(t, len(l.Results), maxResults)
+	require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1}, l.Counts)
+	require.Equal(t, 5001, len(l.Results)+l.InCounts())
+	require.True(t, l.CalledOff(key(-1), "u"), "a human's order is kept")
+	require.GreaterOrEqual(t, l.At(key(0), "u"), 0, "what a human must look after goes last")
+	require.Negative(t, l.At(key(1), "u"))
+	require.True(t, l.Migrated(key(1), "u"), "moved and released in this attempt, though folded")
+
+	require.True(t, ends(1, phase.OutcomeSkipped))
+	require.Equal(t, map[string]int{"Migrated": 4499, "Kept": 500, "Abandoned": 1, "Skipped": 1}, l.Counts)
+	require.False(t, l.Migrated(key(1), "u"))
+	for _, moved := range []int{2, 4999} { // folded, and not
+		require.False(t, ends(moved, phase.OutcomeMovedByOthers))
+	}
+	require.NotContains(t, l.Counts, "MovedByOthers", "Lifeboat's own move was no work of others")
+	require.True(t, ends(1, phase.OutcomeMigrated))
+	require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1, "Skipped": 0}, l.Counts)
+}
