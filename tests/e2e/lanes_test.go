@@ -14,7 +14,10 @@ import (
 )
 
 // labs is how many labs play the stories. A story waits most of the time, so a lab takes a quarter of a core.
-var labs = flag.Int("labs", 5, "so many labs play the stories side by side")
+var labs = flag.Int("labs", 4, "so many labs play the stories side by side")
+
+// atOnce is how many stories the shared lab plays side by side. All at once would starve their own worker.
+var atOnce = flag.Int("at-once", 8, "so many stories at a time are played side by side on the shared lab")
 
 // inTurn sorts the stories that the run's filter leaves into those that are played side by side, those that have a lab
 // for themselves, and those that come after all others.

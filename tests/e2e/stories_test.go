@@ -118,7 +118,7 @@ var stories = []story{
 	{name: "rights_granted_are_rights_used", short: "may", size: 2, tell: rightsUsed, alone: true, last: true},
 }
 
-// allMembers are the clusters of the shared lab: those of all stories, so that those side by side do not slow the pace.
+// allMembers are the clusters of the shared lab from its beginning: those of the stories that are played side by side.
 func allMembers() []member {
 	var members []member
 	if *chaosTo != "" || *upgradeFrom != "" {
@@ -134,7 +134,7 @@ func allMembers() []member {
 		return bystanders()
 	}
 	for _, s := range stories {
-		if !s.own {
+		if !s.alone {
 			members = append(members, s.members()...)
 		}
 	}
@@ -187,8 +187,11 @@ func TestStories(t *testing.T) {
 	var labs sync.WaitGroup
 	labs.Go(func() {
 		var beside sync.WaitGroup
+		places := make(chan struct{}, *atOnce)
 		for _, s := range together {
 			beside.Go(func() {
+				places <- struct{}{}
+				defer func() { <-places }()
 				defer takeRoom(s.size)()
 				told.run(t, s, shared)
 			})
