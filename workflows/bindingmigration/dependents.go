@@ -65,11 +65,26 @@ func (m *migration) permitted() bool {
 	case look.SourceGone:
 		m.on(phase.EventWriteSent)
 		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.ClusterGone})
-	case !m.tell(nil): // no failover runs that could give it one: whatever comes after lists the binding anew
-		m.on(phase.EventWriteSent)
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.PermitPassed})
+	default:
+		heard := m.tell(nil)
+		if !heard { // no failover runs that could give it one: whatever comes after lists the binding anew
+			m.on(phase.EventWriteSent)
+			m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.PermitPassed})
+		}
 	}
 	return false
+}
+
+// prepared holds the dependents, and has a permit then; false means that the next look goes on.
+func (m *migration) prepared() bool {
+	if !m.st.HasDependents {
+		return true
+	}
+	held := m.holdDependents()
+	if !held {
+		return false
+	}
+	return m.permitted()
 }
 
 // wantsPermit tells whether only a permit is missing for the eviction.

@@ -40,7 +40,8 @@ func (m *migration) check() {
 		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.orderReason()})
 		return
 	}
-	if m.st.HasDependents && (!m.holdDependents() || !m.permitted()) {
+	prepared := m.prepared()
+	if !prepared {
 		return
 	}
 	var out activities.EvictResult

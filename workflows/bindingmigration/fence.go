@@ -85,11 +85,15 @@ func (m *migration) awaitOldCopy() {
 		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
 		m.on(phase.EventUnplaced)
 		m.tell(nil)
-	case m.obeys(o):
-	case o.OldWork == nil && m.carries():
-		m.on(phase.EventPlaced)
 	default:
-		m.awaitDeath(o)
+		obeyed := m.obeys(o)
+		switch {
+		case obeyed:
+		case o.OldWork == nil && m.carries():
+			m.on(phase.EventPlaced)
+		default:
+			m.awaitDeath(o)
+		}
 	}
 }
 

@@ -123,10 +123,13 @@ func (m *migration) place() {
 		return
 	}
 	m.st.Placed = m.st.Placed && o.Placed.OK // a restore of a placed one may have been undone
-	switch {
-	case o.SourceGone:
+	if o.SourceGone {
 		m.sourceGone()
-	case m.obeys(o):
+		return
+	}
+	obeyed := m.obeys(o)
+	switch {
+	case obeyed:
 	case o.Placed.OK:
 		m.carried = &o
 		m.placed(o)
@@ -202,7 +205,9 @@ func (m *migration) awaitHealth() {
 		m.on(phase.EventUnplaced)
 		m.tell(nil)
 		return
-	case m.obeys(o):
+	}
+	obeyed := m.obeys(o)
+	if obeyed {
 		return
 	}
 	left := m.untilProven(o)

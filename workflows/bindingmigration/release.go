@@ -44,7 +44,8 @@ func (m *migration) releaseRequest() activities.ReleaseRequest {
 
 // release is the point of no return: one activity looks once more and drops the task.
 func (m *migration) release() {
-	if m.calledBack() {
+	calledBack := m.calledBack()
+	if calledBack {
 		return
 	}
 	request := m.releaseRequest()

@@ -176,7 +176,8 @@ func (e *failover) obeyOne(v bindingVerb) {
 		// Noted before it is told: it may be ending just now, with nothing written.
 		move.Ordered = v.forMove()
 		e.st.Moves[key] = move
-		if e.signalMove(move, workflows.SignalMigrationOrder, *move.Ordered) {
+		told := e.signalMove(move, workflows.SignalMigrationOrder, *move.Ordered)
+		if told {
 			return
 		}
 		// Its end is still on its way here, or its hold is to be adopted: the order is

@@ -27,8 +27,11 @@ func (e *failover) dispatch() {
 		return
 	}
 	e.startHolds()
-	for e.dropPassed(); len(e.st.Grants) > 0 && e.dispatchOne(); {
-		e.dropPassed()
+	e.dropPassed()
+	for began := true; began && len(e.st.Grants) > 0; {
+		if began = e.dispatchOne(); began {
+			e.dropPassed()
+		}
 	}
 	e.awaitStarts()
 	reason := e.readyReason()

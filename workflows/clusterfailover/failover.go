@@ -128,7 +128,10 @@ func (e *failover) begin() {
 	e.st.Began, e.st.Since, e.st.Entered = now, now, now
 	var b activities.Begin
 	ctx := flow.Doing(e.ctx, "take the terms of this failover from the worker's config")
-	for workflow.ExecuteActivity(ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: e.cluster}).Get(ctx, &b) != nil {
+	ask := func() error {
+		return workflow.ExecuteActivity(ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: e.cluster}).Get(ctx, &b)
+	}
+	for err := ask(); err != nil; err = ask() {
 		_ = flow.AwaitFor(e.ctx, time.Minute, "try again to begin", func() bool { return false })
 	}
 	e.st.Terms = b.Terms

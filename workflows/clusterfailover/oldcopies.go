@@ -26,12 +26,17 @@ const (
 // cluster is Ready it has Karmada end the old copies that were released while it was away.
 func (e *failover) endOldCopies(ctx workflow.Context) {
 	for {
-		if workflow.Await(ctx, e.copiesCanEnd) != nil {
+		err := workflow.Await(ctx, e.copiesCanEnd)
+		if err != nil {
 			return
 		}
 		for pause := pendingPurgeAgain; e.copiesCanEnd(); pause = min(2*pause, pendingPurgePoll) {
 			e.endOnce(ctx)
-			if len(e.st.PendingPurges) > 0 && workflow.Sleep(ctx, pause) != nil {
+			if len(e.st.PendingPurges) == 0 {
+				continue
+			}
+			err := workflow.Sleep(ctx, pause)
+			if err != nil {
 				return
 			}
 		}

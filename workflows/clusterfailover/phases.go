@@ -93,7 +93,8 @@ func (e *failover) actConfirmed() {
 	if e.enforcing() && e.st.Pace.Tier == "" || e.besideEvictor() {
 		return
 	}
-	if !e.taint() {
+	tainted := e.taint()
+	if !tainted {
 		return
 	}
 	e.listDirty = true
@@ -107,7 +108,8 @@ func (e *failover) actEvacuating() {
 		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
 		return
 	}
-	if !e.taint() {
+	tainted := e.taint()
+	if !tainted {
 		return
 	}
 	e.followRules()
@@ -169,8 +171,11 @@ func (e *failover) actSettling() {
 		return
 	case e.st.Settled.IsZero():
 		e.untaint()
-	case e.movesEnded():
-		e.close()
+	default:
+		ended := e.movesEnded()
+		if ended {
+			e.close()
+		}
 	}
 }
 
@@ -182,9 +187,11 @@ func (e *failover) close() {
 		e.followRules() // no run closes while a Lifeboat taint stands, or while the window of one runs
 	case e.suspected():
 		e.failAgain() // another rule has begun to match: its window goes on in an attempt of its own
-	case !e.liftBans():
-	case e.pendingPurgesSettled():
-		e.end(phase.EventAllSettled, reason.ClusterRecovered)
+	default:
+		lifted := e.liftBans()
+		if lifted && e.pendingPurgesSettled() {
+			e.end(phase.EventAllSettled, reason.ClusterRecovered)
+		}
 	}
 }
 
@@ -260,7 +267,11 @@ func (e *failover) actStopped() {
 		e.stopTaints()
 		return
 	}
-	if e.bad() || !e.quietForLong() || !e.movesEnded() || !e.liftBans() {
+	if e.bad() || !e.quietForLong() {
+		return
+	}
+	left := e.leaveCluster()
+	if !left {
 		return
 	}
 	if e.enforcing() {
@@ -310,7 +321,18 @@ func (e *failover) actGone() {
 			}
 		}
 	}
-	if e.movesEnded() && e.liftBans() {
+	left := e.leaveCluster()
+	if left {
 		e.on(phase.EventClusterGone, reason.ClusterGone)
 	}
+}
+
+// leaveCluster sees the children out, then frees what a drain banned; false as long as one of them
+// runs, or where that could not be done for now.
+func (e *failover) leaveCluster() bool {
+	ended := e.movesEnded()
+	if !ended {
+		return false
+	}
+	return e.liftBans()
 }

@@ -71,7 +71,8 @@ func (p *pacer) grantTo(r workflows.Request, size int) {
 	r.Want, r.Newest, r.Until = 0, p.st.Schedule.Number, permits.Ends()
 	p.st.Requests[r.Cluster] = r
 	p.st.Granted += int64(size)
-	if !p.arrived(r.Cluster, workflows.SignalGrant, p.send(r.Cluster, workflows.SignalGrant, workflows.Grant{Permits: permits, FailoverID: r.FailoverID})) {
+	err := p.send(r.Cluster, workflows.SignalGrant, workflows.Grant{Permits: permits, FailoverID: r.FailoverID})
+	if !p.arrived(r.Cluster, workflows.SignalGrant, err) {
 		p.st.Schedule.TakeBack(last) // nobody heard of it: it was never out
 		p.st.Granted -= int64(size)
 		return

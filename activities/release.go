@@ -1,0 +1,196 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"go.temporal.io/sdk/activity"
+)
+
+// ReleaseRequest drops Lifeboat's hold task once the new placement is proven.
+type ReleaseRequest struct {
+	MoveRef
+	// HealthyFor is how long every look so far has found it healthy.
+	HealthyFor time.Duration `json:"healthyFor"`
+	// MinHealthy and Detection are the failover's own terms: a worker whose config says
+	// more would refuse for ever what the migration has waited for. Nil: the worker's.
+	MinHealthy *time.Duration `json:"minHealthy,omitempty"`
+	Detection  *time.Duration `json:"detection,omitempty"`
+	// Watched tells that HealthyFor includes time in which only the controller watched.
+	Watched bool `json:"watched,omitempty"`
+	// Plugins are the failover's evict plug-ins. Proofs are the answers of those that are
+	// not built in, asked about the placement ProvenOn.
+	Plugins  proof.Plugins           `json:"plugins,omitzero"`
+	Proofs   []proof.Proof           `json:"proofs,omitempty"`
+	ProvenOn []karmada.TargetCluster `json:"provenOn,omitempty"`
+	// Probe lets a fresh probe of each target stand in for Detection.
+	Probe bool `json:"probe,omitempty"`
+	// Returned: the scheduler put it back after an earlier release of this drain. Parent
+	// owns the ban that keeps it from doing so again.
+	Returned bool   `json:"returned,omitempty"`
+	Parent   string `json:"parent,omitempty"`
+	// Ordered drops the task on a human's recorded order, proven or not. Unproven does so
+	// after gracefulTimeout, where the failover's terms say so.
+	Ordered  bool `json:"ordered,omitempty"`
+	Unproven bool `json:"unproven,omitempty"`
+	// manager is whether what Karmada reports is kept up to date, and controller whether the
+	// controller watched for HealthyFor; both are judged before the binding is read.
+	manager, controller reason.Verdict
+}
+
+// Release re-reads binding and clusters, judges placed and healthy once more, and
+// drops Lifeboat's task only if both hold. Where the source answers, health must have
+// held for longer than detection, for a target's Ready lags its death.
+func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
+	if err := a.freshness(ctx, &r); err != nil {
+		return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
+	}
+	out, err := a.release(ctx, r)
+	if err == nil && out.End == ActDone && out.Look.SourceReady && out.Look.Purge == karmada.PurgeGracefully {
+		out.Purged = a.seesPurged(ctx, r.OldWork)
+	}
+	return out, err
+}
+
+func (a *Activities) release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
+	tried := activity.GetInfo(ctx).Attempt > 1
+	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
+		look := out.Look
+		switch {
+		case rules.IsOlder(look.Seen, r.Seen):
+			out.refuse(reason.StaleRead, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
+			return nil
+		case look.TaskNote != "":
+			out.refuse(reason.ForeignTask, "the task was left to a human: "+look.TaskNote)
+			return nil
+		case !look.Held && look.Targeted:
+			out.Tried = tried
+			out.refuse(reason.Superseded, "the cluster is a target again")
+			return nil
+		case !look.Held:
+			task, _ := b.TaskFor(r.Cluster)
+			out.End, out.Banned = ActAlready, task != nil && task.Bans()
+			return nil
+		case look.SourceGone:
+			// The execution namespace is gone with the cluster: there is no old copy to lose.
+		default:
+			cause, why, err := a.unproven(ctx, r, b, fleet, look)
+			if err != nil {
+				return err
+			}
+			if cause != reason.None {
+				out.refuse(cause, why)
+				return nil
+			}
+		}
+		tried = true
+		return a.letGo(ctx, b, fleet, r, out)
+	})
+}
+
+// letGo drops Lifeboat's task, or in a drain turns it into a ban where the scheduler would
+// put the binding back.
+func (a *Activities) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, out *ActResult) error {
+	source, known := find(fleet, r.Cluster, r.ClusterUID)
+	if known {
+		if v, err := a.definitionFree(ctx, b, r.Cluster); err != nil || !v.OK {
+			out.refuse(v.Reason, v.Message)
+			return err
+		}
+	}
+	if source.Drain.Selective() {
+		if err := a.readLabels(ctx, r.Cluster, b); err != nil {
+			return err
+		}
+	}
+	ban := proof.PlanBan(b, source, r.Returned, out.Look.SourceReady)
+	var after karmada.Binding
+	var err error
+	switch {
+	case ban.Reason != reason.None:
+		out.refuse(ban.Reason, ban.Message)
+		return nil
+	case ban.Wanted:
+		after, err = a.Writer.Mark(ctx, MarkWrite{
+			Binding: b, Cluster: r.Cluster, Reason: karmada.TaskReasonBanned, Owner: r.Parent, Purge: karmada.PurgeDirectly,
+		})
+	default:
+		after, err = a.Writer.Release(ctx, ReleaseWrite{Binding: b, Cluster: r.Cluster})
+	}
+	if err != nil {
+		return err
+	}
+	out.done(after)
+	out.Banned = ban.Wanted
+	return nil
+}
+
+// unproven says why the task must not be dropped yet. A human's order, or the setting
+// to release unproven, needs no proof of health, for it is on record; but neither ever
+// takes the last copy, or lets two run where one must be dead first.
+func (a *Activities) unproven(
+	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
+) (reason.Reason, string, error) {
+	switch {
+	case r.Ordered && len(look.Targets) == 0:
+		return reason.NotPlaced, "it has no target cluster: the held copy is the last one", nil
+	case r.Ordered && look.Purge != karmada.PurgeDirectly:
+		return reason.None, "", nil
+	case look.Purge == karmada.PurgeNever:
+		return reason.PurgeNever, "purge mode Never: nothing is released", nil
+	case !look.Placed.OK:
+		return look.Placed.Reason, look.Placed.Message, nil
+	}
+	v, err := a.proofs(ctx, r, b, fleet, look)
+	if err != nil || v.OK {
+		return reason.None, "", err
+	}
+	return v.Reason, v.Message, nil
+}
+
+// proofs judges what has to be proven of a placed binding: Directly that the old copy
+// is dead, otherwise that the new ones are healthy, and where state goes along both.
+func (a *Activities) proofs(
+	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
+) (reason.Verdict, error) {
+	if look.Purge == karmada.PurgeDirectly {
+		// While the old copy is only fenced, health cannot be asked for: the new one begins
+		// when this hold, or the old copy, is gone.
+		old, err := a.oldCopyDead(ctx, b, r.MoveRef, fleet)
+		if dead := old.Dead(); err != nil || !dead.OK || !old.HealthToo() || r.Ordered {
+			return dead, err
+		}
+	}
+	if v := a.managerRefuses(r); !v.OK {
+		return v, nil
+	}
+	if r.Unproven {
+		return proof.ReleasableUnproven(b, r.Cluster, suspects(fleet, b, r.Cluster)), nil
+	}
+	if v := r.judged(look); !v.OK {
+		return v, nil
+	}
+	if !r.controller.OK {
+		return r.controller, nil
+	}
+	return a.heldLongEnough(ctx, r, look), nil
+}
+
+// mustHold is how long health must have held before a release.
+func (a *Activities) mustHold(r ReleaseRequest, look Observation) time.Duration {
+	minHealthy := *cmp.Or(r.MinHealthy, &a.Settings.Terms.MinHealthy)
+	if look.SourceReady {
+		return max(a.detection(r), minHealthy)
+	}
+	return minHealthy
+}
+
+// detection is how long Karmada takes to see a dead cluster, by the failover's own terms.
+func (a *Activities) detection(r ReleaseRequest) time.Duration {
+	return *cmp.Or(r.Detection, &a.Settings.Terms.Detection)
+}
