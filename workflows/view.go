@@ -141,3 +141,23 @@ func (s *FailoverStatus) why() string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// View is the migration as its page and the verbs show it.
+func (s *MigrationState) View(now time.Time) view.Migration {
+	v := view.Migration{
+		Binding: s.Ref.Key.String(), Resource: s.Resource, From: s.Ref.Cluster, To: s.To, Phase: s.Phase, Mode: s.Ref.Mode, Attempt: s.Attempt,
+		Why: s.Why, Reason: s.Reason, Message: s.Message, Attention: s.Attention, Now: now, Began: s.Began, Entered: s.Entered, Written: s.Ref.Written,
+		HealthySince: s.HealthySince, MustHold: s.Terms.MinHealthy, Result: s.Result, Purge: s.Ref.Purge, State: s.Ref.State, Parent: s.Parent,
+		Unproven: s.Terms.ReleaseUnproven, Runbook: s.Terms.Runbook,
+	}
+	if !v.Written.IsZero() {
+		v.Flagged = v.Written.Add(s.Terms.GracefulTimeout)
+	}
+	if s.Ref.Fence != nil {
+		v.Fence = s.Ref.Fence.String()
+	}
+	if s.OldWork != nil {
+		v.OldWork = s.OldWork.Namespace + "/" + s.OldWork.Name
+	}
+	return v
+}

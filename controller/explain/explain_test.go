@@ -153,7 +153,7 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 	require.True(t, strings.HasPrefix(text, "shop/cart-deployment"), text)
 	for _, want := range []string{
 		"shop/cart-deployment (deployment/cart) on m1:2, m2:2", "m1: no failover, nothing moves it", "observe mode",
-		"rule not-ready: Mismatches", "if it failed now: due 12:01:00 UTC (in 1m0s) by example.org/down:NoExecute, to m2 or m3",
+		"rule not-ready: Mismatches", "if it failed now: due 12:01:00 UTC (in 1m) by example.org/down:NoExecute, to m2 or m3",
 		"not read: Temporal: no route",
 	} {
 		require.Contains(t, text, want)
@@ -205,7 +205,7 @@ func evacuating() workflows.Explanation {
 func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
-	x.Item, x.Ahead = &queue.Item{Key: cart, State: queue.Tolerating}, 4
+	x.Item, x.Ahead = &queue.Item{Key: cart, State: queue.Tolerating, Reason: reason.AwaitingDue}, 4
 	x.Paused = &workflows.Order{Who: "ada", Reason: "wait"}
 	x.Priority = 100
 	shop := workflows.ScopedOrder{Scope: queue.Scope{Namespace: "shop"}, Order: workflows.Order{Who: "kim", Reason: "soon"}}
@@ -215,13 +215,13 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	_, text := explained(t, s, "")
 	for _, want := range []string{
 		"m1 fails over: Evacuating, attempt 1, enforce mode (cluster-failover/m1)", "Ready False ClusterNotReachable",
-		"rule not-ready: Matches since 11:57:00 UTC, its taint example.org/down:NoExecute stands",
-		"rule slow: matches since 12:00:00 UTC, its taint example.org/slow:PreferNoExecute would stand 12:01:00 UTC (in 1m0s)",
-		"rule other: does not match",
-		"tolerated by [any key any effect, 300 s] until 12:03:00 UTC (in 3m0s)", "priority 100 by hand, it was 3",
-		"namespace shop is snoozed until 12:01:00 UTC (in 1m0s) by kim: soon", "namespace shop is paused by kim: soon",
-		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, 0.5 evictions/s",
-		"waits for: its toleration to run out 12:03:00 UTC", "http://ui/namespaces/n/workflows/cluster-failover%2Fm1",
+		"rule not-ready: match since 11:57:00 UTC (3m ago), example.org/down:NoExecute: tainted",
+		"rule slow: match since 12:00:00 UTC (now), example.org/slow:PreferNoExecute: taint at 12:01:00 UTC (in 1m)",
+		"rule other: well since ",
+		"tolerated by [any key any effect, 300 s] until 12:03:00 UTC (in 3m)", "priority 100 by hand, it was 3",
+		"namespace shop is snoozed until 12:01:00 UTC (in 1m) by kim: soon", "namespace shop is paused by kim: soon",
+		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, one every 2s (0.5/s): FleetHealthy; this cluster wants 0",
+		"waits for: AwaitingDue: its toleration to run out, 12:03:00 UTC", "http://ui/namespaces/n/workflows/cluster-failover%2Fm1",
 		"m2: no failover, nothing moves it",
 	} {
 		require.Contains(t, text, want)
@@ -232,12 +232,12 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	}{
 		{queue.Item{State: queue.Blocked, Reason: reason.NoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, "blocked: NoTarget: 0 candidates"},
 		{queue.Item{State: queue.Blocked, Reason: reason.Malformed, Permanent: true}, "unless it changes"},
-		{queue.Item{State: queue.Ready, Reason: reason.AwaitingPermit, To: []string{"m2"}}, "waits for: AwaitingPermit; it could go to m2"},
-		{queue.Item{State: queue.Due}, "waits for: the check whether there is somewhere to go"},
+		{queue.Item{State: queue.Ready, Reason: reason.AwaitingPermit, To: []string{"m2"}}, "waits for: AwaitingPermit: its turn at the fleet's pace; it could go to m2"},
+		{queue.Item{State: queue.Due, Reason: reason.Waiting}, "waits for: Waiting: the check for somewhere to go"},
 		{queue.Item{State: queue.Idle, Reason: reason.Tolerated}, "nothing moves it: Tolerated"},
 	} {
 		x.Item = &c.item
-		require.Contains(t, strings.Join((View{show.Page{Now: now}}).standing(&Cluster{Failover: &x}), "\n"), c.want)
+		require.Contains(t, strings.Join((View{show.Page{Now: now}}).standing(&x), "\n"), c.want)
 	}
 }
 
@@ -246,6 +246,7 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	x := evacuating()
 	x.Move = &workflows.Move{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
 	m := workflows.MigrationStatus{}
+	m.Ref.Key, m.Ref.Cluster, m.Phase, m.Reason, m.To, m.Attention = cart, "m1", x.Move.Phase, x.Move.Reason, x.Move.To, x.Move.Attention
 	m.Permit.Number, m.HealthySince, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
 	m.Dependents = []karmada.BindingKey{cart}
 	s = asked(t, s, map[string]any{
@@ -253,8 +254,8 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	}, []string{"m1"}, nil)
 	_, text := explained(t, s, "m1")
 	for _, want := range []string{
-		"moving: AwaitingHealth for 1m0s, to m3 (NotHealthy)", "needs attention", "went under permit 42",
-		"healthy for 5s; it is released after 10s", "holds 1 dependents on m1", "http://runbook#nothealthy",
+		"Moving shop/cart-deployment off m1 to m3", "⚠ Needs attention: GracefulTimeout", "Now: NotHealthy", "went under permit 42",
+		"the old copy goes when that has held for 10s, at 12:00:05 UTC (in 5s)", "you can: lifeboat release shop/cart-deployment --cluster m1", "holds 1 dependent on m1", "http://runbook#nothealthy",
 	} {
 		require.Contains(t, text, want)
 	}
@@ -273,7 +274,7 @@ func TestAfterTheFactTheReportTells(t *testing.T) {
 	s = asked(t, s, nil, nil, &report)
 	x, text := explained(t, s, "")
 	require.Contains(t, text, "m4: no failover, and it is not there")
-	require.Contains(t, text, "before: attempt 2: Migrated, now on m1 (12:00:00 UTC)")
+	require.Contains(t, text, "before: attempt 2: Migrated, now on m1, 12:00:00 UTC (now)")
 	require.Contains(t, text, "before: attempt 1: Abandoned, ClusterRecovered, by")
 	require.NotContains(t, text, "Gone", "another binding of that name")
 	require.Len(t, x.Clusters, 3)
@@ -299,7 +300,7 @@ func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
 			Reason: reason.Tolerated, Toleration: &corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute},
 		},
 		"moves nothing of it (Tolerated)":        {Reason: reason.Tolerated},
-		"borne until 12:00:00 UTC (0s ago)":      {Reason: reason.TolerationExpired, Until: now},
+		"borne until 12:00:00 UTC (now)":         {Reason: reason.TolerationExpired, Until: now},
 		"tolerated by [any key any effect, 5 s]": {Until: now, Toleration: &corev1.Toleration{TolerationSeconds: &seconds}},
 	} {
 		require.Contains(t, v.word(w, true), want)

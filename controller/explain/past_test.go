@@ -57,9 +57,9 @@ func TestWhatTemporalHasForgottenTheTrailTells(t *testing.T) {
 	s = asked(t, s, nil, nil, nil)
 	s.Trail = kept(trailOf("e"))
 	x, text := explained(t, s, "")
-	require.Contains(t, text, "before: attempt 1: Migrated, now on m1 (11:06:00 UTC), by the audit trail")
+	require.Contains(t, text, "before: attempt 1: Migrated, now on m1, 11:06:00 UTC (54m ago), by the audit trail")
 	require.Contains(t, text, "FailureConfirmed: ready=False (ClusterNotReachable)")
-	require.Contains(t, text, "11:04:00 UTC ordered: prioritise: by ada; money")
+	require.Contains(t, text, "11:04:00 UTC (56m ago) ordered: prioritise: by ada; money")
 	require.NotContains(t, text, "jane", "it is not about this one")
 	c := x.Clusters[len(x.Clusters)-1]
 	require.Equal(t, "m4", c.Cluster)

@@ -83,7 +83,7 @@ func (v View) cluster(t tree, binding string, c *Cluster) {
 		t.under(func() {
 			v.failover(t, c)
 			for _, answer := range answers(binding, c) {
-				t.leaf("you can: %s", answer)
+				t.leaf("you can: %s", view.Plain(answer))
 			}
 		})
 	case c.Unanswered != "":
@@ -126,32 +126,22 @@ func (v View) failover(t tree, c *Cluster) {
 		t.leaf("tainted with %s by order of %s: %s", o, o.Who, o.Why)
 	}
 	for _, r := range x.Rules {
-		t.leaf("rule %s: %s", r.Rule, v.window(r))
+		t.leaf("%s", r.Says(v.Now))
 	}
 	for _, w := range x.Taints {
-		t.leaf("taint %s:%s since %s: %s", w.Taint.Key, w.Taint.Effect, clock(w.Taint.TimeAdded), v.word(w, x.Policy != nil))
+		t.leaf("taint %s:%s since %s: %s", w.Taint.Key, w.Taint.Effect, v.moment(w.Taint.TimeAdded), v.word(w, x.Policy != nil))
 	}
 	if x.Policy != nil {
 		t.leaf("due %s, as frozen when the attempt was confirmed; priority %d%s%s", v.moment(x.DueAt), x.Priority, byHand(x), stoodStill(x.Frozen))
 	}
-	for _, line := range v.standing(c) {
+	if x.Move != nil {
+		v.moving(t, c)
+	}
+	for _, line := range v.standing(x) {
 		t.leaf("%s", line)
 	}
 	for _, r := range x.Results {
 		t.leaf("%s", v.result(r.Attempt, r.Result))
-	}
-}
-
-func (v View) window(r view.WindowLine) string {
-	switch {
-	case r.State == rules.Neither && r.Reason == reason.MemberAnswers:
-		return fmt.Sprintf("the external probe contradicts it since %s: Karmada cannot reach the member, and the member answers; no taint %s", clock(r.Since), r.Taint)
-	case r.Stands:
-		return fmt.Sprintf("%s since %s, its taint %s stands", r.State, clock(r.Since), r.Taint)
-	case r.Matching:
-		return fmt.Sprintf("matches since %s, its taint %s would stand %s", clock(r.Since), r.Taint, v.moment(r.Deadline))
-	default:
-		return fmt.Sprintf("does not match since %s, no taint %s", clock(r.Since), r.Taint)
 	}
 }
 
@@ -207,19 +197,15 @@ func stoodStill(frozen []rules.Interval) string {
 	return fmt.Sprintf("; toleration clocks stood still %d times", len(frozen))
 }
 
-// standing is where it stands, and what it waits for.
-func (v View) standing(c *Cluster) []string {
-	x := c.Failover
+// standing is what it waits for where it does not move.
+func (v View) standing(x *workflows.Explanation) []string {
 	switch {
-	case x.Move != nil:
-		return v.moving(c)
 	case x.Item != nil:
 		return v.queued(x)
-	case len(x.Results) > 0:
+	case x.Move != nil || len(x.Results) > 0:
 		return nil
 	case x.Phase == phase.FailoverSuspected && x.Reason == reason.MemberAnswers:
-		overrule := strings.ReplaceAll(view.Overrule(x.Cluster), "`", "")
-		return []string{"waits for: Karmada's access to " + x.Cluster + " to be repaired; the member itself answers", "you can: " + overrule}
+		return []string{"waits for: Karmada's access to " + x.Cluster + " to be repaired; the member itself answers", "you can: " + view.Plain(view.Overrule(x.Cluster))}
 	case x.Phase == phase.FailoverSuspected || x.Phase == phase.FailoverConfirmed:
 		return []string{"waits for: the failure to be confirmed; until then nothing is listed"}
 	case x.Phase == phase.FailoverCordoned:
@@ -241,13 +227,12 @@ func (v View) queued(x *workflows.Explanation) []string {
 	if z := x.SnoozedBy; z != nil {
 		out = append(out, fmt.Sprintf("%s is snoozed until %s by %s: %s", z.Scope, v.moment(z.Until), z.Who, z.Reason))
 	}
-	out = append(out, fmt.Sprintf("pace: %s, %g evictions/s, %s; this cluster wants %d", x.Pace.Tier, x.Pace.Rate, x.Pace.Reason, x.Asked.Want))
-	waits := because(i.Reason, i.Message)
+	out = append(out, fmt.Sprintf("pace: %s; this cluster wants %d", view.PaceLine(x.Pace), x.Asked.Want))
+	waits := view.WaitsFor(i.Reason, i.Message)
 	switch i.State {
 	case queue.Tolerating:
-		waits = "its toleration to run out " + v.moment(x.DueAt)
-	case queue.Due:
-		waits = "the check whether there is somewhere to go"
+		waits += ", " + v.moment(x.DueAt)
+	case queue.Due, queue.Behind, queue.Fence, queue.Paused, queue.Ended:
 	case queue.Ready, queue.Hold:
 		waits += "; it could go to " + strings.Join(i.To, ", ")
 	case queue.Blocked:
@@ -258,7 +243,6 @@ func (v View) queued(x *workflows.Explanation) []string {
 		return append(out, v.Coloured(show.Busy, "blocked: ")+waits, again)
 	case queue.Idle:
 		return append(out, "nothing moves it: "+waits)
-	case queue.Behind, queue.Fence, queue.Paused, queue.Ended:
 	}
 	return append(out, "waits for: "+waits)
 }
@@ -270,65 +254,44 @@ func because(reason reason.Reason, message string) string {
 	return string(reason) + ": " + message
 }
 
-func (v View) moving(c *Cluster) []string {
-	m := c.Failover.Move
-	out := []string{fmt.Sprintf("moving: %s for %s, to %s (%s)", m.Phase, v.Age(m.Since), strings.Join(m.To, ", "), because(m.Reason, m.Message))}
-	if m.Attention != reason.None {
-		out = append(out, v.Coloured(show.Bad, m.Needs()))
-	}
-	s := c.Migration
+// moving is what the page of its migration says; what the failover last heard of it where that does not answer.
+func (v View) moving(t tree, c *Cluster) {
+	m, s := c.Failover.Move, c.Migration
 	if s == nil {
-		return out
+		t.leaf("moving: %s since %s, to %s (%s); its migration does not answer", m.Phase, v.moment(m.PhaseSince()), strings.Join(m.Targets(), ", "), because(m.Reason, m.Message))
+		return
 	}
-	if s.Permit.Number > 0 {
-		out = append(out, fmt.Sprintf("went under permit %d of the fleet's pace", s.Permit.Number))
-	}
-	if !s.HealthySince.IsZero() {
-		out = append(out, fmt.Sprintf("healthy for %s; it is released after %s", v.Age(s.HealthySince), show.Span(s.Terms.MinHealthy)))
-	}
-	if len(s.Dependents) > 0 {
-		out = append(out, fmt.Sprintf("holds %d dependents on %s", len(s.Dependents), c.Cluster))
-	}
-	return out
+	doc := s.View(v.Now).Doc(0)
+	t.leaf("%s", view.Plain(doc.Title))
+	t.under(func() {
+		for _, note := range doc.Notes {
+			t.leaf("%s", v.Coloured(show.Bad, view.Plain(note)))
+		}
+		for _, f := range doc.Facts {
+			t.leaf("%s: %s", f.Name, view.Plain(f.Value))
+		}
+		if s.Permit.Number > 0 {
+			t.leaf("went under permit %d of the fleet's pace", s.Permit.Number)
+		}
+		if len(s.Dependents) > 0 {
+			t.leaf("holds %s on %s", reason.Count(len(s.Dependents), "dependent"), c.Cluster)
+		}
+	})
 }
 
 // answers are what an operator can say to what a binding waits for.
 func answers(binding string, c *Cluster) []string {
-	x := c.Failover
-	switch {
-	case x.Move != nil:
-		return toMove(binding, c.Cluster, x.Move)
+	switch x := c.Failover; {
+	case c.Migration != nil:
+		return c.Migration.View(x.Now).Actions()
 	case x.Item == nil || x.Item.State != queue.Blocked:
 		return nil
 	case x.Item.Reason == reason.AwaitingApproval:
 		return []string{fmt.Sprintf("let it move: lifeboat approve %s --cluster %s --reason \"…\"", binding, c.Cluster)}
 	case x.Item.Reason == reason.StateNeedsSource:
-		return []string{"let it move and begin without its state: " + vouch(binding, c.Cluster, x.Item.Reason)}
+		return []string{"let it move and begin without its state: " + view.Vouch(binding, c.Cluster, x.Item.Reason)}
 	}
 	return nil
-}
-
-func toMove(binding, cluster string, m *workflows.Move) []string {
-	about := fmt.Sprintf(" %s --cluster %s --reason \"…\"", binding, cluster)
-	switch {
-	case m.Phase == phase.MigrationAwaitingFence:
-		return []string{
-			"bring " + cluster + " back: it goes on by itself",
-			"once you know that the old copy cannot run any more (" + view.Dead + "): " + vouch(binding, cluster, m.Reason),
-		}
-	case m.Phase == phase.MigrationAwaitingHealth && m.Reason != reason.Healthy:
-		return []string{
-			"see why the new copy is not ready, on " + strings.Join(m.To, " and "),
-			"back to where it was, refused as long as that is not Ready: lifeboat put-back" + about,
-			"let the old copy go now, proven or not: lifeboat release" + about,
-		}
-	}
-	return nil
-}
-
-// vouch is the order that says that an old copy is dead.
-func vouch(binding, cluster string, waits reason.Reason) string {
-	return view.Vouch(binding, cluster, waits)
 }
 
 func (v View) result(attempt int, r record.Result) string {
@@ -342,7 +305,7 @@ func (v View) result(attempt int, r record.Result) string {
 		line += ", now on " + strings.Join(r.To, ", ")
 	}
 	if !r.At.IsZero() {
-		line += " (" + clock(r.At) + ")"
+		line += ", " + v.moment(r.At)
 	}
 	return line
 }
@@ -358,7 +321,7 @@ func (v View) records(t tree, e Ended) {
 			break
 		}
 		what, why := status.Said(r)
-		t.leaf("%s %s: %s", clock(r.Time), what, why)
+		t.leaf("%s %s: %s", v.moment(r.Time), what, why)
 	}
 }
 
@@ -420,22 +383,5 @@ func (v View) would(f *Prospect) string {
 	return "it would stay: " + because(p.Reason, p.Message)
 }
 
-// clock is a moment as one reads it off a wall.
-func clock(at time.Time) string {
-	if at.IsZero() {
-		return "-"
-	}
-	return at.UTC().Format("15:04:05 UTC")
-}
-
-// moment is a clock with how far ahead or ago.
-func (v View) moment(at time.Time) string {
-	switch {
-	case at.IsZero():
-		return "never"
-	case at.After(v.Now):
-		return clock(at) + " (in " + show.Span(at.Sub(v.Now)) + ")"
-	default:
-		return clock(at) + " (" + show.Span(v.Now.Sub(at)) + " ago)"
-	}
-}
+// moment is a moment with how far ahead or ago, "never" without one.
+func (v View) moment(at time.Time) string { return orElse(view.Moment(at, v.Now), "never") }

@@ -87,7 +87,7 @@ func TestAPlanCountsWhatWouldBecomeOfAHealthyCluster(t *testing.T) {
 
 	text := draw(t, func(v View) { v.Cluster(p) })
 	for _, want := range []string{
-		"m1, if it failed now (observe mode)", "Confirmed +1m0s", "not-ready " + taintKey + ":NoExecute Matches, ConditionsMatch: its taint would stand +1m0s",
+		"m1, if it failed now (observe mode)", "Confirmed +1m", "not-ready " + taintKey + ":NoExecute Matches, ConditionsMatch: its taint would stand +1m",
 		"1 would move, 1 could not", "shop/cart", "NoTarget", "Not asked: Temporal: no route",
 	} {
 		require.Contains(t, text, want)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,8 +9,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
-	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -26,7 +25,7 @@ type View struct {
 func (v View) Cluster(p Plan) {
 	v.headline(p)
 	v.rules(p)
-	v.Line("Pace      %s", v.pace(p.Pace))
+	v.Line("Pace      %s", view.PaceLine(p.Pace))
 	t := p.Totals
 	v.Line("Bindings  %d would move, %d could not, %d would wait for a fence, %d would stay", t.Moves, t.Blocked, t.AwaitsFence, t.Stays)
 	if end := v.ends(p); end != "" {
@@ -73,7 +72,7 @@ func (v View) after(p Plan, at time.Time) string {
 		return "-"
 	}
 	if d := at.Sub(p.At); d > 0 {
-		return "+" + show.Span(d)
+		return "+" + view.Span(d)
 	}
 	return "at once"
 }
@@ -96,18 +95,6 @@ func (v View) rules(p Plan) {
 		}
 		v.Line("%s", show.Short(strings.TrimRight(head+r.Rule+" "+r.Taint+" "+word, " "), show.Width))
 	}
-}
-
-func (v View) pace(p pace.Pace) string {
-	allowed := fmt.Sprintf("%g evictions/s", p.Rate)
-	if p.Unlimited {
-		allowed = "unlimited"
-	}
-	tier := string(p.Tier)
-	if p.Tier == pace.TierHalted {
-		tier = v.Coloured(show.Bad, tier)
-	}
-	return fmt.Sprintf("%s, %s, %d of %d clusters faulty: %s", tier, allowed, len(p.Faulty), p.Total, p.Reason)
 }
 
 func (v View) ends(p Plan) string {
@@ -144,16 +131,16 @@ func (v View) section(title string, p Plan, verdict activities.Prospect) {
 	}
 	v.Line("\n%s", title)
 	moves := verdict == activities.ProspectMoves
-	t := v.Table("Binding", "Resource", "Due", "Reason", "Message")
+	head := table.Row{"Binding", "Resource", "Due", "Reason"}
 	if moves {
-		t = v.Table("Binding", "Resource", "Due", "Begins", "Reason", "Could go to")
+		head = slices.Insert(head, 3, any("Begins"), any("Could go to"))
 	}
+	t := v.Table(head...)
 	for _, b := range rows[:most] {
-		row := table.Row{show.Short(b.Binding, 36), show.Short(b.Resource, 28), v.after(p, b.Due)}
+		row := table.Row{show.Short(b.Binding, 36), show.Short(b.Resource, 28), v.after(p, b.Due), view.WaitsFor(b.Reason, b.Message)}
 		if moves {
-			row = append(row, v.after(p, b.Begins), string(b.Reason), show.Short(strings.Join(b.Candidates, ","), 18))
-		} else {
-			row = append(row, show.Short(string(b.Reason), 24), show.Short(b.Message, 40))
+			row[3] = string(b.Reason)
+			row = slices.Insert(row, 3, any(v.after(p, b.Begins)), any(show.Short(strings.Join(b.Candidates, ", "), 18)))
 		}
 		t.AppendRow(row)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/bubbles/viewport"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
 // Picture is what a live view shows: all above, and below it the one that is chosen.
@@ -163,7 +164,7 @@ func (m *live) View() string {
 		foot += fmt.Sprintf(" · %.0f %%", 100*m.below.ScrollPercent())
 	}
 	if m.failed != nil {
-		foot = fmt.Sprintf("not answered for %s: %s", Span(m.now().Sub(m.asked)), Page{}.Plain(m.failed.Error()))
+		foot = fmt.Sprintf("not answered for %s: %s", view.Span(m.now().Sub(m.asked)), Page{}.Plain(m.failed.Error()))
 	}
 	return strings.Join(m.above(), "\n") + "\n" + m.below.View() + "\n" + Short(foot, m.width)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/list"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
 // Width is what every line stays within, in characters.
@@ -103,27 +104,7 @@ func (p Page) Age(since time.Time) string {
 	if since.IsZero() {
 		return "-"
 	}
-	return Span(max(p.Now.Sub(since), 0))
-}
-
-// In is how far ahead a moment is, "now" when it has come, "-" when there is none.
-func (p Page) In(at time.Time) string {
-	switch {
-	case at.IsZero():
-		return "-"
-	case !at.After(p.Now):
-		return "now"
-	default:
-		return Span(at.Sub(p.Now))
-	}
-}
-
-// Span is a duration in as few characters as tell it: seconds below an hour, minutes above.
-func Span(d time.Duration) string {
-	if d > time.Hour {
-		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
-	}
-	return d.Round(time.Second).String()
+	return view.Span(max(p.Now.Sub(since), 0))
 }
 
 // The colours of a word: what is wrong, what is on its way, what is well.

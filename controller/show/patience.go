@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
 // patience is how long something may take before a word is said about it.
@@ -88,5 +90,5 @@ func (p *Progress) line() string {
 	case p.done > 0:
 		far = fmt.Sprintf(" %d", p.done)
 	}
-	return fmt.Sprintf("%s ...%s (%s)", p.what, far, Span(time.Since(p.began)))
+	return fmt.Sprintf("%s ...%s (%s)", p.what, far, view.Span(time.Since(p.began)))
 }

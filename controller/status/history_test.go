@@ -74,7 +74,7 @@ func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
 	require.Equal(t, "terminated", failovers[1].Closed)
 
 	text := draw(t, func(v View) { v.History(failovers, true) })
-	for _, want := range []string{"8 Migrated, 1 Abandoned", "1h0m", "terminated", "shop/cart", "member2", "7 more", "Pending purge handed over: 1"} {
+	for _, want := range []string{"8 Migrated, 1 Abandoned", "  1h ", "terminated", "shop/cart", "member2", "7 more", "Pending purge handed over: 1"} {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, ": recovery")

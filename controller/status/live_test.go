@@ -41,8 +41,8 @@ func TestLive_AnyWidth_LinesFitAndWaitsAreCountedDown(t *testing.T) {
 		}
 		require.Contains(t, out.String(), "Last begins  12:04:00 UTC (in 4m)")
 		require.Regexp(t, `degraded +slow:NoExecute +match +11:59:42 UTC \(18s ago\) +taint at`, out.String())
-		require.Regexp(t, `shop/stuck +12:00:07 \(in 7s\) +NoTarget`, out.String())
-		require.Regexp(t, `Last finished\n.*\nshop/xxxxxxx +Migrated +11:59:57 \(3s ago\)`, out.String())
+		require.Regexp(t, `shop/stuck +12:00:07 UTC \(in 7s\) +NoTarget`, out.String())
+		require.Regexp(t, `Last finished\n.*\nshop/xxxxxxx +Migrated +11:59:57 UTC \(3s ago\)`, out.String())
 		require.NotContains(t, out.String(), "shop/xx ", "five of them")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -26,7 +27,7 @@ func (v View) History(failovers []PastFailover, bindings bool) {
 			ended = v.Coloured(show.Bad, e.Closed)
 		}
 		t.AppendRow(table.Row{
-			show.Short(e.Cluster, 28), day(e.Began), show.Span(e.took()), ended, len(e.Attempts), show.Short(phase.CountsLine(e.Totals()), 48),
+			show.Short(e.Cluster, 28), day(e.Began), view.Span(e.took()), ended, len(e.Attempts), show.Short(phase.CountsLine(e.Totals()), 48),
 		})
 	}
 	t.Render()

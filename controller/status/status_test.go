@@ -85,7 +85,7 @@ func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 			Unread: []string{"something"},
 		})
 	})
-	require.Contains(t, text, "Fleet: normal, one every 2s (0.5/s), 1 of 6 clusters faulty (member1): FleetHealthy, as of 1m0s ago")
+	require.Contains(t, text, "Fleet: normal, one every 2s (0.5/s), 1 of 6 clusters faulty (member1): FleetHealthy, as of 1m ago")
 	require.Regexp(t, `(?m)^member1 +enforce +Evacuating +2 +1m30s +1 +2 +1 +1 +1 +ConditionsMatch$`, text)
 	require.Regexp(t, `(?m)^member2 +\?.*no answer$`, text)
 	require.Regexp(t, `(?m)^shop/cart +member3 +LifeboatKept +m$`, text)
@@ -122,7 +122,7 @@ func TestFailover_Move_ShowsTheTimeInItsPhaseAndNoTargetThatKarmadaRefused(t *te
 		To: []string{"member7"}, Reason: reason.NoClusterFit,
 	}}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", FailoverStatus: s}) })
-	require.Regexp(t, `shop/back +Restoring +11:59:56 \(4s ago\) `, text)
+	require.Regexp(t, `shop/back +Restoring +11:59:56 UTC \(4s ago\) `, text)
 	require.NotContains(t, text, "member7")
 }
 
@@ -130,7 +130,7 @@ func TestFailover_Tolerating_ShowsWhenItIsDue(t *testing.T) {
 	s := evacuating()
 	s.Items = []queue.Item{{Key: key("patient"), State: queue.Tolerating, Reason: reason.AwaitingDue, RetryAt: now.Add(5 * time.Minute)}}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", FailoverStatus: s}) })
-	require.Contains(t, text, "not before 12:05:00 (in 5m)")
+	require.Contains(t, text, "not before 12:05:00 UTC (in 5m)")
 }
 
 func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {

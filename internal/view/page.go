@@ -127,8 +127,8 @@ func (p *page) because(why reason.Reason, message string) string {
 	}
 }
 
-// moment is "02:14:05 UTC (4m ago)", "… (in 3m)", with the date when it is another day's.
-func moment(t, now time.Time) string {
+// Moment is "02:14:05 UTC (4m ago)", "… (in 3m)", with the date when it is another day's.
+func Moment(t, now time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -150,15 +150,10 @@ func times(now time.Time, of ...instant) string {
 	var parts []string
 	for _, t := range of {
 		if !t.at.IsZero() {
-			parts = append(parts, t.what+" "+moment(t.at, now))
+			parts = append(parts, t.what+" "+Moment(t.at, now))
 		}
 	}
 	return strings.Join(parts, " · ")
-}
-
-// clock is the moment of a table's cell, whose column says that it is UTC.
-func clock(t, now time.Time) string {
-	return strings.Replace(moment(t, now), " UTC (", " (", 1)
 }
 
 // relative counts in the seconds that are shown: one moment is as far away everywhere on a page.
@@ -167,19 +162,19 @@ func relative(t, now time.Time) string {
 	case d == 0:
 		return "now"
 	case d > 0:
-		return "in " + short(d)
+		return "in " + Span(d)
 	default:
-		return short(-d) + " ago"
+		return Span(-d) + " ago"
 	}
 }
 
-// short prints a duration without what nobody reads: "45s", "3m20s", "2h5m", "3d4h".
-func short(d time.Duration) string {
+// Span prints a duration without what nobody reads: "45s", "3m20s", "2h5m", "3d4h".
+func Span(d time.Duration) string {
 	d = max(d, math.MinInt64/2).Round(time.Second) // the smallest duration has no positive counterpart
 	const day = 24 * time.Hour
 	switch {
 	case d < 0:
-		return "-" + short(-d)
+		return "-" + Span(-d)
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", d/time.Second)
 	case d < time.Hour:
@@ -214,7 +209,7 @@ func perSecond(rate float64) string {
 	case rate <= 0:
 		return "none"
 	case rate < 1:
-		return fmt.Sprintf("one every %s", short(time.Duration(float64(time.Second)/rate)))
+		return fmt.Sprintf("one every %s", Span(time.Duration(float64(time.Second)/rate)))
 	default:
 		return fmt.Sprintf("%.4g per second", rate)
 	}

@@ -79,7 +79,7 @@ func (v Failover) notes(p *page) {
 		p.note("**Tainted by order**: %s.", text(t))
 	}
 	if t := v.TakenAway; t != nil {
-		p.note("%s: %s", moment(v.PutBack, v.Now), TaintPutBack(*t, v.Cluster))
+		p.note("%s: %s", Moment(v.PutBack, v.Now), TaintPutBack(*t, v.Cluster))
 	}
 	if n := v.attention(); n > 0 {
 		p.note("**⚠ %s attention**, see *Moving*.", each(n, "move needs", "moves need"))
@@ -96,7 +96,7 @@ func (v Failover) notes(p *page) {
 func (v Failover) phase() string {
 	line := "**" + string(v.Phase) + "**"
 	if !v.Entered.IsZero() {
-		line += " since " + moment(v.Entered, v.Now)
+		line += " since " + Moment(v.Entered, v.Now)
 	}
 	return fmt.Sprintf("%s, attempt %d, %s mode", line, v.Attempt, v.Mode)
 }
@@ -242,7 +242,7 @@ func (v Failover) wellAgain() string {
 		longest = max(longest, w.Remove)
 	}
 	if longest > 0 {
-		line += " for " + short(longest)
+		line += " for " + Span(longest)
 	}
 	return line + " (or is deleted)"
 }
@@ -286,7 +286,7 @@ func (v Failover) windowNext(matching bool, then string) string {
 	if first.Deadline.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("if nothing changes, it %s at %s", then, moment(first.Deadline, v.Now))
+	return fmt.Sprintf("if nothing changes, it %s at %s", then, Moment(first.Deadline, v.Now))
 }
 
 func (v Failover) evictionNext() string {
@@ -301,7 +301,7 @@ func (v Failover) evictionNext() string {
 		return ""
 	}
 	n := v.Next[0]
-	line := fmt.Sprintf("%s is due at %s", code(n.Binding), moment(n.At, v.Now))
+	line := fmt.Sprintf("%s is due at %s", code(n.Binding), Moment(n.At, v.Now))
 	if !n.At.After(v.Now) {
 		line = code(n.Binding) + " is due and goes as soon as the pace allows"
 	}
@@ -315,7 +315,7 @@ func (v Failover) eta() string {
 	if v.ETA.IsZero() || v.Phase != phase.FailoverEvacuating && v.Phase != phase.FailoverConfirmed {
 		return ""
 	}
-	line := moment(v.ETA, v.Now)
+	line := Moment(v.ETA, v.Now)
 	switch {
 	case v.Pace.Tier == pace.TierSlow:
 		line += ", at the slow rate of now"
@@ -323,7 +323,7 @@ func (v Failover) eta() string {
 		line += ", at the rate of now"
 	}
 	if v.Halted > 0 {
-		line += "; halts took " + short(v.Halted) + " so far, and another one is not foreseen"
+		line += "; halts took " + Span(v.Halted) + " so far, and another one is not foreseen"
 	}
 	return line
 }

@@ -111,7 +111,7 @@ func (v Migration) when(p *page) string {
 	if v.Unproven {
 		then = "once it is placed the old copy goes then, proven or not (`health.releaseUnproven`)"
 	}
-	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(reason.GracefulTimeout), moment(v.Flagged, v.Now), then)
+	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(reason.GracefulTimeout), Moment(v.Flagged, v.Now), then)
 }
 
 // flagged are the phases in which a move that takes too long is flagged.
@@ -249,10 +249,10 @@ func (v Migration) comesNext() string {
 
 func (v Migration) untilProven() string {
 	if v.HealthySince.IsZero() {
-		return fmt.Sprintf("the new copies become healthy and stay so for %s; then the old one goes", short(v.MustHold))
+		return fmt.Sprintf("the new copies become healthy and stay so for %s; then the old one goes", Span(v.MustHold))
 	}
-	return fmt.Sprintf("healthy since %s; the old copy goes when that has held for %s, at %s", moment(v.HealthySince, v.Now),
-		short(v.MustHold), moment(v.HealthySince.Add(v.MustHold), v.Now))
+	return fmt.Sprintf("healthy since %s; the old copy goes when that has held for %s, at %s", Moment(v.HealthySince, v.Now),
+		Span(v.MustHold), Moment(v.HealthySince.Add(v.MustHold), v.Now))
 }
 
 func (v Migration) untilFenced() string {
@@ -311,7 +311,7 @@ func (v Migration) why(p *page) string {
 		parts = append(parts, "taint "+code(v.Why.Taint.Key+":"+string(v.Why.Taint.Effect)))
 	}
 	if !v.Why.At.IsZero() {
-		parts = append(parts, "due "+moment(v.Why.At, v.Now))
+		parts = append(parts, "due "+Moment(v.Why.At, v.Now))
 	}
 	if v.Parent != "" {
 		parts = append(parts, "what befell "+text(v.From)+" is told by workflow "+code(v.Parent))

@@ -100,7 +100,7 @@ func (v Pacer) why(p *page) string {
 		line += fmt.Sprintf("%s, %.0f %%", faulty(v.Pace, 0), v.Pace.FaultRate*100)
 	}
 	if !v.Assessed.IsZero() {
-		line += ", as counted " + moment(v.Assessed, v.Now)
+		line += ", as counted " + Moment(v.Assessed, v.Now)
 	}
 	return line
 }
@@ -119,7 +119,7 @@ func (v Pacer) ordered() string {
 	if v.HaltedBy != "" {
 		line := "halted "
 		if !v.HaltedAt.IsZero() {
-			line += moment(v.HaltedAt, v.Now) + " "
+			line += Moment(v.HaltedAt, v.Now) + " "
 		}
 		parts = append(parts, line+"by "+quoted(v.HaltedBy))
 	}
@@ -176,7 +176,7 @@ func (v Pacer) queued() string {
 	}
 	if left := want - paused; left > 0 && v.Pace.Flows() && !v.Pace.Unlimited {
 		last := max(0, time.Duration(float64(left-1)/v.Pace.Rate*float64(time.Second)))
-		line += "; the last one begins about " + moment(later(v.Now, v.Next).Add(last), v.Now)
+		line += "; the last one begins about " + Moment(later(v.Now, v.Next).Add(last), v.Now)
 	}
 	return line
 }
@@ -199,7 +199,7 @@ func (v Pacer) rule() string {
 			perSecond(slow), reason.Count(v.Config.LargeFleet, "cluster"))
 	}
 	return fmt.Sprintf("%s while at most %.0f %% of the clusters are faulty, %s; a permit, for one eviction, is given at most %s ahead and lasts %s",
-		rate, v.Config.UnhealthyThreshold*100, above, short(pace.PermitsAhead), short(pace.PermitWindow))
+		rate, v.Config.UnhealthyThreshold*100, above, Span(pace.PermitsAhead), Span(pace.PermitWindow))
 }
 
 func (v Pacer) outstanding() string {
@@ -208,7 +208,7 @@ func (v Pacer) outstanding() string {
 	}
 	var parts []string
 	for _, g := range v.Out[max(0, len(v.Out)-3):] {
-		parts = append(parts, fmt.Sprintf("%s for %s, %d used, until %s", reason.Count(g.Size, "permit"), text(g.Cluster), g.Used, moment(g.Ends(), v.Now)))
+		parts = append(parts, fmt.Sprintf("%s for %s, %d used, until %s", reason.Count(g.Size, "permit"), text(g.Cluster), g.Used, Moment(g.Ends(), v.Now)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -223,7 +223,7 @@ func (v Pacer) next() string {
 	case want == paused:
 		return "none while all who ask are paused"
 	default:
-		return moment(v.Next, v.Now)
+		return Moment(v.Next, v.Now)
 	}
 }
 

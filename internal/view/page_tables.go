@@ -16,7 +16,7 @@ import (
 
 func (v Failover) next(p *page) {
 	total := max(len(v.Next), v.Counts.Waiting+v.Counts.Tolerating)
-	columns, ranked := []string{"Binding", "Begins (UTC)", "Could go to", "Reason"}, slices.ContainsFunc(v.Next, func(n Line) bool { return n.Priority != 0 })
+	columns, ranked := []string{"Binding", "Begins", "Could go to", "Reason"}, slices.ContainsFunc(v.Next, func(n Line) bool { return n.Priority != 0 })
 	if ranked {
 		columns = slices.Insert(columns, 3, "Priority")
 	}
@@ -40,9 +40,9 @@ func (v Failover) begins(i int) string {
 	at, ok := pace.ETA(v.Now, dues, 0, v.Pace)
 	switch due := v.Next[i].At; {
 	case ok && v.PausedBy == "" && v.Next[i].Reason != reason.Paused:
-		return clock(at, v.Now)
+		return Moment(at, v.Now)
 	case due.After(v.Now):
-		return "not before " + clock(due, v.Now)
+		return "not before " + Moment(due, v.Now)
 	default:
 		return "not now"
 	}
@@ -60,6 +60,11 @@ var waits = map[reason.Reason]string{
 	reason.WaitingFull:    "placed moves to become healthy",
 }
 
+// WaitsFor says what a queued binding waits for.
+func WaitsFor(why reason.Reason, message string) string {
+	return Plain((&page{}).waitsFor(why, message))
+}
+
 func (p *page) waitsFor(why reason.Reason, message string) string {
 	if w, ok := waits[why]; ok {
 		message = w
@@ -70,7 +75,7 @@ func (p *page) waitsFor(why reason.Reason, message string) string {
 func (v Failover) blocked(p *page) {
 	total := max(len(v.Blocked), v.Counts.Blocked)
 	p.table(Section{
-		Heading: fmt.Sprintf("Blocked: %d", total), Columns: []string{"Binding", "Again (UTC)", "Reason"}, Bullets: v.remedies(p),
+		Heading: fmt.Sprintf("Blocked: %d", total), Columns: []string{"Binding", "Again", "Reason"}, Bullets: v.remedies(p),
 		Intro: fmt.Sprintf("By reason: %s. Nothing was written for these: they stay on %s, which may not be running them. "+
 			"Each is looked at again by itself. What helps:", reasonCounts(v.Blocked), text(v.Cluster)),
 	}, len(v.Blocked), total, func(i int) []string {
@@ -84,7 +89,7 @@ func again(at, now time.Time) string {
 	if at.IsZero() {
 		return "when it changes"
 	}
-	return clock(at, now)
+	return Moment(at, now)
 }
 
 // byReason are the reasons of what is blocked and how many have each, the most frequent first.
@@ -158,10 +163,10 @@ var remedies = map[reason.Reason]string{
 func (v Failover) moving(p *page) {
 	lines := slices.Clone(v.Moving)
 	slices.SortStableFunc(lines, func(a, b Line) int { return boolFirst(a.Attention != reason.None, b.Attention != reason.None) })
-	p.table(Section{Heading: v.movingTitle(), Columns: []string{"Binding", "Phase", "Since (UTC)", "To", "Reason"}},
+	p.table(Section{Heading: v.movingTitle(), Columns: []string{"Binding", "Phase", "Since", "To", "Reason"}},
 		len(lines), v.Counts.Moving+v.Counts.Unproven, func(i int) []string {
 			m := lines[i]
-			return []string{code(m.Binding), string(m.Phase), clock(m.At, v.Now), m.targets(), p.stands(m)}
+			return []string{code(m.Binding), string(m.Phase), Moment(m.At, v.Now), m.targets(), p.stands(m)}
 		})
 }
 
@@ -223,10 +228,10 @@ func boolFirst(a, b bool) int {
 const lastFinished = 5
 
 func (v Failover) finished(p *page) {
-	p.table(Section{Heading: "Last finished", Columns: []string{"Binding", "Outcome", "At (UTC)", "Now on", "Reason"}},
+	p.table(Section{Heading: "Last finished", Columns: []string{"Binding", "Outcome", "At", "Now on", "Reason"}},
 		min(lastFinished, len(v.Finished)), 0, func(i int) []string {
 			r := v.Finished[i]
-			return []string{code(r.Key.String()), string(r.Outcome), clock(r.At, v.Now), text(strings.Join(r.To, ", ")), p.because(r.Reason, "")}
+			return []string{code(r.Key.String()), string(r.Outcome), Moment(r.At, v.Now), text(strings.Join(r.To, ", ")), p.because(r.Reason, "")}
 		})
 }
 
@@ -237,7 +242,7 @@ func (v Failover) orders(p *page) {
 		until := "it is resumed, or this closes"
 		switch {
 		case !o.Until.IsZero():
-			until = moment(o.Until, v.Now)
+			until = Moment(o.Until, v.Now)
 		case o.What != OrderPaused:
 			until = "this closes"
 		}
@@ -251,13 +256,13 @@ const OrderPaused = "paused"
 func (v Failover) windows(p *page) {
 	p.table(Section{Heading: "Rules", Columns: []string{"Rule", "Taint", "Conditions", "Since", "Then"}}, len(v.Windows), 0, func(i int) []string {
 		w := v.Windows[i]
-		return []string{code(w.Rule), code(w.Taint), w.state(), moment(w.Since, v.Now), w.then(v.Now)}
+		return []string{code(w.Rule), code(w.Taint), w.state(), Moment(w.Since, v.Now), w.then(v.Now)}
 	})
 }
 
 // Says is what the window of a rule says, in a line.
 func (w WindowLine) Says(now time.Time) string {
-	return fmt.Sprintf("rule %s: %s since %s, %s: %s", w.Rule, w.state(), moment(w.Since, now), w.Taint, w.then(now))
+	return fmt.Sprintf("rule %s: %s since %s, %s: %s", w.Rule, w.state(), Moment(w.Since, now), w.Taint, w.then(now))
 }
 
 func (w WindowLine) state() string {
@@ -281,11 +286,11 @@ func (w WindowLine) then(now time.Time) string {
 	case w.Matching && w.Stands:
 		return "tainted"
 	case w.Matching:
-		return "taint at " + moment(w.Deadline, now)
+		return "taint at " + Moment(w.Deadline, now)
 	case w.Stands && w.Idle:
 		return "tainted until its removeOnConditions match"
 	case w.Stands:
-		return "untaint at " + moment(w.Deadline, now)
+		return "untaint at " + Moment(w.Deadline, now)
 	default:
 		return "no taint"
 	}
