@@ -72,7 +72,7 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 		return err
 	}
 	defer temporal.Close()
-	karmada, err := newKarmada(c, log)
+	karmada, err := process.Karmada(program, c, log, false)
 	if err != nil {
 		return err
 	}
@@ -86,16 +86,8 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 		Instance: c.Instance,
 		Interval: min(surveyInterval, c.Controller.ResyncInterval),
 	}).Run
-	secure, err := process.ServerTLS(c, log)
+	server, err := process.Serve(ctx, c, registry, temporal, karmada, log)
 	if err != nil {
-		return err
-	}
-	telemetry.PublishCredentials(registry, slices.Concat(process.Shown("karmada", karmada.Credentials()), process.Shown("temporal", temporal.Credentials)))
-	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
-		{Name: "temporal", Run: temporal.Healthy},
-		{Name: "karmada", Run: karmada.Healthy},
-	}}
-	if err := server.Start(ctx); err != nil {
 		return err
 	}
 	log.InfoContext(ctx, "started", telemetry.KeyMode, c.Mode, telemetry.KeyVersion, telemetry.Version)
@@ -104,13 +96,6 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	return errors.Join(err, server.Stop(last))
-}
-
-func newKarmada(c config.Config, log *slog.Logger) (*k8sadapter.Client, error) {
-	return k8sadapter.NewClient(c.Kubernetes.Kubeconfig, c.Kubernetes.Context, k8sadapter.Options{
-		QPS: float32(c.Kubernetes.QPS), Burst: c.Kubernetes.Burst,
-		UserAgent: program + "/" + telemetry.Version, Logger: log, Policies: process.PolicyWindows(c),
-	})
 }
 
 // watchable fails where watching could never work, and says why. A Karmada that

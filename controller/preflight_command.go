@@ -93,7 +93,7 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 		return err
 	}
 	defer s.close()
-	karmada, err := newKarmada(s.config, s.log)
+	karmada, err := process.Karmada(program, s.config, s.log, false)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/preflight"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
-	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -27,10 +26,7 @@ func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 		return err
 	}
 	away := s.reach(cmd.Context(), "lifeboat-cli")
-	karmada, err := k8sadapter.NewClient(s.config.Kubernetes.Kubeconfig, s.config.Kubernetes.Context, k8sadapter.Options{
-		QPS: float32(s.config.Kubernetes.QPS), Burst: s.config.Kubernetes.Burst, ReadOnly: true,
-		UserAgent: "lifeboat-preflight/" + telemetry.Version, Logger: s.log, Policies: process.PolicyWindows(s.config),
-	})
+	karmada, err := process.Karmada("lifeboat-preflight", s.config, s.log, true)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func newApp() *app {
 		flags: &process.Flags{},
 		dial:  process.Dial,
 		karmada: func(c config.Config, log *slog.Logger) (activities.Reader, error) {
-			return newKarmada(c, log)
+			return process.Karmada(program, c, log, false)
 		},
 	}
 }

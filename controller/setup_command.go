@@ -82,7 +82,7 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 		s.Out = &told
 	}
 	if !o.temporalOnly {
-		karmada, err := newKarmada(c, log)
+		karmada, err := process.Karmada(program, c, log, false)
 		if err != nil {
 			return err
 		}

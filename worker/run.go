@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -54,10 +53,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 		return err
 	}
 	defer temporal.Close()
-	karmada, err := k8sadapter.NewClient(c.Kubernetes.Kubeconfig, c.Kubernetes.Context, k8sadapter.Options{
-		QPS: float32(c.Kubernetes.QPS), Burst: c.Kubernetes.Burst,
-		UserAgent: program + "/" + telemetry.Version, Logger: log, Policies: process.PolicyWindows(c),
-	})
+	karmada, err := process.Karmada(program, c, log, false)
 	if err != nil {
 		return err
 	}
@@ -76,16 +72,8 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err := introduce(ctx, c.Temporal.Versioning, temporal.WorkerDeploymentClient(), log); err != nil {
 		return err
 	}
-	secure, err := process.ServerTLS(c, log)
+	server, err := process.Serve(ctx, c, registry, temporal, karmada, log)
 	if err != nil {
-		return err
-	}
-	telemetry.PublishCredentials(registry, slices.Concat(process.Shown("karmada", karmada.Credentials()), process.Shown("temporal", temporal.Credentials)))
-	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
-		{Name: "temporal", Run: temporal.Healthy},
-		{Name: "karmada", Run: karmada.Healthy},
-	}}
-	if err := server.Start(ctx); err != nil {
 		return err
 	}
 	host := assemble(c, temporal, karmada, parts{meter, guard, log})

@@ -268,7 +268,9 @@ func (v View) moving(t tree, c *Cluster) {
 			t.leaf("%s", v.Coloured(show.Bad, view.Plain(note)))
 		}
 		for _, f := range doc.Facts {
-			t.leaf("%s: %s", f.Name, view.Plain(f.Value))
+			if f.Name != "Workload" { // the root says it
+				t.leaf("%s: %s", f.Name, view.Plain(f.Value))
+			}
 		}
 		if s.Permit.Number > 0 {
 			t.leaf("went under permit %d of the fleet's pace", s.Permit.Number)

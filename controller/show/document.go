@@ -1,6 +1,8 @@
 package show
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -70,4 +72,16 @@ func (p Page) alarm(s string) string {
 		return p.Coloured(Bad, s)
 	}
 	return s
+}
+
+// LookUp writes where the words of an answer are explained, nothing without any. Each
+// address names its word.
+func LookUp[W ~string](p Page, where map[W]string) {
+	if len(where) == 0 {
+		return
+	}
+	p.Line("\nWhat it means, and what you can do:")
+	for _, at := range slices.Sorted(maps.Values(where)) {
+		p.Line("  %s", at)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -11,10 +12,13 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 )
@@ -189,24 +193,36 @@ func inWords(err error) string {
 // Running lists the clusters with a failover that runs. The list may be a second
 // behind; each failover is then asked itself.
 func (s Source) Running(ctx context.Context) ([]string, error) {
-	prefix := workflows.ClusterFailoverID(s.Instance, "")
 	var clusters []string
-	for token := []byte(nil); ; {
-		page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: s.Namespace, NextPageToken: token,
-			Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", workflows.TypeClusterFailover),
-		})
+	for run, err := range s.failovers(ctx, "ExecutionStatus = 'Running'") {
 		if err != nil {
 			return nil, fmt.Errorf("list running failovers: %w", err)
 		}
-		for _, run := range page.GetExecutions() {
-			if cluster, ours := strings.CutPrefix(run.GetExecution().GetWorkflowId(), prefix); ours {
-				clusters = append(clusters, cluster)
+		clusters = append(clusters, strings.TrimPrefix(run.GetExecution().GetWorkflowId(), workflows.ClusterFailoverID(s.Instance, "")))
+	}
+	slices.Sort(clusters)
+	return slices.Compact(clusters), nil
+}
+
+// failovers lists the runs of this installation's failovers, page by page. After an error it ends.
+func (s Source) failovers(ctx context.Context, where string) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
+	return func(yield func(*workflowpb.WorkflowExecutionInfo, error) bool) {
+		for token := []byte(nil); ; {
+			page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+				Namespace: s.Namespace, NextPageToken: token, Query: fmt.Sprintf("WorkflowType = '%s' AND %s", workflows.TypeClusterFailover, where),
+			})
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-		}
-		if token = page.GetNextPageToken(); len(token) == 0 {
-			slices.Sort(clusters)
-			return slices.Compact(clusters), nil
+			for _, run := range page.GetExecutions() {
+				if strings.HasPrefix(run.GetExecution().GetWorkflowId(), workflows.ClusterFailoverID(s.Instance, "")) && !yield(run, nil) {
+					return
+				}
+			}
+			if token = page.GetNextPageToken(); len(token) == 0 {
+				return
+			}
 		}
 	}
 }
@@ -233,4 +249,28 @@ func keptOn(b *karmada.Binding) []Kept {
 		}
 	}
 	return kept
+}
+
+// lookUp finds the reasons of what is blocked or needs attention.
+func (s Source) lookUp(e *workflows.FailoverStatus) map[reason.Reason]string {
+	reasons := slices.Clone(e.Attention)
+	for _, m := range e.Moves {
+		if m.Attention != reason.None {
+			reasons = append(reasons, m.Attention, m.Reason)
+		}
+	}
+	for _, i := range e.Items {
+		if i.State == queue.Blocked || i.State == queue.Fence {
+			reasons = append(reasons, i.Reason)
+		}
+	}
+	return reason.LookUp(s.Runbook, reasons...)
+}
+
+// lookUpPace finds the reason of a pace that is not the usual one.
+func (s Source) lookUpPace(p *workflows.PacerStatus) map[reason.Reason]string {
+	if p.Pace.Tier == pace.TierNormal {
+		return nil
+	}
+	return reason.LookUp(s.Runbook, p.Pace.Reason)
 }

@@ -17,7 +17,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 )
 
 // HistoryRequest asks for failovers that are over.
@@ -87,34 +86,26 @@ func (s Source) History(ctx context.Context, r HistoryRequest) ([]PastFailover, 
 
 // closed lists runs that are over; those that were continued as new are part of others.
 func (s Source) closed(ctx context.Context, cluster string, most int) ([]*workflowpb.WorkflowExecutionInfo, error) {
-	prefix := workflows.ClusterFailoverID(s.Instance, "")
-	query := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'", workflows.TypeClusterFailover)
+	where := "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
 	if cluster != "" {
-		query += fmt.Sprintf(" AND WorkflowId = '%s'", strings.ReplaceAll(workflows.ClusterFailoverID(s.Instance, cluster), "'", ""))
+		where += fmt.Sprintf(" AND WorkflowId = '%s'", strings.ReplaceAll(workflows.ClusterFailoverID(s.Instance, cluster), "'", ""))
 	}
 	var found []*workflowpb.WorkflowExecutionInfo
-	for token := []byte(nil); ; {
-		page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: s.Namespace, NextPageToken: token, Query: query,
-		})
+	for run, err := range s.failovers(ctx, where) {
 		if err != nil {
 			return nil, fmt.Errorf("list failovers that are over: %w", err)
 		}
-		for _, run := range page.GetExecutions() {
-			if strings.HasPrefix(run.GetExecution().GetWorkflowId(), prefix) {
-				found = append(found, run)
-			}
-		}
-		if token = page.GetNextPageToken(); len(token) == 0 || len(found) >= most {
-			slices.SortStableFunc(found, func(a, b *workflowpb.WorkflowExecutionInfo) int {
-				return b.GetCloseTime().AsTime().Compare(a.GetCloseTime().AsTime())
-			})
-			return found[:min(most, len(found))], nil
+		if found = append(found, run); len(found) == most { // Temporal lists the newest first
+			break
 		}
 	}
+	slices.SortStableFunc(found, func(a, b *workflowpb.WorkflowExecutionInfo) int {
+		return b.GetCloseTime().AsTime().Compare(a.GetCloseTime().AsTime())
+	})
+	return found, nil
 }
 
-// failover reads one report. One that was terminated, or failed, has none.
+// failoverRun reads one report. One that was terminated, or failed, has none.
 func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) (PastFailover, error) {
 	id, runID := run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId()
 	e := PastFailover{WorkflowID: id, RunID: runID, Link: orders.Link(s.UI, s.Namespace, id)}

@@ -96,34 +96,20 @@ func (r Ref) Find(ctx context.Context, in activities.BindingReader) (karmada.Bin
 
 func (r Ref) search(ctx context.Context, in activities.BindingReader) (karmada.Binding, error) {
 	var found []karmada.Binding
-	page := activities.Page{Kind: karmada.KindResourceBinding}
-	if r.namespace == "" {
-		page.Kind = karmada.KindClusterResourceBinding
-	}
-	for {
-		p, err := in.Bindings(ctx, page)
+	var names []string
+	for b, err := range activities.AllBindings(ctx, in) {
 		if err != nil {
 			return karmada.Binding{}, fmt.Errorf("look for %s: %w", r, err)
 		}
-		for i := range p.Bindings {
-			if r.carriedBy(&p.Bindings[i]) {
-				found = append(found, p.Bindings[i])
-			}
+		if r.carriedBy(b) {
+			found, names = append(found, *b), append(names, b.Key.String())
 		}
-		if p.Next == nil {
-			break
-		}
-		page = *p.Next
 	}
 	switch len(found) {
 	case 0:
 		return karmada.Binding{}, fmt.Errorf("%w: %s; %w", ErrNotFound, r, ErrMalformed)
 	case 1:
 		return found[0], nil
-	}
-	names := make([]string, len(found))
-	for i := range found {
-		names[i] = found[i].Key.String()
 	}
 	return karmada.Binding{}, fmt.Errorf("%w: %s could be %s; name the binding itself", ErrNotFound, r, strings.Join(names, " or "))
 }
@@ -165,25 +151,21 @@ func Workload(b *karmada.Binding) string {
 // their own, or with a namespace those of their workloads.
 func Names(ctx context.Context, in activities.BindingReader, typed, namespace string, most int) ([]string, error) {
 	var names []string
-	for page := (activities.Page{}); ; {
-		p, err := in.Bindings(ctx, page)
+	for b, err := range activities.AllBindings(ctx, in) {
 		if err != nil {
 			return nil, fmt.Errorf("list bindings: %w", err)
 		}
-		for i := range p.Bindings {
-			b := &p.Bindings[i]
-			name := b.Key.String()
-			if namespace != "" {
-				name = Workload(b)
-			}
-			if strings.HasPrefix(name, typed) && (namespace == "" || b.Key.Namespace == namespace) {
-				names = append(names, name)
-			}
+		name := b.Key.String()
+		if namespace != "" {
+			name = Workload(b)
 		}
-		if p.Next == nil || len(names) >= most {
-			slices.Sort(names)
-			return names[:min(most, len(names))], nil
+		if strings.HasPrefix(name, typed) && (namespace == "" || b.Key.Namespace == namespace) {
+			names = append(names, name)
 		}
-		page = *p.Next
+		if len(names) == most {
+			break
+		}
 	}
+	slices.Sort(names)
+	return names, nil
 }

@@ -55,8 +55,8 @@ func kept(file string, value []byte) []func() ([]byte, error) {
 	return nil
 }
 
-// Shown are the credentials for a server, for their metrics.
-func Shown(server string, read []func() ([]byte, error)) []telemetry.Credential {
+// credentialsOf are the credentials for a server, for their metrics.
+func credentialsOf(server string, read []func() ([]byte, error)) []telemetry.Credential {
 	var all []telemetry.Credential
 	for _, r := range read {
 		all = append(all, telemetry.Credential{Server: server, Read: r})
