@@ -86,7 +86,7 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 		Instance: c.Instance,
 		Interval: min(surveyInterval, c.Controller.ResyncInterval),
 	}).Run
-	server, err := process.Serve(ctx, c, registry, temporal, karmada, log)
+	server, err := temporal.Serve(ctx, c, registry, karmada, log)
 	if err != nil {
 		return err
 	}

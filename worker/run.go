@@ -72,7 +72,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err := introduce(ctx, c.Temporal.Versioning, temporal.WorkerDeploymentClient(), log); err != nil {
 		return err
 	}
-	server, err := process.Serve(ctx, c, registry, temporal, karmada, log)
+	server, err := temporal.Serve(ctx, c, registry, karmada, log)
 	if err != nil {
 		return err
 	}

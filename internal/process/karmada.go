@@ -17,15 +17,15 @@ func Karmada(program string, c config.Config, log *slog.Logger, readOnly bool) (
 	})
 }
 
-// Serve serves health and metrics of a program, those of its credentials among them.
-func Serve(ctx context.Context, c config.Config, registry telemetry.Registry, temporal *Temporal, karmada *k8sadapter.Client, log *slog.Logger) (*telemetry.Server, error) {
+// Serve serves health and metrics of a program that goes by two servers, those of its credentials among them.
+func (t *Temporal) Serve(ctx context.Context, c config.Config, registry telemetry.Registry, karmada *k8sadapter.Client, log *slog.Logger) (*telemetry.Server, error) {
 	secure, err := ServerTLS(c, log)
 	if err != nil {
 		return nil, err
 	}
-	telemetry.PublishCredentials(registry, append(credentialsOf("karmada", karmada.Credentials()), credentialsOf("temporal", temporal.Credentials)...))
+	telemetry.PublishCredentials(registry, append(credentialsOf("karmada", karmada.Credentials()), credentialsOf("temporal", t.Credentials)...))
 	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
-		{Name: "temporal", Run: temporal.Healthy},
+		{Name: "temporal", Run: t.Healthy},
 		{Name: "karmada", Run: karmada.Healthy},
 	}}
 	return server, server.Start(ctx)

@@ -66,14 +66,14 @@ func (v Failover) notes(p *page) {
 	if v.Pace.Tier == pace.TierHalted && v.Mode != rules.ModeObserve && !v.Phase.Terminal() {
 		p.note("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.", p.reason(v.Pace.Reason))
 	}
-	if v.PausedBy != "" {
-		p.note("**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it.", text(v.PausedBy))
-	}
-	if v.StoppedBy != "" {
-		p.note("**⏹ Cancelled** by %s.", text(v.StoppedBy))
-	}
-	if v.DrainedBy != "" {
-		p.note("**Drained** by %s.", text(v.DrainedBy))
+	for _, by := range [][2]string{
+		{v.PausedBy, "**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it."},
+		{v.StoppedBy, "**⏹ Cancelled** by %s."},
+		{v.DrainedBy, "**Drained** by %s."},
+	} {
+		if by[0] != "" {
+			p.note(by[1], text(by[0]))
+		}
 	}
 	for _, t := range v.Tainted {
 		p.note("**Tainted by order**: %s.", text(t))

@@ -314,7 +314,7 @@ func (v Migration) why(p *page) string {
 		parts = append(parts, "due "+Moment(v.Why.At, v.Now))
 	}
 	if v.Parent != "" {
-		parts = append(parts, "what befell "+text(v.From)+" is told by workflow "+code(v.Parent))
+		parts = append(parts, "failover "+code(v.Parent))
 	}
 	if len(parts) == 0 {
 		return p.reason(v.Why.Reason)
@@ -327,7 +327,7 @@ func (v Migration) Actions() []string {
 	if v.Result != nil {
 		return nil
 	}
-	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* above: ", text(v.Binding), text(v.From))
+	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* in the Temporal UI: ", text(v.Binding), text(v.From))
 	switch v.Phase {
 	case phase.MigrationChecking, phase.MigrationEvicting:
 		return []string{cancel + "do not move it; " + notBefore}

@@ -203,14 +203,13 @@ func (p *page) stands(m Line) string {
 		why = reason.None // the phase says it
 	}
 	line := p.because(why, m.Message)
-	switch m.Attention {
-	case reason.None:
+	if m.Attention == reason.None {
 		return line
-	case m.Reason:
-		return "⚠ needs attention: " + line
-	default:
-		return "⚠ needs attention: " + p.reason(m.Attention) + ": " + line
 	}
+	if m.Attention != m.Reason {
+		line = p.reason(m.Attention) + ": " + line
+	}
+	return "⚠ needs attention: " + line
 }
 
 func boolFirst(a, b bool) int {
