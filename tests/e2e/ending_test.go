@@ -26,8 +26,12 @@ func (s *scene) nothingLeft() {
 	s.abreast()
 	for _, u := range s.bindings {
 		for _, name := range s.all() {
-			running, err := s.temporal.running(s.ctx, migrationID(name, keyOf(u)))
-			require.NoError(s, err)
+			running := true
+			s.awaitQuietly("Temporal answers", func() (ok bool, seen string) {
+				var err error
+				running, err = s.temporal.running(s.ctx, migrationID(name, keyOf(u)))
+				return err == nil, fmt.Sprint(err)
+			})
 			require.False(s, running, "%s still runs", migrationID(name, keyOf(u)))
 		}
 		s.nothingLeftIn(keyOf(u))
