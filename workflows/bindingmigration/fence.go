@@ -135,16 +135,11 @@ func (m *migration) askFence() {
 	m.wait(m.st.Terms.HealthPoll, "wait until the old copy of "+m.st.Ref.Key.String()+" is proven dead")
 }
 
-// serveFence lets a human vouch for this one binding.
-func (m *migration) serveFence(ctx workflow.Context) error {
-	return workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateConfirmFenced, func(_ workflow.Context, o workflows.FenceOrder) (string, error) {
-		m.orderedBy(workflows.UpdateConfirmFenced, o.Order, "withoutState", flow.Yes(o.WithoutState))
-		m.fencedBy(o.Fence(workflow.Now(m.ctx), m.st.Outage))
-		return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back", nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   m.refuseFenced,
-		Description: "Vouch that the old copy of this binding is dead and cannot run any more",
-	})
+// confirmFenced lets a human vouch for this one binding.
+func (m *migration) confirmFenced(o workflows.FenceOrder) string {
+	m.orderedBy(workflows.UpdateConfirmFenced, o.Order, "withoutState", flow.Yes(o.WithoutState))
+	m.fencedBy(o.Fence(workflow.Now(m.ctx), m.st.Outage))
+	return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back"
 }
 
 func (m *migration) refuseFenced(o workflows.FenceOrder) error {

@@ -11,34 +11,39 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// migrationInbox are the channels of a BindingMigration.
-type migrationInbox struct {
-	observed, recover, adopted, fenced, orders, permits workflow.ReceiveChannel
+// messages are all that this migration is told, ordered and asked.
+func (m *migration) messages() flow.Messages {
+	return flow.Messages{
+		Queries: []flow.Query{{
+			Name: workflows.QueryStatus, Description: "Where this binding's move stands", Answer: func() (workflows.MigrationStatus, error) {
+				return workflows.MigrationStatus{Now: workflow.Now(m.ctx), MigrationState: m.st}, nil
+			},
+		}},
+		Updates: []flow.Update{
+			flow.Ordered(workflows.UpdateCancel, "Stop this one move: before the write it is abandoned, unplaced it is restored, placed both copies stay", m.refuseCancel, m.orderCancel),
+			m.heldOrder(workflows.UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held",
+				"the former clusters are put back if the old copy can take over; see the status", m.orderPutBack),
+			m.heldOrder(workflows.UpdateRelease, "Drop the hold now, proven healthy or not: the old copy goes",
+				"the hold is dropped as soon as there is a target", m.orderRelease),
+			flow.Ordered(workflows.UpdateConfirmFenced, "Vouch that the old copy of this binding is dead and cannot run any more", m.refuseFenced, m.confirmFenced),
+		},
+		Signals: []flow.Signal{
+			flow.Told(workflows.SignalBindingObserved, m.heard),
+			flow.Told(workflows.SignalRecover, m.recovered),
+			flow.Told(workflows.SignalMigrationAdopted, m.adoptedBy),
+			flow.Told(workflows.SignalFenced, m.fencedByAll),
+			flow.Told(workflows.SignalMigrationOrder, m.takeOrder),
+			flow.Told(workflows.SignalPermit, m.takePermit),
+		},
+	}
 }
 
-// serve registers query, update and signals, and turns cancellation into an order.
+// serve takes messages, and a cancellation as an order.
 func (m *migration) serve(ctx workflow.Context) error {
-	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (workflows.MigrationStatus, error) {
-		return workflows.MigrationStatus{Now: workflow.Now(ctx), MigrationState: m.st}, nil
-	}, workflow.QueryHandlerOptions{Description: "Where this binding's move stands"})
-	if err != nil {
+	m.inbox = m.messages()
+	if err := m.inbox.Serve(ctx, m.ctx); err != nil {
 		return err
 	}
-	if err := m.serveOrders(ctx); err != nil {
-		return err
-	}
-	if err := m.serveFence(ctx); err != nil {
-		return err
-	}
-	m.inbox = migrationInbox{
-		observed: workflow.GetSignalChannel(ctx, workflows.SignalBindingObserved),
-		recover:  workflow.GetSignalChannel(ctx, workflows.SignalRecover),
-		adopted:  workflow.GetSignalChannel(ctx, workflows.SignalMigrationAdopted),
-		fenced:   workflow.GetSignalChannel(ctx, workflows.SignalFenced),
-		orders:   workflow.GetSignalChannel(ctx, workflows.SignalMigrationOrder),
-		permits:  workflow.GetSignalChannel(ctx, workflows.SignalPermit),
-	}
-	workflow.Go(m.ctx, m.listen)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
 			o := workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
@@ -47,30 +52,6 @@ func (m *migration) serve(ctx workflow.Context) error {
 		}
 	})
 	return nil
-}
-
-// listen takes signals as they come; the main loop acts on them.
-func (m *migration) listen(ctx workflow.Context) {
-	s := workflow.NewSelector(ctx)
-	flow.Receive(s, m.inbox.observed, m.heard)
-	flow.Receive(s, m.inbox.recover, m.recovered)
-	flow.Receive(s, m.inbox.adopted, m.adoptedBy)
-	flow.Receive(s, m.inbox.fenced, m.fencedByAll)
-	flow.Receive(s, m.inbox.orders, m.takeOrder)
-	flow.Receive(s, m.inbox.permits, m.takePermit)
-	for {
-		s.Select(ctx)
-	}
-}
-
-// drain takes what is left before a continue-as-new, so that nothing is lost.
-func (i migrationInbox) drain(m *migration) {
-	flow.DrainChannel(i.observed, m.heard)
-	flow.DrainChannel(i.recover, m.recovered)
-	flow.DrainChannel(i.adopted, m.adoptedBy)
-	flow.DrainChannel(i.fenced, m.fencedByAll)
-	flow.DrainChannel(i.orders, m.takeOrder)
-	flow.DrainChannel(i.permits, m.takePermit)
 }
 
 // heard wakes the next look. A fact about another uid is about another binding.

@@ -27,7 +27,7 @@ type migration struct {
 	// dirty tells that something was heard since the last look.
 	dirty  bool
 	waited bool // this run has waited at least once
-	inbox  migrationInbox
+	inbox  flow.Messages
 	// answers of plug-ins, by name.
 	answers map[string]pluginMemo
 	// builtInDecides: a built-in plug-in passed the last look, and that is enough.
@@ -71,7 +71,7 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 	m.enter(m.st.Phase)
 	for m.st.Phase != phase.MigrationDone || m.holding() {
 		if m.waited && flow.FullHistory(m.ctx, m.st.Terms.HistoryEvents) && workflow.AllHandlersFinished(m.ctx) {
-			m.inbox.drain(m)
+			m.inbox.Drain()
 			return record.Result{}, workflow.NewContinueAsNewError(m.ctx, workflows.TypeBindingMigration, workflows.BindingMigrationParams{Instance: m.instance, State: m.st})
 		}
 		m.step()

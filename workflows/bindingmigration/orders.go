@@ -12,42 +12,19 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// serveOrders registers what humans may order of one migration.
-func (m *migration) serveOrders(ctx workflow.Context) error {
-	err := workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCancel, func(_ workflow.Context, o workflows.CancelOrder) (string, error) {
-		m.orderedBy(workflows.UpdateCancel, o.Order, "putBack", flow.Yes(o.PutBack))
-		m.cancel(o.Order, o.PutBack)
-		return "cancelled: nothing written is lost; an unplaced binding is put back, a placed one is left to a human", nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   m.refuseCancel,
-		Description: "Stop this one move: before the write it is abandoned, unplaced it is restored, placed both copies stay",
+func (m *migration) orderCancel(o workflows.CancelOrder) string {
+	m.orderedBy(workflows.UpdateCancel, o.Order, "putBack", flow.Yes(o.PutBack))
+	m.cancel(o.Order, o.PutBack)
+	return "cancelled: nothing written is lost; an unplaced binding is put back, a placed one is left to a human"
+}
+
+// heldOrder is an order about a held copy.
+func (m *migration) heldOrder(verb, description, answer string, take func(workflows.Order)) flow.Update {
+	return flow.Ordered(verb, description, m.refuseHeldOrder, func(o workflows.Order) string {
+		m.orderedBy(verb, o)
+		take(o)
+		return answer
 	})
-	if err != nil {
-		return err
-	}
-	for _, u := range []struct {
-		name, description, answer string
-		take                      func(workflows.Order)
-	}{
-		{
-			workflows.UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held", "the former clusters are put back if the old copy can take over; see the status",
-			m.orderPutBack,
-		},
-		{
-			workflows.UpdateRelease, "Drop the hold now, proven healthy or not: the old copy goes", "the hold is dropped as soon as there is a target",
-			m.orderRelease,
-		},
-	} {
-		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(_ workflow.Context, o workflows.Order) (string, error) {
-			m.orderedBy(u.name, o)
-			u.take(o)
-			return u.answer, nil
-		}, workflow.UpdateHandlerOptions{Validator: m.refuseHeldOrder, Description: u.description})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // orderPutBack and orderRelease take an order. It replaces an older one that is not carried

@@ -17,15 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func (e *failover) serveApprovals(ctx workflow.Context) error {
-	return workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateApprove, func(_ workflow.Context, o workflows.ScopedOrder) (string, error) {
-		return e.approve(o), nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   e.refuseApprove,
-		Description: "Agree to the move of one binding, a namespace or all that wait now, in this attempt; every other check stays",
-	})
-}
-
 func (e *failover) refuseApprove(o workflows.ScopedOrder) error {
 	if err := e.refuseScoped("approve", o); err != nil {
 		return err

@@ -27,25 +27,13 @@ func (v bindingVerb) forMove() *workflows.MigrationOrder {
 	return &workflows.MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb}
 }
 
-// serveBindingOrders registers what humans may order about single bindings.
-func (e *failover) serveBindingOrders(ctx workflow.Context) error {
-	for _, u := range []struct{ name, description string }{
-		{workflows.UpdateSkip, "Leave one binding alone in this attempt, before anything of it is written"},
-		{workflows.UpdatePutBack, "Restore the former clusters of one binding in one write, as long as its old copy is held"},
-		{workflows.UpdateRelease, "Drop the hold of one binding now, proven healthy or not"},
-	} {
-		err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, func(ctx workflow.Context, o workflows.BindingOrder) (string, error) {
+// orderOf is an order about one binding.
+func (e *failover) orderOf(verb, description string) flow.Update {
+	return flow.Awaited(verb, description, func(o workflows.BindingOrder) error { return e.refuseOne(verb, o) },
+		func(ctx workflow.Context, o workflows.BindingOrder) (string, error) {
 			o.ID = workflow.GetCurrentUpdateInfo(ctx).ID
-			return e.awaitHeld(ctx, u.name, o, e.orderOne(u.name, o))
-		}, workflow.UpdateHandlerOptions{
-			Validator:   func(o workflows.BindingOrder) error { return e.refuseOne(u.name, o) },
-			Description: u.description,
+			return e.awaitHeld(ctx, verb, o, e.orderOne(verb, o))
 		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // refuseOne says why an order about a binding makes no sense as things stand.

@@ -17,26 +17,6 @@ import (
 // MemoDrain is the memo field that says who drains the cluster, and why.
 const MemoDrain = "lifeboatDrain"
 
-func (e *failover) serveDrains(ctx workflow.Context) error {
-	err := workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDrain, func(ctx workflow.Context, o workflows.DrainOrder) (string, error) {
-		return e.askCluster(ctx, &clusterAsk{verb: workflows.UpdateDrain, by: o.Order, drain: &karmada.Drain{
-			Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
-		}})
-	}, workflow.UpdateHandlerOptions{
-		Validator:   refuseDrain,
-		Description: "Empty this cluster: taint it and move every binding off it, the old copies held until the new ones are healthy",
-	})
-	if err != nil {
-		return err
-	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateUndrain, func(ctx workflow.Context, o workflows.Order) (string, error) {
-		return e.askCluster(ctx, &clusterAsk{verb: workflows.UpdateUndrain, by: o})
-	}, workflow.UpdateHandlerOptions{
-		Validator:   func(o workflows.Order) error { return flow.RefuseOrder(o) },
-		Description: "End the drain: what has not moved stays, what is unplaced is put back, what moved stays moved, Lifeboat's taints go",
-	})
-}
-
 // refuseDrain: what else is wrong with it is said once the cluster was read.
 func refuseDrain(o workflows.DrainOrder) error {
 	if len(o.Selector) > workflows.MaxReason {
@@ -187,4 +167,14 @@ func (e *failover) liftBans() bool {
 		}
 	}
 	return true
+}
+
+func (e *failover) drain(ctx workflow.Context, o workflows.DrainOrder) (string, error) {
+	return e.askCluster(ctx, &clusterAsk{verb: workflows.UpdateDrain, by: o.Order, drain: &karmada.Drain{
+		Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
+	}})
+}
+
+func (e *failover) undrain(ctx workflow.Context, o workflows.Order) (string, error) {
+	return e.askCluster(ctx, &clusterAsk{verb: workflows.UpdateUndrain, by: o})
 }

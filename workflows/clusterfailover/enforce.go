@@ -21,31 +21,6 @@ type enforcement struct {
 	refused string // why not
 }
 
-// serveResume answers "resume". With enforce the answer comes from the main loop: the
-// worker's own config has to be asked.
-func (e *failover) serveResume(ctx workflow.Context) error {
-	return workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateResume, func(ctx workflow.Context, o workflows.Resume) (string, error) {
-		if !o.Enforce {
-			return e.resume(o.ScopedOrder), nil
-		}
-		asked := &enforcement{order: o.Order, paused: e.st.Paused}
-		e.orders.enforce, e.dirty = asked, true
-		live, _ := workflow.NewDisconnectedContext(ctx) // a cancellation is an order, too, and is obeyed in its turn
-		err := workflow.Await(live, func() bool { return asked.done || e.st.Phase.Terminal() })
-		switch {
-		case err != nil || !asked.done:
-			return "", flow.Refused("this failover ended before it could be enforced")
-		case asked.refused != "":
-			return "", flow.Refused(asked.refused)
-		default:
-			return "enforced from now on, as a new attempt: everything is listed and judged anew", nil
-		}
-	}, workflow.UpdateHandlerOptions{
-		Validator:   e.refuseResume,
-		Description: "Dispatch again after a pause of the whole, a namespace or a binding, or re-open a stopped failover as a new attempt; with enforce, act on what was only observed so far",
-	})
-}
-
 func (e *failover) refuseResume(o workflows.Resume) error {
 	if o.Scope != (queue.Scope{}) && o.Scope != (queue.Scope{All: true}) {
 		return e.refuseScopedResume(o)
@@ -151,4 +126,24 @@ func (e *failover) showMode() {
 	mode := string(e.st.Terms.Mode)
 	_ = workflow.UpsertTypedSearchAttributes(e.ctx, workflows.SearchCluster.ValueSet(e.cluster), workflows.SearchMode.ValueSet(mode))
 	_ = workflow.UpsertMemo(e.ctx, map[string]any{"lifeboatFailover": e.st.FailoverID, "lifeboatMode": mode})
+}
+
+// resumeOrEnforce answers "resume". With enforce the answer comes from the main loop: the
+// worker's own config has to be asked.
+func (e *failover) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) (string, error) {
+	if !o.Enforce {
+		return e.resume(o.ScopedOrder), nil
+	}
+	asked := &enforcement{order: o.Order, paused: e.st.Paused}
+	e.orders.enforce, e.dirty = asked, true
+	live, _ := workflow.NewDisconnectedContext(ctx) // a cancellation is an order, too, and is obeyed in its turn
+	err := workflow.Await(live, func() bool { return asked.done || e.st.Phase.Terminal() })
+	switch {
+	case err != nil || !asked.done:
+		return "", flow.Refused("this failover ended before it could be enforced")
+	case asked.refused != "":
+		return "", flow.Refused(asked.refused)
+	default:
+		return "enforced from now on, as a new attempt: everything is listed and judged anew", nil
+	}
 }

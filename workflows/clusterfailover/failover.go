@@ -46,7 +46,7 @@ type failover struct {
 	timers      map[string]flow.Armed
 	alarm       flow.Alarm
 	waited      bool // this run has waited at least once
-	inbox       failoverInbox
+	inbox       flow.Messages
 	shown       phase.Failover // as last published in search attributes
 	shownReason reason.Reason
 	trailWriter flow.TrailWriter
@@ -77,7 +77,7 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 			break
 		}
 		if e.full() {
-			e.inbox.drain(e)
+			e.inbox.Drain()
 			return workflows.FailoverReport{}, workflow.NewContinueAsNewError(e.ctx, workflows.TypeClusterFailover, e.carry())
 		}
 		e.trailWriter.Flush()
@@ -86,7 +86,7 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 	unaudited := e.trailWriter.Finish()
 	e.refuseAsks()
 	_ = workflow.Await(e.ctx, func() bool { return workflow.AllHandlersFinished(e.ctx) })
-	e.inbox.drain(e)
+	e.inbox.Drain()
 	report := e.report()
 	report.Unaudited = unaudited
 	return report, nil

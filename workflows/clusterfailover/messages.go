@@ -16,11 +16,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// failoverInbox are the channels of a ClusterFailover.
-type failoverInbox struct {
-	observed, bindings, adopt, grants, pace, reports, pause, recovered workflow.ReceiveChannel
-}
-
 // failoverOrders are human orders that the main loop carries out.
 type failoverOrders struct {
 	cancel, resume *workflows.Order
@@ -38,39 +33,59 @@ func (o failoverOrders) none() bool {
 // maxFacts bounds the cluster facts kept between two judgements.
 const maxFacts = 50
 
+// messages are all that this failover is told, ordered and asked.
+func (e *failover) messages() flow.Messages {
+	return flow.Messages{
+		Queries: []flow.Query{
+			{Name: workflows.QueryStatus, Description: "The whole state of this failover", Answer: func() (workflows.FailoverStatus, error) { return e.status(), nil }},
+			{Name: workflows.QueryExplain, Description: "The chain of reasons for one binding", Answer: e.explain},
+		},
+		Updates: append(e.bindingUpdates(), e.clusterUpdates()...),
+		Signals: []flow.Signal{
+			flow.Told(workflows.SignalClusterObserved, e.observed),
+			flow.Told(workflows.SignalBindingsChanged, e.bindingsChanged),
+			flow.Told(workflows.SignalAdopt, e.adoptAsked),
+			flow.Told(workflows.SignalGrant, e.granted),
+			flow.Told(workflows.SignalPaceChanged, e.paced),
+			flow.Told(workflows.SignalMigrationReport, e.reported),
+			flow.Told(workflows.SignalPause, e.pauseBySignal),
+			flow.Told(workflows.SignalClusterRecovered, func(workflows.Order) { e.clusterDirty, e.dirty = true, true }),
+		},
+	}
+}
+
+// bindingUpdates are the orders about one binding, a namespace or all.
+func (e *failover) bindingUpdates() []flow.Update {
+	return []flow.Update{
+		flow.Ordered(workflows.UpdatePause, "Dispatch nothing more, of the whole failover, a namespace or one binding; what has begun goes on", e.refusePause, e.pause),
+		flow.Awaited(workflows.UpdateResume, "Dispatch again after a pause of the whole, a namespace or a binding, or re-open a stopped failover as a new attempt; with enforce, act on what was only observed so far", e.refuseResume, e.resumeOrEnforce),
+		flow.Ordered(workflows.UpdateSnooze, "Leave one binding, a namespace or all where they are for a while: a due time moves later, never earlier", e.refuseSnooze, e.snooze),
+		flow.Ordered(workflows.UpdateApprove, "Agree to the move of one binding, a namespace or all that wait now, in this attempt; every other check stays", e.refuseApprove, e.approve),
+		flow.Ordered(workflows.UpdatePrioritise, "Give one binding, a namespace or all another priority for the rest of this failover: higher goes first", e.refusePrioritise, e.prioritise),
+		e.orderOf(workflows.UpdateSkip, "Leave one binding alone in this attempt, before anything of it is written"),
+		e.orderOf(workflows.UpdatePutBack, "Restore the former clusters of one binding in one write, as long as its old copy is held"),
+		e.orderOf(workflows.UpdateRelease, "Drop the hold of one binding now, proven healthy or not"),
+	}
+}
+
+// clusterUpdates are the orders about the whole cluster.
+func (e *failover) clusterUpdates() []flow.Update {
+	return []flow.Update{
+		flow.Ordered(workflows.UpdateCancel, "Stop this failover: abandon what is queued, restore what is unplaced, keep both copies of what is placed, untaint. With a binding: the same for that one alone", e.refuseCancel, e.cancel),
+		flow.Ordered(workflows.UpdateConfirmFenced, "Vouch that the cluster is dead: its copies cannot run any more; Directly moves go on. With a binding: that one alone", e.refuseFenced, e.confirmFenced),
+		flow.Awaited(workflows.UpdateDrain, "Empty this cluster: taint it and move every binding off it, the old copies held until the new ones are healthy", refuseDrain, e.drain),
+		flow.Awaited(workflows.UpdateUndrain, "End the drain: what has not moved stays, what is unplaced is put back, what moved stays moved, Lifeboat's taints go", flow.RefuseOrder, e.undrain),
+		flow.Awaited(workflows.UpdateTaint, "Put a taint that moves bindings on this cluster; it stands, and is Lifeboat's, until untaint", refuseTaint(begunTaint), e.orderTaint(workflows.UpdateTaint, begunTaint)),
+		flow.Awaited(workflows.UpdateUntaint, "Take a taint away again that was put by order, or all of them; what others or a rule put stays", refuseTaint(endedTaint), e.orderTaint(workflows.UpdateUntaint, endedTaint)),
+	}
+}
+
+// serve takes messages, and a cancellation as an order.
 func (e *failover) serve(ctx workflow.Context) error {
-	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (workflows.FailoverStatus, error) {
-		return e.status(), nil
-	}, workflow.QueryHandlerOptions{Description: "The whole state of this failover"})
-	if err != nil {
+	e.inbox = e.messages()
+	if err := e.inbox.Serve(ctx, e.ctx); err != nil {
 		return err
 	}
-	err = workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryExplain, e.explain, workflow.QueryHandlerOptions{
-		Description: "The chain of reasons for one binding",
-	})
-	if err != nil {
-		return err
-	}
-	if err := e.serveUpdates(ctx); err != nil {
-		return err
-	}
-	if err := e.serveDrains(ctx); err != nil {
-		return err
-	}
-	if err := e.serveTaints(ctx); err != nil {
-		return err
-	}
-	e.inbox = failoverInbox{
-		observed:  workflow.GetSignalChannel(ctx, workflows.SignalClusterObserved),
-		bindings:  workflow.GetSignalChannel(ctx, workflows.SignalBindingsChanged),
-		adopt:     workflow.GetSignalChannel(ctx, workflows.SignalAdopt),
-		grants:    workflow.GetSignalChannel(ctx, workflows.SignalGrant),
-		pace:      workflow.GetSignalChannel(ctx, workflows.SignalPaceChanged),
-		reports:   workflow.GetSignalChannel(ctx, workflows.SignalMigrationReport),
-		pause:     workflow.GetSignalChannel(ctx, workflows.SignalPause),
-		recovered: workflow.GetSignalChannel(ctx, workflows.SignalClusterRecovered),
-	}
-	workflow.Go(e.ctx, e.listen)
 	workflow.Go(e.ctx, e.endOldCopies)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
@@ -80,62 +95,6 @@ func (e *failover) serve(ctx workflow.Context) error {
 		}
 	})
 	return nil
-}
-
-func (e *failover) serveUpdates(ctx workflow.Context) error {
-	err := workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateConfirmFenced, func(_ workflow.Context, o workflows.FenceOrder) (string, error) {
-		return e.confirmFenced(o), nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   e.refuseFenced,
-		Description: "Vouch that the cluster is dead: its copies cannot run any more; Directly moves go on. With a binding: that one alone",
-	})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCancel, func(_ workflow.Context, o workflows.BindingOrder) (string, error) {
-		return e.cancel(o), nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   e.refuseCancel,
-		Description: "Stop this failover: abandon what is queued, restore what is unplaced, keep both copies of what is placed, untaint. With a binding: the same for that one alone",
-	})
-	if err != nil {
-		return err
-	}
-	if err := e.serveBindingOrders(ctx); err != nil {
-		return err
-	}
-	if err := e.serveStanding(ctx); err != nil {
-		return err
-	}
-	return e.serveResume(ctx)
-}
-
-// listen takes signals as they come; the main loop acts on them.
-func (e *failover) listen(ctx workflow.Context) {
-	s := workflow.NewSelector(ctx)
-	flow.Receive(s, e.inbox.observed, e.observed)
-	flow.Receive(s, e.inbox.bindings, e.bindingsChanged)
-	flow.Receive(s, e.inbox.adopt, e.adoptAsked)
-	flow.Receive(s, e.inbox.grants, e.granted)
-	flow.Receive(s, e.inbox.pace, e.paced)
-	flow.Receive(s, e.inbox.reports, e.reported)
-	flow.Receive(s, e.inbox.pause, e.pauseBySignal)
-	flow.Receive(s, e.inbox.recovered, func(workflows.Order) { e.clusterDirty, e.dirty = true, true })
-	for {
-		s.Select(ctx)
-	}
-}
-
-// drain takes what is left before a run closes, so that nothing is lost.
-func (i failoverInbox) drain(e *failover) {
-	flow.DrainChannel(i.observed, e.observed)
-	flow.DrainChannel(i.bindings, e.bindingsChanged)
-	flow.DrainChannel(i.adopt, e.adoptAsked)
-	flow.DrainChannel(i.grants, e.granted)
-	flow.DrainChannel(i.pace, e.paced)
-	flow.DrainChannel(i.reports, e.reported)
-	flow.DrainChannel(i.pause, e.pauseBySignal)
-	flow.DrainChannel(i.recovered, func(workflows.Order) {})
 }
 
 // observed keeps a fact for the next judgement. Facts about other clusters, or

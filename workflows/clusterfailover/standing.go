@@ -18,37 +18,6 @@ import (
 // maxStanding bounds each list of standing orders: they are carried from run to run.
 const maxStanding = 500
 
-// serveStanding registers the orders that hold until the failover closes.
-func (e *failover) serveStanding(ctx workflow.Context) error {
-	err := workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePause, func(_ workflow.Context, o workflows.ScopedOrder) (string, error) {
-		return e.pause(o), nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   e.refusePause,
-		Description: "Dispatch nothing more, of the whole failover, a namespace or one binding; what has begun goes on",
-	})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateSnooze, func(_ workflow.Context, o workflows.SnoozeOrder) (string, error) {
-		return e.snooze(o), nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   e.refuseSnooze,
-		Description: "Leave one binding, a namespace or all where they are for a while: a due time moves later, never earlier",
-	})
-	if err != nil {
-		return err
-	}
-	if err := e.serveApprovals(ctx); err != nil {
-		return err
-	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePrioritise, func(_ workflow.Context, o workflows.PriorityOrder) (string, error) {
-		return e.prioritise(o), nil
-	}, workflow.UpdateHandlerOptions{
-		Validator:   e.refusePrioritise,
-		Description: "Give one binding, a namespace or all another priority for the rest of this failover: higher goes first",
-	})
-}
-
 // ordered brings what is looked up in line with the standing orders.
 func (e *failover) ordered() { e.st.Standing, e.dirty = indexed(e.st.StandingOrders), true }
 

@@ -12,43 +12,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-func (e *failover) serveTaints(ctx workflow.Context) error {
-	err := workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTaint, func(ctx workflow.Context, o workflows.TaintOrder) (string, error) {
-		taint, wrong := karmada.ParseTaint(o.Taint)
-		if wrong != "" {
-			return "", flow.Refused(wrong)
-		}
-		taint.Who, taint.Why = o.Who, o.Reason
-		return e.askCluster(ctx, &clusterAsk{verb: workflows.UpdateTaint, by: o.Order, taint: taint})
-	}, workflow.UpdateHandlerOptions{
-		Validator: func(o workflows.TaintOrder) error {
-			if _, wrong := karmada.ParseTaint(o.Taint); wrong != "" {
-				return flow.Refused(wrong)
-			}
-			return flow.RefuseOrder(o.Order)
-		},
-		Description: "Put a taint that moves bindings on this cluster; it stands, and is Lifeboat's, until untaint",
-	})
-	if err != nil {
-		return err
-	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateUntaint, func(ctx workflow.Context, o workflows.TaintOrder) (string, error) {
-		taint, wrong := endedTaint(o)
-		if wrong != "" {
-			return "", flow.Refused(wrong)
-		}
-		return e.askCluster(ctx, &clusterAsk{verb: workflows.UpdateUntaint, by: o.Order, taint: taint})
-	}, workflow.UpdateHandlerOptions{
-		Validator: func(o workflows.TaintOrder) error {
-			if _, wrong := endedTaint(o); wrong != "" {
-				return flow.Refused(wrong)
-			}
-			return flow.RefuseOrder(o.Order)
-		},
-		Description: "Take a taint away again that was put by order, or all of them; what others or a rule put stays",
-	})
-}
-
 // endedTaint is the taint whose order is to end; without one all of them.
 func endedTaint(o workflows.TaintOrder) (t karmada.OrderedTaint, wrong string) {
 	if o.Taint == "" {
@@ -126,4 +89,31 @@ func (e *failover) onlyOrdered() bool {
 		}
 	}
 	return len(e.st.Cluster.Ordered) > 0
+}
+
+// refuseTaint refuses an order whose taint read cannot make out.
+func refuseTaint(read func(workflows.TaintOrder) (karmada.OrderedTaint, string)) func(workflows.TaintOrder) error {
+	return func(o workflows.TaintOrder) error {
+		if _, wrong := read(o); wrong != "" {
+			return flow.Refused(wrong)
+		}
+		return flow.RefuseOrder(o.Order)
+	}
+}
+
+func begunTaint(o workflows.TaintOrder) (karmada.OrderedTaint, string) {
+	t, wrong := karmada.ParseTaint(o.Taint)
+	t.Who, t.Why = o.Who, o.Reason
+	return t, wrong
+}
+
+// orderTaint has a taint put, or taken away, by the verb.
+func (e *failover) orderTaint(verb string, read func(workflows.TaintOrder) (karmada.OrderedTaint, string)) func(workflow.Context, workflows.TaintOrder) (string, error) {
+	return func(ctx workflow.Context, o workflows.TaintOrder) (string, error) {
+		taint, wrong := read(o)
+		if wrong != "" {
+			return "", flow.Refused(wrong)
+		}
+		return e.askCluster(ctx, &clusterAsk{verb: verb, by: o.Order, taint: taint})
+	}
 }

@@ -10,85 +10,35 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// pacerInbox are the channels of the FleetPacer.
-type pacerInbox struct {
-	fleet, requests, used workflow.ReceiveChannel
+// messages are all that the pacer is told, ordered and asked.
+func (p *pacer) messages() flow.Messages {
+	return flow.Messages{
+		Queries: []flow.Query{
+			{Name: workflows.QueryStatus, Description: "Tier, rate, permits that are out, and who waits", Answer: func() (workflows.PacerStatus, error) {
+				return workflows.PacerStatus{PacerState: p.st, Now: workflow.Now(p.ctx)}, nil
+			}},
+			{Name: workflows.QueryMovedTooOften, Description: "Which of some bindings were moved as often as may be within an hour", Answer: p.movedTooOften},
+		},
+		Updates: []flow.Update{
+			{
+				Name: workflows.UpdateClaim, Description: "Whether a cluster that the scheduler put back may be removed again", Refuse: p.refuseClaim,
+				Answer: func(workflow.Context, workflows.Claim) error { p.claims++; return nil },
+			},
+			flow.Ordered(workflows.UpdateHalt, "Stop every eviction of the fleet, within four seconds", flow.RefuseOrder, p.halt),
+			flow.Ordered(workflows.UpdateResume, "End a halt, or go on after the state was lost", p.refuseResume, p.resume),
+			flow.Ordered(workflows.UpdateSetRate, "Replace the configured eviction rate (per second), or end that", p.refuseRate, p.setRate),
+		},
+		Signals: []flow.Signal{
+			flow.Told(workflows.SignalFleetObserved, p.fleetObserved),
+			flow.Told(workflows.SignalPermitRequest, p.requested),
+			flow.Told(workflows.SignalPermitsUsed, p.used),
+		},
+	}
 }
 
 func (p *pacer) serve() error {
-	ctx := p.ctx
-	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (workflows.PacerStatus, error) {
-		return workflows.PacerStatus{PacerState: p.st, Now: workflow.Now(ctx)}, nil
-	}, workflow.QueryHandlerOptions{Description: "Tier, rate, permits that are out, and who waits"})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryMovedTooOften, p.movedTooOften,
-		workflow.QueryHandlerOptions{Description: "Which of some bindings were moved as often as may be within an hour"})
-	if err != nil {
-		return err
-	}
-	if err := p.serveUpdates(); err != nil {
-		return err
-	}
-	p.inbox = pacerInbox{
-		fleet:    workflow.GetSignalChannel(ctx, workflows.SignalFleetObserved),
-		requests: workflow.GetSignalChannel(ctx, workflows.SignalPermitRequest),
-		used:     workflow.GetSignalChannel(ctx, workflows.SignalPermitsUsed),
-	}
-	workflow.Go(ctx, p.listen)
-	return nil
-}
-
-func (p *pacer) serveUpdates() error {
-	ctx := p.ctx
-	type handler struct {
-		name, description string
-		handle, validate  any
-	}
-	for _, h := range []handler{
-		{
-			workflows.UpdateClaim, "Whether a cluster that the scheduler put back may be removed again",
-			func(_ workflow.Context, _ workflows.Claim) error { p.claims++; return nil }, p.refuseClaim,
-		},
-		{
-			workflows.UpdateHalt, "Stop every eviction of the fleet, within four seconds",
-			func(_ workflow.Context, o workflows.Order) (string, error) { return p.halt(o), nil }, flow.RefuseOrder,
-		},
-		{
-			workflows.UpdateResume, "End a halt, or go on after the state was lost",
-			func(_ workflow.Context, o workflows.Order) (string, error) { return p.resume(o), nil }, p.refuseResume,
-		},
-		{
-			workflows.UpdateSetRate, "Replace the configured eviction rate (per second), or end that",
-			func(_ workflow.Context, r workflows.SetRate) (string, error) { return p.setRate(r), nil }, p.refuseRate,
-		},
-	} {
-		err := workflow.SetUpdateHandlerWithOptions(ctx, h.name, h.handle, workflow.UpdateHandlerOptions{
-			Validator: h.validate, Description: h.description,
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *pacer) listen(ctx workflow.Context) {
-	s := workflow.NewSelector(ctx)
-	flow.Receive(s, p.inbox.fleet, p.fleetObserved)
-	flow.Receive(s, p.inbox.requests, p.requested)
-	flow.Receive(s, p.inbox.used, p.used)
-	for ctx.Err() == nil {
-		s.Select(ctx)
-	}
-}
-
-// drain takes what is left before a continue-as-new, so that nothing is lost.
-func (i pacerInbox) drain(p *pacer) {
-	flow.DrainChannel(i.fleet, p.fleetObserved)
-	flow.DrainChannel(i.requests, p.requested)
-	flow.DrainChannel(i.used, p.used)
+	p.inbox = p.messages()
+	return p.inbox.Serve(p.ctx, p.ctx)
 }
 
 // fleetObserved looks at the fleet again, and keeps what the external probe knows.

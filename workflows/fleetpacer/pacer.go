@@ -24,7 +24,7 @@ type pacer struct {
 	waited      bool // this run has waited at least once
 	claims      int  // since this run began: updates are bounded per run
 	unjudged    bool // the newest attempt to judge the fleet failed
-	inbox       pacerInbox
+	inbox       flow.Messages
 	trailWriter flow.TrailWriter
 }
 
@@ -77,7 +77,7 @@ func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
 		p.page()
 		p.flushTrail()
 		if p.full() {
-			p.inbox.drain(p)
+			p.inbox.Drain()
 			p.leaveTrail()
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeFleetPacer, workflows.FleetPacerParams{Instance: p.instance, State: &p.st})
 		}

@@ -103,29 +103,6 @@ func FullHistory(ctx workflow.Context, events int) bool {
 	return info.GetContinueAsNewSuggested() || (events > 0 && info.GetCurrentHistoryLength() >= events)
 }
 
-// Receive hands every message of a channel to take, a fresh one each time. It never
-// blocks: of a message that is not even of its kind the SDK says nothing, and a
-// blocking receive would wait for the next one while every other channel starves.
-func Receive[T any](s workflow.Selector, c workflow.ReceiveChannel, take func(T)) {
-	s.AddReceive(c, func(c workflow.ReceiveChannel, _ bool) {
-		var v T
-		if c.ReceiveAsync(&v) {
-			take(v)
-		}
-	})
-}
-
-// DrainChannel takes what is left without waiting.
-func DrainChannel[T any](c workflow.ReceiveChannel, take func(T)) {
-	for {
-		var v T
-		if !c.ReceiveAsync(&v) {
-			return
-		}
-		take(v)
-	}
-}
-
 // Named is nil where a workflow runs under the one id that what it is about has. Under
 // another one, given by hand, there would be two of it, and both would write.
 func Named(ctx workflow.Context, id string) error {

@@ -1,0 +1,102 @@
+package flow
+
+import "go.temporal.io/sdk/workflow"
+
+// Messages are all that a workflow is told, ordered and asked, in one table.
+type Messages struct {
+	Queries []Query
+	Updates []Update
+	Signals []Signal
+
+	channels []workflow.ReceiveChannel // of Signals
+}
+
+// Query is a question that a workflow answers; Answer is a function as the SDK takes it.
+type Query struct {
+	Name, Description string
+	Answer            any
+}
+
+// Update is an order that a workflow answers; Answer and Refuse are functions as the SDK takes them.
+type Update struct {
+	Name, Description string
+	Refuse, Answer    any
+}
+
+// Ordered is an update that is answered at once. Refuse says why it makes no sense as things stand.
+func Ordered[T any](name, description string, refuse func(T) error, answer func(T) string) Update {
+	return Update{Name: name, Description: description, Refuse: refuse, Answer: func(_ workflow.Context, order T) (string, error) {
+		return answer(order), nil
+	}}
+}
+
+// Awaited is an update whose answer takes a while: it comes from the main loop.
+func Awaited[T any](name, description string, refuse func(T) error, answer func(workflow.Context, T) (string, error)) Update {
+	return Update{Name: name, Description: description, Refuse: refuse, Answer: answer}
+}
+
+// Signal is one kind of signal that a workflow takes.
+type Signal struct {
+	name    string
+	receive func(workflow.Selector, workflow.ReceiveChannel)
+	drain   func(workflow.ReceiveChannel)
+}
+
+// Told hands every signal of a name to take, a fresh message each time. It never blocks: of a
+// message that is not even of its kind the SDK says nothing, and a blocking receive would wait for
+// the next one while every other channel starves.
+func Told[T any](name string, take func(T)) Signal {
+	one := func(c workflow.ReceiveChannel) bool {
+		var message T
+		received := c.ReceiveAsync(&message)
+		if received {
+			take(message)
+		}
+		return received
+	}
+	return Signal{
+		name: name,
+		receive: func(s workflow.Selector, c workflow.ReceiveChannel) {
+			s.AddReceive(c, func(c workflow.ReceiveChannel, _ bool) { one(c) })
+		},
+		drain: func(c workflow.ReceiveChannel) {
+			for one(c) {
+			}
+		},
+	}
+}
+
+// Serve registers the table, and has a coroutine of live take signals as they come.
+func (m *Messages) Serve(ctx, live workflow.Context) error {
+	for _, q := range m.Queries {
+		if err := workflow.SetQueryHandlerWithOptions(ctx, q.Name, q.Answer, workflow.QueryHandlerOptions{Description: q.Description}); err != nil {
+			return err
+		}
+	}
+	for _, u := range m.Updates {
+		options := workflow.UpdateHandlerOptions{Validator: u.Refuse, Description: u.Description}
+		if err := workflow.SetUpdateHandlerWithOptions(ctx, u.Name, u.Answer, options); err != nil {
+			return err
+		}
+	}
+	for _, s := range m.Signals {
+		m.channels = append(m.channels, workflow.GetSignalChannel(ctx, s.name))
+	}
+	workflow.Go(live, func(ctx workflow.Context) {
+		s := workflow.NewSelector(ctx)
+		for n, signal := range m.Signals {
+			signal.receive(s, m.channels[n])
+		}
+		for ctx.Err() == nil {
+			s.Select(ctx)
+		}
+	})
+	return nil
+}
+
+// Drain takes the signals that are left before a run closes, so that nothing is lost.
+func (m *Messages) Drain() {
+	for n, signal := range m.Signals {
+		signal.drain(m.channels[n])
+	}
+}
