@@ -3,7 +3,6 @@ package workflows
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"go.temporal.io/sdk/workflow"
 )
 
 // PageLines bounds the lines of each table before the page cuts them further.
@@ -49,7 +49,7 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 		}
 	}
 	s.viewQueue(&v)
-	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
+	for _, key := range workflow.DeterministicKeys(s.Moves) {
 		if m := s.Moves[key]; len(v.Moving) < PageLines {
 			v.Moving = append(v.Moving, view.Line{
 				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message, Attention: m.Attention, Placed: m.Placed, At: m.PhaseSince(),
@@ -100,13 +100,13 @@ func (s *FailoverStatus) counts() view.Counts {
 		Outcomes: map[phase.Outcome]int{}, Tolerating: s.States[queue.Tolerating], Blocked: s.States[queue.Blocked], Asked: s.BlockedBy[reason.AwaitingApproval],
 		Waiting: s.States[queue.Due] + s.States[queue.Ready] + s.States[queue.Hold] + s.States[queue.Paused] + s.States[queue.Fence] + s.Left,
 	}
-	for _, outcome := range slices.Sorted(maps.Keys(s.Counts)) {
+	for _, outcome := range workflow.DeterministicKeys(s.Counts) {
 		if n := s.Counts[outcome]; n > 0 {
 			c.Outcomes[phase.Outcome(outcome)] = n
 			c.Settled += n
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Moves)) {
+	for _, key := range workflow.DeterministicKeys(s.Moves) {
 		m := s.Moves[key]
 		if view.WaitsForProof(m.Phase, m.Reason) {
 			c.Unproven++
