@@ -115,8 +115,8 @@ func TestWhomATaintMovesHasAnOutcomeThoughItWasOverBeforeTheList(t *testing.T) {
 		over func(*story)
 		why  reason.Reason
 	}{
-		"it recovers":     {func(s *story) { s.world.SetReady("m1", true) }, reason.ClusterRecovered},
-		"a human cancels": {func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, reason.Cancelled},
+		"it recovers":     {over: func(s *story) { s.world.SetReady("m1", true) }, why: reason.ClusterRecovered},
+		"a human cancels": {over: func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, why: reason.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

@@ -123,9 +123,9 @@ func TestADrainMovesWhatToleratesIt(t *testing.T) {
 		order workflows.DrainOrder
 		moves int
 	}{
-		"no toleration is honoured":             {workflows.DrainOrder{}, 1},
-		"unless it was asked for":               {workflows.DrainOrder{HonourTolerations: true}, 0},
-		"nobody moves whom the selector leaves": {workflows.DrainOrder{Selector: "tier=front"}, 0},
+		"no toleration is honoured":             {order: workflows.DrainOrder{}, moves: 1},
+		"unless it was asked for":               {order: workflows.DrainOrder{HonourTolerations: true}, moves: 0},
+		"nobody moves whom the selector leaves": {order: workflows.DrainOrder{Selector: "tier=front"}, moves: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

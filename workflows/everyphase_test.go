@@ -72,8 +72,8 @@ func TestGracefulTimeoutRaisesTheFlagAndDeletesNothing(t *testing.T) {
 		arrange func(*story, karmada.BindingKey)
 		end     phase.Outcome
 	}{
-		"not healthy": {func(s *story, _ karmada.BindingKey) { s.world.HealthyAfter = 3 * time.Hour }, phase.OutcomeMigrated},
-		"no fit":      {noFit, phase.OutcomeRestored},
+		"not healthy": {arrange: func(s *story, _ karmada.BindingKey) { s.world.HealthyAfter = 3 * time.Hour }, end: phase.OutcomeMigrated},
+		"no fit":      {arrange: noFit, end: phase.OutcomeRestored},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

@@ -74,16 +74,16 @@ func TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd(t *testing.T) {
 		want    phase.Outcome
 		ended   phase.Failover
 	}{
-		"recovery": {func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", true) }, phase.OutcomeAbandoned, phase.FailoverRecovered},
+		"recovery": {happens: func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", true) }, want: phase.OutcomeAbandoned, ended: phase.FailoverRecovered},
 		"cancelled": {
-			func(s *story, key karmada.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
-			phase.OutcomeAbandoned, phase.FailoverRecovered,
+			happens: func(s *story, key karmada.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
+			want:    phase.OutcomeAbandoned, ended: phase.FailoverRecovered,
 		},
-		"binding deleted": {func(s *story, key karmada.BindingKey) { s.world.DeleteBinding(key) }, phase.OutcomeGone, phase.FailoverRecovered},
-		"cluster deleted": {func(s *story, _ karmada.BindingKey) { s.world.DeleteCluster("m1") }, phase.OutcomeAbandoned, phase.FailoverGone},
+		"binding deleted": {happens: func(s *story, key karmada.BindingKey) { s.world.DeleteBinding(key) }, want: phase.OutcomeGone, ended: phase.FailoverRecovered},
+		"cluster deleted": {happens: func(s *story, _ karmada.BindingKey) { s.world.DeleteCluster("m1") }, want: phase.OutcomeAbandoned, ended: phase.FailoverGone},
 		"paused, recovered": {
-			func(s *story, _ karmada.BindingKey) { s.order(workflows.UpdatePause, "wait") },
-			phase.OutcomeAbandoned, phase.FailoverRecovered,
+			happens: func(s *story, _ karmada.BindingKey) { s.order(workflows.UpdatePause, "wait") },
+			want:    phase.OutcomeAbandoned, ended: phase.FailoverRecovered,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,14 +29,14 @@ func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 		args any
 		runs any
 	}{
-		"a failover":                       {workflows.ClusterFailoverID("", "m1") + "-2", workflows.ClusterFailoverParams{Cluster: "m1"}, clusterfailover.Workflow},
-		"a failover of another cluster":    {workflows.ClusterFailoverID("", "m2"), workflows.ClusterFailoverParams{Cluster: "m1"}, clusterfailover.Workflow},
-		"a failover of another instance":   {workflows.ClusterFailoverID("", "m1"), workflows.ClusterFailoverParams{Cluster: "m1", Instance: "east"}, clusterfailover.Workflow},
-		"a migration":                      {"by-hand", workflows.BindingMigrationParams{State: st}, bindingmigration.Workflow},
-		"a migration from another cluster": {workflows.BindingMigrationID("", "m2", key), workflows.BindingMigrationParams{State: st}, bindingmigration.Workflow},
-		"a migration that claims to go on": {"by-hand", workflows.BindingMigrationParams{State: withPhase(st)}, bindingmigration.Workflow},
-		"a migration under its failover's": {workflows.ClusterFailoverID("", "m1"), workflows.BindingMigrationParams{State: st}, bindingmigration.Workflow},
-		"a failover that claims to go on":  {"by-hand", workflows.ClusterFailoverParams{Cluster: "m1", State: &workflows.FailoverState{Phase: phase.FailoverEvacuating}}, clusterfailover.Workflow},
+		"a failover":                       {id: workflows.ClusterFailoverID("", "m1") + "-2", args: workflows.ClusterFailoverParams{Cluster: "m1"}, runs: clusterfailover.Workflow},
+		"a failover of another cluster":    {id: workflows.ClusterFailoverID("", "m2"), args: workflows.ClusterFailoverParams{Cluster: "m1"}, runs: clusterfailover.Workflow},
+		"a failover of another instance":   {id: workflows.ClusterFailoverID("", "m1"), args: workflows.ClusterFailoverParams{Cluster: "m1", Instance: "east"}, runs: clusterfailover.Workflow},
+		"a migration":                      {id: "by-hand", args: workflows.BindingMigrationParams{State: st}, runs: bindingmigration.Workflow},
+		"a migration from another cluster": {id: workflows.BindingMigrationID("", "m2", key), args: workflows.BindingMigrationParams{State: st}, runs: bindingmigration.Workflow},
+		"a migration that claims to go on": {id: "by-hand", args: workflows.BindingMigrationParams{State: withPhase(st)}, runs: bindingmigration.Workflow},
+		"a migration under its failover's": {id: workflows.ClusterFailoverID("", "m1"), args: workflows.BindingMigrationParams{State: st}, runs: bindingmigration.Workflow},
+		"a failover that claims to go on":  {id: "by-hand", args: workflows.ClusterFailoverParams{Cluster: "m1", State: &workflows.FailoverState{Phase: phase.FailoverEvacuating}}, runs: clusterfailover.Workflow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()

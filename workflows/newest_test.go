@@ -51,10 +51,10 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 		on           string
 		end          phase.Outcome
 	}{
-		"a release after a put-back": {workflows.UpdatePutBack, workflows.UpdateRelease, "m2", phase.OutcomeMigrated},
-		"a cancel after a put-back":  {workflows.UpdatePutBack, workflows.UpdateCancel, "m2", phase.OutcomeNeedsOperator},
-		"a cancel after a release":   {workflows.UpdateRelease, workflows.UpdateCancel, "m2", phase.OutcomeNeedsOperator},
-		"a put-back after a release": {workflows.UpdateRelease, workflows.UpdatePutBack, "m1", phase.OutcomeRestored},
+		"a release after a put-back": {older: workflows.UpdatePutBack, newer: workflows.UpdateRelease, on: "m2", end: phase.OutcomeMigrated},
+		"a cancel after a put-back":  {older: workflows.UpdatePutBack, newer: workflows.UpdateCancel, on: "m2", end: phase.OutcomeNeedsOperator},
+		"a cancel after a release":   {older: workflows.UpdateRelease, newer: workflows.UpdateCancel, on: "m2", end: phase.OutcomeNeedsOperator},
+		"a put-back after a release": {older: workflows.UpdateRelease, newer: workflows.UpdatePutBack, on: "m1", end: phase.OutcomeRestored},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

@@ -286,9 +286,9 @@ func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
 			op, on string
 			end    phase.Outcome
 		}{
-			"":                      {"", "m2", ""},
-			workflows.UpdatePutBack: {"restore", "m1", phase.OutcomeRestored},
-			workflows.UpdateRelease: {"release", "m2", phase.OutcomeMigrated},
+			"":                      {on: "m2"},
+			workflows.UpdatePutBack: {op: "restore", on: "m1", end: phase.OutcomeRestored},
+			workflows.UpdateRelease: {op: "release", on: "m2", end: phase.OutcomeMigrated},
 		} {
 			t.Run(reason+"/"+verb, func(t *testing.T) {
 				s := newStory(t)

@@ -127,7 +127,7 @@ func TestClusterAPI4128NothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
 	for _, c := range []struct {
 		faulty int
 		reason reason.Reason
-	}{{6, reason.AllFaulty}, {4, reason.FleetUnhealthy}} {
+	}{{faulty: 6, reason: reason.AllFaulty}, {faulty: 4, reason: reason.FleetUnhealthy}} {
 		t.Run(string(c.reason), func(t *testing.T) {
 			p := newPacing(t)
 			for i := range c.faulty {
@@ -217,15 +217,15 @@ func TestOrdersToThePacerThatMakeNoSenseAreRefused(t *testing.T) {
 			arg    any
 			says   string
 		}{
-			"nobody halted":     {workflows.UpdateResume, jane, "nobody halted"},
-			"negative rate":     {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: -1}, `"rate"`},
-			"no rate":           {workflows.UpdateSetRate, workflows.SetRate{Order: jane}, "lifeboat pause fleet"},
-			"absurd rate":       {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: 1001}, `"rate"`},
-			"nobody's rate set": {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true}, "nobody set a rate"},
-			"two rates":         {workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true, Rate: 1}, `"configured"`},
-			"nobody's rate":     {workflows.UpdateSetRate, workflows.SetRate{Rate: 1}, `"who"`},
-			"nobody's halt":     {workflows.UpdateHalt, workflows.Order{Reason: "x"}, `"who"`},
-			"halt without why":  {workflows.UpdateHalt, workflows.Order{Who: "x"}, `"reason"`},
+			"nobody halted":     {update: workflows.UpdateResume, arg: jane, says: "nobody halted"},
+			"negative rate":     {update: workflows.UpdateSetRate, arg: workflows.SetRate{Order: jane, Rate: -1}, says: `"rate"`},
+			"no rate":           {update: workflows.UpdateSetRate, arg: workflows.SetRate{Order: jane}, says: "lifeboat pause fleet"},
+			"absurd rate":       {update: workflows.UpdateSetRate, arg: workflows.SetRate{Order: jane, Rate: 1001}, says: `"rate"`},
+			"nobody's rate set": {update: workflows.UpdateSetRate, arg: workflows.SetRate{Order: jane, Configured: true}, says: "nobody set a rate"},
+			"two rates":         {update: workflows.UpdateSetRate, arg: workflows.SetRate{Order: jane, Configured: true, Rate: 1}, says: `"configured"`},
+			"nobody's rate":     {update: workflows.UpdateSetRate, arg: workflows.SetRate{Rate: 1}, says: `"who"`},
+			"nobody's halt":     {update: workflows.UpdateHalt, arg: workflows.Order{Reason: "x"}, says: `"who"`},
+			"halt without why":  {update: workflows.UpdateHalt, arg: workflows.Order{Who: "x"}, says: `"reason"`},
 		} {
 			a := p.update(c.update, c.arg)
 			check = append(check, func() {
@@ -382,8 +382,8 @@ func TestAPacerWithoutStateWaitsUntilEarlierPermitsHavePassed(t *testing.T) {
 		memory activities.PacerMemory
 		after  time.Duration
 	}{
-		"an earlier run": {activities.PacerMemory{Known: true, Memo: []byte(`{}`)}, 4 * time.Second},
-		"a first start":  {activities.PacerMemory{}, time.Second},
+		"an earlier run": {memory: activities.PacerMemory{Known: true, Memo: []byte(`{}`)}, after: 4 * time.Second},
+		"a first start":  {memory: activities.PacerMemory{}, after: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPacing(t)

@@ -140,21 +140,21 @@ func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 		byDefault karmada.PurgeMode
 		want      phase.Outcome
 	}{
-		"nobody says anything": {nothing, nothing, nothing, karmada.PurgeNever, phase.OutcomeKept},
+		"nobody says anything": {before: nothing, confirmed: nothing, checked: nothing, byDefault: karmada.PurgeNever, want: phase.OutcomeKept},
 		"its own, edited after the confirmation": {
-			own(karmada.PurgeNever), own(karmada.PurgeGracefully), nothing, karmada.PurgeGracefully, phase.OutcomeKept,
+			before: own(karmada.PurgeNever), confirmed: own(karmada.PurgeGracefully), checked: nothing, byDefault: karmada.PurgeGracefully, want: phase.OutcomeKept,
 		},
 		"its own, edited after the first check": {
-			own(karmada.PurgeNever), nothing, own(karmada.PurgeGracefully), karmada.PurgeGracefully, phase.OutcomeKept,
+			before: own(karmada.PurgeNever), confirmed: nothing, checked: own(karmada.PurgeGracefully), byDefault: karmada.PurgeGracefully, want: phase.OutcomeKept,
 		},
 		"it says something only after the first check": {
-			nothing, nothing, own(karmada.PurgeGracefully), karmada.PurgeNever, phase.OutcomeKept,
+			before: nothing, confirmed: nothing, checked: own(karmada.PurgeGracefully), byDefault: karmada.PurgeNever, want: phase.OutcomeKept,
 		},
 		"its policy, edited after the confirmation": {
-			policy(karmada.PurgeGracefully), policy(karmada.PurgeNever), nothing, karmada.PurgeGracefully, phase.OutcomeKept,
+			before: policy(karmada.PurgeGracefully), confirmed: policy(karmada.PurgeNever), checked: nothing, byDefault: karmada.PurgeGracefully, want: phase.OutcomeKept,
 		},
 		"its policy, edited after the first check": {
-			policy(karmada.PurgeGracefully), nothing, policy(karmada.PurgeNever), karmada.PurgeGracefully, phase.OutcomeMigrated,
+			before: policy(karmada.PurgeGracefully), confirmed: nothing, checked: policy(karmada.PurgeNever), byDefault: karmada.PurgeGracefully, want: phase.OutcomeMigrated,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,14 +24,14 @@ func TestBadAgainWhileRecoveringIsTheSameAttempt(t *testing.T) {
 		arrange func(*story, karmada.BindingKey)
 		want    ending
 	}{
-		"tolerating": {func(s *story, key karmada.BindingKey) {
+		"tolerating": {arrange: func(s *story, key karmada.BindingKey) {
 			seconds := int64(1200)
 			s.world.Change(key, func(b *karmada.Binding) {
 				b.Placement.ClusterTolerations = []corev1.Toleration{{Key: taintKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 			})
-		}, abandoned},
-		"no fit":              {noFit, restored},
-		"placed, not healthy": {slow, migrated},
+		}, want: abandoned},
+		"no fit":              {arrange: noFit, want: restored},
+		"placed, not healthy": {arrange: slow, want: migrated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func want(e ending, other string) map[string]phase.Outcome {
 func TestARestoreAfterAChangeOfReplicas(t *testing.T) {
 	for name, c := range map[string]struct {
 		replicas, back int32 // of the binding, and what the restore puts back
-	}{"scaled up": {6, 4}, "scaled down": {3, 4}, "not scaled": {4, 4}} {
+	}{"scaled up": {replicas: 6, back: 4}, "scaled down": {replicas: 3, back: 4}, "not scaled": {replicas: 4, back: 4}} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			key := s.bind("app", []string{"m1"}, "m1", "m2")
@@ -164,21 +164,21 @@ func TestWhatATerminatedFailoverLeftIsAdoptedWhereItStands(t *testing.T) {
 		want    ending
 		writes  []string
 	}{
-		"well, no fit": {false, unplacedNow, restored, []string{"restore"}},
-		"well, placed": {false, placedNow, migrated, []string{"release"}},
-		"well, placed, and it would go straight back": {false, all(placedNow, func(s *story, key karmada.BindingKey) {
+		"well, no fit": {fails: false, arrange: unplacedNow, want: restored, writes: []string{"restore"}},
+		"well, placed": {fails: false, arrange: placedNow, want: migrated, writes: []string{"release"}},
+		"well, placed, and it would go straight back": {fails: false, arrange: all(placedNow, func(s *story, key karmada.BindingKey) {
 			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
-		}), ending{outcome: phase.OutcomeRestored, on: "m1 m2"}, []string{"restore"}},
-		"well, Directly, placed": {false, all(placedNow, taskMode(karmada.PurgeDirectly)), migrated, []string{"release"}},
-		"well, Never":            {false, all(placedNow, taskMode(karmada.PurgeNever)), kept, []string{"mark"}},
-		"well, put back by the scheduler": {false, func(s *story, key karmada.BindingKey) {
+		}), want: ending{outcome: phase.OutcomeRestored, on: "m1 m2"}, writes: []string{"restore"}},
+		"well, Directly, placed": {fails: false, arrange: all(placedNow, taskMode(karmada.PurgeDirectly)), want: migrated, writes: []string{"release"}},
+		"well, Never":            {fails: false, arrange: all(placedNow, taskMode(karmada.PurgeNever)), want: kept, writes: []string{"mark"}},
+		"well, put back by the scheduler": {fails: false, arrange: func(s *story, key karmada.BindingKey) {
 			s.holdNow(key, "m1")
-		}, restored, []string{"restore"}},
-		"fails, no fit": {true, all(unplacedNow, fitsLater), migrated, []string{"release"}},
-		"fails, placed": {true, placedNow, migrated, []string{"release"}},
-		"fails, put back by the scheduler": {true, func(s *story, key karmada.BindingKey) {
+		}, want: restored, writes: []string{"restore"}},
+		"fails, no fit": {fails: true, arrange: all(unplacedNow, fitsLater), want: migrated, writes: []string{"release"}},
+		"fails, placed": {fails: true, arrange: placedNow, want: migrated, writes: []string{"release"}},
+		"fails, put back by the scheduler": {fails: true, arrange: func(s *story, key karmada.BindingKey) {
 			s.holdNow(key, "m1")
-		}, migrated, []string{"evict", "release"}},
+		}, want: migrated, writes: []string{"evict", "release"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -318,18 +318,18 @@ func TestARuleThatRequiresTheExternalProbeFiresOnlyOnItsLivingWord(t *testing.T)
 		says    func(s *story)
 		evicted int
 	}{
-		"it says so again and again": {func(s *story) {
+		"it says so again and again": {says: func(s *story) {
 			for i := range 8 {
 				s.at(time.Duration(i)*time.Minute+time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
 			}
-		}, 1},
-		"nobody testifies":              {func(*story) {}, 0},
-		"it sees the member alive":      {func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeUp, "") }) }, 0},
-		"its word is about another one": {func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "another") }) }, 0},
-		"it changed its mind in between": {func(s *story) {
+		}, evicted: 1},
+		"nobody testifies":              {says: func(*story) {}, evicted: 0},
+		"it sees the member alive":      {says: func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeUp, "") }) }, evicted: 0},
+		"its word is about another one": {says: func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "another") }) }, evicted: 0},
+		"it changed its mind in between": {says: func(s *story) {
 			s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
 			s.at(addAfter/2, func() { s.testify(rules.ExternalProbeUp, "") })
-		}, 0},
+		}, evicted: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

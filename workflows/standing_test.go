@@ -124,7 +124,7 @@ func TestASnoozeOfANamespaceOrOfAllHoldsWhoComesLaterToo(t *testing.T) {
 	for name, c := range map[string]struct {
 		scope queue.Scope
 		bank  bool // whether namespace bank is snoozed, too
-	}{"a namespace": {queue.Scope{Namespace: "shop"}, false}, "all": {queue.Scope{All: true}, true}} {
+	}{"a namespace": {scope: queue.Scope{Namespace: "shop"}, bank: false}, "all": {scope: queue.Scope{All: true}, bank: true}} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.in("shop", "due", 0)
@@ -180,20 +180,20 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			update string
 			order  any
 		}{
-			"say whom it concerns":         {workflows.UpdateSnooze, snooze(queue.Scope{}, "5m")},
-			"exclude each other":           {workflows.UpdateSnooze, snooze(queue.Scope{All: true, Namespace: "shop"}, "5m")},
-			`field "for": missing`:         {workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "")},
-			"never brings one forward":     {workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "-5m")},
-			`"who"`:                        {workflows.UpdateSnooze, nobody},
-			"its move has begun":           {workflows.UpdateSnooze, snooze(queue.ScopeOf(moving), "5m")},
-			"nothing to snooze":            {workflows.UpdateSnooze, snooze(formerChild, "5m")},
-			"which is later":               {workflows.UpdateSnooze, snooze(queue.ScopeOf(waits), "5m")},
-			"nothing to pause":             {workflows.UpdatePause, by(formerChild)},
-			"nothing to prioritise":        {workflows.UpdatePrioritise, priority(formerChild, 5)},
-			`field "priority": missing`:    {workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: by(queue.Scope{All: true})}},
-			"is not paused by itself":      {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "shop"})}},
-			"neither paused nor stopped":   {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{})}},
-			"enforce is for the whole fai": {workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "shop"}), Enforce: true}},
+			"say whom it concerns":         {update: workflows.UpdateSnooze, order: snooze(queue.Scope{}, "5m")},
+			"exclude each other":           {update: workflows.UpdateSnooze, order: snooze(queue.Scope{All: true, Namespace: "shop"}, "5m")},
+			`field "for": missing`:         {update: workflows.UpdateSnooze, order: snooze(queue.Scope{All: true}, "")},
+			"never brings one forward":     {update: workflows.UpdateSnooze, order: snooze(queue.Scope{All: true}, "-5m")},
+			`"who"`:                        {update: workflows.UpdateSnooze, order: nobody},
+			"its move has begun":           {update: workflows.UpdateSnooze, order: snooze(queue.ScopeOf(moving), "5m")},
+			"nothing to snooze":            {update: workflows.UpdateSnooze, order: snooze(formerChild, "5m")},
+			"which is later":               {update: workflows.UpdateSnooze, order: snooze(queue.ScopeOf(waits), "5m")},
+			"nothing to pause":             {update: workflows.UpdatePause, order: by(formerChild)},
+			"nothing to prioritise":        {update: workflows.UpdatePrioritise, order: priority(formerChild, 5)},
+			`field "priority": missing`:    {update: workflows.UpdatePrioritise, order: workflows.PriorityOrder{ScopedOrder: by(queue.Scope{All: true})}},
+			"is not paused by itself":      {update: workflows.UpdateResume, order: workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "shop"})}},
+			"neither paused nor stopped":   {update: workflows.UpdateResume, order: workflows.Resume{ScopedOrder: by(queue.Scope{})}},
+			"enforce is for the whole fai": {update: workflows.UpdateResume, order: workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "shop"}), Enforce: true}},
 		} {
 			refusals[why] = s.tellFailover(o.update, o.order)
 		}
@@ -297,10 +297,10 @@ func TestThePauseSignalIsThereForWhenUpdatesFail(t *testing.T) {
 		signal any
 		bank   bool // whether namespace bank is paused, too
 	}{
-		"a namespace":                    {by(queue.Scope{Namespace: "shop"}), false},
-		"the whole":                      {by(queue.Scope{}), true},
-		"a scope that makes no sense":    {by(queue.Scope{Namespace: "shop", All: true}), true},
-		"as older tools send it, no who": {map[string]any{"reason": "look first"}, true},
+		"a namespace":                    {signal: by(queue.Scope{Namespace: "shop"}), bank: false},
+		"the whole":                      {signal: by(queue.Scope{}), bank: true},
+		"a scope that makes no sense":    {signal: by(queue.Scope{Namespace: "shop", All: true}), bank: true},
+		"as older tools send it, no who": {signal: map[string]any{"reason": "look first"}, bank: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

@@ -130,13 +130,13 @@ func TestTaintOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			verb  string
 			order workflows.TaintOrder
 		}{
-			"no taint":           {workflows.UpdateTaint, workflows.TaintOrder{Order: jane}},
-			"nobody":             {workflows.UpdateTaint, workflows.TaintOrder{Taint: "disks:NoExecute"}},
-			"what moves nothing": {workflows.UpdateTaint, workflows.TaintOrder{Order: jane, Taint: "disks:NoSchedule"}},
-			"a reserved key":     {workflows.UpdateTaint, workflows.TaintOrder{Order: jane, Taint: karmada.DrainTaintKey + ":NoExecute"}},
-			"nobody's end":       {workflows.UpdateUntaint, workflows.TaintOrder{}},
-			"the end of none":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane}},
-			"the end of what":    {workflows.UpdateUntaint, workflows.TaintOrder{Order: jane, Taint: "disks"}},
+			"no taint":           {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Order: jane}},
+			"nobody":             {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Taint: "disks:NoExecute"}},
+			"what moves nothing": {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Order: jane, Taint: "disks:NoSchedule"}},
+			"a reserved key":     {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Order: jane, Taint: karmada.DrainTaintKey + ":NoExecute"}},
+			"nobody's end":       {verb: workflows.UpdateUntaint, order: workflows.TaintOrder{}},
+			"the end of none":    {verb: workflows.UpdateUntaint, order: workflows.TaintOrder{Order: jane}},
+			"the end of what":    {verb: workflows.UpdateUntaint, order: workflows.TaintOrder{Order: jane, Taint: "disks"}},
 		} {
 			said[what] = s.update(workflows.ClusterFailoverID("", "m1"), o.verb, what, o.order)
 		}

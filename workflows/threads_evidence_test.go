@@ -35,8 +35,8 @@ func TestLiqo1194AShortOutageCreatesNothingAnew(t *testing.T) {
 		back   time.Duration
 		writes int
 	}{
-		"back before the window has run out":     {addAfter - 5*time.Second, 0},
-		"back before the new copy has its place": {4 * time.Minute, 4},
+		"back before the window has run out":     {back: addAfter - 5*time.Second, writes: 0},
+		"back before the new copy has its place": {back: 4 * time.Minute, writes: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -208,10 +208,10 @@ func TestKubernetesEnhancement4565AMoveLivesWhileAReasonAsksForIt(t *testing.T) 
 		goes    []string
 		evicted int
 	}{
-		"both reasons go":           {[]string{"first", "second"}, 0},
-		"the first one goes":        {[]string{"first"}, 1},
-		"the one that came second":  {[]string{"second"}, 1},
-		"both stay until it is due": {nil, 1},
+		"both reasons go":           {goes: []string{"first", "second"}, evicted: 0},
+		"the first one goes":        {goes: []string{"first"}, evicted: 1},
+		"the one that came second":  {goes: []string{"second"}, evicted: 1},
+		"both stay until it is due": {evicted: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

@@ -230,11 +230,11 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 		item queue.Item
 		want string
 	}{
-		{queue.Item{State: queue.Blocked, Reason: reason.NoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, "blocked: NoTarget: 0 candidates"},
-		{queue.Item{State: queue.Blocked, Reason: reason.Malformed, Permanent: true}, "unless it changes"},
-		{queue.Item{State: queue.Ready, Reason: reason.AwaitingPermit, To: []string{"m2"}}, "waits for: AwaitingPermit: its turn at the fleet's pace; it could go to m2"},
-		{queue.Item{State: queue.Due, Reason: reason.Waiting}, "waits for: Waiting: the check for somewhere to go"},
-		{queue.Item{State: queue.Idle, Reason: reason.Tolerated}, "nothing moves it: Tolerated"},
+		{item: queue.Item{State: queue.Blocked, Reason: reason.NoTarget, Message: "0 candidates", RetryAt: now.Add(time.Minute)}, want: "blocked: NoTarget: 0 candidates"},
+		{item: queue.Item{State: queue.Blocked, Reason: reason.Malformed, Permanent: true}, want: "unless it changes"},
+		{item: queue.Item{State: queue.Ready, Reason: reason.AwaitingPermit, To: []string{"m2"}}, want: "waits for: AwaitingPermit: its turn at the fleet's pace; it could go to m2"},
+		{item: queue.Item{State: queue.Due, Reason: reason.Waiting}, want: "waits for: Waiting: the check for somewhere to go"},
+		{item: queue.Item{State: queue.Idle, Reason: reason.Tolerated}, want: "nothing moves it: Tolerated"},
 	} {
 		x.Item = &c.item
 		require.Contains(t, strings.Join((View{show.Page{Now: now}}).standing(&x), "\n"), c.want)

@@ -60,46 +60,46 @@ func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 		id, update, target string
 		send               func(d Desk, ctx context.Context, to Target) (string, error)
 	}{
-		"pause a cluster": {"cluster-failover/a", workflows.UpdatePause, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"pause a cluster": {id: "cluster-failover/a", update: workflows.UpdatePause, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
-		"pause a namespace": {"cluster-failover/a", workflows.UpdatePause, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"pause a namespace": {id: "cluster-failover/a", update: workflows.UpdatePause, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, shop)
 		}},
-		"resume a cluster": {"cluster-failover/a", workflows.UpdateResume, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"resume a cluster": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Resume(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
-		"resume a namespace": {"cluster-failover/a", workflows.UpdateResume, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"resume a namespace": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Resume(ctx, to, shop)
 		}},
-		"enforce a cluster": {"cluster-failover/a", workflows.UpdateResume, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"enforce a cluster": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Enforce(ctx, to, why)
 		}},
-		"cancel a cluster": {"cluster-failover/a", workflows.UpdateCancel, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"cancel a cluster": {id: "cluster-failover/a", update: workflows.UpdateCancel, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 		}},
-		"cancel a binding": {"cluster-failover/a", workflows.UpdateCancel, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"cancel a binding": {id: "cluster-failover/a", update: workflows.UpdateCancel, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateCancel, cart)
 		}},
-		"snooze": {"cluster-failover/a", workflows.UpdateSnooze, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"snooze": {id: "cluster-failover/a", update: workflows.UpdateSnooze, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"})
 		}},
-		"approve": {"cluster-failover/a", workflows.UpdateApprove, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"approve": {id: "cluster-failover/a", update: workflows.UpdateApprove, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateApprove, shop)
 		}},
-		"prioritise": {"cluster-failover/a", workflows.UpdatePrioritise, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"prioritise": {id: "cluster-failover/a", update: workflows.UpdatePrioritise, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: shop})
 		}},
-		"skip": {"cluster-failover/a", workflows.UpdateSkip, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"skip": {id: "cluster-failover/a", update: workflows.UpdateSkip, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateSkip, cart)
 		}},
-		"confirm one fenced": {"cluster-failover/a", workflows.UpdateConfirmFenced, "a", func(d Desk, ctx context.Context, to Target) (string, error) {
+		"confirm one fenced": {id: "cluster-failover/a", update: workflows.UpdateConfirmFenced, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateConfirmFenced, fenced)
 		}},
-		"pause the fleet": {"fleet-pacer", workflows.UpdateHalt, Fleet, func(d Desk, ctx context.Context, to Target) (string, error) {
+		"pause the fleet": {id: "fleet-pacer", update: workflows.UpdateHalt, target: Fleet, send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
-		"resume the fleet": {"fleet-pacer", workflows.UpdateResume, Fleet, func(d Desk, ctx context.Context, to Target) (string, error) {
+		"resume the fleet": {id: "fleet-pacer", update: workflows.UpdateResume, target: Fleet, send: func(d Desk, ctx context.Context, to Target) (string, error) {
 			return d.Resume(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
 	} {

@@ -45,16 +45,16 @@ func TestAPlanForeseesASwapOnlyWithTheCopyThatIsHeld(t *testing.T) {
 		arrange func(*world.World, *Source)
 		swaps   bool
 	}{
-		"the held copy stands": {func(*world.World, *Source) {}, true},
-		"another one stands under its name": {func(w *world.World, _ *Source) {
+		"the held copy stands": {arrange: func(*world.World, *Source) {}, swaps: true},
+		"another one stands under its name": {arrange: func(w *world.World, _ *Source) {
 			work, _ := w.StandingWork(key("cart"), "m1")
 			w.DropWork(work.Namespace, work.Name)
 			work.UID = "another"
 			w.PutWork(work)
-		}, false},
-		"whoever holds it does not answer": {func(_ *world.World, s *Source) { s.Moves = silent{} }, false},
-		"whoever held it does not run":     {func(w *world.World, _ *Source) { w.SetRunning("binding-migration/m1/shop/cart", false) }, false},
-		"its cluster is not fit":           {func(w *world.World, _ *Source) { w.SetReady("m1", false) }, false},
+		}, swaps: false},
+		"whoever holds it does not answer": {arrange: func(_ *world.World, s *Source) { s.Moves = silent{} }, swaps: false},
+		"whoever held it does not run":     {arrange: func(w *world.World, _ *Source) { w.SetRunning("binding-migration/m1/shop/cart", false) }, swaps: false},
+		"its cluster is not fit":           {arrange: func(w *world.World, _ *Source) { w.SetReady("m1", false) }, swaps: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, s := chained(t)

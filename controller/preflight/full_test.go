@@ -105,36 +105,36 @@ func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
 		says   string
 	}{
 		"an object that cannot be understood": {
-			func(k *objects, _ *Full) {
+			breaks: func(k *objects, _ *Full) {
 				k.inventory[0].Malformed = []k8sadapter.MalformedObject{{Name: "m3", Problem: "spec: no"}}
 			},
-			"Read clusters", "3, of which 1 cannot be understood:\nm3: spec: no",
+			check: "Read clusters", says: "3, of which 1 cannot be understood:\nm3: spec: no",
 		},
 		"a resource that cannot be read": {
-			func(k *objects, _ *Full) { k.inventory[0].Err = errors.New("forbidden") }, "Read clusters", "forbidden",
+			breaks: func(k *objects, _ *Full) { k.inventory[0].Err = errors.New("forbidden") }, check: "Read clusters", says: "forbidden",
 		},
 		"a resource that is not served": {
-			func(k *objects, _ *Full) { k.inventory[0].Absent = true }, "Read clusters", "not served here",
+			breaks: func(k *objects, _ *Full) { k.inventory[0].Absent = true }, check: "Read clusters", says: "not served here",
 		},
 		"a watch that cannot be opened": {
-			func(k *objects, _ *Full) { k.watched[0].Err = errors.New("may not watch") }, "Watch clusters", "may not watch",
+			breaks: func(k *objects, _ *Full) { k.watched[0].Err = errors.New("may not watch") }, check: "Watch clusters", says: "may not watch",
 		},
 		"a watch that is never in step": {
-			func(k *objects, v *Full) { k.behind, v.SyncWithin = true, time.Millisecond }, "Watch everything", "deadline",
+			breaks: func(k *objects, v *Full) { k.behind, v.SyncWithin = true, time.Millisecond }, check: "Watch everything", says: "deadline",
 		},
 		"a plan that cannot be made": {
-			func(_ *objects, v *Full) {
+			breaks: func(_ *objects, v *Full) {
 				v.Plan = func(context.Context) ([]plan.Plan, error) { return nil, errors.New("no rules") }
 			},
-			"Plan", "no rules",
+			check: "Plan", says: "no rules",
 		},
 		"a failed check of the preflight": {
-			func(_ *objects, v *Full) {
+			breaks: func(_ *objects, v *Full) {
 				v.Preflight = func(context.Context) []Check {
 					return []Check{{Name: "Karmada version", Result: Failed, Found: "too old"}}
 				}
 			},
-			"Karmada version", "too old",
+			check: "Karmada version", says: "too old",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,32 +112,32 @@ func TestEachThingThatIsWrongIsNamedWithWhatToDo(t *testing.T) {
 		do     string
 	}{
 		"no namespace": {
-			func(p *place) { p.describe = serviceerror.NewNamespaceNotFound("lifeboat") },
-			"Temporal namespace lifeboat", Failed, "does not exist", "lifeboat setup",
+			change: func(p *place) { p.describe = serviceerror.NewNamespaceNotFound("lifeboat") },
+			check:  "Temporal namespace lifeboat", result: Failed, says: "does not exist", do: "lifeboat setup",
 		},
 		"Temporal does not answer": {
-			func(p *place) { p.describe = errors.New("away") }, "Temporal namespace lifeboat", Unknown, "away", "",
+			change: func(p *place) { p.describe = errors.New("away") }, check: "Temporal namespace lifeboat", result: Unknown, says: "away",
 		},
 		"reports go too soon": {
-			func(p *place) { p.retention = time.Hour }, "Temporal namespace lifeboat", Warning, "1h0m0s", "24h",
+			change: func(p *place) { p.retention = time.Hour }, check: "Temporal namespace lifeboat", result: Warning, says: "1h0m0s", do: "24h",
 		},
 		"search attributes": {
-			func(p *place) { p.lacking = []string{"LifeboatCluster"} },
-			"Temporal search attributes", Failed, "lacks LifeboatCluster", "lifeboat setup",
+			change: func(p *place) { p.lacking = []string{"LifeboatCluster"} },
+			check:  "Temporal search attributes", result: Failed, says: "lacks LifeboatCluster", do: "lifeboat setup",
 		},
 		"definitions": {
-			func(p *place) { p.undefined = []string{"clustertaintrules.failover.lifeboat.dev"} },
-			"Karmada definitions", Failed, "clustertaintrules", "lifeboat setup",
+			change: func(p *place) { p.undefined = []string{"clustertaintrules.failover.lifeboat.dev"} },
+			check:  "Karmada definitions", result: Failed, says: "clustertaintrules", do: "lifeboat setup",
 		},
 		"an old Karmada": {
-			func(p *place) { p.modes = []string{"Immediately", "Graciously", "Never"} }, "Karmada version", Failed, "up to 1.14", "upgrade",
+			change: func(p *place) { p.modes = []string{"Immediately", "Graciously", "Never"} }, check: "Karmada version", result: Failed, says: "up to 1.14", do: "upgrade",
 		},
-		"a Karmada that does not tell": {func(p *place) { p.modes = nil }, "Karmada version", Warning, "do not tell", "1.15"},
+		"a Karmada that does not tell": {change: func(p *place) { p.modes = nil }, check: "Karmada version", result: Warning, says: "do not tell", do: "1.15"},
 		"a permission": {
-			func(p *place) { p.denied = "patch" },
-			"Karmada permissions", Failed, "may not patch clusters.cluster.karmada.io, which it needs to taint and untaint", "deploy/rbac",
+			change: func(p *place) { p.denied = "patch" },
+			check:  "Karmada permissions", result: Failed, says: "may not patch clusters.cluster.karmada.io, which it needs to taint and untaint", do: "deploy/rbac",
 		},
-		"Karmada does not answer": {func(p *place) { p.away = errors.New("away") }, "Karmada permissions", Unknown, "away", ""},
+		"Karmada does not answer": {change: func(p *place) { p.away = errors.New("away") }, check: "Karmada permissions", result: Unknown, says: "away"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fine()
@@ -235,11 +235,11 @@ func TestSeveralEvictPluginsUnderAnyAreWarnedOf(t *testing.T) {
 		plugins proof.Plugins
 		want    Result
 	}{
-		"one":         {proof.Plugins{List: two.List[1:]}, OK},
-		"none named":  {proof.Plugins{}, OK},
-		"two, any":    {proof.Plugins{List: two.List, Mode: proof.PluginsAny}, Warning},
-		"two, as is":  {two, Warning},
-		"all of them": {proof.Plugins{List: two.List, Mode: proof.PluginsAll}, OK},
+		"one":         {plugins: proof.Plugins{List: two.List[1:]}, want: OK},
+		"none named":  {plugins: proof.Plugins{}, want: OK},
+		"two, any":    {plugins: proof.Plugins{List: two.List, Mode: proof.PluginsAny}, want: Warning},
+		"two, as is":  {plugins: two, want: Warning},
+		"all of them": {plugins: proof.Plugins{List: two.List, Mode: proof.PluginsAll}, want: OK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			by, checks := fine().look(t, rules.ModeEnforce, func(p *Preflight) { p.Plugins = c.plugins })

@@ -59,16 +59,16 @@ var fleet = bindings{
 
 func TestABindingIsFoundByItsNameOrItsWorkload(t *testing.T) {
 	for _, c := range []struct{ arg, namespace, want string }{
-		{"shop/cart-deployment", "", "shop/cart-deployment"},
-		{"deployment/cart", "shop", "shop/cart-deployment"},
-		{"Deployments/cart", "other", "other/cart-deployment"},
-		{"deploy/till", "shop", "shop/odd"},
-		{"ingress/edge", "shop", "shop/edge-ingress"},
-		{"ingresses/edge", "shop", "shop/edge-ingress"},
-		{"networkpolicies/policy", "shop", "shop/policy-networkpolicy"},
-		{"-/reader-clusterrole", "", "-/reader-clusterrole"},
-		{Plain([]string{"-/reader-clusterrole"})[0], "", "-/reader-clusterrole"},
-		{"clusterrole/reader", "", "-/reader-clusterrole"},
+		{arg: "shop/cart-deployment", want: "shop/cart-deployment"},
+		{arg: "deployment/cart", namespace: "shop", want: "shop/cart-deployment"},
+		{arg: "Deployments/cart", namespace: "other", want: "other/cart-deployment"},
+		{arg: "deploy/till", namespace: "shop", want: "shop/odd"},
+		{arg: "ingress/edge", namespace: "shop", want: "shop/edge-ingress"},
+		{arg: "ingresses/edge", namespace: "shop", want: "shop/edge-ingress"},
+		{arg: "networkpolicies/policy", namespace: "shop", want: "shop/policy-networkpolicy"},
+		{arg: "-/reader-clusterrole", want: "-/reader-clusterrole"},
+		{arg: Plain([]string{"-/reader-clusterrole"})[0], want: "-/reader-clusterrole"},
+		{arg: "clusterrole/reader", want: "-/reader-clusterrole"},
 	} {
 		ref, err := Parse(c.arg, c.namespace)
 		require.NoError(t, err)

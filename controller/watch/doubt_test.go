@@ -62,17 +62,17 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 		adopt bool
 		want  string // what is delivered
 	}{
-		{"it fails", standing{cluster: failing, rules: ruled}, false, "start cluster-failover/a cluster-observed 1"},
-		{"it is well", standing{cluster: well, rules: ruled}, false, ""},
-		{"its rule is gone", standing{cluster: failing}, false, ""},
-		{"it is gone", standing{rules: ruled}, false, ""},
-		{"something of Lifeboat's is left on it", standing{cluster: tainted, rules: ruled}, false, "start cluster-failover/a cluster-observed 1"},
-		{"nobody can tell", standing{away: true}, false, "start cluster-failover/a cluster-observed 1"},
-		{"a hold stands", standing{cluster: well, rules: ruled, held: heldFor("a")}, true, "start cluster-failover/a adopt a1"},
-		{"a hold stands, the cluster is gone", standing{held: heldFor("a")}, true, "start cluster-failover/a adopt a1"},
-		{"the hold has gone", standing{cluster: well, rules: ruled, held: binding("8", []string{"b"})}, true, ""},
-		{"the hold that stands is for another cluster", standing{cluster: well, rules: ruled, held: heldFor("b")}, true, ""},
-		{"the binding is gone", standing{cluster: well, rules: ruled}, true, ""},
+		{name: "it fails", now: standing{cluster: failing, rules: ruled}, adopt: false, want: "start cluster-failover/a cluster-observed 1"},
+		{name: "it is well", now: standing{cluster: well, rules: ruled}, adopt: false},
+		{name: "its rule is gone", now: standing{cluster: failing}, adopt: false},
+		{name: "it is gone", now: standing{rules: ruled}, adopt: false},
+		{name: "something of Lifeboat's is left on it", now: standing{cluster: tainted, rules: ruled}, adopt: false, want: "start cluster-failover/a cluster-observed 1"},
+		{name: "nobody can tell", now: standing{away: true}, adopt: false, want: "start cluster-failover/a cluster-observed 1"},
+		{name: "a hold stands", now: standing{cluster: well, rules: ruled, held: heldFor("a")}, adopt: true, want: "start cluster-failover/a adopt a1"},
+		{name: "a hold stands, the cluster is gone", now: standing{held: heldFor("a")}, adopt: true, want: "start cluster-failover/a adopt a1"},
+		{name: "the hold has gone", now: standing{cluster: well, rules: ruled, held: binding("8", []string{"b"})}, adopt: true},
+		{name: "the hold that stands is for another cluster", now: standing{cluster: well, rules: ruled, held: heldFor("b")}, adopt: true},
+		{name: "the binding is gone", now: standing{cluster: well, rules: ruled}, adopt: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(o *Outbox, l *line) {

@@ -34,11 +34,11 @@ func TestProbe_NextLeader_KnowsWhatTheLastOneReached(t *testing.T) {
 		attempts int
 		want     rules.ExternalProbe
 	}{
-		"before any probe":                  {healthy, 0, rules.ExternalProbeAbsent},
-		"it answers still":                  {healthy, 1, rules.ExternalProbeUp},
-		"it does not: not known yet":        {noAnswer, 2, rules.ExternalProbeAbsent},
-		"it died, by the failure threshold": {noAnswer, 3, rules.ExternalProbeDown},
-		"nothing can be told":               {unclear, 5, rules.ExternalProbeAbsent},
+		"before any probe":                  {a: healthy, attempts: 0, want: rules.ExternalProbeAbsent},
+		"it answers still":                  {a: healthy, attempts: 1, want: rules.ExternalProbeUp},
+		"it does not: not known yet":        {a: noAnswer, attempts: 2, want: rules.ExternalProbeAbsent},
+		"it died, by the failure threshold": {a: noAnswer, attempts: 3, want: rules.ExternalProbeDown},
+		"nothing can be told":               {a: unclear, attempts: 5, want: rules.ExternalProbeAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := told(map[string]answer{"a": tc.a, "b": healthy})

@@ -68,27 +68,27 @@ func TestTheExternalProbeChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 		probe answer
 		want  rules.ExternalProbe
 	}{
-		{noAnswer, ""},
-		{noAnswer, ""},
-		{noAnswer, ""},
-		{noAnswer, ""}, // never seen up: it has nothing to say
-		{healthy, ""},
-		{noAnswer, ""},
-		{healthy, ""},
-		{healthy, "Up"},
-		{noAnswer, "Up"},
-		{noAnswer, "Up"},
-		{healthy, "Up"}, // a blip
-		{noAnswer, "Up"},
-		{noAnswer, "Up"},
-		{unclear, "Up"}, // an answer that is none breaks the row
-		{noAnswer, "Up"},
-		{noAnswer, "Up"},
-		{noAnswer, "Down"},
-		{healthy, "Down"},
-		{noAnswer, "Down"},
-		{healthy, "Down"},
-		{healthy, "Up"},
+		{probe: noAnswer},
+		{probe: noAnswer},
+		{probe: noAnswer},
+		{probe: noAnswer}, // never seen up: it has nothing to say
+		{probe: healthy},
+		{probe: noAnswer},
+		{probe: healthy},
+		{probe: healthy, want: "Up"},
+		{probe: noAnswer, want: "Up"},
+		{probe: noAnswer, want: "Up"},
+		{probe: healthy, want: "Up"}, // a blip
+		{probe: noAnswer, want: "Up"},
+		{probe: noAnswer, want: "Up"},
+		{probe: unclear, want: "Up"}, // an answer that is none breaks the row
+		{probe: noAnswer, want: "Up"},
+		{probe: noAnswer, want: "Up"},
+		{probe: noAnswer, want: "Down"},
+		{probe: healthy, want: "Down"},
+		{probe: noAnswer, want: "Down"},
+		{probe: healthy, want: "Down"},
+		{probe: healthy, want: "Up"},
 	} {
 		require.Equal(t, step.want, says(step.probe), "probe %d", i)
 	}
@@ -156,17 +156,17 @@ func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
 		readyz, healthz int
 		want            answer
 	}{
-		"ready":                {200, 500, healthy},
-		"not ready":            {500, 200, noAnswer},
-		"an old member":        {404, 200, healthy},
-		"an old, sick member":  {404, 500, noAnswer},
-		"neither is known":     {404, 404, noAnswer},
-		"without credentials":  {401, 200, healthy},
-		"forbidden":            {403, 200, healthy},
-		"a load balancer: 502": {502, 200, noAnswer},
-		"a load balancer: 503": {503, 200, noAnswer},
-		"a load balancer: 504": {504, 200, noAnswer},
-		"something else":       {204, 200, noAnswer},
+		"ready":                {readyz: 200, healthz: 500, want: healthy},
+		"not ready":            {readyz: 500, healthz: 200, want: noAnswer},
+		"an old member":        {readyz: 404, healthz: 200, want: healthy},
+		"an old, sick member":  {readyz: 404, healthz: 500, want: noAnswer},
+		"neither is known":     {readyz: 404, healthz: 404, want: noAnswer},
+		"without credentials":  {readyz: 401, healthz: 200, want: healthy},
+		"forbidden":            {readyz: 403, healthz: 200, want: healthy},
+		"a load balancer: 502": {readyz: 502, healthz: 200, want: noAnswer},
+		"a load balancer: 503": {readyz: 503, healthz: 200, want: noAnswer},
+		"a load balancer: 504": {readyz: 504, healthz: 200, want: noAnswer},
+		"something else":       {readyz: 204, healthz: 200, want: noAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int32

@@ -335,9 +335,9 @@ func BenchmarkBindingEvents(b *testing.B) {
 		clusters, bindings int
 		away               bool
 	}{
-		{"50-clusters-4000-bindings", 50, 4000, false},
-		{"50-clusters-4000-bindings-temporal-away", 50, 4000, true},
-		{"1-cluster-100000-bindings-temporal-away", 1, 100_000, true},
+		{name: "50-clusters-4000-bindings", clusters: 50, bindings: 4000, away: false},
+		{name: "50-clusters-4000-bindings-temporal-away", clusters: 50, bindings: 4000, away: true},
+		{name: "1-cluster-100000-bindings-temporal-away", clusters: 1, bindings: 100_000, away: true},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			c := newCrowd(row.clusters, row.bindings)

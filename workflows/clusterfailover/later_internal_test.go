@@ -64,11 +64,11 @@ func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
 		end  func(*failover)
 		kept int
 	}{
-		"paused":         {func(e *failover) { e.st.Paused = &workflows.Order{Who: "jane", Reason: "look first"}; e.dispatch() }, 2},
-		"nobody waits":   {func(e *failover) { e.st.Items = nil; e.dispatch() }, 2},
-		"recovering":     {func(e *failover) { e.st.Phase = phase.FailoverRecovering; e.actRecovering() }, 0},
-		"the queue ends": {func(e *failover) { e.closeQueue(nil) }, 0},
-		"cluster gone":   {func(e *failover) { e.actGone() }, 0},
+		"paused":         {end: func(e *failover) { e.st.Paused = &workflows.Order{Who: "jane", Reason: "look first"}; e.dispatch() }, kept: 2},
+		"nobody waits":   {end: func(e *failover) { e.st.Items = nil; e.dispatch() }, kept: 2},
+		"recovering":     {end: func(e *failover) { e.st.Phase = phase.FailoverRecovering; e.actRecovering() }, kept: 0},
+		"the queue ends": {end: func(e *failover) { e.closeQueue(nil) }, kept: 0},
+		"cluster gone":   {end: func(e *failover) { e.actGone() }, kept: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flowtest.InWorkflow(t, func(ctx workflow.Context) {
