@@ -82,7 +82,7 @@ func (e *failover) approve(o workflows.ScopedOrder) string {
 		i.RetryAt, i.Tries = time.Time{}, 0
 	}
 	yes.Count = yes.Bindings.Len()
-	e.auditOrder(workflows.UpdateApprove, o.Order, o.Scope, "bindings", strconv.Itoa(yes.Count))
+	e.trail.order(workflows.UpdateApprove, o.Order, o.Scope, "bindings", strconv.Itoa(yes.Count))
 	e.st.Approvals, e.dirty = append(e.st.Approvals, yes), true
 	return fmt.Sprintf("approved %s for this attempt: %d bindings, %d of them waited for it; every other check stays, and what comes later is asked anew%s",
 		o.Scope, yes.Count, asked, e.tally(o.Scope, time.Time{}).notTouched())

@@ -72,7 +72,7 @@ func (e *failover) memberAnswers() bool {
 func (e *failover) tainted(r activities.TaintResult) {
 	c, was := &e.st.Cluster, e.st.Cluster.Ours
 	c.Hard, c.Soft, c.Foreign, c.Ours, c.Standing = r.Hard, r.Soft, r.Foreign, r.Ours, r.Standing
-	e.auditTaints(was)
+	e.trail.taints(was)
 	e.putBack(r.PutBack)
 	e.clusterDirty = true
 }

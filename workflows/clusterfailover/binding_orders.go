@@ -93,7 +93,7 @@ func (e *failover) released(key karmada.BindingKey) bool {
 
 // orderOne keeps an order for the main loop.
 func (e *failover) orderOne(verb string, o workflows.BindingOrder) string {
-	e.auditOrder(verb, o.Order, queue.ScopeOf(o.Binding), "putBack", flow.Yes(o.PutBack))
+	e.trail.order(verb, o.Order, queue.ScopeOf(o.Binding), "putBack", flow.Yes(o.PutBack))
 	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
 	e.dirty = true
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"

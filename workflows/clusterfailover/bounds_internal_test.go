@@ -28,6 +28,7 @@ import (
 func bare() *failover {
 	e := &failover{cluster: "m1", lookedAt: map[string]bool{}, log: flowtest.Silent()}
 	e.st.FailoverID, e.st.Attempt = "this", 1
+	e.trail = trail{st: &e.st}
 	return e
 }
 

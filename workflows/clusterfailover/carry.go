@@ -25,7 +25,7 @@ const (
 // carry is the input of the run that continues this one.
 func (e *failover) carry() workflows.ClusterFailoverParams {
 	p := workflows.ClusterFailoverParams{Instance: e.instance, Cluster: e.cluster}
-	e.leaveTrail()
+	e.trail.leave()
 	for most := carryItems; ; {
 		e.st.Queue.LeaveForLater(e.now(), most)
 		raw, err := json.Marshal(&e.st)
@@ -44,7 +44,7 @@ func (e *failover) carry() workflows.ClusterFailoverParams {
 			return p
 		}
 		if len(e.st.Items) == 0 || most == 0 {
-			if e.st.Audit == nil || !e.trailWriter.Shrink() {
+			if e.st.Audit == nil || !e.trail.Shrink() {
 				return p
 			}
 			continue
@@ -59,7 +59,7 @@ func (e *failover) endLater(outcome phase.Outcome) {
 	for _, set := range e.st.Later {
 		if set.Len() > 0 {
 			e.st.Ledger.RecordUnnamed(outcome, set)
-			e.auditUnnamed(outcome, set.Len())
+			e.trail.unnamed(outcome, set.Len())
 		}
 	}
 	e.st.Later, e.st.LaterIdle = nil, nil

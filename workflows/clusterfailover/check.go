@@ -117,7 +117,7 @@ func (e *failover) checked(i *queue.Item, c activities.Check) {
 // block blocks an item with its reason until it is looked at again.
 func (e *failover) block(i *queue.Item, why reason.Reason, message string) {
 	i.Block(e.now(), why, message, e.st.Terms.Recheck)
-	e.auditBlocked(i)
+	e.trail.blocked(i)
 }
 
 // unblock has every blocked binding looked at again: the fleet changed.

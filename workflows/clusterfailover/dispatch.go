@@ -163,7 +163,7 @@ func (e *failover) startChild(i queue.Item, st workflows.MigrationState) {
 		),
 		Memo: map[string]any{"lifeboatFailover": e.st.FailoverID, "lifeboatResource": i.Resource},
 	})
-	e.auditMove(i, st)
+	e.trail.move(i, st)
 	child := workflow.ExecuteChildWorkflow(ctx, workflows.TypeBindingMigration, workflows.BindingMigrationParams{Instance: e.instance, State: st})
 	move := workflows.Move{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Attempt: e.st.Attempt, Policy: i.Policy, Tries: i.Tries, Queued: i.Queued, Purge: i.Purge, Fence: i.Fence,
@@ -345,7 +345,7 @@ func (e *failover) nextWake() (time.Time, string) {
 	if e.enforcing() && !e.onlyCordons() {
 		sooner(e.st.AskedAt.Add(e.st.Terms.AskAgain), "tell the pacer again what is wanted")
 	}
-	sooner(e.trailWriter.Wake(), "write the audit trail")
+	sooner(e.trail.Wake(), "write the audit trail")
 	if at.Before(e.notBefore) {
 		at = e.notBefore
 	}

@@ -35,7 +35,7 @@ func (e *failover) obeyDrain(ask *clusterAsk) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e.auditDrain(ask)
+	e.trail.drain(ask)
 	if before == nil { // the same order given twice lets nothing go sooner
 		e.st.NextDrain = time.Time{}
 	}
@@ -56,7 +56,7 @@ func (e *failover) obeyUndrain(by workflows.Order) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e.auditDrain(&clusterAsk{verb: workflows.UpdateUndrain, by: by})
+	e.trail.drain(&clusterAsk{verb: workflows.UpdateUndrain, by: by})
 	e.st.Cluster.Drain = nil
 	_ = workflow.UpsertMemo(e.ctx, map[string]any{MemoDrain: "ended by " + by.Who + ": " + by.Reason})
 	return "undrained: what has not moved stays, what is unplaced is put back, what moved stays moved", nil

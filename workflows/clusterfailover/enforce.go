@@ -84,7 +84,7 @@ func (e *failover) enforce(asked *enforcement) {
 	if e.st.Paused == asked.paused {
 		e.st.Paused = nil // one that was given since says not yet, and stands
 	}
-	e.auditOrder(workflows.UpdateResume, asked.order, queue.Scope{}, "enforce", flow.Yes(true))
+	e.trail.order(workflows.UpdateResume, asked.order, queue.Scope{}, "enforce", flow.Yes(true))
 	e.endObserving(asked.order)
 	e.st.Terms = b.Terms
 	e.showMode()

@@ -36,7 +36,7 @@ func (e *failover) evictedByOthers(found ...proof.BindingFact) {
 	if e.st.Paused == nil {
 		e.st.Paused = &workflows.Order{Who: pausedByLifeboat, Reason: why}
 	}
-	e.trailWriter.Tell(record.Audit{
+	e.trail.Tell(record.Audit{
 		Kind: record.AuditBindingAttention, Attempt: e.st.Attempt, Phase: string(e.st.Phase), Reason: reason.SecondEvictor,
 		Message: "this failover is halted: " + why, Bindings: flow.About(found[0].Key),
 	})
@@ -109,7 +109,7 @@ func (e *failover) noticeTaken(add []rules.RuleObservation) {
 		if e.st.Paused == nil {
 			e.st.Paused = &workflows.Order{Who: pausedByLifeboat, Reason: reason.Summary(why)}
 		}
-		e.auditTaint(record.AuditTaintRemoved, t, why)
+		e.trail.taint(record.AuditTaintRemoved, t, why)
 		e.dirty = true
 		return
 	}
@@ -121,7 +121,7 @@ func (e *failover) putBack(taints []karmada.AddedTaint) {
 		if karmada.Triggers(t.Effect) {
 			e.st.TakenAway = &workflows.TakenAway{AddedTaint: t, At: e.now()}
 		}
-		e.auditTaint(record.AuditTaintAdded, t, view.TaintPutBack(t, e.cluster))
+		e.trail.taint(record.AuditTaintAdded, t, view.TaintPutBack(t, e.cluster))
 	}
 }
 

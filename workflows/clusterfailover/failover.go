@@ -49,7 +49,7 @@ type failover struct {
 	inbox       flow.Messages
 	shown       phase.Failover // as last published in search attributes
 	shownReason reason.Reason
-	trailWriter flow.TrailWriter
+	trail       trail
 }
 
 // Workflow is the failover of one cluster, from first suspicion to last
@@ -80,10 +80,10 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 			e.inbox.Drain()
 			return workflows.FailoverReport{}, workflow.NewContinueAsNewError(e.ctx, workflows.TypeClusterFailover, e.carry())
 		}
-		e.trailWriter.Flush()
+		e.trail.Flush()
 		e.wait()
 	}
-	unaudited := e.trailWriter.Finish()
+	unaudited := e.trail.Finish()
 	e.refuseAsks()
 	_ = workflow.Await(e.ctx, func() bool { return workflow.AllHandlersFinished(e.ctx) })
 	e.inbox.Drain()
@@ -102,7 +102,7 @@ func newFailover(ctx workflow.Context, p workflows.ClusterFailoverParams) *failo
 	case p.State != nil:
 		e.st = *p.State
 	}
-	e.audit()
+	e.trail = newTrail(e)
 	if e.st.Moves == nil {
 		e.st.Moves = map[string]workflows.Move{}
 	}
@@ -135,7 +135,7 @@ func (e *failover) begin() {
 		_ = flow.AwaitFor(e.ctx, time.Minute, "try again to begin", func() bool { return false })
 	}
 	e.st.Terms = b.Terms
-	e.auditBegun()
+	e.trail.begun()
 	e.showMode()
 }
 
@@ -154,7 +154,7 @@ func (e *failover) on(event phase.FailoverEvent, reason reason.Reason) bool {
 	e.log.Info("entered phase", "from", e.st.Phase, "to", next, "event", event, "reason", reason)
 	from := e.st.Phase
 	e.st.Phase, e.st.Entered, e.st.Reason = next, e.now(), reason
-	e.auditPhase(from, event)
+	e.trail.phase(from, event, e.externalProbe())
 	e.dirty = true
 	return true
 }
@@ -186,7 +186,7 @@ func (e *failover) act() {
 // looks at everything anew, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (e *failover) full() bool {
-	return e.waited && e.fullHistory() && e.trailWriter.Settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
+	return e.waited && e.fullHistory() && e.trail.Settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
 }
 
 // maxHistory is how many bytes of history a run with a long queue may have: its list
@@ -237,7 +237,7 @@ const fullAttempts = 2
 // newAttempt archives this attempt and begins the next. Children of older attempts go on.
 func (e *failover) newAttempt() {
 	e.st.Past = append(e.st.Past, e.attemptReport())
-	e.auditAttempt(e.st.Past[len(e.st.Past)-1])
+	e.trail.attempt(e.st.Past[len(e.st.Past)-1])
 	if last := &e.st.Past[len(e.st.Past)-1]; len(last.Results) > pastDetails {
 		last.Folded += len(last.Results) - pastDetails
 		last.Results = last.Results[len(last.Results)-pastDetails:]

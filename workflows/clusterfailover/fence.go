@@ -69,7 +69,7 @@ func (e *failover) startFences() {
 }
 
 func (e *failover) confirmFenced(o workflows.FenceOrder) string {
-	e.auditOrder(workflows.UpdateConfirmFenced, o.Order, queue.Scope{Binding: o.Binding}, "withoutState", flow.Yes(o.WithoutState))
+	e.trail.order(workflows.UpdateConfirmFenced, o.Order, queue.Scope{Binding: o.Binding}, "withoutState", flow.Yes(o.WithoutState))
 	e.orders.fences = append(e.orders.fences, fenceWord{o.Binding, o.Fence(e.now(), e.st.Turns.Outage())})
 	e.dirty = true
 	about := "what waited for a fence of " + e.cluster

@@ -90,7 +90,7 @@ func (e *failover) serve(ctx workflow.Context) error {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
 			e.orders.cancel = &workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
-			e.auditOrder(workflows.UpdateCancel, *e.orders.cancel, queue.Scope{})
+			e.trail.order(workflows.UpdateCancel, *e.orders.cancel, queue.Scope{})
 			e.dirty = true
 		}
 	})
@@ -150,7 +150,7 @@ func (e *failover) adoptAsked(m workflows.Adopt) {
 	}
 	if m.By.Who != "" {
 		m.By.Who, m.By.Reason = reason.Summary(m.By.Who), reason.Summary(m.By.Reason)
-		e.auditOrder(workflows.OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
+		e.trail.order(workflows.OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	e.adoptDirty, e.adoptNow, e.clusterDirty, e.dirty = true, true, true, true
 }
@@ -207,7 +207,7 @@ func (e *failover) reported(r workflows.MigrationReport) {
 	key := r.Key.String()
 	m, known := e.st.Moves[key]
 	e.dirty = true
-	e.auditActs(r)
+	e.trail.acts(r)
 	e.answerHeld(r)
 	switch {
 	case r.Result != nil:
@@ -292,7 +292,7 @@ func (e *failover) recordIn(attempt int, r record.Result) {
 	for n := range e.st.Past {
 		if past := &e.st.Past[n]; past.Attempt == attempt {
 			file(past, r)
-			e.auditOutcome(attempt, r)
+			e.trail.outcome(attempt, r)
 		}
 	}
 	e.st.Ledger.Owe(r.PendingPurge)

@@ -41,7 +41,7 @@ func (e *failover) obey() {
 
 func (e *failover) resume(o workflows.ScopedOrder) string {
 	e.dirty = true
-	e.auditOrder(workflows.UpdateResume, o.Order, o.Scope)
+	e.trail.order(workflows.UpdateResume, o.Order, o.Scope)
 	if o.Scope != (queue.Scope{}) && !o.All {
 		return e.resumeScoped(o)
 	}
@@ -57,7 +57,7 @@ func (e *failover) cancel(o workflows.BindingOrder) string {
 	if o.Binding != (karmada.BindingKey{}) {
 		return e.orderOne(workflows.UpdateCancel, o)
 	}
-	e.auditOrder(workflows.UpdateCancel, o.Order, queue.Scope{}, "putBack", flow.Yes(o.PutBack))
+	e.trail.order(workflows.UpdateCancel, o.Order, queue.Scope{}, "putBack", flow.Yes(o.PutBack))
 	e.orders.cancel, e.orders.putBack, e.dirty = &o.Order, o.PutBack, true
 	placed := "keeps both copies"
 	if o.PutBack {

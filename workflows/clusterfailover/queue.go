@@ -151,7 +151,7 @@ func (e *failover) newItem(t activities.Targeting, left queue.Left) queue.Item {
 		item.Message = "the scheduler put it back after a release; it is not evicted again in this attempt"
 	}
 	if item.State == queue.Blocked {
-		e.auditBlocked(&item)
+		e.trail.blocked(&item)
 	}
 	return item
 }
@@ -189,12 +189,12 @@ func (e *failover) sortOut() {
 func (e *failover) sortOne(i *queue.Item) {
 	change := e.st.Queue.Sort(e.now(), i, e.st.Terms.AskFor)
 	if change.Blocked {
-		e.auditBlocked(i)
+		e.trail.blocked(i)
 	}
 	if change.Entered {
 		e.countQueued(i)
 		due, why := e.st.Queue.Due(e.now(), i)
-		e.auditQueued(i, due, why)
+		e.trail.queued(i, due, why)
 	}
 }
 

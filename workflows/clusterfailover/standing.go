@@ -77,7 +77,7 @@ func (e *failover) snooze(o workflows.SnoozeOrder) string {
 	d, _ := queue.SnoozeFor(o.For)
 	z := workflows.Snooze{ScopedOrder: o.ScopedOrder, At: e.now(), Until: e.now().Add(d)}
 	n := e.tally(o.Scope, z.Until)
-	e.auditOrder(workflows.UpdateSnooze, o.Order, o.Scope, "until", moment(z.Until))
+	e.trail.order(workflows.UpdateSnooze, o.Order, o.Scope, "until", moment(z.Until))
 	at := slices.IndexFunc(e.st.Snoozes, func(x workflows.Snooze) bool { return x.Scope == z.Scope })
 	switch {
 	case at < 0:
@@ -111,7 +111,7 @@ func (e *failover) refusePause(o workflows.ScopedOrder) error {
 
 // pause stops dispatch of the whole failover, a namespace or one binding.
 func (e *failover) pause(o workflows.ScopedOrder) string {
-	e.auditOrder(workflows.UpdatePause, o.Order, o.Scope)
+	e.trail.order(workflows.UpdatePause, o.Order, o.Scope)
 	if o.Scope == (queue.Scope{}) || o.All {
 		e.st.Paused, e.dirty = &o.Order, true
 		return "paused: no new move begins"
@@ -190,7 +190,7 @@ func (e *failover) refusePrioritise(o workflows.PriorityOrder) error {
 }
 
 func (e *failover) prioritise(o workflows.PriorityOrder) string {
-	e.auditOrder(workflows.UpdatePrioritise, o.Order, o.Scope, "priority", strconv.Itoa(int(*o.Priority)))
+	e.trail.order(workflows.UpdatePrioritise, o.Order, o.Scope, "priority", strconv.Itoa(int(*o.Priority)))
 	p := workflows.Priority{ScopedOrder: o.ScopedOrder, At: e.now(), Priority: *o.Priority}
 	e.st.Priorities = append(slices.DeleteFunc(e.st.Priorities, func(x workflows.Priority) bool { return x.Scope == p.Scope }), p)
 	e.ordered()

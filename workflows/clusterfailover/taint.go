@@ -29,7 +29,7 @@ func (e *failover) obeyTaint(ask *clusterAsk) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e.auditOrder(workflows.UpdateTaint, ask.by, queue.Scope{}, "taint", ask.taint.String())
+	e.trail.order(workflows.UpdateTaint, ask.by, queue.Scope{}, "taint", ask.taint.String())
 	return fmt.Sprintf("tainted with %s: what does not tolerate it moves, until lifeboat taint %s --end", ask.taint, e.cluster), nil
 }
 
@@ -47,7 +47,7 @@ func (e *failover) obeyUntaint(ask *clusterAsk) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e.auditOrder(workflows.UpdateUntaint, ask.by, queue.Scope{}, "taint", list)
+	e.trail.order(workflows.UpdateUntaint, ask.by, queue.Scope{}, "taint", list)
 	return "untainted of " + list + ": what it moved stays moved, what is unplaced is put back where nothing else speaks for a failure", nil
 }
 

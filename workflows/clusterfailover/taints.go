@@ -50,7 +50,7 @@ func (e *failover) taintVirtually() {
 			at := metaTime(now)
 			taint := corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at}
 			e.st.Virtual = append(e.st.Virtual, taint)
-			e.auditVirtual(taint, o.Rule)
+			e.trail.virtual(taint, o.Rule)
 		}
 	}
 }

@@ -56,6 +56,6 @@ func (e *failover) nextInQueue(sooner func(time.Time, string)) {
 // record keeps the one outcome of a binding in this attempt.
 func (e *failover) record(r record.Result) {
 	if e.st.Ledger.Record(r, e.closing()) {
-		e.auditOutcome(e.st.Attempt, r)
+		e.trail.outcome(e.st.Attempt, r)
 	}
 }
