@@ -98,38 +98,6 @@ const (
 	maxSkew = 2 * time.Second
 )
 
-// attempt measures one attempt against the times of its permit, which are the server's.
-type attempt struct {
-	began time.Time     // by the server's clock
-	skew  time.Duration // by how much this machine's clock is ahead of it
-	since func() time.Duration
-}
-
-func (a *Activities) attempt(ctx context.Context) attempt {
-	began, skew := a.Clock.ServerNow(ctx)
-	return attempt{began: began, skew: skew, since: a.Clock.Start()}
-}
-
-// now is what the server's clock shows.
-func (m attempt) now() time.Time { return m.began.Add(m.since()) }
-
-// refuses says why an attempt may send nothing under a permit, empty when it may.
-func (m attempt) refuses(p pace.Permit) (reason.Reason, string) {
-	switch {
-	case !p.Valid():
-		return reason.PermitPassed, "it has no permit"
-	case m.skew > maxSkew || m.skew < -maxSkew:
-		return reason.ClockSkew, fmt.Sprintf("this worker's clock and the Temporal server's differ by %s, at most %s", m.skew.Round(time.Millisecond), maxSkew)
-	case !m.inside(p):
-		return reason.PermitPassed, "the moment of its permit had passed by " + m.now().Sub(p.Latest).Round(time.Millisecond).String()
-	default:
-		return reason.None, ""
-	}
-}
-
-// inside tells whether a request may still be sent under a permit.
-func (m attempt) inside(p pace.Permit) bool { return m.now().Before(p.Latest.Add(-permitMargin)) }
-
 // Evict reads what takes long, waits for the moment of its permit, re-reads cluster and binding,
 // re-decides everything that made this binding due, and then makes one write. It sends nothing
 // after the permit has passed, and it is never retried under the same one.

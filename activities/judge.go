@@ -1,0 +1,190 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+)
+
+// judgeMove says whether this binding may leave the cluster now. The pre-check and the
+// write ask the same question of fresh state. A human is asked last, and only about what
+// could move at once.
+func (a *Activities) judgeMove(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
+	check, err := a.judgeAlone(ctx, b, cluster, fleet, ask)
+	if err != nil || check.End != CheckPass && check.End != CheckFence {
+		return check, err
+	}
+	if cause, why := a.besideEvictor(); cause != reason.None {
+		check.End, check.Reason, check.Message = CheckBlocked, cause, why
+		return check, nil
+	}
+	return a.approved(ctx, b, cluster, ask, check)
+}
+
+// judgeAlone is judgeMove without the human's word.
+func (a *Activities) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
+	check := Check{Key: b.Key}
+	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
+		check.Held = task.OnItsWay()
+	}
+	if task := b.ForeignTask(cluster); task != nil {
+		check.End, check.Reason = CheckBlocked, reason.ForeignTask
+		check.Message = fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)
+		return check, nil
+	}
+	if b.Malformed != "" {
+		check.End, check.Reason, check.Message = CheckBlocked, reason.Malformed, b.Malformed
+		return check, nil
+	}
+	if _, at := b.Target(cluster); at < 0 || b.Deleting {
+		check.End, check.Reason = CheckNotTargeting, reason.NotTargeting
+		return check, nil
+	}
+	stays, policy, err := a.surroundings(ctx, b, cluster, fleet)
+	if err != nil {
+		return check, err
+	}
+	if stays.Reason != reason.None {
+		check.End, check.Reason, check.Message = CheckOptedOut, stays.Reason, stays.Message
+		return check, nil
+	}
+	check.Purge = b.EffectivePurge(rules.ResolvePurgeMode(ask.frozen, policy, ask.byDefault))
+	v, err := a.mayLeave(ctx, b, cluster, check.Purge)
+	if err != nil || !v.OK {
+		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
+		return check, err
+	}
+	check.Dependents = b.PropagateDeps && karmada.DependenciesOf(b).Any()
+	return a.judgeWhere(ctx, placement.PreCheckInput{
+		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
+		RoomUnknownOK: a.Settings.RoomUnknownOK, RoomForStaticWeights: a.Settings.RoomForStaticWeights,
+		Margin: a.Settings.RoomMargin, Karmada: a.Settings.Karmada, Reserved: ask.headroom.For(b.Key, fleet),
+	}, ask, check)
+}
+
+// mayLeave says what stands against a move in that purge mode, wherever it would go.
+func (a *Activities) mayLeave(ctx context.Context, b *karmada.Binding, cluster string, purge karmada.PurgeMode) (reason.Verdict, error) {
+	cause, why := rules.Unsupported(b, purge)
+	if cause == reason.None {
+		cause, why = proof.HeldForParents(b, cluster, purge)
+	}
+	if cause != reason.None || purge != karmada.PurgeDirectly {
+		return reason.Verdict{OK: cause == reason.None, Reason: cause, Message: why}, nil
+	}
+	return a.definitionFree(ctx, b, cluster)
+}
+
+// judgeWhere looks for somewhere to go: back to a former cluster first, then anew.
+func (a *Activities) judgeWhere(ctx context.Context, in placement.PreCheckInput, ask ask, check Check) (Check, error) {
+	if done, err := a.judgeSwap(ctx, in, &check); done || err != nil {
+		return check, err
+	}
+	return fenced(a.withState(in, ask, judgeTarget(in, check)), in.Failing, in.Fleet, ask.fence), nil
+}
+
+// withState holds a pass back whose state would be lost, or gives the write its labels.
+func (a *Activities) withState(in placement.PreCheckInput, ask ask, check Check) Check {
+	if check.End != CheckPass {
+		return check
+	}
+	state := proof.StateInput{
+		Rules: ask.frozen.State, Purge: check.Purge, Fence: ask.fence, Targets: len(in.Binding.Clusters),
+		Read: a.Reader.State, MissingOK: a.Settings.StateMissingOK,
+	}
+	state.Source, _ = find(in.Fleet, in.Failing, "")
+	if item := in.Binding.Item(in.Failing); item != nil {
+		state.Status = item.Status
+	}
+	labels, v := proof.PlanState(state)
+	if !v.OK {
+		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
+		return check
+	}
+	check.state, check.stateless = labels, v.Message
+	return check
+}
+
+func judgeTarget(in placement.PreCheckInput, check Check) Check {
+	verdict := placement.PreCheck(in)
+	check.End, check.Reason, check.Message, check.Candidates = CheckPass, verdict.Reason, verdict.Message, verdict.Candidates
+	check.Reschedule = verdict.Reschedule
+	if !verdict.OK {
+		check.End = CheckBlocked
+	}
+	return check
+}
+
+// fenced holds a pass back that may not be used before the old copy is dead.
+func fenced(check Check, cluster string, fleet []karmada.Cluster, fence *proof.Fence) Check {
+	source, _ := find(fleet, cluster, "")
+	if check.End != CheckPass || !proof.NeedsFence(check.Purge, source, fence) {
+		return check
+	}
+	v := proof.AwaitingFence(cluster, fence)
+	check.End, check.Reason, check.Message = CheckFence, v.Reason, v.Message
+	return check
+}
+
+// surroundings say what keeps a binding where it is (an opt-out, the rule of its kind), with a
+// reason, or else its policy's purge mode.
+func (a *Activities) surroundings(
+	ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster,
+) (stays reason.Verdict, policy karmada.PurgeMode, err error) {
+	by, err := a.optedOutBy(ctx, b, cluster, fleet)
+	if err != nil || by != "" {
+		return reason.Verdict{Reason: reason.OptedOut, Message: by}, "", err
+	}
+	if rule, why := a.Settings.Kinds.Judge(b, cluster); rule == rules.KindKeep {
+		return reason.Verdict{Reason: reason.KindStays, Message: why}, "", nil
+	}
+	policy, err = a.Reader.PolicyPurgeMode(ctx, b)
+	return reason.Verdict{}, policy, err
+}
+
+// optedOutBy names what opts a binding out, empty where nothing does.
+func (a *Activities) optedOutBy(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster) (string, error) {
+	if a.optedOutItself(b) {
+		return byItself, nil
+	}
+	for _, c := range fleet {
+		if c.Name == cluster && rules.OptedOut(c.Annotations) {
+			return "by cluster " + cluster, nil
+		}
+	}
+	return a.Reader.OptedOut(ctx, b)
+}
+
+// evacuating are the clusters that have a failover of their own past Suspected.
+func evacuating(fleet []karmada.Cluster, but string) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range fleet {
+		if c.Name != but && c.Evacuating() {
+			out[c.Name] = true
+		}
+	}
+	return out
+}
+
+// suspects are the clusters whose reports prove nothing: evacuating, not Ready,
+// or being deleted. A cluster that is not in the fleet at all is found by absence.
+func suspects(fleet []karmada.Cluster, b *karmada.Binding, but string) map[string]bool {
+	out := evacuating(fleet, but)
+	known := map[string]bool{}
+	for _, c := range fleet {
+		known[c.Name] = true
+		if !isReady(c) || c.Deleting {
+			out[c.Name] = true
+		}
+	}
+	for _, t := range b.Clusters {
+		if !known[t.Name] {
+			out[t.Name] = true
+		}
+	}
+	return out
+}
