@@ -1,11 +1,8 @@
 package e2e
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -44,14 +41,10 @@ func byPriority(s *scene) {
 
 	s.phase(urgent, "Evacuated")
 	s.phase(from, "Evacuated")
-	begun := s.migrationsBegun(from)
-	require.Less(s, s.migrationsBegun(urgent)[most], begun[apps[len(apps)-1]], "the cluster with the highest priority is served first")
-	inTurn := slices.SortedFunc(maps.Keys(begun), func(x, y string) int { return cmp.Compare(begun[x], begun[y]) })
-	slices.Reverse(inTurn)
-	require.Equal(s, apps, inTurn, "the highest priority begins first, and the lowest last")
-	s.evicted(most, urgent)
-	for _, app := range apps {
-		s.evicted(app, from)
+	next := s.evicted(most, urgent).Revision
+	for _, app := range slices.Backward(apps) {
+		require.Greater(s, s.evicted(app, from).Revision, next, "%s went before its turn", app)
+		next = s.evicted(app, from).Revision
 	}
 	s.revive(from)
 	s.revive(urgent)
@@ -62,20 +55,6 @@ func byPriority(s *scene) {
 	s.became(s.ends(from, "Recovered"), want)
 	s.became(s.ends(urgent, "Recovered"), map[string]string{most: "Migrated"})
 	s.order("rate", "configured")
-}
-
-// migrationsBegun is when the failover of a cluster began the first migration of each binding, in nanoseconds: a
-// permit that passed on a busy machine begins another one, later.
-func (s *scene) migrationsBegun(cluster string) map[string]int64 {
-	s.Helper()
-	begun := map[string]int64{}
-	for _, e := range s.eventsOf(failoverID(cluster), "") {
-		id := e.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId()
-		if key, is := strings.CutPrefix(id, migrationID(cluster, "")); is && begun[key] == 0 {
-			begun[key] = e.GetEventTime().AsTime().UnixNano() + int64(len(begun)) // those of one task have one time
-		}
-	}
-	return begun
 }
 
 // prioritized runs a Deployment with a priority of its own; 0 is none.
