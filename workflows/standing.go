@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
@@ -72,4 +73,19 @@ func (s StandingOrders) Lines() []view.OrderLine {
 		out = append(out, view.OrderLine{What: fmt.Sprintf("priority %d", p.Priority), Whom: p.String(), By: p.Line()})
 	}
 	return out
+}
+
+// Index is the standing orders as the queue goes by them.
+func (s StandingOrders) Index() queue.Standing {
+	x := queue.Standing{Snoozed: queue.Scoped[time.Time]{}, Paused: queue.Scoped[struct{}]{}, Priority: queue.Scoped[int32]{}}
+	for _, z := range s.Snoozes {
+		x.Snoozed[z.Scope] = z.Until
+	}
+	for _, p := range s.Pauses {
+		x.Paused[p.Scope] = struct{}{}
+	}
+	for _, p := range s.Priorities {
+		x.Priority[p.Scope] = p.Priority
+	}
+	return x
 }

@@ -62,16 +62,8 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 // viewQueue shows who comes next, and who is blocked and why.
 func (s *FailoverStatus) viewQueue(v *view.Failover) {
 	items := slices.Clone(s.Items)
-	ordered := queue.Scoped[int32]{}
-	for _, o := range s.Priorities {
-		ordered[o.Scope] = o.Priority
-	}
-	priority := func(i queue.Item) int32 {
-		if p, ok := ordered.Narrowest(i.Key); ok || i.Policy < 0 || i.Policy >= len(s.Policy) {
-			return p
-		}
-		return s.Policy[i.Policy].Priority
-	}
+	waiting := s.Queue
+	waiting.Standing = s.StandingOrders.Index()
 	due := func(i queue.Item) time.Time { // what is not tolerated any more is due
 		if i.State == queue.Tolerating {
 			return i.RetryAt
@@ -80,10 +72,10 @@ func (s *FailoverStatus) viewQueue(v *view.Failover) {
 	}
 	slices.SortStableFunc(items, func(a, b queue.Item) int {
 		return cmp.Or(slices.Index(PageStates, a.State)-slices.Index(PageStates, b.State),
-			queue.Compare(queue.Turn{Key: a.Key, Priority: priority(a), Due: due(a)}, queue.Turn{Key: b.Key, Priority: priority(b), Due: due(b)}))
+			queue.Compare(queue.Turn{Key: a.Key, Priority: waiting.Priority(&a), Due: due(a)}, queue.Turn{Key: b.Key, Priority: waiting.Priority(&b), Due: due(b)}))
 	})
 	for _, i := range items {
-		line := view.Line{Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, To: i.To, At: due(i), Priority: priority(i)}
+		line := view.Line{Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, To: i.To, At: due(i), Priority: waiting.Priority(&i)}
 		switch {
 		case i.State == queue.Blocked && len(v.Blocked) < PageLines:
 			line.At = i.RetryAt

@@ -19,7 +19,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
-	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -279,16 +278,8 @@ func (p *Plan) goOn(st *workflows.FailoverStatus, r *activities.ForeseeRequest) 
 			r.Policies[i.Key] = st.Policy[i.Policy]
 		}
 	}
-	r.Snoozed, r.Paused, r.Priority = queue.Scoped[time.Time]{}, queue.Scoped[struct{}]{}, queue.Scoped[int32]{}
-	for _, z := range st.Snoozes {
-		r.Snoozed[z.Scope] = z.Until
-	}
-	for _, z := range st.Pauses {
-		r.Paused[z.Scope] = struct{}{}
-	}
-	for _, z := range st.Priorities {
-		r.Priority[z.Scope] = z.Priority
-	}
+	standing := st.StandingOrders.Index()
+	r.Snoozed, r.Paused, r.Priority = standing.Snoozed, standing.Paused, standing.Priority
 	for _, m := range st.Moves {
 		p.Underway++
 		r.Skip[m.Key] = true

@@ -51,23 +51,3 @@ func (q *Queue) boundFrozen() {
 	f[at-1].To = f[at].To
 	q.Frozen = slices.Delete(f, at, at+1)
 }
-
-// SoftUnread tells whether an item that soft taints move has not said yet for how long it bears them.
-func (q *Queue) SoftUnread() bool {
-	return slices.ContainsFunc(q.Items, func(i Item) bool { return !i.Permanent && !q.Policy[i.Policy].SoftRead() })
-}
-
-// LearnSoft completes the frozen policy of an item with the one thing that had not been read of
-// it; what was frozen stays.
-func (q *Queue) LearnSoft(i *Item, read rules.Policy, policies map[string]int) {
-	frozen := q.Policy[i.Policy]
-	if frozen.SoftRead() || !read.SoftRead() {
-		return
-	}
-	frozen.SoftSeconds, frozen.SoftMalformed = read.SoftSeconds, read.SoftMalformed
-	if !read.ClusterFailover {
-		// spec.failover.cluster was taken away meanwhile; it is frozen as set.
-		frozen = frozen.ReadSoft("")
-	}
-	i.Policy = q.Freeze(frozen, policies)
-}

@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -166,34 +164,6 @@ func (q *Queue) Sweep() {
 // Reset empties the queue for the next attempt; the clocks and what humans ordered stay.
 func (q *Queue) Reset() {
 	*q = Queue{Kinds: q.Kinds, Frozen: q.Frozen, Standing: q.Standing}
-}
-
-// PolicyIndex finds a frozen policy by its content.
-func (q *Queue) PolicyIndex() map[string]int {
-	index := make(map[string]int, len(q.Policy))
-	for i, p := range q.Policy {
-		index[policyKey(p)] = i
-	}
-	return index
-}
-
-func policyKey(p rules.Policy) string {
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Sprintf("%+v", p)
-	}
-	return string(raw)
-}
-
-// Freeze is the index of a policy, frozen now if it is new.
-func (q *Queue) Freeze(policy rules.Policy, policies map[string]int) int {
-	index, known := policies[policyKey(policy)]
-	if !known {
-		index = len(q.Policy)
-		q.Policy = append(q.Policy, policy)
-		policies[policyKey(policy)] = index
-	}
-	return index
 }
 
 // Kind is the index of a kind, which thousands of items share.

@@ -82,7 +82,7 @@ func (q *Queue) whyNotDue(i *Item, due time.Time) reason.Reason {
 }
 
 // expire ends a question that has gone unanswered for too long: the item stays where it is, and is
-// looked at again only when somebody approves it.
+// looked at again only when it is approved.
 func (i *Item) expire(now time.Time, askFor time.Duration) bool {
 	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() && askFor > 0 && !now.Before(i.AskedAt.Add(askFor))
 	if over {

@@ -12,6 +12,22 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// checkBatch and checkAhead bound how many bindings one activity pre-checks, and
+// how many are kept ready ahead of the pace.
+const (
+	checkBatch = 50
+	checkAhead = 200
+)
+
+// checking is a pre-check that runs beside everything else.
+type checking struct {
+	attempt int
+	items   []activities.Checked
+	result  activities.PreCheckResult
+	err     error
+	done    bool
+}
+
 // preCheck has the most urgent due bindings checked for somewhere to go, a batch at a time.
 // Nothing waits for the answer: meanwhile others are dispatched, and orders obeyed.
 func (e *failover) preCheck() {

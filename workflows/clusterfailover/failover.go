@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
@@ -109,7 +110,7 @@ func newFailover(ctx workflow.Context, p workflows.ClusterFailoverParams) *failo
 	if e.st.Counts == nil {
 		e.st.Counts = map[string]int{}
 	}
-	e.st.Standing = indexed(e.st.StandingOrders)
+	e.st.Standing = e.st.StandingOrders.Index()
 	e.st.Runs++
 	// Every run first looks for itself: a fact may have reached a run that had just closed.
 	e.clusterDirty, e.adoptDirty, e.listDirty = true, true, true
@@ -231,8 +232,12 @@ func (e *failover) attemptReport() workflows.AttemptReport {
 	}
 }
 
-// fullAttempts is how many closed attempts keep the result of every binding.
-const fullAttempts = 2
+// fullAttempts is how many closed attempts keep the results of bindings, and pastDetails how many
+// of them: a report must fit into 2 MB.
+const (
+	fullAttempts = 2
+	pastDetails  = 500
+)
 
 // newAttempt archives this attempt and begins the next. Children of older attempts go on.
 func (e *failover) newAttempt() {
@@ -257,4 +262,17 @@ func (e *failover) newAttempt() {
 	e.freeze(e.st.Pace.Tier == pace.TierHalted) // a halt outlasts the attempt
 	e.st.Queue.ForgetHalts(slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Cluster.Foreign))
 	e.listDirty, e.clusterDirty = true, true
+}
+
+// file keeps the one outcome of a binding in an attempt that is over: a later word about
+// it takes the place of an earlier one.
+func file(p *workflows.AttemptReport, r record.Result) {
+	at := slices.IndexFunc(p.Results, func(x record.Result) bool { return x.Key == r.Key && x.UID == r.UID })
+	if at >= 0 {
+		p.Counts[string(p.Results[at].Outcome)]--
+		p.Results[at] = r
+	} else {
+		p.Results = append(p.Results, r)
+	}
+	p.Counts[string(r.Outcome)]++
 }

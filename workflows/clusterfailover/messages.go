@@ -75,8 +75,8 @@ func (e *failover) clusterUpdates() []flow.Update {
 		flow.Ordered(workflows.UpdateConfirmFenced, "Vouch that the cluster is dead: its copies cannot run any more; Directly moves go on. With a binding: that one alone", e.refuseFenced, e.confirmFenced),
 		flow.Awaited(workflows.UpdateDrain, "Empty this cluster: taint it and move every binding off it, the old copies held until the new ones are healthy", refuseDrain, e.drain),
 		flow.Awaited(workflows.UpdateUndrain, "End the drain: what has not moved stays, what is unplaced is put back, what moved stays moved, Lifeboat's taints go", flow.RefuseOrder, e.undrain),
-		flow.Awaited(workflows.UpdateTaint, "Put a taint that moves bindings on this cluster; it stands, and is Lifeboat's, until untaint", refuseTaint(begunTaint), e.orderTaint(workflows.UpdateTaint, begunTaint)),
-		flow.Awaited(workflows.UpdateUntaint, "Take a taint away again that was put by order, or all of them; what others or a rule put stays", refuseTaint(endedTaint), e.orderTaint(workflows.UpdateUntaint, endedTaint)),
+		e.taintOf(workflows.UpdateTaint, "Put a taint that moves bindings on this cluster; it stands, and is Lifeboat's, until untaint", begunTaint),
+		e.taintOf(workflows.UpdateUntaint, "Take a taint away again that was put by order, or all of them; what others or a rule put stays", endedTaint),
 	}
 }
 

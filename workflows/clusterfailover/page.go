@@ -14,8 +14,7 @@ func (e *failover) publish() {
 		e.shown, e.shownReason = e.st.Phase, e.st.Reason
 		_ = workflow.UpsertTypedSearchAttributes(e.ctx, workflows.SearchPhase.ValueSet(string(e.st.Phase)), workflows.SearchReason.ValueSet(string(e.st.Reason)))
 	}
-	s := e.status()
-	s.Items = e.mostUrgent()
+	s := e.answer(e.mostUrgent())
 	workflow.SetCurrentDetails(e.ctx, view.FailoverPage(s.View(e.now())))
 }
 
@@ -24,11 +23,7 @@ func (e *failover) mostUrgent() []queue.Item {
 	var out []queue.Item
 	for _, state := range workflows.PageStates {
 		for _, at := range e.st.Queue.First(e.now(), state, workflows.PageLines) {
-			i := e.st.Items[at]
-			if state == queue.Tolerating {
-				i.RetryAt, _ = e.st.Queue.Due(e.now(), &i)
-			}
-			out = append(out, i)
+			out = append(out, e.st.Items[at])
 		}
 	}
 	return out

@@ -138,14 +138,15 @@ func (e *failover) freed(i queue.Item, t activities.Targeting) bool {
 // newItem blocks at once what no taint may move in this attempt.
 func (e *failover) newItem(t activities.Targeting, left queue.Left) queue.Item {
 	item := queue.Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.Policy, Kind: e.st.Queue.Kind(t.Kind), State: queue.Idle, Was: left.Owes}
+	cameBack := e.st.Ledger.Migrated(t.Key, t.UID)
 	switch {
 	case t.Malformed != "":
 		item.State, item.Reason, item.Message, item.Permanent, item.Was = queue.Blocked, reason.Malformed, reason.Summary(t.Malformed), true, true
-	case e.st.Ledger.Migrated(t.Key, t.UID) && e.st.Cluster.Drain != nil:
+	case cameBack && e.st.Cluster.Drain != nil:
 		item.Returned = true // moved once more, and then kept away until undrain
-	case e.st.Ledger.Migrated(t.Key, t.UID) && e.diedHere(t):
+	case cameBack && e.diedHere(t):
 		e.notThere(t) // an ordinary move, and the first that can help it
-	case e.st.Ledger.Migrated(t.Key, t.UID):
+	case cameBack:
 		e.notThere(t)
 		item.State, item.Reason, item.Permanent = queue.Blocked, reason.SchedulerReturnsIt, true
 		item.Message = "the scheduler put it back after a release; it is not evicted again in this attempt"
@@ -203,22 +204,6 @@ func (e *failover) countQueued(i *queue.Item) {
 	metrics := workflow.GetMetricsHandler(e.ctx).WithTags(map[string]string{"cluster": e.cluster})
 	metrics.Counter("lifeboat_evict").Inc(1)
 	metrics.WithTags(map[string]string{"kind": e.st.Queue.KindOf(i)}).Counter("lifeboat_evict_kind").Inc(1)
-}
-
-// checkBatch and checkAhead bound how many bindings one activity pre-checks, and
-// how many are kept ready ahead of the pace.
-const (
-	checkBatch = 50
-	checkAhead = 200
-)
-
-// checking is a pre-check that runs beside everything else.
-type checking struct {
-	attempt int
-	items   []activities.Checked
-	result  activities.PreCheckResult
-	err     error
-	done    bool
 }
 
 // abandon ends a queued binding without a write. One that no taint ever made move owes no outcome.

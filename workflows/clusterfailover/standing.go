@@ -19,7 +19,7 @@ import (
 const maxStanding = 500
 
 // ordered brings what is looked up in line with the standing orders.
-func (e *failover) ordered() { e.st.Standing, e.dirty = indexed(e.st.StandingOrders), true }
+func (e *failover) ordered() { e.st.Standing, e.dirty = e.st.StandingOrders.Index(), true }
 
 // refuseScoped says why an order about bindings that have not moved makes no sense as
 // things stand; verb is what it would do to one of them.
@@ -240,21 +240,6 @@ func (n scopedTally) notTouched() string {
 	return fmt.Sprintf("; not touched: %d moving, which go on", n.moving)
 }
 
-// indexed are the standing orders as the queue goes by them.
-func indexed(s workflows.StandingOrders) queue.Standing {
-	x := queue.Standing{Snoozed: queue.Scoped[time.Time]{}, Paused: queue.Scoped[struct{}]{}, Priority: queue.Scoped[int32]{}}
-	for _, z := range s.Snoozes {
-		x.Snoozed[z.Scope] = z.Until
-	}
-	for _, p := range s.Pauses {
-		x.Paused[p.Scope] = struct{}{}
-	}
-	for _, p := range s.Priorities {
-		x.Priority[p.Scope] = p.Priority
-	}
-	return x
-}
-
 // scopes are entries of a list of standing orders.
 type scopes interface{ Of() queue.Scope }
 
@@ -296,6 +281,6 @@ func (e *failover) forgetSnoozes() {
 	now, had := e.now(), len(e.st.Snoozes)
 	e.st.Snoozes = slices.DeleteFunc(e.st.Snoozes, func(z workflows.Snooze) bool { return !z.Until.After(now) })
 	if len(e.st.Snoozes) != had {
-		e.st.Standing = indexed(e.st.StandingOrders)
+		e.st.Standing = e.st.StandingOrders.Index()
 	}
 }

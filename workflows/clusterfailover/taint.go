@@ -91,29 +91,25 @@ func (e *failover) onlyOrdered() bool {
 	return len(e.st.Cluster.Ordered) > 0
 }
 
-// refuseTaint refuses an order whose taint read cannot make out.
-func refuseTaint(read func(workflows.TaintOrder) (karmada.OrderedTaint, string)) func(workflows.TaintOrder) error {
-	return func(o workflows.TaintOrder) error {
+// taintOf is an order about a taint, as read makes it out.
+func (e *failover) taintOf(verb, description string, read func(workflows.TaintOrder) (karmada.OrderedTaint, string)) flow.Update {
+	return flow.Awaited(verb, description, func(o workflows.TaintOrder) error {
 		if _, wrong := read(o); wrong != "" {
 			return flow.Refused(wrong)
 		}
 		return flow.RefuseOrder(o.Order)
-	}
-}
-
-func begunTaint(o workflows.TaintOrder) (karmada.OrderedTaint, string) {
-	t, wrong := karmada.ParseTaint(o.Taint)
-	t.Who, t.Why = o.Who, o.Reason
-	return t, wrong
-}
-
-// orderTaint has a taint put, or taken away, by the verb.
-func (e *failover) orderTaint(verb string, read func(workflows.TaintOrder) (karmada.OrderedTaint, string)) func(workflow.Context, workflows.TaintOrder) (string, error) {
-	return func(ctx workflow.Context, o workflows.TaintOrder) (string, error) {
+	}, func(ctx workflow.Context, o workflows.TaintOrder) (string, error) {
 		taint, wrong := read(o)
 		if wrong != "" {
 			return "", flow.Refused(wrong)
 		}
 		return e.askCluster(ctx, &clusterAsk{verb: verb, by: o.Order, taint: taint})
-	}
+	})
+}
+
+// begunTaint is the taint that is to stand, with who ordered it.
+func begunTaint(o workflows.TaintOrder) (karmada.OrderedTaint, string) {
+	t, wrong := karmada.ParseTaint(o.Taint)
+	t.Who, t.Why = o.Who, o.Reason
+	return t, wrong
 }
