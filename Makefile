@@ -140,10 +140,13 @@ load-servers: toolchain lab-bin build
 	grep '^stories: ' .test/load.log || tail -40 .test/load.log; exit $$status
 
 .PHONY: bench
-bench: toolchain lab-bin build ## Measure one failover of N=300 bindings on real servers, at unlimited pace (figures in .test/bench.json)
-	@mkdir -p .test
-	@go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestBench$$' -measure $(if $(filter-out file default undefined,$(origin N)),$(N),300) -measure-to "$(CURDIR)/.test/bench.json" >.test/bench.log 2>&1; status=$$?; \
-	grep -a '^stories: bench: ' .test/bench.log || tail -40 .test/bench.log; exit $$status
+bench: toolchain lab-bin build ## Measure one failover of N=300 bindings on real servers, at unlimited pace, RUNS=1 times; BASELINE=file compares with .test/bench.txt of other runs
+	@mkdir -p .test && rm -f .test/bench.txt
+	@for run in $$(seq $(or $(RUNS),1)); do go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestBench$$' -measure $(if $(filter-out file default undefined,$(origin N)),$(N),300) -measure-to "$(CURDIR)/.test/bench.json" >.test/bench.log 2>&1; status=$$?; \
+	grep -a '^stories: bench: ' .test/bench.log || tail -40 .test/bench.log; [ $$status = 0 ] || exit $$status; done
+	@$(if $(BASELINE),go run golang.org/x/perf/cmd/benchstat@$(BENCHSTAT) $(BASELINE) .test/bench.txt)
+
+BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 
 .PHONY: mutants
 mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must fail, and the simulator must find it where it can (ONLY=04-chunk takes some; SIM=no asks the tests alone)

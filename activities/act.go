@@ -39,8 +39,14 @@ type ActResult struct {
 	Tried bool `json:"tried,omitempty"`
 }
 
+// actor makes the later writes of a migration, each decided on a look of its own.
+type actor struct {
+	observer
+	writer
+}
+
 // act reads, lets decide judge, and on a yes writes; a lost race starts over.
-func (a *Activities) act(ctx context.Context, op string, r MoveRef, step func(*karmada.Binding, []karmada.Cluster, *ActResult) error) (ActResult, error) {
+func (a actor) act(ctx context.Context, op string, r MoveRef, step func(*karmada.Binding, []karmada.Cluster, *ActResult) error) (ActResult, error) {
 	var out ActResult
 	if r.Mode != rules.ModeEnforce {
 		return ActResult{End: ActRefused, Reason: reason.ModeObserve}, nil
@@ -75,7 +81,7 @@ func (out *ActResult) done(after karmada.Binding) {
 
 // oldCopyDead looks once more whether Karmada has deleted the old copy, or somebody
 // vouches that it is dead.
-func (a *Activities) oldCopyDead(ctx context.Context, b *karmada.Binding, r MoveRef, fleet []karmada.Cluster) (proof.OldCopy, error) {
+func (a releaser) oldCopyDead(ctx context.Context, b *karmada.Binding, r MoveRef, fleet []karmada.Cluster) (proof.OldCopy, error) {
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
 	work, err := a.oldWork(ctx, b, r)
 	if err != nil {
@@ -88,10 +94,10 @@ func (a *Activities) oldCopyDead(ctx context.Context, b *karmada.Binding, r Move
 // oldWork is what there is of the old copy, nil only where no Work carries the binding's
 // id and the very one that was held is gone as well: whoever changes a label makes no
 // copy end.
-func (a *Activities) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef) (*karmada.Work, error) {
-	w, err := a.Reader.WorkOf(ctx, b, r.Cluster)
+func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef) (*karmada.Work, error) {
+	w, err := k.Reader.WorkOf(ctx, b, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) && r.OldWork != nil {
-		if w, err = a.Reader.Work(ctx, r.OldWork.Namespace, r.OldWork.Name); err == nil && w.UID != r.OldWork.UID {
+		if w, err = k.Reader.Work(ctx, r.OldWork.Namespace, r.OldWork.Name); err == nil && w.UID != r.OldWork.UID {
 			return nil, nil
 		}
 	}
@@ -120,10 +126,16 @@ type RestoreRequest struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
+// restorer puts clusters back.
+type restorer struct {
+	actor
+	events EventRecorder
+}
+
 // Restore re-reads, waits for nothing, and refuses while the scheduler has not
 // answered Lifeboat's eviction: its blind patch could still undo the write. It refuses,
 // too, when the cluster fails again and nobody ordered it all the same.
-func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
+func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
 	return a.act(ctx, "restore binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
 		switch {
@@ -163,25 +175,28 @@ func (a *Activities) Restore(ctx context.Context, r RestoreRequest) (ActResult, 
 	})
 }
 
-func (a *Activities) writeRestore(ctx context.Context, b *karmada.Binding, cluster string, plan proof.RestorePlan, out *ActResult) error {
+func (a restorer) writeRestore(ctx context.Context, b *karmada.Binding, cluster string, plan proof.RestorePlan, out *ActResult) error {
 	after, err := a.Writer.Restore(ctx, RestoreWrite{
 		Binding: b, Cluster: cluster, Others: plan.Others, Replicas: plan.Replicas, Away: plan.Away, Shrunk: plan.Shrunk,
-		Now: a.Clock.Now(), Reschedule: plan.Reschedule,
+		Now: a.clock.Now(), Reschedule: plan.Reschedule,
 	})
 	if err != nil {
 		return err
 	}
 	out.done(after)
-	a.Events.Record(ctx, Event{
+	a.events.Record(ctx, Event{
 		Binding: &b.Key, UID: b.UID, Workload: &b.Resource, Reason: "RestoreWorkloadSucceed",
 		Message: fmt.Sprintf("put back on %s by workflow %s", cluster, workflowID(ctx)),
 	})
 	return nil
 }
 
+// holdTasks puts Lifeboat's task on a binding again, or changes it.
+type holdTasks struct{ actor }
+
 // HoldAgain puts Lifeboat's task on a binding whose restored cluster the scheduler took out, or from
 // whose cluster Karmada's own taint manager evicts it: beside the task of that one.
-func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
+func (a holdTasks) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
 	return a.act(ctx, "hold binding again", r, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
 		switch {
 		case out.Look.Held:
@@ -197,7 +212,7 @@ func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error
 		}
 		after, err := a.Writer.Hold(ctx, HoldWrite{
 			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Replicas: heldReplicas(r), Before: clustersOf(r.Baseline),
-			Now: a.Clock.Now(), Reason: karmada.TaskReason, Purge: purge, State: r.State,
+			Now: a.clock.Now(), Reason: karmada.TaskReason, Purge: purge, State: r.State,
 		})
 		if err != nil {
 			return err
@@ -209,15 +224,15 @@ func (a *Activities) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error
 
 // holdPurge is how the copy goes that a hold keeps and of which nothing was frozen: it stays where
 // Never is said, and is released gracefully elsewhere.
-func (a *Activities) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada.PurgeMode) (karmada.PurgeMode, error) {
+func (a holdTasks) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada.PurgeMode) (karmada.PurgeMode, error) {
 	if frozen != "" {
 		return frozen, nil
 	}
-	policy, err := a.Reader.PolicyPurgeMode(ctx, b)
+	policy, err := policyPurge(ctx, a.Reader, b)
 	if err != nil {
 		return "", err
 	}
-	said := rules.ResolvePurgeMode(rules.PolicyOf(b, a.Settings.DefaultTolerations), policy, a.Settings.Terms.Purge)
+	said := rules.ResolvePurgeMode(rules.PolicyOf(b, a.settings.DefaultTolerations), policy, a.settings.Terms.Purge)
 	if b.EffectivePurge(said) == karmada.PurgeNever {
 		return karmada.PurgeNever, nil
 	}
@@ -244,10 +259,10 @@ func clustersOf(base proof.Baseline) []string {
 // RemoveAgain takes the failed cluster out once more where the scheduler's blind
 // patch put it back while Lifeboat's task stands. It is no new eviction and needs no
 // permit, but it obeys halt and pause, and re-reads that the cluster still fails.
-func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
+func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	ref := MoveRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
-	since := a.Clock.Start()
-	if err := a.Pacer.MayRemove(ctx, r.Cluster, r.Key.String()); err != nil {
+	since := a.clock.Start()
+	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String()); err != nil {
 		return ActResult{End: ActRefused, Reason: reason.Halted, Message: err.Error()}, nil
 	}
 	const within = pace.PermitsEnd - permitMargin
@@ -273,7 +288,7 @@ func (a *Activities) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult
 			return nil
 		}
 		after, err := a.Writer.Evict(ctx, EvictWrite{
-			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: karmada.TaskReason, Purge: r.Purge,
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Reason: karmada.TaskReason, Purge: r.Purge,
 		})
 		if err != nil {
 			return err
@@ -290,7 +305,7 @@ type MarkRequest struct {
 }
 
 // MarkTask gives Lifeboat's task another reason: from then on no Lifeboat run touches it.
-func (a *Activities) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
+func (a holdTasks) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
 	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
 		if task, _ := b.TaskFor(r.Cluster); !out.Look.Held || task.Reason == r.Reason {
 			out.End = ActAlready

@@ -62,32 +62,37 @@ const (
 
 // Register registers every activity under its own name.
 func (a *Activities) Register(r worker.ActivityRegistry) {
-	for name, fn := range map[string]any{
-		NameBeginFailover:  a.BeginFailover,
-		NameAssessCluster:  a.AssessCluster,
-		NameWriteTaints:    a.WriteTaints,
-		NameListTargeting:  a.ListTargeting,
-		NameAssessPolicies: a.AssessPolicies,
-		NamePreCheck:       a.PreCheck,
-		NameEvict:          a.Evict,
-		NameRemoveAgain:    a.RemoveAgain,
-		NameObserve:        a.Observe,
-		NameRelease:        a.Release,
-		NameObserveWork:    a.ObserveWork,
-		NameEndOldCopies:   a.EndOldCopies,
-		NameRestore:        a.Restore,
-		NameHoldAgain:      a.HoldAgain,
-		NameMarkTask:       a.MarkTask,
-		NameFindOrphans:    a.FindOrphans,
-		NameAssessFleet:    a.AssessFleet,
-		NameRecallPacer:    a.RecallPacer,
-		NameHoldDependents: a.HoldDependents,
-		NameDropDependents: a.DropDependents,
-		NameDropHolder:     a.DropHolder,
-		NameLiftBans:       a.LiftBans,
-		NameRecordAudit:    a.RecordAudit,
-	} {
+	for name, fn := range a.ByName() {
 		r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+}
+
+// ByName has every activity under the name that histories know.
+func (a *Activities) ByName() map[string]any {
+	return map[string]any{
+		NameBeginFailover:  a.BeginFailover,
+		NameAssessCluster:  on(a.clusterAssessor, clusterAssessor.AssessCluster),
+		NameWriteTaints:    on(a.tainter, tainter.WriteTaints),
+		NameListTargeting:  on(a.affectedLister, affectedLister.ListTargeting),
+		NameAssessPolicies: on(a.affectedLister, affectedLister.AssessPolicies),
+		NamePreCheck:       on(a.preChecker, preChecker.PreCheck),
+		NameEvict:          on(a.evictor, evictor.Evict),
+		NameRemoveAgain:    on(a.evictor, evictor.RemoveAgain),
+		NameObserve:        on(a.observer, observer.Observe),
+		NameRelease:        on(a.releaser, releaser.Release),
+		NameObserveWork:    on(a.oldCopies, oldCopies.ObserveWork),
+		NameEndOldCopies:   on(a.oldCopies, oldCopies.EndOldCopies),
+		NameRestore:        on(a.restorer, restorer.Restore),
+		NameHoldAgain:      on(a.holdTasks, holdTasks.HoldAgain),
+		NameMarkTask:       on(a.holdTasks, holdTasks.MarkTask),
+		NameFindOrphans:    on(a.orphanFinder, orphanFinder.FindOrphans),
+		NameAssessFleet:    on(a.fleetAssessor, fleetAssessor.AssessFleet),
+		NameRecallPacer:    on(a.fleetAssessor, fleetAssessor.RecallPacer),
+		NameHoldDependents: on(a.dependents, dependents.HoldDependents),
+		NameDropDependents: on(a.dependents, dependents.DropDependents),
+		NameDropHolder:     on(a.dependents, dependents.DropHolder),
+		NameLiftBans:       on(a.banLifter, banLifter.LiftBans),
+		NameRecordAudit:    func(ctx context.Context, r AuditRequest) error { return a.auditTrail().RecordAudit(ctx, r) },
 	}
 }
 
@@ -162,14 +167,14 @@ const (
 
 // retryConflict runs try until it ends without a conflict. Every try re-reads
 // and decides anew; between tries it waits a random while, so that two writers part.
-func (a *Activities) retryConflict(ctx context.Context, kind string, try func() error) error {
+func (w writer) retryConflict(ctx context.Context, kind string, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()
 		if !errors.Is(err, karmada.ErrConflict) || n == conflictTries {
 			return err
 		}
-		a.Meter.Conflict(kind)
-		if a.Clock.Wait(ctx, time.Duration(n)*conflictPause+rand.N(conflictPause)) != nil {
+		w.meter.Conflict(kind)
+		if w.clock.Wait(ctx, time.Duration(n)*conflictPause+rand.N(conflictPause)) != nil {
 			return err
 		}
 	}

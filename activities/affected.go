@@ -53,9 +53,18 @@ type Targeting struct {
 	Alone bool `json:"alone,omitempty"`
 }
 
+// affectedLister lists the bindings that a failure affects, and when each is due.
+type affectedLister struct {
+	reader
+	reporter reporter
+	settings *Settings
+	clock    Monotonic
+	meter    Meter
+}
+
 // ListTargeting reads one page of bindings. What surrounds a binding (namespace,
 // policy) is asked when its turn comes, not here.
-func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (TargetingPage, error) {
+func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (TargetingPage, error) {
 	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
 	if err != nil {
 		return TargetingPage{}, classify("list bindings of cluster", r.Cluster, err)
@@ -67,24 +76,24 @@ func (a *Activities) ListTargeting(ctx context.Context, r ListRequest) (Targetin
 	for i := range page.Bindings {
 		b := &page.Bindings[i]
 		if b.Malformed != "" {
-			a.Meter.Malformed(string(b.Key.Kind()))
+			a.meter.Malformed(string(b.Key.Kind()))
 		}
 		out.Evicted = appendEvicted(out.Evicted, b, r.Cluster)
-		if _, at := b.Target(r.Cluster); at < 0 || b.Deleting || a.optedOutItself(b) {
+		if _, at := b.Target(r.Cluster); at < 0 || b.Deleting || a.settings.optedOutItself(b) {
 			continue
 		}
 		if b.Malformed != "" {
 			check := Check{Key: b.Key, Reason: reason.Malformed, Message: b.Malformed, workload: &b.Resource}
-			a.blocked(ctx, PreCheckRequest{Cluster: r.Cluster, Mode: r.Mode}, Checked{Key: b.Key, UID: b.UID}, check)
+			a.reporter.blocked(ctx, PreCheckRequest{Cluster: r.Cluster, Mode: r.Mode}, Checked{Key: b.Key, UID: b.UID}, check)
 		}
-		policy := rules.PolicyOf(b, a.Settings.DefaultTolerations)
+		policy := rules.PolicyOf(b, a.settings.DefaultTolerations)
 		if r.Soft {
-			if policy, err = said.read(ctx, a, b, policy); err != nil {
+			if policy, err = said.read(ctx, a.Reader, b, policy); err != nil {
 				return TargetingPage{}, classify("read policy of binding", b.Key.String(), err)
 			}
 		}
 		policy.NotDrained = !r.Drain.Selects(b)
-		rule, _ := a.Settings.Kinds.Judge(b, r.Cluster)
+		rule, _ := a.settings.Kinds.Judge(b, r.Cluster)
 		out.add(b, policy, rule == rules.KindKeep)
 	}
 	out.bounded()
@@ -120,7 +129,7 @@ func (p *TargetingPage) bounded() {
 type policyWords map[string]string
 
 // read completes a frozen policy with what the binding's own policy says.
-func (w policyWords) read(ctx context.Context, a *Activities, b *karmada.Binding, p rules.Policy) (rules.Policy, error) {
+func (w policyWords) read(ctx context.Context, from OptOutReader, b *karmada.Binding, p rules.Policy) (rules.Policy, error) {
 	if p.SoftRead() {
 		return p, nil
 	}
@@ -128,7 +137,7 @@ func (w policyWords) read(ctx context.Context, a *Activities, b *karmada.Binding
 	word, known := w[id]
 	if !known {
 		var err error
-		if word, err = a.Reader.PolicyAnnotation(ctx, b, karmada.AnnotationTolerationSeconds); err != nil {
+		if word, err = from.PolicyAnnotation(ctx, b, karmada.AnnotationTolerationSeconds); err != nil {
 			return p, err
 		}
 		if id != "" {
@@ -174,9 +183,9 @@ func resourceName(b *karmada.Binding) string {
 	return strings.TrimSpace(b.Resource.Kind + " " + name)
 }
 
-func (a *Activities) optedOutItself(b *karmada.Binding) bool {
+func (s Settings) optedOutItself(b *karmada.Binding) bool {
 	return rules.OptedOut(b.Annotations) ||
-		(b.Key.Namespace != "" && slices.Contains(a.Settings.ExcludeNamespaces, b.Key.Namespace))
+		(b.Key.Namespace != "" && slices.Contains(s.ExcludeNamespaces, b.Key.Namespace))
 }
 
 // PoliciesRequest asks when each frozen policy moves under the taints that stand.
@@ -198,7 +207,7 @@ type PoliciesResult struct {
 }
 
 // AssessPolicies re-reads the cluster's taints and judges every frozen policy.
-func (a *Activities) AssessPolicies(ctx context.Context, r PoliciesRequest) (PoliciesResult, error) {
+func (a affectedLister) AssessPolicies(ctx context.Context, r PoliciesRequest) (PoliciesResult, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && c.UID != r.UID) {
 		return PoliciesResult{Gone: true}, nil
@@ -214,7 +223,7 @@ func (a *Activities) AssessPolicies(ctx context.Context, r PoliciesRequest) (Pol
 	var out PoliciesResult
 	out.Hard, out.Soft = karmada.Triggering(taints)
 	for _, p := range r.Policies {
-		out.Dues = append(out.Dues, rules.DueUnder(p, taints, a.Clock.Now()))
+		out.Dues = append(out.Dues, rules.DueUnder(p, taints, a.clock.Now()))
 	}
 	return out, nil
 }

@@ -29,20 +29,26 @@ func (r EvictRequest) question() question {
 	return question{approval: r.Approval, attempt: r.Attempt, standing: r.Standing}
 }
 
+// surveyor reads of the fleet's bindings what room and approval rules are judged by.
+type surveyor struct {
+	reader
+	settings *Settings
+}
+
 // measure reads how far the failure goes, once per reading, where an approval rule
 // needs it that nobody has answered.
-func (a *Activities) measure(ctx context.Context, cluster string, q question, on *reading) error {
-	if on.extent != nil || q.answered() || !a.Settings.Approval.NeedsExtent() {
+func (s surveyor) measure(ctx context.Context, cluster string, q question, on *reading) error {
+	if on.extent != nil || q.answered() || !s.settings.Approval.NeedsExtent() {
 		return nil
 	}
-	if on.tally == nil && a.Settings.Approval.NeedsTally() {
+	if on.tally == nil && s.settings.Approval.NeedsTally() {
 		return nil // it was not read: then the rules ask
 	}
-	list, err := a.recent().Rules(ctx)
+	list, err := s.recent().Rules(ctx)
 	if err != nil {
 		return err
 	}
-	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: a.Settings.RoomUnknownOK}
+	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: s.settings.RoomUnknownOK}
 	for _, c := range on.fleet {
 		// What is being left counts, unless it is only drained: a plan asks about one that is well.
 		if faulty, _ := rules.Faulty(list, c); faulty || c.Name == cluster && c.Drain == nil {
@@ -59,17 +65,17 @@ func (a *Activities) measure(ctx context.Context, cluster string, q question, on
 }
 
 // approved holds a pass back that a human has yet to agree to.
-func (a *Activities) approved(ctx context.Context, b *karmada.Binding, cluster string, ask ask, check Check) (Check, error) {
+func (j judge) approved(ctx context.Context, b *karmada.Binding, cluster string, ask ask, check Check) (Check, error) {
 	if ask.question.answered() {
 		return check, nil
 	}
-	if a.Settings.Approval.Selector != "" {
-		if err := a.readLabels(ctx, cluster, b); err != nil {
+	if j.settings.Approval.Selector != "" {
+		if err := j.readLabels(ctx, cluster, b); err != nil {
 			return check, err
 		}
 	}
-	asks := a.Settings.Approval.Judge(queue.AskInput{
-		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: a.kindAsks(b, cluster), Standing: ask.question.standing,
+	asks := j.settings.Approval.Judge(queue.AskInput{
+		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: j.kindAsks(b, cluster), Standing: ask.question.standing,
 	})
 	if asks.Automatic() {
 		return check, nil

@@ -209,7 +209,10 @@ func TestAPlanTellsWhatWouldAwaitApproval(t *testing.T) {
 	b.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 		c.Taints = append(c.Taints, corev1.Taint{Key: "example.com/down", Effect: corev1.TaintEffectNoExecute})
 	})
-	out, err := b.acts.Foresee(t.Context(), activities.ForeseeRequest{Cluster: "m1", At: b.now})
+	snapshot, err := activities.TakeSnapshot(t.Context(), b.world, nil)
+	require.NoError(t, err)
+	planner := activities.NewPlanner(snapshot, b.world, b.world, b.acts.Settings)
+	out, err := planner.Foresee(t.Context(), activities.ForeseeRequest{Cluster: "m1", At: b.now})
 	require.NoError(t, err)
 	require.Len(t, out.Bindings, 1)
 	require.Equal(t, activities.ProspectBlocked, out.Bindings[0].Prospect)

@@ -13,6 +13,8 @@ import (
 type BindingCache interface {
 	// Known tells whether every binding has been seen once.
 	Known() bool
+	// Binding returns one binding, without the raw status of its copies; false where there is none.
+	Binding(key karmada.BindingKey) (karmada.Binding, bool)
 	// Each calls do for every binding, or only for those that have a Lifeboat task.
 	Each(held bool, do func(*karmada.Binding))
 	// On returns the bindings that target a cluster or have a task for it, at most so many after a
@@ -21,27 +23,27 @@ type BindingCache interface {
 }
 
 // cached tells whether the bindings can be read without a list.
-func (a *Activities) cached() bool { return a.Cached != nil && a.Cached.Known() }
+func (k reader) cached() bool { return k.cache != nil && k.cache.Known() }
 
-// pageFromCache is how many bindings a page from the cache has: as many as a page of a list.
-const pageFromCache = 500
+// pageFromCache is how many bindings a page from the cache has: some 300 kB in a failover's history.
+const pageFromCache = 1500
 
 // bindingsOn reads a page of the bindings that target a cluster or have a task for it. It comes
 // from the cache. Without one it is a page of all bindings, and the caller leaves the others out.
-func (a *Activities) bindingsOn(ctx context.Context, cluster string, page Page) (BindingPage, error) {
+func (k reader) bindingsOn(ctx context.Context, cluster string, page Page) (BindingPage, error) {
 	var after karmada.BindingKey
 	if page.After != nil {
 		after = *page.After
 	}
-	if a.cached() && page.Kind == "" && page.Continue == "" {
-		bindings, more := a.Cached.On(cluster, after, pageFromCache)
+	if k.cached() && page.Kind == "" && page.Continue == "" {
+		bindings, more := k.cache.On(cluster, after, pageFromCache)
 		out := BindingPage{Bindings: bindings}
 		if more {
 			out.Next = &Page{After: &bindings[len(bindings)-1].Key}
 		}
 		return out, nil
 	}
-	listed, err := a.Reader.Bindings(ctx, page)
+	listed, err := k.Reader.Bindings(ctx, page)
 	if page.After == nil || err != nil {
 		return listed, err
 	}
@@ -78,8 +80,8 @@ func AllBindings(ctx context.Context, from BindingLister) iter.Seq2[*karmada.Bin
 }
 
 // search lists the keys of the bindings that match.
-func (a *Activities) search(ctx context.Context, match func(*karmada.Binding) bool) (keys []karmada.BindingKey, err error) {
-	for b, err := range AllBindings(ctx, a.Reader) {
+func (k reader) search(ctx context.Context, match func(*karmada.Binding) bool) (keys []karmada.BindingKey, err error) {
+	for b, err := range AllBindings(ctx, k.Reader) {
 		if err != nil {
 			return nil, err
 		}
@@ -91,11 +93,11 @@ func (a *Activities) search(ctx context.Context, match func(*karmada.Binding) bo
 }
 
 // searchCached is search in the cache, and a list where there is none.
-func (a *Activities) searchCached(ctx context.Context, match func(*karmada.Binding) bool) (keys []karmada.BindingKey, err error) {
-	if !a.cached() {
-		return a.search(ctx, match)
+func (k reader) searchCached(ctx context.Context, match func(*karmada.Binding) bool) (keys []karmada.BindingKey, err error) {
+	if !k.cached() {
+		return k.search(ctx, match)
 	}
-	a.Cached.Each(false, func(b *karmada.Binding) {
+	k.cache.Each(false, func(b *karmada.Binding) {
 		if match(b) {
 			keys = append(keys, b.Key)
 		}

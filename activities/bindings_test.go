@@ -1,7 +1,9 @@
 package activities_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -19,6 +21,18 @@ type cacheOf struct {
 }
 
 func (c cacheOf) Known() bool { return c.cold == nil || !*c.cold }
+
+func (c cacheOf) Binding(key karmada.BindingKey) (karmada.Binding, bool) {
+	all := c.stale
+	if all == nil {
+		all = c.b.world.Everything()
+	}
+	at := slices.IndexFunc(all, func(b karmada.Binding) bool { return b.Key == key })
+	if at < 0 {
+		return karmada.Binding{}, false
+	}
+	return all[at], true
+}
 
 func (c cacheOf) Each(held bool, do func(*karmada.Binding)) {
 	for _, b := range c.b.world.Everything() {
@@ -65,13 +79,13 @@ func keysOn(b *bench, between func()) (keys []string, pages int) {
 // Rules: R4.6-28.
 func TestListTargeting_FromTheCache_SameBindings(t *testing.T) {
 	b := newBench(t)
-	for n := range 1100 {
+	for n := range 3200 {
 		b.bind(fmt.Sprintf("app%04d", n), func(*karmada.Binding) {})
 	}
 	b.fail()
 	nothing := func() {}
 	listed, pages := keysOn(b, nothing)
-	require.Len(t, listed, 1101)
+	require.Len(t, listed, 3201)
 	require.Equal(t, 1, pages, "the world lists everything on one page")
 
 	times, cold := 0, false
@@ -102,4 +116,67 @@ func TestFindOrphans_TaskEndedSinceTheCacheSawIt_IsNone(t *testing.T) {
 	require.Empty(t, orphans().Orphans)
 	b.world.DeleteBinding(ref.Key)
 	require.Empty(t, orphans().Orphans)
+}
+
+// reads counts the reads of single bindings and of namespaces.
+type reads struct {
+	around
+	bindings   map[string]int
+	namespaces int
+}
+
+// Binding is counted.
+func (r *reads) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
+	r.bindings[key.Name]++
+	return r.around.Binding(ctx, key)
+}
+
+// OptedOut is counted.
+func (r *reads) OptedOut(ctx context.Context, b *karmada.Binding) (string, error) {
+	r.namespaces++
+	return r.around.OptedOut(ctx, b)
+}
+
+// A binding that passes as the cache has it is not read: the write reads it. What the cache would end
+// or delay is read, and that answer counts.
+//
+// Rules: R4.6-28.
+func TestPreCheck_CachedBindings_ReadsOnlyThoseThatDoNotPass(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"back", "plain", "away", "blocked"} {
+		b.bind(name)
+	}
+	b.fail()
+	onM2 := func(b karmada.Binding) karmada.Binding {
+		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
+		return b
+	}
+	var stale []karmada.Binding
+	for _, x := range b.world.Everything() {
+		if x.Key == appKey("back") { // it is on m1 again, which the cache has not seen
+			x = onM2(x)
+		}
+		if x.Key != appKey("app") {
+			stale = append(stale, x)
+		}
+	}
+	b.world.Change(appKey("away"), func(x *karmada.Binding) { *x = onM2(*x) })
+	b.world.Change(appKey("blocked"), func(x *karmada.Binding) { x.Malformed = "spec" })
+	counted := &reads{around: around{b.world, b}, bindings: map[string]int{}}
+	b.acts.Reader, b.acts.Cached = counted, cacheOf{b: b, stale: stale}
+
+	checks := b.check("app", "back", "plain", "away", "blocked")
+	ends := make([]activities.CheckEnd, 0, len(checks))
+	for _, c := range checks {
+		ends = append(ends, c.End)
+	}
+	pass := activities.CheckPass
+	require.Equal(t, []activities.CheckEnd{pass, pass, pass, pass, pass}, ends, "the write finds out what the cache has not seen")
+	require.Equal(t, map[string]int{"app": 1, "back": 1}, counted.bindings)
+	require.Equal(t, 1, counted.namespaces, "one namespace, and no policy")
+
+	must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{
+		{Key: appKey("plain"), State: []karmada.StateRule{{Label: "a", Path: "{.b}"}}},
+	}})
+	require.Equal(t, 1, counted.bindings["plain"], "state is read off the raw status")
 }

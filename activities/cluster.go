@@ -30,12 +30,11 @@ type AssessRequest struct {
 // Assessment is one judgement of a cluster: what each rule says at each sight,
 // and which taints stand.
 type Assessment struct {
-	Gone    bool      `json:"gone,omitempty"` // deleted, or another uid under its name
-	UID     types.UID `json:"uid,omitempty"`
-	Seen    string    `json:"seen,omitempty"`
-	Ready   string    `json:"ready,omitempty"` // status of condition Ready
-	Why     string    `json:"why,omitempty"`   // its reason
-	Message string    `json:"message,omitempty"`
+	Gone  bool      `json:"gone,omitempty"` // deleted, or another uid under its name
+	UID   types.UID `json:"uid,omitempty"`
+	Seen  string    `json:"seen,omitempty"`
+	Ready string    `json:"ready,omitempty"` // status of condition Ready
+	Why   string    `json:"why,omitempty"`   // its reason
 	// Turns tell the next assessment what turned away and back in between.
 	Turns rules.Turns `json:"turns,omitempty"`
 	// Sights are oldest first; the last is the re-read.
@@ -56,11 +55,17 @@ type Assessment struct {
 	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }
 
+// clusterAssessor judges one cluster by the rules.
+type clusterAssessor struct {
+	reader
+	meter Meter
+}
+
 // AssessCluster re-reads the cluster and its rules and judges them, together with
 // the states that the controller saw in between: a mismatch that lasted for less
 // than the time between two reads restarts a window all the same. So does one that
 // nobody saw, where a condition's own transition time tells of it.
-func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
+func (a clusterAssessor) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && c.UID != r.UID) {
 		return Assessment{Gone: true}, nil
@@ -74,7 +79,7 @@ func (a *Activities) AssessCluster(ctx context.Context, r AssessRequest) (Assess
 	}
 	for _, rule := range rules {
 		if rule.Malformed != "" {
-			a.Meter.Malformed(rule.Kind())
+			a.meter.Malformed(rule.Kind())
 		}
 	}
 	return assess(c, rules, r), nil
@@ -90,7 +95,7 @@ func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 		out.Turns = r.Turns
 	}
 	if ready := ready(c); ready != nil {
-		out.Ready, out.Why, out.Message = string(ready.Status), ready.Reason, ready.Message
+		out.Ready, out.Why = string(ready.Status), ready.Reason
 	}
 	if rules.OptedOut(c.Annotations) {
 		// Nothing follows from an opted-out cluster; what is Lifeboat's on it goes.

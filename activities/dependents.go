@@ -53,27 +53,35 @@ func (out *DependentsResult) refuse(reason reason.Reason, message string) {
 	out.Reason, out.Message = reason, message
 }
 
+// dependents keeps what a moved binding depends on, for as long as its old copy runs.
+type dependents struct {
+	reader
+	writer
+	guard
+	owners Owners
+}
+
 // HoldDependents enters a parent's migration as a holder on every dependent that is
 // on the cluster, each by a write of its own. It stops at the first that cannot be
 // held; what it had entered by then is in Held.
-func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
+func (d dependents) HoldDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
 	out := DependentsResult{Held: slices.Clone(r.Held)}
-	c, err := a.Reader.Cluster(ctx, r.Cluster)
+	c, err := d.Reader.Cluster(ctx, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) {
 		return out, nil // the eviction will say so
 	}
 	if err != nil {
 		return out, classify("read cluster", r.Cluster, err)
 	}
-	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
+	if cause, why := d.beginsNothing(r.Mode, c); cause != reason.None {
 		out.refuse(cause, why)
 		return out, nil
 	}
-	parent, gone, err := a.parent(ctx, r.MoveRef)
+	parent, gone, err := d.parent(ctx, r.MoveRef)
 	if gone || err != nil {
 		return out, classify("read parent", r.Key.String(), err) // of one that is gone the eviction will say so
 	}
-	found, err := a.dependentsOf(ctx, &parent)
+	found, err := d.dependentsOf(ctx, &parent)
 	if err != nil {
 		return out, classify("find dependents of", r.Key.String(), err)
 	}
@@ -82,14 +90,14 @@ func (a *Activities) HoldDependents(ctx context.Context, r DependentsRequest) (D
 		if out.Reason != reason.None {
 			return out, nil
 		}
-		a.holdDependent(ctx, key, r.MoveRef, &out)
+		d.holdDependent(ctx, key, r.MoveRef, &out)
 	}
 	return out, nil
 }
 
 // holdDependent enters the migration on one dependent.
-func (a *Activities) holdDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, out *DependentsResult) {
-	plan, err := a.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
+func (d dependents) holdDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, out *DependentsResult) {
+	plan, err := d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
 		return proof.PlanHold(b, r.Cluster, r.Owner)
 	})
 	switch {
@@ -107,8 +115,8 @@ func (a *Activities) holdDependent(ctx context.Context, key karmada.BindingKey, 
 }
 
 // parent reads a migration's own binding; gone tells that it is not there under its uid.
-func (a *Activities) parent(ctx context.Context, r MoveRef) (b karmada.Binding, gone bool, err error) {
-	b, err = a.Reader.Binding(ctx, r.Key)
+func (k reader) parent(ctx context.Context, r MoveRef) (b karmada.Binding, gone bool, err error) {
+	b, err = k.Reader.Binding(ctx, r.Key)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
 		return b, true, nil
 	}
@@ -123,12 +131,12 @@ func appendKey(keys []karmada.BindingKey, key karmada.BindingKey) []karmada.Bind
 }
 
 // rewriteHolders reads a dependent, lets plan decide and writes what it says.
-func (a *Activities) rewriteHolders(
+func (d dependents) rewriteHolders(
 	ctx context.Context, key karmada.BindingKey, cluster string, plan func(*karmada.Binding) proof.HoldPlan,
 ) (proof.HoldPlan, error) {
 	var p proof.HoldPlan
-	err := a.retryConflict(ctx, string(key.Kind()), func() error {
-		b, err := a.Reader.Binding(ctx, key)
+	err := d.retryConflict(ctx, string(key.Kind()), func() error {
+		b, err := d.Reader.Binding(ctx, key)
 		if errors.Is(err, karmada.ErrGone) || (err == nil && b.Deleting) {
 			p = proof.HoldPlan{Done: true}
 			return nil
@@ -140,10 +148,10 @@ func (a *Activities) rewriteHolders(
 			return nil
 		}
 		if p.Keep {
-			_, err = a.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: cluster, Reason: karmada.TaskReasonKept})
+			_, err = d.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: cluster, Reason: karmada.TaskReasonKept})
 			return err
 		}
-		_, err = a.Writer.Holders(ctx, HoldersWrite{Binding: &b, Cluster: cluster, Holders: p.Holders, Now: a.Clock.Now()})
+		_, err = d.Writer.Holders(ctx, HoldersWrite{Binding: &b, Cluster: cluster, Holders: p.Holders, Now: d.clock.Now()})
 		if errors.Is(err, karmada.ErrGone) {
 			return nil
 		}
@@ -160,7 +168,7 @@ type found struct {
 }
 
 // dependentsOf finds the bindings of a parent's dependents, in the cache where it selects them by label.
-func (a *Activities) dependentsOf(ctx context.Context, parent *karmada.Binding) (found, error) {
+func (d dependents) dependentsOf(ctx context.Context, parent *karmada.Binding) (found, error) {
 	listed := karmada.DependenciesOf(parent)
 	switch {
 	case !parent.PropagateDeps:
@@ -170,7 +178,7 @@ func (a *Activities) dependentsOf(ctx context.Context, parent *karmada.Binding) 
 	case !listed.Selected:
 		return found{keys: listed.Keys}, nil
 	}
-	named, err := a.searchCached(ctx, func(b *karmada.Binding) bool { return b.RequiredIn(parent.Key) })
+	named, err := d.searchCached(ctx, func(b *karmada.Binding) bool { return b.RequiredIn(parent.Key) })
 	for _, key := range named {
 		listed.Keys = appendKey(listed.Keys, key)
 	}
@@ -179,13 +187,13 @@ func (a *Activities) dependentsOf(ctx context.Context, parent *karmada.Binding) 
 
 // dependentsHeld looks whether the Work of every dependent stays when its parent
 // leaves: the write of an eviction asks this of fresh state.
-func (a *Activities) dependentsHeld(ctx context.Context, parent *karmada.Binding, r EvictRequest) (reason.Reason, string, error) {
-	all, err := a.dependentsOf(ctx, parent)
+func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding, r EvictRequest) (reason.Reason, string, error) {
+	all, err := d.dependentsOf(ctx, parent)
 	if err != nil || all.reason != reason.None {
 		return all.reason, all.why, err
 	}
 	for _, key := range all.keys {
-		b, err := a.Reader.Binding(ctx, key)
+		b, err := d.Reader.Binding(ctx, key)
 		if errors.Is(err, karmada.ErrGone) {
 			continue
 		}
@@ -202,18 +210,18 @@ func (a *Activities) dependentsHeld(ctx context.Context, parent *karmada.Binding
 // DropDependents takes a parent's migration out of every dependent that it holds, for
 // whatever reason that migration ends. Where a task of the parent stays for a human,
 // so do those of its dependents: the old pods still run.
-func (a *Activities) DropDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
+func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
 	var out DependentsResult
 	if r.Mode != rules.ModeEnforce {
 		return out, nil // it never held anything
 	}
-	parent, gone, err := a.parent(ctx, r.MoveRef)
+	parent, gone, err := d.parent(ctx, r.MoveRef)
 	if err != nil {
 		return out, classify("read parent", r.Key.String(), err)
 	}
 	keys := r.Held
 	if r.Lost || r.Search && (gone || mayHaveDependents(&parent)) {
-		named, err := a.search(ctx, func(b *karmada.Binding) bool { return heldBy(b, r.MoveRef) })
+		named, err := d.search(ctx, func(b *karmada.Binding) bool { return heldBy(b, r.MoveRef) })
 		if err != nil {
 			return out, classify("search dependents of", r.Key.String(), err)
 		}
@@ -222,7 +230,7 @@ func (a *Activities) DropDependents(ctx context.Context, r DependentsRequest) (D
 		}
 	}
 	for _, key := range keys {
-		plan, err := a.leave(ctx, key, r.MoveRef, &parent, gone)
+		plan, err := d.leave(ctx, key, r.MoveRef, &parent, gone)
 		if err != nil {
 			return out, classify("drop dependent", key.String(), err)
 		}
@@ -246,20 +254,20 @@ func heldBy(b *karmada.Binding, r MoveRef) bool {
 }
 
 // leave takes the migration out of one dependent, or leaves its task to a human.
-func (a *Activities) leave(ctx context.Context, key karmada.BindingKey, r MoveRef, parent *karmada.Binding, gone bool) (proof.HoldPlan, error) {
+func (d dependents) leave(ctx context.Context, key karmada.BindingKey, r MoveRef, parent *karmada.Binding, gone bool) (proof.HoldPlan, error) {
 	if task, _ := parent.TaskFor(r.Cluster); !gone && task != nil && task.LeftForGood() {
-		return proof.HoldPlan{Done: true}, a.markDependent(ctx, key, r, task.Reason)
+		return proof.HoldPlan{Done: true}, d.markDependent(ctx, key, r, task.Reason)
 	}
-	return a.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
-		return a.planLeave(b, r.Cluster, r.Owner, !gone && karmada.NeedsOn(parent, b, r.Cluster))
+	return d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
+		return d.planLeave(b, r.Cluster, r.Owner, !gone && karmada.NeedsOn(parent, b, r.Cluster))
 	})
 }
 
 // markDependent gives a dependent's task the reason of its parent's. Where a migration of
 // the dependent itself holds it too, the holder stays in it; it is marked once that is over.
-func (a *Activities) markDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, reason string) error {
-	return a.retryConflict(ctx, string(key.Kind()), func() error {
-		b, err := a.Reader.Binding(ctx, key)
+func (d dependents) markDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, reason string) error {
+	return d.retryConflict(ctx, string(key.Kind()), func() error {
+		b, err := d.Reader.Binding(ctx, key)
 		if errors.Is(err, karmada.ErrGone) {
 			return nil
 		}
@@ -269,7 +277,7 @@ func (a *Activities) markDependent(ctx context.Context, key karmada.BindingKey, 
 		if task, _ := b.TaskFor(r.Cluster); task == nil || !task.ForDependent() || !heldBy(&b, r) {
 			return nil
 		}
-		_, err = a.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: r.Cluster, Reason: reason})
+		_, err = d.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: r.Cluster, Reason: reason})
 		return err
 	})
 }

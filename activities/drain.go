@@ -18,7 +18,7 @@ func (w TaintWrite) Empty() bool {
 
 // planDrain decides whether the order of a drain, or its end, may be written. A
 // drain begins something new: it needs enforce in the failover and in this worker.
-func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
+func (a tainter) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
 	c := w.Cluster
 	w.ClearDrain = r.ClearDrain && c.Drain != nil && !c.Drain.Deletion
 	if r.Drain == nil {
@@ -44,7 +44,7 @@ func (a *Activities) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, st
 }
 
 // recordDrain tells whoever looks at the cluster who drains it, or has it drained no more.
-func (a *Activities) recordDrain(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
+func (a tainter) recordDrain(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
 	e := Event{Cluster: c.Name, UID: c.UID}
 	switch {
 	case w.Drain != nil:
@@ -56,7 +56,7 @@ func (a *Activities) recordDrain(ctx context.Context, c karmada.Cluster, w Taint
 	default:
 		return
 	}
-	a.Events.Record(ctx, e)
+	a.events.Record(ctx, e)
 }
 
 // DrainDeleting reads clusters such that one with a deletion timestamp counts as
@@ -98,9 +98,15 @@ type BansResult struct {
 	Next      *Page `json:"next,omitempty"`
 }
 
+// banLifter drops what a drain left on bindings.
+type banLifter struct {
+	reader
+	writer
+}
+
 // LiftBans drops the bans of a drain that has ended. A binding that has no target left
 // gets the cluster back in the same write.
-func (a *Activities) LiftBans(ctx context.Context, r BansRequest) (BansResult, error) {
+func (a banLifter) LiftBans(ctx context.Context, r BansRequest) (BansResult, error) {
 	if r.Mode != rules.ModeEnforce {
 		return BansResult{}, nil
 	}
@@ -133,7 +139,7 @@ func (a *Activities) LiftBans(ctx context.Context, r BansRequest) (BansResult, e
 	return out, nil
 }
 
-func (a *Activities) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, gone bool) error {
+func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, gone bool) error {
 	b, err := a.Reader.Binding(ctx, key)
 	if errors.Is(err, karmada.ErrGone) {
 		return nil
@@ -151,7 +157,7 @@ func (a *Activities) liftBan(ctx context.Context, key karmada.BindingKey, cluste
 		if task.Replicas != nil {
 			replicas = *task.Replicas
 		}
-		_, err = a.Writer.Restore(ctx, RestoreWrite{Binding: &b, Cluster: cluster, Replicas: replicas, Now: a.Clock.Now()})
+		_, err = a.Writer.Restore(ctx, RestoreWrite{Binding: &b, Cluster: cluster, Replicas: replicas, Now: a.clock.Now()})
 	default:
 		_, err = a.Writer.Release(ctx, ReleaseWrite{Binding: &b, Cluster: cluster})
 	}

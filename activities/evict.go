@@ -98,10 +98,21 @@ const (
 	maxSkew = 2 * time.Second
 )
 
+// evictor makes the one write that moves a binding off its cluster.
+type evictor struct {
+	actor
+	guard
+	judge      judge
+	survey     surveyor
+	dependents dependents
+	pacer      Pacer
+	events     EventRecorder
+}
+
 // Evict reads what takes long, waits for the moment of its permit, re-reads cluster and binding,
 // re-decides everything that made this binding due, and then makes one write. It sends nothing
 // after the permit has passed, and it is never retried under the same one.
-func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
+func (a evictor) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
 	at := a.attempt(ctx)
 	if !a.mayEnforce(r.Mode) {
 		return a.evicted(r, refuse(reason.ModeObserve, "this worker's own config, or the failover, says observe")), nil
@@ -126,13 +137,13 @@ func (a *Activities) Evict(ctx context.Context, r EvictRequest) (EvictResult, er
 }
 
 // evictAt evicts once the permit's moment has come.
-func (a *Activities) evictAt(ctx context.Context, r EvictRequest, at attempt) (out EvictResult, err error) {
+func (a evictor) evictAt(ctx context.Context, r EvictRequest, at attempt) (out EvictResult, err error) {
 	var on reading
-	if err := a.surveyAhead(ctx, r.Key, r.question(), &on); err != nil {
+	if err := a.survey.surveyAhead(ctx, r.Key, r.question(), &on); err != nil {
 		return out, err
 	}
 	// The rest is read after the pause, so that it is as fresh as ever.
-	if err := a.Clock.Wait(ctx, r.Permit.Earliest.Sub(at.now())); err != nil {
+	if err := a.clock.Wait(ctx, r.Permit.Earliest.Sub(at.now())); err != nil {
 		return refuse(reason.PermitPassed, "interrupted before the moment of its permit: "+err.Error()), nil
 	}
 	err = a.retryConflict(ctx, string(r.Key.Kind()), func() error {
@@ -145,21 +156,21 @@ func (a *Activities) evictAt(ctx context.Context, r EvictRequest, at attempt) (o
 // reportWithin bounds the report of an eviction: without an answer the migration reports it.
 const reportWithin = 2 * time.Second
 
-func (a *Activities) used(ctx context.Context, r EvictRequest) bool {
+func (a evictor) used(ctx context.Context, r EvictRequest) bool {
 	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
-	return a.Pacer.Used(ctx, r.Permit.Number, r.Key.String()) == nil
+	return a.pacer.Used(ctx, r.Permit.Number, r.Key.String()) == nil
 }
 
 func refuse(reason reason.Reason, message string) EvictResult {
 	return EvictResult{End: EvictRefused, Reason: reason, Message: message}
 }
 
-func (a *Activities) evicted(r EvictRequest, out EvictResult) EvictResult {
-	a.Meter.Evicted(r.Cluster, string(out.End))
+func (a evictor) evicted(r EvictRequest, out EvictResult) EvictResult {
+	a.meter.Evicted(r.Cluster, string(out.End))
 	if out.End != EvictRefused { // a refused one goes back into the queue
-		now := a.Clock.Now()
-		a.Meter.LeftQueue(r.Cluster, since(now, r.QueuedAt), since(now, r.DueAt))
+		now := a.clock.Now()
+		a.meter.LeftQueue(r.Cluster, since(now, r.QueuedAt), since(now, r.DueAt))
 	}
 	return out
 }
@@ -174,7 +185,7 @@ func since(now, moment time.Time) time.Duration {
 
 // evictOnce reads, decides and writes once. It returns an error only for what a
 // re-read may mend (a conflict), or when nothing was written at all.
-func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, inside func() bool) (EvictResult, error) {
+func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, inside func() bool) (EvictResult, error) {
 	fleet, err := a.fleetWith(ctx, r.Cluster)
 	if err != nil {
 		return EvictResult{}, err
@@ -191,7 +202,7 @@ func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, 
 	if err != nil {
 		return EvictResult{}, err
 	}
-	if err := a.readAround(ctx, r, &b, &on); err != nil {
+	if err := a.survey.readAround(ctx, r.Cluster, r.question(), &b, &on); err != nil {
 		return EvictResult{}, err
 	}
 	out := EvictResult{Resource: resourceName(&b)}
@@ -204,7 +215,7 @@ func (a *Activities) evictOnce(ctx context.Context, r EvictRequest, on reading, 
 }
 
 // evictsFrom finds the cluster, or says why nothing is evicted from it.
-func (a *Activities) evictsFrom(fleet []karmada.Cluster, r EvictRequest) (karmada.Cluster, *EvictResult) {
+func (a evictor) evictsFrom(fleet []karmada.Cluster, r EvictRequest) (karmada.Cluster, *EvictResult) {
 	c, ok := find(fleet, r.Cluster, r.ClusterUID)
 	if !ok {
 		return c, &EvictResult{End: EvictClusterGone, Reason: reason.ClusterGone}
@@ -227,11 +238,11 @@ type sight struct {
 
 // mayMove asks of fresh state whether it is still due, the pre-check's question, and
 // whether every dependent is held.
-func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
+func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
 	if stop, err := a.stillMoves(ctx, r, at.cluster, out); stop || err != nil {
 		return stop, err
 	}
-	check, err := a.judgeMove(ctx, at.binding, r.Cluster, at.fleet, ask{
+	check, err := a.judge.judgeMove(ctx, at.binding, r.Cluster, at.fleet, ask{
 		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, headroom: at.headroom,
 		question: r.question(), extent: at.extent,
 	})
@@ -243,7 +254,7 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 	}
 	out.reschedule, out.swap, out.state = check.Reschedule, check.Swap, check.state
 	out.going = stateGoing(r.Policy.State, check)
-	cause, why, err := a.dependentsHeld(ctx, at.binding, r)
+	cause, why, err := a.dependents.dependentsHeld(ctx, at.binding, r)
 	if err == nil && cause != reason.None {
 		out.End, out.Reason, out.Message = EvictRefused, cause, why
 		return true, nil
@@ -253,7 +264,7 @@ func (a *Activities) mayMove(ctx context.Context, r EvictRequest, at sight, out 
 
 // stillMoves re-reads this binding's own reason to move: under the taints that
 // stand now it is due, and if a rule of Lifeboat's put the taint, that rule still matches.
-func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
+func (a evictor) stillMoves(ctx context.Context, r EvictRequest, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
 	list, err := a.recent().Rules(ctx)
 	if err != nil {
 		return false, err
@@ -267,8 +278,8 @@ func (a *Activities) stillMoves(ctx context.Context, r EvictRequest, c karmada.C
 			standing = append(standing, t)
 		}
 	}
-	due := rules.DueUnder(r.Policy, standing, a.Clock.Now())
-	if !due.Affected || due.At.After(a.Clock.Now()) {
+	due := rules.DueUnder(r.Policy, standing, a.clock.Now())
+	if !due.Affected || due.At.After(a.clock.Now()) {
 		out.End, out.Reason = EvictNotAffected, due.Reason
 		out.Message = "no triggering taint that still holds makes it due"
 		return true, nil
@@ -313,7 +324,7 @@ func (out *EvictResult) take(check Check, b *karmada.Binding, cluster string) (d
 	return true
 }
 
-func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *karmada.Binding, out EvictResult, inside func() bool) (EvictResult, error) {
+func (a evictor) writeEviction(ctx context.Context, r EvictRequest, b *karmada.Binding, out EvictResult, inside func() bool) (EvictResult, error) {
 	if work, err := a.Reader.WorkOf(ctx, b, r.Cluster); err == nil {
 		out.OldWork = &work
 	} else if !errors.Is(err, karmada.ErrGone) {
@@ -324,7 +335,7 @@ func (a *Activities) writeEviction(ctx context.Context, r EvictRequest, b *karma
 		return out, nil
 	}
 	after, err := a.Writer.Evict(ctx, EvictWrite{
-		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.Clock.Now(), Reason: karmada.TaskReason,
+		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Reason: karmada.TaskReason,
 		Reschedule: out.reschedule, Purge: r.Purge, Back: out.back(), State: out.state,
 	})
 	switch {
@@ -368,7 +379,7 @@ func stateGoing(rules []karmada.StateRule, check Check) string {
 	}
 }
 
-func (a *Activities) recordEviction(ctx context.Context, b *karmada.Binding, r EvictRequest, out EvictResult, err error) {
+func (a evictor) recordEviction(ctx context.Context, b *karmada.Binding, r EvictRequest, out EvictResult, err error) {
 	e := Event{Binding: &b.Key, UID: b.UID, Workload: &b.Resource, Reason: "EvictWorkloadFromClusterSucceed"}
 	e.Message = fmt.Sprintf("evicted from %s, the old copy is held, by workflow %s", r.Cluster, r.Owner)
 	if r.Purge == karmada.PurgeDirectly {
@@ -384,5 +395,5 @@ func (a *Activities) recordEviction(ctx context.Context, b *karmada.Binding, r E
 		e.Warning, e.Reason = true, "EvictWorkloadFromClusterFailed"
 		e.Message = fmt.Sprintf("not evicted from %s by workflow %s: %v", r.Cluster, r.Owner, err)
 	}
-	a.Events.Record(ctx, e)
+	a.events.Record(ctx, e)
 }

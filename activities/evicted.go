@@ -17,7 +17,7 @@ func appendEvicted(in []proof.BindingFact, b *karmada.Binding, cluster string) [
 }
 
 // markLastCopies marks which of the bindings that Karmada evicts need a Lifeboat hold task.
-func (a *Activities) markLastCopies(ctx context.Context, evicted []proof.BindingFact, page []karmada.Binding, cluster string) error {
+func (a orphanFinder) markLastCopies(ctx context.Context, evicted []proof.BindingFact, page []karmada.Binding, cluster string) error {
 	if len(evicted) == 0 {
 		return nil
 	}
@@ -27,11 +27,11 @@ func (a *Activities) markLastCopies(ctx context.Context, evicted []proof.Binding
 	}
 	for i := range evicted {
 		at := slices.IndexFunc(page, func(b karmada.Binding) bool { return b.Key == evicted[i].Key })
-		evicted[i].LastCopy = a.losesLastCopy(&page[at], fleet, cluster)
+		evicted[i].LastCopy = a.settings.losesLastCopy(&page[at], fleet, cluster)
 	}
 	return nil
 }
 
-func (a *Activities) losesLastCopy(b *karmada.Binding, fleet []karmada.Cluster, cluster string) bool {
-	return proof.LosesLastCopy(b, cluster, suspects(fleet, b, cluster)) && !a.optedOutItself(b)
+func (s Settings) losesLastCopy(b *karmada.Binding, fleet []karmada.Cluster, cluster string) bool {
+	return proof.LosesLastCopy(b, cluster, suspects(fleet, b, cluster)) && !s.optedOutItself(b)
 }

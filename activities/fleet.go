@@ -29,8 +29,15 @@ type FleetResult struct {
 	InForce map[string]string `json:"inForce,omitempty"`
 }
 
+// fleetAssessor judges for the pacer.
+type fleetAssessor struct {
+	reader
+	pacer    Pacer
+	settings *Settings
+}
+
 // AssessFleet counts the clusters that look failed and judges the pace.
-func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResult, error) {
+func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetResult, error) {
 	fleet, err := a.Reader.Clusters(ctx)
 	if err != nil {
 		return FleetResult{}, classify("assess", "fleet", err)
@@ -39,7 +46,7 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	if err != nil {
 		return FleetResult{}, classify("list rules for", "fleet", err)
 	}
-	config := a.Settings.Pace
+	config := a.settings.Pace
 	if r.Rate != nil {
 		config.EvictionRate, config.Unlimited = *r.Rate, false
 	}
@@ -52,7 +59,7 @@ func (a *Activities) AssessFleet(ctx context.Context, r FleetRequest) (FleetResu
 	slices.Sort(health.Faulty)
 	pace := pace.Judge(health, config)
 	return FleetResult{
-		Pace: pace, Config: config, Audit: a.Settings.Terms.Audit, Runbook: a.Settings.Terms.Runbook, InForce: a.Settings.InForce,
+		Pace: pace, Config: config, Audit: a.settings.Terms.Audit, Runbook: a.settings.Terms.Runbook, InForce: a.settings.InForce,
 	}, nil
 }
 
@@ -72,8 +79,8 @@ type Recall struct {
 
 // RecallPacer tells a first start (no previous run, nothing of Lifeboat's in Karmada)
 // from a restart whose state is known, and from one whose state is lost.
-func (a *Activities) RecallPacer(ctx context.Context, r RecallRequest) (Recall, error) {
-	memory, err := a.Pacer.Remember(ctx, r.RunID)
+func (a fleetAssessor) RecallPacer(ctx context.Context, r RecallRequest) (Recall, error) {
+	memory, err := a.pacer.Remember(ctx, r.RunID)
 	if err != nil {
 		return Recall{}, classify("recall", "previous pacer", err)
 	}
@@ -93,7 +100,7 @@ func (a *Activities) RecallPacer(ctx context.Context, r RecallRequest) (Recall, 
 	return Recall{Why: reason.FirstStart}, nil
 }
 
-func (a *Activities) anythingOfOurs(ctx context.Context) (bool, error) {
+func (a fleetAssessor) anythingOfOurs(ctx context.Context) (bool, error) {
 	fleet, err := a.Reader.Clusters(ctx)
 	if err != nil {
 		return false, err

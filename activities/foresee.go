@@ -108,10 +108,15 @@ type Foreseen struct {
 	policy rules.Policy
 }
 
+// Planner foresees a failover.
+type Planner struct {
+	worker Activities // those of a worker with the same settings, over a snapshot
+}
+
 // NewPlanner judges over a snapshot as a worker with the same settings would, and can
 // write nothing. Without moves nobody is asked which copy a migration holds.
-func NewPlanner(of *Snapshot, owners Owners, moves Moves, settings Settings) *Activities {
-	return &Activities{Reader: of, Owners: owners, Moves: moves, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}
+func NewPlanner(of *Snapshot, owners Owners, moves Moves, settings Settings) *Planner {
+	return &Planner{Activities{Reader: of, Owners: owners, Moves: moves, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}}
 }
 
 // deaf counts nothing: a plan is no event.
@@ -135,36 +140,36 @@ func (standstill) Wait(ctx context.Context, _ time.Duration) error { return ctx.
 // Foresee goes through a failover in its own order and by its own judgements: whom the
 // taints would move and when, whose turn it is at the pace, and whether there is
 // somewhere to go beside what went before.
-func (a *Activities) Foresee(ctx context.Context, r ForeseeRequest) (Foresight, error) {
+func (pl *Planner) Foresee(ctx context.Context, r ForeseeRequest) (Foresight, error) {
 	r.At = r.At.UTC()
 	out := Foresight{Cluster: r.Cluster, At: r.At}
-	p := *a
-	p.Clock = standstill{r.At}
-	begin, err := p.BeginFailover(ctx, BeginRequest{Cluster: r.Cluster})
+	now := *pl
+	now.worker.Clock = standstill{r.At}
+	begin, err := now.worker.BeginFailover(ctx, BeginRequest{Cluster: r.Cluster})
 	if err != nil {
 		return out, err
 	}
 	out.Mode = begin.Terms.Mode
-	if out.Pace, err = p.foreseePace(ctx, r); err != nil {
+	if out.Pace, err = now.foreseePace(ctx, r); err != nil {
 		return out, err
 	}
-	next, err := p.foreseeTaints(ctx, r, &out)
+	next, err := now.foreseeTaints(ctx, r, &out)
 	if err != nil {
 		return out, err
 	}
-	found, err := p.foreseeAffected(ctx, r, next)
+	found, err := now.foreseeAffected(ctx, r, next)
 	if err != nil {
 		return out, err
 	}
 	found = slices.DeleteFunc(found, func(f Foreseen) bool { return r.Skip[f.Key] })
-	return out, p.foreseeTurns(ctx, r, begin.Terms, found, &out)
+	return out, now.foreseeTurns(ctx, r, begin.Terms, found, &out)
 }
 
-func (a *Activities) foreseePace(ctx context.Context, r ForeseeRequest) (pace.Pace, error) {
+func (pl *Planner) foreseePace(ctx context.Context, r ForeseeRequest) (pace.Pace, error) {
 	if r.Pace != nil {
 		return *r.Pace, nil
 	}
-	fleet, err := a.AssessFleet(ctx, FleetRequest{Rate: r.Rate})
+	fleet, err := pl.worker.fleetAssessor().AssessFleet(ctx, FleetRequest{Rate: r.Rate})
 	return fleet.Pace, err
 }
 
@@ -182,8 +187,8 @@ type moment struct {
 }
 
 // foreseeTaints lets the windows run out, if the cluster stays as it is.
-func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *Foresight) (ahead, error) {
-	c, err := a.AssessCluster(ctx, AssessRequest{Cluster: r.Cluster, ExternalProbe: rules.ExternalProbeDown})
+func (pl *Planner) foreseeTaints(ctx context.Context, r ForeseeRequest, out *Foresight) (ahead, error) {
+	c, err := pl.worker.clusterAssessor().AssessCluster(ctx, AssessRequest{Cluster: r.Cluster, ExternalProbe: rules.ExternalProbeDown})
 	if err == nil && c.Gone {
 		err = fmt.Errorf("cluster %s: %w", r.Cluster, karmada.ErrGone)
 	}
@@ -202,11 +207,10 @@ func (a *Activities) foreseeTaints(ctx context.Context, r ForeseeRequest, out *F
 	if len(c.Hard)+len(c.Soft)+len(r.Virtual) > 0 {
 		moments = append(moments, moment{at: r.At, put: r.Virtual})
 	}
-	for _, key := range windows.SortedKeys() {
-		w := windows[key]
+	for _, w := range windows.Sorted() {
 		rule := foreseeRule(w, c, r)
-		rule.Reason = reasons[key].Reason
-		delete(reasons, key)
+		rule.Reason = reasons[w.Key()].Reason
+		delete(reasons, w.Key())
 		out.Rules = append(out.Rules, rule)
 		if !rule.At.IsZero() && !rule.Stands && karmada.Triggers(w.Taint.Effect) {
 			moments = append(moments, moment{at: rule.At, put: []corev1.Taint{foreseenTaint(w.Taint, rule.At)}})
@@ -288,14 +292,14 @@ func inOrder(moments []moment, out *Foresight) []moment {
 
 // foreseeAffected lists what targets the cluster and has each policy judged at every
 // moment; who is due before the next one keeps that due time.
-func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next ahead) ([]Foreseen, error) {
+func (pl *Planner) foreseeAffected(ctx context.Context, r ForeseeRequest, next ahead) ([]Foreseen, error) {
 	soft := slices.ContainsFunc(next.moments, func(m moment) bool {
 		_, soft := karmada.Triggering(m.put)
 		return len(soft)+len(next.Soft) > 0
 	})
 	var found []Foreseen
 	for page := (Page{}); ; {
-		p, err := a.ListTargeting(ctx, ListRequest{Cluster: next.cluster, Page: page, Drain: next.Drain, Soft: soft})
+		p, err := pl.worker.affectedLister().ListTargeting(ctx, ListRequest{Cluster: next.cluster, Page: page, Drain: next.Drain, Soft: soft})
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +308,7 @@ func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next
 				p.Items[i].Policy, p.Policies = len(p.Policies), append(p.Policies, frozen)
 			}
 		}
-		dues, err := a.foreseeDues(ctx, next, p.Policies)
+		dues, err := pl.foreseeDues(ctx, next, p.Policies)
 		if err != nil {
 			return nil, err
 		}
@@ -322,7 +326,7 @@ func (a *Activities) foreseeAffected(ctx context.Context, r ForeseeRequest, next
 		}
 		page = *p.Next
 	}
-	return a.foreseeOptedOut(ctx, next.cluster, found)
+	return pl.foreseeOptedOut(ctx, next.cluster, found)
 }
 
 func (f *Foreseen) judged(d rules.Due, malformed string) {
@@ -349,16 +353,16 @@ func (f *Foreseen) ordered(r ForeseeRequest) {
 }
 
 // foreseeDues are the due times of policies, one each.
-func (a *Activities) foreseeDues(ctx context.Context, next ahead, policies []rules.Policy) ([]rules.Due, error) {
+func (pl *Planner) foreseeDues(ctx context.Context, next ahead, policies []rules.Policy) ([]rules.Due, error) {
 	out := make([]rules.Due, len(policies))
 	for i := range out {
 		out[i].Reason = reason.NoTaint
 	}
 	settled := make([]bool, len(policies))
 	for n, m := range next.moments {
-		then := *a
+		then := pl.worker
 		then.Clock = standstill{m.at}
-		judged, err := then.AssessPolicies(ctx, PoliciesRequest{Cluster: next.cluster, UID: next.UID, Policies: policies, Virtual: m.put})
+		judged, err := then.affectedLister().AssessPolicies(ctx, PoliciesRequest{Cluster: next.cluster, UID: next.UID, Policies: policies, Virtual: m.put})
 		if err != nil {
 			return nil, err
 		}
@@ -375,12 +379,12 @@ func (a *Activities) foreseeDues(ctx context.Context, next ahead, policies []rul
 }
 
 // foreseeOptedOut adds what the list leaves out because it opted out by itself.
-func (a *Activities) foreseeOptedOut(ctx context.Context, cluster string, found []Foreseen) ([]Foreseen, error) {
-	for b, err := range AllBindings(ctx, a.Reader) {
+func (pl *Planner) foreseeOptedOut(ctx context.Context, cluster string, found []Foreseen) ([]Foreseen, error) {
+	for b, err := range AllBindings(ctx, pl.worker.Reader) {
 		if err != nil {
 			return nil, err
 		}
-		if _, at := b.Target(cluster); at >= 0 && !b.Deleting && a.optedOutItself(b) {
+		if _, at := b.Target(cluster); at >= 0 && !b.Deleting && pl.worker.Settings.optedOutItself(b) {
 			found = append(found, Foreseen{
 				Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectStays,
 				Reason: reason.OptedOut, Message: byItself,

@@ -14,13 +14,13 @@ import (
 )
 
 // foreseeTurns has each its turn, and checks it beside what went before.
-func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Terms, found []Foreseen, out *Foresight) error {
-	fleet, err := a.Reader.Clusters(ctx)
+func (pl *Planner) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Terms, found []Foreseen, out *Foresight) error {
+	fleet, err := pl.worker.Reader.Clusters(ctx)
 	if err != nil {
 		return err
 	}
 	on := reading{fleet: fleet}
-	if err := a.survey(ctx, &on); err != nil {
+	if err := pl.worker.surveyor().survey(ctx, &on); err != nil {
 		return err
 	}
 	var items []queue.Turn
@@ -34,7 +34,7 @@ func (a *Activities) foreseeTurns(ctx context.Context, r ForeseeRequest, terms T
 	line := queue.NewLineup(items, out.Pace, r.At)
 	for at, when, ok := line.Next(); ok; at, when, ok = line.Next() {
 		f := &found[of[at]]
-		if err := a.foreseeCheck(ctx, r, terms, f, &on); err != nil {
+		if err := pl.foreseeCheck(ctx, r, terms, f, &on); err != nil {
 			return err
 		}
 		if f.Prospect == ProspectMoves && !f.Paused {
@@ -59,9 +59,9 @@ func (f *Foreseen) begins(p pace.Pace, when time.Time) {
 }
 
 // foreseeCheck asks the pre-check's own question, and promises room to what would go.
-func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms Terms, f *Foreseen, on *reading) error {
+func (pl *Planner) foreseeCheck(ctx context.Context, r ForeseeRequest, terms Terms, f *Foreseen, on *reading) error {
 	item := Checked{Key: f.Key, UID: f.UID, Purge: f.policy.PurgeMode, PurgeBySpec: f.policy.PurgeBySpec, State: f.policy.State}
-	check, err := a.checkOne(ctx, PreCheckRequest{Cluster: r.Cluster, Purge: terms.Purge}, item, on)
+	check, err := pl.worker.preChecker().checkOne(ctx, PreCheckRequest{Cluster: r.Cluster, Purge: terms.Purge}, item, on)
 	if err != nil {
 		return classify("foresee binding", f.Key.String(), err)
 	}
@@ -71,7 +71,7 @@ func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms T
 		if f.Reason = f.Why.Reason; f.Paused {
 			f.Reason = reason.Paused
 		}
-		a.foreseeAgain(r, f)
+		pl.foreseeAgain(r, f)
 	case CheckFence:
 		f.Prospect = ProspectFence
 	case CheckBlocked:
@@ -79,7 +79,7 @@ func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms T
 	case CheckOptedOut, CheckNotTargeting, CheckGone:
 		f.Prospect = ProspectStays
 	}
-	b, err := a.Reader.Binding(ctx, f.Key)
+	b, err := pl.worker.Reader.Binding(ctx, f.Key)
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (a *Activities) foreseeCheck(ctx context.Context, r ForeseeRequest, terms T
 }
 
 // foreseeAgain asks what the pacer would: a binding is not driven round the fleet.
-func (a *Activities) foreseeAgain(r ForeseeRequest, f *Foreseen) {
-	most := a.Settings.Pace.MovesPerHour
+func (pl *Planner) foreseeAgain(r ForeseeRequest, f *Foreseen) {
+	most := pl.worker.Settings.Pace.MovesPerHour
 	if r.Moves == nil || most <= 0 {
 		return
 	}

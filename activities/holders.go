@@ -23,16 +23,16 @@ type HolderRequest struct {
 // binding: while a Lifeboat task stands on that, its old copy may run and needs what is
 // held. One that is left to a human takes its dependents with it; any other is adopted,
 // and its next run lets go of them.
-func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (DependentsResult, error) {
+func (d dependents) DropHolder(ctx context.Context, r HolderRequest) (DependentsResult, error) {
 	var out DependentsResult
 	if r.Mode != rules.ModeEnforce {
 		return out, nil
 	}
-	running, err := a.Owners.Running(ctx, r.Holder)
+	running, err := d.owners.Running(ctx, r.Holder)
 	if err != nil || running {
 		return out, classify("describe holder", r.Holder, err)
 	}
-	parent, err := a.bindingOf(ctx, r)
+	parent, err := d.bindingOf(ctx, r)
 	if err != nil {
 		return out, classify("read the binding of holder", r.Holder, err)
 	}
@@ -40,14 +40,14 @@ func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (Dependent
 		if !task.LeftForGood() {
 			return out, nil
 		}
-		err := a.markDependent(ctx, r.Key, MoveRef{Cluster: r.Cluster, Key: parent.Key, Owner: r.Holder}, task.Reason)
+		err := d.markDependent(ctx, r.Key, MoveRef{Cluster: r.Cluster, Key: parent.Key, Owner: r.Holder}, task.Reason)
 		return out, classify("mark dependent", r.Key.String(), err)
 	}
-	plan, err := a.rewriteHolders(ctx, r.Key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
+	plan, err := d.rewriteHolders(ctx, r.Key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
 		if task, _ := b.TaskFor(r.Cluster); task == nil || !slices.Contains(task.Others(), r.Holder) {
 			return proof.HoldPlan{Done: true}
 		}
-		return a.planLeave(b, r.Cluster, r.Holder, karmada.NeedsOn(&parent, b, r.Cluster))
+		return d.planLeave(b, r.Cluster, r.Holder, karmada.NeedsOn(&parent, b, r.Cluster))
 	})
 	out.Reason, out.Message = plan.Reason, plan.Message
 	return out, classify("drop holder of", r.Key.String(), err)
@@ -55,10 +55,10 @@ func (a *Activities) DropHolder(ctx context.Context, r HolderRequest) (Dependent
 
 // bindingOf reads the binding that a holder moves, empty where it is gone. The holder's
 // id names it; a long id is cut, and then its own task does.
-func (a *Activities) bindingOf(ctx context.Context, r HolderRequest) (karmada.Binding, error) {
+func (d dependents) bindingOf(ctx context.Context, r HolderRequest) (karmada.Binding, error) {
 	key, whole := karmada.MigrationKey(r.Holder, r.Cluster)
 	if !whole {
-		named, err := a.search(ctx, func(b *karmada.Binding) bool {
+		named, err := d.search(ctx, func(b *karmada.Binding) bool {
 			task, _ := b.TaskFor(r.Cluster)
 			return task != nil && task.Owner() == r.Holder
 		})
@@ -67,7 +67,7 @@ func (a *Activities) bindingOf(ctx context.Context, r HolderRequest) (karmada.Bi
 		}
 		key = named[0]
 	}
-	b, err := a.Reader.Binding(ctx, key)
+	b, err := d.Reader.Binding(ctx, key)
 	if errors.Is(err, karmada.ErrGone) {
 		return karmada.Binding{}, nil
 	}

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
@@ -11,23 +12,32 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
+// judge says whether a binding may leave its cluster, and where it could go.
+type judge struct {
+	reader
+	guard
+	owners Owners
+	moves  Moves // nil: nobody can be asked
+	log    *slog.Logger
+}
+
 // judgeMove says whether this binding may leave the cluster now. The pre-check and the
 // write ask the same question of fresh state. A human is asked last, and only about what
 // could move at once.
-func (a *Activities) judgeMove(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
-	check, err := a.judgeAlone(ctx, b, cluster, fleet, ask)
+func (j judge) judgeMove(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
+	check, err := j.judgeAlone(ctx, b, cluster, fleet, ask)
 	if err != nil || check.End != CheckPass && check.End != CheckFence {
 		return check, err
 	}
-	if cause, why := a.besideEvictor(); cause != reason.None {
+	if cause, why := j.besideEvictor(); cause != reason.None {
 		check.End, check.Reason, check.Message = CheckBlocked, cause, why
 		return check, nil
 	}
-	return a.approved(ctx, b, cluster, ask, check)
+	return j.approved(ctx, b, cluster, ask, check)
 }
 
 // judgeAlone is judgeMove without the human's word.
-func (a *Activities) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
+func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
 		check.Held = task.OnItsWay()
@@ -45,7 +55,7 @@ func (a *Activities) judgeAlone(ctx context.Context, b *karmada.Binding, cluster
 		check.End, check.Reason = CheckNotTargeting, reason.NotTargeting
 		return check, nil
 	}
-	stays, policy, err := a.surroundings(ctx, b, cluster, fleet)
+	stays, policy, err := j.surroundings(ctx, b, cluster, fleet)
 	if err != nil {
 		return check, err
 	}
@@ -54,21 +64,21 @@ func (a *Activities) judgeAlone(ctx context.Context, b *karmada.Binding, cluster
 		return check, nil
 	}
 	check.Purge = b.EffectivePurge(rules.ResolvePurgeMode(ask.frozen, policy, ask.byDefault))
-	v, err := a.mayLeave(ctx, b, cluster, check.Purge)
+	v, err := j.mayLeave(ctx, b, cluster, check.Purge)
 	if err != nil || !v.OK {
 		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
 		return check, err
 	}
 	check.Dependents = b.PropagateDeps && karmada.DependenciesOf(b).Any()
-	return a.judgeWhere(ctx, placement.PreCheckInput{
+	return j.judgeWhere(ctx, placement.PreCheckInput{
 		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
-		RoomUnknownOK: a.Settings.RoomUnknownOK, RoomForStaticWeights: a.Settings.RoomForStaticWeights,
-		Margin: a.Settings.RoomMargin, Karmada: a.Settings.Karmada, Reserved: ask.headroom.For(b.Key, fleet),
+		RoomUnknownOK: j.settings.RoomUnknownOK, RoomForStaticWeights: j.settings.RoomForStaticWeights,
+		Margin: j.settings.RoomMargin, Karmada: j.settings.Karmada, Reserved: ask.headroom.For(b.Key, fleet),
 	}, ask, check)
 }
 
 // mayLeave says what stands against a move in that purge mode, wherever it would go.
-func (a *Activities) mayLeave(ctx context.Context, b *karmada.Binding, cluster string, purge karmada.PurgeMode) (reason.Verdict, error) {
+func (j judge) mayLeave(ctx context.Context, b *karmada.Binding, cluster string, purge karmada.PurgeMode) (reason.Verdict, error) {
 	cause, why := rules.Unsupported(b, purge)
 	if cause == reason.None {
 		cause, why = proof.HeldForParents(b, cluster, purge)
@@ -76,25 +86,25 @@ func (a *Activities) mayLeave(ctx context.Context, b *karmada.Binding, cluster s
 	if cause != reason.None || purge != karmada.PurgeDirectly {
 		return reason.Verdict{OK: cause == reason.None, Reason: cause, Message: why}, nil
 	}
-	return a.definitionFree(ctx, b, cluster)
+	return j.definitionFree(ctx, b, cluster)
 }
 
 // judgeWhere looks for somewhere to go: back to a former cluster first, then anew.
-func (a *Activities) judgeWhere(ctx context.Context, in placement.PreCheckInput, ask ask, check Check) (Check, error) {
-	if done, err := a.judgeSwap(ctx, in, &check); done || err != nil {
+func (j judge) judgeWhere(ctx context.Context, in placement.PreCheckInput, ask ask, check Check) (Check, error) {
+	if done, err := j.judgeSwap(ctx, in, &check); done || err != nil {
 		return check, err
 	}
-	return fenced(a.withState(in, ask, judgeTarget(in, check)), in.Failing, in.Fleet, ask.fence), nil
+	return fenced(j.withState(in, ask, judgeTarget(in, check)), in.Failing, in.Fleet, ask.fence), nil
 }
 
 // withState holds a pass back whose state would be lost, or gives the write its labels.
-func (a *Activities) withState(in placement.PreCheckInput, ask ask, check Check) Check {
+func (j judge) withState(in placement.PreCheckInput, ask ask, check Check) Check {
 	if check.End != CheckPass {
 		return check
 	}
 	state := proof.StateInput{
 		Rules: ask.frozen.State, Purge: check.Purge, Fence: ask.fence, Targets: len(in.Binding.Clusters),
-		Read: a.Reader.State, MissingOK: a.Settings.StateMissingOK,
+		Read: j.Reader.State, MissingOK: j.settings.StateMissingOK,
 	}
 	state.Source, _ = find(in.Fleet, in.Failing, "")
 	if item := in.Binding.Item(in.Failing); item != nil {
@@ -132,23 +142,29 @@ func fenced(check Check, cluster string, fleet []karmada.Cluster, fence *proof.F
 
 // surroundings say what keeps a binding where it is (an opt-out, the rule of its kind), with a
 // reason, or else its policy's purge mode.
-func (a *Activities) surroundings(
+func (j judge) surroundings(
 	ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster,
 ) (stays reason.Verdict, policy karmada.PurgeMode, err error) {
-	by, err := a.optedOutBy(ctx, b, cluster, fleet)
+	by, err := j.optedOutBy(ctx, b, cluster, fleet)
 	if err != nil || by != "" {
 		return reason.Verdict{Reason: reason.OptedOut, Message: by}, "", err
 	}
-	if rule, why := a.Settings.Kinds.Judge(b, cluster); rule == rules.KindKeep {
+	if rule, why := j.settings.Kinds.Judge(b, cluster); rule == rules.KindKeep {
 		return reason.Verdict{Reason: reason.KindStays, Message: why}, "", nil
 	}
-	policy, err = a.Reader.PolicyPurgeMode(ctx, b)
+	policy, err = policyPurge(ctx, j.Reader, b)
 	return reason.Verdict{}, policy, err
 }
 
+// policyPurge is the purge mode that the annotation of a binding's policy names, empty without.
+func policyPurge(ctx context.Context, from OptOutReader, b *karmada.Binding) (karmada.PurgeMode, error) {
+	mode, err := from.PolicyAnnotation(ctx, b, karmada.AnnotationPurgeMode)
+	return karmada.PurgeMode(mode), err
+}
+
 // optedOutBy names what opts a binding out, empty where nothing does.
-func (a *Activities) optedOutBy(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster) (string, error) {
-	if a.optedOutItself(b) {
+func (j judge) optedOutBy(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster) (string, error) {
+	if j.settings.optedOutItself(b) {
 		return byItself, nil
 	}
 	for _, c := range fleet {
@@ -156,7 +172,7 @@ func (a *Activities) optedOutBy(ctx context.Context, b *karmada.Binding, cluster
 			return "by cluster " + cluster, nil
 		}
 	}
-	return a.Reader.OptedOut(ctx, b)
+	return j.Reader.OptedOut(ctx, b)
 }
 
 // evacuating are the clusters that have a failover of their own past Suspected.

@@ -10,8 +10,8 @@ import (
 )
 
 // kindAsks says why the rule of the binding's kind asks before it moves; empty where it does not.
-func (a *Activities) kindAsks(b *karmada.Binding, cluster string) string {
-	rule, why := a.Settings.Kinds.Judge(b, cluster)
+func (j judge) kindAsks(b *karmada.Binding, cluster string) string {
+	rule, why := j.settings.Kinds.Judge(b, cluster)
 	if rule != rules.KindAsk {
 		return ""
 	}
@@ -21,12 +21,12 @@ func (a *Activities) kindAsks(b *karmada.Binding, cluster string) string {
 // definitionFree refuses the end of a CRD's copy on the clusters while a binding of its
 // API group stands or is held on one of them. No order and no setting overrides it: the
 // API server of the member would delete every object of that kind.
-func (a *Activities) definitionFree(ctx context.Context, crd *karmada.Binding, clusters ...string) (reason.Verdict, error) {
+func (k reader) definitionFree(ctx context.Context, crd *karmada.Binding, clusters ...string) (reason.Verdict, error) {
 	if !crd.DefinesKind() {
 		return reason.Verdict{OK: true}, nil
 	}
 	for _, cluster := range clusters {
-		users, err := a.search(ctx, func(b *karmada.Binding) bool { return rules.NeedsDefinition(b, crd, cluster) })
+		users, err := k.search(ctx, func(b *karmada.Binding) bool { return rules.NeedsDefinition(b, crd, cluster) })
 		if err != nil {
 			return reason.Verdict{}, err
 		}
@@ -39,7 +39,7 @@ func (a *Activities) definitionFree(ctx context.Context, crd *karmada.Binding, c
 
 // planLeave takes a holder out of a dependent's task. The copy of a kind that stays does
 // not end with its last holder.
-func (a *Activities) planLeave(b *karmada.Binding, cluster, holder string, back bool) proof.HoldPlan {
-	rule, _ := a.Settings.Kinds.Judge(b, cluster)
+func (d dependents) planLeave(b *karmada.Binding, cluster, holder string, back bool) proof.HoldPlan {
+	rule, _ := d.settings.Kinds.Judge(b, cluster)
 	return proof.PlanLeave(b, cluster, holder, back).KeptBy(rule, b, cluster)
 }

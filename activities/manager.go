@@ -23,16 +23,23 @@ const (
 	longestLease = 20 * time.Second
 )
 
+// leases reads the leader Leases that tell whether somebody kept watching.
+type leases struct {
+	clock      Monotonic
+	manager    ManagerReader // of karmada-controller-manager; nil: not configured
+	controller ManagerReader // of the controller itself; nil: not configured
+}
+
 // managerFresh tells whether what Karmada reports is kept up to date. It waits for a renewal
 // of the Lease, for as long as a leader may be silent. Call it before the binding is read.
-func (a *Activities) managerFresh(ctx context.Context, detection time.Duration) (reason.Verdict, error) {
-	if a.Manager == nil {
+func (l leases) managerFresh(ctx context.Context, detection time.Duration) (reason.Verdict, error) {
+	if l.manager == nil {
 		return managerUnseen("no Lease of karmada-controller-manager is configured"), nil
 	}
 	var v reason.Verdict
-	before, err := a.Manager.ManagerLease(ctx)
+	before, err := l.manager.ManagerLease(ctx)
 	if err == nil {
-		v, err = a.leads(ctx, a.Manager, before, detection)
+		v, err = l.leads(ctx, l.manager, before, detection)
 	}
 	if errors.Is(err, karmada.ErrGone) || errors.Is(err, karmada.ErrForbidden) {
 		return managerUnseen("the Lease of karmada-controller-manager cannot be read: " + err.Error()), nil
@@ -42,7 +49,7 @@ func (a *Activities) managerFresh(ctx context.Context, detection time.Duration) 
 
 // leads tells whether the holder of a Lease has renewed it since it was read before, and has held it
 // without a gap for so long.
-func (a *Activities) leads(ctx context.Context, lease ManagerReader, before proof.ManagerLease, long time.Duration) (reason.Verdict, error) {
+func (l leases) leads(ctx context.Context, lease ManagerReader, before proof.ManagerLease, long time.Duration) (reason.Verdict, error) {
 	for waited := time.Duration(0); ; waited += leasePoll {
 		now, err := lease.ManagerLease(ctx)
 		if err != nil {
@@ -53,26 +60,26 @@ func (a *Activities) leads(ctx context.Context, lease ManagerReader, before proo
 		if v.OK || renews || now.Holder != before.Holder || waited >= min(before.Duration, longestLease) {
 			return v, nil
 		}
-		if err := a.Clock.Wait(ctx, leasePoll); err != nil {
+		if err := l.clock.Wait(ctx, leasePoll); err != nil {
 			return reason.Verdict{}, err
 		}
 	}
 }
 
 // controllerLease reads the controller's own Lease; not ok where it cannot be read or nobody holds it.
-func (a *Activities) controllerLease(ctx context.Context) (lease proof.ManagerLease, ok bool) {
-	if a.Controller == nil {
+func (l leases) controllerLease(ctx context.Context) (lease proof.ManagerLease, ok bool) {
+	if l.controller == nil {
 		return lease, false
 	}
-	lease, err := a.Controller.ManagerLease(ctx)
+	lease, err := l.controller.ManagerLease(ctx)
 	return lease, err == nil && lease.Holder != ""
 }
 
 // controllerWatched tells whether the controller, whose Lease was read before, has watched for so
 // long without a gap, and still does: otherwise its silence says nothing about health.
-func (a *Activities) controllerWatched(ctx context.Context, before proof.ManagerLease, long time.Duration) reason.Verdict {
+func (l leases) controllerWatched(ctx context.Context, before proof.ManagerLease, long time.Duration) reason.Verdict {
 	if before.Holder != "" {
-		if v, err := a.leads(ctx, a.Controller, before, long); err == nil && v.OK {
+		if v, err := l.leads(ctx, l.controller, before, long); err == nil && v.OK {
 			return v
 		}
 	}
@@ -92,7 +99,7 @@ func (r ReleaseRequest) needsManager() bool {
 
 // managerRefuses says why Karmada's word does not do for a release. Where nobody can tell
 // whether it is kept up to date, health has to outlast detection.
-func (a *Activities) managerRefuses(r ReleaseRequest) reason.Verdict {
+func (a releaser) managerRefuses(r ReleaseRequest) reason.Verdict {
 	must := max(a.detection(r), a.mustHold(r, Observation{}))
 	if r.manager.Reason == reason.KarmadaUnseen && r.HealthyFor >= must {
 		return reason.Verdict{OK: true}
@@ -105,7 +112,7 @@ func (a *Activities) managerRefuses(r ReleaseRequest) reason.Verdict {
 }
 
 // freshness judges what the Leases say, before the binding is read.
-func (a *Activities) freshness(ctx context.Context, r *ReleaseRequest) (err error) {
+func (a releaser) freshness(ctx context.Context, r *ReleaseRequest) (err error) {
 	var before proof.ManagerLease
 	if r.Watched {
 		before, _ = a.controllerLease(ctx)

@@ -36,7 +36,7 @@ func (a *Activities) BeginFailover(ctx context.Context, r BeginRequest) (Begin, 
 		c.Labels = found.Labels
 	}
 	terms.Mode = a.Settings.modeOf(c)
-	_, terms.Watched = a.controllerLease(ctx)
+	_, terms.Watched = a.leases().controllerLease(ctx)
 	return Begin{Terms: terms}, nil
 }
 
@@ -47,25 +47,25 @@ func (s Settings) modeOf(c karmada.Cluster) rules.Mode {
 
 // enforcing tells whether this worker may begin something new on a cluster, as just
 // read, for a failover of that mode.
-func (a *Activities) enforcing(mode rules.Mode, c karmada.Cluster) bool {
-	return mode == rules.ModeEnforce && a.Settings.modeOf(c) == rules.ModeEnforce
+func (g guard) enforcing(mode rules.Mode, c karmada.Cluster) bool {
+	return mode == rules.ModeEnforce && g.settings.modeOf(c) == rules.ModeEnforce
 }
 
 // beginsNothing says why this worker begins nothing new on a cluster, as just read, for a
 // failover of that mode; no reason where it may. Restore, release and untaint do not ask.
-func (a *Activities) beginsNothing(mode rules.Mode, c karmada.Cluster) (reason.Reason, string) {
-	if !a.enforcing(mode, c) {
+func (g guard) beginsNothing(mode rules.Mode, c karmada.Cluster) (reason.Reason, string) {
+	if !g.enforcing(mode, c) {
 		return reason.ModeObserve, "this worker's own config, or the failover, says observe for this cluster"
 	}
-	return a.besideEvictor()
+	return g.besideEvictor()
 }
 
 // besideEvictor says what speaks for a second evictor; no reason where nothing does.
-func (a *Activities) besideEvictor() (reason.Reason, string) {
-	if a.SecondEvictor == nil {
+func (g guard) besideEvictor() (reason.Reason, string) {
+	if g.secondEvictor == nil {
 		return reason.None, ""
 	}
-	evidence := a.SecondEvictor()
+	evidence := g.secondEvictor()
 	if evidence == "" {
 		return reason.None, ""
 	}
@@ -74,6 +74,6 @@ func (a *Activities) besideEvictor() (reason.Reason, string) {
 
 // mayEnforce tells whether a failover of that mode may do anything with this worker,
 // for any cluster.
-func (a *Activities) mayEnforce(mode rules.Mode) bool {
-	return mode == rules.ModeEnforce && a.Settings.ModeExceptions.MayEnforce(a.Settings.Terms.Mode)
+func (g guard) mayEnforce(mode rules.Mode) bool {
+	return mode == rules.ModeEnforce && g.settings.ModeExceptions.MayEnforce(g.settings.Terms.Mode)
 }

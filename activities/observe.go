@@ -93,8 +93,15 @@ type Observation struct {
 	Baseline *proof.Baseline `json:"baseline,omitempty"`
 }
 
+// observer judges where the move of a binding stands.
+type observer struct {
+	reader
+	now      func() time.Time
+	settings *Settings
+}
+
 // Observe re-reads a binding and its clusters and judges where its move stands.
-func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error) {
+func (a observer) Observe(ctx context.Context, r MoveRef) (Observation, error) {
 	b, fleet, gone, err := a.read(ctx, r, false)
 	if err != nil {
 		return Observation{}, classify("observe binding", r.Key.String(), err)
@@ -116,7 +123,7 @@ func (a *Activities) Observe(ctx context.Context, r MoveRef) (Observation, error
 
 // read fetches a binding and the fleet, in which the source and the targets were read just now
 // for a write; gone tells that the binding is not there under its uid.
-func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b karmada.Binding, fleet []karmada.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
+func (a observer) read(ctx context.Context, r MoveRef, write bool) (b karmada.Binding, fleet []karmada.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
 	b, err = a.Reader.Binding(ctx, r.Key)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
 		return b, nil, true, nil
@@ -138,7 +145,7 @@ func (a *Activities) read(ctx context.Context, r MoveRef, write bool) (b karmada
 	return b, fleet, false, err
 }
 
-func (a *Activities) observe(b *karmada.Binding, fleet []karmada.Cluster, r MoveRef) Observation {
+func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r MoveRef) Observation {
 	o := Observation{Seen: b.ResourceVersion, UID: b.UID, Resource: resourceName(b)}
 	if task, _ := b.TaskFor(r.Cluster); task != nil {
 		o.sees(task, r.Named)
@@ -161,7 +168,7 @@ func (a *Activities) observe(b *karmada.Binding, fleet []karmada.Cluster, r Move
 	o.Health = proof.Healthy(proof.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
 	})
-	o.LastCopy = a.losesLastCopy(b, fleet, r.Cluster)
+	o.LastCopy = a.settings.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Status.ObservedGeneration == b.Generation
 	o.Answered = a.answered(b, r)
 	o.StraightBack = known && proof.TakesStraightBack(b, source)
@@ -185,7 +192,7 @@ func (o *Observation) sees(task *karmada.Task, named bool) {
 
 // answered adds to the core's judgement that a Scheduled=False which has stood
 // unchanged for restoreWait since Lifeboat's write is an answer too.
-func (a *Activities) answered(b *karmada.Binding, r MoveRef) reason.Verdict {
+func (a observer) answered(b *karmada.Binding, r MoveRef) reason.Verdict {
 	wrote := r.Generation
 	if wrote == 0 || b.HeldElsewhere(r.Cluster) {
 		// The write's answer was lost, or another run wrote it, or another cluster was
@@ -202,7 +209,7 @@ func (a *Activities) answered(b *karmada.Binding, r MoveRef) reason.Verdict {
 	if s.LastTransition.After(since) {
 		since = s.LastTransition
 	}
-	if a.Clock.Now().Sub(since) < a.Settings.Terms.RestoreWait {
+	if a.now().Sub(since) < a.settings.Terms.RestoreWait {
 		return v
 	}
 	return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since Lifeboat's write"}
@@ -230,7 +237,7 @@ type WorkState struct {
 }
 
 // ObserveWork looks whether an old Work is gone, wanted again, or owed.
-func (a *Activities) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, error) {
+func (a oldCopies) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, error) {
 	b, orphaned, err := a.parent(ctx, MoveRef{Key: r.Key, UID: r.UID})
 	if err != nil {
 		return WorkState{}, classify("observe work's binding", r.Key.String(), err)

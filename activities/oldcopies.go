@@ -42,18 +42,24 @@ type EndResult struct {
 	Message string        `json:"message,omitempty"`
 }
 
+// oldCopies follows the Works of released copies until they are gone.
+type oldCopies struct {
+	reader
+	writer
+}
+
 // EndOldCopies looks which old copies are gone. On a cluster that is Ready it has Karmada
 // try the deletion of the others again: its execution controller has failed to delete them
 // during the outage and waits up to 1000 s before it tries the next time, while two
 // copies serve. It touches only Works that a release of Lifeboat has had deleted.
-func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, error) {
+func (a oldCopies) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, error) {
 	c, gone, err := a.sameCluster(ctx, r.Cluster, r.ClusterUID)
 	if err != nil || gone {
 		return EndResult{}, err // its Works went with the Cluster object: that is no proof
 	}
 	try := isReady(c) && r.Mode == rules.ModeEnforce
 	var out EndResult
-	since := a.Clock.Start()
+	since := a.clock.Start()
 	for _, d := range r.PendingPurges {
 		going, err := a.oldCopyGoing(ctx, r.Cluster, d)
 		switch {
@@ -66,7 +72,7 @@ func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult,
 		case !try || !going.Deleting:
 			continue
 		}
-		if err := a.Clock.Wait(ctx, time.Duration(out.Asked)*endPause-since()); err != nil {
+		if err := a.clock.Wait(ctx, time.Duration(out.Asked)*endPause-since()); err != nil {
 			return EndResult{}, classify("end old copies on cluster", r.Cluster, err)
 		}
 		out.Asked++
@@ -76,7 +82,7 @@ func (a *Activities) EndOldCopies(ctx context.Context, r EndRequest) (EndResult,
 }
 
 // sameCluster reads a cluster; gone is one that was deleted, or has another uid since.
-func (a *Activities) sameCluster(ctx context.Context, name string, uid types.UID) (c karmada.Cluster, gone bool, err error) {
+func (a oldCopies) sameCluster(ctx context.Context, name string, uid types.UID) (c karmada.Cluster, gone bool, err error) {
 	c, err = a.Reader.Cluster(ctx, name)
 	if errors.Is(err, karmada.ErrGone) {
 		return c, true, nil
@@ -98,7 +104,7 @@ func (out *EndResult) failed(err error) {
 // oldCopyGoing is the Work of a pending purge, nil where nothing is owed any more: it is gone, or
 // its cluster is a target again. Of a binding that is gone the Work is not on Lifeboat's
 // account: it is followed, not touched.
-func (a *Activities) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
+func (a oldCopies) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
 	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
 	if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != d.UID {
 		return nil, nil
@@ -126,12 +132,12 @@ const (
 )
 
 // seesPurged follows an old Work for a moment after its release. Not seen gone means nothing.
-func (a *Activities) seesPurged(ctx context.Context, old *karmada.Work) bool {
+func (a releaser) seesPurged(ctx context.Context, old *karmada.Work) bool {
 	for n := 0; n < purgePolls && old != nil; n++ {
 		if until, bounded := ctx.Deadline(); bounded && time.Until(until) < purgeRoom {
 			return false
 		}
-		if a.Clock.Wait(ctx, purgePoll) != nil {
+		if a.clock.Wait(ctx, purgePoll) != nil {
 			return false
 		}
 		w, err := a.Reader.Work(ctx, old.Namespace, old.Name)

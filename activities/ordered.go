@@ -12,7 +12,7 @@ import (
 
 // planOrdered decides whether the order of a taint, or the end of one, may be written.
 // As a drain it begins something new: it needs enforce in the failover and in this worker.
-func (a *Activities) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
+func (a tainter) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
 	for _, o := range w.Cluster.Ordered {
 		if r.EndAllOrders || karmada.OrderedOn(r.EndOrders, o.Name()) != nil {
 			w.EndOrders = append(w.EndOrders, o)
@@ -60,15 +60,15 @@ func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 
 // recordOrdered tells whoever looks at the cluster who ordered a taint, or that it is
 // ordered no more.
-func (a *Activities) recordOrdered(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
+func (a tainter) recordOrdered(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
 	if w.Order != nil {
-		a.Events.Record(ctx, Event{
+		a.events.Record(ctx, Event{
 			Cluster: c.Name, UID: c.UID, Reason: "TaintOrdered",
 			Message: fmt.Sprintf("taint %s ordered by %s: %s (workflow %s)", w.Order, w.Order.Who, w.Order.Why, workflowID(ctx)),
 		})
 	}
 	for _, o := range w.EndOrders {
-		a.Events.Record(ctx, Event{
+		a.events.Record(ctx, Event{
 			Cluster: c.Name, UID: c.UID, Reason: "TaintOrderEnded",
 			Message: fmt.Sprintf("taint %s no longer ordered: %s (workflow %s)", o, r.EndedBy, workflowID(ctx)),
 		})

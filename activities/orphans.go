@@ -44,9 +44,16 @@ type Orphan struct {
 	Policy *rules.Policy `json:"policy,omitempty"`
 }
 
+// orphanFinder finds hold tasks whose workflow does not run.
+type orphanFinder struct {
+	reader
+	owners   Owners
+	settings *Settings
+}
+
 // FindOrphans reads one page of bindings and asks, by Describe, which owners of
 // Lifeboat's tasks run. Tasks that were kept, or left to a human, are off limits.
-func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPage, error) {
+func (a orphanFinder) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPage, error) {
 	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
 	if err != nil {
 		return OrphanPage{}, classify("list bindings held for cluster", r.Cluster, err)
@@ -61,7 +68,7 @@ func (a *Activities) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPa
 	return out, nil
 }
 
-func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []karmada.Binding, out *OrphanPage) error {
+func (a orphanFinder) orphansAmong(ctx context.Context, r OrphanRequest, page []karmada.Binding, out *OrphanPage) error {
 	said := policyWords{}
 	for i := range page {
 		b := &page[i]
@@ -78,7 +85,7 @@ func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []k
 			continue
 		}
 		o := Orphan{Key: b.Key, UID: b.UID, Resource: resourceName(b), Owner: task.Owner()}
-		running, err := a.Owners.Running(ctx, o.Owner)
+		running, err := a.owners.Running(ctx, o.Owner)
 		if err != nil {
 			return fmt.Errorf("describe owner %q of the task on %s: %w", o.Owner, b.Key, err)
 		}
@@ -102,9 +109,9 @@ func (a *Activities) orphansAmong(ctx context.Context, r OrphanRequest, page []k
 }
 
 // policyNow is what would be frozen of one binding now.
-func (a *Activities) policyNow(ctx context.Context, r OrphanRequest, one []karmada.Binding, said policyWords) (*rules.Policy, error) {
+func (a orphanFinder) policyNow(ctx context.Context, r OrphanRequest, one []karmada.Binding, said policyWords) (*rules.Policy, error) {
 	b := &one[0]
-	policy, err := said.read(ctx, a, b, rules.PolicyOf(b, a.Settings.DefaultTolerations))
+	policy, err := said.read(ctx, a.Reader, b, rules.PolicyOf(b, a.settings.DefaultTolerations))
 	if err != nil {
 		return nil, classify("read policy of binding", b.Key.String(), err)
 	}
@@ -117,7 +124,7 @@ func (a *Activities) policyNow(ctx context.Context, r OrphanRequest, one []karma
 
 // taskStands reads a binding again, whose task names a workflow that does not run: it may have ended
 // that task after the list or the cache saw it.
-func (a *Activities) taskStands(ctx context.Context, b *karmada.Binding, cluster string, names func(*karmada.Task) bool) (bool, error) {
+func (a orphanFinder) taskStands(ctx context.Context, b *karmada.Binding, cluster string, names func(*karmada.Task) bool) (bool, error) {
 	now, err := a.Reader.Binding(ctx, b.Key)
 	if errors.Is(err, karmada.ErrGone) {
 		return false, nil
@@ -131,12 +138,12 @@ func (a *Activities) taskStands(ctx context.Context, b *karmada.Binding, cluster
 
 // deadHolders finds those that hold a dependent and do not run. What is left to a
 // human is off limits.
-func (a *Activities) deadHolders(ctx context.Context, b *karmada.Binding, task karmada.Task, out *OrphanPage) error {
+func (a orphanFinder) deadHolders(ctx context.Context, b *karmada.Binding, task karmada.Task, out *OrphanPage) error {
 	if task.Reason != karmada.TaskReason && !task.ForDependent() {
 		return nil
 	}
 	for _, holder := range task.Others() {
-		running, err := a.Owners.Running(ctx, holder)
+		running, err := a.owners.Running(ctx, holder)
 		if err != nil {
 			return fmt.Errorf("describe holder %q of the task on %s: %w", holder, b.Key, err)
 		}

@@ -16,9 +16,9 @@ type attempt struct {
 	since func() time.Duration
 }
 
-func (a *Activities) attempt(ctx context.Context) attempt {
-	began, skew := a.Clock.ServerNow(ctx)
-	return attempt{began: began, skew: skew, since: a.Clock.Start()}
+func (a evictor) attempt(ctx context.Context) attempt {
+	began, skew := a.clock.ServerNow(ctx)
+	return attempt{began: began, skew: skew, since: a.clock.Start()}
 }
 
 // now is what the server's clock shows.

@@ -113,7 +113,7 @@ type Prober interface {
 // heldLongEnough tells whether health has held for as long as it must. Ready lags
 // death: where the source answers and its copy is good, the new one is worth a fresh
 // probe of each target, or the wait until a death would have shown.
-func (a *Activities) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) reason.Verdict {
+func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) reason.Verdict {
 	if len(r.ProvenOn) > 0 && proof.Joined(r.ProvenOn, look.On) {
 		return reason.Verdict{Reason: reason.NotHealthy, Message: "it was placed elsewhere since it was found healthy"}
 	}
@@ -128,13 +128,13 @@ func (a *Activities) heldLongEnough(ctx context.Context, r ReleaseRequest, look 
 	switch {
 	case !r.Probe:
 		return notLongEnough(r.HealthyFor, must)
-	case a.Prober == nil:
+	case a.prober == nil:
 		// The migration counts on a probe: told of a clock, it would begin anew for ever.
 		return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
 			"this worker's own config has no probe: health must hold for %s", must)}
 	}
 	for _, target := range look.Targets {
-		if err := a.Prober.Probe(ctx, target); err != nil {
+		if err := a.prober.Probe(ctx, target); err != nil {
 			return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
 				"%s did not answer a probe (%v): health must hold for %s", target, err, must)}
 		}

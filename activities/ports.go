@@ -64,8 +64,6 @@ type OptOutReader interface {
 	OptedOut(ctx context.Context, b *karmada.Binding) (by string, err error)
 	// PolicyAnnotation is one annotation of the binding's policy, empty when absent.
 	PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error)
-	// PolicyPurgeMode is the purge-mode annotation of the binding's policy, empty when absent.
-	PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error)
 }
 
 // StateReader evaluates state rules over a copy's raw status: labels by name, or an

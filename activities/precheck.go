@@ -123,24 +123,34 @@ type PreCheckResult struct {
 	Checks []Check `json:"checks"`
 }
 
-// PreCheck judges a batch against one reading of the fleet.
-func (a *Activities) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckResult, error) {
-	fleet, err := a.recent().Clusters(ctx)
+// preChecker judges due bindings before they get a permit.
+type preChecker struct {
+	reader
+	guard
+	judge    judge
+	survey   surveyor
+	reporter reporter
+	pacer    Pacer
+}
+
+// PreCheck judges a batch against one reading of the fleet, of the namespaces and of the policies.
+func (p preChecker) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckResult, error) {
+	fleet, err := p.recent().Clusters(ctx)
 	if err != nil {
 		return PreCheckResult{}, classify("pre-check bindings of cluster", r.Cluster, err)
 	}
 	var out PreCheckResult
 	on := reading{fleet: fleet}
-	moved := a.movedTooOften(ctx, r)
+	moved := p.movedTooOften(ctx, r)
 	for _, item := range r.Items {
-		check, err := a.checkOne(ctx, r, item, &on)
+		check, err := p.checkOne(ctx, r, item, &on)
 		if err != nil {
 			return PreCheckResult{}, classify("pre-check binding", item.Key.String(), err)
 		}
 		check = moved.judge(r.Cluster, r.question(item), item.Key, check).bounded()
 		check.Key = item.Key
 		if check.End == CheckBlocked {
-			a.blocked(ctx, r, item, check)
+			p.reporter.blocked(ctx, r, item, check)
 		}
 		out.Checks = append(out.Checks, check)
 	}
@@ -157,8 +167,8 @@ type movesOf struct {
 const pacerAnswers = 15 * time.Second
 
 // movedTooOften asks the pacer, which knows the moves of every cluster.
-func (a *Activities) movedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {
-	if !a.mayEnforce(r.Mode) {
+func (p preChecker) movedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {
+	if !p.mayEnforce(r.Mode) {
 		return m
 	}
 	var bindings []string
@@ -167,7 +177,7 @@ func (a *Activities) movedTooOften(ctx context.Context, r PreCheckRequest) (m mo
 	}
 	ctx, cancel := context.WithTimeout(ctx, pacerAnswers)
 	defer cancel()
-	m.until, m.err = a.Pacer.MovedTooOften(ctx, bindings)
+	m.until, m.err = p.pacer.MovedTooOften(ctx, bindings)
 	return m
 }
 
@@ -196,32 +206,55 @@ type reading struct {
 	extent *placement.Extent
 }
 
-func (a *Activities) checkOne(ctx context.Context, r PreCheckRequest, item Checked, on *reading) (Check, error) {
-	b, err := a.Reader.Binding(ctx, item.Key)
+// checkOne judges one binding. A yes may come from the cache, since the write repeats the judgement on
+// what it reads itself. Everything else ends or delays the eviction, and is read from the API server.
+func (p preChecker) checkOne(ctx context.Context, r PreCheckRequest, item Checked, on *reading) (Check, error) {
+	if b, known := p.fromCache(item); known {
+		if check, err := p.checkBinding(ctx, r, item, on, &b); err != nil || check.End == CheckPass {
+			return check, err
+		}
+	}
+	b, err := p.Reader.Binding(ctx, item.Key)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && item.UID != "" && b.UID != item.UID) {
 		return Check{End: CheckGone, Reason: reason.BindingGone}, nil
 	}
 	if err != nil {
 		return Check{}, err
 	}
-	ask := r.ask(item)
-	if on.room == nil && a.needsSurvey(&b, ask.question) {
-		if err = a.survey(ctx, on); err != nil {
-			return Check{}, err
-		}
+	return p.checkBinding(ctx, r, item, on, &b)
+}
+
+// fromCache is a binding as the watch saw it last, where that is enough for a check: the cache has no
+// raw status, from which state is preserved.
+func (p preChecker) fromCache(item Checked) (karmada.Binding, bool) {
+	if !p.cached() || len(item.State) > 0 {
+		return karmada.Binding{}, false
 	}
-	if err = a.measure(ctx, r.Cluster, ask.question, on); err != nil {
+	b, known := p.cache.Binding(item.Key)
+	return b, known && (item.UID == "" || b.UID == item.UID)
+}
+
+func (p preChecker) checkBinding(ctx context.Context, r PreCheckRequest, item Checked, on *reading, b *karmada.Binding) (Check, error) {
+	ask := r.ask(item)
+	if err := p.survey.readAround(ctx, r.Cluster, ask.question, b, on); err != nil {
 		return Check{}, err
 	}
 	ask.headroom, ask.extent = on.room, on.extent
-	check, err := a.judgeMove(ctx, &b, r.Cluster, on.fleet, ask)
+	check, err := p.judge.judgeMove(ctx, b, r.Cluster, on.fleet, ask)
 	check.workload = &b.Resource
 	return check, err
 }
 
+// reporter counts bindings that are blocked, and puts Events on them.
+type reporter struct {
+	guard
+	events EventRecorder
+	meter  Meter
+}
+
 // blocked counts a no, and in enforce tells whoever looks at the binding.
-func (a *Activities) blocked(ctx context.Context, r PreCheckRequest, item Checked, check Check) {
-	a.Meter.Blocked(check.Reason)
+func (a reporter) blocked(ctx context.Context, r PreCheckRequest, item Checked, check Check) {
+	a.meter.Blocked(check.Reason)
 	if !a.mayEnforce(r.Mode) {
 		return
 	}
@@ -234,7 +267,7 @@ func (a *Activities) blocked(ctx context.Context, r PreCheckRequest, item Checke
 		e.Message = fmt.Sprintf("stays on %s until somebody approves (lifeboat approve %s --cluster %s --reason ...): %s (workflow %s)",
 			r.Cluster, item.Key, r.Cluster, check.Message, workflowID(ctx))
 	}
-	a.Events.Record(ctx, e)
+	a.events.Record(ctx, e)
 }
 
 // byItself is what opts a binding out that needs nobody else for it.

@@ -14,7 +14,7 @@ import (
 // mayNotReturn re-reads what a plan cannot know: whether the cluster fails again,
 // whether the scheduler has answered, and for a put-back whether the former copy can
 // take over. True means that out holds the refusal.
-func (a *Activities) mayNotReturn(ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster, out *ActResult) (bool, error) {
+func (a restorer) mayNotReturn(ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster, out *ActResult) (bool, error) {
 	look := out.Look
 	if look.Placed.OK && !r.EvenIfPlaced && !r.PutBack {
 		out.refuse(reason.Placed, "the scheduler has placed it elsewhere")
@@ -46,7 +46,7 @@ func (a *Activities) mayNotReturn(ctx context.Context, r RestoreRequest, b *karm
 
 // failing says why the cluster counts as failing now, empty when it does not: a
 // taint of others moves bindings, or a rule whose taint would matches.
-func (a *Activities) failing(ctx context.Context, c karmada.Cluster) (string, error) {
+func (a restorer) failing(ctx context.Context, c karmada.Cluster) (string, error) {
 	if rules.OptedOut(c.Annotations) {
 		return "", nil
 	}
@@ -70,7 +70,7 @@ func (a *Activities) failing(ctx context.Context, c karmada.Cluster) (string, er
 
 // cannotTakeBack says why the former cluster must not become a target in place of
 // the new ones, empty when it may: Karmada has deleted its copy, or it could not run it.
-func (a *Activities) cannotTakeBack(ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster) (string, error) {
+func (a restorer) cannotTakeBack(ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster) (string, error) {
 	task, _ := b.TaskFor(r.Cluster)
 	if task.PurgeMode == karmada.PurgeDirectly {
 		return "purge mode Directly: Karmada has begun to delete the old copy", nil
@@ -117,8 +117,8 @@ func unfit(c karmada.Cluster, oursGo bool) string {
 }
 
 // oldCopyGone says that the held copy does not stand any more, empty when it does.
-func (a *Activities) oldCopyGone(ctx context.Context, b *karmada.Binding, cluster string, known *karmada.Work) (string, error) {
-	work, err := a.Reader.WorkOf(ctx, b, cluster)
+func (k reader) oldCopyGone(ctx context.Context, b *karmada.Binding, cluster string, known *karmada.Work) (string, error) {
+	work, err := k.Reader.WorkOf(ctx, b, cluster)
 	switch {
 	case errors.Is(err, karmada.ErrGone):
 		return "its old copy on " + cluster + " is gone", nil

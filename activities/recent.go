@@ -21,7 +21,7 @@ type FleetReader interface {
 // Karmada itself takes seconds to see that a cluster has failed.
 const (
 	recentFor = time.Second   // how old an answer of Recent may be
-	renewedAt = recentFor / 2 // from when on the first who asks reads anew, and the others do not wait for it
+	renewedAt = recentFor / 2 // from when on the first who asks reads anew, and for how long others wait for a read
 )
 
 // Recent shares the lists of clusters and rules among the activities that ask for them at about
@@ -39,7 +39,15 @@ type Recent struct {
 type answer[T any] struct {
 	all     []T
 	age     func() time.Duration
-	renewed bool // somebody reads it anew
+	renewal *renewal[T] // the newest read on its way, nil without
+}
+
+// renewal is a read on its way.
+type renewal[T any] struct {
+	age  func() time.Duration
+	done chan struct{} // closed when all and err are set
+	all  []T
+	err  error
 }
 
 // NewRecent shares what from reads.
@@ -84,52 +92,74 @@ func (m recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, er
 	return all[0], nil
 }
 
-// known is the last answer, unless it is too old, or is to be renewed and nobody is at it.
-func known[T any](r *Recent, last *answer[T]) ([]T, bool) {
+// known is the last answer, unless it is too old, or is to be renewed and nobody is at it. Without it
+// comes the read on its way, if that has just begun, or a new one that the caller has to make.
+func known[T any](r *Recent, last *answer[T]) (all []T, of *renewal[T], own bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last.age == nil || last.age() > recentFor || last.age() > renewedAt && !last.renewed {
-		last.renewed = true
-		return nil, false
+	switch {
+	case last.age != nil && last.age() <= recentFor && (last.age() <= renewedAt || last.renewal != nil):
+		return slices.Clone(last.all), nil, false
+	case last.renewal != nil && last.renewal.age() <= renewedAt:
+		return nil, last.renewal, false
 	}
-	return slices.Clone(last.all), true
+	last.renewal = &renewal[T]{age: r.clock.Start(), done: make(chan struct{})}
+	return nil, last.renewal, true
 }
 
-// share reads anew where the last answer is too old. Nobody waits for another one's read.
+// share reads anew where the last answer is too old. Those who ask at about the same time share the read;
+// nobody waits for one that takes long, and nobody shares its failure.
 func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(context.Context) ([]T, error)) ([]T, error) {
-	if all, ok := known(r, last); ok {
+	all, of, own := known(r, last)
+	switch {
+	case of == nil:
 		return all, nil
+	case own:
+		renew(ctx, r, last, of, read)
+		return slices.Clone(of.all), of.err
 	}
-	age := r.clock.Start()
-	all, err := read(ctx)
+	select {
+	case <-of.done:
+		if of.err == nil {
+			return slices.Clone(of.all), nil
+		}
+	case <-time.After(renewedAt):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return read(ctx)
+}
+
+// renew makes a read, and keeps its answer.
+func renew[T any](ctx context.Context, r *Recent, last *answer[T], of *renewal[T], read func(context.Context) ([]T, error)) {
+	of.all, of.err = read(ctx)
+	close(of.done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last.renewed = false
-	if err != nil {
-		return nil, err
+	if last.renewal == of {
+		last.renewal = nil
 	}
-	if last.age == nil || age() < last.age() {
-		last.all, last.age = all, age
+	if of.err == nil && (last.age == nil || of.age() < last.age()) {
+		last.all, last.age = of.all, of.age
 	}
-	return slices.Clone(all), nil
 }
 
 // recent is where lists come from that a write does not hang on alone.
-func (a *Activities) recent() FleetReader {
-	if a.Recent == nil {
-		return a.Reader
+func (k reader) recent() FleetReader {
+	if k.shared == nil {
+		return k.Reader
 	}
-	return a.Recent
+	return k.shared
 }
 
 // fleetWith is the recent fleet, in which the named clusters were read just now.
-func (a *Activities) fleetWith(ctx context.Context, names ...string) ([]karmada.Cluster, error) {
-	fleet, err := a.recent().Clusters(ctx)
-	if err != nil || a.Recent == nil {
+func (k reader) fleetWith(ctx context.Context, names ...string) ([]karmada.Cluster, error) {
+	fleet, err := k.recent().Clusters(ctx)
+	if err != nil || k.shared == nil {
 		return fleet, err
 	}
 	for _, name := range names {
-		c, err := a.Reader.Cluster(ctx, name)
+		c, err := k.Reader.Cluster(ctx, name)
 		if err != nil && !errors.Is(err, karmada.ErrGone) {
 			return nil, err
 		}

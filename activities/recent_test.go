@@ -3,7 +3,10 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -59,6 +62,64 @@ func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 	from.err = nil
 	ask()
 	require.Equal(t, 4, from.lists)
+}
+
+// slowLister answers the first read once it may, and the others at once.
+type slowLister struct {
+	*world.World
+	reads atomic.Int32
+	may   chan struct{}
+	err   error // of the first read
+}
+
+func (s *slowLister) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
+	if s.reads.Add(1) == 1 {
+		<-s.may
+		if s.err != nil {
+			return nil, s.err
+		}
+	}
+	return s.World.Clusters(ctx)
+}
+
+// Those who ask while a list is read wait for that list. Where it fails or takes long, each reads for itself.
+//
+// Rules: R4.6-28.
+func TestRecent_OneReadForAllWhoAskAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		after time.Duration
+		reads int32
+	}{
+		"soon":   {after: 100 * time.Millisecond, reads: 1},
+		"failed": {err: errors.New("timeout"), after: 100 * time.Millisecond, reads: 3},
+		"long":   {after: time.Minute, reads: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world.New(time.Now)
+				w.AddCluster("m1")
+				from := &slowLister{World: w, may: make(chan struct{}), err: c.err}
+				recent := activities.NewRecent(from, world.Clock{W: w})
+				time.AfterFunc(c.after, func() { close(from.may) })
+				var asked sync.WaitGroup
+				for n := range 3 {
+					asked.Go(func() {
+						fleet, err := recent.Clusters(t.Context())
+						if n == 0 && c.err != nil {
+							require.ErrorIs(t, err, c.err)
+							return
+						}
+						require.NoError(t, err)
+						require.Len(t, fleet, 1)
+					})
+					synctest.Wait()
+				}
+				asked.Wait()
+				require.Equal(t, c.reads, from.reads.Load())
+			})
+		})
+	}
 }
 
 // Rules: R4.6-28.

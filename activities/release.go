@@ -43,10 +43,17 @@ type ReleaseRequest struct {
 	manager, controller reason.Verdict
 }
 
+// releaser drops hold tasks, once the proofs are there.
+type releaser struct {
+	actor
+	leases
+	prober Prober // nil: no probes
+}
+
 // Release re-reads binding and clusters, judges placed and healthy once more, and
 // drops Lifeboat's task only if both hold. Where the source answers, health must have
 // held for longer than detection, for a target's Ready lags its death.
-func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
+func (a releaser) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	if err := a.freshness(ctx, &r); err != nil {
 		return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
 	}
@@ -57,7 +64,7 @@ func (a *Activities) Release(ctx context.Context, r ReleaseRequest) (ActResult, 
 	return out, err
 }
 
-func (a *Activities) release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
+func (a releaser) release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	tried := activity.GetInfo(ctx).Attempt > 1
 	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
 		look := out.Look
@@ -95,7 +102,7 @@ func (a *Activities) release(ctx context.Context, r ReleaseRequest) (ActResult, 
 
 // letGo drops Lifeboat's task, or in a drain turns it into a ban where the scheduler would
 // put the binding back.
-func (a *Activities) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, out *ActResult) error {
+func (a releaser) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, out *ActResult) error {
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
 	if known {
 		if v, err := a.definitionFree(ctx, b, r.Cluster); err != nil || !v.OK {
@@ -133,7 +140,7 @@ func (a *Activities) letGo(ctx context.Context, b *karmada.Binding, fleet []karm
 // unproven says why the task must not be dropped yet. A human's order, or the setting
 // to release unproven, needs no proof of health, for it is on record; but neither ever
 // takes the last copy, or lets two run where one must be dead first.
-func (a *Activities) unproven(
+func (a releaser) unproven(
 	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
 ) (reason.Reason, string, error) {
 	switch {
@@ -155,7 +162,7 @@ func (a *Activities) unproven(
 
 // proofs judges what has to be proven of a placed binding: Directly that the old copy
 // is dead, otherwise that the new ones are healthy, and where state goes along both.
-func (a *Activities) proofs(
+func (a releaser) proofs(
 	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
 ) (reason.Verdict, error) {
 	if look.Purge == karmada.PurgeDirectly {
@@ -182,8 +189,8 @@ func (a *Activities) proofs(
 }
 
 // mustHold is how long health must have held before a release.
-func (a *Activities) mustHold(r ReleaseRequest, look Observation) time.Duration {
-	minHealthy := *cmp.Or(r.MinHealthy, &a.Settings.Terms.MinHealthy)
+func (a releaser) mustHold(r ReleaseRequest, look Observation) time.Duration {
+	minHealthy := *cmp.Or(r.MinHealthy, &a.settings.Terms.MinHealthy)
 	if look.SourceReady {
 		return max(a.detection(r), minHealthy)
 	}
@@ -191,6 +198,6 @@ func (a *Activities) mustHold(r ReleaseRequest, look Observation) time.Duration 
 }
 
 // detection is how long Karmada takes to see a dead cluster, by the failover's own terms.
-func (a *Activities) detection(r ReleaseRequest) time.Duration {
-	return *cmp.Or(r.Detection, &a.Settings.Terms.Detection)
+func (a releaser) detection(r ReleaseRequest) time.Duration {
+	return *cmp.Or(r.Detection, &a.settings.Terms.Detection)
 }

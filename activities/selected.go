@@ -8,11 +8,11 @@ import (
 
 // readLabels completes bindings with the labels of their workloads, from the Works on a
 // cluster. It is asked for only where a selector decides: a Work holds the whole manifest.
-func (a *Activities) readLabels(ctx context.Context, cluster string, bindings ...*karmada.Binding) error {
+func (k reader) readLabels(ctx context.Context, cluster string, bindings ...*karmada.Binding) error {
 	if len(bindings) == 0 {
 		return nil
 	}
-	found, err := a.Reader.WorkloadLabels(ctx, bindings, cluster)
+	found, err := k.Reader.WorkloadLabels(ctx, bindings, cluster)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (a *Activities) readLabels(ctx context.Context, cluster string, bindings ..
 
 // readSelected is readLabels for the bindings of a page that are, or were, on a cluster,
 // where a drain selects among them.
-func (a *Activities) readSelected(ctx context.Context, d *karmada.Drain, page []karmada.Binding, cluster string) error {
+func (k reader) readSelected(ctx context.Context, d *karmada.Drain, page []karmada.Binding, cluster string) error {
 	if !d.Selective() {
 		return nil
 	}
@@ -35,12 +35,12 @@ func (a *Activities) readSelected(ctx context.Context, d *karmada.Drain, page []
 			here = append(here, &page[i])
 		}
 	}
-	return a.readLabels(ctx, cluster, here...)
+	return k.readLabels(ctx, cluster, here...)
 }
 
 // selectsAny tells whether a drain that is about to be recorded has anything to move. One
 // without a selector always has: what comes to the cluster later moves, too.
-func (a *Activities) selectsAny(ctx context.Context, d *karmada.Drain, cluster string) (bool, error) {
+func (a tainter) selectsAny(ctx context.Context, d *karmada.Drain, cluster string) (bool, error) {
 	if !d.Selective() {
 		return true, nil
 	}
@@ -54,7 +54,7 @@ func (a *Activities) selectsAny(ctx context.Context, d *karmada.Drain, cluster s
 		}
 		for i := range p.Bindings {
 			b := &p.Bindings[i]
-			if _, at := b.Target(cluster); at >= 0 && !b.Deleting && !a.optedOutItself(b) && d.Selects(b) {
+			if _, at := b.Target(cluster); at >= 0 && !b.Deleting && !a.settings.optedOutItself(b) && d.Selects(b) {
 				return true, nil
 			}
 		}

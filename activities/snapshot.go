@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,18 +17,17 @@ import (
 // happen. What surrounds a binding (namespace, policy, Works) is read when it is asked
 // for first, and once.
 type Snapshot struct {
-	from     Reader
+	*once
 	clusters []karmada.Cluster
 	rules    []rules.Rule
 	bindings []karmada.Binding
 	at       map[karmada.BindingKey]int
-	around   map[string]any
 }
 
 // TakeSnapshot reads the fleet, the rules and every binding. progress, when not nil, is
 // told how many bindings were read so far.
 func TakeSnapshot(ctx context.Context, from Reader, progress func(bindings int)) (*Snapshot, error) {
-	s := &Snapshot{from: from, at: map[karmada.BindingKey]int{}, around: map[string]any{}}
+	s := &Snapshot{once: newOnce(from), at: map[karmada.BindingKey]int{}}
 	var err error
 	if s.clusters, err = from.Clusters(ctx); err != nil {
 		return nil, fmt.Errorf("read the clusters: %w", err)
@@ -119,60 +117,12 @@ func (s *Snapshot) Bindings(_ context.Context, page Page) (BindingPage, error) {
 	return out, nil
 }
 
-// State evaluates state rules as the reader behind it does: it takes no request.
-func (s *Snapshot) State(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error) {
-	return s.from.State(status, rules)
-}
-
-// WorkOf reads the Work itself.
-func (s *Snapshot) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
-	return s.from.WorkOf(ctx, b, cluster)
-}
-
 // WorkloadLabels reads the Works themselves. Who may not read Works, such as an operator who
 // plans, knows no labels.
 func (s *Snapshot) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
-	found, err := s.from.WorkloadLabels(ctx, bindings, cluster)
+	found, err := s.Reader.WorkloadLabels(ctx, bindings, cluster)
 	if errors.Is(err, karmada.ErrForbidden) {
 		return nil, nil
 	}
 	return found, err
-}
-
-// Work reads the Work itself.
-func (s *Snapshot) Work(ctx context.Context, namespace, name string) (karmada.Work, error) {
-	return s.from.Work(ctx, namespace, name)
-}
-
-// OptedOut asks once for each namespace and policy.
-func (s *Snapshot) OptedOut(ctx context.Context, b *karmada.Binding) (string, error) {
-	return askOnce(s, "optedOut "+b.Key.Namespace, b, func() (string, error) { return s.from.OptedOut(ctx, b) })
-}
-
-// PolicyAnnotation asks once for each policy.
-func (s *Snapshot) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
-	return askOnce(s, "annotation "+name, b, func() (string, error) { return s.from.PolicyAnnotation(ctx, b, name) })
-}
-
-// PolicyPurgeMode asks once for each policy.
-func (s *Snapshot) PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
-	return askOnce(s, "purge", b, func() (karmada.PurgeMode, error) { return s.from.PolicyPurgeMode(ctx, b) })
-}
-
-// askOnce asks what surrounds bindings of one policy once. Without a known policy each
-// binding is asked about by itself.
-func askOnce[T any](s *Snapshot, what string, b *karmada.Binding, ask func() (T, error)) (T, error) {
-	id := b.PolicyID()
-	if id == "" {
-		id = "of " + b.Key.String()
-	}
-	id = what + " " + id
-	if known, asked := s.around[id].(T); asked {
-		return known, nil
-	}
-	answer, err := ask()
-	if err == nil {
-		s.around[id] = answer
-	}
-	return answer, err
 }

@@ -26,9 +26,9 @@ func (c counted) OptedOut(_ context.Context, b *karmada.Binding) (string, error)
 	return "", c.fail
 }
 
-func (c counted) PolicyPurgeMode(_ context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
-	c.asked["purge "+b.PolicyID()]++
-	return karmada.PurgeDirectly, nil
+func (c counted) PolicyAnnotation(_ context.Context, b *karmada.Binding, name string) (string, error) {
+	c.asked[name+" "+b.PolicyID()]++
+	return "word", nil
 }
 
 func (c counted) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
@@ -61,9 +61,9 @@ func TestASnapshotReadsEverythingOnce(t *testing.T) {
 			seen++
 			_, err := s.OptedOut(t.Context(), &p.Bindings[i])
 			require.NoError(t, err)
-			mode, err := s.PolicyPurgeMode(t.Context(), &p.Bindings[i])
+			word, err := s.PolicyAnnotation(t.Context(), &p.Bindings[i], "a")
 			require.NoError(t, err)
-			require.Equal(t, karmada.PurgeDirectly, mode)
+			require.Equal(t, "word", word)
 		}
 		if p.Next == nil {
 			break
@@ -73,7 +73,7 @@ func TestASnapshotReadsEverythingOnce(t *testing.T) {
 	require.Equal(t, 1200, seen)
 	require.Equal(t, 2, pages)
 	require.Equal(t, map[string]int{
-		"clusters": 1, "optedOut shop/policy0": 1, "optedOut shop/policy1": 1, "purge /policy0": 1, "purge /policy1": 1,
+		"clusters": 1, "optedOut shop/policy0": 1, "optedOut shop/policy1": 1, "a /policy0": 1, "a /policy1": 1,
 	}, from.asked, "each policy once")
 	_, err = s.Bindings(t.Context(), activities.Page{Continue: "9999"})
 	require.ErrorIs(t, err, karmada.ErrInvalid)

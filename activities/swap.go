@@ -13,7 +13,7 @@ import (
 // failing one, before any other place is looked for. Done means that check has the
 // answer. The former copy must stand, and the workflow that holds it must run: it is
 // the one to hold again should the scheduler take the cluster out.
-func (a *Activities) judgeSwap(ctx context.Context, in placement.PreCheckInput, check *Check) (done bool, err error) {
+func (j judge) judgeSwap(ctx context.Context, in placement.PreCheckInput, check *Check) (done bool, err error) {
 	if check.Purge == karmada.PurgeDirectly {
 		return false, nil // two copies must never run, and the failing one is not proven dead
 	}
@@ -25,15 +25,15 @@ func (a *Activities) judgeSwap(ctx context.Context, in placement.PreCheckInput, 
 		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
 		return true, nil
 	}
-	runs, err := a.Owners.Running(ctx, swap.Owner)
+	runs, err := j.owners.Running(ctx, swap.Owner)
 	if err != nil || !runs {
 		return false, err
 	}
-	held, known := a.heldWork(ctx, swap.Owner)
+	held, known := j.heldWork(ctx, swap.Owner)
 	if !known {
 		return false, nil
 	}
-	why, err := a.oldCopyGone(ctx, in.Binding, swap.Cluster, held)
+	why, err := j.oldCopyGone(ctx, in.Binding, swap.Cluster, held)
 	if err != nil || why != "" {
 		return false, err
 	}
@@ -45,13 +45,13 @@ func (a *Activities) judgeSwap(ctx context.Context, in placement.PreCheckInput, 
 // heldWork asks the migration that holds the former copy which Work that is: another one
 // under the same name has not run since. Who does not know, or does not answer, hands
 // nothing over, and the binding moves on as any other.
-func (a *Activities) heldWork(ctx context.Context, owner string) (held *karmada.Work, known bool) {
-	if a.Moves == nil {
+func (j judge) heldWork(ctx context.Context, owner string) (held *karmada.Work, known bool) {
+	if j.moves == nil {
 		return nil, true
 	}
-	held, err := a.Moves.OldWork(ctx, owner)
+	held, err := j.moves.OldWork(ctx, owner)
 	if err != nil {
-		a.Log.Warn("could not ask which copy is held", "owner", owner, "error", err)
+		j.log.Warn("could not ask which copy is held", "owner", owner, "error", err)
 	}
 	return held, held != nil
 }

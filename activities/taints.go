@@ -35,8 +35,11 @@ type TaintRequest struct {
 	RemoveAll  bool                    `json:"removeAll,omitempty"`
 	// EvenIfFailing removes without asking the rules again: a human's order.
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
-	// ExternalProbe is as in AssessRequest.
+	// Seen, Facts, ExternalProbe and Turns are as in AssessRequest: the answer is an assessment, too.
+	Seen            string              `json:"seen,omitempty"`
+	Facts           []rules.ClusterFact `json:"facts,omitempty"`
 	ExternalProbe   rules.ExternalProbe `json:"externalProbe,omitempty"`
+	Turns           rules.Turns         `json:"turns,omitempty"`
 	EvacuationTaint EvacuationTaint     `json:"evacuationTaint,omitempty"`
 	StoppedBy       *karmada.StoppedBy  `json:"stoppedBy,omitempty"`
 	ClearStopped    bool                `json:"clearStopped,omitempty"`
@@ -52,17 +55,11 @@ type TaintRequest struct {
 	EndedBy string `json:"endedBy,omitempty"`
 }
 
-// TaintResult is what a TaintRequest came to.
+// TaintResult is what a TaintRequest came to, and the cluster as it stands then.
 type TaintResult struct {
-	Gone    bool                 `json:"gone,omitempty"`
-	Refused reason.Reason        `json:"refused,omitempty"`
-	Message string               `json:"message,omitempty"`
-	Hard    []corev1.Taint       `json:"hard,omitempty"`
-	Soft    []corev1.Taint       `json:"soft,omitempty"`
-	Foreign []corev1.Taint       `json:"foreign,omitempty"`
-	Ours    []karmada.AddedTaint `json:"ours,omitempty"`
-	// Standing are all taints as "key:effect".
-	Standing []string `json:"standing,omitempty"`
+	Assessment
+	Refused reason.Reason `json:"refused,omitempty"`
+	Message string        `json:"message,omitempty"`
 	// PutBack are taints of rules that this write put back: they were taken away from the cluster
 	// while their rule matched.
 	PutBack []karmada.AddedTaint `json:"putBack,omitempty"`
@@ -71,10 +68,18 @@ type TaintResult struct {
 // evacuation taint is the NoSchedule taint that keeps the scheduler away.
 var evacuationTaint = karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}
 
+// tainter writes Lifeboat's taints on clusters, and the orders that are recorded there.
+type tainter struct {
+	reader
+	writer
+	guard
+	events EventRecorder
+}
+
 // WriteTaints re-reads the cluster and its rules, drops what no longer follows
 // from them, and writes the rest in one patch. Adding needs enforce in the failover
 // and in this worker; removing what is Lifeboat's needs it in the failover alone.
-func (a *Activities) WriteTaints(ctx context.Context, r TaintRequest) (TaintResult, error) {
+func (a tainter) WriteTaints(ctx context.Context, r TaintRequest) (TaintResult, error) {
 	var out TaintResult
 	err := a.retryConflict(ctx, "Cluster", func() error {
 		var err error
@@ -84,29 +89,29 @@ func (a *Activities) WriteTaints(ctx context.Context, r TaintRequest) (TaintResu
 	return out, classify("taint cluster", r.Cluster, err)
 }
 
-func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResult, error) {
+func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResult, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && c.UID != r.UID) {
-		return TaintResult{Gone: true}, nil
+		return TaintResult{Assessment: Assessment{Gone: true}}, nil
 	}
 	if err != nil {
 		return TaintResult{}, err
 	}
-	rules, err := a.Reader.Rules(ctx)
+	list, err := a.Reader.Rules(ctx)
 	if err != nil {
 		return TaintResult{}, err
 	}
-	w, refused, why := a.planTaints(c, rules, r)
-	if refused != "" {
-		return taintsNow(c, TaintResult{Refused: refused, Message: why}), nil
-	}
-	if w.Empty() {
-		return taintsNow(c, TaintResult{}), nil
+	out := TaintResult{Assessment: assess(c, list, r.assess())}
+	w, refused, why := a.planTaints(c, list, r)
+	if refused != "" || w.Empty() {
+		out.Refused, out.Message = refused, why
+		return out, nil
 	}
 	if selected, err := a.selectsAny(ctx, w.Drain, r.Cluster); err != nil {
 		return TaintResult{}, err
 	} else if !selected {
-		return taintsNow(c, TaintResult{Refused: reason.NotTargeting, Message: "no workload on " + r.Cluster + " has labels that match " + w.Drain.Selector}), nil
+		out.Refused, out.Message = reason.NotTargeting, "no workload on "+r.Cluster+" has labels that match "+w.Drain.Selector
+		return out, nil
 	}
 	after, err := a.Writer.Taint(ctx, w)
 	if err != nil {
@@ -118,7 +123,11 @@ func (a *Activities) writeTaintsOnce(ctx context.Context, r TaintRequest) (Taint
 	a.recordPutBack(ctx, after, back)
 	a.recordDrain(ctx, after, w, r)
 	a.recordOrdered(ctx, after, w, r)
-	return taintsNow(after, TaintResult{PutBack: back}), nil
+	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back}, nil
+}
+
+func (r TaintRequest) assess() AssessRequest {
+	return AssessRequest{Cluster: r.Cluster, UID: r.UID, Seen: r.Seen, Facts: r.Facts, ExternalProbe: r.ExternalProbe, Turns: r.Turns}
 }
 
 // putBack are the taints of a write that are recorded on the cluster, as just read, and do not
@@ -135,22 +144,13 @@ func putBack(c karmada.Cluster, w TaintWrite) []karmada.AddedTaint {
 	return out
 }
 
-func (a *Activities) recordPutBack(ctx context.Context, c karmada.Cluster, back []karmada.AddedTaint) {
+func (a tainter) recordPutBack(ctx context.Context, c karmada.Cluster, back []karmada.AddedTaint) {
 	for _, t := range back {
-		a.Events.Record(ctx, Event{
+		a.events.Record(ctx, Event{
 			Cluster: c.Name, UID: c.UID, Warning: true, Reason: "TaintPutBack",
 			Message: view.TaintPutBack(t, c.Name) + "; by workflow " + workflowID(ctx),
 		})
 	}
-}
-
-func taintsNow(c karmada.Cluster, out TaintResult) TaintResult {
-	out.Ours, out.Standing = c.Added, standingNames(c)
-	if !rules.OptedOut(c.Annotations) { // as in assess: nothing follows from one that is
-		out.Hard, out.Soft = karmada.Triggering(c.Taints)
-		out.Foreign = karmada.Foreign(c)
-	}
-	return out
 }
 
 func standingNames(c karmada.Cluster) []string {
@@ -162,7 +162,7 @@ func standingNames(c karmada.Cluster) []string {
 }
 
 // planTaints decides what of the request still follows from the rules now.
-func (a *Activities) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest) (TaintWrite, reason.Reason, string) {
+func (a tainter) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest) (TaintWrite, reason.Reason, string) {
 	w := TaintWrite{Cluster: c, FailoverID: r.FailoverID, ClearStopped: r.ClearStopped && c.Stopped != nil}
 	if r.StoppedBy != nil && (c.Stopped == nil || *c.Stopped != *r.StoppedBy) {
 		w.StoppedBy = r.StoppedBy
@@ -193,7 +193,7 @@ func (a *Activities) planTaints(c karmada.Cluster, list []rules.Rule, r TaintReq
 }
 
 // planAdds keeps those of the requested taints whose rule still matches, and the evacuation taint.
-func (a *Activities) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.WindowKey]bool) (reason.Reason, string) {
+func (a tainter) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.WindowKey]bool) (reason.Reason, string) {
 	put := r.EvacuationTaint == EvacuationTaintPut
 	if (len(r.Add) > 0 || put) && !a.enforcing(r.Mode, w.Cluster) {
 		return reason.ModeObserve, "this worker's own config says observe for this cluster"
@@ -306,7 +306,7 @@ func triggeringRemains(taints []corev1.Taint, removed []karmada.AddedTaint) bool
 	})
 }
 
-func (a *Activities) recordTaint(ctx context.Context, c karmada.Cluster, w TaintWrite, err error) {
+func (a tainter) recordTaint(ctx context.Context, c karmada.Cluster, w TaintWrite, err error) {
 	if err == nil && len(w.Add) == 0 && len(w.Remove) == 0 {
 		return
 	}
@@ -320,5 +320,5 @@ func (a *Activities) recordTaint(ctx context.Context, c karmada.Cluster, w Taint
 		e.Warning, e.Reason = true, "TaintClusterFailed"
 		e.Message = fmt.Sprintf("not %s by workflow %s: %v", verb, workflowID(ctx), err)
 	}
-	a.Events.Record(ctx, e)
+	a.events.Record(ctx, e)
 }

@@ -78,8 +78,11 @@ func (a around) OptedOut(context.Context, *karmada.Binding) (string, error) {
 	return a.b.optedOut, nil
 }
 
-func (a around) PolicyPurgeMode(context.Context, *karmada.Binding) (karmada.PurgeMode, error) {
-	return a.b.purge, nil
+func (a around) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
+	if name == karmada.AnnotationPurgeMode {
+		return string(a.b.purge), nil
+	}
+	return a.World.PolicyAnnotation(ctx, b, name)
 }
 
 // newBench has clusters m1 (failing, tainted by us), m2 and m3, and one binding on m1.

@@ -244,7 +244,7 @@ func Default() Config {
 		Mode:       rules.ModeObserve,
 		TaskQueue:  "lifeboat",
 		RunbookURL: "https://github.com/lifeboat-failover/lifeboat/blob/main/docs/operations.md",
-		Kubernetes: Kubernetes{QPS: 50, Burst: 100},
+		Kubernetes: Kubernetes{QPS: 300, Burst: 600},
 		Pace: pace.Config{
 			EvictionRate:       0.5,
 			UnhealthyThreshold: 0.55,

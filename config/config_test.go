@@ -71,10 +71,10 @@ func TestThereAreFewSettings(t *testing.T) {
 	defaults := Default()
 	require.LessOrEqual(t, len(defaults.settings()), 55)
 	require.NotContains(t, defaults.Tree(), "workflow")
-	c, err := Load(Sources{Set: []string{"workflow.relist=10s", "kubernetes.qps=300"}})
+	c, err := Load(Sources{Set: []string{"workflow.relist=10s", "kubernetes.qps=200"}})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"relist": "10s"}, c.Tree()["workflow"])
-	require.Equal(t, 600, c.Kubernetes.Burst, "it follows from qps")
+	require.Equal(t, 400, c.Kubernetes.Burst, "it follows from qps")
 }
 
 func TestThePrintedDefaultsReadBack(t *testing.T) {

@@ -63,7 +63,7 @@ it. In observe a failover reports what it finds, and changes nothing.`,
 		}
 		return a.runAdopt(cmd, g, only)
 	}
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a.look}.clusters()
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 			if err := watch.Adoption(ctx, sender, s.config.Instance, o, g.by); err != nil {
 				return out.stopped(err)
 			}
-			to := s.desk().Target(o.Cluster)
+			to := s.sender().Target(o.Cluster)
 			out.Adopted = append(out.Adopted, adopted{Cluster: o.Cluster, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID)})
 		}
 		return nil

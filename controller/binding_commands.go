@@ -24,7 +24,7 @@ those that come later, too, and over attempts, until it ends.`,
 		clusters: true, bindings: true, namespaces: true, each: true,
 		confirm:   "leave %s where it is for a while",
 		unchanged: "what has begun goes on; taints, pace and everybody else's due time stay",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: o, For: length})
 		},
 	})
@@ -50,7 +50,7 @@ Approving one binding also lets it move that moved too often (PingPong).`,
 		clusters: true, bindings: true, namespaces: true, each: true,
 		confirm:   "agree to the move of %s",
 		unchanged: "no other check is replaced; pauses, snoozes and the pace stand; what comes later is asked about anew",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateApprove, o)
 		},
 	})
@@ -69,7 +69,7 @@ its namespace, and that before the one about all.`,
 		clusters: true, bindings: true, namespaces: true, each: true,
 		confirm:   "give %s another priority",
 		unchanged: "what has begun goes on; due times and the pace stay; the binding itself keeps its priority",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			return d.Give(ctx, to, workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: o, Priority: &priority})
 		},
 	})
@@ -113,8 +113,8 @@ one that an earlier failover kept, or left to a human. The last copy is never dr
 }
 
 // oldCopy sends an order about the old copy of a binding, which an earlier failover may have left.
-func oldCopy(update string) func(orders.Desk, context.Context, orders.Target, workflows.ScopedOrder) (string, error) {
-	return func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+func oldCopy(update string) func(orders.Sender, context.Context, orders.Target, workflows.ScopedOrder) (string, error) {
+	return func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 		return d.Begin(ctx, to, update, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order}, Binding: o.Binding})
 	}
 }

@@ -19,24 +19,29 @@ const (
 	completeMost = 200
 )
 
-// completeClusters offers the clusters of the live fleet, and words that stand for one.
-func (a *app) completeClusters(words ...string) cobra.CompletionFunc {
-	return a.complete(func(ctx context.Context, _ *cobra.Command, in activities.Reader, typed string) ([]string, error) {
+// completion offers names of the live fleet on the command line.
+type completion struct {
+	look func(*cobra.Command) (*session, error)
+}
+
+// clusters offers the clusters of the live fleet, and words that stand for one.
+func (c completion) clusters(words ...string) cobra.CompletionFunc {
+	return c.names(func(ctx context.Context, _ *cobra.Command, in activities.Reader, typed string) ([]string, error) {
 		fleet, err := in.Clusters(ctx)
 		names := slices.Clone(words)
-		for _, c := range fleet {
-			names = append(names, c.Name)
+		for _, cluster := range fleet {
+			names = append(names, cluster.Name)
 		}
 		slices.Sort(names)
 		return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, typed) }), err
 	})
 }
 
-// completeObjects offers what an order may be about.
-func (a *app) completeObjects(verb order) cobra.CompletionFunc {
-	clusters, bindings := a.completeClusters(), a.completeBindings()
+// objects offers what an order may be about.
+func (c completion) objects(verb order) cobra.CompletionFunc {
+	clusters, bindings := c.clusters(), c.bindings()
 	if verb.fleet {
-		clusters = a.completeClusters(orders.Fleet)
+		clusters = c.clusters(orders.Fleet)
 	}
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if verb.bindings && (!verb.clusters || strings.Contains(typed, "/")) {
@@ -46,10 +51,10 @@ func (a *app) completeObjects(verb order) cobra.CompletionFunc {
 	}
 }
 
-// completeBindings offers the bindings of the live fleet, and with -n the workloads of
+// bindings offers the bindings of the live fleet, and with -n the workloads of
 // that namespace.
-func (a *app) completeBindings() cobra.CompletionFunc {
-	return a.complete(func(ctx context.Context, cmd *cobra.Command, in activities.Reader, typed string) ([]string, error) {
+func (c completion) bindings() cobra.CompletionFunc {
+	return c.names(func(ctx context.Context, cmd *cobra.Command, in activities.Reader, typed string) ([]string, error) {
 		namespace := ""
 		if flag := cmd.Flags().Lookup("namespace"); flag != nil {
 			namespace = flag.Value.String()
@@ -58,14 +63,14 @@ func (a *app) completeBindings() cobra.CompletionFunc {
 	})
 }
 
-// complete offers names for a first argument. Trouble offers nothing: there is no place
+// names offers names for a first argument. Trouble offers nothing: there is no place
 // for words about it on a line that is being typed.
-func (a *app) complete(offer func(context.Context, *cobra.Command, activities.Reader, string) ([]string, error)) cobra.CompletionFunc {
+func (c completion) names(offer func(context.Context, *cobra.Command, activities.Reader, string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		s, err := a.look(cmd)
+		s, err := c.look(cmd)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

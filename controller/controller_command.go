@@ -48,12 +48,14 @@ is waited out: a resync tells again what was missed.`,
 			if err != nil {
 				return err
 			}
+			if err := a.flags.Serve(cmd.Context(), log); err != nil {
+				return err
+			}
 			return runController(cmd.Context(), c, log)
 		},
 	}
-	a.flags.Shortcut(cmd.Flags(), "mode", "mode", "observe or enforce")
+	a.flags.Daemon(cmd.Flags())
 	a.flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue of the workflows that are started")
-	a.flags.Shortcut(cmd.Flags(), "listen", "listen.address", "where to serve /metrics, /healthz and /readyz")
 	return cmd
 }
 

@@ -50,7 +50,7 @@ It is refused in observe.`,
 		}
 		return a.giveCluster(cmd, o.verb(g), g, args[0])
 	}
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a.look}.clusters()
 	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only workloads whose labels match, as in kubectl -l; it is an error when none does")
 	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
 	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+karmada.DrainTaintKey+":NoExecute")
@@ -83,14 +83,14 @@ func (o *drainOptions) verb(g *ordering) order {
 	if o.end {
 		return order{
 			confirm: "end the drain of %s", unchanged: "taints of rules, and what has moved",
-			send: func(d orders.Desk, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
+			send: func(d orders.Sender, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
 				return d.Give(ctx, to, workflows.UpdateUndrain, by.Order)
 			},
 		}
 	}
 	verb := order{
 		confirm: "move everything off %s", unchanged: "the cluster's own rules; pauses and the pace hold all the same",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
+		send: func(d orders.Sender, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
 			o.order.Order = by.Order
 			return d.Begin(ctx, to, workflows.UpdateDrain, o.order)
 		},

@@ -45,8 +45,8 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
 	cmd.Flags().StringVar(&o.cluster, "cluster", "", "look at this cluster alone; a binding may be driven off several")
 	auditFlag(cmd, &o.trail)
-	_ = cmd.RegisterFlagCompletionFunc("cluster", a.completeClusters())
-	cmd.ValidArgsFunction = a.completeBindings()
+	_ = cmd.RegisterFlagCompletionFunc("cluster", completion{a.look}.clusters())
+	cmd.ValidArgsFunction = completion{a.look}.bindings()
 	return cmd
 }
 

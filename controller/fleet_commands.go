@@ -46,7 +46,7 @@ pace.unhealthyThreshold the slower rate holds, and a pause always wins.`,
 		if !rate.Configured {
 			verb.confirm = fmt.Sprintf("set a rate of %s evictions per second for %%s", args[0])
 		}
-		verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		verb.send = func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			rate.Order = o.Order
 			return d.Give(ctx, to, workflows.UpdateSetRate, rate)
 		}
@@ -71,6 +71,6 @@ func (a *app) giveFleet(cmd *cobra.Command, verb order, g *ordering) error {
 		return err
 	}
 	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
-		return s.desk().Target(orders.Fleet), queue.Scope{}, nil
+		return s.sender().Target(orders.Fleet), queue.Scope{}, nil
 	})
 }

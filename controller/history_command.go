@@ -57,7 +57,7 @@ Of the fleet: what the trail has of its pace, failovers or not, the oldest first
 	formFlag(cmd, &o.form)
 	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
 	auditFlag(cmd, &o.trail)
-	cmd.ValidArgsFunction = a.completeClusters(orders.Fleet)
+	cmd.ValidArgsFunction = completion{a.look}.clusters(orders.Fleet)
 	return cmd
 }
 

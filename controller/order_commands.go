@@ -25,7 +25,7 @@ they stand still.`,
 		clusters: true, bindings: true, fleet: true, namespaces: true,
 		confirm:   "begin no new move of %s",
 		unchanged: "what has begun goes on; a recovery still takes back what is not placed",
-		send:      orders.Desk.Pause,
+		send:      orders.Sender.Pause,
 	})
 }
 
@@ -46,7 +46,7 @@ bindings are listed and judged anew. The workers' own config must say enforce fo
 		clusters: true, bindings: true, fleet: true, namespaces: true,
 		confirm:   "let %s move again",
 		unchanged: "other pauses and snoozes stand; the pace stays as it is",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			if enforce {
 				return d.Enforce(ctx, to, o.Order)
 			}
@@ -83,7 +83,7 @@ Of a binding the same for its move; it then stays out of this attempt, also wher
 		confirm:   "cancel the failover of %s",
 		unchanged: "what was already released does not come back",
 	}
-	verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+	verb.send = func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 		one := workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order, PutBack: putBack}, Binding: o.Binding}
 		if cmd.CalledAs() == "skip" {
 			return d.Give(ctx, to, workflows.UpdateSkip, one)
@@ -126,7 +126,7 @@ and begin without it.`,
 		clusters: true, bindings: true,
 		confirm:   "vouch that nothing on %s can run any more",
 		unchanged: "nothing moves faster than the pace; every other check stays",
-		send: func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateConfirmFenced, workflows.FenceOrder{Order: o.Order, Binding: o.Binding, WithoutState: withoutState})
 		},
 	})
@@ -163,7 +163,7 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 			return w.aim(ctx, s, verb.held)
 		})
 	}
-	cmd.ValidArgsFunction = a.completeObjects(verb)
+	cmd.ValidArgsFunction = completion{a.look}.objects(verb)
 	return cmd
 }
 

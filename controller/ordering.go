@@ -37,7 +37,7 @@ type order struct {
 	confirm string
 	// unchanged is what it leaves as it is.
 	unchanged string
-	send      func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
+	send      func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
 	// after goes on once the order is accepted.
 	after func(cmd *cobra.Command, s *session, out *orderAnswer) error
 }
@@ -111,7 +111,7 @@ func (a *app) give(
 		if scope != (queue.Scope{}) {
 			out.Whom = scope.String()
 		}
-		out.Answer, err = verb.send(s.desk(), ctx, to, workflows.ScopedOrder{Order: g.by, Scope: scope})
+		out.Answer, err = verb.send(s.sender(), ctx, to, workflows.ScopedOrder{Order: g.by, Scope: scope})
 		return s.noFailover(ctx, to.Name, err)
 	})
 	if err != nil {
@@ -231,7 +231,7 @@ func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target
 			return to, scope, err
 		}
 	}
-	return s.desk().Target(cluster), scope, nil
+	return s.sender().Target(cluster), scope, nil
 }
 
 // scope is whom, as workflows know it. A workload is looked up in Karmada.

@@ -51,7 +51,7 @@ from the highest priority on; then what takes longest.`,
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVar(&o.all, "all", false, "plan for every cluster, the one that would hurt most first")
 	cmd.Flags().IntVar(&o.rows, "rows", 20, "how many bindings of each verdict a table shows; 0 shows all")
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a.look}.clusters()
 	return cmd
 }
 

@@ -125,9 +125,9 @@ func (s *session) source() status.Source {
 	}
 }
 
-// desk gives orders to workflows.
-func (s *session) desk() orders.Desk {
-	return orders.Desk{Client: s.temporal.Client, Instance: s.config.Instance, TaskQueue: s.config.TaskQueue}
+// sender gives orders to workflows.
+func (s *session) sender() orders.Sender {
+	return orders.Sender{Client: s.temporal.Client, Instance: s.config.Instance, TaskQueue: s.config.TaskQueue}
 }
 
 // link is the page of a workflow in the Temporal UI, empty without a UI.

@@ -37,7 +37,7 @@ one failover, with what moves, what is queued, what is blocked and why, and what
 	}
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show again every two seconds; on a terminal with keys to scroll and to choose a failover")
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a.look}.clusters()
 	return cmd
 }
 

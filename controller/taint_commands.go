@@ -55,7 +55,7 @@ It is refused in observe, and where that taint stands already by another hand.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.giveCluster(cmd, taintOrder(taint, away), g, args[0])
 	}
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a.look}.clusters()
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func taintOrder(taint string, away bool) order {
 		verb.confirm = "take what was ordered with lifeboat taint off %s"
 		verb.unchanged = "taints of rules, of drains and of others; what has moved stays where it is"
 	}
-	verb.send = func(d orders.Desk, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+	verb.send = func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 		ask := workflows.TaintOrder{Order: o.Order, Taint: taint}
 		if away {
 			return d.Give(ctx, to, workflows.UpdateUntaint, ask)
@@ -88,6 +88,6 @@ func (a *app) giveCluster(cmd *cobra.Command, verb order, g *ordering, cluster s
 		return err
 	}
 	return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
-		return s.desk().Target(cluster), queue.Scope{}, s.exists(ctx, cluster) // the failover of a name that is none would end as Gone
+		return s.sender().Target(cluster), queue.Scope{}, s.exists(ctx, cluster) // the failover of a name that is none would end as Gone
 	})
 }

@@ -105,6 +105,20 @@ func (c *BindingCache) Each(held bool, do func(*karmada.Binding)) {
 	c.each(cache.Indexer.List, func(*karmada.Binding) bool { return true }, do)
 }
 
+// Binding returns one binding as last seen or written, without the raw status of its copies.
+func (c *BindingCache) Binding(key karmada.BindingKey) (karmada.Binding, bool) {
+	c.mu.Lock()
+	written, own := c.written[key]
+	c.mu.Unlock()
+	if seen, known := c.seen(key); known {
+		if own && isBehind(seen, written) {
+			return written, true
+		}
+		return seen, true
+	}
+	return karmada.Binding{}, false
+}
+
 // On returns the bindings that target a cluster or have a task for it, at most so many after a key
 // in the order of the keys.
 func (c *BindingCache) On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool) {
@@ -180,13 +194,25 @@ func (c *BindingCache) unseen() map[karmada.BindingKey]karmada.Binding {
 
 // behind tells whether the watch has seen the binding, and an older version of it.
 func (c *BindingCache) behind(b karmada.Binding) bool {
+	seen, known := c.seen(b.Key)
+	return known && isBehind(seen, b)
+}
+
+func isBehind(seen, b karmada.Binding) bool {
+	return seen.ResourceVersion != b.ResourceVersion && rules.IsOlder(seen.ResourceVersion, b.ResourceVersion)
+}
+
+// seen is a binding as the watch saw it last.
+func (c *BindingCache) seen(key karmada.BindingKey) (karmada.Binding, bool) {
 	at := 0
-	if b.Key.Kind() == karmada.KindClusterResourceBinding {
+	if key.Kind() == karmada.KindClusterResourceBinding {
 		at = 1
 	}
-	name := metav1.ObjectMeta{Namespace: b.Key.Namespace, Name: b.Key.Name}
+	name := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
 	object, exists, err := c.informers[at].GetStore().Get(&kept[karmada.Binding]{ObjectMeta: name})
 	entry, isKept := object.(*kept[karmada.Binding])
-	return err == nil && exists && isKept && entry.value.ResourceVersion != b.ResourceVersion &&
-		rules.IsOlder(entry.value.ResourceVersion, b.ResourceVersion)
+	if err != nil || !exists || !isKept {
+		return karmada.Binding{}, false
+	}
+	return entry.value, true
 }

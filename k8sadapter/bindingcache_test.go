@@ -66,6 +66,12 @@ func TestBindingCache_OwnWritesCountBeforeTheWatchTells(t *testing.T) {
 	require.Equal(t, []string{"-/c@1", "n/b@5"}, cachedNames(c, false))
 	client.onWrite(DecodeBinding([]byte(heldJSON("4"))))
 	require.Equal(t, []string{"n/b@5"}, cachedNames(c, true), "an older answer that came late")
+	one, known := c.Binding(karmada.BindingKey{Namespace: "n", Name: "b"})
+	require.Equal(t, []any{true, "5", true}, []any{known, one.ResourceVersion, one.Held()})
+	one, known = c.Binding(karmada.BindingKey{Name: "c"})
+	require.Equal(t, []any{true, "1"}, []any{known, one.ResourceVersion})
+	_, known = c.Binding(karmada.BindingKey{Namespace: "n", Name: "c"})
+	require.False(t, known)
 	require.Equal(t, []string{"n/b@5"}, namesOn(c, "m1", 1), "by its task")
 
 	bindings := api.Resource(rbResource).Namespace("n")
@@ -73,6 +79,8 @@ func TestBindingCache_OwnWritesCountBeforeTheWatchTells(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(cachedNames(c, true)) == 0 }, patience, often, "somebody dropped the task since")
 	require.Equal(t, []string{"-/c@1", "n/b@6"}, cachedNames(c, false))
+	one, known = c.Binding(karmada.BindingKey{Namespace: "n", Name: "b"})
+	require.Equal(t, []any{true, "6"}, []any{known, one.ResourceVersion}, "the watch is newer")
 
 	client.onWrite(DecodeBinding([]byte(heldJSON("7"))))
 	require.NoError(t, bindings.Delete(t.Context(), "b", metav1.DeleteOptions{}))

@@ -23,12 +23,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// Defaults of Options.
-const (
-	DefaultQPS     = 50
-	DefaultBurst   = 100
-	DefaultTimeout = 15 * time.Second
-)
+// DefaultTimeout is that of Options.
+const DefaultTimeout = 15 * time.Second
 
 // fieldManager is the name under which managedFields lists what Lifeboat wrote.
 const fieldManager = "lifeboat"
@@ -41,7 +37,7 @@ const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta
 
 // Options say how a Client speaks to the API server. Zero values mean the defaults.
 type Options struct {
-	// QPS and Burst limit all requests of this Client together (watches aside).
+	// QPS and Burst limit all requests of this Client together (watches aside). A QPS of 0 is no limit.
 	QPS   float32
 	Burst int
 	// ReadOnly refuses every request that could change anything, before it is sent.
@@ -66,17 +62,25 @@ type Options struct {
 // activities.Reader and activities.Writer and is safe for concurrent use. It
 // caches nothing and retries nothing: who calls it knows better when.
 type Client struct {
-	config  *rest.Config
-	rest    *rest.RESTClient
-	dynamic dynamic.Interface
-	typed   kubernetes.Interface
-	timeout time.Duration
-	now     func() time.Time
-	log     *slog.Logger
+	*requester
+	installation
+	works
+	surroundings
+	now func() time.Time
+	log *slog.Logger
 	// policies are the windows of ClusterTaintPolicies, nil where they are not honoured.
 	policies *PolicyWindows
 	// onWrite takes what each write to a binding left; nil: nobody does.
 	onWrite func(karmada.Binding)
+}
+
+// requester sends requests to one API server.
+type requester struct {
+	config  *rest.Config
+	rest    *rest.RESTClient
+	dynamic dynamic.Interface
+	typed   kubernetes.Interface
+	timeout time.Duration // of one request
 }
 
 // NewClient connects to the API server that a kubeconfig names. An empty
@@ -96,11 +100,10 @@ func NewClient(kubeconfig, kubeContext string, opts Options) (*Client, error) {
 // NewClientFor connects to the API server of a rest.Config, which is not changed.
 func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	cfg := rest.CopyConfig(base)
-	cfg.QPS, cfg.Burst = opts.QPS, opts.Burst
-	if cfg.QPS == 0 {
-		cfg.QPS, cfg.Burst = DefaultQPS, DefaultBurst
+	cfg.QPS, cfg.RateLimiter = -1, nil
+	if opts.QPS > 0 {
+		cfg.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(opts.QPS, max(opts.Burst, 1))
 	}
-	cfg.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(cfg.QPS, max(cfg.Burst, 1))
 	if opts.UserAgent != "" {
 		cfg.UserAgent = opts.UserAgent
 	}
@@ -110,9 +113,10 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	}
 	cfg.Timeout = 0 // it would cut watches; do gives each request its own
 	cfg.WarningHandler = rest.NoWarnings{}
+	requests := &requester{config: cfg, timeout: cmp.Or(opts.Timeout, DefaultTimeout)}
 	client := &Client{
-		config: cfg, timeout: cmp.Or(opts.Timeout, DefaultTimeout), now: opts.Now, log: opts.Logger,
-		policies: opts.Policies,
+		requester: requests, installation: installation{requests}, works: works{requests}, surroundings: surroundings{requests},
+		now: opts.Now, log: opts.Logger, policies: opts.Policies,
 	}
 	if client.now == nil {
 		client.now = time.Now
@@ -120,7 +124,7 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	if client.log == nil {
 		client.log = slog.New(slog.DiscardHandler)
 	}
-	if err := client.connect(); err != nil {
+	if err := requests.connect(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)
 	}
 	return client, nil
@@ -128,7 +132,7 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 
 // Credentials read the client certificate and the token that the API server is shown. What
 // an exec plug-in hands out is not among them.
-func (c *Client) Credentials() []func() ([]byte, error) {
+func (c *requester) Credentials() []func() ([]byte, error) {
 	var all []func() ([]byte, error)
 	for _, kept := range []struct {
 		file  string
@@ -145,7 +149,7 @@ func (c *Client) Credentials() []func() ([]byte, error) {
 }
 
 // connect makes the clients that share the config, its rate limiter included.
-func (c *Client) connect() (err error) {
+func (c *requester) connect() (err error) {
 	if c.rest, err = rest.UnversionedRESTClientFor(rawConfig(c.config)); err != nil {
 		return err
 	}
@@ -209,7 +213,7 @@ func (r request) check() error {
 }
 
 // do sends a request once and returns the answer as it came. Its errors are classified.
-func (c *Client) do(ctx context.Context, r request) ([]byte, error) {
+func (c *requester) do(ctx context.Context, r request) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -223,7 +227,7 @@ func (c *Client) do(ctx context.Context, r request) ([]byte, error) {
 	return body, nil
 }
 
-func (c *Client) build(r request) *rest.Request {
+func (c *requester) build(r request) *rest.Request {
 	method := http.MethodGet
 	if r.verb == "patch" {
 		method = http.MethodPatch

@@ -304,7 +304,7 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 		key         karmada.BindingKey
 		annotations map[string]string
 		by          string
-		mode        karmada.PurgeMode
+		mode        string
 	}{
 		"the namespace":          {objects: map[string]string{namespace: annotated(off)}, key: karmada.BindingKey{Namespace: "shop", Name: "x"}, annotations: byPP, by: "namespace shop"},
 		"the policy":             {objects: map[string]string{namespace: annotated(""), pp: annotated(off)}, key: karmada.BindingKey{Namespace: "shop", Name: "x"}, annotations: byPP, by: "propagationpolicies shop/cart"},
@@ -320,7 +320,7 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 			by, err := client.OptedOut(t.Context(), b)
 			require.NoError(t, err)
 			assert.Equal(t, c.by, by)
-			mode, err := client.PolicyPurgeMode(t.Context(), b)
+			mode, err := client.PolicyAnnotation(t.Context(), b, karmada.AnnotationPurgeMode)
 			require.NoError(t, err)
 			assert.Equal(t, c.mode, mode)
 		})

@@ -41,7 +41,7 @@ func Definitions() ([]*unstructured.Unstructured, error) {
 
 // InstallCRDs creates or updates Lifeboat's definitions by server-side apply and
 // returns when the API server serves them. It may be repeated.
-func (c *Client) InstallCRDs(ctx context.Context) error {
+func (c *installation) InstallCRDs(ctx context.Context) error {
 	all, err := Definitions()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *Client) InstallCRDs(ctx context.Context) error {
 }
 
 // awaitEstablished waits until a definition is served, as long as the context allows.
-func (c *Client) awaitEstablished(ctx context.Context, name string) error {
+func (c *installation) awaitEstablished(ctx context.Context, name string) error {
 	return wait.PollUntilContextCancel(ctx, establishedPoll, true, func(ctx context.Context) (bool, error) {
 		raw, err := c.do(ctx, request{verb: "get", resource: crdResource, name: name})
 		if err != nil {

@@ -23,8 +23,11 @@ var served = []schema.GroupVersionResource{
 	{Group: RuleGroup, Version: "v1alpha1", Resource: "clustertaintrules"},
 }
 
+// installation asks what an API server defines, allows and runs.
+type installation struct{ *requester }
+
 // Undefined names the resources that Lifeboat needs and the API server does not serve.
-func (c *Client) Undefined(ctx context.Context) ([]string, error) {
+func (c *installation) Undefined(ctx context.Context) ([]string, error) {
 	var missing []string
 	known := map[string][]string{}
 	for _, r := range served {
@@ -44,7 +47,7 @@ func (c *Client) Undefined(ctx context.Context) ([]string, error) {
 }
 
 // resources are the names that one group and version serves; none when there is no such group.
-func (c *Client) resources(ctx context.Context, version string) ([]string, error) {
+func (c *installation) resources(ctx context.Context, version string) ([]string, error) {
 	raw, err := c.document(ctx, "/apis/"+version)
 	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil
@@ -64,7 +67,7 @@ func (c *Client) resources(ctx context.Context, version string) ([]string, error
 }
 
 // document reads what the API server says of itself; every user may.
-func (c *Client) document(ctx context.Context, path string) ([]byte, error) {
+func (c *installation) document(ctx context.Context, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	raw, err := c.rest.Get().MaxRetries(0).AbsPath(path).Do(ctx).Raw()
@@ -76,7 +79,7 @@ func (c *Client) document(ctx context.Context, path string) ([]byte, error) {
 
 // PurgeModes are those that Karmada's definition of an eviction task knows; they tell
 // its version. None when the definition does not say.
-func (c *Client) PurgeModes(ctx context.Context) ([]string, error) {
+func (c *installation) PurgeModes(ctx context.Context) ([]string, error) {
 	raw, err := c.document(ctx, "/openapi/v3/apis/"+groupWork+"/v1alpha2")
 	if err != nil {
 		return nil, err
@@ -116,9 +119,9 @@ func (c *Client) PurgeModes(ctx context.Context) ([]string, error) {
 
 // ClusterTaintPolicies are the names of Karmada's own rules; none where it has no such
 // definition.
-func (c *Client) ClusterTaintPolicies(ctx context.Context) ([]string, error) {
+func (c *installation) ClusterTaintPolicies(ctx context.Context) ([]string, error) {
 	resource := schema.GroupVersionResource{Group: groupPolicy, Version: "v1alpha1", Resource: "clustertaintpolicies"}
-	names, err := listAll(ctx, c, resource, func(raw []byte) string {
+	names, err := listAll(ctx, c.requester, resource, func(raw []byte) string {
 		var wire struct {
 			Metadata metaWire `json:"metadata"`
 		}
@@ -133,7 +136,7 @@ func (c *Client) ClusterTaintPolicies(ctx context.Context) ([]string, error) {
 
 // ControllerManagerFlags are the command and arguments of a Deployment's containers:
 // how karmada-controller-manager runs, read where it runs.
-func (c *Client) ControllerManagerFlags(ctx context.Context, namespace, name string) ([]string, error) {
+func (c *installation) ControllerManagerFlags(ctx context.Context, namespace, name string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	d, err := c.typed.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})

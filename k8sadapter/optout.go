@@ -9,10 +9,13 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
+// surroundings reads the annotations of namespaces and policies.
+type surroundings struct{ *requester }
+
 // OptedOut looks at the binding's namespace and its policy. by names the object
 // that opts the binding out ("namespace shop", "propagationpolicies shop/cart"),
 // and is empty when none does. What does not exist opts nothing out.
-func (c *Client) OptedOut(ctx context.Context, b *karmada.Binding) (by string, err error) {
+func (c *surroundings) OptedOut(ctx context.Context, b *karmada.Binding) (by string, err error) {
 	if b.Key.Namespace != "" {
 		namespace := request{verb: "get", resource: namespaceResource, name: b.Key.Namespace}
 		annotations, err := c.annotations(ctx, namespace)
@@ -39,24 +42,13 @@ func (c *Client) OptedOut(ctx context.Context, b *karmada.Binding) (by string, e
 
 // PolicyAnnotation is one annotation of the binding's policy, empty when there is
 // no such policy or annotation. The value is not judged.
-func (c *Client) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
+func (c *surroundings) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
 	policy, found := policyOf(b)
 	if !found {
 		return "", nil
 	}
 	annotations, err := c.annotations(ctx, policy)
 	return annotations[name], err
-}
-
-// PolicyPurgeMode is the purge-mode annotation of the binding's policy, empty when
-// there is no such policy or annotation. The value is not judged.
-func (c *Client) PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
-	policy, found := policyOf(b)
-	if !found {
-		return "", nil
-	}
-	annotations, err := c.annotations(ctx, policy)
-	return karmada.PurgeMode(annotations[karmada.AnnotationPurgeMode]), err
 }
 
 // policyOf is the request for the policy that a binding comes from. Karmada keeps
@@ -81,7 +73,7 @@ func possible(r request) (request, bool) {
 }
 
 // annotations reads those of one object; none when the object does not exist.
-func (c *Client) annotations(ctx context.Context, r request) (map[string]string, error) {
+func (c *surroundings) annotations(ctx context.Context, r request) (map[string]string, error) {
 	r.accept = acceptMetadata
 	raw, err := c.do(ctx, r)
 	if errors.Is(err, karmada.ErrGone) {

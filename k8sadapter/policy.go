@@ -106,7 +106,7 @@ func (c *Client) policyRules(ctx context.Context) ([]rules.Rule, error) {
 	if c.policies == nil {
 		return nil, nil
 	}
-	rules, err := listAll(ctx, c, policyResource, c.decodePolicy)
+	rules, err := listAll(ctx, c.requester, policyResource, c.decodePolicy)
 	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil
 	}

@@ -46,7 +46,7 @@ type Finding struct {
 
 // Preflight asks the API server, by SelfSubjectAccessReview, whether each
 // permission is granted. It changes nothing. Every permission has its finding.
-func (c *Client) Preflight(ctx context.Context, permissions []Permission) []Finding {
+func (c *installation) Preflight(ctx context.Context, permissions []Permission) []Finding {
 	findings := make([]Finding, 0, len(permissions))
 	for _, p := range permissions {
 		allowed, err := c.allowed(ctx, p)
@@ -60,7 +60,7 @@ func Missing(findings []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Allowed })
 }
 
-func (c *Client) allowed(ctx context.Context, p Permission) (bool, error) {
+func (c *installation) allowed(ctx context.Context, p Permission) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
@@ -82,10 +82,10 @@ var reviewResource = schema.GroupVersionResource{
 // SecondEvictor looks through all bindings for tasks that Karmada's own taint
 // manager wrote. The evidence names the first and counts the rest; it is empty
 // when there is none.
-func (c *Client) SecondEvictor(ctx context.Context) (evidence string, err error) {
+func (c *installation) SecondEvictor(ctx context.Context) (evidence string, err error) {
 	found := 0
 	for _, kind := range []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding} {
-		all, err := listAll(ctx, c, bindingResource(kind), tasksOf)
+		all, err := listAll(ctx, c.requester, bindingResource(kind), tasksOf)
 		if err != nil {
 			return "", fmt.Errorf("look for a second evictor: %w", err)
 		}
@@ -128,7 +128,7 @@ func tasksOf(raw []byte) taskHolder {
 }
 
 // Healthy asks the API server whether it is ready to serve (GET /readyz).
-func (c *Client) Healthy(ctx context.Context) error {
+func (c *installation) Healthy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := c.rest.Get().MaxRetries(0).AbsPath("/readyz").Do(ctx).Error(); err != nil {

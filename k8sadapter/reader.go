@@ -28,14 +28,14 @@ func (c *Client) Cluster(ctx context.Context, name string) (karmada.Cluster, err
 
 // Clusters reads every member cluster.
 func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
-	return listAll(ctx, c, clusterResource, DecodeCluster)
+	return listAll(ctx, c.requester, clusterResource, DecodeCluster)
 }
 
 // Rules reads every ClusterTaintRule and, where that source is on, every
 // ClusterTaintPolicy. A missing definition of Lifeboat's own is an error (ErrGone), not an
 // empty list: no rule and no answer are different things.
 func (c *Client) Rules(ctx context.Context) ([]rules.Rule, error) {
-	rules, err := listAll(ctx, c, ruleResource, DecodeRule)
+	rules, err := listAll(ctx, c.requester, ruleResource, DecodeRule)
 	if errors.Is(err, karmada.ErrGone) {
 		return nil, fmt.Errorf("the definition of ClusterTaintRule is not installed (run lifeboat setup): %w", err)
 	}
@@ -94,7 +94,7 @@ func (c *Client) BindingNow(ctx context.Context, key karmada.BindingKey) (karmad
 }
 
 // only is the one object of a list that has this name.
-func (c *Client) only(ctx context.Context, r request, name string) (json.RawMessage, error) {
+func (c *requester) only(ctx context.Context, r request, name string) (json.RawMessage, error) {
 	r.query = url.Values{"fieldSelector": {"metadata.name=" + name}}
 	page, err := c.listPage(ctx, r)
 	if err != nil {
@@ -122,7 +122,7 @@ type listWire struct {
 }
 
 // list reads one page of a cluster-wide list, items as they came.
-func (c *Client) list(
+func (c *requester) list(
 	ctx context.Context, resource schema.GroupVersionResource, limit int64, token string,
 ) (items []json.RawMessage, next string, err error) {
 	if limit <= 0 {
@@ -136,7 +136,7 @@ func (c *Client) list(
 	return page.Items, page.Metadata.Continue, err
 }
 
-func (c *Client) listPage(ctx context.Context, r request) (listWire, error) {
+func (c *requester) listPage(ctx context.Context, r request) (listWire, error) {
 	raw, err := c.do(ctx, r)
 	if err != nil {
 		return listWire{}, err
@@ -150,7 +150,7 @@ func (c *Client) listPage(ctx context.Context, r request) (listWire, error) {
 
 // listAll reads all pages of a resource.
 func listAll[T any](
-	ctx context.Context, c *Client, resource schema.GroupVersionResource, decode func([]byte) T,
+	ctx context.Context, c *requester, resource schema.GroupVersionResource, decode func([]byte) T,
 ) ([]T, error) {
 	all := []T{}
 	for token := ""; ; {

@@ -25,8 +25,11 @@ func DecodeWork(raw []byte) karmada.Work {
 	}
 }
 
+// works reads Works, and ends them.
+type works struct{ *requester }
+
 // Work reads one Work. Only its metadata crosses the wire.
-func (c *Client) Work(ctx context.Context, namespace, name string) (karmada.Work, error) {
+func (c *works) Work(ctx context.Context, namespace, name string) (karmada.Work, error) {
 	raw, err := c.do(ctx, request{
 		verb: "get", resource: workResource, namespace: namespace, name: name, accept: acceptMetadata,
 	})
@@ -39,7 +42,7 @@ func (c *Client) Work(ctx context.Context, namespace, name string) (karmada.Work
 // WorkOf finds the Work of a binding on a cluster by the binding's permanent id.
 // Should there be several, one that is not being deleted wins. A binding without
 // that label is an ErrInvalid: its Work cannot be told from others.
-func (c *Client) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
+func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	label := permanentIDLabel(b.Key.Kind())
 	id := b.Labels[label]
 	if id == "" {
@@ -79,7 +82,7 @@ const idsPerList = 100
 // cluster. Whole Works cross the wire, each once, and nothing but the labels is kept. A
 // binding without permanent id, or without a Work there, is left out. Of several Works, one
 // that is not being deleted wins.
-func (c *Client) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
+func (c *works) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
 	out := map[karmada.BindingKey]map[string]string{}
 	for _, kind := range []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding} {
 		keys, ids := map[string]karmada.BindingKey{}, []string{}
@@ -106,7 +109,7 @@ type labelSearch struct {
 	keys    map[string]karmada.BindingKey
 }
 
-func (c *Client) workloadLabels(ctx context.Context, s labelSearch, out map[karmada.BindingKey]map[string]string) error {
+func (c *works) workloadLabels(ctx context.Context, s labelSearch, out map[karmada.BindingKey]map[string]string) error {
 	page, err := c.listPage(ctx, request{
 		verb: "list", resource: workResource, namespace: executionNamespacePrefix + s.cluster,
 		query: url.Values{"labelSelector": {s.label + " in (" + strings.Join(s.ids, ",") + ")"}},
@@ -150,7 +153,7 @@ type manifestWire struct {
 // and is tried again after up to 1000 s. The field is spec.suspendDispatching: the controller
 // does not read it of a Work that is being deleted. Karmada sets it to false, so it becomes
 // true; where it is true already, false.
-func (c *Client) EndWork(ctx context.Context, w karmada.Work) error {
+func (c *works) EndWork(ctx context.Context, w karmada.Work) error {
 	r := request{verb: "get", resource: workResource, namespace: w.Namespace, name: w.Name, accept: acceptMetadata}
 	raw, err := c.do(ctx, r)
 	if err != nil {

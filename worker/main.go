@@ -54,13 +54,15 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := flags.Serve(cmd.Context(), log); err != nil {
+				return err
+			}
 			return run(cmd.Context(), c, log)
 		},
 	}
 	cmd.SetFlagErrorFunc(process.FlagError)
 	flags.Register(cmd.Flags())
-	flags.Shortcut(cmd.Flags(), "mode", "mode", "observe or enforce")
+	flags.Daemon(cmd.Flags())
 	flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue to poll")
-	flags.Shortcut(cmd.Flags(), "listen", "listen.address", "where to serve /metrics, /healthz and /readyz")
 	return cmd
 }

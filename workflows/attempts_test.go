@@ -43,7 +43,7 @@ func TestTemporalUI325And1399AMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext
 			Owner: workflows.BindingMigrationID("", "m1", key), Written: storyBegins.Add(-time.Minute),
 		},
 		Parent: workflows.ClusterFailoverID("", "m1"), FailoverID: "terminated", Attempt: 1, Terms: s.settings.Terms,
-		Phase: phase.MigrationPurging, Began: storyBegins.Add(-time.Minute), Placed: true, Wrote: true,
+		Phase: phase.MigrationPurging, Began: storyBegins.Add(-time.Minute), Placed: true, Evicted: workflows.WriteStands,
 		OldWork: &karmada.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", UID: "old"},
 	}}}
 	s.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", Cluster: "m1", UID: "old", Deleting: true})

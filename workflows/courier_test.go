@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 )
@@ -104,6 +105,13 @@ func (i *courierInbound) Init(out interceptor.WorkflowOutboundInterceptor) error
 type courierOutbound struct {
 	interceptor.WorkflowOutboundInterceptorBase
 	s *story
+}
+
+func (o *courierOutbound) UpsertTypedSearchAttributes(ctx workflow.Context, with ...temporal.SearchAttributeUpdate) error {
+	if value, is := temporal.NewSearchAttributes(with...).GetKeyword(workflows.SearchPhase); is {
+		o.s.published = append(o.s.published, value)
+	}
+	return o.Next.UpsertTypedSearchAttributes(ctx, with...)
 }
 
 func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {

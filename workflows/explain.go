@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -11,6 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"go.temporal.io/sdk/workflow"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -75,4 +77,70 @@ func (x Explanation) Known() bool { return x.Item != nil || x.Move != nil || len
 type AttemptResult struct {
 	Attempt int `json:"attempt"`
 	record.Result
+}
+
+// Explain is the chain of reasons for one binding.
+func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time) Explanation {
+	x := Explanation{
+		Now: now, Cluster: cluster, FailoverID: s.FailoverID, Attempt: s.Attempt, Mode: string(s.Terms.Mode), Phase: s.Phase,
+		Reason: s.Reason, Ready: s.Cluster.Ready, ReadyReason: s.Cluster.ReadyReason, OptedOut: s.Cluster.OptedOut,
+		Rules: view.WindowLines(s.Windows, s.Cluster.Ours), Confirmed: s.Named, Drain: s.Cluster.Drain, Ordered: s.Cluster.Ordered,
+		Frozen: s.Frozen, Pace: s.Pace, Paused: s.Paused, Stopped: s.Stopped, Asked: s.Asked,
+	}
+	policy := -1
+	if at := s.Queue.Find(r.Binding); at >= 0 {
+		item := s.Items[at]
+		x.Item, x.Ahead, x.Priority, policy = &item, s.Queue.Ahead(x.Now, at), s.Queue.Priority(&item), item.Policy
+		x.SnoozedBy, x.PausedBy = s.SnoozedBy(item.Key), s.PausedBy(item.Key)
+	}
+	if m, moving := s.Moves[r.Binding.String()]; moving {
+		x.Move, policy = &m, m.Policy
+	}
+	s.explainPolicy(&x, policy)
+	x.Results = s.resultsOf(r)
+	return x
+}
+
+// explainPolicy tells what the frozen policy says to the taints that stand.
+func (s *FailoverState) explainPolicy(x *Explanation, policy int) {
+	taints := slices.Concat(s.Cluster.Hard, s.Cluster.Soft, s.Virtual)
+	frozen := s.Queue.PolicyOf(&queue.Item{Policy: policy})
+	if frozen == nil {
+		for _, t := range taints {
+			x.Taints = append(x.Taints, rules.TaintWord{Taint: rules.RefOf(t)})
+		}
+		return
+	}
+	x.Policy, x.Taints = frozen, rules.TaintWords(*frozen, taints, x.Now)
+	if policy < len(s.Dues) {
+		x.DueAt, x.Why = s.Queue.PolicyDue(x.Now, policy)
+		if x.SnoozedBy != nil {
+			x.DueAt = queue.Snoozed(x.DueAt, x.SnoozedBy.Until)
+		}
+	}
+}
+
+// resultsOf are the outcomes of a binding, the newest attempt last.
+func (s *FailoverState) resultsOf(r ExplainRequest) []AttemptResult {
+	var out []AttemptResult
+	take := func(attempt int, results []record.Result) {
+		for _, x := range results {
+			if x.Key == r.Binding && (r.UID == "" || x.UID == r.UID) {
+				out = append(out, AttemptResult{Attempt: attempt, Result: x})
+			}
+		}
+	}
+	for _, past := range s.Past {
+		take(past.Attempt, past.Results)
+	}
+	take(s.Attempt, s.Results)
+	if r.UID == "" {
+		return out
+	}
+	for _, outcome := range workflow.DeterministicKeys(s.Folded) {
+		if s.Folded[outcome].Has(r.Binding, r.UID) {
+			out = append(out, AttemptResult{Attempt: s.Attempt, Result: record.Result{Key: r.Binding, UID: r.UID, Outcome: phase.Outcome(outcome)}})
+		}
+	}
+	return out
 }

@@ -17,76 +17,79 @@ import (
 )
 
 // FailoverState is all that a ClusterFailover knows: its query answer, its
-// continue-as-new input and what its report is made of are the same thing.
+// continue-as-new input and what its report is made of are the same thing. Its fields stand by the
+// part of the workflow that writes them.
 type FailoverState struct {
-	// Failover is the first run id, kept across continue-as-new and attempts.
-	FailoverID string           `json:"failoverID"`
-	Attempt    int              `json:"attempt"`
-	Phase      phase.Failover   `json:"phase"`
-	Reason     reason.Reason    `json:"reason,omitempty"`
-	UID        types.UID        `json:"uid,omitempty"`
-	Terms      activities.Terms `json:"terms"`
-	Since      time.Time        `json:"since"`              // when this attempt began
-	Entered    time.Time        `json:"entered"`            // when this phase began
-	Began      time.Time        `json:"began"`              // when the failover began
-	Named      time.Time        `json:"confirmed,omitzero"` // when this attempt was confirmed
-	Well       time.Time        `json:"wellSince,omitzero"` // when conditions became well
-	Seen       string           `json:"seen,omitempty"`     // newest resourceVersion judged
-	Turns      rules.Turns      `json:"turns,omitempty"`    // of the conditions judged last
-	Windows    rules.Windows    `json:"windows,omitempty"`  // by (rule, taint)
-	Cluster    ClusterView      `json:"clusterView"`        // as last judged
-	Virtual    []corev1.Taint   `json:"virtual,omitempty"`  // observe: the taints that would stand
-	Moves      map[string]Move  `json:"moves,omitempty"`    // running children by binding
-	Pace       pace.Pace        `json:"pace"`               // as the pacer last said
-	Paused     *Order           `json:"paused,omitempty"`   // a human paused dispatch
-	Stopped    *Order           `json:"stopped,omitempty"`  // a human cancelled
-	// Queue are the bindings that may yet move, and Ledger what became of the others.
-	queue.Queue
-	record.Ledger
-	// StandingOrders are those about bindings that hold until the failover closes.
-	StandingOrders
-	// StopPutBack: whoever stopped wants what is placed back, too.
-	StopPutBack bool            `json:"stopPutBack,omitempty"`
-	Past        []AttemptReport `json:"past,omitempty"`     // earlier attempts
-	Settled     time.Time       `json:"untainted,omitzero"` // when Lifeboat's taints went
-	Listed      time.Time       `json:"listed,omitzero"`    // when the affected set was last listed
-	Asked       PermitRequest   `json:"asked"`              // what the pacer was last told
-	AskedAt     time.Time       `json:"askedAt,omitzero"`   // and when
-	Newest      int64           `json:"newest,omitempty"`   // the newest permit that was heard of
-	Grants      []Grant         `json:"grants,omitempty"`   // permits not yet given to a binding
-	NextSim     time.Time       `json:"nextSim,omitzero"`   // observe: when the next eviction would come
-	Runs        int             `json:"runs"`               // of this workflow, continue-as-new counted
-	// Facts were heard and not yet judged.
-	Facts []rules.ClusterFact `json:"facts,omitempty"`
+	// FailoverID is the first run id, kept across continue-as-new and attempts.
+	FailoverID  string           `json:"failoverID"`
+	Attempt     int              `json:"attempt"`
+	Phase       phase.Failover   `json:"phase"`
+	Reason      reason.Reason    `json:"reason,omitempty"`
+	Terms       activities.Terms `json:"terms"`
+	Since       time.Time        `json:"since"`                 // when this attempt began
+	Entered     time.Time        `json:"entered"`               // when this phase began
+	Began       time.Time        `json:"began"`                 // when the failover began
+	Named       time.Time        `json:"confirmed,omitzero"`    // when this attempt was confirmed
+	Well        time.Time        `json:"wellSince,omitzero"`    // when conditions became well
+	ClosedAt    time.Time        `json:"closedAt,omitzero"`     // when abandon and restore began in this attempt
+	Settled     time.Time        `json:"untainted,omitzero"`    // when Lifeboat's taints went
+	Runs        int              `json:"runs"`                  // of this workflow, continue-as-new counted
+	Stopped     *Order           `json:"stopped,omitempty"`     // a human cancelled
+	StopPutBack bool             `json:"stopPutBack,omitempty"` // and wants what is placed back, too
+
+	// Judgement: the cluster, as last judged.
+	UID     types.UID           `json:"uid,omitempty"`
+	Seen    string              `json:"seen,omitempty"`    // newest resourceVersion judged
+	Turns   rules.Turns         `json:"turns,omitempty"`   // of the conditions judged last
+	Windows rules.Windows       `json:"windows,omitempty"` // by (rule, taint)
+	Cluster ClusterView         `json:"clusterView"`
+	Facts   []rules.ClusterFact `json:"facts,omitempty"` // heard and not yet judged
 	// ExternalProbe is what the controller's own probe said last.
 	ExternalProbe Testimony `json:"externalProbe,omitzero"`
-	// ClosedAt is when abandon and restore began in this attempt.
-	ClosedAt time.Time `json:"closedAt,omitzero"`
 	// GoneAt is when the cluster was found deleted, or under another uid.
 	GoneAt time.Time `json:"goneAt,omitzero"`
-	// Fenced is a human's word that the whole cluster is dead.
-	Fenced *proof.Fence `json:"fenced,omitempty"`
-	// Attention is why the failover itself needs a human's eyes, the most urgent cause first. It
-	// is made anew from what stands in each turn.
-	Attention []reason.Reason `json:"attention,omitempty"`
-	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
-	Beside bool `json:"beside,omitempty"`
-	// Unheard: the pacer could not be asked. Refused: the last write to the cluster was refused.
-	Unheard bool `json:"unheard,omitempty"`
-	Refused bool `json:"refused,omitempty"`
+
+	// Taints: what Lifeboat writes on the cluster.
+	Virtual []corev1.Taint `json:"virtual,omitempty"` // observe: the taints that would stand
+	Refused bool           `json:"refused,omitempty"` // the last write was refused
 	// TakenAway is the taint of a rule that was last taken away from the cluster while the rule
 	// matched, nil where none was.
 	TakenAway *TakenAway `json:"takenAway,omitempty"`
-	// Bans: Lifeboat tasks keep the drained cluster from the scheduler.
-	Bans bool `json:"bans,omitempty"`
-	// NextDrain is when a drain's own rate lets the next move begin.
-	NextDrain time.Time `json:"nextDrain,omitzero"`
+
+	// Queue are the bindings that may yet move, and Ledger what became of the others.
+	queue.Queue
+	record.Ledger
+	Past   []AttemptReport `json:"past,omitempty"`   // earlier attempts
+	Listed time.Time       `json:"listed,omitzero"`  // when the affected set was last listed
+	Judged string          `json:"judged,omitempty"` // the taints that Dues were judged under, as one string
+	Moves  map[string]Move `json:"moves,omitempty"`  // running children by binding
+
+	// Orders: StandingOrders are those about bindings that hold until the failover closes.
+	StandingOrders
+	Paused *Order `json:"paused,omitempty"` // a human paused dispatch
 	// Approvals are a human's, for this attempt; Asking are approval rules that asked in
 	// it and ask for the rest of it.
 	Approvals []Approval           `json:"approvals,omitempty"`
 	Asking    []queue.ApprovalRule `json:"asking,omitempty"`
-	// Judged are the taints that Dues were judged under, as one string.
-	Judged string `json:"judged,omitempty"`
+	// Fenced is a human's word that the whole cluster is dead.
+	Fenced *proof.Fence `json:"fenced,omitempty"`
+
+	// Dispatch: the pace, the permits, and a drain's own rate.
+	Pace      pace.Pace     `json:"pace"`               // as the pacer last said
+	Asked     PermitRequest `json:"asked"`              // what the pacer was last told
+	AskedAt   time.Time     `json:"askedAt,omitzero"`   // and when
+	Unheard   bool          `json:"unheard,omitempty"`  // the pacer could not be asked
+	Newest    int64         `json:"newest,omitempty"`   // the newest permit that was heard of
+	Grants    []Grant       `json:"grants,omitempty"`   // permits not yet given to a binding
+	NextSim   time.Time     `json:"nextSim,omitzero"`   // observe: when the next eviction would come
+	NextDrain time.Time     `json:"nextDrain,omitzero"` // when a drain's own rate lets the next move begin
+	Bans      bool          `json:"bans,omitempty"`     // Lifeboat tasks keep the drained cluster from the scheduler
+	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
+	Beside bool `json:"beside,omitempty"`
+
+	// Attention is why the failover itself needs a human's eyes, the most urgent cause first. It
+	// is made anew from what stands in each turn.
+	Attention []reason.Reason `json:"attention,omitempty"`
 	// Audit is what the audit trail lacks so far, between two runs.
 	Audit *Trail `json:"audit,omitempty"`
 }

@@ -65,6 +65,25 @@ func heldAhead(t *testing.T) (s *story, waits *karmada.BindingKey) {
 	return s, waits
 }
 
+// A parent whose dependents are held waits for its permit: it is queued, wherever one looks.
+//
+// Rules: R4.7-60.
+func TestParent_WaitsForItsPermit_ShowsAsQueued(t *testing.T) {
+	s, waits := heldAhead(t)
+	s.at(4*time.Minute, func() {
+		st := s.status()
+		require.Equal(t, phase.MigrationQueued, st.Moves[waits.String()].Phase)
+		require.Contains(t, s.published, string(phase.MigrationQueued))
+		require.Contains(t, s.pageOf(s.migration(*waits)), "is queued: it waits for its permit")
+		require.Contains(t, s.pageOf(s.migration(*waits)), "Checking ✔ → **Queued** → Evicting")
+		counts := st.View(s.env.Now()).Counts
+		require.Equal(t, 1, counts.Waiting)
+		require.Zero(t, counts.Moving)
+	})
+	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
+	require.Equal(t, phase.OutcomeAbandoned, outcomes(s.play())[waits.Name])
+}
+
 // Whatever comes while a parent waits for its permit, it lets go of its dependents.
 //
 // Rules: R4.7-39, R4.9-10, R4.9-32, R4.10-3.

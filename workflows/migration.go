@@ -46,84 +46,161 @@ type MigrationState struct {
 	Preserved bool      `json:"preserved,omitempty"`
 	Began     time.Time `json:"began,omitzero"`
 	Entered   time.Time `json:"entered,omitzero"`
-	// HealthySince is since when every look has found it healthy; zero when the last did not.
-	HealthySince time.Time `json:"healthySince,omitzero"`
-	// On is where it was placed when the plug-ins last judged it: what they prove is of these copies.
-	On []karmada.TargetCluster `json:"on,omitempty"`
-	// Unprobed: a target did not answer its probe; health has to outlast detection.
-	Unprobed bool `json:"unprobed,omitempty"`
-	// Unseen: nobody can tell whether what Karmada reports is kept up to date. Health has to
-	// outlast detection.
-	Unseen bool `json:"unseen,omitempty"`
-	// Followed: a verdict was followed since the last look, so that health counts time in which only
-	// the controller watched.
-	Followed bool `json:"followed,omitempty"`
+	Proof     Proof     `json:"proof,omitzero"`
 	// StaleSince is since when releases are refused because Karmada is stale.
 	StaleSince time.Time `json:"staleSince,omitzero"`
-	// StaleRead: what stood was older than what had stood before. Health has to outlast
-	// detection, for what the API server says may be over.
-	StaleRead bool `json:"staleread,omitempty"`
 	// Attention is why it needs a human's eyes; it changes no behaviour.
 	Attention reason.Reason `json:"attention,omitempty"`
-	// AwaitFence begins by waiting until the old copy is proven dead, without a permit.
-	AwaitFence bool `json:"awaitFence,omitempty"`
-	// Adopt takes over what stands instead of writing an eviction.
-	Adopt     bool     `json:"adopt,omitempty"`
-	Recover   *Recover `json:"recover,omitempty"`
-	Cancelled *Order   `json:"cancelled,omitempty"`
+	Start     Start         `json:"start,omitempty"`
+	Intent    Intent        `json:"intent,omitzero"`
 	// Paused: a human paused this binding or its namespace. What has begun goes on, but
 	// the cluster is not taken out again where the scheduler puts it back.
 	Paused *Order `json:"paused,omitempty"`
-	// PutBack and Drop are a human's orders to restore the former clusters, and to drop
-	// the hold; Refusal is why the last put-back could not be.
-	PutBack   *Order `json:"putBack,omitempty"`
-	Drop      *Order `json:"drop,omitempty"`
-	Refusal   string `json:"refusal,omitempty"`
-	RefusedID string `json:"refusedID,omitempty"` // of that order
 	// RefusedSince is since when the API server refuses the write that lets the old copy go.
 	RefusedSince time.Time `json:"refusedSince,omitzero"`
 	// Said is what the API server said of a write whose end was not known.
 	Said string `json:"said,omitempty"`
-	// Unproven: gracefulTimeout has passed, and the setting says that the hold goes all the same.
-	Unproven bool `json:"unproven,omitempty"`
 	// RefusedAt is when a restore was last refused because the cluster looks failed again.
 	RefusedAt time.Time `json:"refusedAt,omitzero"`
 	// SourceGone: at the last look the cluster object was gone. Nothing can be taken back then.
 	SourceGone bool `json:"sourceGone,omitempty"`
 	// Outage is the one that the cluster was in at the last look: what a fence is about.
 	Outage string `json:"outage,omitempty"`
-	// MaybeReleased: a release of Lifeboat's was sent, and whether it stands is not known.
-	MaybeReleased bool `json:"maybeReleased,omitempty"`
-	// Swapped tells that another hand put the cluster back and dropped Lifeboat's task.
-	Swapped bool `json:"swapped,omitempty"`
-	// RestoredAt is when Lifeboat's restore was known to stand.
-	RestoredAt time.Time `json:"restoredAt,omitzero"`
-	Wrote      bool      `json:"wrote,omitempty"`
+	// Evicted, Released and Restored are what is known of the three writes.
+	Evicted  Write `json:"evicted,omitempty"`
+	Released Write `json:"released,omitempty"`
+	Restored Write `json:"restored,omitempty"`
 	// TellWritten: its drain has a rate, which counts from the write.
-	TellWritten bool `json:"tellWritten,omitempty"`
-	// HasDependents: others go where it goes, and are held first. Dependents are those
-	// that it entered itself on.
-	HasDependents bool                 `json:"hasDependents,omitempty"`
-	Dependents    []karmada.BindingKey `json:"dependents,omitempty"`
+	TellWritten bool       `json:"tellWritten,omitempty"`
+	Dependents  Dependents `json:"dependents,omitzero"`
 	// Returned: the scheduler put it back after a release of this drain. Banned: it is
 	// kept from doing so again.
-	Returned bool `json:"returned,omitempty"`
-	Banned   bool `json:"banned,omitempty"`
-	// Held: all of them are, so that a permit may be asked for.
-	Held bool `json:"held,omitempty"`
-	// Holding until it has let go of them; LetGo when an adopted one has looked. SearchDependents:
-	// an answer was lost, so that the list may be short.
-	Holding          bool           `json:"holding,omitempty"`
-	LetGo            bool           `json:"letGo,omitempty"`
-	SearchDependents bool           `json:"searchDependents,omitempty"`
-	Result           *record.Result `json:"result,omitempty"`
+	Returned bool           `json:"returned,omitempty"`
+	Banned   bool           `json:"banned,omitempty"`
+	Result   *record.Result `json:"result,omitempty"`
 	// Acts are audit records that no report has taken along yet; ActSeq numbers them.
 	Acts   []record.Audit `json:"acts,omitempty"`
 	ActSeq int64          `json:"actSeq,omitempty"`
+}
+
+// Adopts tells that it takes over what stands.
+func (s *MigrationState) Adopts() bool { return s.Start == StartAdopt }
+
+// Wrote tells that Lifeboat's eviction is known to stand.
+func (s *MigrationState) Wrote() bool { return s.Evicted == WriteStands }
+
+// Cause says whose order ends the migration, empty where it takes its own course.
+func (s *MigrationState) Cause() string {
+	by := func(what string, o Order) string { return what + " by " + o.Who + ": " + o.Reason }
+	switch kind := s.Intent.Kind(); {
+	case kind == IntentPutBack:
+		return by("put back", s.Intent.Held.Order)
+	case kind == IntentRelease:
+		return by("released", s.Intent.Held.Order)
+	case kind == IntentCancel:
+		return by("cancelled", *s.Intent.Cancelled)
+	case s.Proof.Waived:
+		return s.Waived()
+	case kind == IntentRecover:
+		return record.CauseRecovery
+	default:
+		return ""
+	}
+}
+
+// Waived says why the hold goes without proof.
+func (s *MigrationState) Waived() string {
+	return "health.releaseUnproven, for it was not proven healthy within gracefulTimeout (" + s.Terms.GracefulTimeout.String() + ")"
+}
+
+// Start is how a migration begins.
+type Start string
+
+// The ways to begin.
+const (
+	StartEvict      Start = ""           // it has a permit
+	StartHold       Start = "Hold"       // others go where it goes: they are held first, then it waits for its permit
+	StartAdopt      Start = "Adopt"      // it takes over what stands instead of writing an eviction
+	StartAwaitFence Start = "AwaitFence" // it waits until the old copy is proven dead, without a permit
+)
+
+// Write is what is known of a write of a migration.
+type Write string
+
+// What may be known.
+const (
+	WriteNotSent  Write = ""
+	WriteSent     Write = "Sent"
+	WriteUnknown  Write = "Unknown" // sent, and its answer is lost
+	WriteStands   Write = "Stands"
+	WriteByOthers Write = "ByOthers" // it stands, written by another migration or by another hand
+)
+
+// MayStand tells whether it stands, as far as anybody can know.
+func (w Write) MayStand() bool { return w != WriteNotSent }
+
+// Proof is what is known of the new copy's health.
+type Proof struct {
+	// Since is since when every look has found it healthy; zero when the last did not.
+	Since time.Time `json:"since,omitzero"`
+	// On is where it was placed when the plug-ins last judged it: what they prove is of these copies.
+	On []karmada.TargetCluster `json:"on,omitempty"`
+	// Unprobed: a target did not answer its probe.
+	Unprobed bool `json:"unprobed,omitempty"`
+	// Doubt is why health has to outlast detection: KarmadaUnseen, for nobody can tell whether what
+	// Karmada reports is kept up to date, or StaleRead, for what the API server says may be over.
+	Doubt reason.Reason `json:"doubt,omitempty"`
+	// Followed: a verdict was followed since the last look, so that health counts time in which only
+	// the controller watched.
+	Followed bool `json:"followed,omitempty"`
+	// Waived: gracefulTimeout has passed, and the setting says that the hold goes all the same.
+	Waived bool `json:"waived,omitempty"`
+}
+
+// MustHold is for how long health must hold before the release, as the source answers or not.
+func (p Proof) MustHold(t activities.Terms, sourceReady bool) time.Duration {
+	if p.Doubt != reason.None || sourceReady && (!t.Probe || p.Unprobed) {
+		return max(t.MinHealthy, t.Detection)
+	}
+	return t.MinHealthy
+}
+
+// Breaks begins anew.
+func (p *Proof) Breaks() { p.Since, p.Unprobed = time.Time{}, false }
+
+// Dependents are what goes where the binding goes, as far as this migration entered itself on it.
+type Dependents struct {
+	Keys []karmada.BindingKey `json:"keys,omitempty"`
+	// Held until it has let go of them. One that adopts does not know, and looks.
+	Held bool `json:"held,omitempty"`
+	// Lost: the answer of holding them was, so that the list may be short.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // MigrationStatus answers the status query.
 type MigrationStatus struct {
 	Now time.Time `json:"now"`
 	MigrationState
+}
+
+// Directly tells that the new copy must not run beside the old.
+func (s *MigrationState) Directly() bool { return s.Ref.Purge == karmada.PurgeDirectly }
+
+// Carries tells that Karmada hands state on by Lifeboat's task, to a new copy that begins once the
+// old one is deleted, and that has to be proven before the task goes.
+func (s *MigrationState) Carries() bool { return len(s.Ref.State) > 0 }
+
+// Over tells that Lifeboat's task is dropped.
+func (s *MigrationState) Over() bool {
+	return s.Phase == phase.MigrationPurging || s.Phase == phase.MigrationDone
+}
+
+// WantsPermit tells whether only a permit is missing for the eviction.
+func (s *MigrationState) WantsPermit() bool {
+	return s.Phase == phase.MigrationQueued && s.Permit.Number == 0
+}
+
+// UnderOrders tells whether somebody ordered anything.
+func (s *MigrationState) UnderOrders() bool {
+	return s.Intent.Kind() != IntentNone || s.Paused != nil
 }

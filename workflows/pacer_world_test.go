@@ -209,7 +209,7 @@ func (p *pacing) start() {
 	}
 	a.Register(p.env)
 	registry.Register(p.env)
-	for name, act := range map[string]any{activities.NameRecallPacer: a.RecallPacer, activities.NameAssessFleet: a.AssessFleet} {
+	for name, act := range a.ByName() {
 		if p.slow[name] > 0 {
 			p.env.OnActivity(name, mock.Anything, mock.Anything).After(p.slow[name]).Return(act)
 		}

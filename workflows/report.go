@@ -54,3 +54,55 @@ type AttemptReport struct {
 	Folded int            `json:"folded,omitempty"`
 	Ended  phase.Failover `json:"ended,omitempty"`
 }
+
+// Amend keeps the one outcome of a binding in an attempt that is over.
+func (a *AttemptReport) Amend(r record.Result) {
+	ledger := record.Ledger{Results: a.Results, Counts: a.Counts}
+	ledger.Amend(r)
+	a.Results = ledger.Results
+}
+
+// fullAttempts is how many closed attempts keep the results of bindings, and pastDetails how many
+// of them: a report must fit into 2 MB.
+const (
+	fullAttempts = 2
+	pastDetails  = 500
+)
+
+// Report is the end of a failover, in attempts.
+func (s *FailoverState) Report(cluster string, now time.Time) FailoverReport {
+	return FailoverReport{
+		Cluster: cluster, UID: s.UID, FailoverID: s.FailoverID, Ended: s.Phase, Began: s.Began, Until: now,
+		Attempts: append(s.Past, s.attempt(now)), PendingPurges: s.PendingPurges, PendingPurgesBeyond: s.PendingPurgesBeyond,
+	}
+}
+
+func (s *FailoverState) attempt(now time.Time) AttemptReport {
+	return AttemptReport{
+		Attempt: s.Attempt, Since: s.Since, Until: now, Counts: s.Counts, Results: s.Results, Folded: s.Ledger.InCounts(), Ended: s.Phase,
+	}
+}
+
+// NextAttempt archives the attempt and begins the next; it returns the one that is over. Children
+// of older attempts go on.
+func (s *FailoverState) NextAttempt(now time.Time) AttemptReport {
+	over := s.attempt(now)
+	s.Past = append(s.Past, over)
+	if last := &s.Past[len(s.Past)-1]; len(last.Results) > pastDetails {
+		last.Folded += len(last.Results) - pastDetails
+		last.Results = last.Results[len(last.Results)-pastDetails:]
+	}
+	for i := range len(s.Past) - fullAttempts {
+		// Older attempts keep their counts: a flapping cluster must not outgrow its workflow.
+		s.Past[i].Results = nil
+	}
+	s.Attempt++
+	s.Since = now
+	s.Queue.Reset()
+	s.Ledger.Reset()
+	s.Judged = ""
+	s.Listed, s.Settled, s.ClosedAt, s.Named, s.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.Virtual, s.Fenced = nil, nil
+	s.Approvals, s.Asking = nil, nil // an approval holds for one attempt
+	return over
+}

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -58,6 +59,43 @@ func (s StandingOrders) PausedBy(key karmada.BindingKey) *ScopedPause {
 		}
 	}
 	return nil
+}
+
+// StandingOrder is an entry of a list of standing orders.
+type StandingOrder interface{ Of() queue.Scope }
+
+// without is a list without the entry of a scope.
+func without[T StandingOrder](list []T, scope queue.Scope) []T {
+	return slices.DeleteFunc(list, func(x T) bool { return x.Of() == scope })
+}
+
+// Snooze keeps a snooze. Of two for one scope the longer stands.
+func (s *StandingOrders) Snooze(z Snooze) {
+	at := slices.IndexFunc(s.Snoozes, func(x Snooze) bool { return x.Scope == z.Scope })
+	switch {
+	case at < 0:
+		s.Snoozes = append(s.Snoozes, z)
+	case s.Snoozes[at].Until.Before(z.Until):
+		s.Snoozes[at] = z
+	}
+}
+
+// Pause keeps a pause, in the place of an earlier one for its scope.
+func (s *StandingOrders) Pause(p ScopedPause) { s.Pauses = append(without(s.Pauses, p.Scope), p) }
+
+// Resume ends the pause of a scope.
+func (s *StandingOrders) Resume(scope queue.Scope) { s.Pauses = without(s.Pauses, scope) }
+
+// Prioritise keeps a priority, in the place of an earlier one for its scope.
+func (s *StandingOrders) Prioritise(p Priority) {
+	s.Priorities = append(without(s.Priorities, p.Scope), p)
+}
+
+// Forget drops the snoozes that are over, and tells whether there were any.
+func (s *StandingOrders) Forget(now time.Time) bool {
+	had := len(s.Snoozes)
+	s.Snoozes = slices.DeleteFunc(s.Snoozes, func(z Snooze) bool { return !z.Until.After(now) })
+	return len(s.Snoozes) != had
 }
 
 // Lines are the standing orders as they are shown.

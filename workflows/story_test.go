@@ -57,10 +57,11 @@ type story struct {
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
-	again   time.Duration
-	refused *refusals
-	trail   world.Trail                 // what was recorded
-	reports []workflows.MigrationReport // in their order
+	again     time.Duration
+	refused   *refusals
+	trail     world.Trail                 // what was recorded
+	reports   []workflows.MigrationReport // in their order
+	published []string                    // phases as search attributes, in their order, of every workflow
 	// controller is the controller's Lease; nil: it cannot be read.
 	controller activities.ManagerReader
 	silent     bool                  // no migration is told of changes
@@ -266,23 +267,22 @@ func (s *story) lookSoon() {
 
 // slowActivities lets some take their time.
 func (s *story) slowActivities() {
-	a := s.acts
-	s.env.OnActivity(activities.NameRecallPacer, mock.Anything, mock.Anything).After(s.recalls).Return(a.RecallPacer)
-	if s.begins > 0 {
-		s.env.OnActivity(activities.NameBeginFailover, mock.Anything, mock.Anything).After(s.begins).Return(a.BeginFailover)
+	acts := s.acts.ByName()
+	for name, takes := range map[string]time.Duration{
+		activities.NameRecallPacer: s.recalls, activities.NameBeginFailover: s.begins,
+		activities.NamePreCheck: s.checks, activities.NameHoldDependents: s.holds,
+	} {
+		if takes > 0 {
+			s.env.OnActivity(name, mock.Anything, mock.Anything).After(takes).Return(acts[name])
+		}
 	}
 	if s.tainted != nil {
+		write, _ := acts[activities.NameWriteTaints].(func(context.Context, activities.TaintRequest) (activities.TaintResult, error))
 		s.env.OnActivity(activities.NameWriteTaints, mock.Anything, mock.Anything).Return(func(ctx context.Context, r activities.TaintRequest) (activities.TaintResult, error) {
-			out, err := a.WriteTaints(ctx, r)
+			out, err := write(ctx, r)
 			s.tainted()
 			return out, err
 		})
-	}
-	if s.checks > 0 {
-		s.env.OnActivity(activities.NamePreCheck, mock.Anything, mock.Anything).After(s.checks).Return(a.PreCheck)
-	}
-	if s.holds > 0 {
-		s.env.OnActivity(activities.NameHoldDependents, mock.Anything, mock.Anything).After(s.holds).Return(a.HoldDependents)
 	}
 }
 

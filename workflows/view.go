@@ -100,9 +100,12 @@ func (s *FailoverStatus) counts() view.Counts {
 	}
 	for _, key := range workflow.DeterministicKeys(s.Moves) {
 		m := s.Moves[key]
-		if view.WaitsForProof(m.Phase, m.Reason) {
+		switch {
+		case m.Phase == phase.MigrationQueued:
+			c.Waiting++
+		case view.WaitsForProof(m.Phase, m.Reason):
 			c.Unproven++
-		} else {
+		default:
 			c.Moving++
 		}
 		if m.Attention != reason.None {
@@ -139,7 +142,7 @@ func (s *MigrationState) View(now time.Time) view.Migration {
 	v := view.Migration{
 		Binding: s.Ref.Key.String(), Resource: s.Resource, From: s.Ref.Cluster, To: s.To, Phase: s.Phase, Mode: s.Ref.Mode, Attempt: s.Attempt,
 		Why: s.Why, Reason: s.Reason, Message: s.Message, Attention: s.Attention, Now: now, Began: s.Began, Entered: s.Entered, Written: s.Ref.Written,
-		HealthySince: s.HealthySince, MustHold: s.Terms.MinHealthy, Result: s.Result, Purge: s.Ref.Purge, State: s.Ref.State, Parent: s.Parent,
+		HealthySince: s.Proof.Since, MustHold: s.Terms.MinHealthy, Result: s.Result, Purge: s.Ref.Purge, State: s.Ref.State, Parent: s.Parent,
 		Unproven: s.Terms.ReleaseUnproven, Runbook: s.Terms.Runbook,
 	}
 	if !v.Written.IsZero() {

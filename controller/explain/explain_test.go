@@ -247,8 +247,8 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	x.Move = &workflows.Move{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
 	m := workflows.MigrationStatus{}
 	m.Ref.Key, m.Ref.Cluster, m.Phase, m.Reason, m.To, m.Attention = cart, "m1", x.Move.Phase, x.Move.Reason, x.Move.To, x.Move.Attention
-	m.Permit.Number, m.HealthySince, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
-	m.Dependents = []karmada.BindingKey{cart}
+	m.Permit.Number, m.Proof.Since, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second
+	m.Dependents.Keys = []karmada.BindingKey{cart}
 	s = asked(t, s, map[string]any{
 		"cluster-failover/m1 explain": x, "binding-migration/m1/shop/cart-deployment status": m,
 	}, []string{"m1"}, nil)

@@ -275,8 +275,8 @@ func (v View) moving(t tree, c *Cluster) {
 		if s.Permit.Number > 0 {
 			t.leaf("went under permit %d of the fleet's pace", s.Permit.Number)
 		}
-		if len(s.Dependents) > 0 {
-			t.leaf("holds %s on %s", reason.Count(len(s.Dependents), "dependent"), c.Cluster)
+		if len(s.Dependents.Keys) > 0 {
+			t.leaf("holds %s on %s", reason.Count(len(s.Dependents.Keys), "dependent"), c.Cluster)
 		}
 	})
 }

@@ -19,7 +19,7 @@ const closingTries = 5
 
 // Begin gives an order that needs a failover, as a drain or one about what an earlier failover left:
 // it is started if need be, and asked again where the one that ran has just ended.
-func (d Desk) Begin(ctx context.Context, to Target, name string, o any) (string, error) {
+func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (string, error) {
 	var err error
 	for range closingTries {
 		var answer string
@@ -102,7 +102,7 @@ func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error)
 var ErrDrainEnded = errors.New("the drain has ended before everything had moved")
 
 // startAndUpdate asks a cluster's failover, which is started if it does not run.
-func (d Desk) startAndUpdate(ctx context.Context, to Target, name string, o any) (string, error) {
+func (d Sender) startAndUpdate(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	sender := watch.Temporal{Client: d.Client, TaskQueue: d.TaskQueue, Instance: d.Instance}

@@ -19,7 +19,7 @@ import (
 )
 
 // starting is a client whose updates with start end as told, one after the other.
-func starting(t *testing.T, ends ...error) Desk {
+func starting(t *testing.T, ends ...error) Sender {
 	t.Helper()
 	c := mocks.NewClient(t)
 	c.On("NewWithStartWorkflowOperation", mock.MatchedBy(func(o client.StartWorkflowOptions) bool {
@@ -32,21 +32,21 @@ func starting(t *testing.T, ends ...error) Desk {
 			return o.UpdateOptions.UpdateName == workflows.UpdateDrain && o.UpdateOptions.WorkflowID == "cluster-failover/a"
 		})).Return(handle, nil).Once()
 	}
-	return Desk{Client: c, TaskQueue: "q"}
+	return Sender{Client: c, TaskQueue: "q"}
 }
 
 func TestADrainStartsTheFailoverThatDoesNotRunYet(t *testing.T) {
-	desk := starting(t, nil)
-	_, err := desk.Begin(t.Context(), desk.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
+	sender := starting(t, nil)
+	_, err := sender.Begin(t.Context(), sender.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
 	require.NoError(t, err)
 }
 
 func TestADrainWhoseFailoverEndsAtThatMomentIsAskedForAgain(t *testing.T) {
-	desk := starting(t, temporal.NewApplicationError("just ended", workflows.ErrorClosing), nil)
-	_, err := desk.Begin(t.Context(), desk.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
+	sender := starting(t, temporal.NewApplicationError("just ended", workflows.ErrorClosing), nil)
+	_, err := sender.Begin(t.Context(), sender.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
 	require.NoError(t, err)
-	desk = starting(t, temporal.NewApplicationError("observes", "Refused"))
-	_, err = desk.Begin(t.Context(), desk.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
+	sender = starting(t, temporal.NewApplicationError("observes", "Refused"))
+	_, err = sender.Begin(t.Context(), sender.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
 	require.ErrorIs(t, err, ErrRefused)
 }
 

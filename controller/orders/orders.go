@@ -28,8 +28,8 @@ const Fleet = "fleet"
 // worker runs.
 const patience = 20 * time.Second
 
-// Desk sends orders.
-type Desk struct {
+// Sender sends orders.
+type Sender struct {
 	Client   client.Client
 	Instance string
 	// TaskQueue is where a failover is started that does not run yet.
@@ -43,7 +43,7 @@ type Target struct {
 }
 
 // Target finds the workflow for a cluster's name, or Fleet.
-func (d Desk) Target(name string) Target {
+func (d Sender) Target(name string) Target {
 	if name == Fleet {
 		return Target{WorkflowID: workflows.FleetPacerID(d.Instance), Name: Fleet}
 	}
@@ -53,7 +53,7 @@ func (d Desk) Target(name string) Target {
 // Pause stops dispatch for a cluster, for some of its bindings where the order says
 // whom, or halts the fleet. Where the workflow cannot
 // answer, a plain signal is left for it: signals are always recorded.
-func (d Desk) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
+func (d Sender) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
 		return d.Give(ctx, to, workflows.UpdateHalt, o.Order)
 	}
@@ -69,7 +69,7 @@ func (d Desk) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (st
 
 // Resume continues dispatch for a cluster or for some of its bindings, re-opens a
 // stopped failover, or ends a halt of the fleet.
-func (d Desk) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
+func (d Sender) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
 		return d.Give(ctx, to, workflows.UpdateResume, o.Order)
 	}
@@ -77,12 +77,12 @@ func (d Desk) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (s
 }
 
 // Enforce has a failover that began in observe act from now on.
-func (d Desk) Enforce(ctx context.Context, to Target, o workflows.Order) (string, error) {
+func (d Sender) Enforce(ctx context.Context, to Target, o workflows.Order) (string, error) {
 	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
 }
 
 // Give gives an order to a workflow that runs: its update of that name.
-func (d Desk) Give(ctx context.Context, to Target, name string, o any) (string, error) {
+func (d Sender) Give(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{

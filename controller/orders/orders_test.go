@@ -38,7 +38,7 @@ var (
 
 // answering is a client whose update, to the given workflow and of the given name,
 // ends as told.
-func answering(t *testing.T, id, update, answer string, end error) (*mocks.Client, Desk) {
+func answering(t *testing.T, id, update, answer string, end error) (*mocks.Client, Sender) {
 	t.Helper()
 	handle := mocks.NewWorkflowUpdateHandle(t)
 	handle.On("Get", mock.Anything, mock.Anything).Return(end).Run(func(args mock.Arguments) {
@@ -51,61 +51,61 @@ func answering(t *testing.T, id, update, answer string, end error) (*mocks.Clien
 		return o.WorkflowID == id && o.UpdateName == update && o.WaitForStage == client.WorkflowUpdateStageCompleted &&
 			len(o.Args) == 1 && slices.Contains(sent, o.Args[0])
 	})).Return(handle, nil)
-	return c, Desk{Client: c}
+	return c, Sender{Client: c}
 }
 
 // Rules: R4.9-44.
 func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		id, update, target string
-		send               func(d Desk, ctx context.Context, to Target) (string, error)
+		send               func(d Sender, ctx context.Context, to Target) (string, error)
 	}{
-		"pause a cluster": {id: "cluster-failover/a", update: workflows.UpdatePause, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"pause a cluster": {id: "cluster-failover/a", update: workflows.UpdatePause, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
-		"pause a namespace": {id: "cluster-failover/a", update: workflows.UpdatePause, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"pause a namespace": {id: "cluster-failover/a", update: workflows.UpdatePause, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, shop)
 		}},
-		"resume a cluster": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"resume a cluster": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Resume(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
-		"resume a namespace": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"resume a namespace": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Resume(ctx, to, shop)
 		}},
-		"enforce a cluster": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"enforce a cluster": {id: "cluster-failover/a", update: workflows.UpdateResume, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Enforce(ctx, to, why)
 		}},
-		"cancel a cluster": {id: "cluster-failover/a", update: workflows.UpdateCancel, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"cancel a cluster": {id: "cluster-failover/a", update: workflows.UpdateCancel, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 		}},
-		"cancel a binding": {id: "cluster-failover/a", update: workflows.UpdateCancel, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"cancel a binding": {id: "cluster-failover/a", update: workflows.UpdateCancel, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateCancel, cart)
 		}},
-		"snooze": {id: "cluster-failover/a", update: workflows.UpdateSnooze, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"snooze": {id: "cluster-failover/a", update: workflows.UpdateSnooze, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: shop, For: "5m"})
 		}},
-		"approve": {id: "cluster-failover/a", update: workflows.UpdateApprove, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"approve": {id: "cluster-failover/a", update: workflows.UpdateApprove, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateApprove, shop)
 		}},
-		"prioritise": {id: "cluster-failover/a", update: workflows.UpdatePrioritise, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"prioritise": {id: "cluster-failover/a", update: workflows.UpdatePrioritise, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: shop})
 		}},
-		"skip": {id: "cluster-failover/a", update: workflows.UpdateSkip, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"skip": {id: "cluster-failover/a", update: workflows.UpdateSkip, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateSkip, cart)
 		}},
-		"confirm one fenced": {id: "cluster-failover/a", update: workflows.UpdateConfirmFenced, target: "a", send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"confirm one fenced": {id: "cluster-failover/a", update: workflows.UpdateConfirmFenced, target: "a", send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateConfirmFenced, fenced)
 		}},
-		"pause the fleet": {id: "fleet-pacer", update: workflows.UpdateHalt, target: Fleet, send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"pause the fleet": {id: "fleet-pacer", update: workflows.UpdateHalt, target: Fleet, send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Pause(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
-		"resume the fleet": {id: "fleet-pacer", update: workflows.UpdateResume, target: Fleet, send: func(d Desk, ctx context.Context, to Target) (string, error) {
+		"resume the fleet": {id: "fleet-pacer", update: workflows.UpdateResume, target: Fleet, send: func(d Sender, ctx context.Context, to Target) (string, error) {
 			return d.Resume(ctx, to, workflows.ScopedOrder{Order: why})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, desk := answering(t, c.id, c.update, "done", nil)
-			answer, err := c.send(desk, t.Context(), desk.Target(c.target))
+			_, sender := answering(t, c.id, c.update, "done", nil)
+			answer, err := c.send(sender, t.Context(), sender.Target(c.target))
 			require.NoError(t, err)
 			require.Equal(t, "done", answer)
 		})
@@ -113,8 +113,8 @@ func TestAnOrderGoesToItsWorkflowWithWhoAndWhy(t *testing.T) {
 }
 
 func TestARefusalIsToldInTheWorkflowsOwnWords(t *testing.T) {
-	_, desk := answering(t, "cluster-failover/a", workflows.UpdateResume, "", temporal.NewApplicationError("not paused", "Refused"))
-	_, err := desk.Resume(t.Context(), desk.Target("a"), workflows.ScopedOrder{Order: why})
+	_, sender := answering(t, "cluster-failover/a", workflows.UpdateResume, "", temporal.NewApplicationError("not paused", "Refused"))
+	_, err := sender.Resume(t.Context(), sender.Target("a"), workflows.ScopedOrder{Order: why})
 	require.ErrorIs(t, err, ErrRefused)
 	require.EqualError(t, err, "resume of a refused: not paused")
 }
@@ -122,34 +122,34 @@ func TestARefusalIsToldInTheWorkflowsOwnWords(t *testing.T) {
 func TestAFailoverThatDoesNotRunIsNotFound(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, serviceerror.NewNotFound("gone"))
-	desk := Desk{Client: c, Instance: "eu"}
-	_, err := desk.Pause(t.Context(), desk.Target("a"), workflows.ScopedOrder{Order: why})
+	sender := Sender{Client: c, Instance: "eu"}
+	_, err := sender.Pause(t.Context(), sender.Target("a"), workflows.ScopedOrder{Order: why})
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, "cluster a")
-	_, err = desk.Pause(t.Context(), desk.Target(Fleet), workflows.ScopedOrder{Order: why})
+	_, err = sender.Pause(t.Context(), sender.Target(Fleet), workflows.ScopedOrder{Order: why})
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, "lifeboat controller")
 }
 
 func TestAPauseThatGetsNoAnswerIsLeftAsASignal(t *testing.T) {
-	c, desk := answering(t, "cluster-failover/a", workflows.UpdatePause, "", context.DeadlineExceeded)
+	c, sender := answering(t, "cluster-failover/a", workflows.UpdatePause, "", context.DeadlineExceeded)
 	c.On("SignalWorkflow", mock.Anything, "cluster-failover/a", "", workflows.SignalPause, shop).Return(nil)
-	answer, err := desk.Pause(t.Context(), desk.Target("a"), shop)
+	answer, err := sender.Pause(t.Context(), sender.Target("a"), shop)
 	require.NoError(t, err)
 	require.Contains(t, answer, "as a signal")
 }
 
 func TestAnOrderThatGetsNoAnswerNamesTheWorker(t *testing.T) {
-	_, desk := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", serviceerror.NewDeadlineExceeded("late"))
-	_, err := desk.Give(t.Context(), desk.Target("a"), workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
+	_, sender := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", serviceerror.NewDeadlineExceeded("late"))
+	_, err := sender.Give(t.Context(), sender.Target("a"), workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 	require.ErrorContains(t, err, "is a lifeboat-worker running?")
 	require.NotErrorIs(t, err, ErrRefused)
 }
 
 func TestAnyOtherTroubleIsPassedOn(t *testing.T) {
 	trouble := errors.New("no route")
-	_, desk := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", trouble)
-	_, err := desk.Give(t.Context(), desk.Target("a"), workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
+	_, sender := answering(t, "cluster-failover/a", workflows.UpdateCancel, "", trouble)
+	_, err := sender.Give(t.Context(), sender.Target("a"), workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: why}})
 	require.ErrorIs(t, err, trouble)
 }
 

@@ -121,7 +121,7 @@ func (s Source) Cluster(ctx context.Context, cluster string) (Plan, error) {
 }
 
 // Planner judges over a snapshot.
-func (s Source) Planner(of *activities.Snapshot) *activities.Activities {
+func (s Source) Planner(of *activities.Snapshot) *activities.Planner {
 	owners := s.Owners
 	if owners == nil {
 		owners = nobody{}

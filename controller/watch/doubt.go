@@ -26,8 +26,8 @@ const lookTimeout = 5 * time.Second
 // doubt asks Karmada itself before a failover is started. A watch may have stood still, or
 // this controller may have been frozen for a while and lead no more: what it believes is over.
 type doubt struct {
-	now  Fresh
-	desk *Desk
+	now    Fresh
+	router *Router
 	// read reads a cluster as the configuration says.
 	read func(*karmada.Cluster) *karmada.Cluster
 }
@@ -66,5 +66,5 @@ func (d *doubt) suspected(ctx context.Context, cluster string) (bool, error) {
 		return false, err
 	}
 	rules, err := d.now.Rules(ctx)
-	return err == nil && d.desk.wouldSuspect(rules, *d.read(&c)), err
+	return err == nil && d.router.wouldSuspect(rules, *d.read(&c)), err
 }

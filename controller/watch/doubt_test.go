@@ -76,7 +76,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(o *Outbox, l *line) {
-				o.doubt = &doubt{now: &tt.now, desk: NewDesk(o), read: asIs}
+				o.doubt = &doubt{now: &tt.now, router: NewRouter(o), read: asIs}
 				c := &counts{by: map[string]int{}}
 				o.Counter = c
 				if tt.adopt {
@@ -91,7 +91,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 					how = telemetry.ResultNeedless
 				}
 				require.Equal(t, map[string]int{how: 1}, c.by)
-				require.Empty(t, l.closed, "the desk would say it again at once")
+				require.Empty(t, l.closed, "the router would say it again at once")
 			})
 		})
 	}
@@ -99,7 +99,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 
 func TestWhoeverRunsIsToldWithoutALook(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
-		o.doubt = &doubt{now: &standing{cluster: cluster("a", "3", corev1.ConditionTrue)}, desk: NewDesk(o), read: asIs}
+		o.doubt = &doubt{now: &standing{cluster: cluster("a", "3", corev1.ConditionTrue)}, router: NewRouter(o), read: asIs}
 		l.running["cluster-failover/a"] = true
 		o.Cluster(rules.FactOf(*cluster("a", "1", corev1.ConditionFalse)), true)
 		pass(time.Minute)

@@ -148,21 +148,21 @@ func (l *line) probe() (words []rules.ExternalProbe, kept []rules.Probed) {
 // Rules: R4.1-37, R4.1-48.
 func TestDesk_ContradictionIsToldAgainEachMinute(t *testing.T) {
 	post := &recorder{}
-	desk := NewDesk(post)
-	desk.RulesChanged([]rules.Rule{notReady()})
+	router := NewRouter(post)
+	router.RulesChanged([]rules.Rule{notReady()})
 	c := cluster("a", "1", corev1.ConditionFalse)
 	c.Conditions[0].Reason = "ClusterNotReachable"
 	w := told(map[string]answer{"a": healthy})
-	desk.Hear(w)
+	router.Hear(w)
 	for range 2 {
 		w.Probe(t.Context(), []karmada.Cluster{*c})
 	}
-	desk.ClusterChanged(nil, c)
+	router.ClusterChanged(nil, c)
 	require.Equal(t, []string{"fleet", "start a@1"}, post.heard())
-	require.Equal(t, "a", desk.Contradicted()[0].Name)
-	desk.Opened("a")
-	desk.Testified(false)
+	require.Equal(t, "a", router.Contradicted()[0].Name)
+	router.Opened("a")
+	router.Testified(false)
 	require.Empty(t, post.heard())
-	desk.Testified(true)
+	router.Testified(true)
 	require.Equal(t, []string{"start a@1"}, post.heard())
 }

@@ -193,19 +193,19 @@ func TestAClusterIsStartedOnceTheExternalProbeThatItsRuleAsksForAgrees(t *testin
 	rule := notReady()
 	rule.RequireExternalProbe = true
 	post := &recorder{}
-	desk := NewDesk(post)
-	desk.RulesChanged([]rules.Rule{rule})
-	desk.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
-	desk.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
+	router := NewRouter(post)
+	router.RulesChanged([]rules.Rule{rule})
+	router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
+	router.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
 	require.Equal(t, []string{"fleet", "fleet"}, post.heard(), "nobody testifies")
 
 	answers := map[string]answer{"a": healthy, "b": healthy}
 	w := told(answers)
-	desk.Hear(w)
+	router.Hear(w)
 	attempt := func(times int) {
 		for range times {
 			w.Probe(t.Context(), members("a", "b"))
-			desk.Testified(false)
+			router.Testified(false)
 		}
 	}
 	attempt(2)
@@ -215,10 +215,10 @@ func TestAClusterIsStartedOnceTheExternalProbeThatItsRuleAsksForAgrees(t *testin
 	require.Empty(t, post.heard())
 	attempt(1)
 	require.Equal(t, []string{"start a@1"}, post.heard())
-	desk.Opened("a")
+	router.Opened("a")
 	attempt(1)
 	require.Empty(t, post.heard(), "the same word again is no news")
-	desk.Testified(true)
+	router.Testified(true)
 	require.Equal(t, []string{"start a@1"}, post.heard(), "but it is said again now and then, for it does not hold for ever")
 	answers["a"] = healthy
 	attempt(2)

@@ -343,13 +343,13 @@ func BenchmarkBindingEvents(b *testing.B) {
 			c := newCrowd(row.clusters, row.bindings)
 			e := &ear{away: row.away, heard: map[string]string{}, signals: map[string]int{}}
 			o := &Outbox{Sender: e, Counter: uncounted{}, Log: slog.New(slog.DiscardHandler), Coalesce: time.Second}
-			desk := NewDesk(o)
-			o.Open(desk)
+			router := NewRouter(o)
+			o.Open(router)
 			for n := range c.clusters {
-				desk.Opened(crowdCluster(n))
+				router.Opened(crowdCluster(n))
 			}
 			h := k8sadapter.Handlers{
-				OnRules: desk.RulesChanged, OnCluster: desk.ClusterChanged, OnBinding: desk.BindingChanged,
+				OnRules: router.RulesChanged, OnCluster: router.ClusterChanged, OnBinding: router.BindingChanged,
 			}
 			c.begin(h)
 			ctx, stop := context.WithCancel(b.Context())

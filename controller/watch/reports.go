@@ -22,7 +22,7 @@ type RuleMatch struct {
 }
 
 // RuleMatches are all rules and whom they match, by name.
-func (d *Desk) RuleMatches() []RuleMatch {
+func (d *Router) RuleMatches() []RuleMatch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	matches := make([]RuleMatch, 0, len(d.rules))

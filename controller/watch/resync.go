@@ -24,7 +24,7 @@ const (
 
 // Resync makes sure that everyone who should run runs and knows the latest. Its
 // first error means that Temporal could not be asked; the next resync tries again.
-func (d *Desk) Resync(ctx context.Context, owners Owners, instance string) error {
+func (d *Router) Resync(ctx context.Context, owners Owners, instance string) error {
 	running, err := owners.Running(ctx, workflows.FleetPacerID(instance))
 	if err != nil {
 		return fmt.Errorf("resync: %w", err)
@@ -44,7 +44,7 @@ func (d *Desk) Resync(ctx context.Context, owners Owners, instance string) error
 
 // toAskAbout are the clusters that look failed or have a failover, and now and
 // then all of them.
-func (d *Desk) toAskAbout() []string {
+func (d *Router) toAskAbout() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := d.resyncs%everyone == 0
@@ -64,7 +64,7 @@ func (d *Desk) toAskAbout() []string {
 	return names
 }
 
-func (d *Desk) refresh(cluster string, running bool) {
+func (d *Router) refresh(cluster string, running bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if running {
@@ -76,7 +76,7 @@ func (d *Desk) refresh(cluster string, running bool) {
 }
 
 // resyncOwners looks whether those at work on held bindings still run.
-func (d *Desk) resyncOwners(ctx context.Context, owners Owners) error {
+func (d *Router) resyncOwners(ctx context.Context, owners Owners) error {
 	for _, s := range d.toLookAfter(ownersPerResync) {
 		for _, h := range s.worked() {
 			running, err := owners.Running(ctx, h.owner)

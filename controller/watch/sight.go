@@ -69,7 +69,7 @@ type hold struct {
 	news string
 }
 
-// sight is what the desk reads of a binding.
+// sight is what the router reads of a binding.
 type sight struct {
 	fact    proof.BindingFact
 	print   string

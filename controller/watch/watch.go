@@ -53,17 +53,17 @@ const syncPoll = 100 * time.Millisecond
 
 // Run watches until ctx ends, and returns when nothing is under way any more.
 func (w *Watcher) Run(ctx context.Context) {
-	desk := NewDesk(w.Outbox)
-	w.Outbox.Open(desk)
+	router := NewRouter(w.Outbox)
+	w.Outbox.Open(router)
 	if w.Fresh != nil {
-		w.Outbox.doubt = &doubt{now: w.Fresh, desk: desk, read: w.drained}
+		w.Outbox.doubt = &doubt{now: w.Fresh, router: router, read: w.drained}
 	}
 	if w.ExternalProbe != nil {
 		w.ExternalProbe.Begin()
-		desk.Hear(w.ExternalProbe)
-		desk.AwaitProbe()
+		router.Hear(w.ExternalProbe)
+		router.AwaitProbe()
 	}
-	karmada := w.Follow(w.handlers(desk))
+	karmada := w.Follow(w.handlers(router))
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer w.synced.Store(false)
@@ -80,18 +80,18 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 	w.Log.InfoContext(ctx, "watching")
 	if w.ExternalProbe != nil {
-		running.Go(func() { w.testify(ctx, desk) })
+		running.Go(func() { w.testify(ctx, router) })
 	}
 	if w.Survey != nil {
-		running.Go(func() { w.Survey(ctx, desk.Open) })
+		running.Go(func() { w.Survey(ctx, router.Open) })
 	}
-	w.resyncUntil(ctx, desk)
+	w.resyncUntil(ctx, router)
 }
 
 // Watching tells whether this controller leads and has seen everything once.
 func (w *Watcher) Watching() bool { return w.synced.Load() }
 
-func (w *Watcher) handlers(desk *Desk) k8sadapter.Handlers {
+func (w *Watcher) handlers(router *Router) k8sadapter.Handlers {
 	return k8sadapter.Handlers{
 		OnCluster: func(old, current *karmada.Cluster) {
 			if trouble := cmp.Or(current.Malformed, current.SoftMalformed); trouble != "" &&
@@ -99,20 +99,20 @@ func (w *Watcher) handlers(desk *Desk) k8sadapter.Handlers {
 				w.Metrics.Malformed("Cluster")
 				w.Reports.MalformedCluster(current)
 			}
-			desk.ClusterChanged(w.drained(old), w.drained(current))
+			router.ClusterChanged(w.drained(old), w.drained(current))
 		},
-		OnClusterDeleted: desk.ClusterDeleted,
+		OnClusterDeleted: router.ClusterDeleted,
 		OnRules: func(rules []rules.Rule) {
-			desk.RulesChanged(rules)
+			router.RulesChanged(rules)
 		},
 		OnBinding: func(old, current *karmada.Binding) {
 			if current.Malformed != "" && (old == nil || old.Malformed != current.Malformed) {
 				w.Metrics.Malformed(string(current.Key.Kind()))
 				w.Reports.MalformedBinding(current)
 			}
-			desk.BindingChanged(old, current)
+			router.BindingChanged(old, current)
 		},
-		OnBindingDeleted: desk.BindingDeleted,
+		OnBindingDeleted: router.BindingDeleted,
 	}
 }
 
@@ -140,12 +140,12 @@ func (w *Watcher) awaitSync(ctx context.Context, karmada Karmada) bool {
 	return true
 }
 
-func (w *Watcher) resyncUntil(ctx context.Context, desk *Desk) {
+func (w *Watcher) resyncUntil(ctx context.Context, router *Router) {
 	ticker := time.NewTicker(w.Resync)
 	defer ticker.Stop()
 	failed := false
 	for ctx.Err() == nil {
-		err := desk.Resync(ctx, w.Owners, w.Instance)
+		err := router.Resync(ctx, w.Owners, w.Instance)
 		switch {
 		case err == nil && failed:
 			w.Log.InfoContext(ctx, "resynced again")
@@ -154,7 +154,7 @@ func (w *Watcher) resyncUntil(ctx context.Context, desk *Desk) {
 		}
 		failed = err != nil
 		w.Metrics.Resync(!failed)
-		w.Reports.Rules(ctx, desk.RuleMatches())
+		w.Reports.Rules(ctx, router.RuleMatches())
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:

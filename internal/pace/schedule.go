@@ -21,9 +21,12 @@ const (
 	// maxPermits bounds one grant.
 	maxPermits = 1000
 	// An unlimited pace begins with outAtFirst permits that are out. Every outGrows that are used
-	// let one more out, up to the configured number; permits that pass unused are a machine that
-	// cannot keep up, and halve it, down to outAtLeast.
+	// within usedSoon let one more out, up to the configured number, and half as many that are used
+	// later one fewer. Permits that pass unused are a machine that cannot keep up, and halve it. It
+	// is never below outAtLeast.
 	outAtFirst, outGrows, outAtLeast = 20, 4, 5
+
+	usedSoon = PermitsEnd * 3 / 4
 	// maxTold bounds the memory of what was reported: the second report of a permit comes within
 	// seconds of the first.
 	maxTold = 500
@@ -91,7 +94,7 @@ type Schedule struct {
 	// is known, may be out until then.
 	NotBefore time.Time `json:"notBefore,omitzero"`
 	// Most is how many may be out at an unlimited pace, zero before the first; Used counts
-	// towards the next one.
+	// towards one more, below zero towards one fewer.
 	Most int `json:"most,omitempty"`
 	Used int `json:"used,omitempty"`
 	// Told are the newest permits whose use was reported: the activity and its migration may both
@@ -191,7 +194,7 @@ func (s *Schedule) TakeBack(last time.Time) {
 
 // Use counts a permit whose eviction is known to stand, once; false means that it was counted
 // before. Each grant ends at most as often as it has permits.
-func (s *Schedule) Use(number int64) (first bool) {
+func (s *Schedule) Use(number int64, now time.Time) (first bool) {
 	if slices.Contains(s.Told, number) {
 		return false
 	}
@@ -201,15 +204,22 @@ func (s *Schedule) Use(number int64) (first bool) {
 		g := &s.Out[n]
 		if number >= g.Number && number < g.Number+int64(g.Size) && g.Used < g.Size {
 			g.Used++
-			s.grow()
+			s.adapt(now.Sub(g.First) > usedSoon)
 		}
 	}
 	return true
 }
 
-func (s *Schedule) grow() {
-	if s.Used++; s.Used >= outGrows {
+// adapt counts a permit that was used, soon or late.
+func (s *Schedule) adapt(late bool) {
+	if s.Used++; late {
+		s.Used -= 3
+	}
+	switch {
+	case s.Used >= outGrows:
 		s.Used, s.Most = 0, min(s.most()+1, maxPermits)
+	case s.Used <= -outGrows:
+		s.Used, s.Most = 0, max(s.most()-1, outAtLeast)
 	}
 }
 

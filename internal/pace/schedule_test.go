@@ -54,14 +54,14 @@ func TestSchedule_Unlimited_CountsWhatIsOut(t *testing.T) {
 	require.Equal(t, fixtures.T0.Add(pace.PermitsEnd), g.Ends())
 	require.Equal(t, 5, s.Room(endless, limits, fixtures.T0))
 	for n := range int64(3) {
-		require.True(t, s.Use(15-n))
-		require.False(t, s.Use(15-n), "it was counted")
+		require.True(t, s.Use(15-n, fixtures.T0))
+		require.False(t, s.Use(15-n, fixtures.T0), "it was counted")
 	}
-	s.Use(0)
-	s.Use(31)
+	s.Use(0, fixtures.T0)
+	s.Use(31, fixtures.T0)
 	require.Equal(t, 8, s.Room(endless, limits, fixtures.T0))
 	for n := range int64(99) {
-		s.Use(n)
+		s.Use(n, fixtures.T0)
 	}
 	require.Equal(t, 23, s.Room(endless, limits, fixtures.T0), "whatever is reported, a grant ends no more often than it has permits; four that ended let one more out")
 	require.Zero(t, s.Expire(fixtures.At(3)))
@@ -78,7 +78,7 @@ func TestSchedule_Unlimited_FollowsWhatIsUsed(t *testing.T) {
 	attempt := func(used int) (room int) {
 		g := s.Grant(endless, now, "m1", s.Room(endless, limits, now))
 		for n := range used {
-			s.Use(g.Number + int64(n))
+			s.Use(g.Number+int64(n), now)
 		}
 		now = now.Add(pace.PermitsEnd)
 		s.Expire(now)
@@ -91,6 +91,30 @@ func TestSchedule_Unlimited_FollowsWhatIsUsed(t *testing.T) {
 		attempt(s.Room(endless, limits, now))
 	}
 	require.Equal(t, 50, s.Room(endless, limits, now), "no more than is configured")
+}
+
+// Permits that are used late are about to pass unused: fewer are out before one does.
+//
+// Rules: R4.5-27.
+func TestSchedule_Unlimited_UsedLate_FewerAreOut(t *testing.T) {
+	endless, now := pace.Pace{Tier: pace.TierNormal, Unlimited: true}, fixtures.T0
+	var s pace.Schedule
+	attempt := func(after time.Duration) (room int) {
+		g := s.Grant(endless, now, "m1", s.Room(endless, limits, now))
+		for n := range g.Size {
+			s.Use(g.Number+int64(n), now.Add(after))
+		}
+		now = now.Add(pace.PermitsEnd)
+		require.Zero(t, s.Expire(now))
+		return s.Room(endless, limits, now)
+	}
+	require.Equal(t, 25, attempt(3*time.Second), "soon enough: one more for each four")
+	require.Equal(t, 13, attempt(3*time.Second+time.Millisecond), "late: one fewer for each two")
+	for range 5 {
+		attempt(4 * time.Second)
+	}
+	require.Equal(t, 5, attempt(4*time.Second), "never none")
+	require.Equal(t, 6, attempt(time.Second), "and more again")
 }
 
 // Whoever evicts as late as its permit lets it, while the rate changes, the fleet is halted,
@@ -123,7 +147,7 @@ func TestSchedule_NeverAboveThePace(t *testing.T) {
 					writes = append(writes, p.Earliest.Add(late))
 				}
 			}
-			s.Use(int64(rapid.IntRange(0, 200).Draw(t, "used")))
+			s.Use(int64(rapid.IntRange(0, 200).Draw(t, "used")), now)
 		}
 		slices.SortFunc(writes, time.Time.Compare)
 		for i := range writes {

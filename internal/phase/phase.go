@@ -51,6 +51,7 @@ type Migration string
 // The phases of a migration. The terminal ones are outcomes, see [Outcome].
 const (
 	MigrationChecking Migration = "Checking"
+	MigrationQueued   Migration = "Queued"   // its dependents are held, and it waits for its permit
 	MigrationEvicting Migration = "Evicting" // the write is under way, its end not known
 	// MigrationAwaitingFence: Directly, and the old copy is not proven dead; before the
 	// write, and after it for a source that died in between.
@@ -63,26 +64,34 @@ const (
 	MigrationDone           Migration = "Done" // the outcome says how
 )
 
-// MigrationEvent is what moves a migration from phase to phase.
+// MigrationEvent is what moves a migration from phase to phase. Each says what has happened: none
+// is sent only because the table has an arrow for it.
 type MigrationEvent string
 
 // The events of a migration.
 const (
+	EventDependentsHeld  MigrationEvent = "DependentsHeld"  // what goes along is held, so that a permit may be requested
 	EventWriteSent       MigrationEvent = "WriteSent"       // the evict activity runs
 	EventWriteStands     MigrationEvent = "WriteStands"     // Lifeboat's task is there, the cluster is out
-	EventWriteRefused    MigrationEvent = "WriteRefused"    // nothing was written
+	EventAdopted         MigrationEvent = "Adopted"         // the same, found standing: this migration sent no write
 	EventFenceAsked      MigrationEvent = "FenceAsked"      // Directly: what is next needs the old copy dead
 	EventFenced          MigrationEvent = "Fenced"          // it is, by proof
+	EventOldCopyGone     MigrationEvent = "OldCopyGone"     // it is deleted, and its state goes to a new copy that is not proven yet
 	EventPlaced          MigrationEvent = "Placed"          // the scheduler placed it elsewhere
 	EventUnplaced        MigrationEvent = "Unplaced"        // the placement went away again
 	EventProvenHealthy   MigrationEvent = "ProvenHealthy"   // the health plug-ins passed
+	EventGracefulTimeout MigrationEvent = "GracefulTimeout" // it has passed, and health.releaseUnproven is on
+	EventReleaseOrdered  MigrationEvent = "ReleaseOrdered"  // a human orders the release, proven or not
+	EventSourceGone      MigrationEvent = "SourceGone"      // the cluster object is deleted, and the old copy with it
 	EventReleaseRefused  MigrationEvent = "ReleaseRefused"  // the last look before the drop said no
 	EventReleased        MigrationEvent = "Released"        // the task is dropped
-	EventPurgeSettled    MigrationEvent = "PurgeSettled"    // the old Work is gone, wanted again, or owed
-	EventRestoreOrdered  MigrationEvent = "RestoreOrdered"  // recovery or cancel reached it unplaced
+	EventCalledOff       MigrationEvent = "CalledOff"       // an order came first that wants what was about to be written left undone
+	EventRecovered       MigrationEvent = "Recovered"       // the cluster has, and the binding goes straight back
+	EventRestoreOrdered  MigrationEvent = "RestoreOrdered"  // by a put-back, or by a cancel of what is not placed
+	EventReturned        MigrationEvent = "Returned"        // another hand, or another migration's swap, put it back
 	EventRestoreRefused  MigrationEvent = "RestoreRefused"  // the last look said no: the cluster fails again, or cannot take it back
-	EventRestoreComplete MigrationEvent = "RestoreComplete" // the scheduler observed it with the cluster still in
-	EventKept            MigrationEvent = "Kept"            // purge mode Never: the old copy stays for good
-	EventNeedsOperator   MigrationEvent = "NeedsOperator"   // cancelled after it was placed
-	EventBindingGone     MigrationEvent = "BindingGone"     // the binding was deleted, or another uid
+	EventTaskDropped     MigrationEvent = "TaskDropped"     // by another hand, or by a release whose answer was lost
 )
+
+// EventOf is the event of an end: its outcome, and nothing else.
+func EventOf(o Outcome) MigrationEvent { return MigrationEvent(o) }

@@ -98,66 +98,99 @@ type migrationStep struct {
 	To   Migration
 }
 
-// migrationSteps are all the moves of a migration; adoption enters at Placing.
+// migrationSteps are all the moves of a migration but those into its end.
 var migrationSteps = []migrationStep{
+	{MigrationChecking, EventDependentsHeld, MigrationQueued},
 	{MigrationChecking, EventWriteSent, MigrationEvicting},
 	{MigrationChecking, EventFenceAsked, MigrationAwaitingFence},
-	{MigrationChecking, EventBindingGone, MigrationDone},
+	{MigrationChecking, EventAdopted, MigrationPlacing},
 
-	// Before the write: a fence, or the source's return, sends it back to the queue.
-	{MigrationAwaitingFence, EventWriteRefused, MigrationDone},
-	{MigrationAwaitingFence, EventWriteStands, MigrationPlacing},
+	{MigrationQueued, EventWriteSent, MigrationEvicting},
+
+	// Before the write: the task of a run that was lost.
+	{MigrationAwaitingFence, EventAdopted, MigrationPlacing},
 	// After it: the hold may go once the old copy is dead.
 	{MigrationAwaitingFence, EventFenced, MigrationReleasing},
+	{MigrationAwaitingFence, EventSourceGone, MigrationReleasing},
 	{MigrationAwaitingFence, EventUnplaced, MigrationPlacing},
 	// State goes along: the new copy runs under the hold, and has to be proven as well.
-	{MigrationAwaitingFence, EventPlaced, MigrationAwaitingHealth},
-	// Another hand put it back and dropped Lifeboat's task, or made the task one that can be put back.
+	{MigrationAwaitingFence, EventOldCopyGone, MigrationAwaitingHealth},
+	{MigrationAwaitingFence, EventReturned, MigrationRestoring},
+	// Another hand made the task one that can be put back, or released.
 	{MigrationAwaitingFence, EventRestoreOrdered, MigrationRestoring},
-	{MigrationAwaitingFence, EventNeedsOperator, MigrationDone},
-	{MigrationAwaitingFence, EventBindingGone, MigrationDone},
+	{MigrationAwaitingFence, EventReleaseOrdered, MigrationReleasing},
 
 	// Recovery waits for the write's answer: there is no way out of here but by it.
 	{MigrationEvicting, EventWriteStands, MigrationPlacing},
-	{MigrationEvicting, EventWriteRefused, MigrationDone},
-	{MigrationEvicting, EventNeedsOperator, MigrationDone},
-	{MigrationEvicting, EventBindingGone, MigrationDone},
 
 	{MigrationPlacing, EventPlaced, MigrationAwaitingHealth},
 	{MigrationPlacing, EventFenceAsked, MigrationAwaitingFence},
+	{MigrationPlacing, EventRecovered, MigrationRestoring},
 	{MigrationPlacing, EventRestoreOrdered, MigrationRestoring},
-	{MigrationPlacing, EventNeedsOperator, MigrationDone},
-	{MigrationPlacing, EventBindingGone, MigrationDone},
+	{MigrationPlacing, EventReturned, MigrationRestoring},
+	{MigrationPlacing, EventReleaseOrdered, MigrationReleasing},
+	{MigrationPlacing, EventSourceGone, MigrationReleasing},
 
 	{MigrationAwaitingHealth, EventProvenHealthy, MigrationReleasing},
+	{MigrationAwaitingHealth, EventGracefulTimeout, MigrationReleasing},
+	{MigrationAwaitingHealth, EventReleaseOrdered, MigrationReleasing},
+	{MigrationAwaitingHealth, EventSourceGone, MigrationReleasing},
 	{MigrationAwaitingHealth, EventUnplaced, MigrationPlacing},
+	{MigrationAwaitingHealth, EventRecovered, MigrationRestoring},
 	{MigrationAwaitingHealth, EventRestoreOrdered, MigrationRestoring},
-	{MigrationAwaitingHealth, EventKept, MigrationDone},
-	{MigrationAwaitingHealth, EventNeedsOperator, MigrationDone},
-	{MigrationAwaitingHealth, EventBindingGone, MigrationDone},
+	{MigrationAwaitingHealth, EventReturned, MigrationRestoring},
 
 	{MigrationReleasing, EventReleased, MigrationPurging},
 	{MigrationReleasing, EventReleaseRefused, MigrationAwaitingHealth},
+	{MigrationReleasing, EventCalledOff, MigrationAwaitingHealth},
 	{MigrationReleasing, EventFenceAsked, MigrationAwaitingFence},
-	{MigrationReleasing, EventBindingGone, MigrationDone},
 
-	{MigrationPurging, EventPurgeSettled, MigrationDone},
-	{MigrationPurging, EventBindingGone, MigrationDone},
-
-	{MigrationRestoring, EventRestoreComplete, MigrationDone},
 	// The scheduler's late answer to Lifeboat's eviction was a placement after all.
 	{MigrationRestoring, EventPlaced, MigrationAwaitingHealth},
 	{MigrationRestoring, EventFenceAsked, MigrationAwaitingFence},
+	{MigrationRestoring, EventSourceGone, MigrationReleasing},
 	// The failure is back, or the put-back was refused: it goes on as if nobody had ordered it.
 	{MigrationRestoring, EventRestoreRefused, MigrationPlacing},
-	{MigrationRestoring, EventNeedsOperator, MigrationDone},
-	{MigrationRestoring, EventBindingGone, MigrationDone},
+	{MigrationRestoring, EventCalledOff, MigrationPlacing},
+}
+
+// migrationEnds are the outcomes that a migration may end with, by the phase that it ends in. A
+// deleted binding ends every phase.
+var migrationEnds = []struct {
+	From Migration
+	As   []Outcome
+}{
+	{MigrationChecking, []Outcome{OutcomeAbandoned, OutcomeBlocked, OutcomeMovedByOthers, OutcomeNeedsOperator}},
+	{MigrationQueued, []Outcome{OutcomeAbandoned, OutcomeBlocked}},
+	{MigrationAwaitingFence, []Outcome{OutcomeAbandoned, OutcomeBlocked, OutcomeMovedByOthers, OutcomeNeedsOperator}},
+	{MigrationEvicting, []Outcome{OutcomeAbandoned, OutcomeBlocked, OutcomeMovedByOthers, OutcomeSkipped, OutcomeNeedsOperator}},
+	{MigrationPlacing, []Outcome{OutcomeNeedsOperator}},
+	{MigrationAwaitingHealth, []Outcome{OutcomeKept, OutcomeNeedsOperator}},
+	{MigrationReleasing, nil},
+	{MigrationPurging, []Outcome{OutcomeMigrated}},
+	{MigrationRestoring, []Outcome{OutcomeRestored, OutcomeNeedsOperator}},
+}
+
+// migrationTable is both, with the ends of what another hand has done to the task.
+var migrationTable = withEnds(migrationSteps)
+
+func withEnds(steps []migrationStep) []migrationStep {
+	steps = slices.Clone(steps)
+	for _, end := range migrationEnds {
+		for _, o := range append(slices.Clone(end.As), OutcomeGone) {
+			steps = append(steps, migrationStep{end.From, EventOf(o), MigrationDone})
+		}
+	}
+	for _, held := range []Migration{MigrationChecking, MigrationEvicting, MigrationAwaitingFence, MigrationPlacing, MigrationAwaitingHealth} {
+		steps = append(steps, migrationStep{held, EventTaskDropped, MigrationDone})
+	}
+	return steps
 }
 
 // NextMigration is the only door from phase to phase of a migration. The error
 // names a move that does not exist; the phase then stays.
 func NextMigration(p Migration, e MigrationEvent) (Migration, error) {
-	for _, s := range migrationSteps {
+	for _, s := range migrationTable {
 		if s.From == p && s.On == e {
 			return s.To, nil
 		}
@@ -167,7 +200,7 @@ func NextMigration(p Migration, e MigrationEvent) (Migration, error) {
 
 // Known tells whether it is a phase of a migration at all.
 func (p Migration) Known() bool {
-	return slices.ContainsFunc(migrationSteps, func(s migrationStep) bool { return s.From == p || s.To == p })
+	return slices.ContainsFunc(migrationTable, func(s migrationStep) bool { return s.From == p || s.To == p })
 }
 
 // Terminal tells whether a migration in this phase has ended.
@@ -188,8 +221,7 @@ func FailoverDiagram() string {
 // MigrationDiagram prints the moves of a migration as a Mermaid state diagram.
 func MigrationDiagram() string {
 	d := newDiagram(string(MigrationChecking))
-	d.arrow("[*]", "Adopted", string(MigrationPlacing))
-	for _, s := range migrationSteps {
+	for _, s := range migrationTable {
 		d.arrow(string(s.From), string(s.On), string(s.To))
 		if s.To.Terminal() {
 			d.end(string(s.To))

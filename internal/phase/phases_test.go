@@ -19,15 +19,28 @@ var (
 		phase.EventCancelOrdered, phase.EventResumeOrdered, phase.EventEnforceOrdered, phase.EventStopSettled, phase.EventClusterGone,
 	}
 	migrationPhases = []phase.Migration{
-		phase.MigrationChecking, phase.MigrationAwaitingFence, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingHealth,
+		phase.MigrationChecking, phase.MigrationQueued, phase.MigrationAwaitingFence, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingHealth,
 		phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationRestoring, phase.MigrationDone,
 	}
 	migrationEvents = []phase.MigrationEvent{
-		phase.EventWriteSent, phase.EventWriteStands, phase.EventWriteRefused, phase.EventPlaced, phase.EventUnplaced,
-		phase.EventProvenHealthy, phase.EventReleaseRefused, phase.EventReleased, phase.EventPurgeSettled,
-		phase.EventRestoreOrdered, phase.EventRestoreComplete, phase.EventNeedsOperator, phase.EventBindingGone, phase.EventKept,
-		phase.EventFenceAsked, phase.EventFenced,
+		phase.EventDependentsHeld, phase.EventWriteSent, phase.EventWriteStands, phase.EventAdopted, phase.EventFenceAsked, phase.EventFenced,
+		phase.EventOldCopyGone, phase.EventPlaced, phase.EventUnplaced, phase.EventProvenHealthy, phase.EventGracefulTimeout, phase.EventReleaseOrdered,
+		phase.EventSourceGone, phase.EventReleaseRefused, phase.EventReleased, phase.EventCalledOff, phase.EventRecovered, phase.EventRestoreOrdered,
+		phase.EventReturned, phase.EventRestoreRefused, phase.EventTaskDropped,
+		migrated, restored, abandoned, blocked, gone, kept, needsOperator,
+		phase.EventOf(phase.OutcomeSkipped), phase.EventOf(phase.OutcomeMovedByOthers),
 	}
+)
+
+// The ends of a migration that these tests name: each is an outcome.
+var (
+	migrated      = phase.EventOf(phase.OutcomeMigrated)
+	restored      = phase.EventOf(phase.OutcomeRestored)
+	abandoned     = phase.EventOf(phase.OutcomeAbandoned)
+	blocked       = phase.EventOf(phase.OutcomeBlocked)
+	gone          = phase.EventOf(phase.OutcomeGone)
+	kept          = phase.EventOf(phase.OutcomeKept)
+	needsOperator = phase.EventOf(phase.OutcomeNeedsOperator)
 )
 
 // The drawings in docs are printed from the tables: they cannot rot.
@@ -83,21 +96,27 @@ func TestMigrationStories(t *testing.T) {
 	}
 	for name, s := range map[string]story{
 		"from check to purge": {phase.MigrationChecking, []phase.MigrationEvent{
-			phase.EventWriteSent, phase.EventWriteStands, phase.EventPlaced, phase.EventProvenHealthy, phase.EventReleased, phase.EventPurgeSettled,
+			phase.EventWriteSent, phase.EventWriteStands, phase.EventPlaced, phase.EventProvenHealthy, phase.EventReleased, migrated,
 		}, phase.MigrationDone},
-		"nothing was written":                    {phase.MigrationChecking, []phase.MigrationEvent{phase.EventWriteSent, phase.EventWriteRefused}, phase.MigrationDone},
-		"adopted, it begins at Placing":          {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventPlaced}, phase.MigrationAwaitingHealth},
+		"nothing was written": {phase.MigrationChecking, []phase.MigrationEvent{phase.EventWriteSent, blocked}, phase.MigrationDone},
+		"nothing was sent":    {phase.MigrationChecking, []phase.MigrationEvent{blocked}, phase.MigrationDone},
+		"its dependents are held before it gets its permit": {phase.MigrationChecking, []phase.MigrationEvent{
+			phase.EventDependentsHeld, phase.EventWriteSent, phase.EventWriteStands,
+		}, phase.MigrationPlacing},
+		"the cluster object is deleted":          {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventSourceGone, phase.EventReleased, migrated}, phase.MigrationDone},
+		"a human releases it, placed or not":     {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventReleaseOrdered}, phase.MigrationReleasing},
+		"adopted, it begins at Placing":          {phase.MigrationChecking, []phase.MigrationEvent{phase.EventAdopted, phase.EventPlaced}, phase.MigrationAwaitingHealth},
 		"the placement goes away again":          {phase.MigrationAwaitingHealth, []phase.MigrationEvent{phase.EventUnplaced}, phase.MigrationPlacing},
 		"the last look before the drop says no":  {phase.MigrationReleasing, []phase.MigrationEvent{phase.EventReleaseRefused}, phase.MigrationAwaitingHealth},
-		"recovery reaches it unplaced":           {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventRestoreOrdered, phase.EventRestoreComplete}, phase.MigrationDone},
+		"recovery reaches it unplaced":           {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventRecovered, restored}, phase.MigrationDone},
 		"the answer to a restore is a placement": {phase.MigrationRestoring, []phase.MigrationEvent{phase.EventPlaced, phase.EventProvenHealthy}, phase.MigrationReleasing},
-		"a fence before the write sends it back": {phase.MigrationChecking, []phase.MigrationEvent{phase.EventFenceAsked, phase.EventWriteRefused}, phase.MigrationDone},
+		"a fence before the write sends it back": {phase.MigrationChecking, []phase.MigrationEvent{phase.EventFenceAsked, blocked}, phase.MigrationDone},
 		"Directly, with the source alive": {phase.MigrationChecking, []phase.MigrationEvent{
-			phase.EventWriteSent, phase.EventWriteStands, phase.EventFenceAsked, phase.EventFenced, phase.EventReleased, phase.EventPurgeSettled,
+			phase.EventWriteSent, phase.EventWriteStands, phase.EventFenceAsked, phase.EventFenced, phase.EventReleased, migrated,
 		}, phase.MigrationDone},
 		"the fence fell in the last look": {phase.MigrationReleasing, []phase.MigrationEvent{phase.EventFenceAsked}, phase.MigrationAwaitingFence},
-		"purge mode Never keeps it":       {phase.MigrationAwaitingHealth, []phase.MigrationEvent{phase.EventKept}, phase.MigrationDone},
-		"cancelled after it was placed":   {phase.MigrationAwaitingHealth, []phase.MigrationEvent{phase.EventNeedsOperator}, phase.MigrationDone},
+		"purge mode Never keeps it":       {phase.MigrationAwaitingHealth, []phase.MigrationEvent{kept}, phase.MigrationDone},
+		"cancelled after it was placed":   {phase.MigrationAwaitingHealth, []phase.MigrationEvent{needsOperator}, phase.MigrationDone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			current := s.from
@@ -113,7 +132,7 @@ func TestMigrationStories(t *testing.T) {
 
 // What the recovery table forbids must not be drawable.
 func TestForbiddenMoves(t *testing.T) {
-	for _, e := range []phase.MigrationEvent{phase.EventRestoreOrdered, phase.EventNeedsOperator} {
+	for _, e := range []phase.MigrationEvent{phase.EventRecovered, phase.EventRestoreOrdered, needsOperator} {
 		_, err := phase.NextMigration(phase.MigrationPurging, e)
 		require.Error(t, err, "what is released is not put back (%s)", e)
 	}
@@ -170,7 +189,7 @@ func TestEveryMigrationPhase(t *testing.T) {
 		}
 		require.Equal(t, p.Terminal(), leaves == 0, "%s is terminal when nothing leads out of it", p)
 		if !p.Terminal() {
-			done, err := phase.NextMigration(p, phase.EventBindingGone)
+			done, err := phase.NextMigration(p, gone)
 			require.NoError(t, err)
 			require.Equal(t, phase.MigrationDone, done)
 		}

@@ -22,7 +22,7 @@ type share struct {
 
 // assign foresees which of the selected clusters get how many replicas. What has no
 // replicas to assign goes to all of them.
-func (in PreCheckInput) assign(selected []candidate, fresh bool) (targets []karmada.TargetCluster, why string) {
+func (in scheduler) assign(selected []candidate, fresh bool) (targets []karmada.TargetCluster, why string) {
 	b := in.Binding
 	switch {
 	case !b.Assigned():
@@ -47,7 +47,7 @@ func dropEmpty(targets []karmada.TargetCluster) []karmada.TargetCluster {
 
 // weighted are the shares under static weights: the highest weight of the entries
 // that select a cluster counts, clusters without weight get nothing unless none has any.
-func (in PreCheckInput) weighted(selected []candidate) []share {
+func (in scheduler) weighted(selected []candidate) []share {
 	var some, equal []share
 	for _, c := range selected {
 		s := share{name: c.Name, weight: in.staticWeight(c.Cluster), had: in.had(c.Name)}
@@ -62,7 +62,7 @@ func (in PreCheckInput) weighted(selected []candidate) []share {
 	return some
 }
 
-func (in PreCheckInput) staticWeight(c karmada.Cluster) int64 {
+func (in scheduler) staticWeight(c karmada.Cluster) int64 {
 	var most int64
 	for _, w := range in.Binding.Placement.StaticWeights() {
 		// Unsupported has shown that every selector can be understood.
@@ -76,7 +76,7 @@ func (in PreCheckInput) staticWeight(c karmada.Cluster) int64 {
 // assignByRoom divides as Karmada's dynamic strategies do. What clusters have already
 // they keep; what is missing goes by room. When there is too much, what they have is
 // cut in proportion.
-func (in PreCheckInput) assignByRoom(selected []candidate, fresh bool) (targets []karmada.TargetCluster, why string) {
+func (in scheduler) assignByRoom(selected []candidate, fresh bool) (targets []karmada.TargetCluster, why string) {
 	var kept []karmada.TargetCluster
 	for _, t := range in.survivors() {
 		if slices.ContainsFunc(selected, func(c candidate) bool { return c.Name == t.Name }) {
@@ -100,7 +100,7 @@ func (in PreCheckInput) assignByRoom(selected []candidate, fresh bool) (targets 
 }
 
 // byFree weighs the selected clusters by room; with what they have where they begin anew.
-func (in PreCheckInput) byFree(selected []candidate, anew bool) []share {
+func (in scheduler) byFree(selected []candidate, anew bool) []share {
 	shares := make([]share, 0, len(selected))
 	for _, c := range selected {
 		s := share{name: c.Name, weight: c.free}
@@ -114,7 +114,7 @@ func (in PreCheckInput) byFree(selected []candidate, anew bool) []share {
 
 // shareOut gives replicas out by room on top of what clusters keep. Aggregated takes as
 // few clusters as have the room together, those that keep replicas first.
-func (in PreCheckInput) shareOut(shares []share, kept []karmada.TargetCluster, replicas int32) (targets []karmada.TargetCluster, why string) {
+func (in scheduler) shareOut(shares []share, kept []karmada.TargetCluster, replicas int32) (targets []karmada.TargetCluster, why string) {
 	keeps := func(name string) bool {
 		return slices.ContainsFunc(kept, func(t karmada.TargetCluster) bool { return t.Name == name && t.Replicas > 0 })
 	}
@@ -165,7 +165,7 @@ func fewest(shares []share, want int64) int {
 }
 
 // divide gives replicas out by weight, and drops clusters that get none.
-func (in PreCheckInput) divide(shares []share, replicas int32) []karmada.TargetCluster {
+func (in scheduler) divide(shares []share, replicas int32) []karmada.TargetCluster {
 	shares = slices.Clone(shares)
 	if in.Karmada.Before(karmada.DividesByWebster) {
 		in.divideByFractions(shares, replicas)
@@ -239,7 +239,7 @@ func begin(shares []share, replicas int64) (given int64) {
 // divideByFractions is Karmada's division before 1.16: fractions are cut, and what is
 // left goes one each to the heaviest, of equals to those that have most. The order
 // among the rest is chance there: clusters that nobody should be moved to come first.
-func (in PreCheckInput) divideByFractions(shares []share, replicas int32) {
+func (in scheduler) divideByFractions(shares []share, replicas int32) {
 	slices.SortFunc(shares, func(a, b share) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(b.had, a.had),
 			-compareBool(in.unfit(a.name), in.unfit(b.name)), strings.Compare(a.name, b.name))

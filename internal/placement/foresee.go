@@ -10,6 +10,12 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
+// scheduler foresees what Karmada's scheduler does with the binding of an input.
+type scheduler struct {
+	PreCheckInput
+	lessRoom int // percentage of every cluster's room that is taken away
+}
+
 // candidate is a cluster as the scheduler ranks it.
 type candidate struct {
 	karmada.Cluster
@@ -34,7 +40,7 @@ func (a attempt) failed(reason reason.Reason, why string) attempt {
 
 // attempt foresees one pass over one affinity group. A fresh pass follows a reschedule:
 // it divides without regard to what clusters have.
-func (in PreCheckInput) attempt(g karmada.Group, fresh bool) attempt {
+func (in scheduler) attempt(g karmada.Group, fresh bool) attempt {
 	a := attempt{group: g, seen: in.SeenByScheduler(g)}
 	if len(a.seen) == 0 {
 		return a.failed(reason.NoTarget, "")
@@ -54,7 +60,7 @@ func (in PreCheckInput) attempt(g karmada.Group, fresh bool) attempt {
 
 // walk tries groups one after another, as the scheduler does; the last one that fails
 // is the answer where all do.
-func (in PreCheckInput) walk(groups []karmada.Group, fresh bool) attempt {
+func (in scheduler) walk(groups []karmada.Group, fresh bool) attempt {
 	var a attempt
 	for _, g := range groups {
 		if a = in.attempt(g, fresh); a.reason == reason.None {
@@ -69,7 +75,7 @@ const maxPasses = 5
 
 // rest follows an attempt until the scheduler rests: its own patch makes it look again,
 // and a cluster that it has just left must then pass every filter.
-func (in PreCheckInput) rest(a attempt) attempt {
+func (in scheduler) rest(a attempt) attempt {
 	for range maxPasses {
 		next, after := in, *in.Binding
 		after.Clusters, after.Status.ObservedAffinity = a.targets, a.group.Name
@@ -96,7 +102,7 @@ func sorted(targets []karmada.TargetCluster) []karmada.TargetCluster {
 
 // rank orders clusters as the scheduler does: those that serve the binding first, then
 // by room, then by name.
-func (in PreCheckInput) rank(seen []karmada.Cluster) []candidate {
+func (in scheduler) rank(seen []karmada.Cluster) []candidate {
 	out := make([]candidate, 0, len(seen))
 	for _, c := range seen {
 		r := candidate{Cluster: c, free: in.free(c)}
@@ -126,7 +132,7 @@ func (in PreCheckInput) had(name string) int32 {
 
 // free is how many replicas the scheduler believes that a cluster has room for, less
 // the margin. It asks only where there is something to count.
-func (in PreCheckInput) free(c karmada.Cluster) int64 {
+func (in scheduler) free(c karmada.Cluster) int64 {
 	b := in.Binding
 	if b.Replicas == 0 && len(b.Components) == 0 {
 		return math.MaxInt32
@@ -140,7 +146,7 @@ func (in PreCheckInput) free(c karmada.Cluster) int64 {
 
 // selects foresees which clusters the scheduler selects. It knows spread by cluster and
 // by region only; zones, providers and labels beside them do not change its choice.
-func (in PreCheckInput) selects(all []candidate) (selected []candidate, cause reason.Reason, why string) {
+func (in scheduler) selects(all []candidate) (selected []candidate, cause reason.Reason, why string) {
 	p := in.Binding.Placement
 	if p.IgnoresSpread() {
 		return all, reason.None, ""
@@ -164,7 +170,7 @@ func (in PreCheckInput) selects(all []candidate) (selected []candidate, cause re
 
 // selectByCluster takes the first clusters by rank. Where replicas are divided, those
 // without enough room together give way, the last one first, to ones with more.
-func (in PreCheckInput) selectByCluster(spread karmada.SpreadConstraint, all []candidate) (selected []candidate, cause reason.Reason, why string) {
+func (in scheduler) selectByCluster(spread karmada.SpreadConstraint, all []candidate) (selected []candidate, cause reason.Reason, why string) {
 	if len(all) < spread.MinGroups {
 		return nil, reason.SpreadUnsatisfied, karmada.Wants(spread, len(all))
 	}

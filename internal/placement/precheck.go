@@ -135,7 +135,7 @@ func (in PreCheckInput) observed() int { return in.Binding.ObservedGroup() }
 // search walks the groups as the scheduler does and judges the first that it would
 // take. When it would take none, the last group's no is the answer.
 func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdict {
-	left := in.afterEviction()
+	left := scheduler{PreCheckInput: in.afterEviction()}
 	a := left.walk(groups, fresh)
 	if a.reason == reason.None {
 		a = left.rest(a)
@@ -260,6 +260,4 @@ type PreCheckInput struct {
 	Karmada karmada.Release
 	// Reserved is what others were promised and do not use yet (derived headroom).
 	Reserved Reservations
-
-	lessRoom int // percentage of every cluster's room that is taken away
 }

@@ -20,7 +20,7 @@ type region struct {
 // selectByRegion takes the best set of regions that together have enough clusters, the
 // first cluster of each, and then the best of their others while the spread by cluster
 // allows more.
-func (in PreCheckInput) selectByRegion(spread, clusters karmada.SpreadConstraint, all []candidate) (selected []candidate, why string) {
+func (in scheduler) selectByRegion(spread, clusters karmada.SpreadConstraint, all []candidate) (selected []candidate, why string) {
 	regions := in.regions(spread, clusters, all)
 	if len(regions) < spread.MinGroups {
 		return nil, karmada.Wants(spread, len(regions))
@@ -44,7 +44,7 @@ func (in PreCheckInput) selectByRegion(spread, clusters karmada.SpreadConstraint
 	return selected, ""
 }
 
-func (in PreCheckInput) regions(spread, clusters karmada.SpreadConstraint, all []candidate) []region {
+func (in scheduler) regions(spread, clusters karmada.SpreadConstraint, all []candidate) []region {
 	var out []region
 	for _, c := range all {
 		at := slices.IndexFunc(out, func(r region) bool { return r.name == c.Region })
@@ -68,7 +68,7 @@ func (in PreCheckInput) regions(spread, clusters karmada.SpreadConstraint, all [
 const roomWeight = 1000
 
 // scoreDuplicated counts the members with room for a whole copy.
-func (in PreCheckInput) scoreDuplicated(members []candidate) int64 {
+func (in scheduler) scoreDuplicated(members []candidate) int64 {
 	var fit, scores int64
 	for _, c := range members {
 		if c.credit >= int64(in.Binding.Replicas) {
@@ -83,7 +83,7 @@ func (in PreCheckInput) scoreDuplicated(members []candidate) int64 {
 }
 
 // scoreDivided counts the room of the first members, up to the region's part of the replicas.
-func (in PreCheckInput) scoreDivided(members []candidate, minRegions, minClusters int) int64 {
+func (in scheduler) scoreDivided(members []candidate, minRegions, minClusters int) int64 {
 	part := int64(math.Ceil(float64(in.Binding.Replicas) / float64(minRegions)))
 	least := int64(max(minRegions, minClusters))
 	var room, scores, taken int64

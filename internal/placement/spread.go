@@ -10,7 +10,7 @@ import (
 // crashes names a group that makes the scheduler fail for a workload that is not
 // divided, before Karmada 1.17: it scores the groups of a spread by their clusters with
 // room for every replica, and divides by their number.
-func (in PreCheckInput) crashes(seen []karmada.Cluster) string {
+func (in scheduler) crashes(seen []karmada.Cluster) string {
 	b := in.Binding
 	p := b.Placement
 	if !in.Karmada.Before(karmada.SkipsFullGroups) || p.Divided() || b.Replicas == 0 || p.IgnoresSpread() {

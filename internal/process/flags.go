@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 type Flags struct {
 	file      string
 	set       []string
+	profiles  string
 	shortcuts map[string]*pflag.Flag // by key of the configuration
 }
 
@@ -38,6 +40,19 @@ func (f *Flags) Shortcut(to *pflag.FlagSet, flag, key, usage string) {
 		f.shortcuts = map[string]*pflag.Flag{}
 	}
 	f.shortcuts[key] = to.Lookup(flag)
+}
+
+// Daemon adds the flags of a program that runs on.
+func (f *Flags) Daemon(to *pflag.FlagSet) {
+	f.Shortcut(to, "mode", "mode", "observe or enforce")
+	f.Shortcut(to, "listen", "listen.address", "where to serve /metrics, /healthz and /readyz")
+	to.StringVar(&f.profiles, "pprof", "", "loopback address on which to serve /debug/pprof, as 127.0.0.1:6060 (default none)")
+}
+
+// Serve serves what the flags of a daemon ask for, until ctx ends.
+func (f *Flags) Serve(ctx context.Context, log *slog.Logger) error {
+	_, err := telemetry.ServeProfiles(ctx, f.profiles, log)
+	return err
 }
 
 // Load reads the configuration, the flags being its strongest source.

@@ -58,6 +58,8 @@ func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	options.Identity = fmt.Sprintf("%s@%s:%d", o.Program, config.Host(), os.Getpid())
 	options.Logger = temporallog.NewStructuredLogger(o.Log)
 	options.MetricsHandler = o.Metrics
+	// Messages are small, and the server is near: compression costs more time than it saves.
+	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	if o.Lazy {
 		c, err := client.NewLazyClient(options)
 		return &Temporal{Client: c, Options: options, Credentials: shown}, err

@@ -78,9 +78,6 @@ func (q *Queue) Rejoined(key karmada.BindingKey, uid types.UID) {
 	}
 }
 
-// LeftBehind tells whether there are bindings that the list has yet to bring back.
-func (q *Queue) LeftBehind() bool { return len(q.Later)+len(q.LaterIdle) > 0 }
-
 // Owing is how many of them owe an outcome.
 func (q *Queue) Owing() int {
 	n := 0

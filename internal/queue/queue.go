@@ -13,13 +13,13 @@ import (
 // Queue are the bindings that a failover may yet move, and what was frozen of them when they
 // joined. All that it has to know is carried from run to run; what makes it quick is made anew.
 type Queue struct {
-	Items     []Item           `json:"items,omitempty"`
-	Policy    []rules.Policy   `json:"policies,omitempty"` // frozen, deduplicated
-	Kinds     []string         `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
-	Dues      []rules.Due      `json:"dues,omitempty"`     // of each policy under the taints that stand
-	Frozen    []rules.Interval `json:"frozen,omitempty"`   // when toleration clocks stood still
-	Later     []*BindingSet    `json:"later,omitempty"`    // left for a later list, by policy; they owe an outcome
-	LaterIdle []*BindingSet    `json:"laterIdle,omitempty"`
+	Items     []Item         `json:"items,omitempty"`
+	Policy    []rules.Policy `json:"policies,omitempty"` // frozen, deduplicated
+	Kinds     []string       `json:"kinds,omitempty"`    // of resources, as in "apps/v1, Deployment"
+	Dues      []rules.Due    `json:"dues,omitempty"`     // of each policy under the taints that stand
+	Frozen    Halts          `json:"frozen,omitempty"`   // when toleration clocks stood still
+	Later     []*BindingSet  `json:"later,omitempty"`    // left for a later list, by policy; they owe an outcome
+	LaterIdle []*BindingSet  `json:"laterIdle,omitempty"`
 	// Standing is what humans ordered about bindings.
 	Standing Standing `json:"-"`
 
@@ -83,10 +83,10 @@ func (q *Queue) Priority(i *Item) int32 {
 	if ordered, ok := q.Standing.Priority.Narrowest(i.Key); ok {
 		return ordered
 	}
-	if i.Policy < 0 || i.Policy >= len(q.Policy) {
-		return 0
+	if policy := q.PolicyOf(i); policy != nil {
+		return policy.Priority
 	}
-	return q.Policy[i.Policy].Priority
+	return 0
 }
 
 // TurnOf is an item's place among others.
@@ -205,6 +205,24 @@ func (q *Queue) Next(now time.Time) (of *Item, next time.Time) {
 		}
 	}
 	return of, next
+}
+
+// Tally counts the items of a scope that a taint moves, by whether they are due before a moment.
+func (q *Queue) Tally(now time.Time, scope Scope, until time.Time) (sooner, later int) {
+	for at := range q.Items {
+		i := &q.Items[at]
+		if !scope.Covers(i.Key) || i.Permanent {
+			continue
+		}
+		switch due, d := q.Due(now, i); {
+		case !d.Affected:
+		case due.Before(until):
+			sooner++
+		default:
+			later++
+		}
+	}
+	return sooner, later
 }
 
 // Ahead counts the items that have their turn before the one at a place.

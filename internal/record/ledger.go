@@ -84,6 +84,15 @@ func (l *Ledger) Record(r Result, closing bool) bool {
 	if l.outranked(r) {
 		return false
 	}
+	l.Amend(r)
+	l.fold(closing)
+	l.Owe(r.PendingPurge)
+	return true
+}
+
+// Amend keeps the one result of a binding, also of an attempt that is over: a later one takes the
+// place of an earlier one.
+func (l *Ledger) Amend(r Result) {
 	if at := l.At(r.Key, r.UID); at >= 0 {
 		l.Counts[string(l.Results[at].Outcome)]--
 		l.Results[at] = r
@@ -93,9 +102,6 @@ func (l *Ledger) Record(r Result, closing bool) bool {
 		l.index[resultKey{r.Key, r.UID}] = len(l.Results) - 1
 	}
 	l.Counts[string(r.Outcome)]++
-	l.fold(closing)
-	l.Owe(r.PendingPurge)
-	return true
 }
 
 // RecordUnnamed counts bindings whose names are not known any more.
@@ -204,6 +210,20 @@ func (l *Ledger) StaysPut(key karmada.BindingKey, uid types.UID) bool {
 func (l *Ledger) Migrated(key karmada.BindingKey, uid types.UID) bool {
 	at := l.At(key, uid)
 	return at >= 0 && l.Results[at].Outcome == phase.OutcomeMigrated || l.isFolded(phase.OutcomeMigrated, key, uid)
+}
+
+// CameBack corrects the outcome of a binding that the scheduler put back after its release: the
+// report must not send anybody to a cluster on which it does not run. Alone: it has no other.
+func (l *Ledger) CameBack(key karmada.BindingKey, uid types.UID, cluster string, alone bool) {
+	at := l.At(key, uid)
+	if at < 0 || l.Results[at].Outcome != phase.OutcomeMigrated {
+		return
+	}
+	r := &l.Results[at]
+	r.Reason, r.Message = reason.SchedulerReturnsIt, "the scheduler put it back on "+cluster+" after its release"
+	if alone {
+		r.To = nil
+	}
 }
 
 // WouldMove tells that observe has found that a binding would move.

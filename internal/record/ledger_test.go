@@ -48,3 +48,31 @@ func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
 	require.True(t, ends(1, phase.OutcomeMigrated))
 	require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1, "Skipped": 0}, l.Counts)
 }
+
+// What the scheduler put back after its release is not reported as running elsewhere.
+func TestCameBack_AfterItsRelease_IsReportedAsReturned(t *testing.T) {
+	l := &Ledger{}
+	l.Reset()
+	cart, till := karmada.BindingKey{Namespace: "shop", Name: "cart"}, karmada.BindingKey{Namespace: "shop", Name: "till"}
+	l.Record(Result{Key: cart, UID: "u", Outcome: phase.OutcomeMigrated, To: []string{"member2"}}, false)
+	l.Record(Result{Key: till, UID: "u", Outcome: phase.OutcomeKept, To: []string{"member2"}}, false)
+	l.CameBack(cart, "u", "member1", false)
+	require.Equal(t, reason.SchedulerReturnsIt, l.Results[0].Reason)
+	require.Equal(t, []string{"member2"}, l.Results[0].To, "part of it runs there still")
+	l.CameBack(cart, "u", "member1", true)
+	require.Empty(t, l.Results[0].To)
+	l.CameBack(till, "u", "member1", true)
+	l.CameBack(karmada.BindingKey{Name: "unknown"}, "u", "member1", true)
+	require.Equal(t, []string{"member2"}, l.Results[1].To, "nothing of it was released")
+}
+
+// An attempt that is over keeps one outcome for each binding, the newest.
+func TestAmend_ALaterWordTakesThePlaceOfAnEarlierOne(t *testing.T) {
+	l := &Ledger{Counts: map[string]int{}}
+	cart := karmada.BindingKey{Namespace: "shop", Name: "cart"}
+	l.Amend(Result{Key: cart, UID: "u", Outcome: phase.OutcomeAbandoned})
+	l.Amend(Result{Key: cart, UID: "u", Outcome: phase.OutcomeMigrated})
+	l.Amend(Result{Key: cart, UID: "another", Outcome: phase.OutcomeGone})
+	require.Len(t, l.Results, 2)
+	require.Equal(t, map[string]int{"Abandoned": 0, "Migrated": 1, "Gone": 1}, l.Counts)
+}

@@ -52,7 +52,7 @@ func dueUnderHard(tolerations []corev1.Toleration, hard []corev1.Taint, now time
 	used, untolerated := usedTolerations(tolerations, hard)
 	if len(untolerated) > 0 {
 		first := slices.MinFunc(untolerated, func(a, b corev1.Taint) int { return since(a, now).Compare(since(b, now)) })
-		return Due{Affected: true, At: since(first, now), Taint: refOf(first), Reason: reason.TaintUntolerated}
+		return Due{Affected: true, At: since(first, now), Taint: RefOf(first), Reason: reason.TaintUntolerated}
 	}
 	return dueUnderHardUsed(used, hard)
 }
@@ -72,7 +72,7 @@ func dueUnderHardUsed(used []corev1.Toleration, hard []corev1.Taint) Due {
 			}
 			end := taint.TimeAdded.Add(seconds(*t.TolerationSeconds))
 			if !due.Affected || end.Before(due.At) {
-				due = Due{Affected: true, At: end, Taint: refOf(taint), Reason: reason.TolerationExpired}
+				due = Due{Affected: true, At: end, Taint: RefOf(taint), Reason: reason.TolerationExpired}
 			}
 		}
 	}
@@ -107,7 +107,8 @@ func seconds(n int64) time.Duration {
 	return time.Duration(max(-most, min(most, n))) * time.Second
 }
 
-func refOf(t corev1.Taint) TaintRef {
+// RefOf is a taint as records name it.
+func RefOf(t corev1.Taint) TaintRef {
 	ref := TaintRef{Key: t.Key, Value: t.Value, Effect: t.Effect}
 	if t.TimeAdded != nil {
 		ref.TimeAdded = t.TimeAdded.Time
@@ -174,7 +175,7 @@ func dueUnderSoft(p Policy, soft []corev1.Taint) Due {
 		}
 		end := taint.TimeAdded.Add(seconds(*p.SoftSeconds))
 		if !due.Affected || end.Before(due.At) {
-			due = Due{Affected: true, At: end, Taint: refOf(taint), Reason: reason.TolerationExpired}
+			due = Due{Affected: true, At: end, Taint: RefOf(taint), Reason: reason.TolerationExpired}
 		}
 	}
 	return due
@@ -220,14 +221,14 @@ func TaintWords(p Policy, taints []corev1.Taint, now time.Time) []TaintWord {
 	}
 	for _, t := range soft {
 		due := dueUnderSoft(p, []corev1.Taint{t})
-		out = append(out, TaintWord{Taint: refOf(t), Until: due.At, Reason: due.Reason})
+		out = append(out, TaintWord{Taint: RefOf(t), Until: due.At, Reason: due.Reason})
 	}
 	return out
 }
 
 // hardWord: a toleration that another taint brought into use counts for this one, too.
 func hardWord(p Policy, t corev1.Taint, used []corev1.Toleration, now time.Time) TaintWord {
-	w := TaintWord{Taint: refOf(t), Reason: reason.Tolerated}
+	w := TaintWord{Taint: RefOf(t), Reason: reason.Tolerated}
 	if !p.moves(t) {
 		return w // a drain's selector leaves it out
 	}

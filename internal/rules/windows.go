@@ -63,7 +63,17 @@ func (w Window) see(o RuleObservation, known bool, now time.Time) Window {
 	return w
 }
 
-// SortedKeys are the keys in a fixed order: maps have none, workflows need one.
-func (w Windows) SortedKeys() []WindowKey {
-	return slices.Sorted(maps.Keys(w))
+// Sorted are the windows in a fixed order: maps have none, workflows need one.
+func (w Windows) Sorted() []Window {
+	out := make([]Window, 0, len(w))
+	for _, key := range slices.Sorted(maps.Keys(w)) {
+		out = append(out, w[key])
+	}
+	return out
 }
+
+// Any tells whether some window is as asked.
+func (w Windows) Any(is func(Window) bool) bool { return slices.ContainsFunc(w.Sorted(), is) }
+
+// Key is that of the rule and the taint that the window is about.
+func (w Window) Key() WindowKey { return RuleObservation{Rule: w.Rule, Taint: w.Taint}.Key() }

@@ -97,9 +97,9 @@ func TestAdvanceLeavesItsInputAlone(t *testing.T) {
 	require.True(t, before[windowKey].Matching)
 }
 
-func TestSortedKeys(t *testing.T) {
-	w := rules.Windows{"b": {}, "a": {}, "c": {}}
-	require.Equal(t, []rules.WindowKey{"a", "b", "c"}, w.SortedKeys())
+func TestWindows_Sorted_AreInTheOrderOfTheirKeys(t *testing.T) {
+	w := rules.Windows{"b": {Rule: "2"}, "a": {Rule: "1"}, "c": {Rule: "3"}}
+	require.Equal(t, []rules.Window{{Rule: "1"}, {Rule: "2"}, {Rule: "3"}}, w.Sorted())
 }
 
 // A window may only be ripe when every decided look of the last addOnMatchSeconds

@@ -16,8 +16,7 @@ import (
 // WindowLines are the windows as the page shows them, in the order of their keys.
 func WindowLines(w rules.Windows, standing []karmada.AddedTaint) []WindowLine {
 	lines := make([]WindowLine, 0, len(w))
-	for _, key := range w.SortedKeys() {
-		one := w[key]
+	for _, one := range w.Sorted() {
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,

@@ -144,6 +144,8 @@ func (v Migration) headline() string {
 			return fmt.Sprintf("%s waits until its copy on %s is deleted", name, from)
 		}
 		return fmt.Sprintf("%s waits for proof that its copy on %s is dead", name, from)
+	case phase.MigrationQueued:
+		return fmt.Sprintf("%s is queued: it waits for its permit to move off %s", name, from)
 	case phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationDone:
 	}
 	line := fmt.Sprintf("Moving %s off %s", name, from)
@@ -152,27 +154,6 @@ func (v Migration) headline() string {
 	}
 	return line
 }
-
-// course is the way of a migration that nothing disturbs.
-var course = []phase.Migration{
-	phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationDone,
-}
-
-// courseDirectly is that of purge mode Directly: the old copy goes first, and the
-// task with it.
-var courseDirectly = []phase.Migration{
-	phase.MigrationChecking, phase.MigrationEvicting, phase.MigrationPlacing, phase.MigrationAwaitingFence, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationDone,
-}
-
-// courseWithState is that of Directly where state goes along: the new copy has to be
-// healthy as well.
-var courseWithState = slices.Insert(slices.Clone(courseDirectly), 4, phase.MigrationAwaitingHealth)
-
-// courseUnfenced begins with the proof: nothing is written before it, and nothing has to
-// be waited for after it.
-var courseUnfenced = slices.Concat([]phase.Migration{phase.MigrationAwaitingFence}, slices.DeleteFunc(slices.Clone(courseDirectly), func(p phase.Migration) bool {
-	return p == phase.MigrationAwaitingFence
-}))
 
 // unfenced: nothing is written before the old copy is proven dead.
 func (v Migration) unfenced() bool {
@@ -187,40 +168,6 @@ func (v Migration) couldGo() string {
 	return either(v.To) + "; that is checked anew when its turn comes"
 }
 
-// steps draws the way and where it stands.
-func (v Migration) steps() string {
-	course := course
-	switch {
-	case v.unfenced():
-		course = courseUnfenced
-	case v.Purge != karmada.PurgeDirectly || v.Written.IsZero():
-	case len(v.State) > 0:
-		course = courseWithState
-	default:
-		course = courseDirectly
-	}
-	at := slices.Index(course, v.Phase)
-	if at < 0 || v.Result != nil && v.Result.Outcome != phase.OutcomeMigrated {
-		return "**" + string(v.Phase) + "**"
-	}
-	parts := make([]string, 0, len(course))
-	for i, phase := range course {
-		switch {
-		case i < at:
-			parts = append(parts, string(phase)+" ✔")
-		case i == at:
-			parts = append(parts, "**"+string(phase)+"**")
-		default:
-			parts = append(parts, string(phase))
-		}
-	}
-	line := strings.Join(parts, " → ")
-	if v.Purge == karmada.PurgeDirectly {
-		line += " (purge mode Directly: a new copy begins only when the old one is gone or proven dead)"
-	}
-	return line
-}
-
 func (v Migration) comesNext() string {
 	if v.Result != nil {
 		return ""
@@ -228,6 +175,8 @@ func (v Migration) comesNext() string {
 	switch v.Phase {
 	case phase.MigrationChecking:
 		return "one last look, then one write takes " + text(v.From) + " out of its targets and holds the old copy"
+	case phase.MigrationQueued:
+		return "a permit; then one last look, and one write takes " + text(v.From) + " out of its targets and holds the old copy"
 	case phase.MigrationEvicting:
 		return "the answer to that write"
 	case phase.MigrationPlacing:
@@ -273,7 +222,7 @@ func (v Migration) oldCopy() string {
 	}
 	line := ""
 	switch v.Phase {
-	case phase.MigrationChecking:
+	case phase.MigrationChecking, phase.MigrationQueued:
 		line = "untouched on " + text(v.From)
 	case phase.MigrationEvicting:
 		line = "on " + text(v.From) + "; it is not yet known whether Lifeboat's write stands, and either way it stays"
@@ -329,7 +278,7 @@ func (v Migration) Actions() []string {
 	}
 	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* in the Temporal UI: ", text(v.Binding), text(v.From))
 	switch v.Phase {
-	case phase.MigrationChecking, phase.MigrationEvicting:
+	case phase.MigrationChecking, phase.MigrationQueued, phase.MigrationEvicting:
 		return []string{cancel + "do not move it; " + notBefore}
 	case phase.MigrationAwaitingFence:
 		return v.fenceActions(cancel)

@@ -2,11 +2,15 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -18,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -32,25 +37,25 @@ var benchStory = story{name: "bench", short: "bench", size: 4, alone: true, spac
 // benchSettings are the defaults, where stories are quicker; windows are wide open.
 var benchSettings = []string{
 	"health.pollInterval=30s", "workflow.pollInterval=30s", "workflow.askAgain=20s", "workflow.recheck=15s", "workflow.relist=1m",
-	"windows.inFlight=500", "controller.resyncInterval=1m", "log.level=info",
+	"windows.inFlight=400", "controller.resyncInterval=1m", "log.level=info", "health.minHealthy=10s", "health.detection=90s",
 }
 
 // figures are what one failover cost. Times are seconds since the NoExecute taint, processor
 // time is in milliseconds.
 type figures struct {
-	Bindings            int     `json:"bindings"`
-	PatchesPerSecond    float64 `json:"patchesPerSecond"` // raw: of one object, by one client
-	FirstEvicted        float64 `json:"firstEvicted"`
-	LastEvicted         float64 `json:"lastEvicted"`
-	EvictedPerSecond    float64 `json:"evictedPerSecond"`
-	LongestPause        float64 `json:"longestPause"`
-	LastPlaced          float64 `json:"lastPlaced"`
-	ReleasedP50         float64 `json:"releasedP50"`
-	LastReleased        float64 `json:"lastReleased"`
-	ProcessorTemporal   float64 `json:"processorTemporal"` // per migration
-	ProcessorWorker     float64 `json:"processorWorker"`
-	ProcessorController float64 `json:"processorController"`
-	RequestsWorker      float64 `json:"requestsWorker"`
+	Bindings         int     `json:"bindings"`
+	PatchesPerSecond float64 `json:"patchesPerSecond"` // raw: of one object, by one client
+	StartsPerSecond  float64 `json:"startsPerSecond"`  // raw: of workflows that nobody works on, by one client
+	FirstEvicted     float64 `json:"firstEvicted"`
+	LastEvicted      float64 `json:"lastEvicted"`
+	EvictedPerSecond float64 `json:"evictedPerSecond"`
+	LongestPause     float64 `json:"longestPause"`
+	LastPlaced       float64 `json:"lastPlaced"`
+	ReleasedP50      float64 `json:"releasedP50"`
+	LastReleased     float64 `json:"lastReleased"`
+	RequestsWorker   float64 `json:"requestsWorker"`
+	// Processor is what each process used, per migration: Lifeboat's, and those of the lab around it.
+	Processor map[string]float64 `json:"processor"`
 	// Requests are those of the worker, by verb and resource, for each migration; RequestTook is
 	// what one takes, in milliseconds, by the API server's own clock.
 	Requests            map[string]float64 `json:"requests"`
@@ -71,15 +76,20 @@ func TestBench(t *testing.T) {
 		t.Skip("make bench runs it")
 	}
 	s := &scene{T: t, world: shared, story: benchStory, ctx: t.Context(), asked: map[string]bool{}}
-	shared.more = benchSettings
+	profiles, err := freeAddress(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, shared.stopProduct()) // it runs with the settings of stories
+	shared.more, shared.profiles = benchSettings, profiles
 	require.NoError(t, shared.inMode(t.Context(), "enforce"))
 	s.begin()
 	s.rule(time.Second, time.Second)
 	from := s.c(1)
 	keys := s.deployAtOnce(from, s.c(2), *benched)
-	f := figures{Bindings: len(keys), PatchesPerSecond: s.patchesPerSecond(keys[0])}
+	f := figures{Bindings: len(keys), PatchesPerSecond: s.patchesPerSecond(keys[0]), StartsPerSecond: s.startsPerSecond()}
 	before, requests, pacer := s.processorTimes(), s.requestTimes("lifeboat-worker"), s.events(pacerID)
 
+	s.pause = time.Second // a look reads all bindings; the chronicle has the times
+	profiled := s.profile(*benchedTo)
 	s.kill(from)
 	s.phase(from, "Evacuated")
 	s.awaitQuietly("all released", func() (bool, string) {
@@ -89,17 +99,56 @@ func TestBench(t *testing.T) {
 		})
 		return len(left) == 0, fmt.Sprintf("%d are not", len(left))
 	})
+	f.Processor = s.processorSince(before, len(keys))
 	s.catchUp()
+	profiled()
 	f.timed(s, from, keys)
-	f.counted(s, from, before, requests, pacer)
+	f.counted(s, from, requests, pacer)
 	s.revive(from)
 	s.ends(from, "Recovered")
 	f.print()
-	if *benchedTo != "" {
-		raw, err := json.MarshalIndent(f, "", "  ")
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(*benchedTo, append(raw, '\n'), 0o600))
+	if *benchedTo == "" {
+		return
 	}
+	raw, err := json.MarshalIndent(f, "", "  ")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(*benchedTo, append(raw, '\n'), 0o600))
+	lines, err := os.OpenFile(strings.TrimSuffix(*benchedTo, ".json")+".txt", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	_, err = lines.WriteString(f.line())
+	require.NoError(t, errors.Join(err, lines.Close()))
+}
+
+// line is a run as a Go benchmark prints it, for benchstat.
+func (f *figures) line() string {
+	line := fmt.Sprintf("BenchmarkFailover/bindings=%d 1", f.Bindings)
+	for _, x := range []struct {
+		value float64
+		unit  string
+	}{
+		{value: f.PatchesPerSecond, unit: "raw-patches/sec"},
+		{value: f.StartsPerSecond, unit: "raw-starts/sec"},
+		{value: f.FirstEvicted, unit: "first-evicted-sec"},
+		{value: f.LastEvicted, unit: "last-evicted-sec"},
+		{value: f.EvictedPerSecond, unit: "evicted/sec"},
+		{value: f.LongestPause, unit: "longest-pause-sec"},
+		{value: f.LastPlaced, unit: "last-placed-sec"},
+		{value: f.ReleasedP50, unit: "released-p50-sec"},
+		{value: f.LastReleased, unit: "last-released-sec"},
+		{value: f.EventsMigration, unit: "events-migration"},
+		{value: f.EventsFailover, unit: "events-failover"},
+		{value: f.EventsPacer, unit: "events-pacer"},
+		{value: f.RequestsWorker, unit: "requests-worker"},
+		{value: float64(f.Migrations), unit: "migrations"},
+		{value: float64(f.MegabytesWorker), unit: "MB-worker"},
+		{value: float64(f.MegabytesController), unit: "MB-controller"},
+	} {
+		line += fmt.Sprintf(" %.4g %s", x.value, x.unit)
+	}
+	for _, name := range measured {
+		line += fmt.Sprintf(" %.4g ms-%s", f.Processor[name], name)
+	}
+	return line + "\n"
 }
 
 // deployAtOnce is deployMany with many clients.
@@ -143,6 +192,49 @@ func (s *scene) patchesPerSecond(key string) float64 {
 		require.NoError(s, err)
 	}
 	return patches / time.Since(begun).Seconds()
+}
+
+// startsPerSecond is how many workflows Temporal starts for one client.
+func (s *scene) startsPerSecond() float64 {
+	s.Helper()
+	const starts = 200
+	begun := time.Now()
+	for i := range starts {
+		_, err := s.temporal.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
+			ID: "bench-" + strconv.Itoa(i), TaskQueue: "bench", WorkflowExecutionTimeout: time.Second,
+		}, "Bench")
+		require.NoError(s, err)
+	}
+	return starts / time.Since(begun).Seconds()
+}
+
+// profile takes a profile of the worker's processor time beside the figures; the function that it returns
+// waits for it.
+func (s *scene) profile(figures string) (taken func()) {
+	s.Helper()
+	if figures == "" {
+		return func() {}
+	}
+	const during = 20 // seconds
+	done := make(chan error, 1)
+	go func() {
+		done <- save(s.ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.profiles, during), strings.TrimSuffix(figures, ".json")+"-worker.pprof")
+	}()
+	return func() { require.NoError(s, <-done) }
+}
+
+// save writes what an address answers into a file.
+func save(ctx context.Context, url, file string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	content, err := io.ReadAll(response.Body)
+	return errors.Join(err, response.Body.Close(), os.WriteFile(file, content, 0o600))
 }
 
 // timed reads the times off the versions that stood.
@@ -214,11 +306,8 @@ func (s *scene) noExecuteSince(name string) time.Time {
 }
 
 // counted is what it took, per migration.
-func (f *figures) counted(s *scene, from string, before map[string]float64, requests map[string][]time.Duration, pacer int64) {
+func (f *figures) counted(s *scene, from string, requests map[string][]time.Duration, pacer int64) {
 	n := float64(f.Bindings)
-	after := s.processorTimes()
-	used := func(name string) float64 { return (after[name] - before[name]) * 1000 / n }
-	f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorController = used("temporal-dev"), used("lifeboat-worker"), used("lifeboat")
 	f.Requests, f.RequestTook = map[string]float64{}, map[string]float64{}
 	for what, took := range s.requestTimes("lifeboat-worker") {
 		took = took[len(requests[what]):]
@@ -349,12 +438,28 @@ func (s *scene) processorTimes() map[string]float64 {
 	return all
 }
 
+// measured are the processes whose processor time a benchmark shows: Lifeboat's, then the lab's and its own.
+var measured = []string{"lifeboat-worker", "lifeboat", "temporal-dev", "kube-apiserver", "etcd", "lab", "e2e.test"}
+
+// processorSince is what they used since, in milliseconds for each of n migrations.
+func (s *scene) processorSince(before map[string]float64, n int) map[string]float64 {
+	s.Helper()
+	after, used := s.processorTimes(), map[string]float64{}
+	for _, name := range measured {
+		used[name] = math.Round((after[name]-before[name])*10000/float64(n)) / 10
+	}
+	return used
+}
+
 func (f *figures) print() {
-	say("bench: %d bindings, %d migrations; this API server takes %.0f merge patches a second of one client", f.Bindings, f.Migrations, f.PatchesPerSecond)
+	say("bench: %d bindings, %d migrations; for one client this API server takes %.0f merge patches a second, and this Temporal starts %.0f workflows",
+		f.Bindings, f.Migrations, f.PatchesPerSecond, f.StartsPerSecond)
 	say("bench: evicted    first %.2f s, last %.1f s, %.1f a second, longest pause %.2f s", f.FirstEvicted, f.LastEvicted, f.EvictedPerSecond, f.LongestPause)
 	say("bench: placed     last %.1f s", f.LastPlaced)
 	say("bench: released   p50 %.1f s, last %.1f s", f.ReleasedP50, f.LastReleased)
-	say("bench: processor  Temporal %.0f ms, worker %.0f ms, controller %.0f ms per migration", f.ProcessorTemporal, f.ProcessorWorker, f.ProcessorController)
+	for _, name := range measured {
+		say("bench: processor  %5.1f ms per migration: %s", f.Processor[name], name)
+	}
 	say("bench: events     migration %.1f in %.1f workflow tasks, failover %.1f, pacer %.1f; %.1f requests of the worker",
 		f.EventsMigration, f.TasksMigration, f.EventsFailover, f.EventsPacer, f.RequestsWorker)
 	for _, what := range slices.Sorted(maps.Keys(f.Requests)) {

@@ -102,9 +102,9 @@ func unplaced(s *scene) {
 func inFlight(s *scene) {
 	s.rule(time.Second, 0)
 	from, to := s.c(1), s.c(2)
-	// The scheduler looks at a duplicated binding anew when the cluster's taints
-	// change, and says so in its status: the write is refused as outdated. A divided
-	// one it leaves alone: the write lands.
+	// Another's change of one binding, while the write is on its way, makes that write
+	// outdated. The scheduler leaves the other binding, a divided one, alone: its write
+	// lands.
 	s.run(deployment(s.namespace(), "lands", "", 2, dividedOver(from, to)), deployment(s.namespace(), "refused", from, 1, oneOf(from, to)))
 	lands, refused := keyOf(s.bindings[0]), keyOf(s.bindings[1])
 
@@ -114,6 +114,7 @@ func inFlight(s *scene) {
 	s.taintByHand(from, maintenance, "NoExecute", true)
 	s.reaches(landing, "one eviction is on its way")
 	s.reaches(outdated, "the other is on its way")
+	s.annotate(refused, "example.com/changed", "meanwhile")
 	s.taintByHand(from, maintenance, "NoExecute", false)
 	s.phase(from, "Settling")
 	require.Empty(s, s.evictions(lands, from), "the write is still on its way")

@@ -34,6 +34,7 @@ type world struct {
 	env        []string // and its environment
 	wires      *wires   // between the product and its servers while one is cut; nil: none
 	cells      int      // of the crash matrix that were played here
+	profiles   string   // where the worker serves profiles; it is measured then, and has no gate before it
 	// secure reaches the product's own endpoints by TLS, nil by none.
 	secure *http.Client
 	end    context.CancelFunc
@@ -58,7 +59,7 @@ var settings = []string{
 	"externalProbe.interval=1s", "externalProbe.timeout=1s", "externalProbe.failureThreshold=2", "externalProbe.successThreshold=1",
 	"controller.resyncInterval=5s", "controller.coalesce=1s", "controller.leaderElection.leaseDuration=15s",
 	"controller.leaderElection.renewDeadline=10s", "controller.leaderElection.retryPeriod=500ms",
-	"kubernetes.qps=300", "kubernetes.burst=600", "log.level=debug",
+	"log.level=debug",
 }
 
 func startWorld(ctx context.Context, folder string, members []member, flags ...string) (*world, error) {
@@ -190,6 +191,11 @@ func (w *world) startWorker(ctx context.Context) error {
 	if w.wires != nil {
 		var err error
 		w.worker, err = w.serve(ctx, "lifeboat-worker", "worker", w.wires.kubeconfigs["worker"], "--mode", w.mode)
+		return err
+	}
+	if w.profiles != "" {
+		var err error
+		w.worker, err = w.serve(ctx, "lifeboat-worker", "worker", w.lab.At.Kubeconfigs["worker"], "--mode", w.mode, "--pprof", w.profiles)
 		return err
 	}
 	kubeconfig := filepath.Join(w.folder, "worker.kubeconfig")

@@ -59,7 +59,7 @@ var within = map[string][]string{
 	"controller":                 {"activities", "config", "internal", "k8sadapter", "workflows"},
 	"worker":                     {"activities", "config", "internal", "k8sadapter", "workflows"},
 	// Tests of the whole drive processes; they may speak Lifeboat's words, never the lab's.
-	// The simulator has the controller's own desk decide whom to tell.
+	// The simulator has the controller's own router decide whom to tell.
 	"tests": {"activities", "config", "internal", "k8sadapter", "controller/watch", "workflows"},
 }
 

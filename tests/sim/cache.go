@@ -39,6 +39,12 @@ func (c cache) Known() bool {
 	return c.s.schedule.Seed%2 == 0 && c.s.dice.roll("cold", "")%coldEvery != 0
 }
 
+// Binding implements activities.BindingCache.
+func (c cache) Binding(key karmada.BindingKey) (karmada.Binding, bool) {
+	b, known := c.seen[key]
+	return b, known
+}
+
 // Each implements activities.BindingCache. The workers' own writes count at once.
 func (c cache) Each(held bool, do func(*karmada.Binding)) {
 	for _, b := range c.s.world.Everything() {

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// The controller's own desk decides whom to tell. Its mail is carried here: late, twice,
+// The controller's own router decides whom to tell. Its mail is carried here: late, twice,
 // or not at all.
 
 // letter is one signal of the controller.
@@ -54,7 +54,7 @@ func (p post) Adopt(cluster string, fact proof.BindingFact) {
 func (p post) failover(cluster, signal string, arg any) letter {
 	return letter{
 		id: workflows.ClusterFailoverID("", cluster), cluster: cluster, signal: signal, arg: arg,
-		missing: func() { p.s.desk.Closed(cluster) },
+		missing: func() { p.s.router.Closed(cluster) },
 	}
 }
 
@@ -62,7 +62,7 @@ func (p post) failover(cluster, signal string, arg any) letter {
 func (p post) Owner(owner string, fact proof.BindingFact) {
 	p.put(letter{
 		id: owner, signal: workflows.SignalBindingObserved, arg: fact,
-		missing: func() { p.s.desk.OwnerMissing(fact.Key) }, arrived: p.s.judge.told(owner, fact),
+		missing: func() { p.s.router.OwnerMissing(fact.Key) }, arrived: p.s.judge.told(owner, fact),
 	})
 }
 
@@ -116,7 +116,7 @@ func (s *sim) carry(ctx workflow.Context, l letter) {
 	case err != nil && !started: // what starts is told with its start
 		l.missing()
 	case l.kind == workflows.TypeClusterFailover:
-		s.desk.Opened(l.cluster)
+		s.router.Opened(l.cluster)
 	}
 }
 
@@ -149,7 +149,7 @@ const resyncEvery = time.Minute
 func (s *sim) resync(ctx workflow.Context) {
 	for {
 		if s.watching {
-			_ = s.desk.Resync(context.Background(), ports{s.world, s}, "")
+			_ = s.router.Resync(context.Background(), ports{s.world, s}, "")
 		}
 		_ = workflow.Sleep(ctx, resyncEvery)
 	}
@@ -158,7 +158,7 @@ func (s *sim) resync(ctx workflow.Context) {
 // watchLag is how late a watch is at most.
 const watchLag = 50 * tick
 
-// follow has the desk hear of every change, a moment later; of an object's older version never
+// follow has the router hear of every change, a moment later; of an object's older version never
 // after a newer one, as a watch does.
 func (s *sim) follow() {
 	lag := func() time.Duration { return s.dice.span("watch", "", watchLag) }
@@ -170,9 +170,9 @@ func (s *sim) follow() {
 				switch {
 				case !s.watching:
 				case now == nil && old != nil:
-					s.desk.ClusterDeleted(old)
+					s.router.ClusterDeleted(old)
 				case now != nil:
-					s.desk.ClusterChanged(old, now)
+					s.router.ClusterChanged(old, now)
 				}
 			})
 		},
@@ -195,9 +195,9 @@ func (s *sim) follow() {
 				switch {
 				case !s.watching, late:
 				case now == nil && old != nil:
-					s.desk.BindingDeleted(old)
+					s.router.BindingDeleted(old)
 				case now != nil:
-					s.desk.BindingChanged(old, now)
+					s.router.BindingChanged(old, now)
 				}
 			})
 		},

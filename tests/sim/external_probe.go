@@ -52,7 +52,7 @@ func (s *sim) testify(ctx workflow.Context) {
 			s.judge.sees(clusterName(cluster))
 		}
 		if s.watching {
-			s.desk.Testified(n%int(repeatsEvery/probesEvery) == 0)
+			s.router.Testified(n%int(repeatsEvery/probesEvery) == 0)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (s *sim) open(ctx workflow.Context, cluster string) {
 		return
 	}
 	s.start(ctx, letter{id: id, kind: workflows.TypeClusterFailover, cluster: cluster})
-	s.desk.Opened(cluster)
+	s.router.Opened(cluster)
 	for n := 0; s.state[id] == starting && n < 100; n++ {
 		_ = workflow.Sleep(ctx, startTick)
 	}

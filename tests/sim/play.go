@@ -52,7 +52,7 @@ type sim struct {
 	world      *world.World
 	dice       *dice
 	judge      *judge
-	desk       *watch.Desk
+	router     *watch.Router
 	cache      cache
 	workers    *activities.Activities
 	activities performed
@@ -169,9 +169,9 @@ func (s *sim) set() {
 	s.world.Restless = true
 	s.world.OnLater = func(d time.Duration) { s.env.RegisterDelayedCallback(s.world.Advance, d) }
 	s.judge = newJudge(s)
-	s.desk = watch.NewDesk(post{s})
+	s.router = watch.NewRouter(post{s})
 	s.cache = cache{s: s, seen: map[karmada.BindingKey]karmada.Binding{}}
-	s.desk.Hear(externalProbe{s})
+	s.router.Hear(externalProbe{s})
 	s.follow()
 	s.populate()
 	terms := world.Terms()
@@ -253,7 +253,7 @@ func (s *sim) rules(there bool) {
 	}
 	s.judge.ruled(there)
 	s.standing = all // two changes within a tick are told in any order: each tells what stands
-	s.later(tick, func() { s.desk.RulesChanged(s.standing) })
+	s.later(tick, func() { s.router.RulesChanged(s.standing) })
 }
 
 func (b Binding) key() karmada.BindingKey {
@@ -355,7 +355,7 @@ func (s *sim) root(ctx workflow.Context) error {
 			}
 		}
 	})
-	s.desk.RulesChanged(nil)
+	s.router.RulesChanged(nil)
 	steps := slices.Clone(s.schedule.Steps)
 	slices.SortStableFunc(steps, func(a, b Step) int { return int(a.At - b.At) })
 	for _, x := range steps {

@@ -159,12 +159,6 @@ func (w *World) PolicyAnnotation(_ context.Context, b *karmada.Binding, name str
 	return w.policies[b.Key.String()+" "+name], nil
 }
 
-// PolicyPurgeMode is the mode that SetPolicyAnnotation said, empty where it said none.
-func (w *World) PolicyPurgeMode(ctx context.Context, b *karmada.Binding) (karmada.PurgeMode, error) {
-	mode, err := w.PolicyAnnotation(ctx, b, karmada.AnnotationPurgeMode)
-	return karmada.PurgeMode(mode), err
-}
-
 // write runs one write on a binding under its resourceVersion, and logs it.
 func (w *World) write(op, cluster string, read *karmada.Binding, edit func(*karmada.Binding)) (karmada.Binding, error) {
 	w.mu.Lock()

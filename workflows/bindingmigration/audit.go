@@ -22,72 +22,75 @@ import (
 // maxActs bounds what a migration keeps for a ClusterFailover that does not run.
 const maxActs = 100
 
+// auditor keeps what this migration did until a report has taken it along: Acts and ActSeq are its own.
+type auditor struct{ *core }
+
 // acted keeps what this migration did, or what was ordered of it, for the next report:
 // its ClusterFailover writes it into the audit trail with everything else. Evidence comes
 // in pairs of a name and what it says; what says nothing is left out.
-func (m *migration) acted(kind record.Kind, r record.Audit, evidence ...string) {
-	if !m.st.Terms.Audit {
+func (au *auditor) acted(kind record.Kind, r record.Audit, evidence ...string) {
+	if !au.st.Terms.Audit {
 		return
 	}
-	m.st.ActSeq++
-	r.Kind, r.ID, r.Time = kind, m.trailID()+"/"+strconv.FormatInt(m.st.ActSeq, 10), workflow.Now(m.ctx)
-	r.Resource = m.st.Resource
+	au.st.ActSeq++
+	r.Kind, r.ID, r.Time = kind, au.trailID()+"/"+strconv.FormatInt(au.st.ActSeq, 10), workflow.Now(au.ctx)
+	r.Resource = au.st.Resource
 	r.Evidence = flow.AddEvidence(r.Evidence, evidence...)
-	m.st.Acts = append(m.st.Acts, r)
-	if extra := len(m.st.Acts) - maxActs; extra > 0 {
-		m.st.Acts = slices.Delete(m.st.Acts, 0, extra)
-		m.lost(extra)
+	au.st.Acts = append(au.st.Acts, r)
+	if extra := len(au.st.Acts) - maxActs; extra > 0 {
+		au.st.Acts = slices.Delete(au.st.Acts, 0, extra)
+		au.lost(extra)
 	}
 }
 
 // trailID is what the ids of this migration's records begin with.
-func (m *migration) trailID() string {
-	info := workflow.GetInfo(m.ctx)
+func (au *auditor) trailID() string {
+	info := workflow.GetInfo(au.ctx)
 	return cmp.Or(info.FirstRunID, info.WorkflowExecution.RunID)
 }
 
-func (m *migration) lost(n int) {
-	workflow.GetMetricsHandler(m.ctx).Counter("lifeboat_audit_lost").Inc(int64(n))
-	m.log.Error("audit records are lost: nobody has taken them for too long", "records", n)
+func (au *auditor) lost(n int) {
+	workflow.GetMetricsHandler(au.ctx).Counter("lifeboat_audit_lost").Inc(int64(n))
+	au.log.Error("audit records are lost: nobody has taken them for too long", "records", n)
 }
 
 // orderedBy keeps a human's order to this one migration.
-func (m *migration) orderedBy(verb string, o workflows.Order, details ...string) {
-	m.acted(record.AuditOrderGiven, record.Audit{Order: verb, Who: o.Who, Why: o.Reason}, append(details, "scope", m.st.Ref.Key.String())...)
+func (au *auditor) orderedBy(verb string, o workflows.Order, details ...string) {
+	au.acted(record.AuditOrderGiven, record.Audit{Order: verb, Who: o.Who, Why: o.Reason}, append(details, "scope", au.st.Ref.Key.String())...)
 }
 
 // told drops what a report has taken along.
-func (m *migration) told(acts []record.Audit) {
-	m.st.Acts = slices.DeleteFunc(m.st.Acts, func(r record.Audit) bool {
+func (au *auditor) told(acts []record.Audit) {
+	au.st.Acts = slices.DeleteFunc(au.st.Acts, func(r record.Audit) bool {
 		return slices.ContainsFunc(acts, func(x record.Audit) bool { return x.ID == r.ID })
 	})
 }
 
 // lastActs writes down what no ClusterFailover has taken, within a moment.
-func (m *migration) lastActs() {
-	if len(m.st.Acts) == 0 {
+func (au *auditor) lastActs() {
+	if len(au.st.Acts) == 0 {
 		return
 	}
-	info := workflow.GetInfo(m.ctx)
+	info := workflow.GetInfo(au.ctx)
 	request := activities.AuditRequest{
 		Source: activities.AuditSource{
-			Instance: m.instance, Cluster: m.st.Ref.Cluster, FailoverID: m.st.FailoverID, Mode: m.st.Ref.Mode,
-			Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: m.trailID(),
+			Instance: au.instance, Cluster: au.st.Ref.Cluster, FailoverID: au.st.FailoverID, Mode: au.st.Ref.Mode,
+			Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: au.trailID(),
 		},
-		Records: slices.Clone(m.st.Acts),
+		Records: slices.Clone(au.st.Acts),
 	}
 	for n := range request.Records {
-		request.Records[n].Bindings, request.Records[n].Attempt = flow.About(m.st.Ref.Key), m.st.Attempt
+		request.Records[n].Bindings, request.Records[n].Attempt = flow.About(au.st.Ref.Key), au.st.Attempt
 	}
-	ctx := workflow.WithActivityOptions(m.ctx, workflow.ActivityOptions{
+	ctx := workflow.WithActivityOptions(au.ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: 3 * flow.LastRecords, StartToCloseTimeout: flow.LastRecords,
-		Summary:     reason.Summary("append what " + m.st.Parent + " has not taken to the audit trail"),
+		Summary:     reason.Summary("append what " + au.st.Parent + " has not taken to the audit trail"),
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second},
 	})
 	if err := workflow.ExecuteActivity(ctx, activities.NameRecordAudit, request).Get(ctx, nil); err != nil {
-		m.lost(len(m.st.Acts))
+		au.lost(len(au.st.Acts))
 	}
-	m.st.Acts = nil
+	au.st.Acts = nil
 }
 
 // places is "member1 (2 replicas), member2", as evidence.
@@ -104,20 +107,20 @@ func places(on []karmada.TargetCluster) string {
 }
 
 // auditEvicted tells of an eviction that stands, with where it was and what it left.
-func (m *migration) auditEvicted() {
+func (au *auditor) auditEvicted() {
 	old := ""
-	if w := m.st.OldWork; w != nil {
+	if w := au.st.OldWork; w != nil {
 		old = w.Namespace + "/" + w.Name + " " + string(w.UID)
 	}
 	permit := ""
-	if m.st.Permit.Number > 0 {
-		permit = strconv.FormatInt(m.st.Permit.Number, 10)
+	if au.st.Permit.Number > 0 {
+		permit = strconv.FormatInt(au.st.Permit.Number, 10)
 	}
-	r := record.Audit{Reason: m.st.Reason, Message: m.st.Message}
-	if m.st.Adopt {
+	r := record.Audit{Reason: au.st.Reason, Message: au.st.Message}
+	if au.st.Adopts() {
 		r.Message = "found standing, and taken over"
 	}
-	m.acted(record.AuditBindingEvicted, r, "permit", permit, "from", places(m.st.Ref.Baseline.Clusters), "oldWork", old, "taint", taintOf(m.st.Why))
+	au.acted(record.AuditBindingEvicted, r, "permit", permit, "from", places(au.st.Ref.Baseline.Clusters), "oldWork", old, "taint", taintOf(au.st.Why))
 }
 
 func taintOf(d rules.Due) string {
@@ -128,7 +131,7 @@ func taintOf(d rules.Due) string {
 }
 
 // auditReleased tells of a hold that was dropped, and what proved the new copy.
-func (m *migration) auditReleased(r activities.ReleaseRequest) {
+func (au *auditor) auditReleased(r activities.ReleaseRequest) {
 	var proof []string
 	for _, p := range r.Proofs {
 		proof = append(proof, p.Plugin+": "+p.Message)
@@ -137,26 +140,26 @@ func (m *migration) auditReleased(r activities.ReleaseRequest) {
 	if r.HealthyFor > 0 {
 		held = r.HealthyFor.String()
 	}
-	m.acted(record.AuditBindingReleased, record.Audit{Reason: m.st.Reason, Message: m.st.Message, To: m.st.To},
-		"healthyFor", held, "proof", strings.Join(proof, "; "), "banned", flow.Yes(m.st.Banned))
+	au.acted(record.AuditBindingReleased, record.Audit{Reason: au.st.Reason, Message: au.st.Message, To: au.st.To},
+		"healthyFor", held, "proof", strings.Join(proof, "; "), "banned", flow.Yes(au.st.Banned))
 }
 
 // auditHeld tells that the dependents are held.
-func (m *migration) auditHeld() {
-	if len(m.st.Dependents) == 0 {
+func (au *auditor) auditHeld() {
+	if len(au.st.Dependents.Keys) == 0 {
 		return
 	}
 	var names []string
-	for _, d := range m.st.Dependents {
+	for _, d := range au.st.Dependents.Keys {
 		names = append(names, d.String())
 	}
-	m.acted(record.AuditBindingHeld, record.Audit{Message: "its dependents are held first"}, "dependents", reason.Summary(strings.Join(names, ", ")))
+	au.acted(record.AuditBindingHeld, record.Audit{Message: "its dependents are held first"}, "dependents", reason.Summary(strings.Join(names, ", ")))
 }
 
 // auditFenced tells that a plug-in proves the old copy dead, once for the same words: one
 // that is found void is asked again and again.
-func (m *migration) auditFenced(plugin, message string) {
-	if f := m.st.Ref.Fence; f == nil || f.By != plugin || f.Message != message {
-		m.acted(record.AuditBindingFenced, record.Audit{Message: message}, "plugin", plugin)
+func (au *auditor) auditFenced(plugin, message string) {
+	if f := au.st.Ref.Fence; f == nil || f.By != plugin || f.Message != message {
+		au.acted(record.AuditBindingFenced, record.Audit{Message: message}, "plugin", plugin)
 	}
 }

@@ -41,8 +41,8 @@ func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
 }
 
 func TestTakePermit_OfAHundredYears_IsNone(t *testing.T) {
-	m := &migration{log: flowtest.Silent()}
-	m.st.Phase, m.st.Held = phase.MigrationChecking, true
+	m := assemble(&core{log: flowtest.Silent(), st: &workflows.MigrationState{}})
+	m.st.Phase = phase.MigrationQueued
 	now := time.Now()
 	m.takePermit(pace.Permit{Number: 1, Earliest: now, Latest: now.AddDate(100, 0, 0)})
 	m.takePermit(pace.Permit{Number: 2, Earliest: now, Latest: now})
@@ -57,9 +57,9 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 	env.ExecuteWorkflow(func(ctx workflow.Context) ([]time.Duration, error) {
 		var ahead []time.Duration
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {
-			m := &migration{ctx: ctx, log: flowtest.Silent()}
+			m := assemble(&core{ctx: ctx, log: flowtest.Silent(), st: &workflows.MigrationState{}})
 			m.st.Ref.Purge = karmada.PurgeDirectly
-			m.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
+			m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
 			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
 		}
 		return ahead, nil
@@ -72,10 +72,10 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 
 func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
-	m := &migration{log: flowtest.Silent()}
+	m := assemble(&core{log: flowtest.Silent(), st: &workflows.MigrationState{}})
 	m.st.FailoverID, m.st.Ref.Purge = "this", karmada.PurgeDirectly
 	m.adoptedBy(workflows.MigrationAdopted{FailoverID: long, Attempt: 2})
 	require.Equal(t, "this", m.st.FailoverID)
-	m.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
+	m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
 	require.Nil(t, m.st.Ref.Fence)
 }

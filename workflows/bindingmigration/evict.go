@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -20,36 +21,36 @@ import (
 // inside it, this only bounds a worker that died.
 const evictSlack = 3 * time.Second
 
-// settle is how long after a lost answer the binding is read again: by then no
-// request of that attempt can still be on its way.
-const settle = 5 * time.Second
+// maxSaid is how much of what the API server said people are shown, in bytes.
+const maxSaid = 240
 
-// check makes the one attempt that the permit allows. From here on "nothing was
-// written" must be known, not assumed.
+// check begins as the migration was started: with what stands, with the fence, with the
+// dependents, or with the permit.
 func (m *migration) check() {
 	switch {
-	case m.st.Adopt:
-		m.on(phase.EventWriteSent)
-		return
-	case m.st.AwaitFence:
+	case m.st.Adopts():
+		m.verify()
+	case m.st.Start == workflows.StartAwaitFence:
 		m.on(phase.EventFenceAsked)
-		return
+	case m.st.Intent.Stops():
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
+	case m.st.Start == workflows.StartHold:
+		m.dependents.holdDependents()
+	default:
+		m.evict()
 	}
-	if m.ordered() {
-		m.on(phase.EventWriteSent)
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.orderReason()})
-		return
-	}
-	prepared := m.prepared()
-	if !prepared {
-		return
-	}
+}
+
+// evict makes the one attempt that the permit allows. From here on "nothing was
+// written" must be known, not assumed.
+func (m *migration) evict() {
 	var out activities.EvictResult
 	request := activities.EvictRequest{
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Approval: m.st.Approval, Attempt: m.st.Attempt, Standing: m.st.Standing,
 		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Permit: m.st.Permit, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
 	}
+	m.st.Evicted = workflows.WriteSent
 	m.on(phase.EventWriteSent)
 	ctx := flow.Once(m.ctx, "look once more, then evict "+m.st.Ref.Key.String()+" from "+m.st.Ref.Cluster, m.permitLasts())
 	if err := workflow.ExecuteActivity(ctx, activities.NameEvict, request).Get(ctx, &out); err != nil {
@@ -70,11 +71,14 @@ func (m *migration) evicted(out activities.EvictResult) {
 	switch out.End {
 	case activities.EvictWritten:
 		m.wakeSwapped(out)
-		m.awaitsNews, m.reported = true, out.Reported
-		m.seen(out.Seen)
+		m.awaitsNews = true
+		m.looks.seen(out.Seen)
+		if m.st.Permit.Number > 0 && !out.Reported {
+			m.reportUsed()
+		}
 		m.stands()
 	case activities.EvictUnknown:
-		m.st.Said = saidOf(out.Message)
+		m.st.Evicted, m.st.Said = workflows.WriteUnknown, saidOf(out.Message)
 		m.page()
 	case activities.EvictRefused, activities.EvictNotAffected, activities.EvictClusterGone:
 		m.refused(phase.OutcomeBlocked, out)
@@ -96,14 +100,15 @@ func (m *migration) permitLasts() time.Duration {
 // stands goes on from Lifeboat's task, whoever saw it written. Each eviction that is seen to stand
 // is reported, however late: it counts as a move.
 func (m *migration) stands() {
-	if m.st.Permit.Number > 0 && !m.st.Adopt && !m.reported {
-		m.reportUsed()
-	}
-	m.st.Wrote = true
+	m.st.Evicted = workflows.WriteStands
 	m.st.Ref.Written = workflow.Now(m.ctx)
 	m.auditEvicted()
-	m.on(phase.EventWriteStands)
-	if m.st.TellWritten || m.st.Adopt || m.direct() {
+	if m.st.Phase == phase.MigrationEvicting {
+		m.on(phase.EventWriteStands)
+	} else {
+		m.on(phase.EventAdopted)
+	}
+	if m.st.TellWritten || m.st.Adopts() || m.st.Directly() {
 		m.tell(nil)
 	} else {
 		m.reportLater()
@@ -111,29 +116,18 @@ func (m *migration) stands() {
 }
 
 func (m *migration) refused(outcome phase.Outcome, out activities.EvictResult) {
-	m.end(phase.EventWriteRefused, record.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
-}
-
-func (m *migration) orderReason() reason.Reason {
-	if m.st.Cancelled != nil {
-		return reason.Cancelled
-	}
-	return reason.ClusterRecovered
-}
-
-// letSettle waits until no request without an answer can be on its way any more.
-func (m *migration) letSettle(summary string) {
-	_ = workflow.NewTimerWithOptions(m.ctx, settle, workflow.TimerOptions{Summary: summary}).Get(m.ctx, nil)
+	m.st.Evicted = workflows.WriteNotSent
+	m.end(record.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
 }
 
 // verify finds out what became of an attempt without an answer, and where an
 // adopted binding stands. Abandoned only after a read showed no Lifeboat task.
 func (m *migration) verify() {
-	if !m.st.Adopt {
+	if !m.st.Adopts() {
 		m.letSettle("let a request without an answer run out before reading again")
 	}
 	m.st.Ref.WantWork = true
-	look, ok := m.look("find out whether Lifeboat's eviction of " + m.st.Ref.Key.String() + " stands")
+	look, ok := m.looks.look("find out whether Lifeboat's eviction of " + m.st.Ref.Key.String() + " stands")
 	m.st.Ref.WantWork = false
 	if !ok {
 		m.wait(m.st.Terms.HealthPoll, "look again whether Lifeboat's eviction stands")
@@ -156,26 +150,26 @@ func (m *migration) verify() {
 func (m *migration) verified(look activities.Observation) {
 	switch {
 	case look.Gone:
-		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
+		m.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case look.TaskNote != "":
-		m.end(phase.EventNeedsOperator, record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: look.TaskNote})
+		m.end(record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: look.TaskNote})
 	case look.Held:
+		if m.st.Permit.Number > 0 {
+			m.reportUsed()
+		}
 		m.stands()
 	case look.Banned && !look.Targeted:
 		m.endBanned(look)
-	case m.st.Adopt && look.LastCopy && m.st.Cancelled == nil:
+	case m.st.Adopts() && look.LastCopy && m.st.Intent.Cancelled == nil:
 		m.holdBeside()
-	case m.ordered():
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.orderReason()})
+	case m.st.Intent.Stops():
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
 	case look.Targeted:
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Unverified, Message: notStood(m.st.Said)})
+		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Unverified, Message: notStood(m.st.Said)})
 	default:
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
+		m.end(record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
 	}
 }
-
-// maxSaid is how much of what the API server said people are shown, in bytes.
-const maxSaid = 240
 
 // saidOf is what the API server said of a write, in one short line of plain text, without
 // what the client put before it: that a webhook could not be called, most often.
@@ -194,10 +188,59 @@ func notStood(said string) string {
 	return "the write did not stand: " + said
 }
 
-// reportUsed tells the pacer that the eviction stands, where the activity could not.
-func (m *migration) reportUsed() {
-	used := workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: m.st.Permit.Number, Binding: m.st.Ref.Key.String()}}}
-	if err := workflow.SignalExternalWorkflow(m.ctx, workflows.FleetPacerID(m.instance), "", workflows.SignalPermitsUsed, used).Get(m.ctx, nil); err != nil {
-		m.log.Warn("could not report an eviction: it does not count as a move", "permit", m.st.Permit.Number, "error", err)
+// awaitPermit evicts with the permit. Without one it says that it wants one, and waits; its
+// binding and its cluster may go meanwhile.
+func (m *migration) awaitPermit() {
+	switch {
+	case m.st.Intent.Stops():
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
+	case m.st.Permit.Number > 0:
+		m.evict()
+	default:
+		m.note(reason.AwaitingPermit, "its dependents are held")
+		m.wait(m.st.Terms.HealthPoll, "its dependents are held: wait for the permit to move "+m.st.Ref.Key.String())
+		if m.st.WantsPermit() && !m.st.Intent.Stops() {
+			m.stillToMove()
+		}
 	}
+}
+
+// stillToMove ends a wait for a permit that has lost its object, or that nobody hears of.
+func (m *migration) stillToMove() {
+	switch look, ok := m.looks.look("see whether " + m.st.Ref.Key.String() + " is still to move"); {
+	case !ok:
+	case look.Gone:
+		m.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
+	case look.SourceGone:
+		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.ClusterGone})
+	default:
+		heard := m.tell(nil)
+		if !heard { // no failover runs that could give it one: whatever comes after lists the binding anew
+			m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.PermitPassed})
+		}
+	}
+}
+
+// wakeSwapped wakes the migration whose former cluster took over in Lifeboat's write: no
+// task names it any more, so nobody else would, and it has to look at once.
+func (m *migration) wakeSwapped(out activities.EvictResult) {
+	if out.Swapped == "" {
+		return
+	}
+	m.acted(record.AuditBindingSwapped, record.Audit{Reason: reason.Swapped}, "former", out.Swapped, "owner", out.SwapOwner)
+	fact := proof.BindingFact{Key: m.st.Ref.Key, UID: m.st.Ref.UID}
+	if err := workflow.SignalExternalWorkflow(m.ctx, out.SwapOwner, "", workflows.SignalBindingObserved, fact).Get(m.ctx, nil); err != nil {
+		m.log.Warn("could not wake the migration that it was swapped with", "workflow", out.SwapOwner, "error", err)
+	}
+}
+
+// holdBeside puts Lifeboat's task beside that of Karmada's own taint manager, whose end would be the
+// end of the last copy. What then stands is looked at as any hold that is taken over.
+func (m *migration) holdBeside() {
+	out, err := m.restorer.hold("hold " + m.st.Ref.Key.String() + ": Karmada evicts it, too, and no other copy is proven")
+	if err != nil || out.End == activities.ActRefused {
+		m.wait(m.st.Terms.HealthPoll, "try again to hold "+m.st.Ref.Key.String())
+		return
+	}
+	m.acted(record.AuditBindingHeld, record.Audit{Reason: reason.SecondEvictor})
 }

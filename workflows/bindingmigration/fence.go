@@ -1,8 +1,9 @@
 package bindingmigration
 
 import (
+	"fmt"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -12,32 +13,117 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// direct: the new copy must not run beside the old.
-func (m *migration) direct() bool { return m.st.Ref.Purge == karmada.PurgeDirectly }
+// fences are what proves the old copy of a Directly move dead: Ref.Fence is their own.
+type fences struct {
+	*course
+	proofs *proofs
+}
 
-// carries: Karmada hands state on by Lifeboat's task, to a new copy that begins once the old
-// one is deleted, and that has to be proven before the task goes.
-func (m *migration) carries() bool { return len(m.st.Ref.State) > 0 }
+// awaitDeath waits for the proof that the old copy is dead. State goes along only
+// through a source that is back, whatever is proven meanwhile.
+func (fe *fences) awaitDeath(o activities.Observation) {
+	waived := !fe.st.Carries() || o.StateWaived
+	switch {
+	case o.OldWork == nil || (!o.SourceReady && o.FenceStands && waived):
+		fe.on(phase.EventFenced)
+	case o.SourceReady:
+		v := proof.OldCopyGoing(fe.st.Ref.Cluster)
+		fe.note(v.Reason, v.Message)
+		fe.overdue("the old copy is not gone")
+		fe.wait(purgePoll, "wait for Karmada to delete the old copy of "+fe.st.Ref.Key.String())
+	case !waived:
+		v := proof.NeedsSource(fe.st.Ref.Cluster)
+		fe.attention(v.Reason, v.Message)
+		fe.note(v.Reason, v.Message)
+		fe.wait(fe.st.Terms.HealthPoll, "wait for "+fe.st.Ref.Cluster+": the state of "+fe.st.Ref.Key.String()+" goes along only through it")
+	default:
+		fe.askFence()
+	}
+}
 
-// goesOn: Karmada has begun to delete the old copy, and a recovery cannot take that
-// back. A cancel can ask for the cluster all the same, and so does the scheduler when
-// it has put the cluster back itself.
-func (m *migration) goesOn(o activities.Observation) bool {
-	return m.direct() && m.st.Cancelled == nil && !o.Targeted
+// askFence raises the flag and waits for a plug-in, a human or the source's return. A
+// plug-in's word that the last look found void is no reason to look again at once: the
+// next one may be void as well, and so on for ever.
+func (fe *fences) askFence() {
+	void := fe.st.Ref.Fence
+	proven, why := fe.askFences()
+	if proven && (void == nil || void.By == proof.FenceByHuman) {
+		return
+	}
+	v := proof.AwaitingFence(fe.st.Ref.Cluster, fe.st.Ref.Fence)
+	v.Message += why
+	fe.attention(v.Reason, v.Message)
+	fe.note(v.Reason, v.Message)
+	fe.wait(fe.st.Terms.HealthPoll, "wait until the old copy of "+fe.st.Ref.Key.String()+" is proven dead")
+}
+
+// confirmFenced lets a human vouch for this one binding.
+func (fe *fences) confirmFenced(o workflows.FenceOrder) string {
+	fe.orderedBy(workflows.UpdateConfirmFenced, o.Order, "withoutState", flow.Yes(o.WithoutState))
+	fe.fencedBy(o.Fence(workflow.Now(fe.ctx), fe.st.Outage))
+	return "recorded: it goes on, for as long as " + fe.st.Ref.Cluster + " does not come back"
+}
+
+func (fe *fences) refuseFenced(o workflows.FenceOrder) error {
+	switch {
+	case fe.st.Phase == phase.MigrationDone:
+		return flow.Refused("it has ended")
+	case !fe.st.Directly():
+		return flow.Refused("only purge mode Directly waits for a fence, and this one goes " + string(fe.st.Ref.Purge))
+	case fe.st.Carries() && !o.WithoutState:
+		return flow.Refused(flow.StateNeedsSource(fe.st.Ref.Cluster))
+	case fe.st.Outage == "":
+		return flow.Refused(flow.UnseenOutage(fe.st.Ref.Cluster))
+	}
+	return flow.RefuseOrder(o.Order)
+}
+
+// fencedByAll takes a human's word for the whole cluster.
+func (fe *fences) fencedByAll(f workflows.Fenced) {
+	longest := max(len(f.Fence.By), len(f.Fence.Who), len(f.Fence.Message), len(f.Fence.Outage))
+	if f.Fence.By == "" || f.Fence.At.IsZero() || longest > workflows.MaxReason {
+		fe.log.Warn("ignored a malformed signal", "signal", workflows.SignalFenced)
+		return
+	}
+	if now := workflow.Now(fe.ctx); f.Fence.At.After(now) {
+		f.Fence.At = now // a word from the future would outrank every newer one
+	}
+	if fe.st.Directly() {
+		fe.fencedBy(f.Fence)
+	}
+}
+
+func (fe *fences) fencedBy(f proof.Fence) { fe.st.Ref.Fence, fe.dirty = &f, true }
+
+// askFences asks the fence plug-ins whether the old copy is dead; the first that
+// vouches is believed, about the outage that was seen before it was asked.
+func (fe *fences) askFences() (proven bool, why string) {
+	for _, p := range fe.st.Terms.Fences {
+		asked := workflow.Now(fe.ctx)
+		v := fe.proofs.ask(p, activities.AskFence, nil)
+		if v.OK {
+			// Not by fencedBy: this is no news that cuts a wait short.
+			fe.auditFenced(p.Name, v.Message)
+			fe.st.Ref.Fence = &proof.Fence{By: p.Name, Message: v.Message, At: asked, Outage: fe.st.Outage}
+			return true, ""
+		}
+		why += fmt.Sprintf("; %s: %s", p.Name, v.Message)
+	}
+	return false, why
 }
 
 // awaitFence waits until the old copy is dead: before the write it then goes back to
 // the queue, for a permit; after it the hold may go.
 func (m *migration) awaitFence() {
-	if m.st.Wrote {
+	if m.st.Wrote() {
 		m.awaitOldCopy()
 		return
 	}
-	if m.ordered() {
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.orderReason()})
+	if m.st.Intent.Stops() {
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
 		return
 	}
-	o, ok := m.look("see whether " + m.st.Ref.Cluster + " answers again, for " + m.st.Ref.Key.String())
+	o, ok := m.looks.look("see whether " + m.st.Ref.Cluster + " answers again, for " + m.st.Ref.Key.String())
 	if !ok {
 		m.wait(m.st.Terms.HealthPoll, "try to read the binding again")
 		return
@@ -45,25 +131,25 @@ func (m *migration) awaitFence() {
 	blocked := record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Fenced}
 	switch {
 	case o.Gone:
-		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
+		m.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case o.TaskNote != "":
-		m.end(phase.EventNeedsOperator, record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: o.TaskNote})
+		m.end(record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: o.TaskNote})
 	case o.SourceGone:
 		blocked.Reason = reason.ClusterGone
-		m.end(phase.EventWriteRefused, blocked)
+		m.end(blocked)
 	case o.Held:
 		m.stands()
 	case !o.Targeted:
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
+		m.end(record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
 	case o.SourceReady:
 		m.st.Ref.Fence = nil
 		blocked.Message = m.st.Ref.Cluster + " answers again"
-		m.end(phase.EventWriteRefused, blocked)
+		m.end(blocked)
 	case o.FenceStands:
 		blocked.Message = m.st.Ref.Fence.String()
-		m.end(phase.EventWriteRefused, blocked)
+		m.end(blocked)
 	default:
-		m.askFence()
+		m.fences.askFence()
 	}
 }
 
@@ -79,7 +165,7 @@ func (m *migration) awaitOldCopy() {
 	m.st.To = o.Targets
 	switch {
 	case o.SourceGone:
-		m.sourceGone()
+		m.on(phase.EventSourceGone)
 	case !o.Placed.OK:
 		m.st.Placed = false
 		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
@@ -89,86 +175,10 @@ func (m *migration) awaitOldCopy() {
 		obeyed := m.obeys(o)
 		switch {
 		case obeyed:
-		case o.OldWork == nil && m.carries():
-			m.on(phase.EventPlaced)
+		case o.OldWork == nil && m.st.Carries():
+			m.on(phase.EventOldCopyGone)
 		default:
-			m.awaitDeath(o)
+			m.fences.awaitDeath(o)
 		}
 	}
 }
-
-// awaitDeath waits for the proof that the old copy is dead. State goes along only
-// through a source that is back, whatever is proven meanwhile.
-func (m *migration) awaitDeath(o activities.Observation) {
-	waived := !m.carries() || o.StateWaived
-	switch {
-	case o.OldWork == nil || (!o.SourceReady && o.FenceStands && waived):
-		m.on(phase.EventFenced)
-	case o.SourceReady:
-		v := proof.OldCopyGoing(m.st.Ref.Cluster)
-		m.note(v.Reason, v.Message)
-		m.overdue("the old copy is not gone")
-		m.wait(purgePoll, "wait for Karmada to delete the old copy of "+m.st.Ref.Key.String())
-	case !waived:
-		v := proof.NeedsSource(m.st.Ref.Cluster)
-		m.attention(v.Reason, v.Message)
-		m.note(v.Reason, v.Message)
-		m.wait(m.st.Terms.HealthPoll, "wait for "+m.st.Ref.Cluster+": the state of "+m.st.Ref.Key.String()+" goes along only through it")
-	default:
-		m.askFence()
-	}
-}
-
-// askFence raises the flag and waits for a plug-in, a human or the source's return. A
-// plug-in's word that the last look found void is no reason to look again at once: the
-// next one may be void as well, and so on for ever.
-func (m *migration) askFence() {
-	void := m.st.Ref.Fence
-	proven, why := m.askFences()
-	if proven && (void == nil || void.By == proof.FenceByHuman) {
-		return
-	}
-	v := proof.AwaitingFence(m.st.Ref.Cluster, m.st.Ref.Fence)
-	v.Message += why
-	m.attention(v.Reason, v.Message)
-	m.note(v.Reason, v.Message)
-	m.wait(m.st.Terms.HealthPoll, "wait until the old copy of "+m.st.Ref.Key.String()+" is proven dead")
-}
-
-// confirmFenced lets a human vouch for this one binding.
-func (m *migration) confirmFenced(o workflows.FenceOrder) string {
-	m.orderedBy(workflows.UpdateConfirmFenced, o.Order, "withoutState", flow.Yes(o.WithoutState))
-	m.fencedBy(o.Fence(workflow.Now(m.ctx), m.st.Outage))
-	return "recorded: it goes on, for as long as " + m.st.Ref.Cluster + " does not come back"
-}
-
-func (m *migration) refuseFenced(o workflows.FenceOrder) error {
-	switch {
-	case m.st.Phase == phase.MigrationDone:
-		return flow.Refused("it has ended")
-	case !m.direct():
-		return flow.Refused("only purge mode Directly waits for a fence, and this one goes " + string(m.st.Ref.Purge))
-	case m.carries() && !o.WithoutState:
-		return flow.Refused(flow.StateNeedsSource(m.st.Ref.Cluster))
-	case m.st.Outage == "":
-		return flow.Refused(flow.UnseenOutage(m.st.Ref.Cluster))
-	}
-	return flow.RefuseOrder(o.Order)
-}
-
-// fencedByAll takes a human's word for the whole cluster.
-func (m *migration) fencedByAll(f workflows.Fenced) {
-	longest := max(len(f.Fence.By), len(f.Fence.Who), len(f.Fence.Message), len(f.Fence.Outage))
-	if f.Fence.By == "" || f.Fence.At.IsZero() || longest > workflows.MaxReason {
-		m.log.Warn("ignored a malformed signal", "signal", workflows.SignalFenced)
-		return
-	}
-	if now := workflow.Now(m.ctx); f.Fence.At.After(now) {
-		f.Fence.At = now // a word from the future would outrank every newer one
-	}
-	if m.direct() {
-		m.fencedBy(f.Fence)
-	}
-}
-
-func (m *migration) fencedBy(f proof.Fence) { m.st.Ref.Fence, m.dirty = &f, true }

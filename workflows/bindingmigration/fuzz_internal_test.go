@@ -18,7 +18,7 @@ import (
 
 // fuzzPhases are the phases that a message can find a migration in.
 var fuzzPhases = []phase.Migration{
-	phase.MigrationChecking, phase.MigrationAwaitingFence, phase.MigrationEvicting, phase.MigrationPlacing,
+	phase.MigrationChecking, phase.MigrationQueued, phase.MigrationAwaitingFence, phase.MigrationEvicting, phase.MigrationPlacing,
 	phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationRestoring, phase.MigrationDone,
 }
 
@@ -52,10 +52,10 @@ update confirm-fenced {"who":"jane","reason":"dead","withoutState":true}`,
 		flowtest.Played(t, script, func(ctx workflow.Context) (func() error, error) {
 			m := newMigration(ctx, workflows.BindingMigrationParams{State: midway(ctx, shape)})
 			return func() error {
-				if wrong := malformedState(&m.st); wrong != "" {
+				if wrong := malformedState(m.st); wrong != "" {
 					return errors.New(wrong)
 				}
-				return errors.Join(m.sane(workflow.Now(ctx)), flowtest.CarriedWhole(&m.st))
+				return errors.Join(m.sane(workflow.Now(ctx)), flowtest.CarriedWhole(m.st))
 			}, m.serve(ctx)
 		})
 	})
@@ -67,12 +67,15 @@ func midway(ctx workflow.Context, shape uint8) workflows.MigrationState {
 	st := workflows.MigrationState{
 		Ref:    activities.MoveRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Purge: karmada.PurgeGracefully},
 		Parent: "cluster-failover/m1", FailoverID: "e", Attempt: 2, Phase: fuzzPhases[int(shape%16)%len(fuzzPhases)], Began: now, Entered: now,
-		Terms: activities.Terms{Mode: rules.ModeEnforce, Audit: true}, Outage: "False@2026-01-01T00:00:00Z", Held: true, HasDependents: true,
+		Terms: activities.Terms{Mode: rules.ModeEnforce, Audit: true}, Outage: "False@2026-01-01T00:00:00Z", Start: workflows.StartHold,
 	}
 	if shape&16 != 0 {
 		st.Ref.Purge = karmada.PurgeDirectly
 	}
-	if st.Wrote = shape&32 == 0; st.Phase == phase.MigrationDone {
+	if shape&32 == 0 {
+		st.Evicted = workflows.WriteStands
+	}
+	if st.Phase == phase.MigrationDone {
 		st.Result = &record.Result{Key: st.Ref.Key, UID: "u", Outcome: phase.OutcomeMigrated}
 	}
 	return st
@@ -87,12 +90,16 @@ func (m *migration) sane(now time.Time) error {
 		flowtest.Unless(m.st.Ref.Key == about && m.st.Ref.Cluster == "m1", "it is about %s on %s", m.st.Ref.Key, m.st.Ref.Cluster),
 		flowtest.Unless(m.st.Permit == pace.Permit{} || m.st.Permit.Valid(), "it goes by permit %+v", m.st.Permit),
 		flowtest.Unless(fence == nil || fence.By != "" && !fence.At.After(now), "it goes by fence %+v at %s", fence, now),
-		flowtest.Unless(m.st.Recover == nil || m.st.Recover.Attempt > 0, "it recovers in attempt %+v", m.st.Recover),
-		flowtest.Unless(!m.over() || m.st.PutBack == nil, "it is over, and says that it was put back"),
+		flowtest.Unless(m.st.Intent.Recover == nil || m.st.Intent.Recover.Attempt > 0, "it recovers in attempt %+v", m.st.Intent.Recover),
+		flowtest.Unless(!m.st.Over() || !m.st.Intent.PutsBack(), "it is over, and says that it was put back"),
 		m.given(),
 	)
 }
 
 func (m *migration) given() error {
-	return flowtest.Given(m.st.Cancelled, m.st.Paused, m.st.PutBack, m.st.Drop)
+	orders := []*workflows.Order{m.st.Intent.Cancelled, m.st.Paused}
+	if held := m.st.Intent.Held; held != nil {
+		orders = append(orders, &held.Order)
+	}
+	return flowtest.Given(orders...)
 }

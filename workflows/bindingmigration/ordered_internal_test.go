@@ -18,11 +18,11 @@ import (
 func TestAMoveThatWasCancelledNeverGoesBackToTheQueue(t *testing.T) {
 	flowtest.Signalled(t, nil, func(ctx workflow.Context) {
 		m := newMigration(ctx, workflows.BindingMigrationParams{State: workflows.MigrationState{Began: workflow.Now(ctx), Phase: phase.MigrationAwaitingFence}})
-		require.NoError(t, m.refuseCancel(workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "a drill"}}))
-		m.cancel(workflows.Order{Who: "jane", Reason: "a drill"}, false)
-		m.end(phase.EventWriteRefused, record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Fenced})
+		require.NoError(t, m.orders.refuseCancel(workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "a drill"}}))
+		m.orders.cancel(workflows.Order{Who: "jane", Reason: "a drill"}, false)
+		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Fenced})
 		require.Equal(t, phase.OutcomeAbandoned, m.st.Result.Outcome)
 		require.Equal(t, reason.Cancelled, m.st.Result.Reason)
-		require.ErrorContains(t, m.refuseCancel(workflows.CancelOrder{}), "with nothing written", "one that comes later still is answered")
+		require.ErrorContains(t, m.orders.refuseCancel(workflows.CancelOrder{}), "with nothing written", "one that comes later still is answered")
 	})
 }

@@ -19,61 +19,69 @@ const purgeFirst = 2 * time.Second
 
 // purge follows the old Work by uid. On a cluster that is away it becomes pending purge,
 // which the failover keeps; the migration ends.
-func (m *migration) purge() {
+func (rl *releaser) purge() {
 	done := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.Purged}
-	if m.st.OldWork == nil {
-		m.end(phase.EventPurgeSettled, m.preserved(done))
+	if rl.st.OldWork == nil {
+		rl.end(rl.preserved(done))
 		return
 	}
-	pendingPurge := &record.PendingPurge{Key: m.st.Ref.Key, Namespace: m.st.OldWork.Namespace, Work: m.st.OldWork.Name, UID: m.st.OldWork.UID}
-	if m.unseen() {
-		m.owes(done, pendingPurge)
+	pendingPurge := &record.PendingPurge{Key: rl.st.Ref.Key, Namespace: rl.st.OldWork.Namespace, Work: rl.st.OldWork.Name, UID: rl.st.OldWork.UID}
+	if rl.unseen() {
+		rl.owes(done, pendingPurge)
 		return
 	}
-	if m.justReleased && !m.stirred() {
-		m.justReleased = false
-		m.wait(purgeFirst, "let the old copy of "+m.st.Ref.Key.String()+" go")
+	if rl.justReleased && !rl.stirred() {
+		rl.justReleased = false
+		rl.wait(purgeFirst, "let the old copy of "+rl.st.Ref.Key.String()+" go")
 	}
 	var w activities.WorkState
-	ctx := flow.Doing(m.ctx, "see whether the old copy of "+m.st.Ref.Key.String()+" is gone")
+	ctx := flow.Doing(rl.ctx, "see whether the old copy of "+rl.st.Ref.Key.String()+" is gone")
 	err := workflow.ExecuteActivity(ctx, activities.NameObserveWork, activities.WorkRequest{
-		Cluster: m.st.Ref.Cluster, Key: m.st.Ref.Key, UID: m.st.Ref.UID, Work: *m.st.OldWork,
+		Cluster: rl.st.Ref.Cluster, Key: rl.st.Ref.Key, UID: rl.st.Ref.UID, Work: *rl.st.OldWork,
 	}).Get(ctx, &w)
 	switch {
 	case err != nil:
-		m.note(reason.Unreachable, err.Error())
-		m.wait(m.st.Terms.Recheck, "try again to read the old Work")
+		rl.note(reason.Unreachable, err.Error())
+		rl.wait(rl.st.Terms.Recheck, "try again to read the old Work")
 	case w.Orphaned:
 		gone := record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone}
 		if w.Away {
 			gone.PendingPurge = pendingPurge
 		}
-		m.end(phase.EventBindingGone, gone)
+		rl.end(gone)
 	case w.Gone:
-		m.end(phase.EventPurgeSettled, m.preserved(done))
+		rl.end(rl.preserved(done))
 	case w.Superseded:
 		done.Reason = reason.Superseded
-		m.end(phase.EventPurgeSettled, done)
+		rl.end(done)
 	case w.Away:
-		m.owes(done, pendingPurge)
+		rl.owes(done, pendingPurge)
 	default:
-		m.wait(purgePoll, "wait for the old copy of "+m.st.Ref.Key.String()+" to go")
+		rl.wait(purgePoll, "wait for the old copy of "+rl.st.Ref.Key.String()+" to go")
 	}
 }
 
 // unseen tells that nobody can see the old copy go. Where a fence says that it is dead, its
 // Work alone is looked at.
-func (m *migration) unseen() bool {
-	return m.away || m.st.SourceGone && m.st.Ref.Fence == nil
+func (rl *releaser) unseen() bool {
+	return rl.away || rl.st.SourceGone && rl.st.Ref.Fence == nil
 }
 
 // owes ends with an old copy that nobody can delete while its cluster is away, or of which
 // nobody knows anything any more: a deleted Cluster takes its Works with it, not what runs.
-func (m *migration) owes(r record.Result, pendingPurge *record.PendingPurge) {
-	r = m.preserved(r)
+func (rl *releaser) owes(r record.Result, pendingPurge *record.PendingPurge) {
+	r = rl.preserved(r)
 	r.Reason, r.PendingPurge = reason.PendingPurge, pendingPurge
-	if m.st.SourceGone {
+	if rl.st.SourceGone {
 		r.Reason = reason.ClusterGone
 	}
-	m.end(phase.EventPurgeSettled, r)
+	rl.end(r)
+}
+
+// preserved says of an old Work that ends that the copy on the member does not.
+func (rl *releaser) preserved(r record.Result) record.Result {
+	if rl.st.Preserved {
+		r.Reason, r.Message = reason.CopyPreserved, "the old copy on "+rl.st.Ref.Cluster+" runs on: spec.preserveResourcesOnDeletion"
+	}
+	return r
 }

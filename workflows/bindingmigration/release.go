@@ -7,132 +7,165 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
 )
 
-// sourceGone: the cluster was deleted, and its execution namespace with it. Lifeboat's
-// task is the last thing of it, and dropping it loses nothing.
-func (m *migration) sourceGone() {
-	if m.st.Phase == phase.MigrationPlacing {
-		m.on(phase.EventPlaced)
-	}
-	if m.st.Phase == phase.MigrationAwaitingFence {
-		m.on(phase.EventFenced)
-		return
-	}
-	m.on(phase.EventProvenHealthy)
+// staleWait is how long releases may be refused because Karmada is stale before a human is told.
+const staleWait = time.Minute
+
+// releaser drops the task and sees the old copy go: Released, RefusedSince and StaleSince are its own.
+type releaser struct {
+	*course
+	looks  *looks
+	proofs *proofs
+	// away tells that the source did not answer at the release.
+	away bool
+	// justReleased tells that the old Work cannot be gone yet.
+	justReleased bool
 }
 
-func (m *migration) releaseRequest() activities.ReleaseRequest {
+// calledBack tells that somebody ordered otherwise before the task was dropped: it
+// goes back to where that is obeyed. With its cluster gone there is nothing to obey.
+func (rl *releaser) calledBack() bool {
+	if rl.st.SourceGone || rl.st.Intent.Releases() || (!rl.st.Intent.PutsBack() && rl.st.Intent.Cancelled == nil) {
+		return false
+	}
+	if rl.st.Directly() {
+		rl.on(phase.EventFenceAsked)
+	} else {
+		rl.on(phase.EventCalledOff)
+	}
+	return true
+}
+
+func (rl *releaser) releaseRequest() activities.ReleaseRequest {
 	var healthyFor time.Duration
-	if !m.st.HealthySince.IsZero() {
-		healthyFor = workflow.Now(m.ctx).Sub(m.st.HealthySince)
+	if !rl.st.Proof.Since.IsZero() {
+		healthyFor = workflow.Now(rl.ctx).Sub(rl.st.Proof.Since)
 	}
 	request := activities.ReleaseRequest{
-		HealthyFor: healthyFor, Watched: m.st.Followed && m.st.Terms.Watched, MinHealthy: &m.st.Terms.MinHealthy, Detection: &m.st.Terms.Detection,
-		Plugins: m.st.Terms.Plugins, Probe: m.st.Terms.Probe, ProvenOn: m.st.On,
-		Returned: m.st.Returned, Parent: m.st.Parent,
-		Ordered: m.st.Drop != nil, Unproven: m.st.Unproven,
+		HealthyFor: healthyFor, Watched: rl.st.Proof.Followed && rl.st.Terms.Watched, MinHealthy: &rl.st.Terms.MinHealthy, Detection: &rl.st.Terms.Detection,
+		Plugins: rl.st.Terms.Plugins, Probe: rl.st.Terms.Probe, ProvenOn: rl.st.Proof.On,
+		Returned: rl.st.Returned, Parent: rl.st.Parent,
+		Ordered: rl.st.Intent.Releases(), Unproven: rl.st.Proof.Waived,
 	}
-	if m.st.Drop == nil && !m.st.Unproven && (!m.direct() || m.carries()) {
-		request.Proofs = m.freshProofs(m.st.On)
+	if !rl.st.Intent.Releases() && !rl.st.Proof.Waived && (!rl.st.Directly() || rl.st.Carries()) {
+		request.Proofs = rl.proofs.freshProofs(rl.st.Proof.On)
 	}
-	request.MoveRef = m.held() // not before: somebody may have vouched meanwhile
+	request.MoveRef = rl.looks.held() // not before: somebody may have vouched meanwhile
 	return request
 }
 
 // release is the point of no return: one activity looks once more and drops the task.
-func (m *migration) release() {
-	calledBack := m.calledBack()
+func (rl *releaser) release() {
+	calledBack := rl.calledBack()
 	if calledBack {
 		return
 	}
-	request := m.releaseRequest()
-	before := m.st.MaybeReleased
-	m.st.MaybeReleased = true
+	request := rl.releaseRequest()
+	before := rl.st.Released
+	rl.st.Released = workflows.WriteSent
 	var out activities.ActResult
-	ctx := flow.Acting(m.ctx, "look once more, then release the old copy of "+m.st.Ref.Key.String())
+	ctx := flow.Acting(rl.ctx, "look once more, then release the old copy of "+rl.st.Ref.Key.String())
 	err := workflow.ExecuteActivity(ctx, activities.NameRelease, request).Get(ctx, &out)
 	if err != nil {
-		m.releaseFailed(err)
+		rl.st.Released = workflows.WriteUnknown
+		rl.releaseFailed(err)
 		return
 	}
-	m.st.MaybeReleased, m.st.RefusedSince = before || out.Tried, time.Time{}
+	if rl.st.Released, rl.st.RefusedSince = before, (time.Time{}); out.Tried {
+		rl.st.Released = workflows.WriteUnknown
+	}
 	if out.Reason != reason.KarmadaStale {
-		m.st.StaleSince = time.Time{}
+		rl.st.StaleSince = time.Time{}
 	}
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
-		m.st.Banned = out.Banned
-		m.st.Reason, m.st.Message = m.released()
-		m.auditReleased(request)
-		m.st.SourceGone = m.st.SourceGone || out.Look.SourceGone
-		m.away = !out.Look.SourceReady && !m.direct()
-		m.justReleased = true
+		rl.st.Released = workflows.WriteStands
+		rl.st.Banned = out.Banned
+		rl.st.Reason, rl.st.Message = rl.released()
+		rl.auditReleased(request)
+		rl.st.SourceGone = rl.st.SourceGone || out.Look.SourceGone
+		rl.away = !out.Look.SourceReady && !rl.st.Directly()
+		rl.justReleased = true
 		if out.Purged {
-			m.st.OldWork = nil
+			rl.st.OldWork = nil
 		}
-		m.on(phase.EventReleased)
+		rl.on(phase.EventReleased)
 	case activities.ActGone:
-		m.end(phase.EventBindingGone, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
+		rl.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case activities.ActRefused:
-		m.releaseRefused(out)
+		rl.releaseRefused(out)
 	}
 }
 
-func (m *migration) released() (reason.Reason, string) {
+func (rl *releaser) released() (reason.Reason, string) {
 	switch {
-	case m.st.Unproven:
-		return reason.Unproven, "released unproven: " + m.unprovenCause()
-	case m.direct():
+	case rl.st.Proof.Waived:
+		return reason.Unproven, "released unproven: " + rl.st.Waived()
+	case rl.st.Directly():
 		return reason.Fenced, "released: the old copy is dead"
 	default:
 		return reason.Healthy, "released"
 	}
 }
 
-func (m *migration) unprovenCause() string {
-	return "health.releaseUnproven, for it was not proven healthy within gracefulTimeout (" + m.st.Terms.GracefulTimeout.String() + ")"
-}
-
 // releaseRefused goes back to waiting. A target without an answer to its probe is no
 // news about health: its clock goes on, towards detection.
-func (m *migration) releaseRefused(out activities.ActResult) {
-	m.note(out.Reason, out.Message)
-	if m.direct() && (!m.carries() || out.Reason.AboutOldCopy()) {
-		m.on(phase.EventFenceAsked)
-		m.wait(purgePoll, "look again whether the old copy is dead")
+func (rl *releaser) releaseRefused(out activities.ActResult) {
+	rl.note(out.Reason, out.Message)
+	if rl.st.Directly() && (!rl.st.Carries() || out.Reason.AboutOldCopy()) {
+		rl.on(phase.EventFenceAsked)
+		rl.wait(purgePoll, "look again whether the old copy is dead")
 		return
 	}
-	since := m.st.HealthySince
-	m.distrusts = true
-	m.mustHold = 0 // it looks itself before it asks again
-	m.on(phase.EventReleaseRefused)
+	since := rl.st.Proof.Since
+	rl.looks.distrusts = true
+	rl.mustHold = 0 // it looks itself before it asks again
+	rl.on(phase.EventReleaseRefused)
 	if out.Reason == reason.KarmadaStale {
-		m.st.HealthySince = since
-		m.stale(out.Message)
+		rl.st.Proof.Since = since
+		rl.stale(out.Message)
 		return
 	}
 	if out.Reason == reason.ProbeFailed {
-		m.st.HealthySince, m.st.Unprobed = since, true
+		rl.st.Proof.Since, rl.st.Proof.Unprobed = since, true
 	}
 	if out.Reason == reason.KarmadaUnseen {
-		m.st.HealthySince, m.st.Unseen = since, true
+		rl.st.Proof.Since, rl.st.Proof.Doubt = since, out.Reason
 	}
 	// Always: where health need not hold, the next look would be content at once.
-	m.wait(m.st.Terms.HealthPoll, "wait before looking again: the release was refused")
+	rl.wait(rl.st.Terms.HealthPoll, "wait before looking again: the release was refused")
 }
 
 // stale holds until karmada-controller-manager is back. What Karmada reports meanwhile is no
 // news about health, in either direction.
-func (m *migration) stale(message string) {
-	now := workflow.Now(m.ctx)
-	if m.st.StaleSince.IsZero() {
-		m.st.StaleSince = now
+func (rl *releaser) stale(message string) {
+	now := workflow.Now(rl.ctx)
+	if rl.st.StaleSince.IsZero() {
+		rl.st.StaleSince = now
 	}
-	if now.Sub(m.st.StaleSince) >= staleWait {
-		m.attention(reason.KarmadaStale, message)
+	if now.Sub(rl.st.StaleSince) >= staleWait {
+		rl.attention(reason.KarmadaStale, message)
 	}
-	m.wait(m.st.Terms.Recheck, "wait until Karmada is up to date: the release was refused")
+	rl.wait(rl.st.Terms.Recheck, "wait until Karmada is up to date: the release was refused")
+}
+
+// releaseFailed shows why a release fails, and raises the flag once the API server has
+// refused it for long, a webhook for example.
+func (rl *releaser) releaseFailed(err error) {
+	why, message := whyNot(err)
+	rl.note(why, message)
+	now := workflow.Now(rl.ctx)
+	switch {
+	case why != reason.Forbidden && why != reason.Invalid:
+		rl.st.RefusedSince = time.Time{}
+	case rl.st.RefusedSince.IsZero():
+		rl.st.RefusedSince = now
+	case now.Sub(rl.st.RefusedSince) >= staleWait:
+		rl.attention(why, message)
+	}
+	rl.wait(rl.st.Terms.Recheck, "try again to release")
 }

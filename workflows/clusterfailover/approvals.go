@@ -17,19 +17,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func (e *failover) refuseApprove(o workflows.ScopedOrder) error {
-	if err := e.refuseScoped("approve", o); err != nil {
+// approvals are a human's yes for bindings in this attempt, and the questions that wait for one.
+type approvals struct {
+	*run
+	standing *standing
+}
+
+func (a *approvals) refuseApprove(o workflows.ScopedOrder) error {
+	if err := a.standing.refuseScoped("approve", o); err != nil {
 		return err
 	}
 	switch {
-	case e.st.FailoverID != "" && !e.enforcing():
+	case a.st.FailoverID != "" && !a.enforcing():
 		return flow.Refused("this failover observes: nothing moves, so nothing needs approval")
-	case e.st.Listed.IsZero():
+	case a.st.Listed.IsZero():
 		return flow.Refused("nothing is listed yet: nobody is asked for anything")
-	case len(e.st.Approvals) >= maxStanding:
+	case len(a.st.Approvals) >= maxStanding:
 		return flow.Refused(fmt.Sprintf("%d approvals were given in this attempt already; give one for the namespace, or for all", maxStanding))
 	}
-	if waiting, fenced := e.approvable(o.Scope); len(waiting)+len(fenced) == 0 {
+	if waiting, fenced := a.approvable(o.Scope); len(waiting)+len(fenced) == 0 {
 		return flow.Refused("nothing of " + o.String() + " waits for a move that is not approved already: there is nothing to approve")
 	}
 	return nil
@@ -38,16 +44,16 @@ func (e *failover) refuseApprove(o workflows.ScopedOrder) error {
 // approvable are those that a yes concerns now, by their place in the queue or, where
 // they wait for a fence, as moves: a taint makes them move, nothing of theirs is
 // written, and nobody approved them yet.
-func (e *failover) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Move) {
-	for at := range e.st.Items {
-		i := &e.st.Items[at]
-		if i.Was && !i.Permanent && i.State != queue.Idle && scope.Covers(i.Key) && e.unapproved(i, scope) {
+func (a *approvals) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Move) {
+	for at := range a.st.Items {
+		i := &a.st.Items[at]
+		if i.Was && !i.Permanent && i.State != queue.Idle && scope.Covers(i.Key) && a.unapproved(i, scope) {
 			waiting = append(waiting, at)
 		}
 	}
-	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		m := e.st.Moves[key]
-		if m.Phase == phase.MigrationAwaitingFence && scope.Covers(m.Key) && e.approvalOf(m.Key, m.UID) == nil {
+	for _, key := range workflow.DeterministicKeys(a.st.Moves) {
+		m := a.st.Moves[key]
+		if m.Phase == phase.MigrationAwaitingFence && scope.Covers(m.Key) && a.approvalOf(m.Key, m.UID) == nil {
 			fenced = append(fenced, m)
 		}
 	}
@@ -55,24 +61,24 @@ func (e *failover) approvable(scope queue.Scope) (waiting []int, fenced []workfl
 }
 
 // unapproved tells whether a yes for a scope says more about a binding than an earlier one.
-func (e *failover) unapproved(i *queue.Item, scope queue.Scope) bool {
-	earlier := e.approvalOf(i.Key, i.UID)
+func (a *approvals) unapproved(i *queue.Item, scope queue.Scope) bool {
+	earlier := a.approvalOf(i.Key, i.UID)
 	return earlier == nil || scope.One() && i.Capped() && !earlier.ForOne
 }
 
 // approve records a human's yes, and has those looked at again that waited for it.
-func (e *failover) approve(o workflows.ScopedOrder) string {
-	yes := workflows.Approval{ScopedOrder: o, At: e.now(), Bindings: &queue.BindingSet{}}
+func (a *approvals) approve(o workflows.ScopedOrder) string {
+	yes := workflows.Approval{ScopedOrder: o, At: a.now(), Bindings: &queue.BindingSet{}}
 	asked := 0
-	waiting, fenced := e.approvable(o.Scope)
+	waiting, fenced := a.approvable(o.Scope)
 	for _, m := range fenced {
 		yes.Bindings.Add(m.Key, m.UID)
 	}
 	for _, at := range waiting {
-		i := &e.st.Items[at]
+		i := &a.st.Items[at]
 		yes.Bindings.Add(i.Key, i.UID)
 		switch {
-		case i.State == queue.Blocked && asks(i.Reason):
+		case i.State == queue.Blocked && isQuestion(i.Reason):
 			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
 		case o.One() && i.Capped():
 		default:
@@ -82,21 +88,17 @@ func (e *failover) approve(o workflows.ScopedOrder) string {
 		i.RetryAt, i.Tries = time.Time{}, 0
 	}
 	yes.Count = yes.Bindings.Len()
-	e.trail.order(workflows.UpdateApprove, o.Order, o.Scope, "bindings", strconv.Itoa(yes.Count))
-	e.st.Approvals, e.dirty = append(e.st.Approvals, yes), true
+	a.trail.ordered(workflows.UpdateApprove, o.Order, o.Scope, "bindings", strconv.Itoa(yes.Count))
+	a.st.Approvals, a.dirty = append(a.st.Approvals, yes), true
 	return fmt.Sprintf("approved %s for this attempt: %d bindings, %d of them waited for it; every other check stays, and what comes later is asked anew%s",
-		o.Scope, yes.Count, asked, e.tally(o.Scope, time.Time{}).notTouched())
-}
-
-func asks(r reason.Reason) bool {
-	return r == reason.AwaitingApproval || r == reason.ApprovalExpired
+		o.Scope, yes.Count, asked, a.standing.tally(o.Scope, time.Time{}).notTouched())
 }
 
 // approvalOf is the yes for a binding in this attempt, nil without.
-func (e *failover) approvalOf(key karmada.BindingKey, uid types.UID) *queue.Approval {
-	for n := len(e.st.Approvals) - 1; n >= 0; n-- {
-		if a := e.st.Approvals[n]; a.Bindings.Has(key, uid) {
-			return &queue.Approval{Who: a.Who, Why: a.Reason, At: a.At, Attempt: e.st.Attempt, ForOne: a.One()}
+func (a *approvals) approvalOf(key karmada.BindingKey, uid types.UID) *queue.Approval {
+	for n := len(a.st.Approvals) - 1; n >= 0; n-- {
+		if yes := a.st.Approvals[n]; yes.Bindings.Has(key, uid) {
+			return &queue.Approval{Who: yes.Who, Why: yes.Reason, At: yes.At, Attempt: a.st.Attempt, ForOne: yes.One()}
 		}
 	}
 	return nil
@@ -104,24 +106,28 @@ func (e *failover) approvalOf(key karmada.BindingKey, uid types.UID) *queue.Appr
 
 // asked begins the time of a question that blocks an item, unless it was answered while
 // it was being asked.
-func (e *failover) asked(i *queue.Item, rules []queue.ApprovalRule) {
+func (a *approvals) asked(i *queue.Item, rules []queue.ApprovalRule) {
 	if i.Reason != reason.AwaitingApproval {
 		return
 	}
-	if slices.Contains(rules, queue.AskReplicas) && !slices.Contains(e.st.Asking, queue.AskReplicas) {
-		e.st.Asking = append(e.st.Asking, queue.AskReplicas)
+	if slices.Contains(rules, queue.AskReplicas) && !slices.Contains(a.st.Asking, queue.AskReplicas) {
+		a.st.Asking = append(a.st.Asking, queue.AskReplicas)
 	}
 	switch {
-	case e.approvalOf(i.Key, i.UID) != nil:
+	case a.approvalOf(i.Key, i.UID) != nil:
 		i.RetryAt, i.Tries = time.Time{}, 0
 	case i.AskedAt.IsZero():
-		i.AskedAt = e.now()
+		i.AskedAt = a.now()
 	}
 }
 
 // unasked ends a question that a fresh check does not ask any more.
-func (e *failover) unasked(i *queue.Item, c activities.Check) {
+func (a *approvals) unasked(i *queue.Item, c activities.Check) {
 	if c.Reason != reason.AwaitingApproval {
 		i.AskedAt = time.Time{}
 	}
+}
+
+func isQuestion(r reason.Reason) bool {
+	return r == reason.AwaitingApproval || r == reason.ApprovalExpired
 }

@@ -8,49 +8,55 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
-	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
-// bindingVerb is a human's order about one binding, by the update's name.
-type bindingVerb struct {
-	verb string
-	workflows.BindingOrder
-	// vanished is the move that was to be told and turned out not to run any more.
-	vanished *workflows.Move
+// bindingOrders are a human's orders about one binding: skip, cancel, put back, release.
+type bindingOrders struct {
+	*run
+	outcomes *outcomes
+	children *children
+	heldAsks []*heldAsk // orders about held copies that wait for their answer
 }
 
-func (v bindingVerb) forMove() *workflows.MigrationOrder {
-	return &workflows.MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb}
+// refuseHeld answers those whose orders come too late.
+func (b *bindingOrders) refuseHeld() {
+	for _, ask := range b.heldAsks {
+		ask.done = true
+		if slices.ContainsFunc(b.orders.bindings, func(v bindingVerb) bool { return v.ID == ask.order.ID }) {
+			ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", workflows.ErrorClosing))
+		}
+	}
 }
 
 // orderOf is an order about one binding.
-func (e *failover) orderOf(verb, description string) flow.Update {
-	return flow.Awaited(verb, description, func(o workflows.BindingOrder) error { return e.refuseOne(verb, o) },
+func (b *bindingOrders) orderOf(verb, description string) flow.Update {
+	return flow.Awaited(verb, description, func(o workflows.BindingOrder) error { return b.refuseOne(verb, o) },
 		func(ctx workflow.Context, o workflows.BindingOrder) (string, error) {
 			o.ID = workflow.GetCurrentUpdateInfo(ctx).ID
-			return e.awaitHeld(ctx, verb, o, e.orderOne(verb, o))
+			return b.awaitHeld(ctx, verb, o, b.orderOne(verb, o))
 		})
 }
 
 // refuseOne says why an order about a binding makes no sense as things stand.
-func (e *failover) refuseOne(verb string, o workflows.BindingOrder) error {
+func (b *bindingOrders) refuseOne(verb string, o workflows.BindingOrder) error {
 	if o.Binding.Name == "" {
 		return flow.Refused(`field "binding": missing; say which, e.g. "binding": {"namespace": "shop", "name": "cart-deployment"}`)
 	}
 	if why := queue.ScopeOf(o.Binding).Check(); why != "" {
 		return flow.Refused(why)
 	}
-	if e.st.FailoverID != "" && !e.enforcing() && verb != workflows.UpdateSkip {
+	if b.st.FailoverID != "" && !b.enforcing() && verb != workflows.UpdateSkip {
 		return flow.Refused("this failover observes: it has written nothing that could be taken back")
 	}
-	if (verb == workflows.UpdatePutBack || verb == workflows.UpdateRelease) && e.released(o.Binding) {
+	if (verb == workflows.UpdatePutBack || verb == workflows.UpdateRelease) && b.released(o.Binding) {
 		return flow.Refused("released already: what was released does not come back")
 	}
-	if why := e.senseless(verb, o.Binding); why != "" {
+	if why := b.senseless(verb, o.Binding); why != "" {
 		return flow.Refused(why)
 	}
 	return flow.RefuseOrder(o.Order)
@@ -58,9 +64,9 @@ func (e *failover) refuseOne(verb string, o workflows.BindingOrder) error {
 
 // senseless says why an order about a binding comes too early or too late, empty
 // when it does not.
-func (e *failover) senseless(verb string, key karmada.BindingKey) string {
-	move, moving := e.st.Moves[key.String()]
-	queued := e.st.Queue.Find(key) >= 0
+func (b *bindingOrders) senseless(verb string, key karmada.BindingKey) string {
+	move, moving := b.st.Moves[key.String()]
+	queued := b.st.Queue.Find(key) >= 0
 	early := verb == workflows.UpdateSkip || verb == workflows.UpdateCancel
 	switch {
 	case !moving && !queued && early:
@@ -79,11 +85,11 @@ func (e *failover) senseless(verb string, key karmada.BindingKey) string {
 
 // released: the newest outcome of a binding in this attempt is that its old copy was let go. One that
 // a drain keeps off has a task still, and its own answer.
-func (e *failover) released(key karmada.BindingKey) bool {
-	if _, moving := e.st.Moves[key.String()]; moving || e.st.Queue.Find(key) >= 0 {
+func (b *bindingOrders) released(key karmada.BindingKey) bool {
+	if _, moving := b.st.Moves[key.String()]; moving || b.st.Queue.Find(key) >= 0 {
 		return false
 	}
-	for _, r := range slices.Backward(e.st.Results) {
+	for _, r := range slices.Backward(b.st.Results) {
 		if r.Key == key {
 			return r.Outcome == phase.OutcomeMigrated && !r.Banned
 		}
@@ -92,11 +98,119 @@ func (e *failover) released(key karmada.BindingKey) bool {
 }
 
 // orderOne keeps an order for the main loop.
-func (e *failover) orderOne(verb string, o workflows.BindingOrder) string {
-	e.trail.order(verb, o.Order, queue.ScopeOf(o.Binding), "putBack", flow.Yes(o.PutBack))
-	e.orders.bindings = append(e.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
-	e.dirty = true
+func (b *bindingOrders) orderOne(verb string, o workflows.BindingOrder) string {
+	b.trail.ordered(verb, o.Order, queue.ScopeOf(o.Binding), "putBack", flow.Yes(o.PutBack))
+	b.orders.bindings = append(b.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
+	b.dirty = true
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"
+}
+
+// awaitHeld waits a while for what becomes of an order about a held copy: a refusal is the answer.
+func (b *bindingOrders) awaitHeld(ctx workflow.Context, verb string, o workflows.BindingOrder, answer string) (string, error) {
+	if verb != workflows.UpdatePutBack && verb != workflows.UpdateRelease {
+		return answer, nil
+	}
+	ask := &heldAsk{verb: verb, order: o, answer: answer}
+	b.heldAsks = append(b.heldAsks, ask)
+	live, _ := workflow.NewDisconnectedContext(ctx)
+	_, err := workflow.AwaitWithTimeout(live, heldPatience, func() bool { return ask.done })
+	b.heldAsks = slices.DeleteFunc(b.heldAsks, func(a *heldAsk) bool { return a == ask })
+	if err != nil {
+		return "", err
+	}
+	return ask.answer, ask.err
+}
+
+// answerHeld answers who asked for what a migration reports.
+func (b *bindingOrders) answerHeld(r workflows.MigrationReport) {
+	for _, ask := range b.heldAsks {
+		switch {
+		case ask.order.Binding != r.Key:
+		case r.RefusedID == ask.order.ID:
+			ask.end("", flow.Refused(r.Refused))
+		case r.Result != nil:
+			ask.ended(*r.Result)
+		}
+	}
+}
+
+// obeyOne carries an order about one binding out: on its child, on the queue, or on
+// a task that an ended migration left behind.
+func (b *bindingOrders) obeyOne(v bindingVerb) {
+	key := v.Binding.String()
+	if move, moving := b.st.Moves[key]; moving {
+		// Noted before it is told: it may be ending just now, with nothing written.
+		move.Ordered = v.forMove()
+		b.children.note(move)
+		told := b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered)
+		if told {
+			return
+		}
+		// Its end is still on its way here, or its hold is to be adopted: the order is
+		// carried out when that is known, in the next turn.
+		v.vanished = &move
+		b.orders.bindings = append(b.orders.bindings, v)
+		b.dirty = true
+		return
+	}
+	switch v.verb {
+	case workflows.UpdateSkip, workflows.UpdateCancel:
+		b.callOff(v)
+	case workflows.UpdatePutBack, workflows.UpdateRelease:
+		b.takeNamed(v)
+	}
+}
+
+// callOff takes a binding out of the queue for the rest of the attempt.
+func (b *bindingOrders) callOff(v bindingVerb) {
+	var i queue.Item
+	switch at := b.st.Queue.Find(v.Binding); {
+	case at >= 0:
+		i = b.st.Items[at]
+		b.st.Queue.Remove(at)
+	case v.vanished != nil:
+		i = queue.Item{Key: v.vanished.Key, UID: v.vanished.UID, Resource: v.vanished.Resource}
+	default:
+		b.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
+		return
+	}
+	b.outcomes.keep(orderedEnd(v.forMove(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: b.now()}))
+	b.dirty = true
+}
+
+// takeNamed starts a child for a task that was kept, or left to a human. A human
+// named it, so it is not off limits to that child, and to no other.
+func (b *bindingOrders) takeNamed(v bindingVerb) {
+	if b.st.UID == "" {
+		b.orders.bindings = append(b.orders.bindings, v) // the cluster has not been judged yet
+		return
+	}
+	if !b.enforcing() {
+		b.log.Warn("an order is not carried out", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who, "mode", b.st.Terms.Mode)
+		for _, ask := range b.heldAsks {
+			if ask.order.ID == v.ID {
+				ask.end("", flow.Refused("this failover observes: it has written nothing that could be taken back"))
+			}
+		}
+		return
+	}
+	st := workflows.MigrationState{Start: workflows.StartAdopt}
+	st.Ref.Named = true
+	if v.verb == workflows.UpdatePutBack {
+		st.Intent.Order(workflows.IntentPutBack, v.Order)
+	} else {
+		st.Intent.Order(workflows.IntentRelease, v.Order)
+	}
+	b.children.start(queue.Item{Key: v.Binding, Policy: -1}, st)
+	move, moving := b.st.Moves[v.Binding.String()]
+	if !moving {
+		return
+	}
+	move.Ordered = v.forMove()
+	b.children.note(move)
+	if !move.Named {
+		b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
+	}
 }
 
 // heldPatience is how long a put-back or a release waits for what its migration says. The restore
@@ -112,22 +226,6 @@ type heldAsk struct {
 	done   bool
 }
 
-// awaitHeld waits a while for what becomes of an order about a held copy: a refusal is the answer.
-func (e *failover) awaitHeld(ctx workflow.Context, verb string, o workflows.BindingOrder, answer string) (string, error) {
-	if verb != workflows.UpdatePutBack && verb != workflows.UpdateRelease {
-		return answer, nil
-	}
-	ask := &heldAsk{verb: verb, order: o, answer: answer}
-	e.heldAsks = append(e.heldAsks, ask)
-	live, _ := workflow.NewDisconnectedContext(ctx)
-	_, err := workflow.AwaitWithTimeout(live, heldPatience, func() bool { return ask.done })
-	e.heldAsks = slices.DeleteFunc(e.heldAsks, func(a *heldAsk) bool { return a == ask })
-	if err != nil {
-		return "", err
-	}
-	return ask.answer, ask.err
-}
-
 func (a *heldAsk) end(answer string, err error) { a.answer, a.err, a.done = answer, err, true }
 
 // ended is the answer that an outcome is.
@@ -141,114 +239,4 @@ func (a *heldAsk) ended(r record.Result) {
 		return
 	}
 	a.end("", flow.Refused(strings.TrimRight(string(r.Outcome)+", "+string(r.Reason)+": "+r.Message, ": ")))
-}
-
-// answerHeld answers who asked for what a migration reports.
-func (e *failover) answerHeld(r workflows.MigrationReport) {
-	for _, ask := range e.heldAsks {
-		switch {
-		case ask.order.Binding != r.Key:
-		case r.RefusedID == ask.order.ID:
-			ask.end("", flow.Refused(r.Refused))
-		case r.Result != nil:
-			ask.ended(*r.Result)
-		}
-	}
-}
-
-// obeyOne carries an order about one binding out: on its child, on the queue, or on
-// a task that an ended migration left behind.
-func (e *failover) obeyOne(v bindingVerb) {
-	key := v.Binding.String()
-	if move, moving := e.st.Moves[key]; moving {
-		// Noted before it is told: it may be ending just now, with nothing written.
-		move.Ordered = v.forMove()
-		e.st.Moves[key] = move
-		told := e.signalMove(move, workflows.SignalMigrationOrder, *move.Ordered)
-		if told {
-			return
-		}
-		// Its end is still on its way here, or its hold is to be adopted: the order is
-		// carried out when that is known, in the next turn.
-		v.vanished = &move
-		e.orders.bindings = append(e.orders.bindings, v)
-		e.dirty = true
-		return
-	}
-	switch v.verb {
-	case workflows.UpdateSkip, workflows.UpdateCancel:
-		e.callOff(v)
-	case workflows.UpdatePutBack, workflows.UpdateRelease:
-		e.takeNamed(v)
-	}
-}
-
-// callOff takes a binding out of the queue for the rest of the attempt.
-func (e *failover) callOff(v bindingVerb) {
-	var i queue.Item
-	switch at := e.st.Queue.Find(v.Binding); {
-	case at >= 0:
-		i = e.st.Items[at]
-		e.st.Queue.Remove(at)
-	case v.vanished != nil:
-		i = queue.Item{Key: v.vanished.Key, UID: v.vanished.UID, Resource: v.vanished.Resource}
-	default:
-		e.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
-		return
-	}
-	e.record(orderedEnd(v.forMove(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: e.now()}))
-	e.dirty = true
-}
-
-// orderedEnd is the end of a binding of which nothing was written and that a human called off.
-func orderedEnd(o *workflows.MigrationOrder, r record.Result) record.Result {
-	why := " by " + o.Who + ": " + o.Reason
-	r.Outcome = phase.OutcomeAbandoned
-	switch o.Verb {
-	case workflows.UpdateSkip:
-		r.Outcome, r.Reason, r.Cause = phase.OutcomeSkipped, reason.SkipOrdered, "skipped"+why
-	case workflows.UpdatePutBack:
-		r.Reason, r.Cause = reason.PutBackOrdered, "put back"+why
-	default:
-		r.Reason, r.Cause = reason.Cancelled, "cancelled"+why
-	}
-	return r
-}
-
-// callsOff tells whether an order that finds nothing written means that nothing is to be.
-func callsOff(o *workflows.MigrationOrder) bool { return o != nil && o.Verb != workflows.UpdateRelease }
-
-// takeNamed starts a child for a task that was kept, or left to a human. A human
-// named it, so it is not off limits to that child, and to no other.
-func (e *failover) takeNamed(v bindingVerb) {
-	if e.st.UID == "" {
-		e.orders.bindings = append(e.orders.bindings, v) // the cluster has not been judged yet
-		return
-	}
-	if !e.enforcing() {
-		e.log.Warn("an order is not carried out", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who, "mode", e.st.Terms.Mode)
-		for _, ask := range e.heldAsks {
-			if ask.order.ID == v.ID {
-				ask.end("", flow.Refused("this failover observes: it has written nothing that could be taken back"))
-			}
-		}
-		return
-	}
-	st := workflows.MigrationState{Adopt: true}
-	st.Ref.Named = true
-	if v.verb == workflows.UpdatePutBack {
-		st.PutBack = &v.Order
-	} else {
-		st.Drop = &v.Order
-	}
-	e.start(queue.Item{Key: v.Binding, Policy: -1}, st)
-	move, moving := e.st.Moves[v.Binding.String()]
-	if !moving {
-		return
-	}
-	move.Ordered = v.forMove()
-	e.st.Moves[v.Binding.String()] = move
-	if !move.Named {
-		e.signalMove(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
-	}
 }

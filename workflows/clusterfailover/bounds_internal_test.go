@@ -26,21 +26,19 @@ import (
 
 // bare is a failover of which only what it has heard matters.
 func bare() *failover {
-	e := &failover{cluster: "m1", lookedAt: map[string]bool{}, log: flowtest.Silent()}
-	e.st.FailoverID, e.st.Attempt = "this", 1
-	e.trail = trail{st: &e.st}
-	return e
+	st := &workflows.FailoverState{FailoverID: "this", Attempt: 1}
+	return newParts(&run{cluster: "m1", log: flowtest.Silent(), st: st, trail: trail{st: st}})
 }
 
 // What bounds the activity that uses a permit is reckoned from the permit: one that lasts for
 // ever would be refused by the server for ever.
 func TestAPermitOfAHundredYearsIsNone(t *testing.T) {
 	e := bare()
-	e.granted(workflows.Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: math.MaxInt64}})
-	e.granted(workflows.Grant{Permits: pace.Permits{Number: 2, Size: 1, Window: pace.PermitsEnd + 1}})
-	e.granted(workflows.Grant{Permits: pace.Permits{Number: 2, Size: math.MaxInt, Window: time.Second}})
+	e.dispatcher.granted(workflows.Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: math.MaxInt64}})
+	e.dispatcher.granted(workflows.Grant{Permits: pace.Permits{Number: 2, Size: 1, Window: pace.PermitsEnd + 1}})
+	e.dispatcher.granted(workflows.Grant{Permits: pace.Permits{Number: 2, Size: math.MaxInt, Window: time.Second}})
 	require.Empty(t, e.st.Grants)
-	e.granted(workflows.Grant{Permits: pace.Permits{Number: 3, Size: 1, Window: pace.PermitsEnd}})
+	e.dispatcher.granted(workflows.Grant{Permits: pace.Permits{Number: 3, Size: 1, Window: pace.PermitsEnd}})
 	require.Len(t, e.st.Grants, 1)
 }
 
@@ -52,13 +50,13 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := bare()
-			e.observed(workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: conditions}})
+			e.judgement.observed(workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: conditions}})
 			require.Empty(t, e.st.Facts)
 			require.True(t, e.clusterDirty && e.dirty, "the re-read tells what it would have")
 		})
 	}
 	e := bare()
-	e.observed(workflows.ClusterObserved{Fact: rules.ClusterFact{
+	e.judgement.observed(workflows.ClusterObserved{Fact: rules.ClusterFact{
 		Cluster: "m1", UID: "u", ResourceVersion: "7", Conditions: []rules.FactCondition{{Type: "Ready", Status: "False"}},
 	}})
 	require.Len(t, e.st.Facts, 1)
@@ -71,11 +69,11 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 func TestThePendingPurgeOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 	e := bare()
 	for n := range record.MaxPendingPurges + 7 {
-		e.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
+		e.children.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
 	}
 	require.Len(t, e.st.PendingPurges, record.MaxPendingPurges)
 	require.Equal(t, 7, e.st.PendingPurgesBeyond)
-	e.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{}})
+	e.children.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{}})
 	require.Equal(t, 7, e.st.PendingPurgesBeyond)
 }
 
@@ -88,7 +86,7 @@ func TestASearchForOrphansThatFailedIsMadeAgain(t *testing.T) {
 	env.ExecuteWorkflow(func(ctx workflow.Context) (bool, error) {
 		e := bare()
 		e.ctx, e.adoptDirty, e.st.UID = ctx, true, "u"
-		e.adoptOrphans()
+		e.orphans.search()
 		return e.adoptDirty, nil
 	})
 	require.NoError(t, env.GetWorkflowError())
@@ -103,15 +101,15 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 	long, key := strings.Repeat("x", 600_000), karmada.BindingKey{Namespace: "shop", Name: "cart"}
 	e, fact := bare(), rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: "7"}
 	fact.UID = types.UID(long)
-	e.observed(workflows.ClusterObserved{Fact: fact})
+	e.judgement.observed(workflows.ClusterObserved{Fact: fact})
 	fact.UID, fact.ExternalProbe = "u", rules.ExternalProbe(long)
-	e.observed(workflows.ClusterObserved{Fact: fact})
+	e.judgement.observed(workflows.ClusterObserved{Fact: fact})
 	require.Empty(t, e.st.Facts)
 	require.Zero(t, e.st.ExternalProbe)
 
-	e.granted(workflows.Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: time.Second}, FailoverID: long})
+	e.dispatcher.granted(workflows.Grant{Permits: pace.Permits{Number: 1, Size: 1, Window: time.Second}, FailoverID: long})
 	require.Empty(t, e.st.Grants)
-	e.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierNormal, Reason: reason.Reason(long)}})
+	e.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierNormal, Reason: reason.Reason(long)}})
 	require.Zero(t, e.st.Pace)
 	e.st.Moves = map[string]workflows.Move{key.String(): {Key: key}}
 	e.reported(workflows.MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Message: long})
@@ -121,7 +119,7 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 
 	order := workflows.Order{Who: "jane", Reason: "a drill"}
 	named := workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: order}, Binding: karmada.BindingKey{Namespace: "shop", Name: long}}
-	require.ErrorContains(t, e.refuseOne(workflows.UpdateRelease, named), "253 bytes")
+	require.ErrorContains(t, e.bindingOrders.refuseOne(workflows.UpdateRelease, named), "253 bytes")
 	require.Error(t, refuseDrain(workflows.DrainOrder{Order: order, Selector: long}))
 	require.NoError(t, refuseDrain(workflows.DrainOrder{Order: order, Selector: "tier=gold"}))
 }

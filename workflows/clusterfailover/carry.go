@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -23,19 +22,19 @@ const (
 )
 
 // carry is the input of the run that continues this one.
-func (e *failover) carry() workflows.ClusterFailoverParams {
-	p := workflows.ClusterFailoverParams{Instance: e.instance, Cluster: e.cluster}
-	e.trail.leave()
+func (r *run) carry() workflows.ClusterFailoverParams {
+	p := workflows.ClusterFailoverParams{Instance: r.instance, Cluster: r.cluster}
+	r.trail.leave()
 	for most := carryItems; ; {
-		e.st.Queue.LeaveForLater(e.now(), most)
-		raw, err := json.Marshal(&e.st)
+		r.st.Queue.LeaveForLater(r.now(), most)
+		raw, err := json.Marshal(r.st)
 		if err != nil {
-			e.log.Error("could not write the state down", "error", err)
-			p.State = &e.st
+			r.log.Error("could not write the state down", "error", err)
+			p.State = r.st
 			return p
 		}
 		if len(raw) <= maxPlain {
-			p.State = &e.st
+			p.State = r.st
 			return p
 		}
 		p.Packed = deflate(raw)
@@ -43,26 +42,14 @@ func (e *failover) carry() workflows.ClusterFailoverParams {
 		if over <= 0 {
 			return p
 		}
-		if len(e.st.Items) == 0 || most == 0 {
-			if e.st.Audit == nil || !e.trail.Shrink() {
+		if len(r.st.Items) == 0 || most == 0 {
+			if r.st.Audit == nil || !r.trail.Shrink() {
 				return p
 			}
 			continue
 		}
-		most = max(0, min(most, len(e.st.Items))-over/leanest-100)
+		most = max(0, min(most, len(r.st.Items))-over/leanest-100)
 	}
-}
-
-// endLater ends what was left for later and did not come back. It is counted, where an
-// outcome is owed; names and uids of it are not known any more.
-func (e *failover) endLater(outcome phase.Outcome) {
-	for _, set := range e.st.Later {
-		if set.Len() > 0 {
-			e.st.Ledger.RecordUnnamed(outcome, set)
-			e.trail.unnamed(outcome, set.Len())
-		}
-	}
-	e.st.Later, e.st.LaterIdle = nil, nil
 }
 
 func deflate(raw []byte) []byte {

@@ -49,7 +49,7 @@ func crowded(ctx workflow.Context, n int) *failover {
 			continue
 		}
 		pendingPurge := &record.PendingPurge{Key: key, Namespace: "karmada-es-member1", Work: fmt.Sprintf("%s-%08x", app, r.Uint32()), UID: uid()}
-		e.record(record.Result{
+		e.outcomes.keep(record.Result{
 			Key: key, UID: uid(), Resource: resource, Outcome: phase.OutcomeMigrated, Reason: reason.PendingPurge,
 			To: []string{"member2", "member3"}, At: now.Add(time.Duration(i) * 1234567 * time.Microsecond), Wrote: true, PendingPurge: pendingPurge,
 		})
@@ -71,7 +71,7 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 				for _, i := range e.st.Items {
 					policies[i.Key], uids[i.Key] = i.Policy, i.UID
 				}
-				status, err := json.Marshal(e.status())
+				status, err := json.Marshal(e.st.Status(e.instance, e.cluster, e.now()))
 				require.NoError(t, err)
 				require.Less(t, len(status), 1_900_000, "a query's answer")
 				begun := time.Now()
@@ -80,7 +80,7 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 				raw, err := json.Marshal(params)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(raw), 1_000_500)
-				report, err := json.Marshal(e.report())
+				report, err := json.Marshal(e.st.Report(e.cluster, e.now()))
 				require.NoError(t, err)
 				require.Less(t, len(report), 1_900_000, "the report")
 				t.Logf("%d bindings: %d bytes carried over, %d items in full, written in %s; query %d, report %d",
@@ -120,9 +120,9 @@ func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 			e.st.Terms.FreezeWhenHalted = true
 			at := metaTime(e.now().Add(since))
 			e.st.Cluster.Foreign = []corev1.Taint{{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
-			e.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
+			e.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
 			require.NoError(t, workflow.Sleep(ctx, 50*time.Minute))
-			e.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: then}})
+			e.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: then}})
 			e.newAttempt()
 			return e
 		}

@@ -32,7 +32,7 @@ func TestPendingPurgeThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 			e.st.Ledger.Owe(&record.PendingPurge{Work: fmt.Sprint("first", i)})
 		}
 		workflow.Go(ctx, func(workflow.Context) { e.st.Ledger.Owe(&record.PendingPurge{Work: "second"}) })
-		e.endOnce(ctx)
+		e.oldCopies.endOnce(ctx)
 		require.Equal(t, []record.PendingPurge{{Work: "second"}}, e.st.PendingPurges)
 		require.True(t, e.dirty)
 		return nil
@@ -54,7 +54,7 @@ func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
 		e.st.Stopped = &workflows.Order{Who: "jane", Reason: "a drill"}
 		e.st.ClosedAt, e.st.Settled, e.adoptDirty = workflow.Now(ctx), workflow.Now(ctx), false
 		workflow.Go(ctx, func(workflow.Context) {
-			e.resume(workflows.ScopedOrder{Order: workflows.Order{Who: "joe", Reason: "go on"}})
+			e.wholeOrders.acceptResume(workflows.ScopedOrder{Order: workflows.Order{Who: "joe", Reason: "go on"}})
 		})
 		e.actStopped()
 		require.Equal(t, phase.FailoverStopped, e.st.Phase)

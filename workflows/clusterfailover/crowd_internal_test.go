@@ -122,7 +122,7 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 				e.st.FailoverID, e.st.Attempt, e.st.UID, e.st.Phase = "e", 1, "u", phase.FailoverEvacuating
 				e.st.Terms.Mode = rules.ModeEnforce
 			}
-			e.refreshQueue()
+			e.affected.refresh()
 			if left := len(e.st.Items); left != n-len(taken) {
 				return fmt.Errorf("run %d: %d are queued, want %d", runs, left, n-len(taken))
 			}
@@ -162,7 +162,7 @@ func (x *throng) take(e *failover, many int) []karmada.BindingKey {
 			i := e.st.Items[at]
 			gone[at], x.moved[i.Key.String()] = true, true
 			taken = append(taken, i.Key)
-			e.record(record.Result{Key: i.Key, UID: i.UID, Outcome: phase.OutcomeMigrated, Reason: reason.Purged, Wrote: true, At: e.now()})
+			e.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Outcome: phase.OutcomeMigrated, Reason: reason.Purged, Wrote: true, At: e.now()})
 		}
 		if len(gone) == 0 {
 			return taken

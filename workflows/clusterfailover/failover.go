@@ -8,49 +8,40 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/internal/record"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
 )
 
-// failover runs one ClusterFailover.
+// failover runs one ClusterFailover: its turn, and what each phase asks for.
 type failover struct {
-	ctx      workflow.Context // never cancelled: cancellation is an order, handled in place
-	log      log.Logger
-	instance string
-	cluster  string
-	st       workflows.FailoverState
-
-	dirty          bool                        // something was heard since the last turn
-	clusterDirty   bool                        // the cluster wants a fresh judgement
-	listDirty      bool                        // the affected set wants a fresh list
-	listed         bool                        // this run has listed it
-	adoptDirty     bool                        // somebody saw something of Lifeboat's without an owner
-	adoptNow       bool                        // and said so; a run's own first look can wait while it only cordons
-	unheld         bool                        // there were more last copies to hold beside a second evictor than may move at once
-	lookedAt       map[string]bool             // bindings that a second evictor was told to evict, and that were looked at for it
-	checks         *checking                   // the pre-check that runs, nil when none does
-	starting       []starting                  // children that the server has not answered for
-	formerChildren []workflows.MigrationReport // children of an earlier failover that wait for a permit of it
-	nextAssess     time.Time
-	notBefore      time.Time // no timer wakes earlier: an act was refused
-	// judged is when the last judgement that was answered was asked for: of what came
-	// after, it knows nothing, and so no window ends later.
-	judged      time.Time
-	orders      failoverOrders
-	heldAsks    []*heldAsk    // orders about held copies that wait for theirs
-	asks        []*clusterAsk // orders about what stands on the cluster that wait for their answer
-	timers      map[string]flow.Armed
-	alarm       flow.Alarm
-	waited      bool // this run has waited at least once
-	inbox       flow.Messages
-	shown       phase.Failover // as last published in search attributes
-	shownReason reason.Reason
-	trail       trail
+	*run
+	judgement     *judgement     // does the cluster fail, has it recovered
+	outcomes      *outcomes      // what became of bindings
+	standing      *standing      // snoozes, pauses, priorities
+	approvals     *approvals     // who agreed, who is asked
+	waiting       *waiting       // the queue as time passes
+	draining      *draining      // a drain's own rate, and its bans
+	taints        *taints        // what Lifeboat writes on the cluster
+	children      *children      // the migrations that run
+	evictor       *evictor       // Karmada's own taint manager beside it
+	orphans       *orphans       // hold tasks without an owner
+	oldCopies     *oldCopies     // pending purges
+	fences        *fences        // who vouches that old copies are dead
+	preCheck      *preCheck      // is there somewhere to go
+	affected      *affected      // whom the taints move
+	grants        *grants        // the permits in hand
+	dispatcher    *dispatcher    // who gets the next permit
+	bindingOrders *bindingOrders // orders about one binding
+	clusterOrders *clusterOrders // drain, taint, and their ends
+	wholeOrders   *wholeOrders   // cancel, resume, enforce
+	publisher     *publisher     // page, search attributes, attention
+	alarm         flow.Alarm
+	waited        bool // this run has waited at least once
+	inbox         flow.Messages
 }
 
 // Workflow is the failover of one cluster, from first suspicion to last
@@ -66,16 +57,20 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 	}
 	e.begin()
 	for !e.st.Phase.Terminal() {
-		e.assess()
+		e.children.takeStarts()
+		e.judgement.assess()
 		e.obey()
-		e.obeyAsks()
-		e.adoptOrphans()
+		e.clusterOrders.obey()
+		e.orphans.search()
 		e.act()
-		e.ask()
-		e.attend()
-		e.publish()
+		e.dispatcher.requestPermits()
+		e.publisher.attend()
+		e.publisher.publish()
 		if e.st.Phase.Terminal() {
 			break
+		}
+		if e.full() {
+			e.children.awaitStarts()
 		}
 		if e.full() {
 			e.inbox.Drain()
@@ -85,35 +80,62 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 		e.wait()
 	}
 	unaudited := e.trail.Finish()
-	e.refuseAsks()
+	e.clusterOrders.refuseAsks()
+	e.bindingOrders.refuseHeld()
 	_ = workflow.Await(e.ctx, func() bool { return workflow.AllHandlersFinished(e.ctx) })
 	e.inbox.Drain()
-	report := e.report()
+	report := e.st.Report(e.cluster, e.now())
 	report.Unaudited = unaudited
 	return report, nil
 }
 
 func newFailover(ctx workflow.Context, p workflows.ClusterFailoverParams) *failover {
 	live, _ := workflow.NewDisconnectedContext(ctx)
-	e := &failover{ctx: live, instance: p.Instance, cluster: p.Cluster, timers: map[string]flow.Armed{}, lookedAt: map[string]bool{}}
-	e.log = log.With(workflow.GetLogger(ctx), "cluster", p.Cluster)
+	r := &run{ctx: live, log: log.With(workflow.GetLogger(ctx), "cluster", p.Cluster), instance: p.Instance, cluster: p.Cluster, st: &workflows.FailoverState{}}
 	switch {
 	case len(p.Packed) > 0:
-		e.st = *unpack(p.Packed)
+		r.st = unpack(p.Packed)
 	case p.State != nil:
-		e.st = *p.State
+		*r.st = *p.State
 	}
-	e.trail = newTrail(e)
-	if e.st.Moves == nil {
-		e.st.Moves = map[string]workflows.Move{}
+	p.State = r.st
+	r.trail = newTrail(live, p, &r.dirty)
+	if r.st.Moves == nil {
+		r.st.Moves = map[string]workflows.Move{}
 	}
-	if e.st.Counts == nil {
-		e.st.Counts = map[string]int{}
+	if r.st.Counts == nil {
+		r.st.Counts = map[string]int{}
 	}
-	e.st.Standing = e.st.StandingOrders.Index()
-	e.st.Runs++
+	r.st.Standing = r.st.StandingOrders.Index()
+	r.st.Runs++
 	// Every run first looks for itself: a fact may have reached a run that had just closed.
-	e.clusterDirty, e.adoptDirty, e.listDirty = true, true, true
+	r.clusterDirty, r.adoptDirty, r.listDirty = true, true, true
+	return newParts(r)
+}
+
+// newParts are the parts of a run. Each calls only those that stand before it.
+func newParts(r *run) *failover {
+	e := &failover{run: r}
+	e.judgement = &judgement{run: r, timers: map[string]flow.Armed{}}
+	e.outcomes = &outcomes{r}
+	e.standing = &standing{r}
+	e.approvals = &approvals{r, e.standing}
+	e.waiting = &waiting{r, e.standing}
+	e.draining = &draining{r, e.judgement}
+	e.taints = &taints{r, e.judgement, e.standing}
+	e.children = &children{run: r, outcomes: e.outcomes, approvals: e.approvals, waiting: e.waiting, draining: e.draining}
+	e.evictor = &evictor{run: r, standing: e.standing, children: e.children, lookedAt: map[string]bool{}}
+	e.orphans = &orphans{r, e.draining, e.judgement, e.children, e.evictor}
+	e.oldCopies = &oldCopies{r}
+	e.fences = &fences{r, e.waiting, e.children}
+	e.preCheck = &preCheck{run: r, outcomes: e.outcomes, waiting: e.waiting, approvals: e.approvals, fences: e.fences}
+	e.affected = &affected{run: r, judgement: e.judgement, outcomes: e.outcomes, waiting: e.waiting, children: e.children, evictor: e.evictor, policies: &policies{r, e.judgement}}
+	e.grants = &grants{r}
+	e.dispatcher = &dispatcher{r, e.judgement, e.outcomes, e.waiting, e.children, e.draining, e.grants}
+	e.bindingOrders = &bindingOrders{run: r, outcomes: e.outcomes, children: e.children}
+	e.clusterOrders = &clusterOrders{r, e.draining, e.judgement, e.taints}
+	e.wholeOrders = &wholeOrders{r, e.standing, e.taints, e.evictor, e.bindingOrders}
+	e.publisher = &publisher{run: r, judgement: e.judgement, taints: e.taints, children: e.children, oldCopies: e.oldCopies}
 	return e
 }
 
@@ -137,12 +159,8 @@ func (e *failover) begin() {
 	}
 	e.st.Terms = b.Terms
 	e.trail.begun()
-	e.showMode()
+	e.publisher.showMode()
 }
-
-func (e *failover) now() time.Time { return workflow.Now(e.ctx) }
-
-func (e *failover) enforcing() bool { return e.st.Terms.Mode == rules.ModeEnforce }
 
 // on moves the phase by an event. An illegal move is a Lifeboat bug: it is logged
 // and changes nothing.
@@ -155,13 +173,24 @@ func (e *failover) on(event phase.FailoverEvent, reason reason.Reason) bool {
 	e.log.Info("entered phase", "from", e.st.Phase, "to", next, "event", event, "reason", reason)
 	from := e.st.Phase
 	e.st.Phase, e.st.Entered, e.st.Reason = next, e.now(), reason
-	e.trail.phase(from, event, e.externalProbe())
+	e.trail.entered(from, event, e.judgement.externalProbe())
 	e.dirty = true
 	return true
 }
 
+// newAttempt begins the next attempt. A halt outlasts the one that is over.
+func (e *failover) newAttempt() {
+	e.trail.attempt(e.st.NextAttempt(e.now()))
+	e.waiting.freeze(e.st.Pace.Tier == pace.TierHalted)
+	e.st.Frozen = e.st.Frozen.Since(slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Cluster.Foreign))
+	e.listDirty, e.clusterDirty = true, true
+}
+
 // act does what the phase asks for, once.
 func (e *failover) act() {
+	if !e.evacuating() {
+		e.children.awaitStarts() // only dispatch goes on meanwhile
+	}
 	if !e.st.GoneAt.IsZero() {
 		e.actGone()
 		return
@@ -183,6 +212,13 @@ func (e *failover) act() {
 	}
 }
 
+// maxHistory is how many bytes of history a run with a long queue may have: its list
+// alone can be more than what makes the server suggest a new run, and each run lists.
+const maxHistory = 20_000_000
+
+// longRun is how many events make the server suggest a new run.
+const longRun = 4000
+
 // full tells that this run should continue as new. The next turn of a fresh run
 // looks at everything anew, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
@@ -190,20 +226,13 @@ func (e *failover) full() bool {
 	return e.waited && e.fullHistory() && e.trail.Settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
 }
 
-// maxHistory is how many bytes of history a run with a long queue may have: its list
-// alone can be more than what makes the server suggest a new run, and each run lists.
-const maxHistory = 20_000_000
-
 func (e *failover) fullHistory() bool {
 	info := workflow.GetInfo(e.ctx)
-	if e.targeting() >= longList && info.GetCurrentHistoryLength() < longRun && info.GetCurrentHistorySize() > 0 {
+	if e.affected.targeting() >= longList && info.GetCurrentHistoryLength() < longRun && info.GetCurrentHistorySize() > 0 {
 		return info.GetCurrentHistorySize() > maxHistory || e.st.Terms.HistoryEvents > 0 && info.GetCurrentHistoryLength() >= e.st.Terms.HistoryEvents
 	}
 	return flow.FullHistory(e.ctx, e.st.Terms.HistoryEvents)
 }
-
-// longRun is how many events make the server suggest a new run.
-const longRun = 4000
 
 // wait sleeps until something is heard or the next thing is due.
 func (e *failover) wait() {
@@ -213,66 +242,59 @@ func (e *failover) wait() {
 	}
 	at, why := e.nextWake()
 	e.alarm.Set(e.ctx, at, why, &e.dirty)
-	_ = workflow.Await(e.ctx, func() bool { return e.dirty })
+	_ = workflow.Await(e.ctx, func() bool { return e.dirty || e.children.startsAnswered() })
 	e.dirty, e.waited = false, true
 }
 
-// report is the failover's end, in attempts.
-func (e *failover) report() workflows.FailoverReport {
-	attempts := append(e.st.Past, e.attemptReport())
-	return workflows.FailoverReport{
-		Cluster: e.cluster, UID: e.st.UID, FailoverID: e.st.FailoverID, Ended: e.st.Phase, Began: e.st.Began, Until: e.now(),
-		Attempts: attempts, PendingPurges: e.st.PendingPurges, PendingPurgesBeyond: e.st.PendingPurgesBeyond,
+// nextWake is when to wake up without being told, and what for.
+func (e *failover) nextWake() (time.Time, string) {
+	at, why := e.nextAssess, "safety look at "+e.cluster
+	sooner := func(t time.Time, what string) {
+		if !t.IsZero() && t.Before(at) {
+			at, why = t, what
+		}
 	}
+	switch e.st.Phase {
+	case phase.FailoverEvacuating, phase.FailoverEvacuated:
+		if e.st.GoneAt.IsZero() {
+			e.nextInQueue(sooner)
+		}
+	case phase.FailoverSettling, phase.FailoverStopped:
+		if e.st.Settled.IsZero() {
+			sooner(e.st.ClosedAt.Add(e.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
+		} else if len(e.st.PendingPurges) > 0 {
+			sooner(e.st.Settled.Add(pendingPurgeLate), "old copies are late")
+			sooner(e.st.Settled.Add(e.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
+		}
+	case phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverConfirmed, phase.FailoverRecovering,
+		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
+	}
+	if e.enforcing() && !e.judgement.onlyCordons() {
+		sooner(e.st.AskedAt.Add(e.st.Terms.AskAgain), "tell the pacer again what is wanted")
+	}
+	sooner(e.trail.Wake(), "write the audit trail")
+	if at.Before(e.notBefore) {
+		at = e.notBefore
+	}
+	return at, why
 }
 
-func (e *failover) attemptReport() workflows.AttemptReport {
-	return workflows.AttemptReport{
-		Attempt: e.st.Attempt, Since: e.st.Since, Until: e.now(), Counts: e.st.Counts, Results: e.st.Results, Folded: e.st.Ledger.InCounts(), Ended: e.st.Phase,
+func (e *failover) nextInQueue(sooner func(time.Time, string)) {
+	sooner(e.affected.nextList(), "list the bindings on "+e.cluster+" again")
+	if !e.enforcing() && e.st.Paused == nil && e.st.Queue.Count(queue.Ready) > 0 {
+		sooner(e.st.NextSim, "the next move would begin")
 	}
-}
-
-// fullAttempts is how many closed attempts keep the results of bindings, and pastDetails how many
-// of them: a report must fit into 2 MB.
-const (
-	fullAttempts = 2
-	pastDetails  = 500
-)
-
-// newAttempt archives this attempt and begins the next. Children of older attempts go on.
-func (e *failover) newAttempt() {
-	e.st.Past = append(e.st.Past, e.attemptReport())
-	e.trail.attempt(e.st.Past[len(e.st.Past)-1])
-	if last := &e.st.Past[len(e.st.Past)-1]; len(last.Results) > pastDetails {
-		last.Folded += len(last.Results) - pastDetails
-		last.Results = last.Results[len(last.Results)-pastDetails:]
+	if e.now().Before(e.st.NextDrain) && (e.st.Queue.Count(queue.Ready) > 0 || len(e.dispatcher.waitForPermit()) > 0) {
+		sooner(e.st.NextDrain, "the drain's own rate lets the next move begin")
 	}
-	for i := range len(e.st.Past) - fullAttempts {
-		// Older attempts keep their counts: a flapping cluster must not outgrow its workflow.
-		e.st.Past[i].Results = nil
+	of, at := e.st.Queue.Next(e.now())
+	switch {
+	case of == nil:
+	case of.State == queue.Blocked:
+		sooner(at, "look at blocked "+of.Key.String()+" again")
+	case of.Reason == reason.Snoozed:
+		sooner(at, "the snooze of "+of.Key.String()+" ends")
+	default:
+		sooner(at, "the toleration of "+of.Key.String()+" runs out")
 	}
-	e.st.Attempt++
-	e.st.Since = e.now()
-	e.st.Queue.Reset()
-	e.st.Ledger.Reset()
-	e.st.Judged = ""
-	e.st.Listed, e.st.Settled, e.st.ClosedAt, e.st.Named, e.st.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	e.st.Virtual, e.st.Fenced = nil, nil
-	e.st.Approvals, e.st.Asking = nil, nil      // an approval holds for one attempt
-	e.freeze(e.st.Pace.Tier == pace.TierHalted) // a halt outlasts the attempt
-	e.st.Queue.ForgetHalts(slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Cluster.Foreign))
-	e.listDirty, e.clusterDirty = true, true
-}
-
-// file keeps the one outcome of a binding in an attempt that is over: a later word about
-// it takes the place of an earlier one.
-func file(p *workflows.AttemptReport, r record.Result) {
-	at := slices.IndexFunc(p.Results, func(x record.Result) bool { return x.Key == r.Key && x.UID == r.UID })
-	if at >= 0 {
-		p.Counts[string(p.Results[at].Outcome)]--
-		p.Results[at] = r
-	} else {
-		p.Results = append(p.Results, r)
-	}
-	p.Counts[string(r.Outcome)]++
 }

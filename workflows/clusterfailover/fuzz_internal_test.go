@@ -93,7 +93,7 @@ func FuzzFailoverMessages(f *testing.F) {
 						return fmt.Errorf("%s came to %q, and nobody reported that", r.Key, r.Outcome)
 					}
 				}
-				_ = e.status()
+				_ = e.st.Status(e.instance, e.cluster, e.now())
 				return errors.Join(e.sane(), e.saneOrders(), flowtest.CarriedWhole(&e.st))
 			}, e.serve(ctx)
 		})
@@ -201,7 +201,7 @@ func (e *failover) saneOrders() error {
 		flowtest.Unless(!slices.ContainsFunc(e.st.Snoozes, long), "snoozed: %+v", e.st.Snoozes),
 		flowtest.Unless(!slices.ContainsFunc(e.st.Pauses, func(p workflows.ScopedPause) bool { return p.Check() != "" || p.All }), "paused: %+v", e.st.Pauses),
 		flowtest.Unless(!slices.ContainsFunc(e.st.Priorities, func(p workflows.Priority) bool { return p.Check() != "" }), "prioritised: %+v", e.st.Priorities),
-		flowtest.Unless(!slices.ContainsFunc(e.orders.fences, void), "it goes by the words %+v", e.orders.fences),
+		flowtest.Unless(!slices.ContainsFunc(e.orders.fenceWords, void), "it goes by the words %+v", e.orders.fenceWords),
 		flowtest.Given(orders...),
 	)
 }

@@ -38,15 +38,15 @@ func TestWhatObserveJudgedAndWhatIsBlockedIsCarriedInBounds(t *testing.T) {
 				i.State, i.Reason, i.Message, i.Permanent = queue.Blocked, reason.Malformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
 			}
 		}
-		e.simulate()
+		e.dispatcher.simulate()
 		require.Len(t, e.st.Items, n-n/50)
 		require.Equal(t, map[string]int{"WouldMove": n / 50}, e.st.Counts)
 		judged := all[0]
 		e.st.Queue.Index()
-		e.join(activities.Targeting{Key: judged.Key, UID: judged.UID}, rules.Policy{}, map[string]int{})
+		e.affected.join(activities.Targeting{Key: judged.Key, UID: judged.UID}, rules.Policy{}, map[string]int{})
 		require.Len(t, e.st.Items, n-n/50, "it is not queued again")
 		e.listDirty = false
-		e.bindingsChanged(workflows.BindingsChanged{Bindings: []proof.BindingFact{{Key: judged.Key, UID: judged.UID}}})
+		e.affected.changed(workflows.BindingsChanged{Bindings: []proof.BindingFact{{Key: judged.Key, UID: judged.UID}}})
 		require.False(t, e.listDirty, "a change of it is no reason to list")
 		raw, err := json.Marshal(e.carry())
 		require.NoError(t, err)
@@ -64,8 +64,11 @@ func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
 		end  func(*failover)
 		kept int
 	}{
-		"paused":         {end: func(e *failover) { e.st.Paused = &workflows.Order{Who: "jane", Reason: "look first"}; e.dispatch() }, kept: 2},
-		"nobody waits":   {end: func(e *failover) { e.st.Items = nil; e.dispatch() }, kept: 2},
+		"paused": {end: func(e *failover) {
+			e.st.Paused = &workflows.Order{Who: "jane", Reason: "look first"}
+			e.dispatcher.dispatch()
+		}, kept: 2},
+		"nobody waits":   {end: func(e *failover) { e.st.Items = nil; e.dispatcher.dispatch() }, kept: 2},
 		"recovering":     {end: func(e *failover) { e.st.Phase = phase.FailoverRecovering; e.actRecovering() }, kept: 0},
 		"the queue ends": {end: func(e *failover) { e.closeQueue(nil) }, kept: 0},
 		"cluster gone":   {end: func(e *failover) { e.actGone() }, kept: 0},
@@ -78,7 +81,7 @@ func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
 				passed := pace.Permits{Number: 7, Size: 3, First: e.now().Add(-time.Hour), Window: time.Second}
 				e.st.Grants = []workflows.Grant{{Permits: passed}, {Permits: pace.Permits{Number: 10, Size: 2, First: e.now().Add(time.Second), Window: time.Second}}}
 				c.end(e)
-				require.Equal(t, c.kept, e.permits())
+				require.Equal(t, c.kept, e.grants.inHand())
 			})
 		})
 	}
@@ -90,9 +93,9 @@ func TestNothingBeginsBeforeAnOrderAboutOneBindingIsObeyed(t *testing.T) {
 		e := crowded(ctx, 10)
 		e.st.Moves = map[string]workflows.Move{}
 		e.st.Terms.InFlight, e.st.Terms.Waiting = 300, 1500
-		require.True(t, e.mayBegin())
-		e.orderOne(workflows.UpdateSkip, workflows.BindingOrder{})
-		require.False(t, e.mayBegin())
+		require.True(t, e.dispatcher.mayBegin())
+		e.bindingOrders.orderOne(workflows.UpdateSkip, workflows.BindingOrder{})
+		require.False(t, e.dispatcher.mayBegin())
 	})
 }
 
@@ -120,11 +123,11 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 				left += set.Len()
 			}
 			require.Equal(t, 160, left)
-			require.Less(t, e.status().Left, left, "only those that owe an outcome")
+			require.Less(t, e.st.Status(e.instance, e.cluster, e.now()).Left, left, "only those that owe an outcome")
 			e.st.Moves[all[199].Key.String()] = workflows.Move{Key: all[199].Key, UID: all[199].UID, Attempt: 1}
 			e.st.Queue.Index()
 			for _, i := range append(slices.Clone(all[:120]), all[199]) {
-				e.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})
+				e.affected.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})
 			}
 			for _, i := range e.st.Items {
 				at := slices.IndexFunc(all, func(x queue.Item) bool { return x.Key == i.Key })
@@ -146,9 +149,9 @@ func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) 
 		e := crowded(ctx, 100)
 		gone := e.st.Items[0]
 		e.st.Queue.LeaveForLater(e.now(), 0)
-		e.endLater(phase.OutcomeMovedByOthers)
+		e.outcomes.endLater(phase.OutcomeMovedByOthers)
 		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 50}, e.st.Counts)
-		e.record(record.Result{Key: gone.Key, UID: gone.UID, Outcome: phase.OutcomeRestored, Wrote: true})
+		e.outcomes.keep(record.Result{Key: gone.Key, UID: gone.UID, Outcome: phase.OutcomeRestored, Wrote: true})
 		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 49, "Restored": 1}, e.st.Counts, "one that comes back has one outcome")
 	})
 }
@@ -164,18 +167,18 @@ func TestAParentThatWaitsForItsPermitObeysAPauseAndASnooze(t *testing.T) {
 		e.st.Items = nil
 		key := karmada.BindingKey{Namespace: "shop", Name: "app"}
 		e.st.Moves = map[string]workflows.Move{key.String(): {Key: key, Phase: phase.MigrationChecking, Policy: 3, Holds: true, WantsPermit: true}}
-		require.Equal(t, turn{item: -1, move: key.String(), priority: 3, ok: true}, e.next())
+		require.Equal(t, turn{item: -1, move: key.String(), priority: 3, ok: true}, e.dispatcher.next())
 
 		one := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "wait"}, Scope: queue.Scope{Binding: key}}
-		require.NoError(t, e.refusePause(one))
-		e.pause(one)
-		require.False(t, e.next().ok)
-		e.resumeScoped(one)
-		require.True(t, e.next().ok)
+		require.NoError(t, e.standing.refusePause(one))
+		e.standing.pause(one)
+		require.False(t, e.dispatcher.next().ok)
+		e.standing.resumeScoped(one)
+		require.True(t, e.dispatcher.next().ok)
 
 		snooze := workflows.SnoozeOrder{ScopedOrder: one, For: "10m"}
-		require.NoError(t, e.refuseSnooze(snooze))
-		require.Contains(t, e.snooze(snooze), "1 due times moved later", "it is due, and held off its write")
-		require.False(t, e.next().ok)
+		require.NoError(t, e.standing.refuseSnooze(snooze))
+		require.Contains(t, e.standing.snooze(snooze), "1 due times moved later", "it is due, and held off its write")
+		require.False(t, e.dispatcher.next().ok)
 	})
 }

@@ -36,7 +36,7 @@ func moving(ctx workflow.Context) (*failover, workflows.BindingOrder, workflows.
 // relisted has the list bring the binding again.
 func relisted(e *failover, key karmada.BindingKey) {
 	e.st.Queue.Index()
-	e.join(activities.Targeting{Key: key, UID: "u"}, rules.Policy{}, map[string]int{})
+	e.affected.join(activities.Targeting{Key: key, UID: "u"}, rules.Policy{}, map[string]int{})
 }
 
 // An order that was accepted reaches its move too late to be seen: the move has just ended
@@ -52,13 +52,13 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 			t.Run(verb+"/"+name, func(t *testing.T) {
 				flowtest.Signalled(t, answer, func(ctx workflow.Context) {
 					e, o, report := moving(ctx)
-					e.obeyOne(bindingVerb{verb: verb, BindingOrder: o})
+					e.bindingOrders.obeyOne(bindingVerb{verb: verb, BindingOrder: o})
 					if answer != nil && verb == workflows.UpdateCancel {
-						require.False(t, e.mayBegin(), "nothing begins before it is known what became of that move")
+						require.False(t, e.dispatcher.mayBegin(), "nothing begins before it is known what became of that move")
 						again := e.orders.bindings
 						e.orders = failoverOrders{}
 						require.Len(t, again, 1)
-						e.obeyOne(again[0])
+						e.bindingOrders.obeyOne(again[0])
 					} else if answer != nil {
 						// Somebody runs as that migration again, and ends the same way.
 						m := workflows.Move{Key: o.Binding, UID: "u", Attempt: 1, Named: true, Ordered: e.orders.bindings[0].forMove()}
@@ -80,8 +80,8 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 func TestTheLateEndOfAMoveThatWroteTakesThePlaceOfTheOrders(t *testing.T) {
 	flowtest.Signalled(t, errors.New("not found"), func(ctx workflow.Context) {
 		e, o, report := moving(ctx)
-		e.obeyOne(bindingVerb{verb: workflows.UpdateCancel, BindingOrder: o})
-		e.obeyOne(e.orders.bindings[0])
+		e.bindingOrders.obeyOne(bindingVerb{verb: workflows.UpdateCancel, BindingOrder: o})
+		e.bindingOrders.obeyOne(e.orders.bindings[0])
 		report.Result.Outcome, report.Result.Wrote = phase.OutcomeNeedsOperator, true
 		e.reported(report)
 		require.Equal(t, map[string]int{"Abandoned": 0, "NeedsOperator": 1}, e.st.Counts)
@@ -92,7 +92,7 @@ func TestTheLateEndOfAMoveThatWroteTakesThePlaceOfTheOrders(t *testing.T) {
 func TestAReleaseOfWhatWroteNothingIsAnsweredInTheStatus(t *testing.T) {
 	flowtest.Signalled(t, nil, func(ctx workflow.Context) {
 		e, o, report := moving(ctx)
-		e.obeyOne(bindingVerb{verb: workflows.UpdateRelease, BindingOrder: o})
+		e.bindingOrders.obeyOne(bindingVerb{verb: workflows.UpdateRelease, BindingOrder: o})
 		e.reported(report)
 		require.Len(t, e.st.Items, 1)
 		require.Contains(t, e.st.Items[0].Message, "release ordered by jane came to nothing")

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -22,19 +21,19 @@ func (e *failover) actSuspected() {
 		return // not judged yet
 	case e.st.Cluster.StopRecord && e.enforcing():
 		// The stop that it records is over: that run is not open any more, or was resumed.
-		_, ok := e.writeTaints("remove a void record of a stop from "+e.cluster, activities.TaintRequest{ClearStopped: true})
+		_, ok := e.taints.write("remove a void record of a stop from "+e.cluster, activities.TaintRequest{ClearStopped: true})
 		e.dirty = e.dirty || ok // look again at once: the windows may have run out meanwhile
-	case e.inheritsTaint(), e.ripeToMove() && len(e.st.Cluster.Foreign) == 0:
+	case e.judgement.inheritsTaint(), e.judgement.evidence().RipeToMove() && len(e.st.Cluster.Foreign) == 0:
 		// An earlier run had confirmed this failure and put its taint, or a window has run out.
-		e.confirm(e.whyBad())
+		e.confirm(e.judgement.whyBad())
 	case len(e.st.Cluster.Foreign) > 0:
 		e.confirm(reason.ForeignTaint)
-	case e.bad():
+	case e.judgement.bad():
 		e.st.Reason = reason.WindowRunning
-		e.followRules()
-	case e.memberAnswers():
+		e.taints.followRules()
+	case e.judgement.evidence().MemberAnswers():
 		e.st.Reason = reason.MemberAnswers
-		e.followRules()
+		e.taints.followRules()
 	default:
 		e.actUnsuspected()
 	}
@@ -45,35 +44,17 @@ func (e *failover) actUnsuspected() {
 	switch {
 	case len(e.asks) > 0:
 		return // somebody is about to begin a drain, or to put a taint: this is no false alarm
-	case e.onlyCordons():
+	case e.judgement.onlyCordons():
 		e.cordon()
-	case e.nothingOfOurs() && e.st.Phase == phase.FailoverCordoned:
+	case e.judgement.nothingOfOurs() && e.st.Phase == phase.FailoverCordoned:
 		e.on(phase.EventUncordoned, reason.ClusterRecovered)
-	case e.nothingOfOurs():
+	case e.judgement.nothingOfOurs():
 		e.on(phase.EventNothingWrong, reason.Blip)
 	default:
 		// Something of Lifeboat's is left (an earlier attempt, an adopted task): it recovers, it is no false alarm.
 		e.st.Well = e.now()
 		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
 	}
-}
-
-// nothingOfOurs: this first attempt has done nothing, and found nothing of Lifeboat's.
-func (e *failover) nothingOfOurs() bool {
-	return e.st.Attempt == 1 && len(e.st.Cluster.Ours) == 0 && len(e.st.Moves) == 0 && len(e.st.Results) == 0 && !e.ordersRecorded()
-}
-
-// inheritsTaint: a first attempt that finds a Lifeboat taint that moves bindings took it over.
-func (e *failover) inheritsTaint() bool {
-	if e.st.Attempt > 1 {
-		return false
-	}
-	for _, t := range e.st.Cluster.Ours {
-		if karmada.Triggers(t.Effect) {
-			return true
-		}
-	}
-	return false
 }
 
 func (e *failover) confirm(reason reason.Reason) {
@@ -85,15 +66,15 @@ func (e *failover) confirm(reason reason.Reason) {
 // first eviction. It waits for the pacer's first word: a pacer that has yet to look
 // whether an installation is new must not find what this failover wrote meanwhile.
 func (e *failover) actConfirmed() {
-	if !e.bad() {
+	if !e.judgement.bad() {
 		e.st.Well = e.now()
 		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
 		return
 	}
-	if e.enforcing() && e.st.Pace.Tier == "" || e.besideEvictor() {
+	if e.enforcing() && e.st.Pace.Tier == "" || e.st.Beside {
 		return
 	}
-	tainted := e.taint()
+	tainted := e.taints.put()
 	if !tainted {
 		return
 	}
@@ -103,19 +84,19 @@ func (e *failover) actConfirmed() {
 
 // actEvacuating lists, checks and dispatches, for as long as the failure stands.
 func (e *failover) actEvacuating() {
-	if !e.bad() {
+	if !e.judgement.bad() {
 		e.st.Well = e.now()
 		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
 		return
 	}
-	tainted := e.taint()
+	tainted := e.taints.put()
 	if !tainted {
 		return
 	}
-	e.followRules()
-	e.refreshQueue()
-	e.preCheck()
-	e.dispatch()
+	e.taints.followRules()
+	e.affected.refresh()
+	e.preCheck.step()
+	e.dispatcher.dispatch()
 	switch done := e.queueDone(); {
 	case done && e.st.Phase == phase.FailoverEvacuating:
 		e.on(phase.EventQueueDone, e.st.Reason)
@@ -145,14 +126,14 @@ func (e *failover) queueDone() bool {
 
 // actRecovering dispatches nothing and waits out the removal window.
 func (e *failover) actRecovering() {
-	e.st.Grants = nil
-	e.followRules()
+	e.grants.drop()
+	e.taints.followRules()
 	switch {
-	case e.bad():
+	case e.judgement.bad():
 		e.st.Well = time.Time{}
 		e.listDirty = true
 		e.on(phase.EventConditionsBad, reason.ConditionsMatch)
-	case e.wellForLong():
+	case e.judgement.wellForLong():
 		e.on(phase.EventRecoveryConfirmed, reason.ClusterRecovered)
 	}
 }
@@ -161,18 +142,21 @@ func (e *failover) actRecovering() {
 // migrations and pending purge to their end.
 func (e *failover) actSettling() {
 	e.closeQueue(nil)
-	if e.adoptDirty && !e.bad() {
+	if e.adoptDirty && !e.judgement.bad() {
 		return // a hold without an owner was found on the way: it is restored before the untaint
 	}
 	switch {
-	case e.bad():
+	case e.judgement.bad():
 		e.failAgain()
-	case e.st.Settled.IsZero() && e.restoresOpen():
+	case e.st.Settled.IsZero() && e.children.restoresOpen():
 		return
 	case e.st.Settled.IsZero():
-		e.untaint()
+		again := e.taints.untaint()
+		if again {
+			e.failAgain()
+		}
 	default:
-		ended := e.movesEnded()
+		ended := e.children.allEnded()
 		if ended {
 			e.close()
 		}
@@ -182,28 +166,17 @@ func (e *failover) actSettling() {
 // close ends a run whose migrations have ended, once nothing of Lifeboat's stands any more.
 func (e *failover) close() {
 	switch {
-	case len(e.st.Cluster.Ours) > 0 || e.cordonMatches():
+	case len(e.st.Cluster.Ours) > 0 || e.judgement.evidence().CordonMatches():
 		e.st.Reason = reason.Cordoned
-		e.followRules() // no run closes while a Lifeboat taint stands, or while the window of one runs
-	case e.suspected():
+		e.taints.followRules() // no run closes while a Lifeboat taint stands, or while the window of one runs
+	case e.judgement.evidence().Suspected():
 		e.failAgain() // another rule has begun to match: its window goes on in an attempt of its own
 	default:
-		lifted := e.liftBans()
-		if lifted && e.pendingPurgesSettled() {
+		lifted := e.draining.liftBans()
+		if lifted && e.oldCopies.settled() {
 			e.end(phase.EventAllSettled, reason.ClusterRecovered)
 		}
 	}
-}
-
-// movesEnded: every child has reported, or does not run any more and left no hold that
-// is still to be adopted. Where the queue is closed nothing is listed, which would find
-// out those that were terminated.
-func (e *failover) movesEnded() bool {
-	if e.adoptDirty {
-		return false
-	}
-	e.pokeSilent()
-	return len(e.st.Moves) == 0 && !e.adoptDirty
 }
 
 // failAgain: from abandon and restore on, a failure that comes back is a new attempt.
@@ -219,55 +192,29 @@ func (e *failover) closeQueue(cancelled *workflows.Order) {
 	if !e.st.ClosedAt.IsZero() {
 		return
 	}
-	e.listLate()
+	e.affected.listLate()
 	e.st.ClosedAt = e.now()
-	e.st.Grants = nil
+	e.grants.drop()
 	for _, i := range e.st.Items {
-		e.abandon(i, cancelled)
+		e.outcomes.abandon(i, cancelled)
 	}
-	e.endLater(phase.OutcomeAbandoned)
+	e.outcomes.endLater(phase.OutcomeAbandoned)
 	e.st.Items = nil
-	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if m, still := e.st.Moves[key]; still {
-			m.Excused = false // by an older attempt
-			e.st.Moves[key] = m
-			e.signalMove(m, workflows.SignalRecover, workflows.Recover{Attempt: e.st.Attempt, Cancelled: cancelled, PutBack: e.st.StopPutBack})
-		}
-	}
-}
-
-// restoresOpen: an unplaced migration has neither been restored nor had its time for that.
-func (e *failover) restoresOpen() bool {
-	if e.now().Sub(e.st.ClosedAt) > e.st.Terms.RestoreWait {
-		return false
-	}
-	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		m := e.st.Moves[key]
-		if !m.Placed && !m.Excused && (!m.GoesOn || e.st.Stopped != nil) {
-			return true
-		}
-	}
-	return false
-}
-
-// pendingPurgesSettled tells whether old Works are gone, which endOldCopies sees to beside the run,
-// or have had their time. Those that are late need attention: two copies serve.
-func (e *failover) pendingPurgesSettled() bool {
-	return len(e.st.PendingPurges) == 0 || e.now().Sub(e.st.Settled) > e.st.Terms.PendingPurgeWait
+	e.children.tellRecovery(cancelled)
 }
 
 // actStopped applies no rule and dispatches nothing. Lifeboat's taints are gone; when
 // nothing has matched for the removal window the record of the stop goes too.
 func (e *failover) actStopped() {
 	e.closeQueue(e.st.Stopped)
-	if e.restoresOpen() {
+	if e.children.restoresOpen() {
 		return
 	}
 	if e.st.Settled.IsZero() {
-		e.stopTaints()
+		e.taints.stop()
 		return
 	}
-	if e.bad() || !e.quietForLong() {
+	if e.judgement.bad() || !e.judgement.evidence().Quiet() {
 		return
 	}
 	left := e.leaveCluster()
@@ -275,7 +222,7 @@ func (e *failover) actStopped() {
 		return
 	}
 	if e.enforcing() {
-		if _, ok := e.writeTaints("remove the record of the stop from "+e.cluster, activities.TaintRequest{ClearStopped: true}); !ok {
+		if _, ok := e.taints.write("remove the record of the stop from "+e.cluster, activities.TaintRequest{ClearStopped: true}); !ok {
 			return
 		}
 	}
@@ -292,34 +239,20 @@ func (e *failover) end(event phase.FailoverEvent, reason reason.Reason) {
 	e.on(event, reason)
 }
 
-// quietForLong: no window has matched for its removal time.
-func (e *failover) quietForLong() bool {
-	for _, k := range e.st.Windows.SortedKeys() {
-		if w := e.st.Windows[k]; w.Matching || !w.Quiet(e.judged) {
-			return false
-		}
-	}
-	return true
-}
-
 // actGone sees the children out: each drops its own hold task, which loses nothing,
 // for the execution namespace is gone with the cluster.
 func (e *failover) actGone() {
 	if e.st.ClosedAt.IsZero() {
 		e.st.ClosedAt = e.now()
-		e.st.Grants = nil
+		e.grants.drop()
 		for _, i := range e.st.Items {
 			if i.Was {
-				e.record(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: e.now()})
+				e.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: e.now()})
 			}
 		}
-		e.endLater(phase.OutcomeAbandoned)
+		e.outcomes.endLater(phase.OutcomeAbandoned)
 		e.st.Items = nil
-		for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-			if m, still := e.st.Moves[key]; still {
-				e.signalMove(m, workflows.SignalBindingObserved, proof.BindingFact{Key: m.Key, UID: m.UID})
-			}
-		}
+		e.children.tellAll(workflows.SignalBindingObserved, func(m workflows.Move) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
 	}
 	left := e.leaveCluster()
 	if left {
@@ -330,9 +263,28 @@ func (e *failover) actGone() {
 // leaveCluster sees the children out, then frees what a drain banned; false as long as one of them
 // runs, or where that could not be done for now.
 func (e *failover) leaveCluster() bool {
-	ended := e.movesEnded()
+	ended := e.children.allEnded()
 	if !ended {
 		return false
 	}
-	return e.liftBans()
+	return e.draining.liftBans()
+}
+
+// cordon carries out the rules that put NoSchedule taints alone: each taint by its own windows.
+// Nothing is listed and no permit is requested, because no workload moves.
+func (e *failover) cordon() {
+	e.st.Reason = reason.WindowRunning
+	switch {
+	case !e.enforcing():
+		e.taints.cordonVirtually()
+	default:
+		e.taints.followRules()
+	}
+	if !e.judgement.evidence().CordonStands() {
+		return
+	}
+	e.st.Reason = reason.Cordoned
+	if e.st.Phase == phase.FailoverSuspected {
+		e.on(phase.EventCordoned, reason.Cordoned)
+	}
 }

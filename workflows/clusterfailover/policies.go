@@ -1,6 +1,10 @@
 package clusterfailover
 
 import (
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -15,47 +19,50 @@ const (
 	maxPolicyBytes = 1_000_000
 )
 
-// judgePolicies has every frozen policy judged under the taints that stand now.
-func (e *failover) judgePolicies() {
-	if len(e.st.Policy) == 0 {
-		e.st.Dues, e.st.Judged = nil, e.taintSignature()
+// policies are the frozen ones: when each is due under the taints that stand.
+type policies struct {
+	*run
+	judgement *judgement
+}
+
+// judge has every frozen policy judged under the taints that stand now.
+func (p *policies) judge() {
+	if len(p.st.Policy) == 0 {
+		p.st.Dues, p.st.Judged = nil, p.taintSignature()
 		return
 	}
 	var dues []rules.Due
 	under := ""
-	for len(dues) < len(e.st.Policy) {
-		some, ok := e.judgeSome(fit(e.st.Policy[len(dues):]))
+	for len(dues) < len(p.st.Policy) {
+		some, ok := p.judgeSome(fit(p.st.Policy[len(dues):]))
 		if !ok {
 			return
 		}
-		if is := e.taintSignature(); len(dues) > 0 && is != under {
-			e.dirty = true // they changed between two parts: the next turn judges anew
+		if is := p.taintSignature(); len(dues) > 0 && is != under {
+			p.dirty = true // they changed between two parts: the next turn judges anew
 			return
 		}
-		dues, under = append(dues, some...), e.taintSignature()
+		dues, under = append(dues, some...), p.taintSignature()
 	}
-	e.st.Queue.Judged(dues)
-	e.st.Judged = under
+	p.st.Queue.Judged(dues)
+	p.st.Judged = under
 }
 
 // judgeSome has some policies judged, and takes the taints that they were judged under;
 // false means that this could not be done for now.
-func (e *failover) judgeSome(policies []rules.Policy) ([]rules.Due, bool) {
+func (p *policies) judgeSome(policies []rules.Policy) ([]rules.Due, bool) {
 	var r activities.PoliciesResult
-	ctx := flow.Doing(e.ctx, "judge whom the taints of "+e.cluster+" move, and when")
-	request := activities.PoliciesRequest{Cluster: e.cluster, UID: e.st.UID, Policies: policies, Virtual: e.st.Virtual}
+	ctx := flow.Doing(p.ctx, "judge whom the taints of "+p.cluster+" move, and when")
+	request := activities.PoliciesRequest{Cluster: p.cluster, UID: p.st.UID, Policies: policies, Virtual: p.st.Virtual}
 	if err := workflow.ExecuteActivity(ctx, activities.NameAssessPolicies, request).Get(ctx, &r); err != nil {
-		e.log.Error("could not judge policies", "error", err)
+		p.log.Error("could not judge policies", "error", err)
 		return nil, false
 	}
 	if r.Gone {
-		e.clusterDirty, e.dirty = true, true
+		p.clusterDirty, p.dirty = true, true
 		return nil, false
 	}
-	e.st.Cluster.Hard, e.st.Cluster.Soft = r.Hard, r.Soft
-	if !e.enforcing() {
-		e.st.Cluster.Hard, e.st.Cluster.Soft = nil, nil
-	}
+	p.judgement.tainted(r.Hard, r.Soft)
 	return r.Dues, len(r.Dues) == len(policies)
 }
 
@@ -68,4 +75,19 @@ func fit(policies []rules.Policy) []rules.Policy {
 		}
 	}
 	return policies
+}
+
+// taintSignature changes whenever the taints do that due times follow from.
+func (p *policies) taintSignature() string {
+	taints := slices.Concat(p.st.Cluster.Hard, p.st.Cluster.Soft, p.st.Virtual)
+	parts := make([]string, 0, len(taints))
+	for _, t := range taints {
+		at := ""
+		if t.TimeAdded != nil {
+			at = t.TimeAdded.UTC().Format(time.RFC3339)
+		}
+		parts = append(parts, t.Key+"="+t.Value+":"+string(t.Effect)+"@"+at)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ",")
 }

@@ -36,7 +36,7 @@ func TestAnyNumberOfPoliciesIsJudged(t *testing.T) {
 		for n := maxPolicies; n < len(e.st.Policy); n++ {
 			e.st.Policy[n].SoftMalformed = strings.Repeat("x", maxPolicyBytes/2-1000)
 		}
-		e.judgePolicies()
+		e.affected.policies.judge()
 		require.Len(t, e.st.Dues, len(e.st.Policy))
 		for n, d := range e.st.Dues {
 			require.Equal(t, strconv.Itoa(n), d.Taint.Key)

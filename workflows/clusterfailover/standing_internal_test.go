@@ -19,9 +19,9 @@ func TestWhatWasSnoozedOrPausedSinceItsCheckIsNotDispatched(t *testing.T) {
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		for name, order := range map[string]func(e *failover, scope queue.Scope){
 			"snoozed": func(e *failover, scope queue.Scope) {
-				e.snooze(workflows.SnoozeOrder{ScopedOrder: workflows.ScopedOrder{Scope: scope}, For: "5m"})
+				e.standing.snooze(workflows.SnoozeOrder{ScopedOrder: workflows.ScopedOrder{Scope: scope}, For: "5m"})
 			},
-			"paused": func(e *failover, scope queue.Scope) { e.pause(workflows.ScopedOrder{Scope: scope}) },
+			"paused": func(e *failover, scope queue.Scope) { e.standing.pause(workflows.ScopedOrder{Scope: scope}) },
 		} {
 			e := crowded(ctx, 20)
 			e.st.Terms.Mode = rules.ModeObserve
@@ -35,7 +35,7 @@ func TestWhatWasSnoozedOrPausedSinceItsCheckIsNotDispatched(t *testing.T) {
 			first := e.st.Items[e.st.Queue.First(e.now(), queue.Ready, 1)[0]].Key
 			order(e, queue.ScopeOf(first))
 			n := len(e.st.Items)
-			e.simulate()
+			e.dispatcher.simulate()
 			require.Len(t, e.st.Items, 1, "%s: everybody else went: %d", name, n)
 			require.Equal(t, first, e.st.Items[0].Key, name)
 			require.NotEqual(t, queue.Ready, e.st.Items[0].State, name)
@@ -49,14 +49,14 @@ func TestStandingOrdersAreBoundedAndOneScopeNeedsOneEntry(t *testing.T) {
 		e := crowded(ctx, 10)
 		e.st.Listed = time.Time{}
 		for n := range maxStanding {
-			e.snooze(workflows.SnoozeOrder{ScopedOrder: workflows.ScopedOrder{Scope: queue.Scope{Namespace: time.Duration(n).String()}}, For: "5m"})
+			e.standing.snooze(workflows.SnoozeOrder{ScopedOrder: workflows.ScopedOrder{Scope: queue.Scope{Namespace: time.Duration(n).String()}}, For: "5m"})
 		}
 		o := workflows.SnoozeOrder{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "x"}, Scope: queue.Scope{Namespace: "new"}}, For: "5m"}
 		e.st.ClosedAt = time.Time{}
-		require.ErrorContains(t, e.refuseSnooze(o), "stand already")
+		require.ErrorContains(t, e.standing.refuseSnooze(o), "stand already")
 		o.Namespace = time.Duration(3).String()
-		require.NoError(t, e.refuseSnooze(o))
-		e.snooze(o)
+		require.NoError(t, e.standing.refuseSnooze(o))
+		e.standing.snooze(o)
 		require.Len(t, e.st.Snoozes, maxStanding)
 	})
 }

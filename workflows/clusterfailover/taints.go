@@ -1,106 +1,98 @@
 package clusterfailover
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// taint brings the cluster's taints to what the rules ask for; false means that
+// taints are what Lifeboat writes on the cluster; in observe, what would stand there.
+type taints struct {
+	*run
+	judgement *judgement
+	standing  *standing
+}
+
+// put brings the cluster's taints to what the rules ask for; false means that
 // this could not be done for now.
-func (e *failover) taint() bool {
-	if !e.enforcing() {
-		e.taintVirtually()
+func (ts *taints) put() bool {
+	if !ts.enforcing() {
+		ts.putVirtually()
 		return true
 	}
-	add := e.mayAdd(e.ripe())
-	if len(add) == 0 && (e.evacuationTaintStands() || e.taintDisputed()) {
-		e.st.Refused = false
+	add := ts.mayAdd(ts.judgement.evidence().Ripe())
+	if len(add) == 0 && (ts.evacuationTaintStands() || ts.disputed()) {
+		ts.st.Refused = false
 		return true
 	}
-	r, ok := e.writeTaints("taint "+e.cluster, activities.TaintRequest{Add: add, EvacuationTaint: activities.EvacuationTaintPut})
+	r, ok := ts.write("taint "+ts.cluster, activities.TaintRequest{Add: add, EvacuationTaint: activities.EvacuationTaintPut})
 	if !ok {
 		return false
 	}
 	if r.Refused != "" {
-		e.st.Reason = r.Refused
-		e.clusterDirty = true
-		e.backOff()
+		ts.st.Reason = r.Refused
+		ts.clusterDirty = true
+		ts.backOff()
 		return false
 	}
 	return true
 }
 
-// taintVirtually is what observe does instead: the taint would stand from now on.
-func (e *failover) taintVirtually() {
-	now := e.now()
-	for _, o := range e.ripe() {
+// putVirtually is what observe does instead: the taint would stand from now on.
+func (ts *taints) putVirtually() {
+	now := ts.now()
+	for _, o := range ts.judgement.evidence().Ripe() {
 		known := false
-		for _, v := range e.st.Virtual {
+		for _, v := range ts.st.Virtual {
 			known = known || (v.Key == o.Taint.Key && v.Effect == o.Taint.Effect)
 		}
 		if !known {
 			at := metaTime(now)
 			taint := corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at}
-			e.st.Virtual = append(e.st.Virtual, taint)
-			e.trail.virtual(taint, o.Rule)
+			ts.st.Virtual = append(ts.st.Virtual, taint)
+			ts.trail.virtual(taint, o.Rule)
 		}
 	}
 }
 
-func (e *failover) evacuationTaintStands() bool {
-	return e.stands(karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule})
+// cordonVirtually is what observe does instead of a write.
+func (ts *taints) cordonVirtually() {
+	ts.putVirtually()
+	was := len(ts.st.Virtual)
+	ts.st.Virtual = slices.DeleteFunc(ts.st.Virtual, func(t corev1.Taint) bool {
+		return !ts.st.Windows.Any(func(w rules.Window) bool {
+			return w.Taint.Key == t.Key && w.Taint.Effect == t.Effect && !w.RemoveRipe(ts.judgement.judged)
+		})
+	})
+	ts.dirty = ts.dirty || len(ts.st.Virtual) != was
 }
 
-// writeTaints runs the one activity that writes to the cluster.
-func (e *failover) writeTaints(what string, r activities.TaintRequest) (activities.TaintResult, bool) {
-	r.Cluster, r.UID, r.FailoverID, r.Mode, r.ExternalProbe = e.cluster, e.st.UID, e.st.FailoverID, e.st.Terms.Mode, e.externalProbe()
-	var out activities.TaintResult
-	ctx := flow.Doing(e.ctx, what)
-	if err := workflow.ExecuteActivity(ctx, activities.NameWriteTaints, r).Get(ctx, &out); err != nil {
-		e.log.Error("could not write the cluster's taints", "error", err)
-		e.st.Refused = true
-		e.backOff()
-		return out, false
-	}
-	if out.Gone {
-		if e.st.GoneAt.IsZero() {
-			e.st.GoneAt = e.now()
-		}
-		e.dirty = true
-		return out, false
-	}
-	e.st.Refused = false
-	e.tainted(out)
-	return out, true
-}
-
-// backOff keeps a refused act from being tried again at once. It holds no human's
-// order up: one that came meanwhile is obeyed in the next turn.
-func (e *failover) backOff() {
-	e.dirty = !e.orders.none()
-	e.notBefore = e.now().Add(min(e.st.Terms.Recheck, e.st.Terms.ClusterPoll))
-	if e.nextAssess.After(e.notBefore) || !e.nextAssess.After(e.now()) {
-		e.nextAssess = e.notBefore // never later than planned: who is refused often would never look again
-	}
-	e.clusterDirty = false
+func (ts *taints) evacuationTaintStands() bool {
+	return ts.judgement.evidence().Stands(karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule})
 }
 
 // followRules adds and removes taints of rules while the phase stays: NoSchedule
 // ones, and those of a second rule on the same cluster.
-func (e *failover) followRules() {
-	if !e.enforcing() {
+func (ts *taints) followRules() {
+	if !ts.enforcing() {
 		return
 	}
-	add, remove := e.mayAdd(e.ripe()), e.withered()
-	switch e.st.Phase { //nolint:exhaustive // in the other phases the taints that move bindings follow their rules, too
+	add, remove := ts.mayAdd(ts.judgement.evidence().Ripe()), ts.judgement.evidence().Withered()
+	switch ts.st.Phase { //nolint:exhaustive // in the other phases the taints that move bindings follow their rules, too
 	case phase.FailoverRecovering: // those that move bindings go with the untaint
 		remove = slices.DeleteFunc(remove, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
 		add = withoutTriggering(add)
@@ -108,12 +100,156 @@ func (e *failover) followRules() {
 		add = withoutTriggering(add)
 	}
 	if len(add) == 0 && len(remove) == 0 {
-		e.st.Refused = false
+		ts.st.Refused = false
 		return
 	}
-	was := len(e.st.Cluster.Ours)
-	r, ok := e.writeTaints("bring the taints of "+e.cluster+" to what its rules say", activities.TaintRequest{Add: add, Remove: remove})
-	e.dirty = e.dirty || ok && len(r.Ours) != was // what they asked for may have been the last thing to do
+	was := len(ts.st.Cluster.Ours)
+	r, ok := ts.write("bring the taints of "+ts.cluster+" to what its rules say", activities.TaintRequest{Add: add, Remove: remove})
+	ts.dirty = ts.dirty || ok && len(r.Ours) != was // what they asked for may have been the last thing to do
+}
+
+// untaint removes the taints of this recovery in one write, the evacuation taint with the last. It
+// tells whether the cluster fails again instead.
+func (ts *taints) untaint() (again bool) {
+	if !ts.enforcing() {
+		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
+		return false
+	}
+	if len(ts.st.Cluster.Ours) == 0 && !ts.judgement.ordersRecorded() {
+		ts.st.Refused, ts.st.Settled, ts.dirty = false, ts.now(), true
+		return false
+	}
+	// The record of an order that still stands here is void: it would have been obeyed.
+	r, ok := ts.write("untaint "+ts.cluster, activities.TaintRequest{
+		Remove: ts.judgement.evidence().Leaving(), EvacuationTaint: activities.EvacuationTaintDrop, ClearDrain: true, EndAllOrders: true, EndedBy: "it no longer applied",
+	})
+	switch {
+	case !ok:
+	case r.Refused == reason.ConditionsMatch:
+		ts.clusterDirty = true
+		return true
+	case r.Refused == "" && !slices.ContainsFunc(r.Ours, rules.OfThisFailure):
+		ts.st.Settled, ts.dirty = ts.now(), true
+	default:
+		ts.backOff()
+	}
+	return false
+}
+
+// stop removes what is Lifeboat's whatever the rules say, and records who stopped.
+func (ts *taints) stop() {
+	if !ts.enforcing() {
+		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
+		return
+	}
+	r, ok := ts.write("remove Lifeboat's taints from "+ts.cluster+": stopped by "+ts.st.Stopped.Who, activities.TaintRequest{
+		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndAllOrders: true, EndedBy: ts.st.Stopped.Line(),
+		StoppedBy: &karmada.StoppedBy{Who: ts.st.Stopped.Who, Why: ts.st.Stopped.Reason, FailoverID: ts.st.FailoverID},
+	})
+	switch {
+	case !ok:
+	case r.Refused == "" && len(r.Ours) == 0:
+		ts.st.Settled, ts.dirty = ts.now(), true
+	default: // what could not be taken away yet is still Lifeboat's
+		ts.backOff()
+	}
+}
+
+// write runs the one activity that writes to the cluster.
+func (ts *taints) write(what string, r activities.TaintRequest) (activities.TaintResult, bool) {
+	r.Cluster, r.UID, r.FailoverID, r.Mode, r.ExternalProbe = ts.cluster, ts.st.UID, ts.st.FailoverID, ts.st.Terms.Mode, ts.judgement.externalProbe()
+	r.Seen, r.Facts, r.Turns = ts.st.Seen, ts.st.Facts, ts.st.Turns
+	was, asked := ts.st.Cluster.Ours, ts.now()
+	var out activities.TaintResult
+	ctx := flow.Doing(ts.ctx, what)
+	if err := workflow.ExecuteActivity(ctx, activities.NameWriteTaints, r).Get(ctx, &out); err != nil {
+		ts.log.Error("could not write the cluster's taints", "error", err)
+		ts.st.Refused = true
+		ts.backOff()
+		return out, false
+	}
+	ts.judgement.take(out.Assessment, asked, len(r.Facts))
+	if out.Gone {
+		ts.dirty = true
+		return out, false
+	}
+	ts.st.Refused = false
+	ts.trail.taints(was)
+	ts.notePutBack(out.PutBack)
+	return out, true
+}
+
+// orderWritten records an order, or the end of one, on the cluster.
+func (ts *taints) orderWritten(what string, r activities.TaintRequest) error {
+	out, ok := ts.write(what, r)
+	switch {
+	case !ok:
+		return temporal.NewApplicationError("it could not be written to the cluster: nothing changes", "NotWritten")
+	case out.Refused != "":
+		return flow.Refused(string(out.Refused) + ": " + out.Message)
+	}
+	return nil
+}
+
+// mayAdd leaves out taints that move bindings while Karmada evicts, too: it would move
+// them at once. It leaves them out as well while they are taken away again and again.
+func (ts *taints) mayAdd(add []rules.RuleObservation) []rules.RuleObservation {
+	ts.noticeTaken(add)
+	if ts.st.Beside || ts.disputed() {
+		return withoutTriggering(add)
+	}
+	return add
+}
+
+// disputeWithin is how soon after it was put back a taint must be gone again for the failover
+// to be paused.
+const disputeWithin = time.Minute
+
+// noticeTaken pauses the failover where a taint that was put back is gone again at once: a
+// human wants it gone, or another controller does. A controller that lost it by accident loses
+// it once.
+func (ts *taints) noticeTaken(add []rules.RuleObservation) {
+	last := ts.st.TakenAway
+	if last == nil || last.Twice || ts.now().Sub(last.At) >= disputeWithin {
+		return
+	}
+	for _, o := range add {
+		at := slices.IndexFunc(ts.st.Cluster.Ours, func(t karmada.AddedTaint) bool {
+			return t.Rule == o.Rule && t.Key == o.Taint.Key && t.Effect == o.Taint.Effect
+		})
+		if at < 0 || !karmada.Triggers(o.Taint.Effect) {
+			continue
+		}
+		t := ts.st.Cluster.Ours[at]
+		ts.st.TakenAway = &workflows.TakenAway{AddedTaint: t, At: ts.now(), Twice: true}
+		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
+			t.Key, t.Effect, rules.RuleTitle(t.Rule), view.EndsTaint(t.Rule, ts.cluster))
+		ts.log.Warn("paused: a taint is taken away again and again", "taint", t.Key+":"+string(t.Effect))
+		ts.standing.pauseItself(reason.Summary(why))
+		ts.trail.taintChanged(record.AuditTaintRemoved, t, why)
+		ts.dirty = true
+		return
+	}
+}
+
+// notePutBack takes note of taints that a write put back.
+func (ts *taints) notePutBack(taints []karmada.AddedTaint) {
+	for _, t := range taints {
+		if karmada.Triggers(t.Effect) {
+			ts.st.TakenAway = &workflows.TakenAway{AddedTaint: t, At: ts.now()}
+		}
+		ts.trail.taintChanged(record.AuditTaintAdded, t, view.TaintPutBack(t, ts.cluster))
+	}
+}
+
+// disputed tells whether this failover is paused because a taint was taken away twice.
+func (ts *taints) disputed() bool { return ts.st.TakenAway != nil && ts.st.TakenAway.Twice }
+
+// endDispute has a taint put back that was taken away twice: a human resumed.
+func (ts *taints) endDispute() {
+	if ts.disputed() {
+		ts.st.TakenAway, ts.clusterDirty = nil, true
+	}
 }
 
 func withoutTriggering(in []rules.RuleObservation) []rules.RuleObservation {
@@ -126,54 +262,4 @@ func withoutTriggering(in []rules.RuleObservation) []rules.RuleObservation {
 	return out
 }
 
-// untaint removes the taints of this recovery in one write, the evacuation taint with the last.
-func (e *failover) untaint() {
-	if !e.enforcing() {
-		e.st.Virtual, e.st.Settled, e.dirty = nil, e.now(), true
-		return
-	}
-	if len(e.st.Cluster.Ours) == 0 && !e.ordersRecorded() {
-		e.st.Refused, e.st.Settled, e.dirty = false, e.now(), true
-		return
-	}
-	// The record of an order that still stands here is void: it would have been obeyed.
-	r, ok := e.writeTaints("untaint "+e.cluster, activities.TaintRequest{
-		Remove: e.leaving(), EvacuationTaint: activities.EvacuationTaintDrop, ClearDrain: true, EndAllOrders: true, EndedBy: "it no longer applied",
-	})
-	switch {
-	case !ok:
-		return
-	case r.Refused == reason.ConditionsMatch:
-		e.clusterDirty = true
-		e.failAgain()
-	case r.Refused == "" && !slices.ContainsFunc(r.Ours, ofThisFailure):
-		e.st.Settled, e.dirty = e.now(), true
-	default:
-		e.backOff()
-	}
-}
-
-// ofThisFailure: a taint that moves bindings, or the evacuation taint. What else stands
-// follows from a rule of its own, which may still match.
-func ofThisFailure(t karmada.AddedTaint) bool {
-	return t.Rule == "" || karmada.Triggers(t.Effect)
-}
-
-// stopTaints removes what is Lifeboat's whatever the rules say, and records who stopped.
-func (e *failover) stopTaints() {
-	if !e.enforcing() {
-		e.st.Virtual, e.st.Settled, e.dirty = nil, e.now(), true
-		return
-	}
-	r, ok := e.writeTaints("remove Lifeboat's taints from "+e.cluster+": stopped by "+e.st.Stopped.Who, activities.TaintRequest{
-		RemoveAll: true, EvenIfFailing: true, ClearDrain: true, EndAllOrders: true, EndedBy: e.st.Stopped.Line(),
-		StoppedBy: &karmada.StoppedBy{Who: e.st.Stopped.Who, Why: e.st.Stopped.Reason, FailoverID: e.st.FailoverID},
-	})
-	switch {
-	case !ok:
-	case r.Refused == "" && len(r.Ours) == 0:
-		e.st.Settled, e.dirty = e.now(), true
-	default: // what could not be taken away yet is still Lifeboat's
-		e.backOff()
-	}
-}
+func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }

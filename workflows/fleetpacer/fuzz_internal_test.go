@@ -73,7 +73,7 @@ func granting(ctx workflow.Context, size int) *pacer {
 		p.st.Schedule.Number = 6
 		p.st.Schedule.Grant(p.st.Pace, now, "m1", min(size, p.st.Schedule.Room(p.st.Pace, p.st.Config, now)))
 	}
-	p.audit()
+	p.trail = newTrail(p.ctx, p.instance, &p.st, &p.dirty)
 	return p
 }
 

@@ -80,10 +80,10 @@ func (p *pacer) grantTo(r workflows.Request, size int) {
 	workflow.GetMetricsHandler(p.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_permits_granted").Inc(int64(size))
 }
 
-// fresh: the judgement in hand is good for a grant. It may be a second old, so that
-// a quick pace does not mean as many looks at the fleet, but it knows of every change.
+// fresh tells whether the judgement in hand is good for a grant: the controller has reported no change
+// since, and it is not older than it may be while a failover waits (R4.5-35).
 func (p *pacer) fresh() bool {
-	return !p.st.Assessed.IsZero() && !p.st.Changed && p.now().Sub(p.st.Assessed) <= time.Second
+	return !p.st.Assessed.IsZero() && !p.st.Changed && p.now().Sub(p.st.Assessed) <= reassess
 }
 
 // forgetSilent drops requests that were not repeated: their failover is gone.
@@ -127,7 +127,7 @@ func (p *pacer) used(r workflows.PermitsUsed) {
 			p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitsUsed, "number", u.Number)
 			continue
 		}
-		if p.st.Schedule.Use(u.Number) {
+		if p.st.Schedule.Use(u.Number, p.now()) {
 			p.st.Moves.Add(u.Binding, p.now())
 			p.st.Written++
 		}

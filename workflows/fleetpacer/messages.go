@@ -81,7 +81,7 @@ func follow(r *workflows.Request, old workflows.Request) {
 }
 
 func (p *pacer) halt(o workflows.Order) string {
-	p.auditOrder(workflows.UpdateHalt, o, "")
+	p.trail.order(workflows.UpdateHalt, o, "")
 	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, reason.HaltedByHuman, p.now()
 	p.ordersChanged()
 	return "halted: no eviction begins any more; permits that are out pass within four seconds"
@@ -89,7 +89,7 @@ func (p *pacer) halt(o workflows.Order) string {
 
 func (p *pacer) resume(o workflows.Order) string {
 	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = nil, "", time.Time{}
-	p.auditOrder(workflows.UpdateResume, o, "")
+	p.trail.order(workflows.UpdateResume, o, "")
 	p.log.Info("resumed", "who", o.Who, "reason", o.Reason)
 	p.ordersChanged()
 	return "resumed: the pace is what the fleet's health allows"
@@ -104,12 +104,12 @@ func (p *pacer) refuseResume(o workflows.Order) error {
 
 func (p *pacer) setRate(r workflows.SetRate) string {
 	if r.Configured {
-		p.auditOrder(workflows.UpdateSetRate, r.Order, "as configured")
+		p.trail.order(workflows.UpdateSetRate, r.Order, "as configured")
 		p.st.Orders.Rate, p.st.Orders.RateBy = nil, nil
 		p.ordersChanged()
 		return "the configured rate counts again, at once"
 	}
-	p.auditOrder(workflows.UpdateSetRate, r.Order, flow.RateOf(r.Rate))
+	p.trail.order(workflows.UpdateSetRate, r.Order, flow.RateOf(r.Rate))
 	p.st.Orders.Rate, p.st.Orders.RateBy = &r.Rate, &r.Order
 	p.ordersChanged()
 	if halt := p.st.Orders.Halted; halt != nil {

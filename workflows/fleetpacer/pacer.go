@@ -15,17 +15,17 @@ import (
 
 // pacer runs the FleetPacer.
 type pacer struct {
-	ctx         workflow.Context
-	log         log.Logger
-	instance    string
-	st          workflows.PacerState
-	dirty       bool
-	alarm       flow.Alarm
-	waited      bool // this run has waited at least once
-	claims      int  // since this run began: updates are bounded per run
-	unjudged    bool // the newest attempt to judge the fleet failed
-	inbox       flow.Messages
-	trailWriter flow.TrailWriter
+	ctx      workflow.Context
+	log      log.Logger
+	instance string
+	st       workflows.PacerState
+	dirty    bool
+	alarm    flow.Alarm
+	waited   bool // this run has waited at least once
+	claims   int  // since this run began: updates are bounded per run
+	unjudged bool // the newest attempt to judge the fleet failed
+	inbox    flow.Messages
+	trail    trail
 }
 
 // MemoOrders is the memo field in which the pacer mirrors its orders.
@@ -60,7 +60,7 @@ func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
 	if p.st.Requests == nil {
 		p.st.Requests = map[string]workflows.Request{}
 	}
-	p.audit()
+	p.trail = newTrail(ctx, p.instance, &p.st, &p.dirty)
 	if err := p.serve(); err != nil {
 		return err
 	}
@@ -75,14 +75,14 @@ func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
 		}
 		p.grant()
 		p.page()
-		p.flushTrail()
+		p.trail.flush()
 		if p.full() {
 			p.inbox.Drain()
-			p.leaveTrail()
+			p.trail.leave()
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeFleetPacer, workflows.FleetPacerParams{Instance: p.instance, State: &p.st})
 		}
 		at, why := p.nextLook()
-		if write := p.trailWriter.Wake(); !write.IsZero() && write.Before(at) {
+		if write := p.trail.Wake(); !write.IsZero() && write.Before(at) {
 			at, why = write, "write the audit trail"
 		}
 		p.alarm.Set(ctx, at, why, &p.dirty)
@@ -150,7 +150,7 @@ func (p *pacer) look() error {
 	pace := p.ordered(r.Pace)
 	changed := pace.Tier != p.st.Pace.Tier || pace.Rate != p.st.Pace.Rate || pace.Reason != p.st.Pace.Reason ||
 		pace.Total != p.st.Pace.Total || len(pace.Faulty) != len(p.st.Pace.Faulty)
-	p.auditPace(p.st.Pace, pace)
+	p.trail.pace(p.st.Pace, pace)
 	p.st.Pace, p.st.Assessed = pace, p.now()
 	p.broadcast(changed)
 	if changed {

@@ -14,9 +14,12 @@ import (
 )
 
 // PatientEnv is an environment that takes no slow machine for a deadlock.
-func PatientEnv() *testsuite.TestWorkflowEnvironment {
+func PatientEnv() *testsuite.TestWorkflowEnvironment { return Watched(slog.DiscardHandler) }
+
+// Watched is a patient environment whose log somebody reads.
+func Watched(log slog.Handler) *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
-	suite.SetLogger(Silent())
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(log)))
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: bear})
 	env.SetTestTimeout(bear)

@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Evidence is what the windows of a cluster's rules and its taints say at one moment: whether it
+// fails, whether it has recovered, and which taints are to be put or to go.
+type Evidence struct {
+	Windows Windows
+	// Judged is when the newest look that was answered was asked for: of what came after, it knows
+	// nothing, and so no window ends later.
+	Judged time.Time
+	// Ours are Lifeboat's taints, Foreign those of others that move bindings, and Standing is every
+	// taint as "key:effect".
+	Ours     []karmada.AddedTaint
+	Foreign  []corev1.Taint
+	Standing []string
+	// Virtual are the taints that would stand if this were not observe.
+	Virtual []corev1.Taint
+	// SoftUnreadable: the cluster's soft taints can neither be read nor written.
+	SoftUnreadable bool
+	// Unwindowed: a Lifeboat taint about which no window decides may go.
+	Unwindowed bool
+}
+
+// Suspected tells whether a rule whose taint moves bindings matches, however long.
+func (e Evidence) Suspected() bool {
+	return e.Windows.Any(func(w Window) bool {
+		return w.Matching && karmada.Triggers(w.Taint.Effect)
+	})
+}
+
+// Failing tells whether something speaks for a failure now, leaving some rules aside.
+func (e Evidence) Failing(aside ...string) bool {
+	return len(e.Foreign) > 0 || e.Windows.Any(func(w Window) bool {
+		return !slices.Contains(aside, w.Rule) && karmada.Triggers(w.Taint.Effect) && e.Ripens(w)
+	})
+}
+
+// MemberAnswers tells whether the external probe contradicts a rule whose taint moves
+// bindings, so that this taint is not put.
+func (e Evidence) MemberAnswers() bool {
+	return e.Windows.Any(func(w Window) bool {
+		return w.Last == Neither && w.Reason == reason.MemberAnswers
+	})
+}
+
+// Ripens tells whether a rule's taint is to be put now, and can be.
+func (e Evidence) Ripens(w Window) bool {
+	if e.SoftUnreadable && w.Taint.Effect == karmada.EffectPreferNoExecute {
+		return false
+	}
+	return w.AddRipe(e.Judged)
+}
+
+// Ripe are the taints whose rule has matched for its whole window and that do not
+// stand yet.
+func (e Evidence) Ripe() []RuleObservation {
+	var out []RuleObservation
+	for _, w := range e.Windows.Sorted() {
+		if e.Ripens(w) && !e.Stands(w.Taint) {
+			out = append(out, RuleObservation{Rule: w.Rule, Taint: w.Taint, Match: w.Last})
+		}
+	}
+	return out
+}
+
+// RipeToMove tells whether the window of a taint that moves bindings has run out on
+// a match, standing or not.
+func (e Evidence) RipeToMove() bool {
+	return e.Windows.Any(func(w Window) bool {
+		return karmada.Triggers(w.Taint.Effect) && e.Ripens(w)
+	})
+}
+
+// Stands tells whether a taint stands on the cluster.
+func (e Evidence) Stands(t karmada.RuleTaint) bool {
+	return slices.Contains(e.Standing, t.Key+":"+string(t.Effect))
+}
+
+// WouldStand tells whether a taint would stand if this were not observe.
+func (e Evidence) WouldStand(t karmada.RuleTaint) bool {
+	return slices.ContainsFunc(e.Virtual, func(v corev1.Taint) bool { return v.Key == t.Key && v.Effect == t.Effect })
+}
+
+// Withered are Lifeboat taints whose rule has mismatched for its removal window.
+func (e Evidence) Withered() []karmada.AddedTaint {
+	var out []karmada.AddedTaint
+	for _, t := range e.Ours {
+		if t.Rule != "" && e.Removable(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Leaving are the taints that go with the recovery: each taint of a rule whose own removal
+// window has passed, and the taints of orders, whose records go in the same write.
+func (e Evidence) Leaving() []karmada.AddedTaint {
+	var out []karmada.AddedTaint
+	for _, t := range e.Ours {
+		ordered := t.Rule == karmada.DrainRule || t.Rule == karmada.TaintRule
+		if ordered || e.Removable(t) || !e.hasWindow(t) && karmada.Triggers(t.Effect) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// hasWindow tells whether a window of this failover decides about a taint. For one without, the
+// recovery waited before it was confirmed.
+func (e Evidence) hasWindow(t karmada.AddedTaint) bool {
+	_, known := e.Windows[keyOf(t)]
+	return known
+}
+
+// Removable tells whether a Lifeboat taint may go now.
+func (e Evidence) Removable(t karmada.AddedTaint) bool {
+	w, known := e.Windows[keyOf(t)]
+	switch {
+	case known && e.TakenAway(t):
+		// Of the taint nothing is left but Lifeboat's record. A rule that matches puts it back.
+		return !w.Matching && w.Last != Undecided
+	case !known:
+		return e.Unwindowed
+	}
+	return w.RemoveRipe(e.Judged)
+}
+
+// TakenAway tells whether somebody else removed a taint that is recorded as Lifeboat's.
+// Where its list cannot be read, that is not known.
+func (e Evidence) TakenAway(t karmada.AddedTaint) bool {
+	unread := e.SoftUnreadable && t.Effect == karmada.EffectPreferNoExecute
+	return !unread && !e.Stands(karmada.RuleTaint{Key: t.Key, Effect: t.Effect})
+}
+
+// WellForLong tells whether every Lifeboat taint that moves bindings could go now. Without one (a
+// human removed the last) recovery is confirmed at once.
+func (e Evidence) WellForLong() bool {
+	return !slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
+}
+
+// WouldBeWellForLong is that for observe: every taint that would stand could go now.
+func (e Evidence) WouldBeWellForLong() bool {
+	return !e.Windows.Any(func(w Window) bool { return e.WouldStand(w.Taint) && !w.RemoveRipe(e.Judged) })
+}
+
+// Quiet tells that no window has matched for its removal time.
+func (e Evidence) Quiet() bool {
+	return !e.Windows.Any(func(w Window) bool { return w.Matching || !w.Quiet(e.Judged) })
+}
+
+// CordonStands tells whether a NoSchedule taint of a rule stands; in observe, whether it would.
+func (e Evidence) CordonStands() bool {
+	cordons := func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule }
+	return slices.ContainsFunc(e.Virtual, cordons) ||
+		slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return !OfThisFailure(t) })
+}
+
+// CordonMatches tells whether a rule that asks for a NoSchedule taint matches, however long.
+func (e Evidence) CordonMatches() bool {
+	return e.Windows.Any(func(w Window) bool {
+		return w.Matching && !karmada.Triggers(w.Taint.Effect)
+	})
+}
+
+// SoftMatters tells whether a soft taint would stand, or may come to.
+func (e Evidence) SoftMatters() bool {
+	return slices.ContainsFunc(e.Virtual, func(t corev1.Taint) bool { return t.Effect == karmada.EffectPreferNoExecute }) ||
+		e.Windows.Any(func(w Window) bool { return w.Taint.Effect == karmada.EffectPreferNoExecute })
+}
+
+func keyOf(t karmada.AddedTaint) WindowKey {
+	return RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
+}
+
+// OfThisFailure tells what goes with the recovery: a taint that moves bindings, or the evacuation taint. What else stands follows from
+// a rule of its own, which may still match.
+func OfThisFailure(t karmada.AddedTaint) bool { return t.Rule == "" || karmada.Triggers(t.Effect) }

@@ -1,0 +1,118 @@
+package rules_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// shown is a window that has been as it is since a second of the story, with a minute each way.
+func shown(rule, key string, effect corev1.TaintEffect, match rules.Match, since int) rules.Window {
+	return rules.Window{
+		Rule: rule, Taint: karmada.RuleTaint{Key: key, Effect: effect, AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute},
+		Last: match, Matching: match == rules.Matches, Since: fixtures.At(since),
+	}
+}
+
+func windowsOf(all ...rules.Window) rules.Windows {
+	w := rules.Windows{}
+	for _, one := range all {
+		w[one.Key()] = one
+	}
+	return w
+}
+
+// A taint follows its own window: it is put when that has run out on a match, and goes when it has
+// run out on a mismatch. A look that is older than the end of a window ends none.
+// Rules: R4.1-16, R4.1-21.
+func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
+	down := shown("down", "down", corev1.TaintEffectNoExecute, rules.Matches, 0)
+	well := shown("down", "down", corev1.TaintEffectNoExecute, rules.Mismatches, 0)
+	ours := []karmada.AddedTaint{{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute}}
+	standing := []string{"down:NoExecute"}
+	for _, row := range []struct {
+		name      string
+		evidence  rules.Evidence
+		put, goes int
+		failing   bool
+		well      bool
+	}{
+		{name: "within the window", evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(59)}, well: true},
+		{name: "the window has run out", evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(60)}, put: 1, failing: true, well: true},
+		{
+			name:     "it stands already",
+			evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
+		},
+		{name: "within the removal window", evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(59), Ours: ours, Standing: standing}},
+		{
+			name:     "the removal window has run out",
+			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(60), Ours: ours, Standing: standing}, goes: 1, well: true,
+		},
+		{
+			name:     "somebody took it away: only the record is left",
+			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(1), Ours: ours}, goes: 1, well: true,
+		},
+		{name: "a taint of no window stays", evidence: rules.Evidence{Ours: ours, Standing: standing}},
+		{name: "until it may go", evidence: rules.Evidence{Ours: ours, Standing: standing, Unwindowed: true}, goes: 1, well: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Len(t, row.evidence.Ripe(), row.put)
+			require.Len(t, row.evidence.Withered(), row.goes)
+			require.Equal(t, row.failing, row.evidence.Failing())
+			require.Equal(t, row.failing, row.evidence.RipeToMove())
+			require.Equal(t, row.well, row.evidence.WellForLong())
+		})
+	}
+}
+
+// Soft taints that cannot be read are neither put nor known to be gone; the hard ones go on.
+func TestEvidence_UnreadableSoftTaintsDecideNothing(t *testing.T) {
+	soft := shown("slow", "slow", karmada.EffectPreferNoExecute, rules.Matches, 0)
+	hard := shown("down", "down", corev1.TaintEffectNoExecute, rules.Matches, 0)
+	e := rules.Evidence{Windows: windowsOf(soft, hard), Judged: fixtures.At(60), SoftUnreadable: true}
+	require.Equal(t, []rules.RuleObservation{{Rule: "down", Taint: hard.Taint, Match: rules.Matches}}, e.Ripe())
+	require.True(t, e.SoftMatters())
+	require.False(t, e.TakenAway(karmada.AddedTaint{Rule: "slow", Key: "slow", Effect: karmada.EffectPreferNoExecute}))
+	require.True(t, e.TakenAway(karmada.AddedTaint{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute}))
+	e.SoftUnreadable = false
+	require.Len(t, e.Ripe(), 2)
+}
+
+// With the recovery go the taints of orders and those whose window has passed, not those within it.
+// Rules: R4.1-21.
+func TestEvidence_LeavingAreTheTaintsOfOrdersAndOfWindowsThatHavePassed(t *testing.T) {
+	within := shown("slow", "slow", corev1.TaintEffectNoExecute, rules.Mismatches, 30)
+	passed := shown("down", "down", corev1.TaintEffectNoExecute, rules.Mismatches, 0)
+	ours := []karmada.AddedTaint{
+		{Rule: "slow", Key: "slow", Effect: corev1.TaintEffectNoExecute},
+		{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute},
+		{Rule: karmada.TaintRule, Key: "ordered", Effect: corev1.TaintEffectNoExecute},
+		{Rule: "before", Key: "before", Effect: corev1.TaintEffectNoExecute},
+		{Rule: "cordon", Key: "cordon", Effect: corev1.TaintEffectNoSchedule},
+	}
+	e := rules.Evidence{
+		Windows: windowsOf(within, passed), Judged: fixtures.At(60), Ours: ours,
+		Standing: []string{"slow:NoExecute", "down:NoExecute", "ordered:NoExecute", "before:NoExecute", "cordon:NoSchedule"},
+	}
+	require.Equal(t, ours[1:4], e.Leaving())
+	require.True(t, e.CordonStands())
+	require.False(t, e.CordonMatches())
+	require.False(t, e.Quiet(), "one of them has not been quiet for long")
+}
+
+// What a drain or an order asks for is no failure of the cluster itself; what others put is.
+// Rules: R4.1-13.
+func TestEvidence_FailingLeavesRulesAside(t *testing.T) {
+	drained := shown(karmada.DrainRule, "drain", corev1.TaintEffectNoExecute, rules.Matches, 0)
+	e := rules.Evidence{Windows: windowsOf(drained), Judged: fixtures.At(60)}
+	require.True(t, e.Failing())
+	require.True(t, e.Suspected())
+	require.False(t, e.Failing(karmada.DrainRule))
+	e.Foreign = []corev1.Taint{{Key: "by-hand", Effect: corev1.TaintEffectNoExecute}}
+	require.True(t, e.Failing(karmada.DrainRule))
+}

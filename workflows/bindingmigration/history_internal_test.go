@@ -1,0 +1,354 @@
+package bindingmigration
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
+	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// histories is how many random histories are drawn; maxLooks after how many looks each binding is
+// deleted, so that each history ends.
+const (
+	histories = 300
+	maxLooks  = 25
+	// usedAnOldLook is the seed of a history in which the look that found a Directly binding placed
+	// proved its health minutes later.
+	usedAnOldLook = 3583
+)
+
+var historyBegins = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+
+// Whatever happens to a migration, in whatever order: its arrows are a path of the table, what it
+// publishes is the phase that it is in, and what an arrow says has happened before it.
+//
+// Rules: R4.7-60.
+func TestMigration_OfAnyHistory_SendsNoArrowForWhatDidNotHappen(t *testing.T) {
+	seen := map[phase.MigrationEvent]int{}
+	for seed := range uint64(histories + 1) {
+		if seed == histories {
+			seed = usedAnOldLook
+		}
+		h := &random{t: t, Rand: rand.New(rand.NewPCG(seed, 7)), phase: phase.MigrationChecking, left: maxLooks} //nolint:gosec // a test draws
+		h.start = h.begin()
+		h.run()
+		for at, e := range h.entries {
+			if e.arrow == "" {
+				continue
+			}
+			seen[e.arrow]++
+			fact, known := facts[e.arrow]
+			require.True(t, known, "no fact is known of %s", e.arrow)
+			require.True(t, fact(h.until(at)), "seed %d: %s from %s without its fact, after:\n%s", seed, e.arrow, e.from, h.story(at))
+		}
+		require.Equal(t, phase.MigrationDone, h.phase, "seed %d", seed)
+	}
+	for e := range facts {
+		require.Positive(t, seen[e], "no history of %d has %s", histories, e)
+	}
+}
+
+// random is one history of one migration, drawn while it runs.
+type random struct {
+	*rand.Rand
+	t       *testing.T
+	start   workflows.MigrationState
+	phase   phase.Migration
+	left    int
+	version int
+	entries []entry
+}
+
+// entry is one thing that happened: an arrow, a message, or an activity, scheduled or answered.
+type entry struct {
+	at     time.Time
+	arrow  phase.MigrationEvent
+	from   phase.Migration
+	told   string
+	sent   string // an activity that was scheduled
+	act    string // one that was answered, with its answer
+	answer any
+}
+
+func (h *random) story(until int) (out string) {
+	out = fmt.Sprintf("started with %+v\n", h.start)
+	for _, e := range h.entries[:until] {
+		out += fmt.Sprintf("%s %s%s%s%s %.300s\n", e.at.Format(time.TimeOnly), e.arrow, e.told, e.sent, e.act, fmt.Sprintf("%+v", e.answer))
+	}
+	return out
+}
+
+func (h *random) now(ctx workflow.Context, e entry) {
+	e.at = workflow.Now(ctx)
+	h.entries = append(h.entries, e)
+}
+
+// in tells, n times of a hundred, yes.
+func (h *random) in(n int) bool { return h.IntN(100) < n }
+
+func one[T any](h *random, of ...T) T { return of[h.IntN(len(of))] }
+
+// begin draws how the migration is started.
+func (h *random) begin() workflows.MigrationState {
+	st := workflows.MigrationState{
+		Ref: activities.MoveRef{
+			Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Mode: rules.ModeEnforce,
+			Purge: one(h, karmada.PurgeGracefully, karmada.PurgeGracefully, karmada.PurgeDirectly, karmada.PurgeNever),
+		},
+		Parent: "cluster-failover/m1", FailoverID: "e", Attempt: 2,
+		Terms: activities.Terms{
+			Mode: rules.ModeEnforce, Audit: true, MinHealthy: 30 * time.Second, Detection: 90 * time.Second, HealthPoll: 10 * time.Second, Recheck: 10 * time.Second,
+			RestoreWait: 30 * time.Second, GracefulTimeout: 45 * time.Second, ReleaseUnproven: h.in(50), Watched: h.in(50), Probe: h.in(50),
+		},
+	}
+	switch {
+	case h.in(20):
+		st.Start, st.Ref.Named = workflows.StartAdopt, h.in(20)
+	case st.Ref.Purge == karmada.PurgeDirectly && h.in(40):
+		st.Start = workflows.StartAwaitFence
+	case h.in(20):
+		st.Start = workflows.StartHold
+	default:
+		st.Permit = h.permit(historyBegins)
+	}
+	if h.in(20) {
+		st.Ref.State = map[string]string{"app": "cart"}
+	}
+	return st
+}
+
+func (h *random) permit(now time.Time) pace.Permit {
+	return pace.Permit{Number: 1, Earliest: now, Latest: now.Add(time.Second)}
+}
+
+func (h *random) run() {
+	env := flowtest.Watched(arrows{slog.DiscardHandler, h})
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{&drawing{h: h}}})
+	env.SetStartWorkflowOptions(sdk.StartWorkflowOptions{ID: workflows.BindingMigrationID("", "m1", h.start.Ref.Key)})
+	env.SetStartTime(historyBegins)
+	for at := time.Duration(0); at < 4*time.Minute; at += time.Duration(1+h.IntN(60_000)) * time.Millisecond {
+		if name, arg := h.message(historyBegins.Add(at)); name != "" {
+			env.RegisterDelayedCallback(func() { env.SignalWorkflow(name, arg) }, at)
+		}
+	}
+	env.ExecuteWorkflow(Workflow, workflows.BindingMigrationParams{State: h.start})
+	require.True(h.t, env.IsWorkflowCompleted(), h.story(len(h.entries)))
+	require.NoError(h.t, env.GetWorkflowError())
+}
+
+// message draws what somebody tells it.
+func (h *random) message(at time.Time) (name string, arg any) {
+	who := workflows.Order{Who: "jane", Reason: "a drill"}
+	switch n := h.IntN(20); {
+	case n < 8:
+		h.version++
+		f := proof.BindingFact{Key: h.start.Ref.Key, UID: "u", ResourceVersion: fmt.Sprint(100 + h.version)}
+		o := h.observation()
+		if f.Verdict = (&proof.HoldVerdict{Placed: o.Placed, Health: o.Health, On: o.On, SourceReady: o.SourceReady}); n < 2 {
+			f.Verdict = nil
+		}
+		return workflows.SignalBindingObserved, f
+	case n < 10:
+		r := workflows.Recover{Attempt: 2 + h.IntN(2)}
+		if h.in(30) {
+			r.Cancelled, r.PutBack = &who, h.in(50)
+		}
+		return workflows.SignalRecover, r
+	case n < 13:
+		verb := one(h, workflows.UpdateCancel, workflows.UpdatePutBack, workflows.UpdateRelease, workflows.UpdatePause, workflows.UpdateResume)
+		return workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: who, PutBack: h.in(30)}, Verb: verb}
+	case n < 14:
+		return workflows.SignalFenced, workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: at}}
+	case n < 17:
+		return workflows.SignalPermit, h.permit(at)
+	default:
+		return "", nil
+	}
+}
+
+func (h *random) verdict(ok bool) reason.Verdict {
+	if ok {
+		return reason.Verdict{OK: true}
+	}
+	return reason.Verdict{Reason: reason.NotPlaced, Message: "not yet"}
+}
+
+// observation draws a look; most of them are of a binding that is held.
+func (h *random) observation() activities.Observation {
+	h.version++
+	o := activities.Observation{
+		Seen: fmt.Sprint(100 + h.version), UID: "u", Gone: h.in(1), Held: h.in(92), Banned: h.in(30), Targeted: h.in(25), Purge: h.start.Ref.Purge, State: h.start.Ref.State,
+		Preserved: h.in(3), StateWaived: h.in(20), Placed: h.verdict(h.in(80)), Health: h.verdict(h.in(85)), Observed: h.in(80), LastCopy: h.in(30),
+		SourceGone: h.in(3), SourceReady: h.in(40), FenceStands: h.in(20), StraightBack: h.in(30), Outage: "Unknown@1",
+	}
+	if h.in(2) {
+		o.TaskNote = "LifeboatNeedsOperator"
+	}
+	if h.in(3) {
+		o.Purge = one(h, karmada.PurgeGracefully, karmada.PurgeDirectly, karmada.PurgeNever)
+	}
+	if o.Placed.OK {
+		o.Targets, o.On = []string{"m2"}, []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
+	}
+	if h.in(70) {
+		o.OldWork = &karmada.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w"}
+	}
+	return o
+}
+
+// answerOf draws what an activity answers; nil is an error.
+func (h *random) answerOf(name string) any {
+	if h.in(4) && h.left > 0 {
+		return nil
+	}
+	switch name {
+	case activities.NameObserve:
+		o := h.observation()
+		if h.left--; h.left <= 0 {
+			o.Gone = true
+		}
+		return o
+	case activities.NameEvict:
+		ends := []activities.EvictEnd{
+			activities.EvictRefused, activities.EvictNotAffected, activities.EvictElsewhere, activities.EvictOptedOut, activities.EvictGone,
+			activities.EvictClusterGone, activities.EvictUnknown, activities.EvictUnknown, activities.EvictUnknown,
+		}
+		end := activities.EvictWritten
+		if h.in(40) {
+			end = one(h, ends...)
+		}
+		o := h.observation()
+		return activities.EvictResult{End: end, Reason: reason.NoTarget, Seen: o.Seen, OldWork: o.OldWork}
+	case activities.NameHoldDependents:
+		return activities.DependentsResult{Reason: one(h, reason.None, reason.None, reason.None, reason.Conflict)}
+	case activities.NameDropDependents:
+		return activities.DependentsResult{}
+	case activities.NameObserveWork:
+		return activities.WorkState{Gone: h.in(50), Away: h.in(10), Superseded: h.in(10), Orphaned: h.in(10)}
+	default:
+		return h.acted()
+	}
+}
+
+// acted draws the end of a release, a restore, a hold or a mark.
+func (h *random) acted() activities.ActResult {
+	out := activities.ActResult{Look: h.observation(), End: one(h, activities.ActDone, activities.ActDone, activities.ActDone, activities.ActAlready, activities.ActRefused, activities.ActRefused)}
+	if h.in(3) || h.left <= 0 {
+		out.End = activities.ActGone
+	}
+	if out.End == activities.ActRefused {
+		out.Reason = one(h, reason.Placed, reason.ForeignTask, reason.ConditionsMatch, reason.PutBackRefused, reason.RestoreUndone, reason.ClusterGone, reason.KarmadaStale, reason.NotHealthy)
+		out.Look.SourceGone = out.Reason == reason.ClusterGone
+		out.Look.Placed.OK = out.Look.Placed.OK || out.Reason == reason.Placed
+	}
+	return out
+}
+
+// arrows takes the arrows from the workflow's log.
+type arrows struct {
+	slog.Handler
+	h *random
+}
+
+func (a arrows) Enabled(context.Context, slog.Level) bool { return true }
+func (a arrows) WithAttrs([]slog.Attr) slog.Handler       { return a }
+
+func (a arrows) Handle(_ context.Context, r slog.Record) error {
+	require.NotEqual(a.h.t, "refused a transition", r.Message, a.h.story(len(a.h.entries)))
+	if r.Message != "phase changed" {
+		return nil
+	}
+	of := map[string]string{}
+	r.Attrs(func(at slog.Attr) bool { of[at.Key] = at.Value.String(); return true })
+	e := entry{arrow: phase.MigrationEvent(of["event"]), from: a.h.phase}
+	require.Equal(a.h.t, string(a.h.phase), of["from"])
+	next, err := phase.NextMigration(a.h.phase, e.arrow)
+	require.NoError(a.h.t, err)
+	require.Equal(a.h.t, string(next), of["to"])
+	a.h.entries, a.h.phase = append(a.h.entries, e), next
+	return nil
+}
+
+// drawing stands between the migration and everything else.
+type drawing struct {
+	interceptor.WorkerInterceptorBase
+	h *random
+}
+
+func (d *drawing) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &drawnIn{WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}, h: d.h}
+}
+
+type drawnIn struct {
+	interceptor.WorkflowInboundInterceptorBase
+	h *random
+}
+
+func (d *drawnIn) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return d.Next.Init(&drawnOut{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, h: d.h})
+}
+
+func (d *drawnIn) HandleSignal(ctx workflow.Context, in *interceptor.HandleSignalInput) error {
+	d.h.now(ctx, told(d.h, in))
+	return d.Next.HandleSignal(ctx, in)
+}
+
+type drawnOut struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	h *random
+}
+
+func (d *drawnOut) ExecuteActivity(ctx workflow.Context, name string, _ ...any) workflow.Future {
+	d.h.now(ctx, entry{sent: name})
+	answered, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = workflow.Sleep(ctx, time.Duration(d.h.IntN(3000))*time.Millisecond)
+		answer := d.h.answerOf(name)
+		d.h.now(ctx, entry{act: name, answer: answer})
+		if answer == nil {
+			settle.SetError(temporal.NewApplicationError("no answer", activities.ErrorForbidden))
+			return
+		}
+		settle.SetValue(answer)
+	})
+	return answered
+}
+
+func (d *drawnOut) SignalExternalWorkflow(ctx workflow.Context, _, _, name string, arg any) workflow.Future {
+	if report, is := arg.(workflows.MigrationReport); is {
+		require.Equal(d.h.t, d.h.phase, report.Phase, "it reports a phase that it is not in")
+	}
+	answered, settle := workflow.NewFuture(ctx)
+	if d.h.in(3) {
+		d.h.now(ctx, entry{act: "unheard"})
+		settle.SetError(temporal.NewApplicationError("it does not run", name))
+	} else {
+		settle.SetValue(nil)
+	}
+	return answered
+}
+
+func (d *drawnOut) UpsertTypedSearchAttributes(_ workflow.Context, with ...temporal.SearchAttributeUpdate) error {
+	if shown, is := temporal.NewSearchAttributes(with...).GetKeyword(workflows.SearchPhase); is && d.h.phase != phase.MigrationDone {
+		require.Equal(d.h.t, string(d.h.phase), shown, "it publishes a phase that it is not in")
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package bindingmigration
+
+import (
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+)
+
+// lookHeld is look for a binding that should carry Lifeboat's task, with the ends that
+// every holding phase shares. Not ok means that the phase has nothing to decide.
+func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
+	o, ok := m.looks.followVerdict()
+	if !ok {
+		o, ok = m.looks.look(summary)
+	}
+	switch {
+	case !ok:
+		m.wait(m.st.Terms.HealthPoll, "try to read the binding again")
+		return o, false
+	case o.Gone:
+		m.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
+		return o, false
+	case o.TaskNote != "":
+		m.end(record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: reason.ForeignTask, Message: o.TaskNote})
+		return o, false
+	case !o.Held:
+		m.droppedByOthers(o)
+		return o, false
+	}
+	m.st.Ref.Purge, m.st.Ref.State = o.Purge, o.State // Karmada goes by the task, and so do we
+	return o, true
+}
+
+// droppedByOthers: Lifeboat's task is gone by another hand. Nothing is left to hold.
+func (m *migration) droppedByOthers(o activities.Observation) {
+	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.ForeignTask, To: o.Targets, Cause: "Lifeboat's task was dropped by another hand"}
+	switch {
+	case o.Targeted && m.st.Released.MayStand() && m.st.Intent.Recover == nil:
+		// Released and put back since, as far as anybody can know: no attempt evicts that twice.
+		r.Reason, r.Cause = reason.SchedulerReturnsIt, "released, though the answer was lost; "+m.st.Ref.Cluster+" is a target again"
+	case o.Targeted:
+		m.restorer.returned()
+		return
+	case o.Banned:
+		m.endBanned(o)
+		return
+	case !o.Placed.OK:
+		r.Outcome, r.Message = phase.OutcomeNeedsOperator, "and it is not placed: "+o.Placed.Message
+	}
+	m.endOn(phase.EventTaskDropped, r)
+}
+
+// endBanned: Lifeboat's hold was released in a drain, and whoever wrote that did not hear of it or
+// is another run. What was released does not come back, and its ban goes with the drain.
+func (m *migration) endBanned(o activities.Observation) {
+	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.SchedulerReturnsIt, To: o.Targets}
+	r.Message = "released, and kept off " + m.st.Ref.Cluster + " until undrain"
+	if m.st.Intent.PutsBack() {
+		m.st.Intent.Refuse(reason.Summary("put-back refused: " + r.Message))
+		r.Reason, r.Message = reason.PutBackRefused, m.st.Intent.Refusal
+	}
+	m.st.Banned, m.st.Intent.Held = true, nil
+	m.endOn(phase.EventTaskDropped, r)
+}
+
+// place waits for the scheduler.
+func (m *migration) place() {
+	if m.nothingNew() {
+		m.wait(m.st.Terms.HealthPoll, "wait for the scheduler to place "+m.st.Ref.Key.String())
+		return
+	}
+	o, ok := m.lookHeld("see where the scheduler places " + m.st.Ref.Key.String())
+	if !ok {
+		return
+	}
+	m.st.Placed = m.st.Placed && o.Placed.OK // a restore of a placed one may have been undone
+	if o.SourceGone {
+		m.on(phase.EventSourceGone)
+		return
+	}
+	obeyed := m.obeys(o)
+	switch {
+	case obeyed:
+	case o.Placed.OK:
+		if !m.st.Directly() { // which waits for the old copy first: what is seen now is old by then
+			m.looks.carried = &o
+		}
+		m.placed(o)
+	case o.Targeted && m.st.Paused != nil:
+		m.note(reason.Paused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+m.st.Paused.Line())
+		m.wait(m.st.Terms.HealthPoll, "wait until "+m.st.Ref.Key.String()+" is resumed")
+	case o.Targeted:
+		m.removeAgain()
+	default:
+		m.note(o.Placed.Reason, o.Placed.Message)
+		m.overdue("the scheduler has not placed it")
+		m.wait(m.st.Terms.HealthPoll, "wait for the scheduler to place "+m.st.Ref.Key.String())
+	}
+}
+
+// removeAgain takes the cluster out that the scheduler's late patch put back.
+func (m *migration) removeAgain() {
+	m.note(reason.PutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
+	var out activities.ActResult
+	ctx := flow.Doing(m.ctx, "remove "+m.st.Ref.Cluster+" again from "+m.st.Ref.Key.String()+": the scheduler put it back")
+	err := workflow.ExecuteActivity(ctx, activities.NameRemoveAgain, activities.EvictRequest{
+		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
+		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
+	}).Get(ctx, &out)
+	if err == nil && out.End == activities.ActDone {
+		m.st.Ref.Generation = out.Generation
+		m.acted(record.AuditBindingRemoved, record.Audit{Reason: reason.PutBack})
+		return
+	}
+	if err != nil {
+		m.note(reason.Unreachable, err.Error())
+	} else if out.End == activities.ActRefused {
+		m.note(out.Reason, out.Message)
+	}
+	m.wait(m.st.Terms.Recheck, "try again to remove "+m.st.Ref.Cluster)
+}

@@ -1,0 +1,187 @@
+package bindingmigration
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/workflow"
+)
+
+// reportAfter is how long a state lasts before the failover is told of it, where nothing there
+// depends on it: each report costs the migration five events.
+const reportAfter = 15 * time.Second
+
+// reporter is what the failover, the page and the search attributes have been told: Reason, Message
+// and Attention are its own.
+type reporter struct {
+	*auditor
+	// unreported is since when the failover does not know what the page shows; zero when it does.
+	unreported time.Time
+	// mustHold is for how long the last look wants health to hold, zero before it.
+	mustHold time.Duration
+}
+
+// enter publishes a phase; at the end the outcome stands in its place, so that a
+// list of closed migrations says what became of them.
+func (re *reporter) enter(phase phase.Migration) {
+	shown := string(phase)
+	if re.st.Result != nil {
+		shown = string(re.st.Result.Outcome)
+	}
+	re.page()
+	if re.st.Result == nil && passes(phase) {
+		re.reportLater()
+		return
+	}
+	re.publish(shown)
+}
+
+func (re *reporter) publish(shown string) {
+	_ = workflow.UpsertTypedSearchAttributes(re.ctx, workflows.SearchPhase.ValueSet(shown), workflows.SearchReason.ValueSet(string(re.st.Reason)))
+}
+
+// passes tells the phases that last as long as one activity: they are published where they
+// last for longer.
+func passes(current phase.Migration) bool {
+	return current == phase.MigrationChecking || current == phase.MigrationPlacing || current == phase.MigrationReleasing || current == phase.MigrationPurging
+}
+
+// note publishes why it stands where it stands, when that is news: "1 of 3 ready"
+// must not stay on the failover's page when it is 2.
+func (re *reporter) note(reason reason.Reason, message string) {
+	another, news := reason != re.st.Reason, message != re.st.Message
+	re.st.Reason, re.st.Message = reason, message
+	re.page()
+	switch {
+	case !another && !news:
+	case re.progresses():
+		re.reportLater()
+	default:
+		if another {
+			re.publish(string(re.st.Phase))
+		}
+		re.tell(nil)
+	}
+}
+
+// progresses tells the phases that soon end by themselves, and on whose reason nothing in the
+// failover depends.
+func (re *reporter) progresses() bool {
+	switch re.st.Phase {
+	case phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging:
+		return true
+	case phase.MigrationChecking, phase.MigrationQueued, phase.MigrationEvicting, phase.MigrationAwaitingFence, phase.MigrationRestoring,
+		phase.MigrationDone:
+	}
+	return false
+}
+
+func (re *reporter) reportLater() {
+	if re.unreported.IsZero() {
+		re.unreported = workflow.Now(re.ctx)
+	}
+}
+
+// reportIn is how long the migration may wait before it reports, false without anything to report.
+func (re *reporter) reportIn() (time.Duration, bool) {
+	return reportAfter - workflow.Now(re.ctx).Sub(re.unreported), !re.unreported.IsZero()
+}
+
+// attention raises the flag; it changes no behaviour.
+func (re *reporter) attention(why reason.Reason, message string) {
+	if re.st.Attention == why {
+		return
+	}
+	re.st.Attention = why
+	tags := map[string]string{"cluster": re.st.Ref.Cluster, "reason": string(why)}
+	workflow.GetMetricsHandler(re.ctx).WithTags(tags).Counter("lifeboat_needs_attention").Inc(1)
+	re.log.Warn("needs attention", "reason", why, "message", message)
+	re.acted(record.AuditBindingAttention, record.Audit{Reason: why, Message: reason.Summary(message)})
+	known := why == re.st.Reason && message == re.st.Message // then a note is no news, but the flag is
+	re.note(why, message)
+	if known || !re.unreported.IsZero() {
+		re.publish(string(re.st.Phase))
+		re.tell(nil)
+	}
+}
+
+// withRefusal is how it stands, with an order that was refused: that stays beside what came since.
+func (re *reporter) withRefusal() string {
+	if re.st.Intent.Refusal == "" || strings.Contains(re.st.Message, re.st.Intent.Refusal) {
+		return re.st.Message
+	}
+	return re.st.Intent.Refusal + "; now: " + re.st.Message
+}
+
+// tell reports to the ClusterFailover. A parent that is not running is told
+// nothing: its next run adopts.
+func (re *reporter) tell(result *record.Result) (heard bool) { return re.tellFrom(re.ctx, result) }
+
+// tellFrom is tell for a coroutine of its own, which may block on its own context only.
+func (re *reporter) tellFrom(ctx workflow.Context, result *record.Result) (heard bool) {
+	report := workflows.MigrationReport{
+		FailoverID: re.st.FailoverID, Attempt: re.st.Attempt, Key: re.st.Ref.Key, UID: re.st.Ref.UID,
+		Phase: re.st.Phase, Reason: re.st.Reason, Message: reason.Summary(re.withRefusal()), Refused: re.st.Intent.Refusal, RefusedID: re.st.Intent.RefusedID, Placed: re.st.Placed,
+		Attention: re.st.Attention, To: re.st.To, Result: result,
+		Late:   re.st.Attention == reason.RestoreUnanswered,
+		GoesOn: re.st.Wrote() && re.st.Directly(), WantsPermit: result == nil && re.st.WantsPermit(), Acts: slices.Clone(re.st.Acts),
+	}
+	asOf := re.unreported
+	err := workflow.SignalExternalWorkflow(ctx, re.st.Parent, "", workflows.SignalMigrationReport, report).Get(ctx, nil)
+	if err != nil {
+		re.log.Warn("could not report", "parent", re.st.Parent, "error", err)
+		return false
+	}
+	if asOf.Equal(re.unreported) {
+		re.unreported = time.Time{}
+	}
+	re.told(report.Acts)
+	return true
+}
+
+// reportUsed tells the pacer that the eviction stands, where the activity could not.
+func (re *reporter) reportUsed() {
+	used := workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: re.st.Permit.Number, Binding: re.st.Ref.Key.String()}}}
+	if err := workflow.SignalExternalWorkflow(re.ctx, workflows.FleetPacerID(re.instance), "", workflows.SignalPermitsUsed, used).Get(re.ctx, nil); err != nil {
+		re.log.Warn("could not report an eviction: it does not count as a move", "permit", re.st.Permit.Number, "error", err)
+	}
+}
+
+// expectUntil: until due the state lasts as long as it should, and is not reported for lasting.
+func (re *reporter) expectUntil(due time.Time) {
+	if re.st.Proof.Followed && !re.unreported.IsZero() && due.After(re.unreported) {
+		re.unreported = due
+	}
+}
+
+// late tells that gracefulTimeout has passed since the eviction.
+func (re *reporter) late() bool {
+	return workflow.Now(re.ctx).Sub(re.st.Ref.Written) > re.st.Terms.GracefulTimeout
+}
+
+// overdue raises attention once gracefulTimeout has passed; it deletes nothing.
+func (re *reporter) overdue(what string) {
+	if re.late() {
+		kept := "the old copy is held"
+		if re.st.Directly() {
+			kept = "nothing is forced"
+		}
+		re.attention(reason.GracefulTimeout, what+" within gracefulTimeout ("+re.st.Terms.GracefulTimeout.String()+"); "+kept)
+	}
+}
+
+// page shows where this migration stands.
+func (re *reporter) page() {
+	v := re.st.View(workflow.Now(re.ctx))
+	v.Message, v.MustHold = re.withRefusal(), max(re.mustHold, v.MustHold)
+	if re.st.Intent.Stops() {
+		v.Ordered = re.st.Cause()
+	}
+	workflow.SetCurrentDetails(re.ctx, view.MigrationPage(v))
+}

@@ -1,0 +1,222 @@
+package clusterfailover
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// affected is the set of bindings on the cluster, and whom of them its taints move.
+type affected struct {
+	*run
+	judgement *judgement
+	outcomes  *outcomes
+	waiting   *waiting
+	children  *children
+	evictor   *evictor
+	policies  *policies
+	listed    bool // by this run
+}
+
+// refresh lists anew when asked to or when the list is old, and has the frozen
+// policies judged anew when the cluster's taints have changed.
+func (a *affected) refresh() {
+	if !a.now().Before(a.nextList()) {
+		a.relist(a.judgement.softMatters() && a.st.Listed.IsZero())
+	}
+	if a.judgement.softMatters() && a.st.Queue.SoftUnread() {
+		a.relist(true)
+	}
+	if a.st.Judged != a.policies.taintSignature() || len(a.st.Dues) != len(a.st.Policy) {
+		a.policies.judge()
+	}
+	a.waiting.sortOut()
+}
+
+// nextList is when the affected set is to be listed: at once when asked to, else in
+// its time. A long list costs history: the next waits longer, by a millisecond and by
+// fifteen per binding.
+func (a *affected) nextList() time.Time {
+	n := time.Duration(a.targeting() + len(a.st.Moves))
+	switch {
+	case a.listDirty && (!a.listed || n < longList):
+		return a.now()
+	case a.listDirty:
+		return a.st.Listed.Add(n * time.Millisecond)
+	default:
+		return a.st.Listed.Add(max(a.st.Terms.Relist, n*15*time.Millisecond))
+	}
+}
+
+// targeting is how many bindings a list brings: those that observe has judged
+// target the cluster still.
+func (a *affected) targeting() int {
+	return len(a.st.Items) + a.st.Counts[string(phase.OutcomeWouldMove)]
+}
+
+// longList is from how many bindings on lists are spaced out.
+const longList = 1000
+
+// changed: the list is the one way into the queue. It is read again when
+// somebody came, or went; what is queued or on its way is known already.
+func (a *affected) changed(m workflows.BindingsChanged) {
+	a.st.Queue.Index()
+	for _, b := range m.Bindings {
+		key := b.Key.String()
+		at := a.st.Queue.At(b.Key)
+		known := at >= 0 && a.st.Items[at].UID == b.UID
+		queued := known || a.st.Ledger.WouldMove(b.Key, b.UID)
+		move, moving := a.st.Moves[key]
+		if known {
+			a.waiting.lookAgain(at)
+		}
+		if b.SecondEvictor {
+			b.LastCopy = false // a search tells
+			a.evictor.found(b)
+		}
+		if b.Deleted || (moving && move.Placed) || (!queued && !moving) {
+			a.listDirty, a.dirty = true, true
+		}
+	}
+}
+
+// relist reads the affected set page by page. Policies of bindings that are known
+// already stay frozen; soft asks what was not read of them so far.
+func (a *affected) relist(soft bool) {
+	a.listDirty = false
+	found := map[string]bool{}
+	policies := a.st.Queue.PolicyIndex()
+	for page := (activities.Page{}); ; {
+		var p activities.TargetingPage
+		ctx := flow.Doing(a.ctx, "list the bindings on "+a.cluster)
+		request := activities.ListRequest{
+			Cluster: a.cluster, Mode: a.st.Terms.Mode, Page: page, Drain: a.st.Cluster.Drain, Soft: soft,
+		}
+		if err := workflow.ExecuteActivity(ctx, activities.NameListTargeting, request).Get(ctx, &p); err != nil {
+			a.log.Error("could not list bindings", "error", err)
+			a.listDirty = true
+			a.backOff()
+			return
+		}
+		a.evictor.found(p.Evicted...)
+		a.st.Queue.Index()
+		for _, t := range p.Items {
+			found[t.Key.String()] = true
+			a.join(t, p.Policies[t.Policy], policies)
+		}
+		if p.Next == nil {
+			break
+		}
+		page = *p.Next
+	}
+	a.st.Listed, a.listed = a.now(), true
+	a.outcomes.endLater(phase.OutcomeMovedByOthers) // what the whole list did not bring back is not there any more
+	a.dropMissing(found)
+	a.children.pokeSilent()
+}
+
+// join adds a binding that targets the cluster. One that is moving is queued
+// behind its move; one that was moved and released in this attempt, and came back,
+// is not evicted again while anything of it may live.
+func (a *affected) join(t activities.Targeting, policy rules.Policy, policies map[string]int) {
+	key := t.Key.String()
+	if m, moving := a.st.Moves[key]; moving {
+		a.st.Queue.Rejoined(t.Key, t.UID) // its outcome is the child's to tell
+		a.children.rejoined(m)
+		return
+	}
+	at := a.st.Queue.At(t.Key)
+	if at >= 0 && a.st.Items[at].UID == t.UID && !a.freed(a.st.Items[at], t) {
+		a.st.Queue.Reread(&a.st.Items[at], policy, policies)
+		return
+	}
+	left, earlier := a.st.Queue.Remembered(t.Key, t.UID)
+	a.st.Queue.Rejoined(t.Key, t.UID)
+	if a.settled(t) {
+		return
+	}
+	if !earlier {
+		left = queue.Left{Policy: a.st.Queue.Freeze(policy, policies)}
+	}
+	item := a.newItem(t, left)
+	if at >= 0 {
+		a.st.Items[at] = item
+	} else {
+		a.st.Queue.Add(item)
+	}
+}
+
+// freed: what blocked an item holds no more.
+func (a *affected) freed(i queue.Item, t activities.Targeting) bool {
+	return i.Reason == reason.Malformed && t.Malformed == "" || i.Reason == reason.SchedulerReturnsIt && a.diedHere(t)
+}
+
+// diedHere: the scheduler has the binding on this cluster alone, and the cluster is not Ready.
+// Nothing of the workload is known to live, so that another move takes nothing from it.
+func (a *affected) diedHere(t activities.Targeting) bool {
+	return t.Alone && a.st.Cluster.Drain == nil && a.st.Cluster.Ready != string(metav1.ConditionTrue)
+}
+
+// newItem blocks at once what no taint may move in this attempt.
+func (a *affected) newItem(t activities.Targeting, left queue.Left) queue.Item {
+	item := queue.Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.Policy, Kind: a.st.Queue.Kind(t.Kind), State: queue.Idle, Was: left.Owes}
+	cameBack := a.st.Ledger.Migrated(t.Key, t.UID)
+	switch {
+	case t.Malformed != "":
+		item.State, item.Reason, item.Message, item.Permanent, item.Was = queue.Blocked, reason.Malformed, reason.Summary(t.Malformed), true, true
+	case cameBack && a.st.Cluster.Drain != nil:
+		item.Returned = true // moved once more, and then kept away until undrain
+	case cameBack && a.diedHere(t):
+		a.st.Ledger.CameBack(t.Key, t.UID, a.cluster, t.Alone) // an ordinary move, and the first that can help it
+	case cameBack:
+		a.st.Ledger.CameBack(t.Key, t.UID, a.cluster, t.Alone)
+		item.State, item.Reason, item.Permanent = queue.Blocked, reason.SchedulerReturnsIt, true
+		item.Message = "the scheduler put it back after a release; it is not evicted again in this attempt"
+	}
+	if item.State == queue.Blocked {
+		a.trail.blocked(&item)
+	}
+	return item
+}
+
+// settled: this binding has its outcome in this attempt, though it targets the cluster still.
+func (a *affected) settled(t activities.Targeting) bool {
+	return a.st.Ledger.CalledOff(t.Key, t.UID) || t.Stays && a.st.Ledger.StaysPut(t.Key, t.UID) || a.st.Ledger.WouldMove(t.Key, t.UID)
+}
+
+// dropMissing ends queued bindings that no longer target the cluster: another hand
+// moved or deleted them before Lifeboat's write.
+func (a *affected) dropMissing(found map[string]bool) {
+	a.st.Items = slices.DeleteFunc(a.st.Items, func(i queue.Item) bool {
+		if found[i.Key.String()] {
+			return false
+		}
+		if i.Was && i.Reason != reason.SchedulerReturnsIt {
+			a.outcomes.keep(record.Result{
+				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers, At: a.now(),
+			})
+		}
+		return true
+	})
+}
+
+// listLate lists whom the taints that still stand move, where it was over before the
+// first list came: an answer was lost for as long as the failure stood, or a human
+// stopped it. None of them moves any more, and each is owed an outcome.
+func (a *affected) listLate() {
+	c := &a.st.Cluster
+	moves := len(c.Hard)+len(c.Soft)+len(a.st.Virtual) > 0
+	if moves && a.st.Listed.IsZero() && !a.st.Named.IsZero() {
+		a.refresh()
+	}
+}

@@ -1,0 +1,180 @@
+package clusterfailover
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// judgement is what the failover goes by: the cluster as it was last looked at, and the windows of
+// its rules.
+type judgement struct {
+	*run
+	// judged is when the last judgement that was answered was asked for: of what came
+	// after, it knows nothing, and so no window ends later.
+	judged time.Time
+	timers map[string]flow.Armed
+}
+
+// assess has the cluster judged when something was heard of it, a window ends, or
+// the safety poll is due, and moves the windows on.
+func (j *judgement) assess() {
+	if !j.clusterDirty && len(j.st.Facts) == 0 && j.now().Before(j.nextAssess) {
+		return
+	}
+	request := activities.AssessRequest{Cluster: j.cluster, UID: j.st.UID, Seen: j.st.Seen, Facts: j.st.Facts, ExternalProbe: j.externalProbe(), Virtual: j.st.Virtual, Turns: j.st.Turns}
+	heard, asked := len(j.st.Facts), j.now()
+	j.clusterDirty = false
+	j.nextAssess = asked.Add(j.st.Terms.ClusterPoll)
+	var a activities.Assessment
+	ctx := flow.Doing(j.ctx, "look at "+j.cluster+" and its rules")
+	if err := workflow.ExecuteActivity(ctx, activities.NameAssessCluster, request).Get(ctx, &a); err != nil {
+		j.log.Error("could not judge the cluster", "error", err)
+		return
+	}
+	j.take(a, asked, heard)
+}
+
+// take goes on with an assessment that was asked for at a moment, with the oldest facts in hand.
+func (j *judgement) take(a activities.Assessment, asked time.Time, facts int) {
+	now := j.now()
+	j.st.Facts = j.st.Facts[min(facts, len(j.st.Facts)):]
+	if a.Gone {
+		if j.st.GoneAt.IsZero() {
+			j.st.GoneAt = now
+		}
+		return
+	}
+	j.judged = asked
+	j.st.UID, j.st.Seen, j.st.Turns = a.UID, a.Seen, a.Turns
+	j.st.Facts = slices.DeleteFunc(j.st.Facts, j.judgedSince)
+	for _, sight := range a.Sights {
+		j.st.Windows = j.st.Windows.Advance(sight, now)
+	}
+	j.st.Cluster = workflows.ClusterView{
+		Ready: a.Ready, ReadyReason: a.Why, Hard: a.Hard, Soft: a.Soft, Foreign: a.Foreign, Ours: a.Ours,
+		Standing: a.Standing, OptedOut: a.OptedOut, StopRecord: a.Stopped != nil, Drain: a.Drain, Ordered: a.Ordered,
+		SoftUnreadable: a.SoftUnreadable, Malformed: a.Malformed != "",
+	}
+	if a.Malformed != "" {
+		j.log.Warn("the cluster cannot be understood", "message", a.Malformed)
+	}
+	j.armWindows()
+}
+
+// drained takes the order of a drain that was just recorded on the cluster, nil for its end.
+func (j *judgement) drained(d *karmada.Drain) { j.st.Cluster.Drain = d }
+
+// tainted takes the taints that move bindings, as they were just read.
+func (j *judgement) tainted(hard, soft []corev1.Taint) {
+	j.st.Cluster.Hard, j.st.Cluster.Soft = hard, soft
+	if !j.enforcing() {
+		j.st.Cluster.Hard, j.st.Cluster.Soft = nil, nil
+	}
+}
+
+// maxFacts bounds the cluster facts kept between two judgements.
+const maxFacts = 50
+
+// observed keeps a fact for the next judgement. Facts about other clusters, or
+// without a uid, are no facts about this one.
+func (j *judgement) observed(m workflows.ClusterObserved) {
+	f := m.Fact
+	if f.Cluster != j.cluster || f.UID == "" {
+		j.log.Warn("ignored a malformed signal", "signal", workflows.SignalClusterObserved, "about", f.Cluster, "uid", f.UID)
+		return
+	}
+	if f.Oversized() { // it wakes, and the re-read tells what it would have
+		j.clusterDirty, j.dirty = true, true
+		return
+	}
+	j.testified(f)
+	if j.judgedSince(f) {
+		return
+	}
+	j.st.Facts = append(j.st.Facts, f)
+	if extra := len(j.st.Facts) - maxFacts; extra > 0 {
+		j.st.Facts = j.st.Facts[extra:]
+	}
+	j.dirty = true
+}
+
+// judgedSince tells whether a fact is no newer than the last assessment.
+func (j *judgement) judgedSince(f rules.ClusterFact) bool {
+	return j.st.Seen != "" && f.UID == j.st.UID && !f.Deleted && !rules.Newer(f.ResourceVersion, j.st.Seen)
+}
+
+// testimonyHolds is how long a word of the external probe counts: it is told again every
+// minute where a rule waits for it, so an older one means that nobody testifies.
+const testimonyHolds = 3 * time.Minute
+
+// testified keeps what the external probe says. The word goes with a fact of the same
+// cluster, whatever that fact's version: a member may die without any change of its
+// Cluster object.
+func (j *judgement) testified(f rules.ClusterFact) {
+	if f.Deleted || (j.st.UID != "" && f.UID != j.st.UID) || (f.ExternalProbe == rules.ExternalProbeAbsent && j.st.ExternalProbe.Says == rules.ExternalProbeAbsent) {
+		return
+	}
+	if f.ExternalProbe != j.st.ExternalProbe.Says {
+		j.clusterDirty, j.dirty = true, true
+	}
+	j.st.ExternalProbe = workflows.Testimony{Says: f.ExternalProbe, Heard: j.now()}
+}
+
+// external probe is the word that counts now.
+func (j *judgement) externalProbe() rules.ExternalProbe {
+	if j.now().Sub(j.st.ExternalProbe.Heard) > testimonyHolds {
+		return rules.ExternalProbeAbsent
+	}
+	return j.st.ExternalProbe.Says
+}
+
+// armWindows keeps one timer per (rule, taint) whose window runs towards something.
+func (j *judgement) armWindows() {
+	wanted := map[string]bool{}
+	for _, w := range j.st.Windows.Sorted() {
+		mine := slices.ContainsFunc(j.st.Cluster.Ours, func(t karmada.AddedTaint) bool { return t.Key == w.Taint.Key && t.Effect == w.Taint.Effect })
+		name := string(w.Key())
+		switch {
+		case w.Matching && !j.evidence().Stands(w.Taint):
+			wanted[name] = true
+			j.arm(name, w.Deadline(), fmt.Sprintf("rule %s: taint %s with %s:%s if its conditions still match after %s",
+				w.Rule, j.cluster, w.Taint.Key, w.Taint.Effect, w.Taint.AddOnMatch))
+		case !w.Matching && !w.Idle && (mine || len(j.st.Virtual) > 0):
+			wanted[name] = true
+			j.arm(name, w.Deadline(), fmt.Sprintf("rule %s: %s counts as recovered if it stays well for %s",
+				w.Rule, j.cluster, w.Taint.RemoveOnMismatch))
+		}
+	}
+	for _, name := range workflow.DeterministicKeys(j.timers) {
+		if !wanted[name] {
+			j.timers[name].Cancel()
+			delete(j.timers, name)
+		}
+	}
+}
+
+func (j *judgement) arm(name string, at time.Time, summary string) {
+	old, is := j.timers[name]
+	if is && old.At.Equal(at) {
+		return
+	}
+	if is {
+		old.Cancel()
+		delete(j.timers, name)
+	}
+	switch {
+	case at.After(j.now()):
+		j.timers[name] = flow.StartTimer(j.ctx, at, summary, func() { j.clusterDirty, j.dirty = true, true })
+	case at.After(j.judged): // it ended while the answer was on its way
+		j.clusterDirty, j.dirty = true, true
+	}
+}

@@ -1,0 +1,104 @@
+package clusterfailover
+
+import (
+	"strconv"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+)
+
+// orphans are Lifeboat hold tasks for this cluster whose owner does not run.
+type orphans struct {
+	*run
+	draining  *draining
+	judgement *judgement
+	children  *children
+	evictor   *evictor
+}
+
+// search takes over Lifeboat hold tasks for this cluster whose owner does not run,
+// also for one that was deleted before this failover ever saw it.
+func (or *orphans) search() {
+	or.children.dismissFormerChildren()
+	or.evictor.holdMore()
+	if !or.adoptDirty || or.st.UID == "" && or.st.GoneAt.IsZero() || or.waits() {
+		return
+	}
+	or.adoptDirty, or.adoptNow = false, false
+	var dead []activities.Orphan
+	for page := (activities.Page{}); ; {
+		var p activities.OrphanPage
+		ctx := flow.Doing(or.ctx, "look for Lifeboat hold tasks on "+or.cluster+" that nobody owns")
+		request := activities.OrphanRequest{Cluster: or.cluster, Page: page, Drain: or.st.Cluster.Drain}
+		if err := workflow.ExecuteActivity(ctx, activities.NameFindOrphans, request).Get(ctx, &p); err != nil {
+			or.log.Error("could not look for orphans", "error", err)
+			or.adoptDirty, or.adoptNow = true, true // what stands there is still nobody's
+			return
+		}
+		for _, b := range p.Evicted {
+			or.evictor.lookedAt[b.Key.String()] = true
+		}
+		or.evictor.found(p.Evicted...)
+		for _, o := range p.Orphans {
+			or.children.adopt(o, true)
+		}
+		for _, o := range p.Running {
+			or.children.adopt(o, false)
+		}
+		or.children.awaitStarts()
+		dead = append(dead, p.Holders...)
+		or.draining.banned(p.Banned)
+		if p.Next == nil {
+			or.dropHolders(dead)
+			return
+		}
+		page = *p.Next
+	}
+}
+
+// waits tells whether the look for hold tasks with which a run begins can wait: it reads every
+// binding, and a cluster that is only cordoned has none of this failover's.
+func (or *orphans) waits() bool {
+	if or.adoptNow || or.st.Phase == phase.FailoverSettling {
+		return false // a failover that settles sees its last hold task gone before it closes
+	}
+	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.bad() && or.judgement.nothingOfOurs()
+	return or.judgement.onlyCordons() || ends
+}
+
+// dropHolders takes migrations that do not run any more out of dependents' tasks. One
+// that was just adopted runs again under its own id.
+func (or *orphans) dropHolders(dead []activities.Orphan) {
+	alive := map[string]bool{}
+	for _, key := range workflow.DeterministicKeys(or.st.Moves) {
+		alive[workflows.BindingMigrationID(or.instance, or.cluster, or.st.Moves[key].Key)] = true
+	}
+	for _, h := range dead {
+		if alive[h.Owner] || !or.enforcing() {
+			continue
+		}
+		ctx := flow.Doing(or.ctx, "take a migration that does not run out of the hold of "+h.Key.String())
+		request := activities.HolderRequest{Cluster: or.cluster, Mode: or.st.Terms.Mode, Key: h.Key, Holder: h.Owner}
+		if err := workflow.ExecuteActivity(ctx, activities.NameDropHolder, request).Get(ctx, nil); err != nil {
+			or.log.Error("could not drop a dead holder", "binding", h.Key.String(), "holder", h.Owner, "error", err)
+			or.adoptDirty = true
+		}
+	}
+}
+
+func (or *orphans) asked(m workflows.Adopt) {
+	if m.Cluster != or.cluster {
+		or.log.Warn("ignored a malformed signal", "signal", workflows.SignalAdopt, "about", m.Cluster)
+		return
+	}
+	if m.By.Who != "" {
+		m.By.Who, m.By.Reason = reason.Summary(m.By.Who), reason.Summary(m.By.Reason)
+		or.trail.ordered(workflows.OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
+	}
+	or.adoptDirty, or.adoptNow, or.clusterDirty, or.dirty = true, true, true, true
+}

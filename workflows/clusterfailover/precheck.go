@@ -1,0 +1,151 @@
+package clusterfailover
+
+import (
+	"fmt"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+)
+
+// preCheck asks, a batch at a time, whether there is somewhere to go for the bindings that are due.
+type preCheck struct {
+	*run
+	outcomes  *outcomes
+	waiting   *waiting
+	approvals *approvals
+	fences    *fences
+	running   *checking // nil when none does
+}
+
+// checkBatch and checkAhead bound how many bindings one activity pre-checks, and
+// how many are kept ready ahead of the pace.
+const (
+	checkBatch = 50
+	checkAhead = 200
+)
+
+// checking is a pre-check that runs beside everything else.
+type checking struct {
+	attempt int
+	items   []activities.Checked
+	result  activities.PreCheckResult
+	err     error
+	done    bool
+}
+
+// step has the most urgent due bindings checked for somewhere to go, a batch at a time.
+// Nothing waits for the answer: meanwhile others are dispatched, and orders obeyed.
+func (p *preCheck) step() {
+	if c := p.running; c != nil {
+		if !c.done {
+			return
+		}
+		p.running = nil
+		p.takeAnswers(c)
+	}
+	batch := p.st.Queue.First(p.now(), queue.Due, min(checkBatch, checkAhead-p.st.Queue.Count(queue.Ready)-p.st.Queue.Count(queue.Hold)))
+	if len(batch) == 0 {
+		return
+	}
+	request := activities.PreCheckRequest{Cluster: p.cluster, Mode: p.st.Terms.Mode, Purge: p.st.Terms.Purge, Attempt: p.st.Attempt, Standing: p.st.Asking}
+	for _, at := range batch {
+		request.Items = append(request.Items, p.toCheck(p.st.Items[at]))
+	}
+	c := &checking{attempt: p.st.Attempt, items: request.Items}
+	p.running = c
+	workflow.Go(p.ctx, func(ctx workflow.Context) {
+		ctx = flow.Doing(ctx, fmt.Sprintf("is there somewhere to go for %s and %d more?", request.Items[0].Key, len(batch)-1))
+		c.err = workflow.ExecuteActivity(ctx, activities.NamePreCheck, request).Get(ctx, &c.result)
+		c.done, p.dirty = true, true
+	})
+}
+
+// takeAnswers takes the answers about those that are still due, in the attempt that asked.
+func (p *preCheck) takeAnswers(c *checking) {
+	if c.attempt != p.st.Attempt {
+		return
+	}
+	if c.err != nil {
+		p.log.Error("could not pre-check", "error", c.err)
+	}
+	p.st.Queue.Index()
+	for n, item := range c.items {
+		at := p.st.Queue.At(item.Key)
+		if at < 0 || p.st.Items[at].UID != item.UID || p.st.Items[at].State != queue.Due {
+			continue
+		}
+		switch i := &p.st.Items[at]; {
+		case c.err != nil:
+			p.waiting.block(i, reason.Unreachable, c.err.Error())
+		case n < len(c.result.Checks):
+			p.checked(i, c.result.Checks[n])
+		}
+	}
+	p.st.Queue.Sweep()
+	p.fences.start()
+	p.dirty = p.dirty || p.adoptDirty
+}
+
+// toCheck is what a check is asked about one item, with what is frozen of it.
+func (p *preCheck) toCheck(i queue.Item) activities.Checked {
+	c := activities.Checked{
+		Key: i.Key, UID: i.UID, Purge: i.Purge, Fence: p.st.Queue.FenceOf(&i, p.st.Fenced), Approval: p.approvals.approvalOf(i.Key, i.UID), State: p.st.Queue.StateOf(&i),
+	}
+	if policy := p.st.Queue.PolicyOf(&i); c.Purge == "" && policy != nil {
+		c.Purge, c.PurgeBySpec = policy.PurgeMode, policy.PurgeBySpec
+	}
+	return c
+}
+
+func (p *preCheck) checked(i *queue.Item, c activities.Check) {
+	end := record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Reason: c.Reason, Message: c.Message, At: p.now()}
+	if i.Purge == "" {
+		i.Purge = c.Purge
+	}
+	p.approvals.unasked(i, c)
+	switch c.End {
+	case activities.CheckPass:
+		i.Deps = c.Dependents
+		i.State, i.Reason, i.Message, i.To, i.Said = queue.Ready, reason.AwaitingPermit, "", c.Candidates, ""
+		if i.Deps && p.enforcing() {
+			i.State, i.Message = queue.Hold, "its dependents are held first"
+		}
+		return
+	case activities.CheckBlocked:
+		p.waiting.block(i, c.Reason, c.Message)
+		p.approvals.asked(i, c.Asked)
+		return
+	case activities.CheckFence:
+		p.mustFence(i, c)
+		return
+	case activities.CheckNotTargeting:
+		end.Outcome = phase.OutcomeMovedByOthers
+		if c.Held {
+			// A Lifeboat task without a Lifeboat move: adopt it.
+			p.adoptDirty = true
+			i.State = queue.Ended
+			return
+		}
+	case activities.CheckGone:
+		end.Outcome = phase.OutcomeGone
+	case activities.CheckOptedOut:
+		end.Outcome = phase.OutcomeSkipped
+	}
+	i.State = queue.Ended
+	p.outcomes.keep(end)
+}
+
+// mustFence sends an item to wait for a fence, as far as there is room for one more
+// that waits. In observe it only says so.
+func (p *preCheck) mustFence(i *queue.Item, c activities.Check) {
+	if !p.enforcing() {
+		p.waiting.block(i, c.Reason, c.Message)
+		return
+	}
+	i.State, i.Reason, i.Message, i.To = queue.Fence, c.Reason, reason.Summary(c.Message), c.Candidates
+}

@@ -1,0 +1,113 @@
+package clusterfailover
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+)
+
+// reported takes a child's word: its end, how far it is, or, of one of an earlier failover, that it
+// waits for a permit. The end of an older attempt never closes a binding of this one.
+func (c *children) reported(r workflows.MigrationReport) {
+	key := r.Key.String()
+	m, known := c.st.Moves[key]
+	switch {
+	case r.Result != nil:
+		delete(c.st.Moves, key)
+		c.finished(r, m, known)
+	case known:
+		c.progressed(r, m)
+	case r.WantsPermit && r.FailoverID != c.st.FailoverID:
+		c.former = append(c.former, r)
+	}
+}
+
+// progressed takes a child's word of how far it is.
+func (c *children) progressed(r workflows.MigrationReport, m workflows.Move) {
+	if m.Phase != r.Phase {
+		m.Entered = c.now()
+	}
+	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, c.now()
+	m.Attention, m.GoesOn = r.Attention, r.GoesOn
+	m.WantsPermit = r.WantsPermit
+	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
+	// An answer that is not there yet excuses nobody: restoreWait is its time.
+	m.Excused = m.Excused || r.Late || r.Reason == reason.RestoreUndone || r.Reason == reason.DependentsNotBack
+	c.note(m)
+}
+
+func (c *children) finished(r workflows.MigrationReport, m workflows.Move, known bool) {
+	c.draining.banned(r.Result.Banned)
+	if r.FailoverID != c.st.FailoverID {
+		c.finishedElsewhere(r)
+		return
+	}
+	switch {
+	case !known && r.Result.Outcome == phase.OutcomeBlocked:
+	case m.Named && r.Result.Outcome == phase.OutcomeAbandoned:
+		// Nothing of Lifeboat's stood: what became of it before stays on record.
+	case r.Result.Outcome == phase.OutcomeBlocked:
+		c.blocked(r, m)
+	default:
+		c.outcomes.keepIn(r.Attempt, *r.Result)
+	}
+	if m.Again {
+		c.listDirty = true
+	}
+}
+
+// finishedElsewhere takes the end of an older failover's migration: it is no outcome
+// of this one, and its binding may be affected anew. What it still owes is Lifeboat's to see.
+func (c *children) finishedElsewhere(r workflows.MigrationReport) {
+	c.listDirty = true
+	c.outcomes.owe(r.Result.PendingPurge)
+}
+
+// blocked takes the end of a move in which nothing was written: its binding goes back to
+// the queue, unless a human called it off or the queue is closed.
+func (c *children) blocked(r workflows.MigrationReport, m workflows.Move) {
+	switch {
+	case callsOff(m.Ordered):
+		c.outcomes.keepIn(r.Attempt, orderedEnd(m.Ordered, *r.Result))
+	case r.Attempt == c.st.Attempt && !c.closing():
+		if m.Ordered != nil {
+			r.Result.Message = m.Ordered.Verb + " ordered by " + m.Ordered.Who + " came to nothing, for nothing of it is written; " + r.Result.Message
+		}
+		c.requeue(*r.Result, m)
+	case c.st.Stopped != nil:
+		r.Result.Outcome, r.Result.Reason, r.Result.Cause = phase.OutcomeAbandoned, reason.Cancelled, "cancelled by "+c.st.Stopped.Line()
+		c.outcomes.keepIn(r.Attempt, *r.Result)
+	default:
+		r.Result.Outcome, r.Result.Cause = phase.OutcomeAbandoned, record.CauseRecovery
+		c.outcomes.keepIn(r.Attempt, *r.Result)
+	}
+}
+
+// requeue puts a binding back that was refused at the write.
+func (c *children) requeue(r record.Result, m workflows.Move) {
+	i := queue.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
+	if c.st.Queue.PolicyOf(&i) == nil {
+		c.listDirty = true // adopted without a policy: the list freezes one
+		return
+	}
+	c.waiting.block(&i, r.Reason, r.Message)
+	if r.Fence != nil {
+		i.Fence = r.Fence
+	}
+	if r.Reason == reason.Fenced {
+		i.State, i.Reason, i.RetryAt, i.Tries = queue.Due, reason.Waiting, time.Time{}, m.Tries
+	}
+	if r.Reason == reason.PermitPassed || r.Reason == reason.Halted {
+		// It passed every check: ask anew soon, though never hot.
+		i.RetryAt, i.Tries = c.now().Add(flow.MinTimer), m.Tries
+	}
+	c.approvals.asked(&i, nil)
+	if c.st.Queue.Find(i.Key) < 0 {
+		c.st.Items = append(c.st.Items, i)
+	}
+}

@@ -1,0 +1,84 @@
+package fleetpacer
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+)
+
+// trail tells what the pacer does, in audit records.
+type trail struct {
+	flow.TrailWriter
+	st *workflows.PacerState
+}
+
+// newTrail begins this run's part of the trail, with what the run before left to be written.
+func newTrail(ctx workflow.Context, instance string, st *workflows.PacerState, dirty *bool) trail {
+	info := workflow.GetInfo(ctx).WorkflowExecution
+	if st.First == "" {
+		st.First = info.RunID
+	}
+	t := trail{st: st, TrailWriter: flow.NewTrailWriter(ctx, flow.TrailOptions{
+		Left: st.Audit, Dirty: dirty,
+		// Before the first judgement nobody has said whether there is a trail.
+		On: func() bool { return st.Audited || st.Assessed.IsZero() },
+		Source: func() activities.AuditSource {
+			return activities.AuditSource{Instance: instance, Workflow: info.ID, Run: info.RunID, First: st.First}
+		},
+	})}
+	st.Audit = nil
+	return t
+}
+
+// leave carries over what is not known to be written.
+func (t *trail) leave() {
+	if t.st.Audited || t.st.Assessed.IsZero() {
+		t.st.Audit = t.Leave(flow.CarryNames)
+	}
+}
+
+// flush sends what is to be written, once it is known that it is.
+func (t *trail) flush() {
+	if t.st.Audited {
+		t.Flush()
+	} else if !t.st.Assessed.IsZero() {
+		t.Forget()
+	}
+}
+
+// pace tells of another tier or rate, and of the fleet that it follows from.
+func (t *trail) pace(was, is pace.Pace) {
+	if was.Tier == is.Tier && was.Rate == is.Rate && was.Unlimited == is.Unlimited && was.Reason == is.Reason {
+		return
+	}
+	rate := strconv.FormatFloat(is.Rate, 'g', -1, 64)
+	if is.Unlimited {
+		rate = "unlimited"
+	}
+	r := record.Audit{
+		Kind: record.AuditPaceChanged, Phase: string(is.Tier), Reason: is.Reason,
+		Evidence: map[string]string{
+			"rate": rate, "faultRate": strconv.FormatFloat(is.FaultRate, 'g', 3, 64),
+			"faulty": reason.Summary(strings.Join(is.Faulty, ",")) + " of " + strconv.Itoa(is.Total),
+		},
+	}
+	if by := t.st.Orders.Halted; by != nil && is.Tier == pace.TierHalted {
+		r.Who, r.Why = by.Who, by.Reason
+	}
+	t.Tell(r)
+}
+
+// order tells of a human's order to the whole fleet.
+func (t *trail) order(verb string, o workflows.Order, rate string) {
+	t.Tell(record.Audit{
+		Kind: record.AuditOrderGiven, Phase: string(t.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
+		Evidence: flow.AddEvidence(nil, "scope", "the fleet", "rate", rate),
+	})
+}
