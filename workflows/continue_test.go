@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -25,6 +26,7 @@ type continueOften struct {
 	interceptor.WorkerInterceptorBase
 	after int
 	runs  map[string]int
+	moved []string // the bindings whose migrations were started, each once, in that order
 }
 
 func (c *continueOften) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
@@ -60,6 +62,16 @@ func (o *continueOutbound) GetInfo(ctx workflow.Context) *workflow.Info {
 		*(*bool)(unsafe.Pointer(field.UnsafeAddr())) = true
 	}
 	return info
+}
+
+// ExecuteChildWorkflow notes whose migration is started.
+func (o *continueOutbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args ...any) workflow.ChildWorkflowFuture {
+	for _, a := range args {
+		if p, ok := a.(workflows.BindingMigrationParams); ok && !slices.Contains(o.c.moved, p.State.Ref.Key.String()) {
+			o.c.moved = append(o.c.moved, p.State.Ref.Key.String())
+		}
+	}
+	return o.Next.ExecuteChildWorkflow(ctx, kind, args...)
 }
 
 // scenarios are told with and without continuing as new.

@@ -17,10 +17,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// crossing is by how many places two writes may cross: on a busy machine a permit passes unused,
-// and its binding gets a later one.
-const crossing = 5
-
 // Twenty thousand bindings, cut into runs again and again: they go in the one global
 // order, and when the cluster comes back each of them has exactly one outcome.
 //
@@ -73,9 +69,11 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 		n, len(evictions), c.runs[workflows.TypeClusterFailover], time.Since(begun).Round(time.Millisecond))
 	require.GreaterOrEqual(t, len(evictions), 30)
 	require.Greater(t, c.runs[workflows.TypeClusterFailover], 2)
-	for i, w := range evictions {
-		at := slices.IndexFunc(want, func(x queue.Turn) bool { return x.Key.String() == w.Binding })
-		require.InDelta(t, i, at, crossing, "the %d. of all", i)
+	// The permits are given in order. The writes may cross: a machine that is busy lets a permit
+	// pass unused, and its binding gets a later one.
+	require.GreaterOrEqual(t, len(c.moved), len(evictions))
+	for i, key := range c.moved {
+		require.Equal(t, want[i].Key.String(), key, "the %d. of all", i)
 	}
 	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	last := r.Attempts[len(r.Attempts)-1]
