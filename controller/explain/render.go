@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,22 +165,15 @@ func (v View) word(w rules.TaintWord, known bool) string {
 }
 
 func toleration(t corev1.Toleration) string {
-	key := t.Key
-	if key == "" {
-		key = "any key"
-	}
+	key := cmp.Or(t.Key, "any key")
 	if t.Value != "" {
 		key += "=" + t.Value
-	}
-	effect := string(t.Effect)
-	if effect == "" {
-		effect = "any effect"
 	}
 	long := "without limit"
 	if t.TolerationSeconds != nil {
 		long = fmt.Sprintf("%d s", *t.TolerationSeconds)
 	}
-	return fmt.Sprintf("[%s %s, %s]", key, effect, long)
+	return fmt.Sprintf("[%s %s, %s]", key, cmp.Or(string(t.Effect), "any effect"), long)
 }
 
 // byHand says where a human's priority took the place of the frozen one.
@@ -297,7 +291,7 @@ func answers(binding string, c *Cluster) []string {
 }
 
 func (v View) result(attempt int, r record.Result) string {
-	line := fmt.Sprintf("attempt %d: %s", attempt, orElse(string(r.Outcome), "no outcome on record"))
+	line := fmt.Sprintf("attempt %d: %s", attempt, cmp.Or(string(r.Outcome), "no outcome on record"))
 	for _, more := range []string{because(r.Reason, r.Message), record.SaidCause(r.Cause)} {
 		if more != "" {
 			line += ", " + more
@@ -343,7 +337,7 @@ func (v View) stays(t tree, c *Cluster) {
 	if now := c.Now; now != nil {
 		t.leaf("%s mode", now.Mode)
 		if now.Plan.Reason == reason.OptedOut || now.Reason == reason.OptedOut {
-			t.leaf("opted out: %s", orElse(now.Plan.Message, "the cluster"))
+			t.leaf("opted out: %s", cmp.Or(now.Plan.Message, "the cluster"))
 		}
 		if now.Plan.Reason == reason.KindStays {
 			t.leaf("stays: %s", now.Plan.Message)
@@ -358,13 +352,6 @@ func (v View) stays(t tree, c *Cluster) {
 	if f := c.IfFailed; f != nil {
 		t.leaf("if it failed now: %s", v.would(f))
 	}
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 func (v View) would(f *Prospect) string {
@@ -386,4 +373,4 @@ func (v View) would(f *Prospect) string {
 }
 
 // moment is a moment with how far ahead or ago, "never" without one.
-func (v View) moment(at time.Time) string { return orElse(view.Moment(at, v.Now), "never") }
+func (v View) moment(at time.Time) string { return cmp.Or(view.Moment(at, v.Now), "never") }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -113,7 +112,7 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 
 // Pacer asks the pacer; why is not empty when it did not answer.
 func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string) {
-	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer); err != nil {
+	if err := s.ask(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus); err != nil {
 		return pacer, inWords(err)
 	}
 	return pacer, ""
@@ -124,7 +123,7 @@ func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why str
 func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 	var pacer workflows.PacerStatus
 	var missing *serviceerror.NotFound
-	err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer)
+	err := s.ask(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus)
 	if errors.As(err, &missing) {
 		return nil, nil
 	}
@@ -133,10 +132,10 @@ func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 
 // Failover asks the failover of one cluster, the latest if none runs.
 func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) {
-	id := workflows.ClusterFailoverID(s.Instance, cluster)
-	f := Failover{Cluster: cluster, WorkflowID: id, Link: orders.Link(s.UI, s.Namespace, id)}
+	f := Failover{Cluster: cluster}
+	f.WorkflowID, f.Link = s.Workflow(cluster)
 	var answer workflows.FailoverStatus
-	err := s.told(cluster, s.query(ctx, id, &answer))
+	err := s.told(cluster, s.ask(ctx, f.WorkflowID, &answer, workflows.QueryStatus))
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return f, err
@@ -147,10 +146,6 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 		f.Runbook = s.lookUp(&answer)
 	}
 	return f, nil
-}
-
-func (s Source) query(ctx context.Context, id string, into any) error {
-	return s.ask(ctx, id, into, workflows.QueryStatus)
 }
 
 // told puts an error into an operator's words.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -80,9 +79,9 @@ func (s Source) With(ctx context.Context, failovers []PastFailover, records []re
 // recorded is a failover as the trail alone knows it.
 func (s Source) recorded(id string, records []record.Audit) PastFailover {
 	first, last := records[0], records[len(records)-1]
-	e := PastFailover{WorkflowID: workflows.ClusterFailoverID(s.Instance, first.Cluster), Closed: noEnd, FromTrail: true}
+	e := PastFailover{Closed: noEnd, FromTrail: true}
+	e.WorkflowID, e.Link = s.Workflow(first.Cluster)
 	e.FailoverReport = workflows.FailoverReport{Cluster: first.Cluster, FailoverID: id, Began: first.Time, Until: last.Time}
-	e.Link = orders.Link(s.UI, s.Namespace, e.WorkflowID)
 	for _, x := range records {
 		if x.Kind == record.AuditFailoverClosed {
 			e.Ended, e.Until, e.Closed = phase.Failover(x.Phase), x.Time, ""

@@ -135,12 +135,7 @@ func (d *Router) closed(cluster string) {
 }
 
 func (d *Router) names() []string {
-	names := make([]string, 0, len(d.clusters))
-	for name := range d.clusters {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(d.clusters))
 }
 
 // tell sends what is to be told of a cluster, unless its failover was told the

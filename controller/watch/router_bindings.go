@@ -2,6 +2,7 @@ package watch
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
@@ -131,9 +132,7 @@ func (d *Router) toLookAfter(limit int) []sight {
 		return -1
 	})
 	attempt := slices.Concat(missed, rest[at:], rest[:at])
-	if len(attempt) > limit {
-		attempt = attempt[:limit]
-	}
+	attempt = attempt[:min(limit, len(attempt))]
 	if len(attempt) > len(missed) {
 		d.checked = attempt[len(attempt)-1].fact.Key.String()
 	}
@@ -141,12 +140,7 @@ func (d *Router) toLookAfter(limit int) []sight {
 }
 
 func sortSights(sights []sight) {
-	slices.SortFunc(sights, func(a, b sight) int {
-		if a.fact.Key.String() < b.fact.Key.String() {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(sights, func(a, b sight) int { return strings.Compare(a.fact.Key.String(), b.fact.Key.String()) })
 }
 
 // orphaned asks for adoption if the task still stands as it was seen.

@@ -141,20 +141,12 @@ func (c Cluster) CarriesOurs() bool {
 // compared for being the same. Empty while the cluster answers, and where nobody says
 // since when it does not.
 func (c Cluster) Outage() string {
-	ready := c.readyCondition()
-	if ready == nil {
-		return ""
-	}
-	return OutageOf(ready.Turned())
-}
-
-func (c Cluster) readyCondition() *Condition {
-	for i := range c.Conditions {
-		if c.Conditions[i].Type == ConditionReady {
-			return &c.Conditions[i]
+	for _, cond := range c.Conditions {
+		if cond.Type == ConditionReady {
+			return OutageOf(cond.Turned())
 		}
 	}
-	return nil
+	return ""
 }
 
 // Turned is how a condition stands and when it turned to that, empty where that is not said.

@@ -1,6 +1,7 @@
 package karmada
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,10 +79,7 @@ func SumOf(targets []TargetCluster) int32 {
 // Lacks is what a target was given and has not got ready yet, nil for nothing. A kind
 // that reports no replicas has all of them once it is healthy.
 func (b *Binding) Lacks(t TargetCluster) corev1.ResourceList {
-	var item AggregatedItem
-	if at := slices.IndexFunc(b.Status.Aggregated, func(i AggregatedItem) bool { return i.Cluster == t.Name }); at >= 0 {
-		item = b.Status.Aggregated[at]
-	}
+	item := cmp.Or(b.Item(t.Name), &AggregatedItem{})
 	silent := item.Replicas == nil && item.ReadyReplicas == nil
 	if silent && item.Health == HealthHealthy && item.Applied {
 		return nil

@@ -3,7 +3,6 @@ package phase
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 type failoverStep struct {
@@ -205,55 +204,3 @@ func (p Migration) Known() bool {
 
 // Terminal tells whether a migration in this phase has ended.
 func (p Migration) Terminal() bool { return p == MigrationDone }
-
-// FailoverDiagram prints the moves of a failover as a Mermaid state diagram.
-func FailoverDiagram() string {
-	d := newDiagram(string(FailoverSuspected))
-	for _, s := range failoverSteps {
-		d.arrow(string(s.From), string(s.On), string(s.To))
-		if s.To.Terminal() {
-			d.end(string(s.To))
-		}
-	}
-	return d.String()
-}
-
-// MigrationDiagram prints the moves of a migration as a Mermaid state diagram.
-func MigrationDiagram() string {
-	d := newDiagram(string(MigrationChecking))
-	for _, s := range migrationTable {
-		d.arrow(string(s.From), string(s.On), string(s.To))
-		if s.To.Terminal() {
-			d.end(string(s.To))
-		}
-	}
-	return d.String()
-}
-
-type diagram struct {
-	lines []string
-	ends  []string
-}
-
-func newDiagram(start string) *diagram {
-	return &diagram{lines: []string{"stateDiagram-v2", "    [*] --> " + start}}
-}
-
-func (d *diagram) arrow(from, on, to string) {
-	d.lines = append(d.lines, fmt.Sprintf("    %s --> %s: %s", from, to, on))
-}
-
-func (d *diagram) end(phase string) {
-	if !slices.Contains(d.ends, phase) {
-		d.ends = append(d.ends, phase)
-	}
-}
-
-// String is the whole diagram, ending in a newline.
-func (d *diagram) String() string {
-	lines := d.lines
-	for _, e := range d.ends {
-		lines = append(lines, fmt.Sprintf("    %s --> [*]", e))
-	}
-	return strings.Join(lines, "\n") + "\n"
-}

@@ -3,7 +3,6 @@ package phase_test
 import (
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/stretchr/testify/require"
 )
@@ -42,12 +41,6 @@ var (
 	kept          = phase.EventOf(phase.OutcomeKept)
 	needsOperator = phase.EventOf(phase.OutcomeNeedsOperator)
 )
-
-// The drawings in docs are printed from the tables: they cannot rot.
-func TestTheDiagramsAreTheTables(t *testing.T) {
-	fixtures.Golden(t, "../../docs/diagrams/failover.mmd", phase.FailoverDiagram())
-	fixtures.Golden(t, "../../docs/diagrams/migration.mmd", phase.MigrationDiagram())
-}
 
 func TestFailoverStories(t *testing.T) {
 	type story struct {

@@ -55,16 +55,13 @@ func BaselineFrom(b *karmada.Binding, failed string) Baseline {
 		return Baseline{}
 	}
 	base := Baseline{Replicas: b.Replicas, Affinity: b.Status.ObservedAffinity, Derived: true}
-	for _, name := range task.ClustersBeforeFailover {
+	names := slices.Clone(task.ClustersBeforeFailover)
+	if !slices.Contains(names, failed) {
+		names = append(names, failed)
+	}
+	for _, name := range names {
 		t := karmada.TargetCluster{Name: name}
 		if name == failed && task.Replicas != nil {
-			t.Replicas = *task.Replicas
-		}
-		base.Clusters = append(base.Clusters, t)
-	}
-	if !base.had(failed) {
-		t := karmada.TargetCluster{Name: failed}
-		if task.Replicas != nil {
 			t.Replicas = *task.Replicas
 		}
 		base.Clusters = append(base.Clusters, t)

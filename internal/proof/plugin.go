@@ -23,21 +23,8 @@ type Plugin struct {
 // PluginResourceHealth is the built-in evict plug-in: what Karmada reports of the copies.
 const PluginResourceHealth = "ResourceHealth"
 
-// builtIns are the evict plug-ins that need nobody else, by name.
-var builtIns = map[string]func(HealthInput) reason.Verdict{PluginResourceHealth: Healthy}
-
-// BuiltIn tells a plug-in that the releasing activity can judge itself.
-func (p Plugin) BuiltIn() bool { return builtIns[p.Name] != nil }
-
-// BuiltInProofs has every built-in plug-in judge.
-func BuiltInProofs(in HealthInput) []Proof {
-	out := make([]Proof, 0, len(builtIns))
-	for name, judge := range builtIns {
-		out = append(out, Proof{Plugin: name, Verdict: judge(in)})
-	}
-	slices.SortFunc(out, func(x, y Proof) int { return strings.Compare(x.Plugin, y.Plugin) })
-	return out
-}
+// BuiltIn reports whether the releasing activity judges the plug-in itself, with [Healthy].
+func (p Plugin) BuiltIn() bool { return p.Name == PluginResourceHealth }
 
 // PluginsMode says how many of the evict plug-ins have to pass.
 type PluginsMode string

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
@@ -45,8 +44,6 @@ func TestPluginsPassByAnyOrByAll(t *testing.T) {
 }
 
 func TestBuiltInPluginsJudgeByTheirName(t *testing.T) {
-	in := proof.HealthInput{Binding: fixtures.Duplicated("m2"), Failed: "m1"}
-	require.Equal(t, []proof.Proof{{Plugin: proof.PluginResourceHealth, Verdict: proof.Healthy(in)}}, proof.BuiltInProofs(in))
 	require.True(t, proof.Plugin{Name: "ResourceHealth"}.BuiltIn())
 	require.False(t, proof.Plugins{}.External())
 	require.True(t, proof.Plugins{List: []proof.Plugin{{Name: "dns"}}}.External())

@@ -15,35 +15,12 @@ type Lineup struct {
 	pace  pace.Pace
 	from  time.Time
 	later []rank // by due time
-	due   turns
-}
-
-// turns is a heap with the most urgent item on top.
-type turns []rank
-
-func (t turns) Len() int { return len(t) }
-
-func (t turns) Less(i, j int) bool { return Compare(t[i].item, t[j].item) < 0 }
-
-func (t turns) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
-
-// Push implements heap.Interface.
-func (t *turns) Push(x any) {
-	if k, ok := x.(rank); ok {
-		*t = append(*t, k)
-	}
-}
-
-// Pop implements heap.Interface.
-func (t *turns) Pop() any {
-	last := (*t)[len(*t)-1]
-	*t = (*t)[:len(*t)-1]
-	return last
+	due   ranks
 }
 
 // NewLineup begins at a moment from which the pace would let the next one go.
 func NewLineup(items []Turn, pace pace.Pace, from time.Time) *Lineup {
-	l := &Lineup{pace: pace, from: from}
+	l := &Lineup{pace: pace, from: from, due: ranks{urgentFirst: true}}
 	for at, i := range items {
 		l.later = append(l.later, rank{i, at})
 	}
@@ -54,14 +31,14 @@ func NewLineup(items []Turn, pace pace.Pace, from time.Time) *Lineup {
 // Next is the index of the item whose turn is next, and when that comes; ok is false
 // when all had theirs. While nothing is issued a turn is when the item is due.
 func (l *Lineup) Next() (at int, when time.Time, ok bool) {
-	if len(l.due) == 0 && len(l.later) > 0 && l.later[0].item.Due.After(l.from) {
+	if l.due.Len() == 0 && len(l.later) > 0 && l.later[0].item.Due.After(l.from) {
 		l.from = l.later[0].item.Due
 	}
 	for len(l.later) > 0 && !l.later[0].item.Due.After(l.from) {
 		heap.Push(&l.due, l.later[0])
 		l.later = l.later[1:]
 	}
-	if len(l.due) == 0 {
+	if l.due.Len() == 0 {
 		return 0, time.Time{}, false
 	}
 	next, _ := heap.Pop(&l.due).(rank)

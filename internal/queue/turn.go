@@ -34,53 +34,65 @@ func Compare(a, b Turn) int {
 type Top struct {
 	// Most is how many are kept.
 	Most int
-	kept ranked
+	kept ranks // the least urgent one on top
 }
 
-// ranked is a heap with the least urgent item on top.
-type ranked []rank
+// ranks is a heap of items: the least urgent one is on top, or with urgentFirst the most urgent one.
+type ranks struct {
+	items       []rank
+	urgentFirst bool
+}
 
 type rank struct {
 	item Turn
 	at   int
 }
 
-func (r ranked) Len() int { return len(r) }
+// Len implements heap.Interface.
+func (r *ranks) Len() int { return len(r.items) }
 
-func (r ranked) Less(i, j int) bool { return Compare(r[i].item, r[j].item) > 0 }
+// Less implements heap.Interface.
+func (r *ranks) Less(i, j int) bool {
+	if r.urgentFirst {
+		i, j = j, i
+	}
+	return Compare(r.items[i].item, r.items[j].item) > 0
+}
 
-func (r ranked) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
+// Swap implements heap.Interface.
+func (r *ranks) Swap(i, j int) { r.items[i], r.items[j] = r.items[j], r.items[i] }
 
 // Push implements heap.Interface.
-func (r *ranked) Push(x any) {
+func (r *ranks) Push(x any) {
 	if k, ok := x.(rank); ok {
-		*r = append(*r, k)
+		r.items = append(r.items, k)
 	}
 }
 
 // Pop implements heap.Interface.
-func (r *ranked) Pop() any {
-	last := (*r)[len(*r)-1]
-	*r = (*r)[:len(*r)-1]
+func (r *ranks) Pop() any {
+	last := r.items[len(r.items)-1]
+	r.items = r.items[:len(r.items)-1]
 	return last
 }
 
 // Offer takes an item that stands at a place, if it is among the most urgent.
 func (t *Top) Offer(i Turn, at int) {
 	switch {
-	case len(t.kept) < t.Most:
+	case t.kept.Len() < t.Most:
 		heap.Push(&t.kept, rank{i, at})
-	case t.Most > 0 && Compare(i, t.kept[0].item) < 0:
-		t.kept[0] = rank{i, at}
+	case t.Most > 0 && Compare(i, t.kept.items[0].item) < 0:
+		t.kept.items[0] = rank{i, at}
 		heap.Fix(&t.kept, 0)
 	}
 }
 
 // Sorted are the places of the items that were kept, most urgent first.
 func (t *Top) Sorted() []int {
-	slices.SortFunc(t.kept, func(a, b rank) int { return Compare(a.item, b.item) })
-	out := make([]int, len(t.kept))
-	for n, k := range t.kept {
+	kept := t.kept.items
+	slices.SortFunc(kept, func(a, b rank) int { return Compare(a.item, b.item) })
+	out := make([]int, len(kept))
+	for n, k := range kept {
 		out[n] = k.at
 	}
 	return out

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,16 +177,9 @@ func (v Pacer) queued() string {
 	}
 	if left := want - paused; left > 0 && v.Pace.Flows() && !v.Pace.Unlimited {
 		last := max(0, time.Duration(float64(left-1)/v.Pace.Rate*float64(time.Second)))
-		line += "; the last one begins about " + Moment(later(v.Now, v.Next).Add(last), v.Now)
+		line += "; the last one begins about " + Moment(slices.MaxFunc([]time.Time{v.Now, v.Next}, time.Time.Compare).Add(last), v.Now)
 	}
 	return line
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 func (v Pacer) rule() string {
