@@ -32,7 +32,7 @@ const adoptLeaves = "what somebody is at work on, what was kept or left to a hum
 
 func (a *app) adoptCommand() *cobra.Command {
 	cmd, g := a.orderCommand(order{
-		use: "adopt [<cluster>]", aliases: []string{"sweep"},
+		use:   "adopt [<cluster>]",
 		short: "Have hold tasks and taints without an owner taken over",
 		long: `Look over all of Karmada, or what concerns one cluster, for hold tasks, taints and Lifeboat annotations whose
 owner does not run in Temporal, and ask the failover of each cluster to take them over: it is started where
@@ -45,23 +45,16 @@ it. In observe a failover reports what it finds, and changes nothing.`,
   lifeboat adopt member1 --reason "somebody terminated its workflow"`,
 	})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return process.Usage(cmd, "want at most one cluster, got %d arguments", len(args))
-		}
 		if len(args) == 1 && args[0] == orders.Fleet {
 			return process.Usage(cmd, "want the name of a cluster, or nothing for all")
 		}
-		return nil
+		return atMostOneCluster(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := g.check(cmd); err != nil {
 			return err
 		}
-		only := ""
-		if len(args) == 1 {
-			only = args[0]
-		}
-		return a.runAdopt(cmd, g, only)
+		return a.runAdopt(cmd, g, strings.Join(args, ""))
 	}
 	cmd.ValidArgsFunction = completion{a.look}.clusters()
 	return cmd

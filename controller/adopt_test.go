@@ -102,7 +102,7 @@ func TestASweepAsksOnceAndTellsWhomItAsked(t *testing.T) {
 	require.Contains(t, out, "not changed: ")
 	require.Equal(t, workflows.Order{Who: "ada", Reason: "x"}, office.told[0].By)
 
-	out, code = office.sweep(t, abandoned{}, "sweep", "member1", "--reason", "x", "--yes", "-o", "json")
+	out, code = office.sweep(t, abandoned{}, "adopt", "member1", "--reason", "x", "--yes", "-o", "json")
 	require.Equal(t, process.ExitOK, code, out)
 	var said adoptAnswer
 	require.NoError(t, json.Unmarshal([]byte(out), &said), out)

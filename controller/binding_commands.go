@@ -29,7 +29,7 @@ those that come later, too, and over attempts, until it ends.`,
 		},
 	})
 	cmd.Flags().StringVar(&length, "for", "", "for how long from now, as in 30m (required)")
-	return before(cmd, func(cmd *cobra.Command) error {
+	return before(cmd, func(cmd *cobra.Command, _ []string) error {
 		if _, wrong := queue.SnoozeFor(length); wrong != "" {
 			return process.Usage(cmd, "--for: %s", wrong)
 		}
@@ -74,7 +74,7 @@ its namespace, and that before the one about all.`,
 		},
 	})
 	cmd.Flags().Int32Var(&priority, "priority", 0, "higher goes first (required)")
-	return before(cmd, func(cmd *cobra.Command) error {
+	return before(cmd, func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("priority") {
 			return process.Usage(cmd, "say which, with --priority")
 		}
@@ -120,10 +120,10 @@ func oldCopy(update string) func(orders.Sender, context.Context, orders.Target, 
 }
 
 // before has a command check more before it does anything.
-func before(cmd *cobra.Command, check func(*cobra.Command) error) *cobra.Command {
+func before(cmd *cobra.Command, check cobra.PositionalArgs) *cobra.Command {
 	inner := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd); err != nil {
+		if err := check(cmd, args); err != nil {
 			return err
 		}
 		return inner(cmd, args)

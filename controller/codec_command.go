@@ -31,15 +31,11 @@ more than one person, ask for certificates (listen.tlsCertFile, listen.tlsClient
   lifeboat codec --set encryption.keyFile=keys --set codec.origins=https://temporal.example.com`,
 		Args: process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.look(cmd)
+			c, log, err := load(cmd, a.flags)
 			if err != nil {
 				return err
 			}
-			log, err := process.Logger(cmd.ErrOrStderr(), s.config) // it serves, and says where
-			if err != nil {
-				return err
-			}
-			return serveCodec(cmd.Context(), s.config, log)
+			return serveCodec(cmd.Context(), c, log)
 		},
 	}
 	a.flags.Shortcut(cmd.Flags(), "listen", "codec.address", "where to serve")

@@ -81,7 +81,6 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 		"config print -o table":                                    "want one of [yaml json]",
 		"setup --retention 1h":                                     "want 24h or more",
 		"controller --mode maybe":                                  "want observe or enforce",
-		"watch --mode maybe":                                       "want observe or enforce",
 		"fly":                                                      `unexpected argument "fly"`,
 		"version --nonsense":                                       "unknown flag",
 		"config print --set windows.waiting=0":                     "want a whole number from 1 to 1500",
@@ -99,7 +98,7 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 // A script from before a verb was renamed goes on working; nobody learns that name anew.
 func TestFormerVerbsWork_NoHelpListsThem(t *testing.T) {
 	now := map[string]string{
-		"watch": "controller", "verify": "preflight", "sweep": "adopt", "halt": "pause", "skip": "cancel", "undrain": "drain", "untaint": "taint",
+		"skip": "cancel", "undrain": "drain", "untaint": "taint",
 	}
 	for before, verb := range now {
 		found, _, err := newApp().command("lifeboat").Find([]string{before})
@@ -186,7 +185,8 @@ func TestThePreflightsExitCodeTellsPassedRefusedAndUnaskedApart(t *testing.T) {
 			cmd := command()
 			var out bytes.Buffer
 			cmd.SetOut(&out)
-			err := tell(cmd, form, []preflight.Check{{Name: "A thing", Result: result, Found: "something", Do: "this\nand that"}})
+			checks := []preflight.Check{{Name: "A thing", Result: result, Found: "something", Do: "this\nand that"}}
+			err := tell(cmd, form, checks, checks)
 			require.Equal(t, want, exitCode(err), "%s", result)
 			require.Contains(t, out.String(), "A thing")
 			require.Contains(t, out.String(), "and that")

@@ -32,7 +32,7 @@ const surveyInterval = 15 * time.Second
 
 func (a *app) controllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "controller", Aliases: []string{"watch"},
+		Use:   "controller",
 		Short: "Run the controller: watch Karmada and start one workflow per suspected cluster",
 		Long: `Watch Karmada and turn what happens into signals to workflows; start one workflow per suspected
 cluster. Several may run: one of them watches, elected by a Lease. An outage of Temporal or Karmada
@@ -40,11 +40,7 @@ is waited out: a resync tells again what was missed.`,
 		Example: `  lifeboat controller --mode enforce --config lifeboat.yaml`,
 		Args:    process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.flags.Load()
-			if err != nil {
-				return err
-			}
-			log, err := process.Logger(cmd.ErrOrStderr(), c)
+			c, log, err := load(cmd, a.flags)
 			if err != nil {
 				return err
 			}
@@ -191,17 +187,12 @@ func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *w
 			RenewDeadline: election.RenewDeadline,
 			RetryPeriod:   election.RetryPeriod,
 		}, w.Run)
-		if !errors.Is(err, k8sadapter.ErrLeadershipLost) || ctx.Err() != nil {
-			return orderly(ctx, err)
+		switch {
+		case !errors.Is(err, k8sadapter.ErrLeadershipLost):
+			return err
+		case ctx.Err() != nil:
+			return nil // a lease that is lost while the controller stops is no failure
 		}
 		log.WarnContext(ctx, "lost the lease, standing for election again", telemetry.KeyError, err)
 	}
-}
-
-// orderly: a lease that is lost while stopping is no failure.
-func orderly(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, k8sadapter.ErrLeadershipLost) {
-		return nil
-	}
-	return err
 }

@@ -51,21 +51,15 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 }
 
 func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) error {
-	s, err := a.look(cmd)
+	s, source, closing, err := a.planning(cmd)
 	if err != nil {
 		return err
 	}
-	away := s.reach(cmd.Context(), "lifeboat-cli")
-	karmada, err := s.reader()
-	if err != nil {
-		return err
-	}
-	source, closing := s.planOver(karmada, away)
 	defer closing()
 	asked := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
 	key, known := ref.Key()
 	if !known {
-		b, err := ref.Find(cmd.Context(), karmada)
+		b, err := ref.Find(cmd.Context(), source.Karmada)
 		if err != nil {
 			return err
 		}

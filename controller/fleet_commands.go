@@ -67,9 +67,6 @@ func parseRate(text string) (rate workflows.SetRate, ok bool) {
 
 // giveFleet gives an order to the pacer.
 func (a *app) giveFleet(cmd *cobra.Command, verb order, g *ordering) error {
-	if err := g.check(cmd); err != nil {
-		return err
-	}
 	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
 		return s.sender().Target(orders.Fleet), queue.Scope{}, nil
 	})

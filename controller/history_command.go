@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
@@ -39,18 +40,13 @@ Of the fleet: what the trail has of its pace, failovers or not, the oldest first
   lifeboat history member1 --limit 1
   lifeboat history member1 --audit /var/log/lifeboat -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return process.Usage(cmd, "want at most one cluster, got %d", len(args))
-			}
 			if o.Most < 1 {
 				return process.Usage(cmd, "--limit = %d: want 1 or more", o.Most)
 			}
-			return nil
+			return atMostOneCluster(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.Cluster = args[0]
-			}
+			o.Cluster = strings.Join(args, "")
 			return a.runHistory(cmd, o)
 		},
 	}

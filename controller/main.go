@@ -135,6 +135,14 @@ func (a *app) addVerbs(root *cobra.Command) {
 	}
 }
 
+// atMostOneCluster refuses more than one argument.
+func atMostOneCluster(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return process.Usage(cmd, "want at most one cluster, got %d arguments", len(args))
+	}
+	return nil
+}
+
 // exactly refuses another number of arguments, naming them.
 func exactly(n int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ import (
 
 func (a *app) pauseCommand() *cobra.Command {
 	return a.objectOrder(order{
-		use: "pause <cluster>|<binding>|fleet", aliases: []string{"halt"},
+		use:   "pause <cluster>|<binding>|fleet",
 		short: "Begin no new move of a cluster, of some of its bindings, or of the whole fleet",
 		long: `Begin no new move of a cluster, of the bindings of a namespace on it (-n), of one binding, or of the whole
 fleet. It takes full effect within four seconds. Tolerations run on meanwhile; while the fleet is paused
@@ -54,15 +54,13 @@ bindings are listed and judged anew. The workers' own config must say enforce fo
 		},
 	})
 	cmd.Flags().BoolVar(&enforce, "enforce", false, "act on what was only observed so far")
-	inner := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return before(cmd, func(cmd *cobra.Command, args []string) error {
 		whole := len(args) == 1 && args[0] != orders.Fleet && !strings.Contains(args[0], "/")
 		if enforce && (!whole || cmd.Flags().Changed("binding") || cmd.Flags().Changed("namespace")) {
 			return process.Usage(cmd, "--enforce is for one whole cluster")
 		}
-		return inner(cmd, args)
-	}
-	return cmd
+		return nil
+	})
 }
 
 func (a *app) cancelCommand() *cobra.Command {
@@ -150,15 +148,9 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 		hide(cmd, "binding", "all") // from before a binding was an argument everywhere
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if cmd.CalledAs() == "halt" {
-			args = append(args, orders.Fleet)
-		}
 		return w.read(cmd, verb, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := g.check(cmd); err != nil {
-			return err
-		}
 		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
 			return w.aim(ctx, s, verb.held)
 		})

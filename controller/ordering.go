@@ -91,6 +91,9 @@ func (g *ordering) check(cmd *cobra.Command) error {
 func (a *app) give(
 	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, queue.Scope, error),
 ) error {
+	if err := g.check(cmd); err != nil {
+		return err
+	}
 	if !g.yes {
 		if err := confirm(cmd, fmt.Sprintf(verb.confirm, name)); err != nil {
 			return err

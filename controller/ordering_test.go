@@ -162,7 +162,6 @@ func TestEveryOrderGoesToItsWorkflowAndSaysWhatItLeavesAlone(t *testing.T) {
 		"pause member1 --binding deployment/cart -n shop": {id: failover1, update: "pause", sent: `{` + ada + `,` + cartKey + `}`},
 		"pause deployment/cart -n shop":                   {id: failover1, update: "pause", sent: `{` + ada + `,` + cartKey + `}`},
 		"pause shop/cart-deployment --cluster member2":    {id: "cluster-failover/member2", update: "pause", sent: `{` + ada + `,` + cartKey + `}`},
-		"halt":                                          {id: "fleet-pacer", update: "halt", sent: `{` + ada + `}`},
 		"rate fleet 0.2":                                {id: "fleet-pacer", update: "set-rate", sent: `{` + ada + `,"rate":0.2}`},
 		"rate 0.2":                                      {id: "fleet-pacer", update: "set-rate", sent: `{` + ada + `,"rate":0.2}`},
 		"rate fleet configured":                         {id: "fleet-pacer", update: "set-rate", sent: `{` + ada + `,"rate":0,"configured":true}`},

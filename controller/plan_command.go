@@ -56,7 +56,7 @@ from the highest priority on; then what takes longest.`,
 }
 
 func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
-	source, closing, err := a.planning(cmd)
+	_, source, closing, err := a.planning(cmd)
 	if err != nil {
 		return err
 	}
@@ -80,20 +80,18 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p, Rows: o.rows}.Cluster(one) })
 }
 
-// planning reads Karmada, and asks Temporal where that answers: what would happen can be
-// told without it.
-func (a *app) planning(cmd *cobra.Command) (source plan.Source, closing func(), err error) {
-	s, err := a.look(cmd)
-	if err != nil {
-		return plan.Source{}, nil, err
+// planning reads Karmada, and queries Temporal where it answers: a plan needs Karmada alone.
+func (a *app) planning(cmd *cobra.Command) (s *session, source plan.Source, closing func(), err error) {
+	if s, err = a.look(cmd); err != nil {
+		return s, source, nil, err
 	}
 	away := s.reach(cmd.Context(), "lifeboat-cli")
 	karmada, err := s.reader()
 	if err != nil {
-		return plan.Source{}, nil, err
+		return s, source, nil, err
 	}
 	source, closing = s.planOver(karmada, away)
-	return source, closing, nil
+	return s, source, closing, nil
 }
 
 // planOver is a plan over one Karmada, after reach.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func (o *preflightOptions) register(cmd *cobra.Command) {
 func (a *app) preflightCommand() *cobra.Command {
 	o := preflightOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
-		Use: "preflight", Aliases: []string{"verify"},
+		Use:   "preflight",
 		Short: "Check whether Lifeboat can do its work here",
 		Long: `Check whether Lifeboat can do its work here: permissions, definitions, Karmada's version, the Temporal
 namespace, and whether somebody else evicts, too. It changes nothing. Permissions are those of
@@ -67,7 +68,7 @@ Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not b
   lifeboat preflight --role worker --kubeconfig worker/kubeconfig --host-kubeconfig host.kubeconfig`,
 		Args: o.check,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.full || cmd.CalledAs() == "verify" {
+			if o.full {
 				return a.runFull(cmd, o)
 			}
 			return a.runPreflight(cmd, o)
@@ -108,15 +109,22 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 	}); err != nil {
 		return err
 	}
-	return tell(cmd, o.form, checks)
+	return tell(cmd, o.form, checks, checks)
 }
 
-// tell shows what was found; the error makes the exit code.
-func tell(cmd *cobra.Command, form show.Form, checks []preflight.Check) error {
-	if err := answered(cmd, &form, checks, func(p show.Page) { showChecks(p, checks) }); err != nil {
+// tell shows the checks of an answer; the error makes the exit code.
+func tell(cmd *cobra.Command, form show.Form, answer any, checks []preflight.Check) error {
+	if err := answered(cmd, &form, answer, func(p show.Page) { showChecks(p, checks) }); err != nil {
 		return err
 	}
-	return verdict(preflight.Verdict(checks), "preflight")
+	switch preflight.Verdict(checks) {
+	case preflight.Failed:
+		return fmt.Errorf("%w: a check of the preflight failed", errRefused)
+	case preflight.Unknown:
+		return errUnanswered
+	case preflight.OK, preflight.Warning:
+	}
+	return nil
 }
 
 // permissionsOf are what a role needs in the mode that is configured.

@@ -3,14 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/controller/plan"
 	"github.com/lifeboat-failover/lifeboat/controller/preflight"
-	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -50,10 +48,7 @@ func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 	}); err != nil {
 		return err
 	}
-	if err := answered(cmd, &o.form, report, func(p show.Page) { showChecks(p, report.Checks) }); err != nil {
-		return err
-	}
-	return verdict(report.Verdict, "preflight")
+	return tell(cmd, o.form, report, report.Checks)
 }
 
 // tries tells what a role lists and watches, nil for everything.
@@ -104,16 +99,4 @@ func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (pref
 	}
 	p.Host = host
 	return p, nil
-}
-
-// verdict is the error that makes the exit code.
-func verdict(worst preflight.Result, of string) error {
-	switch worst {
-	case preflight.Failed:
-		return fmt.Errorf("%w: a check of the %s failed", errRefused, of)
-	case preflight.Unknown:
-		return errUnanswered
-	case preflight.OK, preflight.Warning:
-	}
-	return nil
 }

@@ -44,6 +44,16 @@ type session struct {
 	callers string
 }
 
+// load reads the configuration, and opens the log that it asks for.
+func load(cmd *cobra.Command, flags *process.Flags) (config.Config, *slog.Logger, error) {
+	c, err := flags.Load()
+	if err != nil {
+		return c, nil, err
+	}
+	log, err := process.Logger(cmd.ErrOrStderr(), c)
+	return c, log, err
+}
+
 // look reads the configuration; Temporal is not dialled.
 func (a *app) look(cmd *cobra.Command) (*session, error) {
 	c, err := a.flags.Load()
@@ -51,14 +61,10 @@ func (a *app) look(cmd *cobra.Command) (*session, error) {
 		return nil, err
 	}
 	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
-	if err != nil {
-		return nil, err
-	}
-	return &session{app: a, config: c, log: log, progress: show.NewProgress(cmd.ErrOrStderr())}, nil
+	return &session{app: a, config: c, log: log, progress: show.NewProgress(cmd.ErrOrStderr())}, err
 }
 
-// open is look with Temporal dialled, by somebody who is recorded there as the caller.
-// Whoever opens closes.
+// open is look with Temporal dialled; Temporal records as as the caller. The caller of open calls close.
 func (a *app) open(cmd *cobra.Command, as string) (*session, error) {
 	s, err := a.look(cmd)
 	if err != nil {

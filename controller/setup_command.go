@@ -59,11 +59,7 @@ func (a *app) setupCommand() *cobra.Command {
 }
 
 func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
-	c, err := a.flags.Load()
-	if err != nil {
-		return err
-	}
-	log, err := process.Logger(cmd.ErrOrStderr(), c)
+	c, log, err := load(cmd, a.flags)
 	if err != nil {
 		return err
 	}

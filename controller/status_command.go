@@ -8,7 +8,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
-	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/spf13/cobra"
 )
 
@@ -27,12 +26,7 @@ one failover, with what moves, what is queued, what is blocked and why, and what
 		Example: `  lifeboat status
   lifeboat status member1 --watch
   lifeboat status -o json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return process.Usage(cmd, "want at most one cluster, got %d", len(args))
-			}
-			return nil
-		},
+		Args: atMostOneCluster,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runStatus(cmd, o, args) },
 	}
 	formFlag(cmd, &o.form)
@@ -55,22 +49,18 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 	} else {
 		source.Bindings = unreadable{err}
 	}
-	if !o.watch {
-		return s.progress.While(cmd.Context(), "asking the failovers", func(ctx context.Context) error {
-			return s.noFailover(ctx, strings.Join(args, ""), showStatus(ctx, cmd, source, o, args))
-		})
+	cluster := strings.Join(args, "")
+	if o.watch && o.form.ForPeople() && show.IsTerminal(cmd.OutOrStdout()) {
+		err := show.Live(cmd.Context(), cmd.OutOrStdout(), cluster, livePicture(source, args))
+		return s.noFailover(cmd.Context(), cluster, err)
 	}
-	if o.form.ForPeople() && show.IsTerminal(cmd.OutOrStdout()) {
-		err := show.Live(cmd.Context(), cmd.OutOrStdout(), strings.Join(args, ""), livePicture(source, args))
-		return s.noFailover(cmd.Context(), strings.Join(args, ""), err)
+	once := func(ctx context.Context) error {
+		return s.noFailover(ctx, cluster, showStatus(ctx, cmd, source, o, args))
 	}
-	return show.Again(cmd.Context(), func(ctx context.Context) error {
-		answer, draw, err := lookStatus(ctx, source, args)
-		if err != nil {
-			return s.noFailover(ctx, strings.Join(args, ""), err)
-		}
-		return answered(cmd, &o.form, answer, draw)
-	})
+	if o.watch {
+		return show.Again(cmd.Context(), once)
+	}
+	return s.progress.While(cmd.Context(), "asking the failovers", once)
 }
 
 // livePicture asks for the fleet and every failover of it, in one look.

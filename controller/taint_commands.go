@@ -84,9 +84,6 @@ func (a *app) giveCluster(cmd *cobra.Command, verb order, g *ordering, cluster s
 	if cluster == orders.Fleet {
 		return process.Usage(cmd, "want the name of a cluster")
 	}
-	if err := g.check(cmd); err != nil {
-		return err
-	}
 	return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
 		return s.sender().Target(cluster), queue.Scope{}, s.exists(ctx, cluster) // the failover of a name that is none would end as Gone
 	})
