@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/watch"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -70,4 +73,150 @@ func (a *app) giveFleet(cmd *cobra.Command, verb order, g *ordering) error {
 	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
 		return s.sender().Target(orders.Fleet), queue.Scope{}, nil
 	})
+}
+
+// adoptAnswer is what -o json prints.
+type adoptAnswer struct {
+	Verb string `json:"verb"`
+	watch.Sweep
+	// Adopted are the failovers that were asked to take over what is theirs.
+	Adopted    []adopted `json:"adopted,omitempty"`
+	NotChanged string    `json:"notChanged"`
+}
+
+// adopted is one failover that was asked.
+type adopted struct {
+	Cluster    string `json:"cluster"`
+	WorkflowID string `json:"workflowID"`
+	Link       string `json:"link,omitempty"`
+}
+
+const adoptLeaves = "what somebody is at work on, what was kept or left to a human, and everything that is not Lifeboat's"
+
+func (a *app) adoptCommand() *cobra.Command {
+	cmd, g := a.orderCommand(order{
+		use:   "adopt [<cluster>]",
+		short: "Have hold tasks and taints without an owner taken over",
+		long: `Look over all of Karmada, or what concerns one cluster, for hold tasks, taints and Lifeboat annotations whose
+owner does not run in Temporal, and ask the failover of each cluster to take them over: it is started where
+it does not run, reads everything anew, and goes on, restores, or cleans up. lifeboat controller does the same all
+the time; this is for when it does not run, or to know.
+
+What was kept, or left to a human, is nobody's: lifeboat status lists it, lifeboat release or put-back ends
+it. In observe a failover reports what it finds, and changes nothing.`,
+		example: `  lifeboat adopt --reason "Temporal was set up anew"
+  lifeboat adopt member1 --reason "somebody terminated its workflow"`,
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && args[0] == orders.Fleet {
+			return process.Usage(cmd, "want the name of a cluster, or nothing for all")
+		}
+		return atMostOneCluster(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := g.check(cmd); err != nil {
+			return err
+		}
+		return a.runAdopt(cmd, g, strings.Join(args, ""))
+	}
+	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	return cmd
+}
+
+func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
+	s, err := a.open(cmd, "lifeboat-cli/"+g.by.Who)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	karmada, err := s.reader()
+	if err != nil {
+		return err
+	}
+	out := adoptAnswer{Verb: cmd.CalledAs(), NotChanged: adoptLeaves}
+	err = s.progress.While(cmd.Context(), "looking for what has no owner", func(ctx context.Context) error {
+		out.Sweep, err = watch.FindOrphans(ctx, karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(out.Orphans) > 0 {
+		if err := s.adopt(cmd, g, &out); err != nil {
+			return err
+		}
+	}
+	return answered(cmd, &g.form, out, out.draw)
+}
+
+// adopt asks once, and then every failover that something was found for.
+func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error {
+	if !g.yes {
+		_, _ = cmd.ErrOrStderr().Write(drawn(cmd, out.found))
+		if err := confirm(cmd, fmt.Sprintf("have what has no owner for %d clusters taken over", len(out.Orphans))); err != nil {
+			return err
+		}
+	}
+	sender := watch.Temporal{Client: s.temporal.Client, TaskQueue: s.config.TaskQueue, Instance: s.config.Instance}
+	return s.progress.While(cmd.Context(), "asking their failovers", func(ctx context.Context) error {
+		for _, o := range out.Orphans {
+			if err := watch.Adoption(ctx, sender, s.config.Instance, o, g.by); err != nil {
+				return out.stopped(err)
+			}
+			to := s.sender().Target(o.Cluster)
+			out.Adopted = append(out.Adopted, adopted{Cluster: o.Cluster, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID)})
+		}
+		return nil
+	})
+}
+
+// stopped adds to an error whom it has asked by then, and what to do.
+func (o adoptAnswer) stopped(err error) error {
+	asked := "nobody was asked before it"
+	if len(o.Adopted) > 0 {
+		names := make([]string, 0, len(o.Adopted))
+		for _, a := range o.Adopted {
+			names = append(names, a.Cluster)
+		}
+		asked = "asked before it: " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("%w (%s; adopt again: being asked twice harms nobody)", err, asked)
+}
+
+// adoptRows bounds how many tasks of a cluster are listed to people.
+const adoptRows = 10
+
+// found draws what has no owner.
+func (o adoptAnswer) found(p show.Page) {
+	for _, orphan := range o.Orphans {
+		for _, what := range orphan.OnCluster {
+			p.Wrapped("", fmt.Sprintf("%s: %s, and its failover does not run", orphan.Cluster, what))
+		}
+		for n, t := range orphan.Tasks {
+			if n == adoptRows {
+				p.Line("%s: and %d more tasks", orphan.Cluster, len(orphan.Tasks)-n)
+				break
+			}
+			owner := "names nobody"
+			if t.Owner != "" {
+				owner = "its owner " + t.Owner + " does not run"
+			}
+			p.Wrapped("", fmt.Sprintf("%s: hold task on %s: %s", orphan.Cluster, t.Binding.Key, owner))
+		}
+	}
+}
+
+func (o adoptAnswer) draw(p show.Page) {
+	o.found(p)
+	if len(o.Orphans) == 0 {
+		p.Line("Nothing of Lifeboat's is without an owner.")
+	}
+	for _, a := range o.Adopted {
+		p.Line("%s: asked to take over: workflow %s", a.Cluster, a.WorkflowID)
+		if a.Link != "" {
+			p.Line("%s", a.Link)
+		}
+	}
+	p.Line("%d tasks have somebody at work on them; %d were kept or left to a human", o.Owned, o.Left)
+	p.Wrapped("", "not changed: "+o.NotChanged)
 }

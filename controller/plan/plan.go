@@ -351,9 +351,5 @@ func (p *Plan) lacks(need corev1.ResourceList) {
 	if p.Deficit == nil {
 		p.Deficit = corev1.ResourceList{}
 	}
-	for name, n := range need {
-		sum := p.Deficit[name].DeepCopy()
-		sum.Add(n)
-		p.Deficit[name] = sum
-	}
+	karmada.Plus(p.Deficit, need)
 }

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -188,13 +188,8 @@ func unread(plans []Plan) []string {
 }
 
 func resources(list corev1.ResourceList) string {
-	var names []corev1.ResourceName
-	for name := range list {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b corev1.ResourceName) int { return cmp.Compare(a, b) })
 	var parts []string
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
 		q := list[name]
 		parts = append(parts, q.String()+" "+string(name))
 	}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
@@ -147,4 +149,166 @@ func Live(all Overview) show.Picture {
 		p.Names = append(p.Names, f.Cluster)
 	}
 	return p
+}
+
+// History shows failovers that are over: one line each, and where bindings is set what
+// became of every binding.
+func (v View) History(failovers []PastFailover, bindings bool) {
+	if len(failovers) == 0 {
+		v.Line("No failover is over, as far back as Temporal and the audit trail know.")
+		return
+	}
+	t := v.Table("Cluster", "Began", "Took", "Ended", "Attempts", "Outcomes")
+	for _, e := range failovers {
+		ended := v.phase(e.Ended)
+		if e.Closed != "" {
+			ended = v.Coloured(show.Bad, e.Closed)
+		}
+		t.AppendRow(table.Row{
+			show.Short(e.Cluster, 28), day(e.Began), view.Span(e.took()), ended, len(e.Attempts), show.Short(phase.CountsLine(e.Totals()), 48),
+		})
+	}
+	t.Render()
+	if !bindings {
+		return
+	}
+	for _, e := range failovers {
+		for _, r := range e.Attempts {
+			v.attempt(e, r)
+		}
+		if owed := len(e.PendingPurges) + e.PendingPurgesBeyond; e.Ended == phase.FailoverGone {
+			v.unknown(e.Cluster, unknownCopies([]PastFailover{e}, e.UID), e.PendingPurgesBeyond)
+		} else if owed > 0 {
+			v.Line("Pending purge handed over: %d on %s when it closed. Now: kubectl get works -n karmada-es-%s", owed, e.Cluster, e.Cluster)
+		}
+		v.trail(e)
+	}
+}
+
+func day(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") }
+
+func (v View) attempt(e PastFailover, r workflows.AttemptReport) {
+	ended := string(r.Ended)
+	if !r.Ended.Terminal() && r.Attempt < len(e.Attempts) {
+		ended = "the cluster failed again" // the phase is where the next attempt began
+	}
+	v.Line("\n%s, attempt %d, %s to %s: %s", e.Cluster, r.Attempt, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), ended)
+	results := slices.Clone(r.Results)
+	slices.SortFunc(results, func(a, b record.Result) int {
+		return strings.Compare(string(a.Outcome)+" "+a.Key.String(), string(b.Outcome)+" "+b.Key.String())
+	})
+	if len(results) > 0 {
+		t := v.Table("Binding", "Outcome", "At", "Now on", "Reason")
+		for _, x := range results {
+			why := string(x.Reason)
+			for _, more := range []string{x.Message, record.SaidCause(x.Cause)} {
+				if more != "" {
+					why += ": " + more
+				}
+			}
+			t.AppendRow(table.Row{
+				show.Short(x.Key.String(), 40), string(x.Outcome), x.At.UTC().Format("15:04:05"), show.Short(strings.Join(x.To, ","), 16), show.Short(why, 180),
+			})
+		}
+		t.Render()
+	}
+	if r.Folded > 0 {
+		v.Line("... and %d more, which are counted alone; their migrations in Temporal have the rest", r.Folded)
+	}
+}
+
+// trailLines bounds how much of a trail is drawn for people.
+const trailLines = 200
+
+// trail draws who did what, and on what evidence.
+func (v View) trail(e PastFailover) {
+	records := slices.Concat(e.Trail, e.Fleet)
+	if len(records) == 0 {
+		return
+	}
+	slices.SortStableFunc(records, func(a, b record.Audit) int { return a.Time.Compare(b.Time) })
+	v.Line("\nWho did what, by the audit trail:")
+	v.records(records[:min(len(records), trailLines)], "15:04:05")
+	if more := len(records) - trailLines; more > 0 {
+		v.Line("... and %d more; -o json has them all", more)
+	}
+}
+
+// Pacer draws what the audit trail has of the fleet's pace, the newest most of it.
+func (v View) Pacer(records []record.Audit, most int) {
+	if len(records) == 0 {
+		v.Line("The audit trail has nothing of the fleet's pace, or there is none: see --audit.")
+		return
+	}
+	if more := len(records) - most; more > 0 {
+		v.Line("%d earlier ones; -o json has them all, and --limit shows more", more)
+		records = records[more:]
+	}
+	v.records(records, "2006-01-02 15:04:05")
+}
+
+func (v View) records(records []record.Audit, clock string) {
+	t := v.Table("At", "What", "Whom", "By", "Message")
+	for _, r := range records {
+		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), whom(r), by(r), show.Short(because(r), 60)})
+	}
+	t.Render()
+}
+
+// Said is what a record tells of, and everything that it gives as a reason, by whose
+// word and on what evidence.
+func Said(r record.Audit) (done, why string) {
+	why = because(r)
+	if r.Who != "" {
+		why = strings.TrimSuffix("by "+r.Who+"; "+why, "; ")
+	}
+	return what(r), why
+}
+
+func what(r record.Audit) string {
+	switch {
+	case r.Order != "":
+		return "ordered: " + r.Order
+	case r.Outcome != "":
+		return string(r.Outcome)
+	case r.Kind == record.AuditPaceChanged:
+		return "pace: " + r.Phase
+	default:
+		return string(r.Kind)
+	}
+}
+
+func whom(r record.Audit) string {
+	switch n := len(r.Bindings); n {
+	case 0:
+		if ofPacer(&r) {
+			return "the fleet"
+		}
+		return r.Cluster
+	case 1:
+		return show.Short(r.Bindings[0], 40)
+	default:
+		return show.Short(fmt.Sprintf("%s and %d more", r.Bindings[0], n-1), 40)
+	}
+}
+
+func by(r record.Audit) string {
+	if r.Who != "" {
+		return show.Short(r.Who, 24)
+	}
+	return "Lifeboat"
+}
+
+// because is everything that a record gives as a reason, the evidence last.
+func because(r record.Audit) string {
+	var parts []string
+	for _, part := range []string{r.Why, string(r.Reason), r.Message, record.SaidCause(r.Cause), strings.Join(r.To, ",")} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Evidence)) {
+		parts = append(parts, name+"="+r.Evidence[name])
+	}
+	return strings.Join(parts, "; ")
 }

@@ -86,7 +86,6 @@ func (p Failover) Terminal() bool {
 		return true
 	case FailoverSuspected, FailoverCordoned, FailoverConfirmed, FailoverEvacuating, FailoverEvacuated,
 		FailoverRecovering, FailoverSettling, FailoverStopped:
-		return false
 	}
 	return false
 }

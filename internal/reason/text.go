@@ -61,3 +61,14 @@ const maxSummary = 400
 
 // Summary is a text within what Temporal takes as a summary; messages keep to it, too.
 func Summary(text string) string { return Shortened(text, maxSummary-3) }
+
+// Verdict is the answer of a check: yes or no, and why.
+type Verdict struct {
+	OK         bool     `json:"ok"`
+	Reason     Reason   `json:"reason,omitempty"`
+	Message    string   `json:"message,omitempty"`
+	Candidates []string `json:"candidates,omitempty"` // where it could go, sorted
+	// Reschedule tells that the eviction must also set rescheduleTriggeredAt, or the
+	// scheduler would not look at the binding again, or not at the right affinity group.
+	Reschedule bool `json:"reschedule,omitempty"`
+}

@@ -150,7 +150,6 @@ func (v Failover) always() []string {
 	case phase.FailoverStopped:
 		return []string{v.verb("resume", "", "take the failover up again, as a new attempt")}
 	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
-		return nil
 	}
 	return nil
 }

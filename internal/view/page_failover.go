@@ -228,7 +228,6 @@ func (v Failover) ends() string {
 		return "when no rule asks for these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
 	case phase.FailoverSuspected, phase.FailoverRecovering, phase.FailoverSettling, phase.FailoverStopped,
 		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
-		return ""
 	}
 	return ""
 }
@@ -269,7 +268,6 @@ func (v Failover) comesNext() string {
 	case phase.FailoverStopped:
 		return "its conditions stay well for the removal window, then this closes; or somebody resumes it"
 	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
-		return ""
 	}
 	return ""
 }

@@ -297,7 +297,6 @@ func (v Migration) Actions() []string {
 		}
 		return []string{"Nothing is needed of you."}
 	case phase.MigrationDone:
-		return nil
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -65,4 +66,74 @@ func (c *Config) securityContradictions(add func(wrong bool, key string, v any, 
 		"without encryption.keyFile nothing is encrypted, and all would be refused")
 	add(c.Codec.Address == "-" || strings.HasPrefix(c.Codec.Address, ":"), "codec.address", c.Codec.Address,
 		"say which address: whoever reaches it reads what is encrypted")
+}
+
+// Audit says where the workers write the audit trail.
+type Audit struct {
+	Sink AuditSink
+	// Path is the file, with [AuditFile].
+	Path string
+	// MaxSizeMB and MaxBackups say when the file is rotated, and how many rotated ones are kept.
+	MaxSizeMB  int
+	MaxBackups int
+}
+
+// AuditSink is where audit records go.
+type AuditSink string
+
+// Nowhere; to the worker's standard output, which carries nothing else; into a file.
+const (
+	AuditNone   AuditSink = "none"
+	AuditStdout AuditSink = "stdout"
+	AuditFile   AuditSink = "file"
+)
+
+func (c *Config) auditKeys() []key {
+	return []key{
+		choice("audit.sink", &c.Audit.Sink, []AuditSink{AuditNone, AuditStdout, AuditFile},
+			"Where workers append the audit trail, as JSON lines: nowhere, to their standard output (the log is on standard error), or into a file."),
+		text("audit.path", &c.Audit.Path, anyText,
+			"With audit.sink = file, the file; {host} stands for the name of the machine or pod. Two workers may not share one. history reads it."),
+		fixed(whole("audit.maxSizeMB", &c.Audit.MaxSizeMB, 1, 10000,
+			"Size in megabytes from which on the file is rotated.")),
+		fixed(whole("audit.maxBackups", &c.Audit.MaxBackups, 0, 10000,
+			"How many rotated files are kept; 0 keeps all.")),
+	}
+}
+
+// Versioning makes a worker one of a Temporal Worker Deployment: it then works only
+// on what its build is current for. Its zero value is a worker without a version.
+type Versioning struct {
+	// Deployment is its name; empty: no versioning.
+	Deployment string
+	// BuildID names the build within it; empty: the program's own version.
+	BuildID string
+}
+
+// Temporal's own limits, and a length that is far inside of them.
+var (
+	deploymentPattern = pattern{
+		regexp.MustCompile(`^([A-Za-z0-9][-_A-Za-z0-9]{0,99})?$`),
+		"nothing, or a name of up to 100 of A-Z, a-z, 0-9, - and _",
+	}
+	buildPattern = pattern{
+		regexp.MustCompile(`^([A-Za-z0-9][-._+A-Za-z0-9]{0,99})?$`),
+		"nothing, or up to 100 of A-Z, a-z, 0-9 and -._+",
+	}
+)
+
+func (c *Config) versioningKeys() []key {
+	v := &c.Temporal.Versioning
+	return []key{
+		text("temporal.versioning.deployment", &v.Deployment, deploymentPattern,
+			"Name of the Worker Deployment that this worker is a build of: it works on what its build is current for. Empty: workers have no version, and each takes any work."),
+		fixed(text("temporal.versioning.buildId", &v.BuildID, buildPattern,
+			"With temporal.versioning.deployment, what this build is called; empty is the program's own version.")),
+	}
+}
+
+func (c *Config) versioningContradictions(add func(wrong bool, key string, v any, want string)) {
+	v := c.Temporal.Versioning
+	add(v.BuildID != "" && v.Deployment == "", "temporal.versioning.buildId", v.BuildID,
+		"without temporal.versioning.deployment no build has a name: set that as well, or leave both empty")
 }
