@@ -12,6 +12,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // closingTries is how often an order is given whose failover ended at that moment.
@@ -71,31 +72,22 @@ const progressPoll = 2 * time.Second
 // AwaitDrain waits until nothing is left to move, and tells what it sees whenever
 // that is news. It ends with ctx, or when the drain has ended.
 func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), tell func(Drained)) error {
-	ticker := time.NewTicker(progressPoll)
-	defer ticker.Stop()
 	told := -1
-	for {
+	return wait.PollUntilContextCancel(ctx, progressPoll, true, func(ctx context.Context) (bool, error) {
 		p, err := look(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return false, ctx.Err()
 		case err != nil:
-			return err
+			return false, err
 		case p.Ended:
-			return ErrDrainEnded
+			return false, ErrDrainEnded
 		case p.Left != told || p.Done:
 			told = p.Left
 			tell(p)
 		}
-		if p.Done {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+		return p.Done, nil
+	})
 }
 
 // ErrDrainEnded is returned when a drain ended before nothing was left to move.

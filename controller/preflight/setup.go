@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Server is the Temporal that is set up.
@@ -178,19 +179,7 @@ func (s Setup) attributes(ctx context.Context, r *Standing) error {
 	return nil
 }
 
-// until asks again and again, as long as ctx allows.
-func until(ctx context.Context, done func(context.Context) (bool, error)) error {
-	ticker := time.NewTicker(knownPoll)
-	defer ticker.Stop()
-	for {
-		ok, err := done(ctx)
-		if ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+// until polls until done says so, or ctx ends.
+func until(ctx context.Context, done wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextCancel(ctx, knownPoll, true, done)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // patience is how long something may take before a word is said about it.
@@ -109,19 +110,9 @@ const clearRight = "\x1b[K"
 
 // Again shows until ctx ends, which is no error: whoever watched has seen enough.
 func Again(ctx context.Context, show func(context.Context) error) error {
-	ticker := time.NewTicker(refresh)
-	defer ticker.Stop()
-	for {
-		if err := show(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil // stopped by whoever watched
-			}
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) { return false, show(ctx) })
+	if ctx.Err() != nil {
+		return nil // the operator stopped it
 	}
+	return err
 }

@@ -56,20 +56,13 @@ func (e PastFailover) Totals() map[phase.Outcome]int {
 	return out
 }
 
-func (r HistoryRequest) most() int {
-	if r.Most <= 0 {
-		return defaultHistory
-	}
-	return r.Most
-}
-
 // defaultHistory is how many failovers are read when nobody says.
 const defaultHistory = 20
 
 // History reads the reports of failovers that are over, the newest first, as long as
 // Temporal keeps them.
 func (s Source) History(ctx context.Context, r HistoryRequest) ([]PastFailover, error) {
-	closed, err := s.closed(ctx, r.Cluster, r.most())
+	closed, err := s.closed(ctx, r.Cluster, cmp.Or(r.Most, defaultHistory))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -68,7 +69,7 @@ func (s Source) With(ctx context.Context, failovers []PastFailover, records []re
 		}
 	}
 	slices.SortStableFunc(out, func(a, b PastFailover) int { return b.Until.Compare(a.Until) })
-	out = out[:min(len(out), r.most())]
+	out = out[:min(len(out), cmp.Or(r.Most, defaultHistory))]
 	pacer := Pacer(records)
 	for n := range out {
 		out[n].Fleet = out[n].during(pacer)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/controller/status"
@@ -13,6 +12,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Source answers for workflows; [status.Source] does.
@@ -39,21 +40,14 @@ const atOnce = 8
 // nothing any more.
 func (s *Survey) Run(ctx context.Context, clusters func() []string) {
 	defer s.Fleet.Set(nil)
-	ticker := time.NewTicker(s.Interval)
-	defer ticker.Stop()
 	before := &telemetry.FleetState{}
-	for ctx.Err() == nil {
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		now := s.Ask(ctx, clusters(), before)
-		if ctx.Err() != nil {
-			return
+		if ctx.Err() == nil {
+			s.Fleet.Set(now)
+			before = now
 		}
-		s.Fleet.Set(now)
-		before = now
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-	}
+	}, s.Interval)
 }
 
 // answer is what one failover said.
@@ -71,16 +65,15 @@ func (s *Survey) Ask(ctx context.Context, clusters []string, before *telemetry.F
 		now.Pace = &pacer.Pace
 	}
 	answers := make([]answer, len(clusters))
-	places := make(chan struct{}, atOnce)
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(atOnce)
 	for n, cluster := range clusters {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
+		all.Go(func() error {
 			answers[n] = s.failover(ctx, cluster)
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // no answer is an error
 	for n, cluster := range clusters {
 		a := answers[n]
 		if !a.asked {

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // externalProbeRefresh is how often a word that has not changed is told again where a rule
@@ -114,11 +115,9 @@ func (d *Router) fleet() []karmada.Cluster {
 // testify probes the fleet until ctx ends, and keeps what the probe knows where the next leader
 // finds it.
 func (w *Watcher) testify(ctx context.Context, router *Router) {
-	ticker := time.NewTicker(w.ExternalProbe.cfg.Interval)
-	defer ticker.Stop()
 	var told time.Time
 	var kept rules.Probed
-	for ctx.Err() == nil {
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		w.recall(ctx)
 		w.ExternalProbe.Probe(ctx, router.fleet())
 		again := time.Since(told) >= externalProbeRefresh
@@ -132,11 +131,7 @@ func (w *Watcher) testify(ctx context.Context, router *Router) {
 		}
 		broken := slices.DeleteFunc(router.Contradicted(), func(c karmada.Cluster) bool { return w.ExternalProbe.justBack(c.Name) })
 		w.Reports.MemberAnswers(broken, w.ExternalProbe.cfg.FailureThreshold)
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-	}
+	}, w.ExternalProbe.cfg.Interval)
 }
 
 // recall reads what earlier leaders knew, once in a term. Where it cannot be read the probe begins

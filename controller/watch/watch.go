@@ -12,6 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Karmada is what is watched.
@@ -127,24 +128,14 @@ func (w *Watcher) drained(c *karmada.Cluster) *karmada.Cluster {
 }
 
 func (w *Watcher) awaitSync(ctx context.Context, karmada Karmada) bool {
-	ticker := time.NewTicker(syncPoll)
-	defer ticker.Stop()
-	for !karmada.HasSynced() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-ticker.C:
-		}
-	}
-	w.synced.Store(true)
-	return true
+	err := wait.PollUntilContextCancel(ctx, syncPoll, true, func(context.Context) (bool, error) { return karmada.HasSynced(), nil })
+	w.synced.Store(err == nil)
+	return err == nil
 }
 
 func (w *Watcher) resyncUntil(ctx context.Context, router *Router) {
-	ticker := time.NewTicker(w.Resync)
-	defer ticker.Stop()
 	failed := false
-	for ctx.Err() == nil {
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		err := router.Resync(ctx, w.Owners, w.Instance)
 		switch {
 		case err == nil && failed:
@@ -155,9 +146,5 @@ func (w *Watcher) resyncUntil(ctx context.Context, router *Router) {
 		failed = err != nil
 		w.Metrics.Resync(!failed)
 		w.Reports.Rules(ctx, router.RuleMatches())
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-	}
+	}, w.Resync)
 }

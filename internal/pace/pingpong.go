@@ -1,7 +1,6 @@
 package pace
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -69,17 +68,13 @@ func (l MoveLog) MarshalJSON() ([]byte, error) {
 		raw = binary.BigEndian.AppendUint64(raw, m.who)
 		raw = binary.BigEndian.AppendUint32(raw, uint32(m.at)) //nolint:gosec // seconds until 2106
 	}
-	return json.Marshal(base64.StdEncoding.EncodeToString(raw))
+	return json.Marshal(raw)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (l *MoveLog) UnmarshalJSON(data []byte) error {
-	var packed string
-	if err := json.Unmarshal(data, &packed); err != nil {
-		return fmt.Errorf("read the log of moves: %w", err)
-	}
-	raw, err := base64.StdEncoding.DecodeString(packed)
-	if err != nil {
+	var raw []byte
+	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("read the log of moves: %w", err)
 	}
 	if len(raw)%moveSize != 0 {

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -83,17 +82,13 @@ func (s *BindingSet) MarshalJSON() ([]byte, error) {
 		raw = binary.AppendUvarint(raw, h-last)
 		last = h
 	}
-	return json.Marshal(base64.StdEncoding.EncodeToString(raw))
+	return json.Marshal(raw)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (s *BindingSet) UnmarshalJSON(data []byte) error {
-	var packed string
-	if err := json.Unmarshal(data, &packed); err != nil {
-		return fmt.Errorf("read a set of bindings: %w", err)
-	}
-	raw, err := base64.StdEncoding.DecodeString(packed)
-	if err != nil {
+	var raw []byte
+	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("read a set of bindings: %w", err)
 	}
 	s.in = map[uint64]struct{}{}
