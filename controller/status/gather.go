@@ -236,8 +236,7 @@ func (s Source) kept(ctx context.Context) ([]Kept, error) {
 func keptOn(b *karmada.Binding) []Kept {
 	var kept []Kept
 	for _, task := range b.Tasks {
-		forGood := task.Reason == karmada.TaskReasonKept || task.Reason == karmada.TaskReasonNeedsOperator
-		if task.Ours() && forGood {
+		if task.LeftForGood() {
 			kept = append(kept, Kept{
 				Binding: b.Key.String(), Cluster: task.FromCluster, Reason: task.Reason, Owner: task.Message,
 			})

@@ -109,7 +109,7 @@ func sightOf(b *karmada.Binding) sight {
 			s.evicted = append(s.evicted, task.FromCluster)
 		}
 		if task.Ours() {
-			free := task.Reason == karmada.TaskReasonKept || task.Reason == karmada.TaskReasonNeedsOperator
+			free := task.LeftForGood()
 			if owner := task.Owner(); owner != "" || !task.ForDependent() {
 				s.holds = append(s.holds, hold{
 					cluster: task.FromCluster, owner: owner, free: free, parent: task.Bans(), news: encode(proof.NewsOf(b, task.FromCluster)),

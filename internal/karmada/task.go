@@ -169,31 +169,23 @@ func (b *Binding) Held() bool { return slices.ContainsFunc(b.Tasks, Task.Ours) }
 
 // ForeignTask is a task of another producer for a cluster, nil without one.
 func (b *Binding) ForeignTask(cluster string) *Task {
-	for i := range b.Tasks {
-		if t := &b.Tasks[i]; t.FromCluster == cluster && !t.Ours() {
-			return t
-		}
-	}
-	return nil
+	return b.firstTask(func(t Task) bool { return t.FromCluster == cluster && !t.Ours() })
 }
 
 // HeldElsewhere tells whether a Lifeboat hold task for another cluster stands that a
 // migration may own.
 func (b *Binding) HeldElsewhere(cluster string) bool {
-	for _, t := range b.Tasks {
-		if t.FromCluster != cluster && t.Active() && !t.ForDependent() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Tasks, func(t Task) bool { return t.FromCluster != cluster && t.Active() && !t.ForDependent() })
 }
 
 // EvictedByKarmada is the task of Karmada's own taint manager for a cluster, nil without one.
 func (b *Binding) EvictedByKarmada(cluster string) *Task {
-	for i := range b.Tasks {
-		if t := &b.Tasks[i]; t.FromCluster == cluster && t.Producer == TaintManager {
-			return t
-		}
+	return b.firstTask(func(t Task) bool { return t.FromCluster == cluster && t.Producer == TaintManager })
+}
+
+func (b *Binding) firstTask(is func(Task) bool) *Task {
+	if at := slices.IndexFunc(b.Tasks, is); at >= 0 {
+		return &b.Tasks[at]
 	}
 	return nil
 }

@@ -64,17 +64,13 @@ func ETA(now time.Time, due []time.Time, inFlight int, p Pace) (time.Time, bool)
 	for range inFlight {
 		at = After(p, at)
 	}
-	for _, d := range sortedTimes(due) {
+	for _, d := range slices.SortedFunc(slices.Values(due), time.Time.Compare) {
 		if d.After(at) {
 			at = d
 		}
 		at = After(p, at)
 	}
 	return at, true
-}
-
-func sortedTimes(times []time.Time) []time.Time {
-	return slices.SortedFunc(slices.Values(times), time.Time.Compare)
 }
 
 // Config are the limits of one fleet.

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -159,12 +160,8 @@ func (s *Schedule) Room(p Pace, c Config, now time.Time) int {
 	}
 }
 
-func (s *Schedule) most() int {
-	if s.Most == 0 {
-		return outAtFirst
-	}
-	return s.Most
-}
+// most is how many permits may be out at an unlimited pace.
+func (s *Schedule) most() int { return cmp.Or(s.Most, outAtFirst) }
 
 // out counts the permits that may be in use.
 func (s *Schedule) out() (n int) {
