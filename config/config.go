@@ -161,7 +161,7 @@ type Karmada struct {
 	ManagerLease ManagerLease
 }
 
-// Approval says before which evictions a human is asked; what nothing asks for is automatic.
+// Approval says before which evictions an operator is asked; what nothing asks for is automatic.
 type Approval struct {
 	queue.ApprovalRules
 	// ExpireAfter is how long a question stands open; 0 is for ever.

@@ -232,7 +232,7 @@ func TestApprovalRulesAreReadPrintedAndHeldAgainstTheRest(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, c.Approval.ClustersAbove)
 	_, err = Load(Sources{File: file, Set: []string{"selectors.excludeNamespaces=bank"}})
-	require.ErrorContains(t, err, "it is never moved, so nobody is ever asked")
+	require.ErrorContains(t, err, "it is never moved, so no approval is ever needed")
 }
 
 // Rules: R4.6-45.

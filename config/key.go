@@ -22,7 +22,7 @@ type key struct {
 	Name string // canonical path, as in the file
 	Want string // what is allowed, to follow "want "
 	Doc  string
-	// Fixed keys have a value that nobody has to choose: config print leaves them out. They can be
+	// Fixed keys have a value that no operator has to choose: config print leaves them out. They can be
 	// set all the same, so that tests can scale time.
 	Fixed bool
 	set   func(raw any) bool // false: not allowed, nothing changed

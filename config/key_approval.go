@@ -65,7 +65,7 @@ func (c *Config) approvalKeys() []key {
 		limit("approval.clustersAbove", "a whole number from 0 to 1000000", &c.Approval.ClustersAbove, func(s string) (int, bool) {
 			n, err := strconv.Atoi(s)
 			return n, err == nil && n >= 0 && n <= 1000000
-		}, "Ask a human before each eviction while more clusters than this fail at once."),
+		}, "Ask an operator before each eviction while more clusters than this fail at once."),
 		limit("approval.replicasAbove", "a number of percent from 0 to 100", &c.Approval.ReplicasAbove, func(s string) (float64, bool) {
 			return number(s, 0, 100)
 		}, "Ask before each eviction of an attempt in which more than this share of the fleet's replicas would move. Lists all bindings for each check and eviction."),
@@ -78,7 +78,7 @@ func (c *Config) approvalKeys() []key {
 		selector("approval.selector", &c.Approval.Selector,
 			"Ask before each eviction of a workload whose labels match, as the manifest in its Work has them. Reads that Work for each check and eviction."),
 		duration("approval.expireAfter", &c.Approval.ExpireAfter, 0, 30*24*time.Hour,
-			"How long a question stands open; after that the binding stays where it is until somebody approves it all the same. 0 is for ever."),
+			"How long a question stands open; after that the binding stays where it is until an operator approves it all the same. 0 is for ever."),
 		kinds("kinds", &c.Kinds,
 			"What becomes of the workloads of a kind, over the defaults (docs/operations.md has the table): move, keep where they are, or ask an operator first."),
 	}

@@ -61,11 +61,11 @@ func (c *Config) securityContradictions(add func(wrong bool, key string, v any, 
 	add((c.Listen.TLS.CertFile == "") != (c.Listen.TLS.KeyFile == ""), "listen.tlsKeyFile", c.Listen.TLS.KeyFile,
 		"listen.tlsCertFile and listen.tlsKeyFile need each other")
 	add(c.Listen.TLS.ClientCAFile != "" && c.Listen.TLS.CertFile == "", "listen.tlsClientCaFile", c.Listen.TLS.ClientCAFile,
-		"without listen.tlsCertFile nobody is asked for a certificate")
+		"without listen.tlsCertFile no client is asked for a certificate")
 	add(c.Encryption.RefuseClear && c.Encryption.KeyFile == "", "encryption.refuseClear", c.Encryption.RefuseClear,
 		"without encryption.keyFile nothing is encrypted, and all would be refused")
 	add(c.Codec.Address == "-" || strings.HasPrefix(c.Codec.Address, ":"), "codec.address", c.Codec.Address,
-		"say which address: whoever reaches it reads what is encrypted")
+		"name an address: every client that reaches it reads what is encrypted")
 }
 
 // Audit says where the workers write the audit trail.

@@ -72,10 +72,10 @@ func (c *Config) contradictions() Problems {
 			short(c.Health.GracefulTimeout)))
 	for _, ns := range c.Approval.Namespaces {
 		add(slices.Contains(c.Selectors.ExcludeNamespaces, ns), "approval.namespaces", ns,
-			"selectors.excludeNamespaces has it too: it is never moved, so nobody is ever asked")
+			"selectors.excludeNamespaces has it too: it is never moved, so no approval is ever needed")
 	}
 	add(c.Approval.ExpireAfter > 0 && c.Approval.ExpireAfter < time.Minute, "approval.expireAfter", short(c.Approval.ExpireAfter),
-		"nobody answers within less than a minute; 0 is for ever")
+		"no operator answers within less than a minute; 0 is for ever")
 	add(c.Audit.Sink == AuditFile && c.Audit.Path == "", "audit.path", c.Audit.Path, "missing: with audit.sink = file it says where the trail is written")
 	c.securityContradictions(add)
 	c.versioningContradictions(add)

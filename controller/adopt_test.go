@@ -143,7 +143,7 @@ func TestASweepThatStopsHalfWaySaysWhomItHasAsked(t *testing.T) {
 	office = &attic{deaf: "member1"}
 	out, code = office.sweep(t, abandonedTwice{}, "adopt", "--reason", "x", "--yes")
 	require.NotEqual(t, process.ExitOK, code, out)
-	require.Contains(t, out, "nobody was asked before it")
+	require.Contains(t, out, "no failover was asked before it")
 }
 
 // Rules: R4.9-55.

@@ -17,13 +17,13 @@ func (a *app) snoozeCommand() *cobra.Command {
 		short: "Leave one binding, a namespace or all of a cluster where they are for a while",
 		long: `Leave one binding, everything on a cluster, or a namespace of it (-n) where it is for a while, counted
 from now. A due time moves later, never earlier; a due time that is later anyway stays. It holds for
-those that come later, too, and over attempts, until it ends.`,
+bindings that come later, too, and over attempts, until it ends.`,
 		example: `  lifeboat snooze shop/cart-deployment --for 30m --reason "the cluster is coming back"
   lifeboat snooze member1 -n shop --for 2h --reason "month end"
   lifeboat snooze member1 --for 10m --reason "the provider reboots it"`,
 		clusters: true, bindings: true, namespaces: true, each: true,
 		confirm:   "leave %s where it is for a while",
-		unchanged: "what has begun goes on; taints, pace and everybody else's due time stay",
+		unchanged: "what has begun goes on; taints, pace and the due times of other bindings stay",
 		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: o, For: length})
 		},
@@ -40,16 +40,16 @@ those that come later, too, and over attempts, until it ends.`,
 func (a *app) approveCommand() *cobra.Command {
 	return a.objectOrder(order{
 		use:   "approve <cluster>|<binding>",
-		short: "Agree to the move of one binding, a namespace or all of a cluster that wait now",
-		long: `Agree to the move of one binding, of all of a cluster, or of a namespace on it (-n), that wait now, where a
-rule asks for that (approval.* in the workers' configuration). It holds for this attempt and for nobody who comes later.
-Approving one binding also lets it move that moved too often (PingPong).`,
+		short: "Approve the move of one binding, a namespace or all of a cluster that wait now",
+		long: `Approve the move of one binding, of all bindings of a cluster, or of a namespace on it (-n), that wait now, where
+a rule needs an approval (approval.* in the workers' configuration). The approval holds for this attempt, and not
+for bindings that come later. To approve one binding also lets it move when it moved too often (PingPong).`,
 		example: `  lifeboat approve shop/cart-deployment --reason "the team knows"
   lifeboat approve member1 -n shop --reason "the team knows"
   lifeboat approve member1 --reason "the site is lost"`,
 		clusters: true, bindings: true, namespaces: true, each: true,
-		confirm:   "agree to the move of %s",
-		unchanged: "no other check is replaced; pauses, snoozes and the pace stand; what comes later is asked about anew",
+		confirm:   "approve the move of %s",
+		unchanged: "no other check is replaced; pauses, snoozes and the pace stand; what comes later needs an approval of its own",
 		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			return d.Give(ctx, to, workflows.UpdateApprove, o)
 		},
@@ -62,8 +62,8 @@ func (a *app) prioritiseCommand() *cobra.Command {
 		use:   "prioritise <cluster>|<binding>",
 		short: "Give one binding, a namespace or all of a cluster another priority in a failover",
 		long: `Give one binding, all of a cluster, or a namespace on it (-n) another priority for the rest of a failover. Higher goes
-first, among all failovers of the fleet. The word about the binding itself goes before the one about
-its namespace, and that before the one about all.`,
+first, among all failovers of the fleet. A priority for the binding itself wins over one for its namespace, and
+that wins over one for all.`,
 		example: `  lifeboat prioritise shop/cart-deployment --priority 100 --reason "it takes the money"
   lifeboat prioritise member1 -n batch --priority -10 --reason "it can wait"`,
 		clusters: true, bindings: true, namespaces: true, each: true,
@@ -87,9 +87,9 @@ func (a *app) putBackCommand() *cobra.Command {
 		use:   "put-back <binding>",
 		short: "Restore the former clusters of one binding",
 		long: `Restore the former clusters of one binding in one write, as long as its old copy is held: also one that an
-earlier failover kept, or left to a human. It is refused unless the former cluster is Ready, without a
-triggering taint, and still has that very copy; and always for purge mode Directly. The answer is waited for
-for ten seconds: a refusal exits with 4.`,
+earlier failover kept, or left to an operator. It is refused unless the former cluster is Ready, without a
+triggering taint, and still has that very copy. It is always refused for purge mode Directly. The command waits
+ten seconds for the answer; a refusal exits with 4.`,
 		example:  `  lifeboat put-back shop/cart-deployment --reason "the new copy is wrong"`,
 		bindings: true, held: true,
 		confirm:   "put %s back where it was",
@@ -103,7 +103,7 @@ func (a *app) releaseCommand() *cobra.Command {
 		use:   "release <binding>",
 		short: "Drop the hold of one binding: its old copy goes",
 		long: `Drop the hold of one binding now, whether its new copy is proven healthy or not: the old copy goes. Also of
-one that an earlier failover kept, or left to a human. The last copy is never dropped.`,
+one that an earlier failover kept, or left to an operator. The last copy is never dropped.`,
 		example:  `  lifeboat release shop/cart-deployment --reason "it is well, its health check is not"`,
 		bindings: true, held: true,
 		confirm:   "drop the old copy of %s",

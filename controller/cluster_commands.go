@@ -29,10 +29,10 @@ func (a *app) drainCommand() *cobra.Command {
 	var o drainOptions
 	cmd, g := a.orderCommand(order{
 		use: "drain <cluster>", aliases: []string{"undrain"},
-		short: "Move everything off a cluster, gently, or end that",
+		short: "Move everything off a cluster, or end that",
 		long: `Move everything off a cluster: it is tainted, and every binding on it moves at the fleet's pace. The old
-copy of each is held until the new one is healthy. Tolerations are not honoured unless asked for. The
-cluster stays drained until this is ended. If it fails meanwhile, the rules go on.
+copy of each is held until the new one is healthy. Tolerations are not honoured without --honour-tolerations.
+The cluster stays drained until the drain is ended. If it fails meanwhile, the rules still apply.
 
 With --end what has not moved stays, what is not yet placed elsewhere is put back, what has moved stays
 where it is, and Lifeboat's taints go. If the cluster fails by itself, its failover goes on.
@@ -158,22 +158,22 @@ func (a *app) taintCommand() *cobra.Command {
 	var taint string
 	cmd, g := a.orderCommand(order{
 		use: "taint <cluster> <key>[=<value>]:<effect>[-]", aliases: []string{"untaint"},
-		short: "Put a taint on a cluster that moves what does not tolerate it, or take it away",
+		short: "Put a taint on a cluster that moves what does not tolerate it, or remove it",
 		long: `Put a taint on a cluster that moves what does not tolerate it: NoExecute, by clusterTolerations, or the soft
 PreferNoExecute, which Karmada's API refuses and which moves only bindings with spec.failover.cluster. What
-is affected moves at the fleet's pace, as in any failover. The taint stands until it is taken away, whatever
-the cluster's conditions say.
+is affected moves at the fleet's pace, as in any failover. The taint stays until it is removed, whatever
+the cluster's conditions are.
 
-With a - behind it, as in kubectl taint, a taint that was put so is taken away; with --end all of them: what
+With a - behind it, as in kubectl taint, remove a taint that this verb put; with --end all of them: what
 has not moved stays, what is not yet placed elsewhere is put back, what has moved stays where it is. If the
-cluster fails by itself, its failover goes on. What a rule put goes when the rule no longer matches.
+cluster fails by itself, its failover goes on. A taint of a rule goes when the rule no longer matches.
 
 The order is recorded on the Cluster, in the annotation ` + karmada.AnnotationOrderedTaints + `.
-It is refused in observe, and where that taint stands already by another hand.`,
+It is refused in observe, and where another actor has put that taint already.`,
 		example: `  lifeboat taint member1 maintenance:NoExecute --reason "the disks are replaced"
   lifeboat taint member1 maintenance:NoExecute- --reason "the disks are new"
   lifeboat taint member1 degraded=network:PreferNoExecute --reason "packet loss"
-  lifeboat taint member1 --end --reason "all is well again"`,
+  lifeboat taint member1 --end --reason "the network is repaired"`,
 	})
 	cmd.Flags().BoolVar(&end, "end", false, "take away every taint that was put with this verb")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {

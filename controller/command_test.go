@@ -95,7 +95,7 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 	}
 }
 
-// A script from before a verb was renamed goes on working; nobody learns that name anew.
+// A script from before a verb was renamed goes on working; nobody learns that name again.
 func TestFormerVerbsWork_NoHelpListsThem(t *testing.T) {
 	now := map[string]string{
 		"skip": "cancel", "undrain": "drain", "untaint": "taint",

@@ -20,13 +20,12 @@ func (a *app) explainCommand() *cobra.Command {
 	o := explainOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
 		Use:   "explain <binding>",
-		Short: "Tell why a binding moves, waits, or stays where it is",
-		Long: `Tell why a binding moves, waits, or stays where it is, from the rule that matched to what it waits for:
-which taint, which toleration and until when, its place in the queue, the pace, what blocks it, how its
-move stands. For a binding that no failover drives: why nothing moves it, and what would happen if its
-cluster failed. What became of it in failovers that are over comes last: by the reports that Temporal still
-has, and by the audit trail, which also tells how it came to that, and of what Temporal has forgotten, or of
-a binding that is gone.
+		Short: "Show why a binding moves, waits, or stays where it is",
+		Long: `Show why a binding moves, waits, or stays where it is, from the rule that matched to what it waits for:
+the taint, the toleration and until when it holds, the place in the queue, the pace, what blocks the binding, and
+its migration. For a binding that no failover drives: why nothing moves it, and what would happen if its
+cluster failed. The outcomes in failovers that are over come last: from the reports that Temporal still has, and
+from the audit trail, which also has failovers that Temporal has forgotten, and bindings that are gone.
 
 A binding is <namespace>/<binding> (-/<binding> without a namespace), or the workload that it carries.`,
 		Example: `  lifeboat explain shop/cart-deployment

@@ -24,10 +24,10 @@ func (a *app) rateCommand() *cobra.Command {
 		use:   "rate fleet <per-second>|" + configuredRate,
 		short: "Set the eviction rate of the whole fleet, or go back to the configured one",
 		long: `Set the eviction rate of the whole fleet, in evictions per second, instead of pace.evictionRate of the
-workers' configuration, until "rate fleet configured" ends that. It counts while the fleet is healthy: above
-pace.unhealthyThreshold the slower rate holds, and a pause always wins.`,
+workers' configuration, until "rate fleet configured" ends that. It applies while the fleet is healthy: above
+pace.unhealthyThreshold the slower rate applies, and a pause always wins.`,
 		example: `  lifeboat rate fleet 0.2 --reason "the registry is slow"
-  lifeboat rate fleet configured --reason "the registry is well"`,
+  lifeboat rate fleet configured --reason "the registry is fast again"`,
 		unchanged: "pauses and the fleet's health count as before; tolerations run on",
 	}
 	cmd, g := a.orderCommand(verb)
@@ -91,21 +91,21 @@ type adopted struct {
 	Link       string `json:"link,omitempty"`
 }
 
-const adoptLeaves = "what somebody is at work on, what was kept or left to a human, and everything that is not Lifeboat's"
+const adoptLeaves = "what a running workflow owns, what was kept or left to an operator, and everything that is not Lifeboat's"
 
 func (a *app) adoptCommand() *cobra.Command {
 	cmd, g := a.orderCommand(order{
 		use:   "adopt [<cluster>]",
-		short: "Have hold tasks and taints without an owner taken over",
-		long: `Look over all of Karmada, or what concerns one cluster, for hold tasks, taints and Lifeboat annotations whose
-owner does not run in Temporal, and ask the failover of each cluster to take them over: it is started where
-it does not run, reads everything anew, and goes on, restores, or cleans up. lifeboat controller does the same all
-the time; this is for when it does not run, or to know.
+		short: "Have failovers adopt hold tasks and taints without an owner",
+		long: `Search all of Karmada, or one cluster, for hold tasks, taints and Lifeboat annotations whose owner does not run
+in Temporal, and have the failover of each cluster adopt them: it is started where it does not run, reads
+everything again, and goes on, restores, or cleans up. lifeboat controller does the same all the time; this
+command is for when the controller does not run.
 
-What was kept, or left to a human, is nobody's: lifeboat status lists it, lifeboat release or put-back ends
+What was kept, or left to an operator, has no owner: lifeboat status lists it, lifeboat release or put-back ends
 it. In observe a failover reports what it finds, and changes nothing.`,
-		example: `  lifeboat adopt --reason "Temporal was set up anew"
-  lifeboat adopt member1 --reason "somebody terminated its workflow"`,
+		example: `  lifeboat adopt --reason "Temporal was set up again"
+  lifeboat adopt member1 --reason "its workflow was terminated"`,
 	})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && args[0] == orders.Fleet {
@@ -170,9 +170,9 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 	})
 }
 
-// stopped adds to an error whom it has asked by then, and what to do.
+// stopped adds to an error the failovers that were asked by then, and what to do.
 func (o adoptAnswer) stopped(err error) error {
-	asked := "nobody was asked before it"
+	asked := "no failover was asked before it"
 	if len(o.Adopted) > 0 {
 		names := make([]string, 0, len(o.Adopted))
 		for _, a := range o.Adopted {
@@ -180,7 +180,7 @@ func (o adoptAnswer) stopped(err error) error {
 		}
 		asked = "asked before it: " + strings.Join(names, ", ")
 	}
-	return fmt.Errorf("%w (%s; adopt again: being asked twice harms nobody)", err, asked)
+	return fmt.Errorf("%w (%s; adopt again: to ask twice does no harm)", err, asked)
 }
 
 // adoptRows bounds how many tasks of a cluster are listed to people.
@@ -197,7 +197,7 @@ func (o adoptAnswer) found(p show.Page) {
 				p.Line("%s: and %d more tasks", orphan.Cluster, len(orphan.Tasks)-n)
 				break
 			}
-			owner := "names nobody"
+			owner := "names no workflow"
 			if t.Owner != "" {
 				owner = "its owner " + t.Owner + " does not run"
 			}
@@ -217,6 +217,6 @@ func (o adoptAnswer) draw(p show.Page) {
 			p.Line("%s", a.Link)
 		}
 	}
-	p.Line("%d tasks have somebody at work on them; %d were kept or left to a human", o.Owned, o.Left)
+	p.Line("%d tasks have an owner that runs; %d were kept or left to an operator", o.Owned, o.Left)
 	p.Wrapped("", "not changed: "+o.NotChanged)
 }

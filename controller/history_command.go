@@ -27,14 +27,13 @@ func (a *app) historyCommand() *cobra.Command {
 	o := &historyOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
 		Use:   "history [<cluster>|fleet]",
-		Short: "Show failovers that are over, and what became of every binding",
-		Long: `Show failovers that are over, the newest first; of one cluster with what became of every binding, and by
-the audit trail with who did what, when and on what evidence. They are read from Temporal, which keeps
-them for the retention of its namespace, and from the audit trail, which is kept for as long as its files
-are. Where Temporal does not answer the trail alone is read. What became of the fleet's pace meanwhile (its
-tier, its rate, halts and orders) stands among the rest.
+		Short: "Show failovers that are over, and the outcome of every binding",
+		Long: `Show failovers that are over, the newest first. For one cluster also show the outcome of every binding, and from
+the audit trail who did what, when and on what evidence, with the changes of the fleet's pace (tier, rate and
+orders). History reads Temporal, which keeps failovers for the retention of its namespace, and the audit trail,
+which is kept as long as its files. Where Temporal does not answer, it reads the trail alone.
 
-Of the fleet: what the trail has of its pace, failovers or not, the oldest first.`,
+For the fleet: what the trail has of its pace, the oldest first.`,
 		Example: `  lifeboat history
   lifeboat history fleet
   lifeboat history member1 --limit 1

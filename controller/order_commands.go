@@ -39,7 +39,7 @@ re-open a failover that was cancelled: as a new attempt, in which the rules' win
 anything moves.
 
 With --enforce a failover that began in observe acts from now on: as a new attempt, in which all
-bindings are listed and judged anew. The workers' own config must say enforce for the cluster.`,
+bindings are listed and judged again. The workers' own config must say enforce for the cluster.`,
 		example: `  lifeboat resume member1 --reason "network work is done"
   lifeboat resume member1 -n shop --reason "the books are closed"
   lifeboat resume member1 --enforce --reason "this is real"`,

@@ -29,11 +29,11 @@ type order struct {
 	clusters, bindings, fleet bool
 	// namespaces allows it to concern the bindings of one namespace.
 	namespaces bool
-	// each tells that an order about a cluster concerns each of its bindings by itself.
+	// each reports that an order about a cluster concerns each of its bindings by itself.
 	each bool
 	// held looks for the cluster of a binding among hold tasks, too.
 	held bool
-	// confirm is what it is about to do; %s is whom.
+	// confirm is what it is about to do; %s is its object.
 	confirm string
 	// unchanged is what it leaves as it is.
 	unchanged string
@@ -141,13 +141,13 @@ func (o orderAnswer) draw(p show.Page) {
 	}
 }
 
-// whom is whom an order concerns, as it was typed.
+// whom is the object of an order, as the operator typed it.
 type whom struct {
 	cluster, binding, namespace string
 	all                         bool
 }
 
-// named is whom, to ask about.
+// named is the object, for the confirmation.
 func (w *whom) named() string {
 	some := ""
 	switch {
@@ -237,7 +237,7 @@ func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target
 	return s.sender().Target(cluster), scope, nil
 }
 
-// scope is whom, as workflows know it. A workload is looked up in Karmada.
+// scope is the object as workflows name it. A workload is looked up in Karmada.
 func (w *whom) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	switch {
 	case w.all:
@@ -310,16 +310,16 @@ func (s *session) heldOn(ctx context.Context, key karmada.BindingKey) ([]string,
 	return on, nil
 }
 
-// concerns tells whether a failover has a binding in its queue, or on its way.
+// concerns reports whether a failover has a binding in its queue, or on its way.
 func concerns(s *workflows.FailoverStatus, key karmada.BindingKey) bool {
 	_, moving := s.Moves[key.String()]
 	return moving || slices.ContainsFunc(s.Items, func(i queue.Item) bool { return i.Key == key && i.State != queue.Idle })
 }
 
-// confirm asks whoever sits at the terminal. Without one nobody can answer.
+// confirm asks the operator at the terminal. Without a terminal there is no answer.
 func confirm(cmd *cobra.Command, what string) error {
 	if !show.IsTerminal(cmd.InOrStdin()) {
-		return fmt.Errorf("%w: nobody can be asked whether to %s; add --yes", errRefused, what)
+		return fmt.Errorf("%w: no terminal to confirm: %s; add --yes", errRefused, what)
 	}
 	// Beside the answer, which programs may read.
 	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "About to %s. Type yes to go on: ", what)

@@ -123,7 +123,7 @@ func (o *office) tell(t *testing.T, words ...string) (out string, code int) {
 	return written.String(), exitCode(err)
 }
 
-// held is a Karmada in which cart was left to a human on member3.
+// held is a Karmada in which cart was left to an operator on member3.
 type held struct{ fleet }
 
 func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {

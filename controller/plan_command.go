@@ -21,19 +21,19 @@ func (a *app) planCommand() *cobra.Command {
 	o := planOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
 		Use:   "plan [<cluster>]",
-		Short: "Tell what would happen if a cluster failed now, or what is left where one has",
-		Long: `Tell what would happen if a cluster failed now: for each binding on it whether it would move, when it is
+		Short: "Show what would happen if a cluster failed now, or what is left where one has",
+		Long: `Show what would happen if a cluster failed now: for each binding on it whether it would move, when it is
 due and when its turn would come, where it could go, and what blocks it. The judgements are those of
-the failover itself, over Karmada as it is now; room that is promised to one is not promised to the
-next. Where the copy of a former cluster that is well again is held, whoever holds it is asked which one, as
-the write asks. Where the cluster fails over already, it is what is left. Nothing is written.
+the failover itself, over Karmada as it is now; room that is promised to one binding is not promised to the
+next. Where a migration holds the copy on a recovered former cluster, plan queries that migration, as the write
+does. Where the cluster fails over already, plan shows what is left. Nothing is written.
 
-The settings are those that the workers publish; what --config, --set or the environment says goes
-before them, to see what it would change. The cluster is taken to be not Ready from now on, and the
-fleet's pace to be its own.
+The settings are those that the workers publish; --config, --set and the environment win over them, to
+show what they would change. The plan assumes that the cluster is not Ready from now on, and that no other
+failover uses the fleet's pace.
 
---all plans for each cluster as if it alone failed. First comes where most could not move, counted
-from the highest priority on; then what takes longest.`,
+--all plans for each cluster as if it alone failed. The cluster with the most bindings that could not move comes
+first, counted from the highest priority on; then the one that takes longest.`,
 		Example: `  lifeboat plan member1
   lifeboat plan member1 -o json
   lifeboat plan --all`,

@@ -57,16 +57,16 @@ func (a *app) preflightCommand() *cobra.Command {
 		Use:   "preflight",
 		Short: "Check whether Lifeboat can do its work here",
 		Long: `Check whether Lifeboat can do its work here: permissions, definitions, Karmada's version, the Temporal
-namespace, and whether somebody else evicts, too. It changes nothing. Permissions are those of
-whoever runs it: use the kubeconfig of the worker, or of the controller, with --role. The mode and the
-other settings are those that the workers publish, once there are some; --config and --set go before.
+namespace, and whether another actor evicts, too. It changes nothing. It checks the permissions of its own
+kubeconfig: use that of the worker, or of the controller, with --role. The mode and the other settings are those
+that the workers publish, once there are some; --config and --set win over them.
 
-With --full also read every cluster, rule, binding, policy and Work and see that it is understood, hold
+With --full also read every cluster, rule, binding, policy and Work and check that it is understood, hold
 every watch open for a moment, and plan for every cluster: everything that Lifeboat does, short of
-writing. With --role only what that role is granted is read and watched: a worker watches bindings alone. A
-Temporal that does not answer is left out. Nothing but reads is ever sent, and the question what one may do.
+writing. With --role it reads and watches only what that role is granted: a worker watches bindings alone. It
+leaves out a Temporal that does not answer. It sends only reads, and reviews of its own permissions.
 
-Exit codes: 0 passed, warnings or not; 4 a check failed; 1 something could not be asked.`,
+Exit codes: 0 passed, warnings or not; 4 a check failed; 1 a check got no answer.`,
 		Example: `  lifeboat preflight
   lifeboat preflight --full
   lifeboat preflight --role worker --kubeconfig worker/kubeconfig --host-kubeconfig host.kubeconfig`,

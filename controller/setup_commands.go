@@ -46,8 +46,8 @@ func (a *app) setupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Create namespace, search attributes and CRDs; may be repeated",
-		Long: `Create namespace, search attributes and CRDs, and say for how long the namespace keeps closed failovers; with
---retention set that, also of a namespace that is there. What is older the audit trail alone knows.`,
+		Long: `Create namespace, search attributes and CRDs, and show for how long the namespace keeps closed failovers;
+--retention sets that, also for a namespace that is there. Older failovers are in the audit trail alone.`,
 		Example: `  lifeboat setup
   lifeboat setup --retention 720h --temporal-only`,
 		Args: process.NoArgs,
@@ -107,12 +107,12 @@ func (a *app) codecCommand() *cobra.Command {
 		Short: "Decrypt for the Temporal UI what encryption.keyFile encrypts",
 		Long: `Decrypt for the Temporal UI what encryption.keyFile encrypts.
 
-It serves POST /decode, as the UI wants its codec server (TEMPORAL_CODEC_ENDPOINT of the UI's server,
-or the browser's own setting) and as temporal workflow show --codec-endpoint does.
+It serves POST /decode, as a codec server of the UI (TEMPORAL_CODEC_ENDPOINT of the UI's server, or the
+browser's own setting) and of temporal workflow show --codec-endpoint.
 
-It asks nobody who they are: whoever reaches it has what they hold decrypted. So it listens on this
-machine alone, unless told otherwise, and answers only pages of codec.origins. Where it has to serve
-more than one person, ask for certificates (listen.tlsCertFile, listen.tlsClientCaFile).`,
+It authenticates no client: every client that reaches it can decrypt. By default it listens on this machine
+alone, and answers only pages of codec.origins. To serve more than one person, require client certificates
+(listen.tlsCertFile, listen.tlsClientCaFile).`,
 		Example: `  lifeboat codec --set encryption.keyFile=keys
   lifeboat codec --set encryption.keyFile=keys --set codec.origins=https://temporal.example.com`,
 		Args: process.NoArgs,

@@ -21,7 +21,7 @@ func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [<cluster>]",
 		Short: "Show how failovers stand: all of them, or one",
-		Long: `Show how failovers stand: the fleet's pace, every failover that runs, and what was left to a human; or
+		Long: `Show how failovers stand: the fleet's pace, every failover that runs, and what was left to an operator; or
 one failover, with what moves, what is queued, what is blocked and why, and what you can do.`,
 		Example: `  lifeboat status
   lifeboat status member1 --watch

@@ -97,7 +97,7 @@ func TestAQuestionThatNobodyAnswersExpiresIntoStayingPut(t *testing.T) {
 	s.at(15*time.Minute, func() {
 		i := queued(s.status(), key)
 		require.Equal(t, reason.ApprovalExpired, i.Reason)
-		require.Contains(t, i.Message, "nobody approved it within 10m0s")
+		require.Contains(t, i.Message, "it was not approved within 10m0s")
 		s.acts.Settings.Approval = queue.ApprovalRules{} // the rules go; it stays all the same
 		s.world.AddCluster("new")
 	})
@@ -152,7 +152,7 @@ func TestApprovalsThatMakeNoSenseAreRefused(t *testing.T) {
 	anonymous.Reason = ""
 	s.at(30*time.Second, func() { say("nothing is listed yet", by(queue.Scope{All: true})) })
 	s.at(3*time.Minute, func() {
-		say("say whom it concerns", by(queue.Scope{}))
+		say("name its object", by(queue.Scope{}))
 		say(`"reason"`, anonymous)
 		say("its move has begun", by(queue.ScopeOf(moved)))
 		say("nothing to approve", by(queue.Scope{Namespace: "nobody"}))

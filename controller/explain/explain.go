@@ -27,7 +27,7 @@ import (
 type Explained struct {
 	Binding  string `json:"binding"`
 	Resource string `json:"resource,omitempty"`
-	// Gone tells that it is not there any more: all of this is from before.
+	// Gone reports that it is not there any more: all of this is from before.
 	Gone     bool                    `json:"gone,omitempty"`
 	Targets  []karmada.TargetCluster `json:"targets,omitempty"`
 	Clusters []Cluster               `json:"clusters"`
@@ -40,7 +40,7 @@ type Explained struct {
 // Cluster is why the binding moves off one cluster, or stays.
 type Cluster struct {
 	Cluster string `json:"cluster"`
-	// Target tells that the binding uses it; Task is the eviction task for it, nil without.
+	// Target reports that the binding uses it; Task is the eviction task for it, nil without.
 	Target bool  `json:"target,omitempty"`
 	Task   *Task `json:"task,omitempty"`
 	// Failover is what its failover says, nil when none has anything to do with the binding;

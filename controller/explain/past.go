@@ -44,7 +44,7 @@ func About(key karmada.BindingKey, instance string) func(*record.Audit) bool {
 	}
 }
 
-// concerns tells whether a record is about a binding, or about its failover as a whole.
+// concerns reports whether a record is about a binding, or about its failover as a whole.
 func concerns(x record.Audit, key karmada.BindingKey) bool {
 	return len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String())
 }

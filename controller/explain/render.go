@@ -176,7 +176,7 @@ func toleration(t corev1.Toleration) string {
 	return fmt.Sprintf("[%s %s, %s]", key, cmp.Or(string(t.Effect), "any effect"), long)
 }
 
-// byHand says where a human's priority took the place of the frozen one.
+// byHand says where an operator's priority took the place of the frozen one.
 func byHand(x *workflows.Explanation) string {
 	if x.Item == nil || x.Priority == x.Policy.Priority {
 		return ""

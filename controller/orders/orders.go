@@ -36,7 +36,7 @@ type Sender struct {
 	TaskQueue string
 }
 
-// Target is whom an order is for: a cluster's failover, or the pacer.
+// Target is the workflow that an order is for: a cluster's failover, or the pacer.
 type Target struct {
 	WorkflowID string
 	Name       string // of the cluster, or Fleet

@@ -95,7 +95,7 @@ type Source struct {
 	Status *status.Source
 	Away   error
 	Owners activities.Owners
-	// Moves tells which copy a migration holds, nil where nobody can be asked.
+	// Moves finds which copy a migration holds; nil where Temporal does not answer.
 	Moves activities.Moves
 	Now   func() time.Time
 	// Progress is told how far the reading is.
@@ -236,7 +236,7 @@ func (s Source) askPacer(ctx context.Context) pacerWord {
 	return pacerWord{status: said, unread: why}
 }
 
-// heard takes what humans ordered of the pacer, and whom it remembers.
+// heard takes what operators ordered of the pacer, and the moves that it remembers.
 func (w pacerWord) heard(p *Plan, r *activities.ForeseeRequest) {
 	if w.unread != "" {
 		p.Unread = append(p.Unread, w.unread)

@@ -211,7 +211,7 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	text := draw(t, func(v View) { v.Cluster(p) })
 	require.Contains(t, text, "3 done, 1 moving")
 	require.Contains(t, text, "Paused    by ada: wait")
-	require.Contains(t, text, "never, while the fleet is halted")
+	require.Contains(t, text, "never, while the fleet's pace is halted")
 
 	st.StandingOrders, pacer.Orders.Halted = workflows.StandingOrders{}, nil
 	p, err = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer}).Cluster(t.Context(), "m1")

@@ -102,9 +102,9 @@ func (v View) ends(p Plan) string {
 	case p.Totals.Moves == 0:
 		return ""
 	case !p.Pace.Flows():
-		return "never, while the fleet is halted"
+		return "never, while the fleet's pace is halted"
 	default:
-		return "the last one begins " + v.after(p, p.Ends) + ", if nobody else wants the pace"
+		return "the last one begins " + v.after(p, p.Ends) + ", if no other failover uses the pace"
 	}
 }
 

@@ -92,14 +92,14 @@ func read(i k8sadapter.Inventory) Check {
 		for _, m := range i.Malformed[:min(named, len(i.Malformed))] {
 			c.Found += "\n" + m.Name + ": " + m.Problem
 		}
-		c.Do = "mend them; Lifeboat leaves each alone, and everything else is done. -o json has all of them"
+		c.Do = "repair them; Lifeboat leaves each alone and handles everything else. -o json has all of them"
 	default:
 		c.Found = fmt.Sprintf("%d, all understood", i.Count)
 	}
 	return c
 }
 
-// silent tells that nothing at all was answered.
+// silent reports that nothing at all was answered.
 func silent(checks []Check) bool {
 	return !slices.ContainsFunc(checks, func(c Check) bool { return c.Result != Unknown })
 }

@@ -58,12 +58,12 @@ type Host interface {
 
 // Preflight is what to look at.
 type Preflight struct {
-	// Temporal is nil where nobody is to ask it.
+	// Temporal is nil where it is not to be checked.
 	Temporal   Temporal
 	Namespace  string
 	Attributes []string
 	Karmada    Karmada
-	// Host is nil where nobody said how to reach it.
+	// Host is nil where the operator did not say how to reach it.
 	Host                                   Host
 	ControllerNamespace, ControllerManager string
 	// Callers is why the settings are the caller's alone; empty where they are the workers'.
@@ -71,7 +71,7 @@ type Preflight struct {
 	// Mode is enforce when any cluster may be handled so.
 	Mode        rules.Mode
 	Permissions []k8sadapter.Permission
-	// KarmadaPolicies tells that Lifeboat acts on ClusterTaintPolicies, too.
+	// KarmadaPolicies reports that Lifeboat acts on ClusterTaintPolicies, too.
 	KarmadaPolicies bool
 	// Plugins are what proves a new copy healthy.
 	Plugins proof.Plugins
@@ -186,7 +186,7 @@ func (p Preflight) permissions(ctx context.Context) []Check {
 	for _, f := range p.Karmada.Preflight(ctx, p.Permissions) {
 		switch {
 		case f.Err != nil:
-			return append(out, unknown(name, f.Err)) // whoever does not answer once is not asked forty times
+			return append(out, unknown(name, f.Err)) // a server that does not answer once is not asked forty times
 		case f.Allowed:
 			granted++
 		default:
@@ -232,7 +232,7 @@ func (p Preflight) evictor(ctx context.Context, m *rules.ControllerManager) Chec
 	}
 	switch {
 	case len(signs) == 0 && m == nil:
-		// Without a failure the taint manager writes no task: only its flags tell whether it will.
+		// Without a failure the taint manager writes no task: only its flags report whether it will.
 		c.Result, c.Found, c.Do = Warning, "no task of producer "+karmada.TaintManager+" stands; the flags could not be checked", process.TurnOff
 		return c
 	case len(signs) == 0:

@@ -51,7 +51,7 @@ type Standing struct {
 	Retention string `json:"retention"`
 	// Attributes are the search attributes that were added.
 	Attributes []string `json:"attributesAdded,omitempty"`
-	// Definitions tells that the CRDs were installed, or stood already.
+	// Definitions reports that the CRDs were installed, or stood already.
 	Definitions bool `json:"definitions"`
 }
 

@@ -24,7 +24,7 @@ type Picture struct {
 	One   func(p Page, n int)
 }
 
-// Live shows a picture on a terminal until q is pressed or ctx ends. It is asked for anew
+// Live shows a picture on a terminal until q is pressed or ctx ends. It is asked for again
 // every two seconds, and drawn every second: ages and waits go on.
 func Live(ctx context.Context, out io.Writer, first string, look func(context.Context) (Picture, error)) error {
 	m := &live{ctx: ctx, look: look, chosen: first, colour: true, now: time.Now}

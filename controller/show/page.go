@@ -37,7 +37,7 @@ func (p Page) columns() int {
 
 // Line writes one line; what of it others wrote is in args, and made plain.
 func (p Page) Line(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Out, format+"\n", p.words(args, " ")...) // a closed terminal is nobody's concern
+	_, _ = fmt.Fprintf(p.Out, format+"\n", p.words(args, " ")...) // a closed terminal is no error
 }
 
 // Wrapped writes a text in as many lines as it takes; those after the first are indented further.
@@ -53,7 +53,7 @@ func (p Page) Wrapped(indent, s string) {
 }
 
 // Table is borderless, as kubectl's. Its last column takes what the others leave of the width, and is
-// broken into lines. Whoever fills it calls Render.
+// broken into lines. The caller fills it and calls Render.
 func (p Page) Table(head ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetOutputMirror(p.Out)
@@ -70,7 +70,7 @@ func (p Page) Table(head ...any) table.Writer {
 	return r
 }
 
-// Tree is a list with branches. Whoever fills it hands it to Branches.
+// Tree is a list with branches. The caller fills it and hands it to Branches.
 func (p Page) Tree() list.Writer {
 	l := list.NewWriter()
 	l.SetStyle(list.StyleConnectedLight)
@@ -188,7 +188,7 @@ func (p Page) section(s view.Section) {
 	}
 }
 
-// alarm is a text without its Markdown, in colour where it asks for somebody.
+// alarm is a text without its Markdown, in colour where it needs attention.
 func (p Page) alarm(s string) string {
 	if s = view.Plain(s); strings.HasPrefix(s, "⚠") {
 		return p.Coloured(Bad, s)

@@ -96,10 +96,10 @@ func (p *Progress) line() string {
 	return fmt.Sprintf("%s ...%s (%s)", p.what, far, view.Span(time.Since(p.began)))
 }
 
-// refresh is how often is asked anew.
+// refresh is how often is asked again.
 const refresh = 2 * time.Second
 
-// IsTerminal tells whether somebody sits at a stream.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
@@ -108,7 +108,7 @@ func IsTerminal(stream any) bool {
 // clearRight takes away what is left of a line.
 const clearRight = "\x1b[K"
 
-// Again shows until ctx ends, which is no error: whoever watched has seen enough.
+// Again shows until ctx ends, which is no error: the operator stopped it.
 func Again(ctx context.Context, show func(context.Context) error) error {
 	err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) { return false, show(ctx) })
 	if ctx.Err() != nil {

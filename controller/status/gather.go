@@ -25,7 +25,7 @@ import (
 // ErrNotFound is returned for a cluster that has, and had, no failover.
 var ErrNotFound = errors.New("no failover")
 
-// queryTimeout bounds one question: without a worker nobody answers.
+// queryTimeout bounds one query: without a worker there is no answer.
 const queryTimeout = 5 * time.Second
 
 // Failover is how the failover of one cluster stands.
@@ -44,7 +44,7 @@ type Failover struct {
 	*workflows.FailoverStatus
 }
 
-// Kept is a hold task that a human has to end: it bans its cluster for the binding.
+// Kept is a hold task that an operator has to end: it bans its cluster for the binding.
 type Kept struct {
 	Binding string `json:"binding"`
 	Cluster string `json:"cluster"`
@@ -82,7 +82,7 @@ type Source struct {
 }
 
 // Overview asks the pacer, every running failover and, for what was kept or left
-// to a human, Karmada.
+// to an operator, Karmada.
 func (s Source) Overview(ctx context.Context) (Overview, error) {
 	clusters, err := s.Running(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 	}
 	if s.Bindings != nil {
 		if all.Kept, err = s.kept(ctx); err != nil {
-			all.Unread = append(all.Unread, "what was kept or left to a human: "+inWords(err))
+			all.Unread = append(all.Unread, "what was kept or left to an operator: "+inWords(err))
 		}
 	}
 	return all, nil

@@ -36,7 +36,7 @@ type PastFailover struct {
 	// Closed is how Temporal says it ended, where that was not by itself: terminated, failed;
 	// or that its report cannot be read.
 	Closed string `json:"closed,omitempty"`
-	// FromTrail tells that Temporal has forgotten it: all of this is from the audit trail.
+	// FromTrail reports that Temporal has forgotten it: all of this is from the audit trail.
 	FromTrail bool `json:"fromTrail,omitempty"`
 	// Trail is what the audit trail has of it, the oldest first.
 	Trail []record.Audit `json:"trail,omitempty"`
@@ -56,7 +56,7 @@ func (e PastFailover) Totals() map[phase.Outcome]int {
 	return out
 }
 
-// defaultHistory is how many failovers are read when nobody says.
+// defaultHistory is how many failovers are read by default.
 const defaultHistory = 20
 
 // History reads the reports of failovers that are over, the newest first, as long as

@@ -18,7 +18,7 @@ import (
 )
 
 // stale is from when on an answer is shown with its age: the pacer looks at the
-// fleet when somebody waits for it, not all the time.
+// fleet when a failover waits for it, not all the time.
 const stale = 10 * time.Second
 
 // rows is how much of a list is shown.
@@ -41,7 +41,7 @@ func (v View) Overview(all Overview) {
 		t.Render()
 	}
 	if len(all.Kept) > 0 {
-		v.Line("\nLeft to a human (each bans its cluster for the binding until its task is dropped):")
+		v.Line("\nLeft to an operator (each bans its cluster for the binding until its task is dropped):")
 		t := v.Table("Binding", "Cluster", "Reason", "By")
 		for _, k := range all.Kept {
 			t.AppendRow(table.Row{k.Binding, k.Cluster, k.Reason, k.Owner})
@@ -68,7 +68,7 @@ func (v View) pacer(p *workflows.PacerStatus) {
 	v.Wrapped("", "Fleet: "+v.Coloured(tiers[p.Pace.Tier], line))
 	v.exceptions(p.InForce)
 	if halt := p.Orders.Halted; halt != nil {
-		v.Line("Halted by %s: %s. To go on: lifeboat resume fleet --reason ...", halt.Who, halt.Reason)
+		v.Line("Paused by %s: %s. To go on: lifeboat resume fleet --reason ...", halt.Who, halt.Reason)
 	}
 }
 

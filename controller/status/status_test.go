@@ -98,7 +98,7 @@ func TestAHaltSaysHowToEndIt(t *testing.T) {
 	pacer.Pace.Tier = pace.TierHalted
 	pacer.Orders.Halted = &workflows.Order{Who: "ada", Reason: "checking"}
 	text := draw(t, func(v View) { v.Overview(Overview{Pacer: pacer}) })
-	require.Contains(t, text, "Halted by ada: checking. To go on: lifeboat resume fleet")
+	require.Contains(t, text, "Paused by ada: checking. To go on: lifeboat resume fleet")
 	require.Contains(t, text, "No cluster is failing over.")
 }
 
@@ -178,11 +178,11 @@ func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	s.Cluster.Foreign = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}}
 	s.Moves["shop/db"] = workflows.Move{
 		Key: key("db"), Phase: phase.MigrationAwaitingFence, Reason: reason.AwaitingFence,
-		Message: "member1 does not answer, and nobody has proven that the old copy is dead", Attention: reason.AwaitingFence,
+		Message: "member1 does not answer, and the old copy is not proven dead", Attention: reason.AwaitingFence,
 	}
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", FailoverStatus: s}) })
 	require.Contains(t, text, "taint maintenance:NoExecute put by others")
-	require.Regexp(t, `(?m)^shop/db +AwaitingFence +⚠ needs attention: member1 does not answer, and nobody has$`, text, "once, and wrapped")
+	require.Regexp(t, `(?m)^shop/db +AwaitingFence +⚠ needs attention: member1 does not answer, and the old$`, text, "once, and wrapped")
 	require.Contains(t, text, "lifeboat confirm-fenced shop/db --cluster member1")
 	require.Contains(t, text, "Take the taint away")
 }
@@ -263,7 +263,7 @@ func TestWhatKarmadaDoesNotTellIsSaid(t *testing.T) {
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(value{workflows.PacerStatus{}}, nil)
 	all, err := Source{Client: c, Bindings: bindings{err: errors.New("no kubeconfig")}}.Overview(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"what was kept or left to a human: no kubeconfig"}, all.Unread)
+	require.Equal(t, []string{"what was kept or left to an operator: no kubeconfig"}, all.Unread)
 }
 
 func TestAClusterWithoutAFailoverIsNotFoundAndOneWithoutAnAnswerIsShown(t *testing.T) {

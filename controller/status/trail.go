@@ -12,7 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// Ours tells whether a record is about a failover of this installation, of one cluster
+// Ours reports whether a record is about a failover of this installation, of one cluster
 // where that is named, or of its pacer, which concerns them all.
 func (r HistoryRequest) Ours(instance string) func(*record.Audit) bool {
 	return func(x *record.Audit) bool {
@@ -20,7 +20,7 @@ func (r HistoryRequest) Ours(instance string) func(*record.Audit) bool {
 	}
 }
 
-// ofPacer tells whether a record is about the fleet's pace.
+// ofPacer reports whether a record is about the fleet's pace.
 func ofPacer(x *record.Audit) bool { return x.FailoverID == "" && x.Cluster == "" }
 
 // Pacer are the records about the fleet's pace: tiers, rates, halts and orders, in the
@@ -188,7 +188,7 @@ func (l learner) outcome(r *workflows.AttemptReport, x record.Audit) {
 	}
 }
 
-// runs tells whether a failover without an end on record is still open.
+// runs reports whether a failover without an end on record is still open.
 func (s Source) runs(ctx context.Context, e PastFailover) bool {
 	if s.Client == nil {
 		return false

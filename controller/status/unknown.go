@@ -12,7 +12,7 @@ import (
 )
 
 // UnknownCopy is an old copy that may still run on a member: its Work went with a deleted
-// Cluster object, and nobody saw the copy go.
+// Cluster object, and the copy was not seen to go.
 type UnknownCopy struct {
 	Binding string `json:"binding"`
 	// Since is when the failover ended that moved the binding away.
@@ -55,7 +55,7 @@ func unknownCopies(failovers []PastFailover, uid types.UID) []UnknownCopy {
 // namedCopies is how many copies a line names.
 const namedCopies = 20
 
-// unknown shows copies that nobody saw go.
+// unknown shows copies that were not seen to go.
 func (v View) unknown(cluster string, copies []UnknownCopy, beyond int) {
 	if len(copies)+beyond == 0 {
 		return

@@ -114,7 +114,7 @@ func (r Ref) search(ctx context.Context, in activities.BindingReader) (karmada.B
 	return karmada.Binding{}, fmt.Errorf("%w: %s could be %s; name the binding itself", ErrNotFound, r, strings.Join(names, " or "))
 }
 
-// carriedBy tells whether a binding carries the workload that was named.
+// carriedBy reports whether a binding carries the workload that was named.
 func (r Ref) carriedBy(b *karmada.Binding) bool {
 	return b.Key.Namespace == r.namespace && b.Resource.Name == r.name && strings.EqualFold(b.Resource.Kind, kindOf(r.first))
 }

@@ -56,7 +56,7 @@ type answer struct {
 	state *telemetry.FailoverState
 }
 
-// Ask asks everybody once. What does not answer keeps what it said before.
+// Ask queries every workflow once. One that does not answer keeps its last values.
 func (s *Survey) Ask(ctx context.Context, clusters []string, before *telemetry.FleetState) *telemetry.FleetState {
 	now := &telemetry.FleetState{Pace: before.Pace, Asked: map[string]bool{}}
 	pacer, why := s.Source.Pacer(ctx)

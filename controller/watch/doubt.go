@@ -32,7 +32,7 @@ type doubt struct {
 	read func(*karmada.Cluster) *karmada.Cluster
 }
 
-// needed tells whether anything still speaks for a failover of a cluster: the cluster
+// needed reports whether anything still speaks for a failover of a cluster: the cluster
 // itself, or a hold task that the items are about. Where it cannot be told, it is an error.
 func (d *doubt) needed(ctx context.Context, cluster string, items []item) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)

@@ -21,14 +21,14 @@ type ExternalProbeConfig struct {
 	// Interval is the pause between two attempts of probes, Timeout bounds one request.
 	Interval, Timeout time.Duration
 	// FailureThreshold and SuccessThreshold are how many probes in a row, all of one
-	// kind, change the external probe'ss mind.
+	// kind, change the external probe's mind.
 	FailureThreshold, SuccessThreshold int
 }
 
 // ExternalProbe probes members by itself, beside Karmada's own probe: what both see is
-// more likely the member than one of us. It testifies that a member is down only
+// more likely the member than Karmada or Lifeboat. It reports that a member is down only
 // after it has seen the same member up, for one that it can never reach tells it
-// nothing; and it falls silent when it reaches no member at all, for that is us.
+// nothing; and it reports nothing when it reaches no member at all: then Lifeboat's own network has failed.
 type ExternalProbe struct {
 	cfg   ExternalProbeConfig
 	probe func(ctx context.Context, c karmada.Cluster) answer
@@ -169,7 +169,7 @@ func (t *testimony) hear(a answer, cfg ExternalProbeConfig) {
 	}
 }
 
-// Says is the external probe'ss word about a member, absent when it has none.
+// Says is the external probe's word about a member, absent when it has none.
 func (w *ExternalProbe) Says(cluster string) rules.ExternalProbe {
 	if w == nil {
 		return rules.ExternalProbeAbsent
@@ -189,7 +189,7 @@ func (w *ExternalProbe) Says(cluster string) rules.ExternalProbe {
 	}
 }
 
-// justBack tells that a probe got no answer so lately that Karmada may not know that there are
+// justBack reports that a probe got no answer so lately that Karmada may not know that there are
 // answers again.
 func (w *ExternalProbe) justBack(cluster string) bool {
 	w.mu.Lock()
@@ -198,7 +198,7 @@ func (w *ExternalProbe) justBack(cluster string) bool {
 	return t != nil && t.back > 0
 }
 
-// blind tells that no member is seen up: an external probe that sees nobody is cut off.
+// blind reports that no member is seen up: an external probe that sees no member is cut off.
 func (w *ExternalProbe) blind() bool {
 	for _, t := range w.seen {
 		if t.settled && t.up && !t.earlier {
@@ -256,7 +256,7 @@ func (p *prober) client(c karmada.Cluster) (*http.Client, error) {
 		}
 		transport.Proxy = http.ProxyURL(proxy)
 	}
-	// Whoever answers at that address does not say where else we ask.
+	// The server at that address may not redirect the probe.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
 }

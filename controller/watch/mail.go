@@ -94,7 +94,7 @@ func (m *mail) bound() {
 	}
 }
 
-// starts tells whether any of the items may start the workflow.
+// starts reports whether any of the items may start the workflow.
 func starts(items []item) bool {
 	return slices.ContainsFunc(items, func(i item) bool { return i.start })
 }

@@ -100,7 +100,7 @@ type Outbox struct {
 }
 
 // Open prepares an Outbox, empty, whose reader hears what becomes of deliveries. A controller
-// that leads again opens it again: what it had not delivered its resync tells anew.
+// that leads again opens it again: what it had not delivered its resync tells again.
 func (o *Outbox) Open(reader Reader) {
 	o.reader = reader
 	o.boxes, o.order = map[string]*box{}, nil
@@ -268,7 +268,7 @@ func (o *Outbox) deliver(ctx context.Context, b *box, items []item) {
 // errNeedless: nothing speaks for a failover that was to be started.
 var errNeedless = errors.New("nothing speaks for a failover any more")
 
-// send delivers once, and tells whether the workflow runs now because it was to be started
+// send delivers once, and reports whether the workflow runs now because it was to be started
 // where it did not. A failover that does not run is started only where Karmada itself says
 // so now; where that cannot be asked it is, and decides for itself.
 func (o *Outbox) send(ctx context.Context, b *box, items []item) (started bool, err error) {

@@ -21,7 +21,7 @@ type RuleMatch struct {
 	Clusters []string
 }
 
-// RuleMatches are all rules and whom they match, by name.
+// RuleMatches are all rules and the clusters that they match, by name.
 func (d *Router) RuleMatches() []RuleMatch {
 	d.mu.Lock()
 	defer d.mu.Unlock()

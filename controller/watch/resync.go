@@ -15,7 +15,7 @@ type Owners interface {
 
 const (
 	// everyone is in how many resyncs clusters that nothing speaks against are asked
-	// about too: somebody may have started a failover by hand.
+	// about too: an operator may have started a failover by hand.
 	everyone = 10
 	// ownersPerResync bounds how many owners of hold tasks one resync asks about;
 	// the next goes on where it stopped.

@@ -33,7 +33,7 @@ type Router struct {
 	post     Post
 	rules    []rules.Rule
 	clusters map[string]karmada.Cluster
-	// held are the bindings with a task that somebody should be at work on.
+	// held are the bindings with a task that a workflow should work on.
 	held map[karmada.BindingKey]sight
 	// missing are those of them whose owner did not run when it was told something.
 	missing map[karmada.BindingKey]bool
@@ -78,7 +78,7 @@ func (d *Router) RulesChanged(rules []rules.Rule) {
 	}
 }
 
-// faulty tells whether the pacer counts a cluster as failed.
+// faulty reports whether the pacer counts a cluster as failed.
 func faulty(list []rules.Rule, c karmada.Cluster) bool {
 	faulty, _ := rules.Faulty(list, c)
 	return faulty
@@ -158,7 +158,7 @@ func (d *Router) tell(name string) {
 	d.post.Cluster(fact, start)
 }
 
-// suspected tells whether a cluster needs a failover of its own. One that is opted
+// suspected reports whether a cluster needs a failover of its own. One that is opted
 // out needs none unless something of Lifeboat's is left on it.
 func (d *Router) suspected(c karmada.Cluster) bool { return d.suspectedBy(d.rules, c) }
 

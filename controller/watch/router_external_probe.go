@@ -47,7 +47,7 @@ func (d *Router) known() rules.Probed {
 }
 
 // Testified tells the failovers what the external probe says now. Where nothing changed
-// nobody is told, unless it is time to say it again.
+// no signal is sent, unless it is time to repeat it.
 func (d *Router) Testified(again bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,7 +60,7 @@ func (d *Router) Testified(again bool) {
 	}
 }
 
-// awaited tells whether a failover waits for the word of the external probe: it contradicts
+// awaited reports whether a failover waits for the word of the external probe: it contradicts
 // Karmada, or a rule that aims at the cluster requires it.
 func (d *Router) awaited(name string) bool {
 	if d.contradicted(name) {
@@ -87,7 +87,7 @@ func (d *Router) Contradicted() []karmada.Cluster {
 	return out
 }
 
-// contradicted tells whether a member answers the external probe, Karmada cannot reach it, and a
+// contradicted reports whether a member answers the external probe, Karmada cannot reach it, and a
 // rule would move its bindings for that.
 func (d *Router) contradicted(name string) bool {
 	c := d.clusters[name]
@@ -96,7 +96,7 @@ func (d *Router) contradicted(name string) bool {
 	})
 }
 
-// fact is what is told of a cluster, the external probe'ss word included.
+// fact is what is told of a cluster, the external probe's word included.
 func (d *Router) fact(c karmada.Cluster) rules.ClusterFact {
 	return rules.FactOf(c).Testified(d.externalProbe.Says(c.Name))
 }

@@ -68,7 +68,7 @@ func (t Temporal) options(start Start) client.StartWorkflowOptions {
 	return options
 }
 
-// Failover says how a cluster's failover is started, whoever starts it.
+// Failover has the options and parameters that start a cluster's failover.
 func (t Temporal) Failover(cluster string) (client.StartWorkflowOptions, any) {
 	start := Start{WorkflowID: workflows.ClusterFailoverID(t.Instance, cluster), Type: workflows.TypeClusterFailover, Cluster: cluster}
 	return t.options(start), t.params(start)
@@ -81,7 +81,7 @@ func (t Temporal) params(start Start) any {
 	return workflows.ClusterFailoverParams{Instance: t.Instance, Cluster: start.Cluster}
 }
 
-// What whoever opens a workflow in the UI should know before touching it.
+// What an operator should know before touching a workflow in the UI.
 const (
 	failoverDetails = `**Current Details** is the live page of this failover: what, why, how far, what comes next.
 
@@ -94,6 +94,6 @@ const (
 
 - ` + "`lifeboat pause fleet --reason \"…\"`" + ` halts it, ` + "`lifeboat resume fleet --reason \"…\"`" + ` ends that.
 - *Request Cancellation* halts nothing: the controller starts the next pacer within half a minute, with the orders of this one.
-- *Terminate* loses the state: the next pacer starts halted until somebody resumes it.
-- Never *Reset*: it grants anew what is spent.`
+- *Terminate* loses the state: the next pacer starts paused until an operator resumes it.
+- Never *Reset*: it grants spent permits again.`
 )

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// clusterPrint is what of a cluster anybody reacts to, as a text to compare.
+// clusterPrint is what the workflows react to of a cluster, as a text to compare.
 // Heartbeats and capacity are not in it: they change all the time.
 func clusterPrint(c karmada.Cluster) string {
 	return encode(struct {
@@ -61,7 +61,7 @@ func encode(v any) string {
 type hold struct {
 	cluster string
 	owner   string
-	// free tasks were kept or left to a human: nobody owns them.
+	// free tasks were kept or left to an operator: no workflow owns them.
 	free bool
 	// parent: it holds a dependent, or bans its cluster; its changes are nothing to it.
 	parent bool
@@ -79,17 +79,17 @@ type sight struct {
 	evicted []string
 }
 
-// worked are the holds that somebody should be at work on.
+// worked are the holds that a workflow should work on.
 func (s sight) worked() []hold {
 	return slices.DeleteFunc(slices.Clone(s.holds), func(h hold) bool { return h.free })
 }
 
-// workedFor tells whether somebody should be at work on moving it off a cluster.
+// workedFor reports whether a migration should be moving it off a cluster.
 func (s sight) workedFor(cluster string) bool {
 	return slices.ContainsFunc(s.holds, func(h hold) bool { return h.cluster == cluster && !h.free && !h.parent })
 }
 
-// isNews tells whether the owner of a hold reacts to how it stands now. A version that is the
+// isNews reports whether the owner of a hold reacts to how it stands now. A version that is the
 // first one with the hold was written by the owner itself.
 func (s sight) isNews(h hold) bool {
 	at := slices.IndexFunc(s.holds, func(was hold) bool { return was.owner == h.owner && was.cluster == h.cluster })

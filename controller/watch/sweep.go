@@ -13,7 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// Orphan is what stands of Lifeboat's for one cluster while whoever it names does not run.
+// Orphan is Lifeboat's state for one cluster whose owner does not run.
 type Orphan struct {
 	Cluster string `json:"cluster"`
 	// OnCluster are taints and records of Lifeboat's on the Cluster itself, whose failover does not run.
@@ -22,7 +22,7 @@ type Orphan struct {
 	Tasks []OrphanTask `json:"tasks,omitempty"`
 }
 
-// OrphanTask is one hold task. Without an owner it names nobody.
+// OrphanTask is one hold task. Owner is empty where the task names no workflow.
 type OrphanTask struct {
 	Binding proof.BindingFact `json:"binding"`
 	Owner   string            `json:"owner,omitempty"`
@@ -31,8 +31,8 @@ type OrphanTask struct {
 // Sweep is what a look over all of Karmada found of Lifeboat's.
 type Sweep struct {
 	Orphans []Orphan `json:"orphans,omitempty"`
-	// Owned counts tasks at which somebody is at work; Left those that were kept or left
-	// to a human: nobody owns them, and nobody takes them over unless they are named.
+	// Owned counts tasks whose owner runs; Left counts those that were kept or left
+	// to an operator: no workflow owns them, and none adopts them unless they are named.
 	Owned int `json:"owned"`
 	Left  int `json:"left"`
 }
@@ -138,7 +138,7 @@ func (s *sweeper) binding(ctx context.Context, in activities.Reader, b *karmada.
 		}
 		now := b
 		if !running {
-			// Whoever has just ended dropped its task first: only one that still stands is left.
+			// A migration drops its task before it ends: only a task that still stands is an orphan.
 			read, err := in.Binding(ctx, b.Key)
 			if errors.Is(err, karmada.ErrGone) {
 				continue
@@ -162,7 +162,7 @@ func (s *sweeper) binding(ctx context.Context, in activities.Reader, b *karmada.
 }
 
 // Adoption asks a cluster's failover, which is started where it does not run, to take
-// an orphan over by a human's order.
+// an orphan over by an operator's order.
 func Adoption(ctx context.Context, to Sender, instance string, o Orphan, by workflows.Order) error {
 	start := Start{Type: workflows.TypeClusterFailover, Cluster: o.Cluster, WorkflowID: workflows.ClusterFailoverID(instance, o.Cluster)}
 	facts := make([]proof.BindingFact, 0, len(o.Tasks))

@@ -19,7 +19,7 @@ import (
 type Karmada interface {
 	// Run follows Karmada and calls the handlers that it was made with, until ctx ends.
 	Run(ctx context.Context) error
-	// HasSynced tells that everything has been seen once.
+	// HasSynced reports that everything has been seen once.
 	HasSynced() bool
 }
 
@@ -34,9 +34,9 @@ type Watcher struct {
 	// Recall reads what the external probe of earlier leaders knew.
 	Recall func(ctx context.Context) (rules.Probed, error)
 	Outbox *Outbox
-	// Fresh is asked before a failover is started, nil: nobody.
+	// Fresh is read before a failover is started; nil reads nothing.
 	Fresh Fresh
-	// Survey asks the failovers of those clusters how they stand, until ctx ends; nil: nobody does.
+	// Survey queries the failovers of those clusters until ctx ends; nil queries none.
 	Survey   func(ctx context.Context, clusters func() []string)
 	Owners   Owners
 	Instance string
@@ -89,7 +89,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	w.resyncUntil(ctx, router)
 }
 
-// Watching tells whether this controller leads and has seen everything once.
+// Watching reports whether this controller leads and has seen everything once.
 func (w *Watcher) Watching() bool { return w.synced.Load() }
 
 func (w *Watcher) handlers(router *Router) k8sadapter.Handlers {

@@ -19,7 +19,7 @@ const (
 	FieldZone     = "zone"
 )
 
-// Selects tells whether the affinity selects a cluster, as today's Karmada scheduler
+// Selects reports whether the affinity selects a cluster, as today's Karmada scheduler
 // would: exclude wins, everything else is ANDed, no names means any name, and a nil
 // affinity selects every cluster. The error says what of the affinity cannot be
 // understood; then nothing is selected.
@@ -53,7 +53,7 @@ func matchesLabels(s *metav1.LabelSelector, c Cluster) (bool, error) {
 	return selector.Matches(labels.Set(c.Labels)), nil
 }
 
-// matches tells whether every expression matches; without any, every cluster does.
+// matches reports whether every expression matches; without any, every cluster does.
 func (s *FieldSelector) matches(release Release, c Cluster) (bool, error) {
 	if s == nil {
 		return true, nil
@@ -144,7 +144,7 @@ func ParseRelease(version string) Release {
 
 func (k Release) String() string { return "1." + strconv.Itoa(int(k)) }
 
-// Before tells whether the release has the rules from before a minor version.
+// Before reports whether the release has the rules from before a minor version.
 func (k Release) Before(minor Release) bool { return k != 0 && k < minor }
 
 // The minor versions in which Karmada's scheduler changed a rule.
@@ -154,7 +154,7 @@ const (
 	OverlapsZones    Release = 18 // before: zone In needs every zone of the cluster
 )
 
-// Narrow tells whether the affinity names something; an empty selector selects everything.
+// Narrow reports whether the affinity names something; an empty selector selects everything.
 func (a *ClusterAffinity) Narrow() bool {
 	if a == nil {
 		return false

@@ -85,11 +85,11 @@ type Binding struct {
 	RequiredBy    []RequiredBy
 	// Request is what one replica asks for (spec.replicaRequirements.resourceRequest).
 	Request corev1.ResourceList
-	// HasRequirements tells that spec.replicaRequirements is there, also without requests.
+	// HasRequirements reports that spec.replicaRequirements is there, also without requests.
 	HasRequirements bool
 	// Components are spec.components, the parts of a workload with several pod templates.
 	Components []Component
-	// PlacedComponents tells that an item of spec.clusters shares components out.
+	// PlacedComponents reports that an item of spec.clusters shares components out.
 	PlacedComponents    bool
 	SchedulerName       string
 	SchedulingSuspended bool
@@ -103,7 +103,7 @@ type Binding struct {
 	StateRules            []StateRule
 	RescheduleTriggeredAt *time.Time
 
-	// PlacementPending tells that the scheduler has yet to apply spec.placement.
+	// PlacementPending reports that the scheduler has yet to apply spec.placement.
 	PlacementPending bool
 
 	Status BindingStatus
@@ -232,13 +232,13 @@ func (b *Binding) Without(clusters []string) *Binding {
 	return &out
 }
 
-// RescheduleRequired tells whether the scheduler divides from scratch when it next looks.
+// RescheduleRequired reports whether the scheduler divides from scratch when it next looks.
 func (b *Binding) RescheduleRequired() bool {
 	at, last := b.RescheduleTriggeredAt, b.Status.LastScheduled
 	return at != nil && last != nil && at.After(*last)
 }
 
-// ApiServed tells whether the scheduler takes the resource's API as served: a cluster
+// ApiServed reports whether the scheduler takes the resource's API as served: a cluster
 // that serves the binding already always passes, any other only where Karmada lists the
 // API. Where Karmada lists none, it is not known to be served.
 func (b *Binding) ApiServed(c Cluster, serves bool) bool {
@@ -267,7 +267,7 @@ func (r Resource) GroupKind() string {
 	return strings.TrimSuffix(r.Kind+"."+r.Group(), ".")
 }
 
-// IsAppsKind tells whether a resource is one of the given kinds of Kubernetes' own apps group.
+// IsAppsKind reports whether a resource is one of the given kinds of Kubernetes' own apps group.
 func (r Resource) IsAppsKind(kinds sets.Set[string]) bool {
 	return r.Group() == "apps" && kinds.Has(r.Kind)
 }
@@ -313,17 +313,17 @@ func TargetNames(targets []TargetCluster) []string {
 	return names
 }
 
-// ScheduledTrue tells whether the scheduler has accepted the targets of a binding.
+// ScheduledTrue reports whether the scheduler has accepted the targets of a binding.
 func ScheduledTrue(b *Binding) bool {
 	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionTrue
 }
 
-// ScheduledFalse tells whether the scheduler has refused a binding.
+// ScheduledFalse reports whether the scheduler has refused a binding.
 func ScheduledFalse(b *Binding) bool {
 	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionFalse
 }
 
-// JobFinished tells whether the Job's copy on a cluster has completed or failed for good,
+// JobFinished reports whether the Job's copy on a cluster has completed or failed for good,
 // as its last collected status says. A Job without a status counts as one that runs.
 func (b *Binding) JobFinished(cluster string) bool {
 	item := b.Item(cluster)

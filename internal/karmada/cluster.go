@@ -55,8 +55,8 @@ type Cluster struct {
 	Malformed string
 	// SoftMalformed says the same of AnnotationSoftTaints: it costs soft taints only.
 	SoftMalformed string
-	// SoftUnreadable tells that AnnotationSoftTaints is no list at all, so that no soft
-	// taint can be put or taken away without overwriting what somebody wrote.
+	// SoftUnreadable reports that AnnotationSoftTaints is no list at all, so that no soft
+	// taint can be put or taken away without overwriting what another actor wrote.
 	SoftUnreadable bool
 }
 
@@ -86,13 +86,13 @@ type StoppedBy struct {
 
 // Karmada's condition types.
 const (
-	// ConditionReady tells that the member is reachable and ready.
+	// ConditionReady reports that the member is reachable and ready.
 	ConditionReady = "Ready"
-	// ConditionCompleteAPIEnablements tells that the list of served kinds is complete.
+	// ConditionCompleteAPIEnablements reports that the list of served kinds is complete.
 	ConditionCompleteAPIEnablements = "CompleteAPIEnablements"
 )
 
-// OnlyCordoned tells whether all that is Lifeboat's on a cluster are NoSchedule taints of rules: nothing
+// OnlyCordoned reports whether all that is Lifeboat's on a cluster are NoSchedule taints of rules: nothing
 // was listed or moved for those.
 func (c Cluster) OnlyCordoned() bool {
 	others := slices.ContainsFunc(c.Added, func(t AddedTaint) bool { return t.Rule == "" || Triggers(t.Effect) })
@@ -100,7 +100,7 @@ func (c Cluster) OnlyCordoned() bool {
 	return !others && !c.CarriesOurs()
 }
 
-// Writable tells whether taints of an effect can be put and taken away now.
+// Writable reports whether taints of an effect can be put and taken away now.
 func (c Cluster) Writable(effect corev1.TaintEffect) bool {
 	return effect != EffectPreferNoExecute || !c.SoftUnreadable
 }
@@ -113,7 +113,7 @@ type Capacity struct {
 	Allocating corev1.ResourceList
 	// Models are the member's nodes by size, empty where Karmada keeps no models of them.
 	Models []NodeModel
-	// ModelsUnknown tells that there are models which could not be understood.
+	// ModelsUnknown reports that there are models which could not be understood.
 	ModelsUnknown bool
 }
 
@@ -124,21 +124,21 @@ type NodeModel struct {
 	Count int64
 }
 
-// Ready tells whether the member is reachable and ready by Karmada's word.
+// Ready reports whether the member is reachable and ready by Karmada's word.
 func (c Cluster) Ready() bool {
 	return slices.ContainsFunc(c.Conditions, func(cond Condition) bool {
 		return cond.Type == ConditionReady && cond.Status == corev1.ConditionTrue
 	})
 }
 
-// CarriesOurs tells whether a taint or a Lifeboat annotation stands on a cluster.
+// CarriesOurs reports whether a taint or a Lifeboat annotation stands on a cluster.
 func (c Cluster) CarriesOurs() bool {
 	return len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil && !c.Drain.Deletion
 }
 
 // Outage names the outage that a cluster is in, by how its Ready condition stands and when
 // it turned to that, as Karmada wrote it: "False@2026-03-01T03:00:00Z". It is only ever
-// compared for being the same. Empty while the cluster answers, and where nobody says
+// compared for being the same. Empty while the cluster answers, and where it is not said
 // since when it does not.
 func (c Cluster) Outage() string {
 	for _, cond := range c.Conditions {
@@ -175,18 +175,18 @@ func ClusterNames(clusters []Cluster) []string {
 	return names
 }
 
-// ProvesNothing tells whether what a cluster reports is no evidence: it is not Ready, is being
+// ProvesNothing reports whether what a cluster reports is no evidence: it is not Ready, is being
 // deleted, or has a failover of its own past Suspected.
 func (c Cluster) ProvesNothing() bool { return !c.Ready() || c.Deleting || c.Evacuating() }
 
-// Evacuating tells whether a cluster has a failover of its own past Suspected, by its taints: a
+// Evacuating reports whether a cluster has a failover of its own past Suspected, by its taints: a
 // triggering one, or Lifeboat's NoSchedule taint.
 func (c Cluster) Evacuating() bool {
 	hard, soft := Triggering(c.Taints)
 	return len(hard)+len(soft) > 0 || HasTaint(c.Taints, EvacuatingTaintKey, corev1.TaintEffectNoSchedule)
 }
 
-// HasTaint tells whether a taint with a key and an effect is among taints.
+// HasTaint reports whether a taint with a key and an effect is among taints.
 func HasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool {
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }

@@ -26,18 +26,18 @@ type Dependent struct {
 
 // Dependencies is what a parent's binding says of its dependents.
 type Dependencies struct {
-	// Known tells that Karmada has listed them.
+	// Known reports that Karmada has listed them.
 	Known bool
 	// Keys are the bindings of those with a name.
 	Keys []BindingKey
-	// Selected tells that some are named by their labels alone: only a search for
+	// Selected reports that some are named by their labels alone: only a search for
 	// bindings that name this parent in requiredBy finds them.
 	Selected bool
 	// Malformed says what could not be understood, empty when fine.
 	Malformed string
 }
 
-// Any tells whether there are dependents at all.
+// Any reports whether there are dependents at all.
 func (d Dependencies) Any() bool { return len(d.Keys) > 0 || d.Selected }
 
 // DependenciesOf reads the list on a parent's binding.
@@ -73,12 +73,12 @@ func bindingName(name, kind string) string {
 	return strings.ReplaceAll(strings.ToLower(name+"-"+kind), ":", ".")
 }
 
-// RequiredIn tells whether a binding names a parent in requiredBy.
+// RequiredIn reports whether a binding names a parent in requiredBy.
 func (b *Binding) RequiredIn(parent BindingKey) bool {
 	return slices.ContainsFunc(b.RequiredBy, func(r RequiredBy) bool { return r.Namespace == parent.Namespace && r.Name == parent.Name })
 }
 
-// NeedsOn tells whether a parent is on the cluster and takes the dependent along: only
+// NeedsOn reports whether a parent is on the cluster and takes the dependent along: only
 // then will Karmada name the cluster in the dependent's requiredBy again. A list that
 // cannot be read counts as one that names it.
 func NeedsOn(parent, dependent *Binding, cluster string) bool {
@@ -90,7 +90,7 @@ func NeedsOn(parent, dependent *Binding, cluster string) bool {
 		listed.Selected && dependent.RequiredIn(parent.Key)
 }
 
-// ServesOn tells whether Karmada keeps a Work of a binding on a cluster without any
+// ServesOn reports whether Karmada keeps a Work of a binding on a cluster without any
 // Lifeboat task: it is a target, or a parent runs there.
 func (b *Binding) ServesOn(cluster string) bool {
 	if _, at := b.Target(cluster); at >= 0 {

@@ -13,7 +13,7 @@ const (
 	TaskReason = "ClusterFailover"
 	// TaskReasonKept marks a task that a migration with purge mode Never left for good.
 	TaskReasonKept = "LifeboatKept"
-	// TaskReasonNeedsOperator marks a task that a cancelled migration left to a human.
+	// TaskReasonNeedsOperator marks a task that a cancelled migration left to an operator.
 	TaskReasonNeedsOperator = "LifeboatNeedsOperator"
 
 	// TaskReasonBanned marks a task that keeps a drained cluster from the scheduler, which
@@ -30,7 +30,7 @@ const (
 	AnnotationStoppedBy = "failover.lifeboat.dev/stopped-by"
 	// AnnotationDrain on a Cluster records who ordered its drain, why and how (JSON [Drain]).
 	AnnotationDrain = "failover.lifeboat.dev/drained-by"
-	// AnnotationOrderedTaints on a Cluster lists the taints that humans ordered with
+	// AnnotationOrderedTaints on a Cluster lists the taints that operators ordered with
 	// lifeboat taint, who and why (JSON [OrderedTaint]).
 	AnnotationOrderedTaints = "failover.lifeboat.dev/ordered-taints"
 	// AnnotationEnabled set to "false" on a cluster, namespace, policy or binding opts it out.

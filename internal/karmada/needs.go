@@ -58,13 +58,13 @@ func Asked(request corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-// Assigned tells whether the scheduler assigns replicas; what has none, or is made of
+// Assigned reports whether the scheduler assigns replicas; what has none, or is made of
 // components, goes to every selected cluster as a whole.
 func (b *Binding) Assigned() bool {
 	return (b.Replicas > 0 || b.HasRequirements) && len(b.Components) == 0
 }
 
-// Divides tells whether there are replicas to divide.
+// Divides reports whether there are replicas to divide.
 func (b *Binding) Divides() bool { return b.Workload && b.Placement.Divided() && b.Replicas > 0 }
 
 // SumOf is how many replicas targets have together.

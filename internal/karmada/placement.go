@@ -72,7 +72,7 @@ const (
 	SchedulingDivided    = "Divided"
 )
 
-// Divided tells whether replicas are divided. A placement without
+// Divided reports whether replicas are divided. A placement without
 // replicaScheduling behaves as Duplicated.
 func (p *Placement) Divided() bool {
 	return p != nil && p.ReplicaScheduling != nil && p.ReplicaScheduling.Type == SchedulingDivided
@@ -100,7 +100,7 @@ func (p *Placement) ByRoom() bool {
 	return p.Aggregated() || (r.WeightPreference != nil && r.WeightPreference.DynamicWeight != "")
 }
 
-// Aggregated tells whether replicas are divided over as few clusters as possible.
+// Aggregated reports whether replicas are divided over as few clusters as possible.
 func (p *Placement) Aggregated() bool {
 	return p.ReplicaScheduling.DivisionPreference == DivisionAggregated
 }
@@ -250,7 +250,7 @@ func Wants(s SpreadConstraint, have int) string {
 	return fmt.Sprintf("spread wants %d by %s and has %d", s.least(), s, have)
 }
 
-// IgnoresSpread tells whether the scheduler ignores spread constraints: it does where
+// IgnoresSpread reports whether the scheduler ignores spread constraints: it does where
 // replicas are divided by static weight, but for an empty weightPreference.
 func (p *Placement) IgnoresSpread() bool {
 	if len(p.SpreadConstraints) == 0 {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// OrderedTaint is a human's order that a taint which moves bindings stand on a cluster
+// OrderedTaint is an operator's order that a taint which moves bindings stand on a cluster
 // (one item of AnnotationOrderedTaints). As with a [Drain] the annotation is the order's
 // one home, and the taint follows from it: a run that died forgets nothing.
 type OrderedTaint struct {
@@ -24,7 +24,7 @@ type OrderedTaint struct {
 	FailoverID string             `json:"failoverID,omitempty"`
 }
 
-// TaintRule stands in for the name of a rule where a taint follows from a human's
+// TaintRule stands in for the name of a rule where a taint follows from an operator's
 // order. No rule can be called so.
 const TaintRule = "lifeboat/taint"
 
@@ -94,7 +94,7 @@ type Drain struct {
 	// HonourTolerations lets bindings that tolerate the drain's taint stay.
 	HonourTolerations bool   `json:"honourTolerations,omitempty"`
 	FailoverID        string `json:"failoverID,omitempty"`
-	// Deletion tells that nobody ordered it: the cluster is being deleted.
+	// Deletion reports that no operator ordered it: the cluster is being deleted.
 	Deletion bool `json:"deletion,omitempty"`
 }
 
@@ -123,16 +123,16 @@ func (d Drain) Validate() string {
 	return ""
 }
 
-// Same tells whether two orders ask for the same, whoever gave them.
+// Same reports whether two orders are for the same, apart from who gave them.
 func (d Drain) Same(o Drain) bool {
 	return d.Selector == o.Selector && d.Rate == o.Rate && d.HonourTolerations == o.HonourTolerations
 }
 
-// Selective tells whether the order concerns only some of the bindings: which of them, the
+// Selective reports whether the order concerns only some of the bindings: which of them, the
 // labels of their workloads say.
 func (d *Drain) Selective() bool { return d != nil && d.Selector != "" }
 
-// Selects tells whether the order concerns a binding. A selector that cannot be read
+// Selects reports whether the order concerns a binding. A selector that cannot be read
 // concerns none, and none concerns a workload whose labels are not known.
 func (d *Drain) Selects(b *Binding) bool {
 	if !d.Selective() {
@@ -153,7 +153,7 @@ func (d Drain) RuleTaint() RuleTaint {
 }
 
 // DrainedByDeletion is the drain of a cluster that is being deleted, for where the
-// configuration asks for one; a human's order goes before it.
+// configuration asks for one; an operator's order goes before it.
 func DrainedByDeletion(c Cluster) *Drain {
 	if c.Drain != nil || !c.Deleting {
 		return c.Drain
@@ -216,12 +216,12 @@ func Triggering(taints []corev1.Taint) (hard, soft []corev1.Taint) {
 	return hard, soft
 }
 
-// OursAdded tells whether a taint is Lifeboat's: only what AnnotationAddedTaints lists is.
+// OursAdded reports whether a taint is Lifeboat's: only what AnnotationAddedTaints lists is.
 func OursAdded(c Cluster, t corev1.Taint) bool {
 	return slices.ContainsFunc(c.Added, func(a AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
 }
 
-// Foreign are the taints of both kinds that move bindings and that somebody else
+// Foreign are the taints of both kinds that move bindings and that another actor
 // put: they mean what they say for as long as they stand.
 func Foreign(c Cluster) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool {
@@ -234,7 +234,7 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 	return t.ToleratesTaint(klog.Logger{}, &taint, false)
 }
 
-// ToleratedBy tells whether a toleration counts against a taint: against a drain's
+// ToleratedBy reports whether a toleration counts against a taint: against a drain's
 // only when it was ordered so.
 func ToleratedBy(t corev1.Toleration, taint corev1.Taint) bool {
 	if taint.Key == DrainTaintKey && taint.Value != honoursTolerations {

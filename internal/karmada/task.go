@@ -18,7 +18,7 @@ const (
 	PurgeNever      PurgeMode = "Never"
 )
 
-// Known tells the modes of Karmada from what somebody made up.
+// Known reports whether it is one of Karmada's modes.
 func (m PurgeMode) Known() bool {
 	return m == PurgeGracefully || m == PurgeDirectly || m == PurgeNever
 }
@@ -26,7 +26,7 @@ func (m PurgeMode) Known() bool {
 // Bounded is the mode, cut where it is longer than any mode of Karmada.
 func (m PurgeMode) Bounded() PurgeMode { return PurgeMode(reason.Shortened(string(m), maxMode)) }
 
-// maxMode bounds a mode that somebody made up, in bytes: an annotation says it, which may
+// maxMode bounds an unknown mode, in bytes: it comes from an annotation, which may
 // have 256 kB, and it is frozen and shown.
 const maxMode = 64
 
@@ -55,17 +55,17 @@ type Task struct {
 	State map[string]string
 }
 
-// Ours tells a hold task of Lifeboat.
+// Ours reports whether it is a Lifeboat hold task.
 func (t Task) Ours() bool { return t.Producer == Producer }
 
 // Active tells a task that a running Lifeboat migration may own; what was kept or
-// left to a human is off limits.
+// left to an operator is off limits.
 func (t Task) Active() bool {
 	return t.Ours() && t.Reason != TaskReasonKept && t.Reason != TaskReasonNeedsOperator && t.Reason != TaskReasonBanned
 }
 
-// Alone tells a task that a migration of the binding itself holds, and nobody beside
-// it: whoever drops it takes nothing from a parent.
+// Alone reports whether the binding's own migration holds the task and no other does beside
+// it: its end takes nothing from a parent.
 func (t Task) Alone() bool { return t.Active() && !t.ForDependent() && len(t.Others()) == 0 }
 
 // Holders are the workflows for whose sake a hold task stands, the binding's own
@@ -76,15 +76,15 @@ func (t Task) Holders() []string { return strings.Fields(t.Message) }
 // itself is on no migration of its own.
 func (t Task) ForDependent() bool { return t.Ours() && t.Reason == TaskReasonDependent }
 
-// Owned tells a task that a migration of the binding itself works on, or left to a human.
+// Owned tells a task that a migration of the binding itself works on, or left to an operator.
 func (t Task) Owned() bool { return t.Ours() && t.Reason != TaskReasonDependent && !t.Bans() }
 
-// LeftForGood tells a task that a migration kept, or left to a human.
+// LeftForGood tells a task that a migration kept, or left to an operator.
 func (t Task) LeftForGood() bool {
 	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonNeedsOperator)
 }
 
-// OnItsWay tells whether a migration of the binding itself works on the task.
+// OnItsWay reports whether a migration of the binding itself works on the task.
 func (t Task) OnItsWay() bool { return t.Owned() && !t.LeftForGood() }
 
 // Unfinished tells a task that some Lifeboat workflow has yet to end.
@@ -120,7 +120,7 @@ func (t Task) Carried() map[string]string {
 	return t.State
 }
 
-// Carries tells whether Karmada hands state on by this task: the new copy wears the
+// Carries reports whether Karmada hands state on by this task: the new copy wears the
 // labels only while it stands.
 func (t Task) Carries() bool { return t.PurgeMode == PurgeDirectly && len(t.State) > 0 }
 
@@ -151,7 +151,7 @@ func MigrationKey(id, cluster string) (key BindingKey, whole bool) {
 	return key, found && both && len(id) < MaxOwner
 }
 
-// TaskFor finds the task for a cluster, whoever wrote it, Lifeboat's where there are
+// TaskFor finds the task for a cluster, of any producer, Lifeboat's where there are
 // several; index is -1 when there is none.
 func (b *Binding) TaskFor(cluster string) (task *Task, index int) {
 	index = -1
@@ -164,7 +164,7 @@ func (b *Binding) TaskFor(cluster string) (task *Task, index int) {
 	return task, index
 }
 
-// Held tells whether a task of Lifeboat's stands for any cluster.
+// Held reports whether a task of Lifeboat's stands for any cluster.
 func (b *Binding) Held() bool { return slices.ContainsFunc(b.Tasks, Task.Ours) }
 
 // ForeignTask is a task of another producer for a cluster, nil without one.
@@ -172,7 +172,7 @@ func (b *Binding) ForeignTask(cluster string) *Task {
 	return b.firstTask(func(t Task) bool { return t.FromCluster == cluster && !t.Ours() })
 }
 
-// HeldElsewhere tells whether a Lifeboat hold task for another cluster stands that a
+// HeldElsewhere reports whether a Lifeboat hold task for another cluster stands that a
 // migration may own.
 func (b *Binding) HeldElsewhere(cluster string) bool {
 	return slices.ContainsFunc(b.Tasks, func(t Task) bool { return t.FromCluster != cluster && t.Active() && !t.ForDependent() })

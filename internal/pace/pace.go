@@ -10,7 +10,7 @@ import (
 // Judge turns fleet health into a pace. Everything faulty is probably Lifeboat's own
 // blindness, so it halts before any rate is looked at; a fault rate equal to the
 // threshold is still normal; above it a large fleet is slowed, a small one halted;
-// a fleet that nobody can count is halted.
+// a fleet that cannot be counted is halted.
 func Judge(h FleetHealth, c Config) Pace {
 	p := Pace{Tier: TierHalted, FleetHealth: h}
 	if h.Total > 0 {
@@ -37,7 +37,7 @@ func Judge(h FleetHealth, c Config) Pace {
 	return p
 }
 
-// SlowRate is never above the normal one: whoever sets a lower rate means it.
+// SlowRate is never above the normal one: an operator who sets a lower rate means it.
 func (c Config) SlowRate() float64 {
 	if c.Unlimited {
 		return c.SecondaryRate
@@ -116,6 +116,6 @@ type Pace struct {
 	FleetHealth
 }
 
-// Flows tells whether anything is evicted at all: not while halted, and not before
+// Flows reports whether anything is evicted at all: not while halted, and not before
 // the first judgement.
 func (p Pace) Flows() bool { return p.Tier == TierNormal || p.Tier == TierSlow }

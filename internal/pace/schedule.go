@@ -41,7 +41,7 @@ type Permit struct {
 	Latest   time.Time `json:"latest,omitzero"`
 }
 
-// Valid tells whether a permit has a number and moments that a pacer gives.
+// Valid reports whether a permit has a number and moments that a pacer gives.
 func (p Permit) Valid() bool {
 	good := p.Latest.Sub(p.Earliest)
 	return p.Number > 0 && good > 0 && good <= PermitsEnd
@@ -57,7 +57,7 @@ type Permits struct {
 	Window time.Duration `json:"window"`
 }
 
-// Valid tells whether permits have numbers and moments that a pacer gives.
+// Valid reports whether permits have numbers and moments that a pacer gives.
 func (p Permits) Valid() bool {
 	return p.Number > 0 && p.Size > 0 && p.Size <= maxPermits && p.Apart >= 0 && p.Window > 0 && p.Window <= PermitsEnd
 }
@@ -83,9 +83,9 @@ type Granted struct {
 	Used int `json:"used,omitempty"`
 }
 
-// Schedule gives each eviction of the fleet its moment: 1/rate apart, whoever evicts, and a
-// few seconds ahead. A permit that nobody used counts as used (R4.5-13): so nothing that
-// anybody reports can make the pace quicker.
+// Schedule gives each eviction of the fleet its moment: 1/rate apart, over all failovers, and a
+// few seconds ahead. A permit that was not used counts as used (R4.5-13): so no
+// report can make the pace quicker.
 type Schedule struct {
 	// Number is the newest permit's.
 	Number int64 `json:"number"`
@@ -105,7 +105,7 @@ type Schedule struct {
 	Out []Granted `json:"out,omitempty"`
 }
 
-// Expire forgets what has passed, and counts the permits of it that nobody is known to have used.
+// Expire forgets what has passed, and counts the permits of it that are not known to be used.
 func (s *Schedule) Expire(now time.Time) (unused int) {
 	late := false
 	s.Out = slices.DeleteFunc(s.Out, func(g Granted) bool {
@@ -184,7 +184,7 @@ func (s *Schedule) Grant(p Pace, now time.Time, cluster string, size int) Permit
 	return g
 }
 
-// TakeBack takes the newest grant back, of which nobody has heard.
+// TakeBack takes the newest grant back, which was not sent.
 func (s *Schedule) TakeBack(last time.Time) {
 	s.Last, s.Out = last, s.Out[:len(s.Out)-1]
 }

@@ -18,7 +18,7 @@ const (
 	FailoverEvacuated  Failover = "Evacuated"  // nothing left to do but wait
 	FailoverRecovering Failover = "Recovering" // conditions are well, the removal window runs
 	FailoverSettling   Failover = "Settling"   // untainted, placed migrations finish
-	FailoverStopped    Failover = "Stopped"    // a human cancelled
+	FailoverStopped    Failover = "Stopped"    // an operator cancelled
 	FailoverFalseAlarm Failover = "FalseAlarm"
 	FailoverUncordoned Failover = "Uncordoned" // it was only cordoned, and no longer is
 	FailoverRecovered  Failover = "Recovered"
@@ -40,12 +40,12 @@ const (
 	EventConditionsWell    FailoverEvent = "ConditionsWell"    // no rule matches and no foreign triggering taint stands
 	EventConditionsBad     FailoverEvent = "ConditionsBad"     // they match again
 	EventNothingWrong      FailoverEvent = "NothingWrong"      // before anything was written
-	EventRecoveryConfirmed FailoverEvent = "RecoveryConfirmed" // the removal window elapsed, or a human removed the last taint
+	EventRecoveryConfirmed FailoverEvent = "RecoveryConfirmed" // the removal window elapsed, or an operator removed the last taint
 	EventFailedAgain       FailoverEvent = "FailedAgain"       // after abandon and restore began: a new attempt
 	EventAllSettled        FailoverEvent = "AllSettled"        // no Lifeboat taint, the last child reported
-	EventCancelOrdered     FailoverEvent = "CancelOrdered"     // a human cancelled
-	EventResumeOrdered     FailoverEvent = "ResumeOrdered"     // a human re-opened a stopped failover: a new attempt
-	EventEnforceOrdered    FailoverEvent = "EnforceOrdered"    // a human turned observe into enforce: a new attempt
+	EventCancelOrdered     FailoverEvent = "CancelOrdered"     // an operator cancelled
+	EventResumeOrdered     FailoverEvent = "ResumeOrdered"     // an operator re-opened a stopped failover: a new attempt
+	EventEnforceOrdered    FailoverEvent = "EnforceOrdered"    // an operator turned observe into enforce: a new attempt
 	EventStopSettled       FailoverEvent = "StopSettled"       // stopped, and nothing has matched for the removal window
 	EventClusterGone       FailoverEvent = "ClusterGone"       // deleted, or another uid
 )
@@ -86,7 +86,7 @@ const (
 	EventUnplaced        MigrationEvent = "Unplaced"        // the placement went away again
 	EventProvenHealthy   MigrationEvent = "ProvenHealthy"   // the health plug-ins passed
 	EventGracefulTimeout MigrationEvent = "GracefulTimeout" // it has passed, and health.releaseUnproven is on
-	EventReleaseOrdered  MigrationEvent = "ReleaseOrdered"  // a human orders the release, proven or not
+	EventReleaseOrdered  MigrationEvent = "ReleaseOrdered"  // an operator orders the release, proven or not
 	EventSourceGone      MigrationEvent = "SourceGone"      // the cluster object is deleted, and the old copy with it
 	EventReleaseRefused  MigrationEvent = "ReleaseRefused"  // the last look before the drop said no
 	EventReleased        MigrationEvent = "Released"        // the task is dropped

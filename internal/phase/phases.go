@@ -30,7 +30,7 @@ var failoverSteps = []failoverStep{
 	{FailoverCordoned, EventClusterGone, FailoverGone},
 
 	{FailoverConfirmed, EventTainted, FailoverEvacuating},
-	// What was observed so far is listed and judged anew, under taints that stand.
+	// What was observed so far is listed and judged again, under taints that stand.
 	{FailoverConfirmed, EventEnforceOrdered, FailoverSuspected},
 	{FailoverEvacuating, EventEnforceOrdered, FailoverSuspected},
 	{FailoverEvacuated, EventEnforceOrdered, FailoverSuspected},
@@ -79,7 +79,7 @@ func NextFailover(p Failover, e FailoverEvent) (Failover, error) {
 	return p, fmt.Errorf("failover: no transition from %s on %s", p, e)
 }
 
-// Terminal tells whether a failover in this phase has closed.
+// Terminal reports whether a failover in this phase has closed.
 func (p Failover) Terminal() bool {
 	switch p {
 	case FailoverFalseAlarm, FailoverUncordoned, FailoverRecovered, FailoverCancelled, FailoverGone:
@@ -147,7 +147,7 @@ var migrationSteps = []migrationStep{
 	{MigrationRestoring, EventPlaced, MigrationAwaitingHealth},
 	{MigrationRestoring, EventFenceAsked, MigrationAwaitingFence},
 	{MigrationRestoring, EventSourceGone, MigrationReleasing},
-	// The failure is back, or the put-back was refused: it goes on as if nobody had ordered it.
+	// The failure is back, or the put-back was refused: it goes on as if it had not been ordered.
 	{MigrationRestoring, EventRestoreRefused, MigrationPlacing},
 	{MigrationRestoring, EventCalledOff, MigrationPlacing},
 }
@@ -196,10 +196,10 @@ func NextMigration(p Migration, e MigrationEvent) (Migration, error) {
 	return p, fmt.Errorf("migration: no transition from %s on %s", p, e)
 }
 
-// Known tells whether it is a phase of a migration at all.
+// Known reports whether it is a phase of a migration at all.
 func (p Migration) Known() bool {
 	return slices.ContainsFunc(migrationTable, func(s migrationStep) bool { return s.From == p || s.To == p })
 }
 
-// Terminal tells whether a migration in this phase has ended.
+// Terminal reports whether a migration in this phase has ended.
 func (p Migration) Terminal() bool { return p == MigrationDone }

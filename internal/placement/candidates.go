@@ -49,13 +49,13 @@ func (in PreCheckInput) filtered(c karmada.Cluster) string {
 	return ""
 }
 
-// trusted are those that we would move to.
+// trusted are those that Lifeboat would move to.
 func (in PreCheckInput) trusted(seen []karmada.Cluster) []karmada.Cluster {
 	return slices.DeleteFunc(slices.Clone(seen), func(c karmada.Cluster) bool { return in.Distrusted(c) != "" })
 }
 
-// Distrusted says why we would not move to a cluster that the scheduler would take,
-// empty when we would.
+// Distrusted says why Lifeboat would not move to a cluster that the scheduler would take,
+// empty when it would.
 func (in PreCheckInput) Distrusted(c karmada.Cluster) string {
 	hard, soft := karmada.Triggering(c.Taints)
 	switch {

@@ -101,7 +101,7 @@ func free(c *karmada.Capacity, name corev1.ResourceName, taken corev1.ResourceLi
 	return &left
 }
 
-// sized tells whether the summary says enough to prove room for a request. What no
+// sized reports whether the summary says enough to prove room for a request. What no
 // pod asked for yet is missing among what is allocated, and none of it is.
 func sized(c *karmada.Capacity, request corev1.ResourceList) bool {
 	if c == nil || c.ModelsUnknown {

@@ -99,7 +99,7 @@ func (in scheduler) assignByRoom(selected []candidate, fresh bool) (targets []ka
 	return dropEmpty(kept), ""
 }
 
-// byFree weighs the selected clusters by room; with what they have where they begin anew.
+// byFree weighs the selected clusters by room; with what they have where they begin again.
 func (in scheduler) byFree(selected []candidate, anew bool) []share {
 	shares := make([]share, 0, len(selected))
 	for _, c := range selected {
@@ -238,7 +238,7 @@ func begin(shares []share, replicas int64) (given int64) {
 
 // divideByFractions is Karmada's division before 1.16: fractions are cut, and what is
 // left goes one each to the heaviest, of equals to those that have most. The order
-// among the rest is chance there: clusters that nobody should be moved to come first.
+// among the rest is chance there: clusters that are no target come first.
 func (in scheduler) divideByFractions(shares []share, replicas int32) {
 	slices.SortFunc(shares, func(a, b share) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(b.had, a.had),
@@ -263,7 +263,7 @@ func (in scheduler) divideByFractions(shares []share, replicas int32) {
 	}
 }
 
-// unfit tells a cluster of the fleet that nobody should be moved to.
+// unfit reports whether a cluster of the fleet is no target.
 func (in PreCheckInput) unfit(name string) bool {
 	at := slices.IndexFunc(in.Fleet, func(c karmada.Cluster) bool { return c.Name == name })
 	return at < 0 || in.Distrusted(in.Fleet[at]) != ""

@@ -10,7 +10,7 @@ import (
 
 // judgeDivided demands that a trusted cluster outside the previous result gets replicas,
 // or that survivors which grow have room for them. Replicas that go to clusters which
-// nobody should be moved to count for nothing.
+// are no target count for nothing.
 func (in PreCheckInput) judgeDivided(g karmada.Group, used []karmada.Cluster, targets []karmada.TargetCluster) reason.Verdict {
 	d := in.sharing(used, targets)
 	switch {
@@ -42,7 +42,7 @@ func (in PreCheckInput) divided(g karmada.Group, d sharing, message string, wher
 // sharing is who gets what of a divided workload, as far as it can be trusted.
 type sharing struct {
 	outside, inside, kept []string       // new targets, targets that grow, targets that stay
-	grows                 bool           // anybody grows, trusted or not
+	grows                 bool           // a target grows, trusted or not
 	pending               string         // whose replicas would be Pending
 	full                  reason.Verdict // of a growing cluster without room
 }
@@ -68,7 +68,7 @@ func (d *sharing) add(in PreCheckInput, c karmada.Cluster, growth int64) {
 	_, served := in.Binding.Target(c.Name)
 	room := in.unpromised(c, growth)
 	if room.OK && !in.Binding.Placement.ByRoom() {
-		// Nobody else looks whether there is room.
+		// The scheduler does not check whether there is room.
 		if room = in.room(c, growth); !room.OK && !in.RoomForStaticWeights {
 			d.pending += "; pods may stay Pending: " + room.Message
 			room.OK = true
@@ -84,7 +84,7 @@ func (d *sharing) add(in PreCheckInput, c karmada.Cluster, growth int64) {
 	}
 }
 
-// room tells whether a cluster has the room to grow.
+// room reports whether a cluster has the room to grow.
 func (in PreCheckInput) room(c karmada.Cluster, growth int64) reason.Verdict {
 	if !sized(c.Capacity, in.Binding.Request) {
 		if in.RoomUnknownOK {
@@ -100,7 +100,7 @@ func (in PreCheckInput) room(c karmada.Cluster, growth int64) reason.Verdict {
 	return reason.Verdict{OK: true}
 }
 
-// unpromised tells whether a cluster can take what it would grow by beside what
+// unpromised reports whether a cluster can take what it would grow by beside what
 // others were promised there. Without such promises the scheduler's word is enough.
 func (in PreCheckInput) unpromised(c karmada.Cluster, growth int64) reason.Verdict {
 	if in.Reserved.beside(c.Name) == "" {

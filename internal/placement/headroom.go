@@ -56,7 +56,7 @@ type holder struct {
 	// waiting is the binding itself while something is missing, and left the cluster that it left.
 	waiting *karmada.Binding
 	left    string
-	// may are its candidates, once somebody asked.
+	// may are its candidates, once they were computed.
 	may   []string
 	asked bool
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// PreCheck tells whether there is somewhere to go, before anything is taken away.
+// PreCheck reports whether there is somewhere to go, before anything is taken away.
 // Its yes means that Karmada's scheduler must place the binding; its no means that
 // the scheduler would fail, or that a cautious reason stands against it (a cluster
 // not Ready, a soft taint, no proven room). It leaves the purge mode to
 // [rules.Unsupported], which also knows the policy's.
 //
 // The failing cluster never counts. Clusters are judged twice: as the scheduler
-// will see them, to know which affinity group it takes, and as we trust them, to
+// will see them, to know which affinity group it takes, and as Lifeboat trusts them, to
 // know whether that group holds anything worth moving to.
 func PreCheck(in PreCheckInput) reason.Verdict {
 	if v := in.standing(); v.Reason != reason.None {
@@ -46,7 +46,7 @@ func PreCheck(in PreCheckInput) reason.Verdict {
 	return v
 }
 
-// Fits tells whether the binding has a place in one affinity group, at which the scheduler
+// Fits reports whether the binding has a place in one affinity group, at which the scheduler
 // stands or, in a fresh pass, begins.
 func (in PreCheckInput) Fits(group int, fresh bool) bool {
 	if !fresh && !in.looksAgain() {
@@ -69,14 +69,14 @@ func (in PreCheckInput) standing() reason.Verdict {
 	return reason.Verdict{}
 }
 
-// emptied tells whether the eviction leaves spec.clusters empty.
+// emptied reports whether the eviction leaves spec.clusters empty.
 func (in PreCheckInput) emptied() bool { return len(in.survivors()) == 0 }
 
 func (in PreCheckInput) survivors() []karmada.TargetCluster {
 	return slices.DeleteFunc(slices.Clone(in.Binding.Clusters), func(t karmada.TargetCluster) bool { return t.Name == in.Failing })
 }
 
-// looksAgain tells whether the scheduler places the binding by itself once the
+// looksAgain reports whether the scheduler places the binding by itself once the
 // cluster is out: always unless replicas are divided, and then when some are missing
 // or a target is being deleted.
 func (in PreCheckInput) looksAgain() bool {
@@ -211,7 +211,7 @@ func (in PreCheckInput) dividesByRoom() bool {
 	return in.Binding.Divides() && in.Binding.Placement.ByRoom()
 }
 
-// NeedsRoom tells whether room decides about a binding. A duplicated workload goes
+// NeedsRoom reports whether room decides about a binding. A duplicated workload goes
 // where its spread says, and the scheduler never asks for room.
 func NeedsRoom(b *karmada.Binding) bool { return b.Divides() || len(b.Components) > 0 }
 
@@ -232,8 +232,8 @@ func (in PreCheckInput) unsatisfied(g karmada.Group, clusters []karmada.Cluster,
 		reason.Count(len(names), "candidate"), g.In(names), why)}
 }
 
-// pinned tells whether every affinity of the placement names the failing cluster and no
-// other: somebody wants it there and nowhere else.
+// pinned reports whether every affinity of the placement names the failing cluster and no
+// other: it is to run there and nowhere else.
 func (in PreCheckInput) pinned() bool {
 	return !slices.ContainsFunc(in.AllGroups(), func(g karmada.Group) bool {
 		return g.Affinity == nil || !slices.Equal(g.Affinity.ClusterNames, []string{in.Failing})

@@ -161,7 +161,7 @@ func pathOf(taken []region) path {
 	return p
 }
 
-// begins tells whether a longer path begins with this one, which is then enough.
+// begins reports whether a longer path begins with this one, which is then enough.
 func (p path) begins(longer path) bool {
 	if len(p.regions) >= len(longer.regions) {
 		return false

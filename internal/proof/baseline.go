@@ -14,7 +14,7 @@ type Baseline struct {
 	Replicas   int32                   `json:"replicas"` // spec.replicas
 	Generation int64                   `json:"generation"`
 	Affinity   string                  `json:"affinity,omitempty"` // schedulerObservingAffinityName
-	// Derived tells that it was read off the hold task, because the answer of the
+	// Derived reports that it was read off the hold task, because the answer of the
 	// eviction was lost: the clusters are known, what the others held and how they
 	// stood is not. Then every target must prove its health.
 	Derived bool `json:"derived,omitempty"`
@@ -69,7 +69,7 @@ func BaselineFrom(b *karmada.Binding, failed string) Baseline {
 	return base
 }
 
-// had tells whether a cluster was a target.
+// had reports whether a cluster was a target.
 func (base Baseline) had(cluster string) bool {
 	return slices.ContainsFunc(base.Clusters, func(t karmada.TargetCluster) bool { return t.Name == cluster })
 }
@@ -89,7 +89,7 @@ func (base Baseline) Doubting(suspect map[string]bool) Baseline {
 	return base
 }
 
-// exceeded tells whether a target is new, or has more replicas than it had.
+// exceeded reports whether a target is new, or has more replicas than it had.
 func (base Baseline) exceeded(t karmada.TargetCluster) bool {
 	if base.Derived {
 		return true // how many it had is not known

@@ -29,7 +29,7 @@ type HoldPlan struct {
 	// Done: nothing to write. Holders are those after the write; none drops the task.
 	Done    bool
 	Holders []string
-	// Keep: nobody holds it any more, and the rule of its kind keeps its copy. The task
+	// Keep: no migration holds it any more, and the rule of its kind keeps its copy. The task
 	// stays, marked as kept.
 	Keep    bool
 	Reason  reason.Reason
@@ -37,7 +37,7 @@ type HoldPlan struct {
 }
 
 // PlanHold enters a parent's migration as a holder of a dependent's task for the
-// cluster. One that another hand holds, or that is left to a human, holds already.
+// cluster. One that another hand holds, or that is left to an operator, holds already.
 func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
 	if b.Malformed != "" {
 		return HoldPlan{Reason: reason.Malformed, Message: "dependent " + b.Key.String() + ": " + b.Malformed}
@@ -66,13 +66,13 @@ func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
 	return HoldPlan{Holders: next}
 }
 
-// PlanLeave takes a holder out. Only whoever removes the last one drops the task; and
+// PlanLeave takes a holder out. Only the removal of the last one drops the task; and
 // where the parent is back on the cluster, not before the dependent is wanted there
-// again: its Work would be deleted and made anew under the running pods.
+// again: its Work would be deleted and made again under the running pods.
 func PlanLeave(b *karmada.Binding, cluster, holder string, back bool) HoldPlan {
 	task, _ := b.TaskFor(cluster)
 	if task == nil || !task.Active() || !slices.Contains(task.Holders(), holder) {
-		return HoldPlan{Done: true} // or left to a human, who ends it
+		return HoldPlan{Done: true} // or left to an operator, who ends it
 	}
 	next := slices.DeleteFunc(task.Holders(), func(h string) bool { return h == holder })
 	if len(next) == 0 && back && !b.ServesOn(cluster) {
@@ -91,7 +91,7 @@ func (p HoldPlan) KeptBy(rule rules.KindRule, b *karmada.Binding, cluster string
 	return p
 }
 
-// HeldFor tells whether a dependent's Work on the cluster stays whatever becomes of
+// HeldFor reports whether a dependent's Work on the cluster stays whatever becomes of
 // its parent there: nothing of it is there, or a task keeps it in the holder's name.
 func HeldFor(b *karmada.Binding, cluster, holder string) bool {
 	task, _ := b.TaskFor(cluster)

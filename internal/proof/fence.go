@@ -12,16 +12,16 @@ import (
 const FenceByHuman = "human"
 
 // Fence is the proof that the copies on a cluster that does not answer are dead, or
-// a human's word for it. It is about one outage: see [Fence.Stands].
+// an operator's word for it. It is about one outage: see [Fence.Stands].
 type Fence struct {
 	By      string    `json:"by"`            // FenceByHuman, or the name of the plug-in
-	Who     string    `json:"who,omitempty"` // the human
+	Who     string    `json:"who,omitempty"` // the operator
 	Message string    `json:"message,omitempty"`
 	At      time.Time `json:"at"`
 	// Outage is the one that was seen when it was given, see [karmada.Cluster.Outage]. One without,
 	// of an older state, counts for none.
 	Outage string `json:"outage,omitempty"`
-	// WithoutState: the human has bindings go on whose state cannot come along.
+	// WithoutState: the operator has bindings go on whose state cannot come along.
 	WithoutState bool `json:"withoutState,omitempty"`
 }
 
@@ -38,20 +38,20 @@ func (f Fence) String() string {
 	return fmt.Sprintf("plug-in %s: %s", f.By, f.Message)
 }
 
-// Stands tells whether a fence still counts for the cluster as it is now: while the very
+// Stands reports whether a fence still counts for the cluster as it is now: while the very
 // outage lasts that was seen when it was given. What came back meanwhile may run again,
 // whatever was true before. No clock is asked, for the cluster's is not Lifeboat's.
 func (f *Fence) Stands(c karmada.Cluster) bool {
 	return f != nil && f.Outage != "" && f.Outage == c.Outage()
 }
 
-// WaivesState tells whether a human has what cannot take its state along go on all the same.
+// WaivesState reports whether an operator has what cannot take its state along go on all the same.
 func (f *Fence) WaivesState(source karmada.Cluster) bool {
 	return f != nil && f.By == FenceByHuman && f.WithoutState && f.Stands(source)
 }
 
-// NeedsFence tells whether the old copy has to be proven dead before Directly may
-// go on: Karmada cannot delete on a cluster that does not answer, and nobody sees
+// NeedsFence reports whether the old copy has to be proven dead before Directly may
+// go on: Karmada cannot delete on a cluster that does not answer, and it cannot be seen
 // whether the copy there still runs.
 func NeedsFence(mode karmada.PurgeMode, source karmada.Cluster, f *Fence) bool {
 	return mode == karmada.PurgeDirectly && !source.Ready() && !f.Stands(source)
@@ -68,7 +68,7 @@ type OldCopy struct {
 }
 
 // Dead is the proof that Directly asks for: Karmada has deleted the old copy, or it
-// cannot, and somebody vouches that it is dead. Where the source answers only the
+// cannot, and a fence proves that it is dead. Where the source answers only the
 // first will do, for the copy is still being deleted there.
 func (o OldCopy) Dead() reason.Verdict {
 	switch {
@@ -85,7 +85,7 @@ func (o OldCopy) Dead() reason.Verdict {
 	}
 }
 
-// HealthToo tells that the new copy has begun under the hold, with its state, and has
+// HealthToo reports that the new copy has begun under the hold, with its state, and has
 // to be proven before it goes: without the task Karmada takes the labels off again.
 func (o OldCopy) HealthToo() bool { return o.Gone && o.Carries }
 
@@ -100,7 +100,7 @@ func AwaitingFence(cluster string, void *Fence) reason.Verdict {
 }
 
 func fencing(cluster string, void *Fence) string {
-	line := cluster + " does not answer, and nobody has proven that the old copy is dead"
+	line := cluster + " does not answer, and the old copy is not proven dead"
 	switch {
 	case void == nil:
 	case void.Outage == "":

@@ -29,7 +29,7 @@ var builtInGroups = sets.New("", "apps", "batch", "policy", "networking.k8s.io",
 	"rbac.authorization.k8s.io", "scheduling.k8s.io", "apiextensions.k8s.io", "admissionregistration.k8s.io",
 	"coordination.k8s.io", "discovery.k8s.io", "node.k8s.io", "certificates.k8s.io")
 
-// ReleasableUnproven tells whether the hold may go without proof of health, which takes
+// ReleasableUnproven reports whether the hold may go without proof of health, which takes
 // a setting that says so: the binding is placed, and one of its targets is on a cluster
 // that answers and is not failing itself, so that the held copy is never the last one.
 func ReleasableUnproven(b *karmada.Binding, failed string, suspect map[string]bool) reason.Verdict {
@@ -44,7 +44,7 @@ func ReleasableUnproven(b *karmada.Binding, failed string, suspect map[string]bo
 	return reason.Verdict{Reason: reason.TargetNotReady, Message: "no target of it is on a cluster that is Ready and not failing: the held copy may be the last one"}
 }
 
-// Joined tells whether a cluster is a target now that was none before: what was proven of
+// Joined reports whether a cluster is a target now that was none before: what was proven of
 // the others says nothing of the copy there.
 func Joined(before, now []karmada.TargetCluster) bool {
 	return slices.ContainsFunc(now, func(t karmada.TargetCluster) bool {
@@ -52,7 +52,7 @@ func Joined(before, now []karmada.TargetCluster) bool {
 	})
 }
 
-// Healthy tells whether the new copies are proven, which is what allows the old one
+// Healthy reports whether the new copies are proven, which is what allows the old one
 // to go. Every cluster added or grown since the baseline must prove itself; the
 // other targets must be no worse than they were; and where nothing was added or
 // grown, every surviving target must prove itself, so that no proof is vacuous.
@@ -163,7 +163,7 @@ func withoutHealth(b *karmada.Binding) bool {
 	return !b.Workload && builtInGroups.Has(b.Resource.Group()) && !healthKinds.Has(b.Resource.Kind)
 }
 
-// stale tells whether the member's controller has not caught up with its own object:
+// stale reports whether the member's controller has not caught up with its own object:
 // its counts speak of an older one.
 func stale(b *karmada.Binding, item *karmada.AggregatedItem) bool {
 	switch {

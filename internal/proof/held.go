@@ -43,7 +43,7 @@ func JudgeHold(b *karmada.Binding, failed string, fleet func(name string) (karma
 	return v
 }
 
-// Decides tells whether the verdict says what a look would say, which knows how the targets were
+// Decides reports whether the verdict says what a look would say, which knows how the targets were
 // at the eviction: it found all of them healthy, or each of them has come or grown since.
 func (v *HoldVerdict) Decides(base Baseline) bool {
 	if v.Health.OK || !v.Placed.OK {
@@ -111,7 +111,7 @@ type BindingFact struct {
 	LastCopy bool `json:"lastCopy,omitempty"`
 }
 
-// LosesLastCopy tells whether Karmada's own taint manager evicts the binding from a cluster while
+// LosesLastCopy reports whether Karmada's own taint manager evicts the binding from a cluster while
 // no copy elsewhere is proven: its task ends with a timeout, healthy copy or not, and the copy
 // on the cluster with it. Not where a Lifeboat task stands, nor where Directly has ended that
 // copy already.

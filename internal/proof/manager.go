@@ -25,7 +25,7 @@ func ManagerFresh(before, now ManagerLease, detection time.Duration) reason.Verd
 	led := now.Renewed.Sub(now.Acquired)
 	switch {
 	case now.Holder == "":
-		return managerStale("nobody holds the Lease of karmada-controller-manager")
+		return managerStale("no process holds the Lease of karmada-controller-manager")
 	case now.Holder != before.Holder || !now.Acquired.Equal(before.Acquired):
 		return managerStale("the Lease of karmada-controller-manager has just changed hands")
 	case led < detection:

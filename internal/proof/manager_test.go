@@ -27,7 +27,7 @@ func TestManagerFresh(t *testing.T) {
 		{name: "has just started", before: lease("a", 0, 10), now: lease("a", 0, 12), message: "leads for 12s of 1m30s"},
 		{name: "another holder", before: lease("a", 0, 100), now: lease("b", 0, 102), message: "changed hands"},
 		{name: "the same holder acquired it again", before: lease("a", 0, 100), now: lease("a", 101, 300), message: "changed hands"},
-		{name: "released", before: lease("a", 0, 100), now: lease("", 0, 102), message: "nobody holds"},
+		{name: "released", before: lease("a", 0, 100), now: lease("", 0, 102), message: "no process holds"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // scheduler then empties spec.clusters.
 const ScheduledNoClusterFit = "NoClusterFit"
 
-// Placed tells whether the scheduler has placed a binding elsewhere: spec.clusters
+// Placed reports whether the scheduler has placed a binding elsewhere: spec.clusters
 // is not empty and without the failed cluster, the scheduler has observed this very
 // generation, and Scheduled is True (or divided replicas add up). Empty clusters
 // are never placed, whatever the generation says.
@@ -60,7 +60,7 @@ func addsUp(b *karmada.Binding) bool {
 	return karmada.SumOf(b.Clusters) == b.Replicas
 }
 
-// Answered tells whether the scheduler has answered Lifeboat's eviction: it has observed
+// Answered reports whether the scheduler has answered Lifeboat's eviction: it has observed
 // the generation that Lifeboat's write made, or a later one, or it said Scheduled=False
 // after Lifeboat's hold task began. A Scheduled=False that is older may be an answer too,
 // but only time can tell: the caller waits for restoreWait.

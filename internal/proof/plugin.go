@@ -55,19 +55,19 @@ func (p Plugins) All() []Plugin {
 	return p.List
 }
 
-// WarnAnyOfSeveral says what AnyOfSeveral means to whoever configured it.
+// WarnAnyOfSeveral warns the operator of what AnyOfSeveral means.
 const WarnAnyOfSeveral = "several evictPlugins under evictPluginsMode any: any one of them is proof enough to let an old copy go"
 
-// AnyOfSeveral tells that one of several plug-ins passes for all: the proposal's rule,
+// AnyOfSeveral reports that one of several plug-ins passes for all: the proposal's rule,
 // and seldom what is meant by more than one.
 func (p Plugins) AnyOfSeveral() bool { return len(p.All()) > 1 && p.Mode != PluginsAll }
 
-// External tells whether somebody else has to be asked.
+// External reports whether a plug-in has to be called.
 func (p Plugins) External() bool {
 	return slices.ContainsFunc(p.All(), func(x Plugin) bool { return !x.BuiltIn() })
 }
 
-// Decided tells that further answers would change nothing.
+// Decided reports that further answers would change nothing.
 func (p Plugins) Decided(ok bool) bool {
 	if p.Mode == PluginsAll {
 		return !ok
@@ -114,7 +114,7 @@ const (
 )
 
 // CheckPlugins says what is wrong with a configured list, and fills in timeouts.
-// Built-in ones are evict plug-ins; a fence is always somebody else's to prove.
+// Built-in ones are evict plug-ins; a fence is always proven by an external one.
 func CheckPlugins(list []Plugin, builtInsToo bool) error {
 	seen := map[string]bool{}
 	for i := range list {

@@ -30,7 +30,7 @@ type RestoreInput struct {
 }
 
 // RestorePlan is what one write puts back, or why it must not. Not OK means: keep
-// the hold task, nothing is lost, and somebody should look.
+// the hold task, nothing is lost, and an operator should look.
 type RestorePlan struct {
 	OK      bool          `json:"ok"`
 	Reason  reason.Reason `json:"reason,omitempty"`
@@ -52,7 +52,7 @@ type RestorePlan struct {
 // write. Whether the scheduler has answered Lifeboat's eviction is the caller's to await.
 //
 // A put-back that no write can carry out now is refused as an order: it ends. Another
-// restore stays owed, and is planned anew.
+// restore stays owed, and is planned again.
 func PlanRestore(in RestoreInput) RestorePlan {
 	plan := in.plan()
 	if in.PutBack && (plan.Reason == reason.RestoreUndone || plan.Reason == reason.NotSupportedPlacement) {
@@ -112,7 +112,7 @@ func (in RestoreInput) refuse() RestorePlan {
 	return in.refusePlaced()
 }
 
-// knowsBefore tells whether the former clusters are known, all of them.
+// knowsBefore reports whether the former clusters are known, all of them.
 func (in RestoreInput) knowsBefore() bool {
 	return in.Baseline.had(in.Failed) && (!in.Baseline.Derived || len(in.Task.ClustersBeforeFailover) > 0)
 }
@@ -142,7 +142,7 @@ func (in RestoreInput) beingPlaced() bool {
 }
 
 // undo is what a put-back takes away: clusters that came since the eviction, and
-// what others grew by. Whoever has a task of its own is that migration's to move.
+// what others grew by. A target with a task of its own is left to that migration.
 func (in RestoreInput) undo() (away []string, shrunk []karmada.TargetCluster) {
 	for _, t := range in.survivors() {
 		at := slices.IndexFunc(in.Baseline.Clusters, func(was karmada.TargetCluster) bool { return was.Name == t.Name })
@@ -221,7 +221,7 @@ func (in RestoreInput) selectedBy(i int) bool {
 
 func (in RestoreInput) groupName(i int) string { return in.Binding.Placement.Groups()[i].Name }
 
-// returnsTo tells whether a reschedule, which begins at the first group, comes to
+// returnsTo reports whether a reschedule, which begins at the first group, comes to
 // the cluster's own: no group before it may fit.
 func (in RestoreInput) returnsTo(home int) bool {
 	if home == 0 {
@@ -253,9 +253,9 @@ func (in RestoreInput) describe(plan RestorePlan) string {
 	return message
 }
 
-// TakesStraightBack tells whether the scheduler would give a placed binding back to
+// TakesStraightBack reports whether the scheduler would give a placed binding back to
 // the recovered cluster as soon as Lifeboat's task is gone: a binding that is not divided
-// is always scheduled anew. Its running copy would then be killed and created
+// is always scheduled again. Its running copy would then be killed and created
 // again, so it is restored instead of released.
 func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster) bool {
 	if b.Placement == nil || b.Workload && b.Placement.Divided() || cluster.Deleting {
@@ -274,7 +274,7 @@ func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster) bool {
 	return b.Untolerated(foreign) == nil && b.ApiServed(cluster, false)
 }
 
-// ReturnsToDrained tells whether the scheduler would give a placed binding back to the
+// ReturnsToDrained reports whether the scheduler would give a placed binding back to the
 // cluster while it is drained: it tolerates every taint that keeps others away.
 func ReturnsToDrained(b *karmada.Binding, c karmada.Cluster) bool {
 	c.Added = nil // no taint goes with this release
@@ -291,7 +291,7 @@ type Ban struct {
 }
 
 // PlanBan decides whether a release must leave a ban: Lifeboat's task turned to Directly, so
-// that the scheduler still keeps away and the old Work goes. Returned tells that the
+// that the scheduler still keeps away and the old Work goes. Returned reports that the
 // scheduler put the binding back after an earlier release of this drain. Where the
 // source does not answer, the old Work could not go, and Karmada would update no copy
 // of the binding until it had; and what parents hold is not to go at all.

@@ -49,7 +49,7 @@ func missingOK(in *proof.StateInput) { in.MissingOK = true }
 
 func gracefully(in *proof.StateInput) { in.Purge = karmada.PurgeGracefully }
 
-// vouched: a human vouches about the outage that began at a moment.
+// vouched: an operator vouches about the outage that began at a moment.
 func vouched(began time.Time, without bool) func(*proof.StateInput) {
 	return func(in *proof.StateInput) {
 		in.Fence = &proof.Fence{

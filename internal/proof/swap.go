@@ -10,7 +10,7 @@ import (
 )
 
 // Swap is the way back of a chained failure: the target fails, and a former cluster
-// whose copy we still hold has recovered. One write puts that one back, drops its
+// whose copy Lifeboat still holds has recovered. One write puts that one back, drops its
 // task, and takes the target out under a hold of its own.
 type Swap struct {
 	Cluster  string `json:"cluster"` // the former cluster

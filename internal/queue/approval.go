@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// ApprovalRules say before which evictions a human is asked. What no rule asks for is
+// ApprovalRules say before which evictions an operator is asked. What no rule asks for is
 // automatic, so the zero value never asks.
 type ApprovalRules struct {
 	// ClustersAbove asks while more clusters than this fail at once; nil does not ask.
@@ -44,31 +44,31 @@ const (
 	AskKind      ApprovalRule = "kinds"
 )
 
-// NeedsExtent tells whether a rule asks how far the failure goes, NeedsTally whether
+// NeedsExtent reports whether a rule asks how far the failure goes, NeedsTally whether
 // one asks every binding of the fleet: that is the dearest reading there is.
 func (r ApprovalRules) NeedsExtent() bool { return r.ClustersAbove != nil || r.NeedsTally() }
 
 // NeedsTally is told with NeedsExtent.
 func (r ApprovalRules) NeedsTally() bool { return r.ReplicasAbove != nil || r.CapacityDeficit }
 
-// Approval is a human's yes to evict one binding, in one attempt. It replaces the
+// Approval is an operator's yes to evict one binding, in one attempt. It replaces the
 // question and no other check.
 type Approval struct {
 	Who     string    `json:"who"`
 	Why     string    `json:"why"`
 	At      time.Time `json:"at"`
 	Attempt int       `json:"attempt"`
-	// ForOne tells that the operator named this binding alone: then it lifts the cap on its moves, too.
+	// ForOne reports that the operator named this binding alone: then it lifts the cap on its moves, too.
 	ForOne bool `json:"forOne,omitempty"`
 }
 
-// Holds tells whether it was given, and in this attempt.
+// Holds reports whether it was given, and in this attempt.
 func (a *Approval) Holds(attempt int) bool { return a != nil && a.Who != "" && a.Attempt == attempt }
 
-// LiftsCap tells whether it lets a binding move that has moved as often as the cap allows.
+// LiftsCap reports whether it lets a binding move that has moved as often as the cap allows.
 func (a *Approval) LiftsCap(attempt int) bool { return a.Holds(attempt) && a.ForOne }
 
-// AskInput is all that decides whether a human is asked.
+// AskInput is all that decides whether an operator is asked.
 type AskInput struct {
 	Binding *karmada.Binding
 	Purge   karmada.PurgeMode
@@ -80,13 +80,13 @@ type AskInput struct {
 	Standing []ApprovalRule
 }
 
-// Ask is the question to a human; no rules means that there is none.
+// Ask is the question to an operator; no rules means that there is none.
 type Ask struct {
 	Rules   []ApprovalRule
 	Message string
 }
 
-// Automatic tells that nobody has to be asked.
+// Automatic reports that no approval is needed.
 func (a Ask) Automatic() bool { return len(a.Rules) == 0 }
 
 // Judge says which rules ask before this eviction, and why in words.
@@ -125,7 +125,7 @@ func (r ApprovalRules) tooManyReplicas(in AskInput) bool {
 		(in.Extent == nil || in.Extent.Share() > *r.ReplicasAbove || slices.Contains(in.Standing, AskReplicas))
 }
 
-// selects tells whether the labels of a workload match. Labels that are not known ask, and
+// selects reports whether the labels of a workload match. Labels that are not known ask, and
 // so does a selector that cannot be read, which the configuration refuses: the safe side.
 func (r ApprovalRules) selects(b *karmada.Binding) bool {
 	if r.Selector == "" {

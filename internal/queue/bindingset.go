@@ -52,7 +52,7 @@ func (s *BindingSet) Remove(key karmada.BindingKey, uid types.UID) {
 	delete(s.in, bindingHash(key, uid))
 }
 
-// Has tells whether a binding is in.
+// Has reports whether a binding is in.
 func (s *BindingSet) Has(key karmada.BindingKey, uid types.UID) bool {
 	if s == nil {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzWords: whatever a human writes for a taint, a time or a binding, it is understood as
+// FuzzWords: whatever an operator writes for a taint, a time or a binding, it is understood as
 // it would be written back, or refused with a word of why.
 func FuzzWords(f *testing.F) {
 	for _, text := range []string{

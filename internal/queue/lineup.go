@@ -45,7 +45,7 @@ func (l *Lineup) Next() (at int, when time.Time, ok bool) {
 	return next.at, l.from, true
 }
 
-// Went tells that the item whose turn it was went: the pace counts it. One that was
+// Went reports that the item whose turn it was went: the pace counts it. One that was
 // blocked costs nothing.
 func (l *Lineup) Went() {
 	if l.pace.Flows() {

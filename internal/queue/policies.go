@@ -39,7 +39,7 @@ func (q *Queue) Freeze(policy rules.Policy, policies map[string]int) int {
 	return index
 }
 
-// SoftUnread tells whether an item that soft taints move has not said yet for how long it bears them.
+// SoftUnread reports whether an item that soft taints move has not said yet for how long it bears them.
 func (q *Queue) SoftUnread() bool {
 	return slices.ContainsFunc(q.Items, func(i Item) bool { return !i.Permanent && !q.Policy[i.Policy].SoftRead() })
 }

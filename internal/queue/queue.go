@@ -13,7 +13,7 @@ import (
 )
 
 // Queue are the bindings that a failover may yet move, and what was frozen of them when they
-// joined. All that it has to know is carried from run to run; what makes it quick is made anew.
+// joined. All that it has to know is carried from run to run; what makes it quick is made again.
 type Queue struct {
 	Items     []Item         `json:"items,omitempty"`
 	Policy    []rules.Policy `json:"policies,omitempty"` // frozen, deduplicated
@@ -22,7 +22,7 @@ type Queue struct {
 	Frozen    Halts          `json:"frozen,omitempty"`   // when toleration clocks stood still
 	Later     []*BindingSet  `json:"later,omitempty"`    // left for a later list, by policy; they owe an outcome
 	LaterIdle []*BindingSet  `json:"laterIdle,omitempty"`
-	// Standing is what humans ordered about bindings.
+	// Standing is what operators ordered about bindings.
 	Standing Standing `json:"-"`
 
 	index map[karmada.BindingKey]int // where an item stands, while a page is joined
@@ -30,7 +30,7 @@ type Queue struct {
 	now   time.Time
 }
 
-// Standing is what humans ordered that holds for longer, by scope: until when bindings are
+// Standing is what operators ordered that holds for longer, by scope: until when bindings are
 // snoozed, which are paused, and which have another priority.
 type Standing struct {
 	Snoozed  Scoped[time.Time]
@@ -48,7 +48,7 @@ type policyDue struct {
 const Ended State = "ended"
 
 // Due is when an item's toleration runs out, in unfrozen time, and why. A snooze moves it later,
-// by the wall clock: it is a human's word, and a halt does not stretch it.
+// by the wall clock: it is an operator's word, and a halt does not stretch it.
 func (q *Queue) Due(now time.Time, i *Item) (time.Time, rules.Due) {
 	if !q.now.Equal(now) || len(q.dues) != len(q.Dues) {
 		q.dues, q.now = make([]policyDue, len(q.Dues)), now
@@ -80,7 +80,7 @@ func (q *Queue) PolicyDue(now time.Time, policy int) (time.Time, rules.Due) {
 // Judged takes when each policy is due under the taints that stand now.
 func (q *Queue) Judged(dues []rules.Due) { q.Dues, q.dues = dues, nil }
 
-// Priority is what a human ordered, else the one that was frozen: higher goes first.
+// Priority is what an operator ordered, else the one that was frozen: higher goes first.
 func (q *Queue) Priority(i *Item) int32 {
 	if ordered, ok := q.Standing.Priority.Narrowest(i.Key); ok {
 		return ordered
@@ -124,7 +124,7 @@ func (q *Queue) Count(state State) int {
 }
 
 // Index remembers where each item stands, for [Queue.At] and [Queue.Add]. Others come and go while
-// a page is read, so it is made anew for each.
+// a page is read, so it is made again for each.
 func (q *Queue) Index() {
 	q.index = make(map[karmada.BindingKey]int, len(q.Items))
 	for at := range q.Items {
@@ -163,7 +163,7 @@ func (q *Queue) Sweep() {
 	q.Items = slices.DeleteFunc(q.Items, func(i Item) bool { return i.State == Ended })
 }
 
-// Reset empties the queue for the next attempt; the clocks and what humans ordered stay.
+// Reset empties the queue for the next attempt; the clocks and what operators ordered stay.
 func (q *Queue) Reset() {
 	*q = Queue{Kinds: q.Kinds, Frozen: q.Frozen, Standing: q.Standing}
 }
@@ -242,7 +242,7 @@ func (q *Queue) Ahead(now time.Time, of int) int {
 	return before
 }
 
-// ETA is when the last eviction is expected at a pace, zero when nobody can say.
+// ETA is when the last eviction is expected at a pace, zero when it is not known.
 func (q *Queue) ETA(now time.Time, p pace.Pace) time.Time {
 	dues := make([]time.Time, 0, len(q.Items))
 	for at := range q.Items {
@@ -310,7 +310,7 @@ type Item struct {
 	Purge karmada.PurgeMode `json:"g,omitempty"`
 	// Fence is what proves its old copy dead.
 	Fence *proof.Fence `json:"f,omitempty"`
-	// Was tells that a taint has made it move in this attempt, so that it owes an outcome.
+	// Was reports that a taint has made it move in this attempt, so that it owes an outcome.
 	Was bool `json:"w,omitempty"`
 	// Queued is since when it does; zero where an earlier run left it behind.
 	Queued time.Time `json:"e,omitzero"`
@@ -318,7 +318,7 @@ type Item struct {
 	Returned bool `json:"b,omitempty"`
 	// Deps: others go where it goes, as the pre-check saw.
 	Deps bool `json:"d,omitempty"`
-	// AskedAt is since when an approval rule asks a human, without an answer.
+	// AskedAt is since when an approval rule asks an operator, without an answer.
 	AskedAt time.Time `json:"a,omitzero"`
 	// Said is the reason that was last recorded as what blocks it.
 	Said reason.Reason `json:"q,omitempty"`
@@ -338,6 +338,6 @@ const (
 	Blocked    State = "blocked"    // failed it; looked at again at RetryAt
 	Behind     State = "behind"     // an older migration of it still runs
 	Fence      State = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
-	Paused     State = "paused"     // due, and a human paused it or its namespace
+	Paused     State = "paused"     // due, and an operator paused it or its namespace
 	Hold       State = "hold"       // passed the pre-check; its dependents are to be held, in a migration of its own, before it wants a grant
 )

@@ -8,9 +8,9 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// Scope is whom an order of a human concerns: exactly one of one binding, the
+// Scope is the object of an operator's order: exactly one of one binding, the
 // bindings of one namespace, or all of them. It is comparable. "All" is a word of its
-// own, so that an order that lost its fields concerns nobody.
+// own, so that an order that lost its fields concerns no binding.
 type Scope struct {
 	Binding   karmada.BindingKey `json:"binding,omitzero"`
 	Namespace string             `json:"namespace,omitempty"`
@@ -30,7 +30,7 @@ func (s Scope) Check() string {
 	}
 	switch {
 	case said == 0:
-		return `say whom it concerns: "binding": {"namespace": "shop", "name": "cart-deployment"}, "namespace": "shop", or "all": true`
+		return `name its object: "binding": {"namespace": "shop", "name": "cart-deployment"}, "namespace": "shop", or "all": true`
 	case said > 1:
 		return `"binding", "namespace" and "all" exclude each other: say one of them`
 	case s.Binding != (karmada.BindingKey{}) && s.Binding.Name == "":
@@ -41,12 +41,12 @@ func (s Scope) Check() string {
 	return ""
 }
 
-// Covers tells whether a binding is concerned.
+// Covers reports whether a binding is concerned.
 func (s Scope) Covers(key karmada.BindingKey) bool {
 	return s.All || s.Namespace != "" && s.Namespace == key.Namespace || s.Binding.Name != "" && s.Binding == key
 }
 
-// One tells whether a single binding is named.
+// One reports whether a single binding is named.
 func (s Scope) One() bool { return s.Binding.Name != "" }
 
 // String names a scope for people: "shop/cart", "namespace shop", "all bindings".
@@ -97,7 +97,7 @@ func Latest(s Scoped[time.Time], key karmada.BindingKey) time.Time {
 	return latest
 }
 
-// MaxSnooze bounds one snooze: whoever wants longer excludes the binding instead.
+// MaxSnooze bounds one snooze: for longer, exclude the binding instead.
 const MaxSnooze = 30 * 24 * time.Hour
 
 // SnoozeFor reads how long a snooze is to last; wrong says why it cannot be, empty

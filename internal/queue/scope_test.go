@@ -24,7 +24,7 @@ func TestAnOrderSaysWhomItConcerns(t *testing.T) {
 		reader   bool
 		readable string
 	}{
-		`{}`: {wrong: "say whom it concerns"},
+		`{}`: {wrong: "name its object"},
 		`{"binding":{"namespace":"shop","name":"cart"}}`: {cart: true, readable: "shop/cart"},
 		`{"binding":{"name":"reader"}}`:                  {reader: true, readable: "-/reader"},
 		`{"binding":{"namespace":"shop"}}`:               {wrong: `"binding.name": missing`},

@@ -16,7 +16,7 @@ type Change struct {
 }
 
 // Sort moves an item between states as time passes, taints change and orders come. A question that
-// nobody answers within askFor ends in its staying, with 0 never.
+// is not answered within askFor ends in its staying, with 0 never.
 func (q *Queue) Sort(now time.Time, i *Item, askFor time.Duration) Change {
 	if i.Permanent {
 		return Change{}
@@ -45,7 +45,7 @@ func (q *Queue) sort(now time.Time, i *Item, askFor time.Duration) (c Change) {
 	return c
 }
 
-// retry has a blocked item that is due looked at again when its time has come; it tells whether it
+// retry has a blocked item that is due looked at again when its time has come; it reports whether it
 // is blocked for another reason instead.
 func (q *Queue) retry(now time.Time, i *Item, askFor time.Duration) bool {
 	expired := i.expire(now, askFor)
@@ -61,7 +61,7 @@ func (q *Queue) retry(now time.Time, i *Item, askFor time.Duration) bool {
 
 func (i *Item) pause() { i.State, i.Reason, i.Was = Paused, reason.Paused, true }
 
-// unmoved is an item that no taint moves; it tells whether it is blocked.
+// unmoved is an item that no taint moves; it reports whether it is blocked.
 func (q *Queue) unmoved(i *Item, why reason.Reason) bool {
 	if why == reason.Malformed {
 		// Not permanent: a hard taint may still come to move it.
@@ -87,12 +87,12 @@ func (i *Item) expire(now time.Time, askFor time.Duration) bool {
 	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() && askFor > 0 && !now.Before(i.AskedAt.Add(askFor))
 	if over {
 		i.Reason, i.RetryAt = reason.ApprovalExpired, time.Time{}
-		i.Message = reason.Summary("nobody approved it within " + askFor.String() + ": " + i.Message)
+		i.Message = reason.Summary("it was not approved within " + askFor.String() + ": " + i.Message)
 	}
 	return over
 }
 
-// IsPaused tells whether a binding, or its namespace, is paused.
+// IsPaused reports whether a binding, or its namespace, is paused.
 func (q *Queue) IsPaused(key karmada.BindingKey) bool {
 	_, paused := q.Standing.Paused.Narrowest(key)
 	return paused
@@ -129,5 +129,5 @@ func (i *Item) LookAgain() bool {
 	return helps
 }
 
-// Capped tells whether an item waits since it has moved too often: a yes for it alone lifts that.
+// Capped reports whether an item waits since it has moved too often: a yes for it alone lifts that.
 func (i *Item) Capped() bool { return i.State == Blocked && i.Reason == reason.PingPong }

@@ -42,14 +42,14 @@ const (
 	NoCapacity            Reason = "NoCapacity"         // candidates exist, none has proven room
 	SchedulerReturnsIt    Reason = "SchedulerReturnsIt" // the scheduler put the binding back after a release
 	Malformed             Reason = "Malformed"          // the object cannot be understood
-	Paused                Reason = "Paused"             // a human paused dispatch
+	Paused                Reason = "Paused"             // an operator paused dispatch
 	Snoozed               Reason = "Snoozed"            // an operator delayed its due time; of two snoozes the longer stands
 	Forbidden             Reason = "Forbidden"          // the API server refused the write
 	Invalid               Reason = "Invalid"            // the API server found the write invalid
 	Conflict              Reason = "Conflict"           // others kept writing the object
 	Unreachable           Reason = "Unreachable"        // the API server did not answer
-	AwaitingApproval      Reason = "AwaitingApproval"   // a rule asks a human, who has not answered
-	ApprovalExpired       Reason = "ApprovalExpired"    // nobody answered in time: it stays until approved
+	AwaitingApproval      Reason = "AwaitingApproval"   // a rule asks an operator, who has not answered
+	ApprovalExpired       Reason = "ApprovalExpired"    // no answer came in time: it stays until approved
 	PermitPassed          Reason = "PermitPassed"       // the permit passed before the write; if it repeats, workers, Temporal or Karmada are too slow for the rate
 	ClockSkew             Reason = "ClockSkew"          // the worker's clock and the Temporal server's differ too much
 	Halted                Reason = "Halted"             // the pacer issues nothing
@@ -69,7 +69,7 @@ const (
 	CopyPreserved         Reason = "CopyPreserved"      // spec.preserveResourcesOnDeletion: the old copy outlives its Work
 	KindInUse             Reason = "KindInUse"          // a CRD whose objects stand on the cluster
 	NotSupportedComps     Reason = "NotSupportedYetComponents"
-	ForeignScheduler      Reason = "ForeignScheduler"    // a scheduler whose rules we do not know places it
+	ForeignScheduler      Reason = "ForeignScheduler"    // a scheduler whose rules Lifeboat does not know places it
 	SchedulingSuspended   Reason = "SchedulingSuspended" // nothing would place it elsewhere
 	SchedulingPending     Reason = "SchedulingPending"   // the scheduler has yet to act on the binding as it stands
 	NoReplicas            Reason = "NoReplicas"          // it has replica requirements and 0 replicas: the scheduler would place nothing; scale it up to move it
@@ -82,7 +82,7 @@ const (
 	ConditionsMatch   Reason = "ConditionsMatch"   // a rule's conditions hold
 	OurSide           Reason = "OurSide"           // the evidence speaks of Lifeboat's side, not of the member
 	MemberAnswers     Reason = "MemberAnswers"     // Karmada cannot reach the member, and the member answers the external probe
-	ForeignTaint      Reason = "ForeignTaint"      // a human or another controller put a NoExecute taint
+	ForeignTaint      Reason = "ForeignTaint"      // an operator or another controller put a NoExecute taint
 	OursStands        Reason = "OursStands"        // a Lifeboat taint or annotation without an owner stands on the cluster; a failover adopts it
 	TaintUntolerated  Reason = "TaintUntolerated"  // a taint that it does not tolerate makes it due now; snooze it to keep it
 	TolerationExpired Reason = "TolerationExpired" // its toleration has run out; snooze it to keep it
@@ -93,7 +93,7 @@ const (
 	OptedOut          Reason = "OptedOut"          // the annotation enabled "false", or a configured selector, keeps Lifeboat away
 	KindStays         Reason = "KindStays"         // its kind keeps it on the cluster; annotate its binding enabled "true" to move it
 	ClusterRecovered  Reason = "ClusterRecovered"  // the cluster is back; unwritten bindings stay, unplaced ones are restored, placed ones finish
-	Cancelled         Reason = "Cancelled"         // a human cancelled; release or put back what was left to you
+	Cancelled         Reason = "Cancelled"         // an operator cancelled; release or put back what was left to you
 	EnforceOrdered    Reason = "EnforceOrdered"    // an operator turned observe into enforce; everything is listed and judged again
 	ClusterGone       Reason = "ClusterGone"       // the Cluster was deleted, or another uid has its name
 	BindingGone       Reason = "BindingGone"       // the binding was deleted, or another uid has its name
@@ -126,7 +126,7 @@ const (
 	PluginRefuses     Reason = "PluginRefuses"     // a plug-in says: not proven
 	ProbeFailed       Reason = "ProbeFailed"       // a target did not answer the probe before the release
 	KarmadaStale      Reason = "KarmadaStale"      // karmada-controller-manager does not renew its Lease, or leads for too short
-	KarmadaUnseen     Reason = "KarmadaUnseen"     // nobody can tell whether what Karmada reports is kept up to date
+	KarmadaUnseen     Reason = "KarmadaUnseen"     // Lifeboat cannot see whether what Karmada reports is kept up to date
 	PurgeNever        Reason = "PurgeNever"        // the old copy stays: purge mode Never
 	PendingPurge      Reason = "PendingPurge"      // the old Work stays on an absent cluster
 	FirstStart        Reason = "FirstStart"        // the pacer's first start, at the configured rate
@@ -134,7 +134,7 @@ const (
 	FleetHealthy      Reason = "FleetHealthy"      // at most pace.unhealthyThreshold of the clusters are faulty
 	FleetUnhealthy    Reason = "FleetUnhealthy"    // fault rate above unhealthyThreshold
 	Cordoned          Reason = "Cordoned"          // only NoSchedule taints of rules stand; each goes after its removal window. To uncordon at once: cancel
-	AllFaulty         Reason = "AllFaulty"         // every cluster looks failed: probably us
+	AllFaulty         Reason = "AllFaulty"         // every cluster looks failed: probably Lifeboat's own network
 	HaltedByHuman     Reason = "HaltedByHuman"     // an operator halted
 	FleetUnknown      Reason = "FleetUnknown"      // the fleet could not be read
 	RateSetByHuman    Reason = "RateSetByHuman"    // an operator set the rate; it stays until an operator sets another
@@ -147,7 +147,7 @@ const (
 	Unverified        Reason = "WriteUnverified"   // the answer of a write was lost, or its migration was ended from outside; Lifeboat reads before it acts
 	DependentsNotBack Reason = "DependentsNotBack" // after a restore a dependent is not wanted on the cluster yet; if it lasts, check Karmada's dependencies distributor
 	Drained           Reason = "Drained"           // an operator ordered the cluster emptied; end the drain when the work is done
-	TaintOrdered      Reason = "TaintOrdered"      // somebody ordered a taint put that moves bindings
+	TaintOrdered      Reason = "TaintOrdered"      // an operator ordered a taint that moves bindings
 )
 
 // Reasons around the external probe.

@@ -12,7 +12,7 @@ const MaxName = 253
 // what any controller reports.
 const MaxConditionText = 1024
 
-// Bounded cuts a text of somebody else's to MaxConditionText.
+// Bounded cuts a foreign text to MaxConditionText.
 func Bounded(text string) string { return Head(text, MaxConditionText) }
 
 // Shortened cuts a text to so many bytes, and shows by "..." that there was more.
@@ -48,7 +48,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// List names things for a human: "m2, m3", or "none".
+// List names things for an operator: "m2, m3", or "none".
 func List(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -68,7 +68,7 @@ type Verdict struct {
 	Reason     Reason   `json:"reason,omitempty"`
 	Message    string   `json:"message,omitempty"`
 	Candidates []string `json:"candidates,omitempty"` // where it could go, sorted
-	// Reschedule tells that the eviction must also set rescheduleTriggeredAt, or the
+	// Reschedule reports that the eviction must also set rescheduleTriggeredAt, or the
 	// scheduler would not look at the binding again, or not at the right affinity group.
 	Reschedule bool `json:"reschedule,omitempty"`
 }

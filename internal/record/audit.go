@@ -15,7 +15,7 @@ const Version = "audit.lifeboat.dev/v1"
 // Kind says what an [Audit] tells of.
 type Kind string
 
-// What failovers and the pacer decide, and what humans order. They are written in the
+// What failovers and the pacer decide, and what operators order. They are written in the
 // order of the workflow that decided.
 const (
 	AuditFailoverBegun     Kind = "FailoverBegun"     // a failover of a cluster was opened
@@ -24,7 +24,7 @@ const (
 	AuditRecoveryConfirmed Kind = "RecoveryConfirmed" // the cluster is well again: abandon, restore, untaint
 	AuditAttemptClosed     Kind = "AttemptClosed"     // an attempt ended because the failure came back; with its totals
 	AuditFailoverClosed    Kind = "FailoverClosed"    // the failover is over; with its totals
-	AuditOrderGiven        Kind = "OrderGiven"        // a human's order was taken
+	AuditOrderGiven        Kind = "OrderGiven"        // an operator's order was taken
 	AuditPaceChanged       Kind = "PaceChanged"       // tier or rate of the fleet's evictions
 	AuditRecordsLost       Kind = "RecordsLost"       // the sink was away for too long
 )
@@ -43,9 +43,9 @@ const (
 	AuditBindingReleased  Kind = "BindingReleased"  // Lifeboat's hold was dropped: the old copy goes
 	AuditBindingRestored  Kind = "BindingRestored"  // the cluster was put back among its targets
 	AuditBindingSwapped   Kind = "BindingSwapped"   // a former, recovered cluster took over in the eviction's own write
-	AuditBindingMarked    Kind = "BindingMarked"    // Lifeboat's task was kept, or left to a human
+	AuditBindingMarked    Kind = "BindingMarked"    // Lifeboat's task was kept, or left to an operator
 	AuditBindingFenced    Kind = "BindingFenced"    // its old copy is proven dead, by a plug-in
-	AuditBindingAttention Kind = "BindingAttention" // it needs a human's eyes
+	AuditBindingAttention Kind = "BindingAttention" // it needs an operator's eyes
 	AuditBindingOutcome   Kind = "BindingOutcome"   // what became of it in this attempt
 )
 
@@ -75,7 +75,7 @@ type Audit struct {
 	Mode       rules.Mode `json:"mode,omitempty"`
 	Workflow   string     `json:"workflow,omitempty"` // id of the workflow that decided
 	Run        string     `json:"run,omitempty"`      // run id of the workflow that wrote this down
-	// Bindings are whom it is about, as "<namespace>/<name>", "-" for no namespace; one
+	// Bindings are its objects, as "<namespace>/<name>", "-" for no namespace; one
 	// record tells of up to 500 of which the same is to be said. None: of the whole failover.
 	Bindings []string      `json:"bindings,omitempty"`
 	Resource string        `json:"resource,omitempty"` // what the one binding carries: "Deployment shop/cart"
@@ -86,7 +86,7 @@ type Audit struct {
 	Cause    string        `json:"cause,omitempty"` // of an outcome: recovery, or whose order
 	To       []string      `json:"to,omitempty"`    // the clusters that serve it now, or could
 	Order    string        `json:"order,omitempty"` // the verb of an order
-	Who      string        `json:"who,omitempty"`   // the human who ordered; empty where Lifeboat decided by itself
+	Who      string        `json:"who,omitempty"`   // the operator who ordered; empty where Lifeboat decided by itself
 	Why      string        `json:"why,omitempty"`   // and the reason that was given
 	// Evidence is what the decision rested on, by name.
 	Evidence map[string]string `json:"evidence,omitempty"`

@@ -41,7 +41,7 @@ type resultKey struct {
 	uid types.UID
 }
 
-// CalledOff tells whether a human's word is why a binding does not move.
+// CalledOff reports whether an operator's word is why a binding does not move.
 func CalledOff(r reason.Reason) bool {
 	return r == reason.Cancelled || r == reason.SkipOrdered || r == reason.PutBackOrdered
 }
@@ -66,9 +66,9 @@ func (l *Ledger) At(key karmada.BindingKey, uid types.UID) int {
 }
 
 // outranked: an end without a write does not take the place of what was written in this
-// attempt. Whoever looked at a binding just before Lifeboat's own move of it ended, and acted just
-// after, took it for the work of others; and one that came back into play after its move
-// and was abandoned then is still where that move left it. A human's word is an end of
+// attempt. A look at a binding just before Lifeboat's own move of it ended, with an act just
+// after, takes it for the work of others; and one that came back into play after its move
+// and was abandoned then is still where that move left it. An operator's word is an end of
 // its own, by which the binding is known as called off.
 func (l *Ledger) outranked(r Result) bool {
 	idle := r.Outcome == phase.OutcomeMovedByOthers || r.Outcome == phase.OutcomeAbandoned && !CalledOff(r.Reason)
@@ -112,7 +112,7 @@ func (l *Ledger) RecordUnnamed(outcome phase.Outcome, set *queue.BindingSet) {
 	l.foldedInto(outcome).Merge(set)
 }
 
-// fold moves old results into the counts. Those that a human must look after go last.
+// fold moves old results into the counts. Those that an operator must look after go last.
 func (l *Ledger) fold(closing bool) {
 	if len(l.Results) <= maxResults {
 		return
@@ -145,7 +145,7 @@ func (r Result) foldable(closing bool) bool {
 	return false
 }
 
-// binds: a human decided this in this attempt; folded, it would be forgotten and the binding be
+// binds: an operator decided this in this attempt; folded, it would be forgotten and the binding be
 // moved against the order.
 func (r Result) binds() bool { return r.Cause != "" && r.Cause != CauseRecovery }
 
@@ -195,27 +195,27 @@ func (l *Ledger) Owe(d *PendingPurge) {
 	}
 }
 
-// CalledOff tells that a human cancelled or skipped the move of this binding, or had it put back.
+// CalledOff reports that an operator cancelled or skipped the move of this binding, or had it put back.
 // It has its outcome, and moving it again would take the order back.
 func (l *Ledger) CalledOff(key karmada.BindingKey, uid types.UID) bool {
 	at := l.At(key, uid)
 	return at >= 0 && CalledOff(l.Results[at].Reason)
 }
 
-// StaysPut tells that the rule of its kind keeps a binding, and that it has that outcome.
+// StaysPut reports that the rule of its kind keeps a binding, and that it has that outcome.
 func (l *Ledger) StaysPut(key karmada.BindingKey, uid types.UID) bool {
 	at := l.At(key, uid)
 	return at >= 0 && l.Results[at].Reason == reason.KindStays || l.isFolded(phase.OutcomeSkipped, key, uid)
 }
 
-// Migrated tells that a binding was moved and released.
+// Migrated reports that a binding was moved and released.
 func (l *Ledger) Migrated(key karmada.BindingKey, uid types.UID) bool {
 	at := l.At(key, uid)
 	return at >= 0 && l.Results[at].Outcome == phase.OutcomeMigrated || l.isFolded(phase.OutcomeMigrated, key, uid)
 }
 
 // CameBack corrects the outcome of a binding that the scheduler put back after its release: the
-// report must not send anybody to a cluster on which it does not run. Alone: it has no other.
+// report must not name a cluster on which it does not run. Alone: it has no other.
 func (l *Ledger) CameBack(key karmada.BindingKey, uid types.UID, cluster string, alone bool) {
 	at := l.At(key, uid)
 	if at < 0 || l.Results[at].Outcome != phase.OutcomeMigrated {
@@ -228,7 +228,7 @@ func (l *Ledger) CameBack(key karmada.BindingKey, uid types.UID, cluster string,
 	}
 }
 
-// WouldMove tells that observe has found that a binding would move.
+// WouldMove reports that observe has found that a binding would move.
 func (l *Ledger) WouldMove(key karmada.BindingKey, uid types.UID) bool {
 	if l.Counts[string(phase.OutcomeWouldMove)] == 0 {
 		return false
@@ -253,9 +253,9 @@ type Result struct {
 	At           time.Time     `json:"at,omitzero"`
 	PendingPurge *PendingPurge `json:"pendingPurge,omitempty"`
 	Fence        *proof.Fence  `json:"fence,omitempty"` // what a Directly move went on by
-	// Banned tells that a Lifeboat task keeps the scheduler from putting it back, until undrain.
+	// Banned reports that a Lifeboat task keeps the scheduler from putting it back, until undrain.
 	Banned bool `json:"banned,omitempty"`
-	// Wrote tells whether a Lifeboat eviction was written.
+	// Wrote reports whether a Lifeboat eviction was written.
 	Wrote bool `json:"wrote,omitempty"`
 }
 

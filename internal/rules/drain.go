@@ -23,10 +23,10 @@ func observeDrain(c karmada.Cluster) []RuleObservation {
 	return []RuleObservation{o}
 }
 
-// Faulty tells whether a cluster counts as failed for the fleet's pace: a rule whose taint
+// Faulty reports whether a cluster counts as failed for the fleet's pace: a rule whose taint
 // moves bindings matches, or such a taint of a rule stands until its removal window has
 // passed. A drain and a NoSchedule taint make a cluster unavailable, not faulty; a taint that
-// a human put or ordered counts where the cluster is not Ready as well. A cluster that cannot
+// an operator put or ordered counts where the cluster is not Ready as well. A cluster that cannot
 // be understood counts by its conditions: garbled data makes no fleet look healthier.
 func Faulty(rules []Rule, c karmada.Cluster) (bool, reason.Reason) {
 	for _, t := range c.Added {

@@ -92,7 +92,7 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 	}
 }
 
-// A taint that a human put says that the cluster is to be left, not that it failed; a NoSchedule
+// A taint that an operator put says that the cluster is to be left, not that it failed; a NoSchedule
 // taint says even less. Two healthy clusters of three under such taints halted a fleet.
 //
 // Rules: R4.5-1.

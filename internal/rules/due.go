@@ -33,7 +33,7 @@ type Interval struct {
 	To   time.Time `json:"to,omitzero"`
 }
 
-// DueUnder tells whether a policy moves under a cluster's taints, and from when on.
+// DueUnder reports whether a policy moves under a cluster's taints, and from when on.
 // Matching is Kubernetes', arithmetic is Karmada's taint manager's to the second:
 // any NoExecute taint untolerated makes it due at once; all tolerated, it is due at
 // the earliest end over the tolerations in use, or never. Soft taints have a clock
@@ -100,8 +100,8 @@ func since(t corev1.Taint, now time.Time) time.Time {
 	return t.TimeAdded.Time
 }
 
-// seconds saturates: whoever tolerates for longer than a Duration holds means for
-// ever, and must not be moved at once by an overflow.
+// seconds saturates: a toleration that is longer than a Duration holds is for
+// ever, and its binding must not move at once by an overflow.
 func seconds(n int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Second)
 	return time.Duration(max(-most, min(most, n))) * time.Second
@@ -182,7 +182,7 @@ func dueUnderSoft(p Policy, soft []corev1.Taint) Due {
 }
 
 // earlier picks what moves a binding first when taints of both kinds stand; on a tie
-// the hard one is named. Where nothing moves it, what needs a human's eyes is said.
+// the hard one is named. Where nothing moves it, what needs an operator's eyes is said.
 func earlier(hard, soft Due) Due {
 	switch {
 	case hard.Affected && soft.Affected && soft.At.Before(hard.At):

@@ -25,11 +25,11 @@ func SecondEvictorAt(b karmada.BindingKey, cluster string) string {
 }
 
 // ControllerManager is what the flags of karmada-controller-manager say about moving
-// workloads without us.
+// workloads beside Lifeboat.
 type ControllerManager struct {
 	// Evicts is why its taint manager evicts, empty when it does not.
 	Evicts string
-	// Taints tells that its own ClusterTaintPolicy controller acts.
+	// Taints reports that its own ClusterTaintPolicy controller acts.
 	Taints bool
 }
 

@@ -29,21 +29,21 @@ type Evidence struct {
 	Unwindowed bool
 }
 
-// Suspected tells whether a rule whose taint moves bindings matches, however long.
+// Suspected reports whether a rule whose taint moves bindings matches, however long.
 func (e Evidence) Suspected() bool {
 	return e.Windows.Any(func(w Window) bool {
 		return w.Matching && karmada.Triggers(w.Taint.Effect)
 	})
 }
 
-// Failing tells whether something speaks for a failure now, leaving some rules aside.
+// Failing reports whether something speaks for a failure now, leaving some rules aside.
 func (e Evidence) Failing(aside ...string) bool {
 	return len(e.Foreign) > 0 || e.Windows.Any(func(w Window) bool {
 		return !slices.Contains(aside, w.Rule) && karmada.Triggers(w.Taint.Effect) && e.Ripens(w)
 	})
 }
 
-// MemberAnswers tells whether the external probe contradicts a rule whose taint moves
+// MemberAnswers reports whether the external probe contradicts a rule whose taint moves
 // bindings, so that this taint is not put.
 func (e Evidence) MemberAnswers() bool {
 	return e.Windows.Any(func(w Window) bool {
@@ -51,7 +51,7 @@ func (e Evidence) MemberAnswers() bool {
 	})
 }
 
-// Ripens tells whether a rule's taint is to be put now, and can be.
+// Ripens reports whether a rule's taint is to be put now, and can be.
 func (e Evidence) Ripens(w Window) bool {
 	if e.SoftUnreadable && w.Taint.Effect == karmada.EffectPreferNoExecute {
 		return false
@@ -71,7 +71,7 @@ func (e Evidence) Ripe() []RuleObservation {
 	return out
 }
 
-// RipeToMove tells whether the window of a taint that moves bindings has run out on
+// RipeToMove reports whether the window of a taint that moves bindings has run out on
 // a match, standing or not.
 func (e Evidence) RipeToMove() bool {
 	return e.Windows.Any(func(w Window) bool {
@@ -79,12 +79,12 @@ func (e Evidence) RipeToMove() bool {
 	})
 }
 
-// Stands tells whether a taint stands on the cluster.
+// Stands reports whether a taint stands on the cluster.
 func (e Evidence) Stands(t karmada.RuleTaint) bool {
 	return slices.Contains(e.Standing, t.Key+":"+string(t.Effect))
 }
 
-// WouldStand tells whether a taint would stand if this were not observe.
+// WouldStand reports whether a taint would stand if this were not observe.
 func (e Evidence) WouldStand(t karmada.RuleTaint) bool {
 	return slices.ContainsFunc(e.Virtual, func(v corev1.Taint) bool { return v.Key == t.Key && v.Effect == t.Effect })
 }
@@ -113,14 +113,14 @@ func (e Evidence) Leaving() []karmada.AddedTaint {
 	return out
 }
 
-// hasWindow tells whether a window of this failover decides about a taint. For one without, the
+// hasWindow reports whether a window of this failover decides about a taint. For one without, the
 // recovery waited before it was confirmed.
 func (e Evidence) hasWindow(t karmada.AddedTaint) bool {
 	_, known := e.Windows[keyOf(t)]
 	return known
 }
 
-// Removable tells whether a Lifeboat taint may go now.
+// Removable reports whether a Lifeboat taint may go now.
 func (e Evidence) Removable(t karmada.AddedTaint) bool {
 	w, known := e.Windows[keyOf(t)]
 	switch {
@@ -133,14 +133,14 @@ func (e Evidence) Removable(t karmada.AddedTaint) bool {
 	return w.RemoveRipe(e.Judged)
 }
 
-// TakenAway tells whether somebody else removed a taint that is recorded as Lifeboat's.
+// TakenAway reports whether another actor removed a taint that is recorded as Lifeboat's.
 // Where its list cannot be read, that is not known.
 func (e Evidence) TakenAway(t karmada.AddedTaint) bool {
 	unread := e.SoftUnreadable && t.Effect == karmada.EffectPreferNoExecute
 	return !unread && !e.Stands(karmada.RuleTaint{Key: t.Key, Effect: t.Effect})
 }
 
-// WellForLong tells whether every Lifeboat taint that moves bindings could go now. Without one (a
+// WellForLong reports whether every Lifeboat taint that moves bindings could go now. Without one (a
 // human removed the last) recovery is confirmed at once.
 func (e Evidence) WellForLong() bool {
 	return !slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
@@ -151,26 +151,26 @@ func (e Evidence) WouldBeWellForLong() bool {
 	return !e.Windows.Any(func(w Window) bool { return e.WouldStand(w.Taint) && !w.RemoveRipe(e.Judged) })
 }
 
-// Quiet tells that no window has matched for its removal time.
+// Quiet reports that no window has matched for its removal time.
 func (e Evidence) Quiet() bool {
 	return !e.Windows.Any(func(w Window) bool { return w.Matching || !w.Quiet(e.Judged) })
 }
 
-// CordonStands tells whether a NoSchedule taint of a rule stands; in observe, whether it would.
+// CordonStands reports whether a NoSchedule taint of a rule stands; in observe, whether it would.
 func (e Evidence) CordonStands() bool {
 	cordons := func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule }
 	return slices.ContainsFunc(e.Virtual, cordons) ||
 		slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return !OfThisFailure(t) })
 }
 
-// CordonMatches tells whether a rule that asks for a NoSchedule taint matches, however long.
+// CordonMatches reports whether a rule that asks for a NoSchedule taint matches, however long.
 func (e Evidence) CordonMatches() bool {
 	return e.Windows.Any(func(w Window) bool {
 		return w.Matching && !karmada.Triggers(w.Taint.Effect)
 	})
 }
 
-// SoftMatters tells whether a soft taint would stand, or may come to.
+// SoftMatters reports whether a soft taint would stand, or may come to.
 func (e Evidence) SoftMatters() bool {
 	return slices.ContainsFunc(e.Virtual, func(t corev1.Taint) bool { return t.Effect == karmada.EffectPreferNoExecute }) ||
 		e.Windows.Any(func(w Window) bool { return w.Taint.Effect == karmada.EffectPreferNoExecute })

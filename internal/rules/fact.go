@@ -38,7 +38,7 @@ type ProbedMember struct {
 // maxProbed bounds how many members the pacer remembers, far above any fleet.
 const maxProbed = 10_000
 
-// Oversized tells a memory that is beyond those bounds: nobody keeps it.
+// Oversized reports whether it is beyond those bounds: then it is not kept.
 func (p Probed) Oversized() bool {
 	for name, m := range p {
 		if max(len(name), len(m.Endpoint)) > reason.MaxConditionText {
@@ -59,7 +59,7 @@ type FactCondition struct {
 // reports. More would not fit into one call of an activity with the other facts.
 const MaxConditions = 100
 
-// Oversized tells a fact that is beyond those bounds: nobody keeps it.
+// Oversized reports whether a fact is beyond those bounds: then it is not kept.
 func (f ClusterFact) Oversized() bool {
 	return max(len(f.UID), len(f.ResourceVersion), len(f.ExternalProbe)) > reason.MaxConditionText || len(f.Conditions) > MaxConditions ||
 		slices.ContainsFunc(f.Conditions, func(c FactCondition) bool {
@@ -105,7 +105,7 @@ func (t Turns) Unseen(now Turns, facts []ClusterFact) []string {
 	return unseen
 }
 
-// Turned is the fact with conditions the other way attempt, as they were while nobody looked.
+// Turned is the fact with some conditions inverted, as they were between two looks.
 func (f ClusterFact) Turned(types []string) ClusterFact {
 	f.Conditions = slices.Clone(f.Conditions)
 	for i, c := range f.Conditions {

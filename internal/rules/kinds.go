@@ -65,7 +65,7 @@ func (r KindRules) Judge(b *karmada.Binding, cluster string) (KindRule, string) 
 	return known.rule, "a " + kind + ": " + known.why
 }
 
-// NeedsDefinition tells whether a binding needs the CustomResourceDefinition of another
+// NeedsDefinition reports whether a binding needs the CustomResourceDefinition of another
 // one on a cluster: its resource is of that API group, and a copy of it stands or is held
 // there. The name of a CRD is "<plural>.<group>"; which kind the plural belongs to is not
 // known, so every kind of the group counts.

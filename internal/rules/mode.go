@@ -22,7 +22,7 @@ type ClusterSelection struct {
 }
 
 // Of is the mode of a cluster. A selector that cannot be read leaves the cluster
-// to observe: nothing is enforced that nobody understood.
+// to observe: nothing is enforced by a selector that is not understood.
 func (m ModeExceptions) Of(c karmada.Cluster, otherwise Mode) Mode {
 	observe, observeRead := m.Observe.picks(c)
 	enforce, enforceRead := m.Enforce.picks(c)
@@ -36,12 +36,12 @@ func (m ModeExceptions) Of(c karmada.Cluster, otherwise Mode) Mode {
 	}
 }
 
-// MayEnforce tells whether any cluster could be handled in enforce.
+// MayEnforce reports whether any cluster could be handled in enforce.
 func (m ModeExceptions) MayEnforce(otherwise Mode) bool {
 	return otherwise == ModeEnforce || len(m.Enforce.Names) > 0 || m.Enforce.Selector != ""
 }
 
-// ByLabel tells whether a cluster's labels are needed to know its mode.
+// ByLabel reports whether a cluster's labels are needed to know its mode.
 func (m ModeExceptions) ByLabel() bool { return m.Enforce.Selector != "" || m.Observe.Selector != "" }
 
 func (s ClusterSelection) picks(c karmada.Cluster) (picked, read bool) {

@@ -24,7 +24,7 @@ func (p Policy) ReadSoft(policyAnnotation string) Policy {
 	return p.withSoft("its policy's annotation", policyAnnotation)
 }
 
-// SoftRead tells whether it is known how long soft taints are borne: always for a
+// SoftRead reports whether it is known how long soft taints are borne: always for a
 // binding that they do not move.
 func (p Policy) SoftRead() bool {
 	return !p.ClusterFailover || p.SoftSeconds != nil || p.SoftMalformed != ""
@@ -69,9 +69,9 @@ type Policy struct {
 	// the policy still wins over it.
 	PurgeBySpec bool  `json:"purgeBySpec,omitempty"`
 	Priority    int32 `json:"priority,omitempty"`
-	// ClusterFailover tells whether spec.failover.cluster is set (soft taints move only those).
+	// ClusterFailover reports whether spec.failover.cluster is set (soft taints move only those).
 	ClusterFailover bool `json:"clusterFailover,omitempty"`
-	// NotDrained tells that a drain's selector leaves it out.
+	// NotDrained reports that a drain's selector leaves it out.
 	NotDrained bool `json:"notDrained,omitempty"`
 	// SoftSeconds is how long soft taints are borne; nil while that is not read.
 	SoftSeconds *int64 `json:"softSeconds,omitempty"`
@@ -98,7 +98,7 @@ func PolicyOf(b *karmada.Binding, defaults []corev1.Toleration) Policy {
 	return softOf(p, b)
 }
 
-// moves tells whether a hard taint makes a policy move at all: a drain's concerns
+// moves reports whether a hard taint makes a policy move at all: a drain's concerns
 // those alone that it selects.
 func (p Policy) moves(t corev1.Taint) bool { return t.Key != karmada.DrainTaintKey || !p.NotDrained }
 
@@ -107,7 +107,7 @@ var aliases = map[karmada.PurgeMode]karmada.PurgeMode{"Immediately": karmada.Pur
 
 // ResolvePurgeMode is how the old copy goes: the binding's own annotation wins over
 // its policy's, both over spec.failover.cluster, and the configured default stands
-// in where nobody said anything.
+// in where none of them is set.
 func ResolvePurgeMode(frozen Policy, policyAnnotation, byDefault karmada.PurgeMode) karmada.PurgeMode {
 	own, spec := frozen.PurgeMode, karmada.PurgeMode("")
 	if frozen.PurgeBySpec {

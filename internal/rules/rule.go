@@ -133,7 +133,7 @@ type Window struct {
 	Since    time.Time `json:"since"`
 	// Reason is that of the newest observation.
 	Reason reason.Reason `json:"reason,omitempty"`
-	// Idle tells that neither window runs: the conditions of a policy that add match no
+	// Idle reports that neither window runs: the conditions of a policy that add match no
 	// more, and those that remove do not match.
 	Idle bool `json:"idle,omitempty"`
 }
@@ -146,18 +146,18 @@ func (w Window) Deadline() time.Time {
 	return w.Since.Add(w.Taint.RemoveOnMismatch)
 }
 
-// AddRipe tells whether the conditions have matched for addOnMatchSeconds and
+// AddRipe reports whether the conditions have matched for addOnMatchSeconds and
 // still do: an Undecided last look never confirms.
 func (w Window) AddRipe(now time.Time) bool {
 	return w.Matching && w.Last == Matches && !now.Before(w.Deadline())
 }
 
-// RemoveRipe tells whether the conditions have mismatched for removeOnMismatchSeconds.
+// RemoveRipe reports whether the conditions have mismatched for removeOnMismatchSeconds.
 func (w Window) RemoveRipe(now time.Time) bool {
 	return !w.Matching && !w.Idle && w.Last == Mismatches && !now.Before(w.Deadline())
 }
 
-// Quiet tells whether nothing has matched for removeOnMismatchSeconds.
+// Quiet reports whether nothing has matched for removeOnMismatchSeconds.
 func (w Window) Quiet(now time.Time) bool {
 	return w.RemoveRipe(now) || w.Idle && w.Reason != reason.MemberAnswers && !now.Before(w.Deadline())
 }

@@ -174,7 +174,7 @@ func (r Rule) matchPolicy(add Match, why reason.Reason, fact ClusterFact) (Match
 }
 
 // externally probed is the verdict of the conditions once the external probe was heard, where the
-// rule requires one. What nobody testifies is not agreed, and what the external probe
+// rule requires one. Without a result there is no match, and what the external probe
 // denies is no match.
 func (r Rule) externallyProbed(match Match, why reason.Reason, w ExternalProbe) (Match, reason.Reason) {
 	if !r.RequireExternalProbe || match != Matches {
@@ -221,13 +221,13 @@ func FactOf(c karmada.Cluster) ClusterFact {
 	return fact
 }
 
-// Testified is the fact with the external probe'ss word.
+// Testified is the fact with the external probe's word.
 func (f ClusterFact) Testified(w ExternalProbe) ClusterFact {
 	f.ExternalProbe = w
 	return f
 }
 
-// Newer tells whether resourceVersion a is newer than b. One that is no number
+// Newer reports whether resourceVersion a is newer than b. One that is no number
 // cannot be compared: then a counts as newer, so that nothing is ignored for ever.
 func Newer(a, b string) bool {
 	x, errA := strconv.ParseUint(a, 10, 64)
@@ -235,7 +235,7 @@ func Newer(a, b string) bool {
 	return errA != nil || errB != nil || x > y
 }
 
-// IsOlder tells whether a resourceVersion is older than another one; false where nobody can tell.
+// IsOlder reports whether a resourceVersion is older than another one; false where that is not known.
 // A version that is read now and is older than one read before is no evidence of anything that was
 // since: the API server was restored from a backup, or a replica answers that lags.
 func IsOlder(version, than string) bool {
@@ -274,7 +274,7 @@ func Observe(rules []Rule, c karmada.Cluster, fact ClusterFact) []RuleObservatio
 	return out
 }
 
-// memberAnswers tells whether the external probe contradicts the rule: the rule asks for the
+// memberAnswers reports whether the external probe contradicts the rule: the rule asks for the
 // Ready condition, Karmada cannot reach the member, and the member answers the probe.
 func (r Rule) memberAnswers(fact ClusterFact) bool {
 	asks := func(m MatchCondition) bool { return m.ConditionType == karmada.ConditionReady }
@@ -296,10 +296,10 @@ func (o RuleObservation) contradicted(c karmada.Cluster) RuleObservation {
 	return o
 }
 
-// Suspected tells whether a cluster needs a failover workflow now: a rule matches by the
+// Suspected reports whether a cluster needs a failover workflow now: a rule matches by the
 // word of an external probe, a taint that moves bindings stands, or something of Lifeboat's does. A rule that
 // the external probe contradicts needs it as well: the workflow reports the contradiction. A rule
-// that only cordons needs the workflow, too: its windows are durable there. It decides whom
+// that only cordons needs the workflow, too: its windows are durable there. It decides which
 // to tell and nothing else.
 func Suspected(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.Reason) {
 	if c.Drain != nil {

@@ -15,7 +15,7 @@ import (
 var dependencyKinds = sets.New("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet",
 	"Job", "CronJob", "Pod", "Ingress", "ServiceImport")
 
-// OptedOut tells whether an object's annotations keep Lifeboat's hands off it.
+// OptedOut reports whether an object's annotations keep Lifeboat's hands off it.
 func OptedOut(annotations map[string]string) bool {
 	return annotations[karmada.AnnotationEnabled] == "false"
 }
@@ -141,7 +141,7 @@ func spreadFields(b *karmada.Binding) (reason.Reason, string) {
 }
 
 // affinityFields tries every selector once: one that cannot be understood selects
-// nothing we may rely on.
+// nothing that Lifeboat may rely on.
 func affinityFields(b *karmada.Binding) (reason.Reason, string) {
 	if b.Placement.ClusterAffinity != nil && len(b.Placement.ClusterAffinities) > 0 {
 		return reason.NotSupportedPlacement, "it has both clusterAffinity and clusterAffinities"
@@ -197,7 +197,7 @@ func preservedDirectly(b *karmada.Binding, purge karmada.PurgeMode) (reason.Reas
 	return reason.None, ""
 }
 
-// unknownPurgeMode blocks what nobody knows: guessing would move it some other way.
+// unknownPurgeMode blocks an unknown mode: a guess would move the binding some other way.
 func unknownPurgeMode(mode karmada.PurgeMode) (reason.Reason, string) {
 	if mode.Known() {
 		return reason.None, ""

@@ -72,7 +72,7 @@ func (w Windows) Sorted() []Window {
 	return out
 }
 
-// Any tells whether some window is as asked.
+// Any reports whether some window is as asked.
 func (w Windows) Any(is func(Window) bool) bool { return slices.ContainsFunc(w.Sorted(), is) }
 
 // Key is that of the rule and the taint that the window is about.

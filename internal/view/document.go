@@ -11,7 +11,7 @@ type Doc struct {
 	Title string
 	// AsOf is when it was true.
 	AsOf string
-	// Notes stand above everything else; one that begins with ⚠ asks for somebody.
+	// Notes stand above everything else; one that begins with ⚠ needs attention.
 	Notes    []string
 	Facts    []Fact
 	Sections []Section

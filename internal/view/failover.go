@@ -11,7 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// Failover is how the failover of one cluster stands, for whoever shows it.
+// Failover is how the failover of one cluster stands, for every renderer.
 type Failover struct {
 	Cluster string
 	Phase   phase.Failover
@@ -26,18 +26,18 @@ type Failover struct {
 	Confirmed time.Time
 	Counts    Counts
 	Pace      pace.Pace
-	// ETA is when the last eviction is expected; zero when nobody can say.
+	// ETA is when the last eviction is expected; zero when it is not known.
 	ETA time.Time
 	// Halted is for how long the fleet was halted in this failure, as far as it is known:
 	// what is foreseen trusts the rate of now.
 	Halted    time.Duration
 	PausedBy  string // who and why
 	StoppedBy string
-	// Orders are those of humans about some of the bindings, or about all.
+	// Orders are those of operators about some of the bindings, or about all.
 	Orders []OrderLine
 	// DrainedBy is who ordered the cluster emptied, and why.
 	DrainedBy string
-	// Tainted are the taints that humans ordered, each with who and why.
+	// Tainted are the taints that operators ordered, each with who and why.
 	Tainted []string
 	// TakenAway is a taint of a rule that was taken away and put back, at PutBack; nil without.
 	TakenAway *karmada.AddedTaint
@@ -54,7 +54,7 @@ type Failover struct {
 	Runbook string
 }
 
-// drainOnly: nothing but a drain speaks against the cluster; taintedOnly: nothing but taints that humans ordered.
+// drainOnly: nothing but a drain speaks against the cluster; taintedOnly: nothing but taints that operators ordered.
 func (v Failover) drainOnly() bool   { return v.Reason == reason.Drained }
 func (v Failover) taintedOnly() bool { return v.Reason == reason.TaintOrdered }
 
@@ -67,7 +67,7 @@ type Counts struct {
 	Waiting    int // due, waiting for the pace
 	Tolerating int // not due yet
 	Blocked    int
-	Asked      int // of the blocked: a human has to approve
+	Asked      int // of the blocked: an operator has to approve
 	Attention  int // of the moving, and of the failover itself
 	Outcomes   map[phase.Outcome]int
 }
@@ -78,7 +78,7 @@ type Line struct {
 	Phase   phase.Migration // of one that moves
 	Reason  reason.Reason
 	Message string
-	// Attention is why it needs a human's eyes, reason.None when it does not.
+	// Attention is why it needs an operator's eyes, reason.None when it does not.
 	Attention reason.Reason
 	To        []string
 	Placed    bool // To is where it is; else where it could go
@@ -89,7 +89,7 @@ type Line struct {
 
 // OrderLine is one order that holds until the failover closes, or until a moment.
 type OrderLine struct {
-	// What is done: "paused", "snoozed", "priority 100". Whom it concerns: "namespace shop".
+	// What is done: "paused", "snoozed", "priority 100". Its object: "namespace shop".
 	What, Whom string
 	By         string // who and why
 	Until      time.Time
@@ -105,7 +105,7 @@ type WindowLine struct {
 	Matching bool          `json:"matching"`
 	Since    time.Time     `json:"since"`
 	Deadline time.Time     `json:"deadline"`
-	// Stands tells whether the taint is on the cluster.
+	// Stands reports whether the taint is on the cluster.
 	Stands bool `json:"stands,omitempty"`
 	// Remove is for how long nothing may match before it goes.
 	Remove time.Duration `json:"-"`

@@ -53,7 +53,7 @@ func (p *page) fact(name, value string) {
 }
 
 // asOf says when the page was true: it is written when something happens, not while it
-// is read. What is due has a moment below, and stands for ever where nobody works.
+// is read. What is due has a moment below, and stands for ever where no worker runs.
 func (p *page) asOf(now time.Time, over bool) {
 	p.AsOf = now.UTC().Format("2006-01-02 15:04:05") + " UTC"
 	if !over {
@@ -168,7 +168,7 @@ func relative(t, now time.Time) string {
 	}
 }
 
-// Span prints a duration without what nobody reads: "45s", "3m20s", "2h5m", "3d4h".
+// Span prints a duration in its two largest units: "45s", "3m20s", "2h5m", "3d4h".
 func Span(d time.Duration) string {
 	d = max(d, math.MinInt64/2).Round(time.Second) // the smallest duration has no positive counterpart
 	const day = 24 * time.Hour

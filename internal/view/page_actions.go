@@ -9,18 +9,18 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// WaitsForProof tells that a move stands still until its old copy is proven dead. One
-// whose old copy is being deleted needs nobody's word.
+// WaitsForProof reports that a move stands still until its old copy is proven dead. One
+// whose old copy is being deleted needs no confirmation.
 func WaitsForProof(current phase.Migration, why reason.Reason) bool {
 	asks := why == reason.None || why == reason.AwaitingFence || why == reason.StateNeedsSource
 	return asks && current == phase.MigrationAwaitingFence
 }
 
 // Dead says when a copy on a cluster that does not answer counts as dead: the same
-// words wherever a human is asked for them.
+// words wherever an operator is asked for them.
 const Dead = "powered off, or cut both from its network and from its storage"
 
-// Vouch is the order by which a human says that one old copy is dead, of a move that waits for that.
+// Vouch is the order by which an operator says that one old copy is dead, of a move that waits for that.
 func Vouch(binding, cluster string, waits reason.Reason) string {
 	without := ""
 	if waits == reason.StateNeedsSource {
@@ -93,7 +93,7 @@ func (v Failover) repair() string {
 	return "Repair the cluster: once it is Ready again, " + then
 }
 
-// Actions are the operator's moves that make sense now, what is asked of a human first.
+// Actions are the operator's moves that make sense now, what is asked of an operator first.
 func (v Failover) Actions() []string {
 	if v.Mode == rules.ModeObserve && !v.Phase.Terminal() {
 		return []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}

@@ -63,10 +63,10 @@ func (v Failover) notes(p *page) {
 		p.note("**Observe mode: nothing is written. This is what would happen.**")
 	}
 	if v.Pace.Tier == pace.TierHalted && v.Mode != rules.ModeObserve && !v.Phase.Terminal() {
-		p.note("**⏸ The whole fleet is halted** (%s). Nothing is evicted until that ends.", p.reason(v.Pace.Reason))
+		p.note("**⏸ The pace of the whole fleet is halted** (%s). Nothing is evicted until that ends.", p.reason(v.Pace.Reason))
 	}
 	for _, by := range [][2]string{
-		{v.PausedBy, "**⏸ Paused** by %s. Nothing new is evicted until somebody resumes it."},
+		{v.PausedBy, "**⏸ Paused** by %s. Nothing new is evicted until an operator resumes it."},
 		{v.StoppedBy, "**⏹ Cancelled** by %s."},
 		{v.DrainedBy, "**Drained** by %s."},
 	} {
@@ -107,7 +107,7 @@ func each(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// headlines say in one line what a phase means for whoever was woken by it.
+// headlines say in one line what a phase means for the operator.
 var headlines = map[phase.Failover]string{
 	phase.FailoverSuspected:  "%s may be failing; nothing has been touched",
 	phase.FailoverCordoned:   "%s is cordoned by a rule; no workload moves",
@@ -133,7 +133,7 @@ var rehearsals = map[phase.Failover]string{
 	phase.FailoverSettling:   "%s is back; this rehearsal is closing",
 }
 
-// drains are the headlines of a cluster that somebody empties: it has not failed.
+// drains are the headlines of a cluster that is drained: it has not failed.
 var drains = map[phase.Failover]string{
 	phase.FailoverSuspected:  "%s is about to be drained",
 	phase.FailoverConfirmed:  "%s is being drained; its workloads are about to move",
@@ -187,7 +187,7 @@ func (v Failover) howFar() string {
 	c := v.Counts
 	if c.Affected == 0 && c.Settled == 0 {
 		if v.Phase == phase.FailoverSuspected {
-			return "not confirmed yet: it is not known whom it concerns"
+			return "not confirmed yet: the affected bindings are not known"
 		}
 		return "no binding is affected"
 	}
@@ -266,7 +266,7 @@ func (v Failover) comesNext() string {
 	case phase.FailoverSettling:
 		return fmt.Sprintf("%s still to finish, then this closes", reason.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
 	case phase.FailoverStopped:
-		return "its conditions stay well for the removal window, then this closes; or somebody resumes it"
+		return "its conditions stay well for the removal window, then this closes; or an operator resumes it"
 	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 	}
 	return ""

@@ -28,7 +28,7 @@ type Migration struct {
 	// Reason and Message say how it stands now.
 	Reason  reason.Reason
 	Message string
-	// Attention is why it needs a human's eyes, reason.None when it does not.
+	// Attention is why it needs an operator's eyes, reason.None when it does not.
 	Attention    reason.Reason
 	Now          time.Time
 	Began        time.Time
@@ -37,7 +37,7 @@ type Migration struct {
 	HealthySince time.Time
 	// Flagged is when it needs attention for taking so long, zero where that is not foreseen.
 	Flagged time.Time
-	// Unproven tells that the old copy goes then, proven or not, as the configuration says.
+	// Unproven reports that the old copy goes then, proven or not, as the configuration says.
 	Unproven bool
 	// MustHold is how long health must hold before the release.
 	MustHold time.Duration
@@ -48,7 +48,7 @@ type Migration struct {
 	State map[string]string
 	// OldWork is the Work on the failed cluster, "<namespace>/<name>".
 	OldWork string
-	// Ordered says who ordered recovery or cancel, empty when nobody did.
+	// Ordered says who ordered recovery or cancel, empty without an order.
 	Ordered string
 	Result  *record.Result
 	// Parent is the failover that it belongs to; Runbook where the page of all reasons is
@@ -97,7 +97,7 @@ func (v Migration) whyProof() string {
 	return "its purge mode is Directly: two copies must never run at once, so the old one has to be dead before a new one begins"
 }
 
-// when is until when it may take as long as it does without anybody being called.
+// when is until when it may take without being flagged.
 func (v Migration) when(p *page) string {
 	switch {
 	case v.Result != nil:
@@ -165,7 +165,7 @@ func (v Migration) couldGo() string {
 	if !v.unfenced() || v.Result != nil || len(v.To) == 0 {
 		return ""
 	}
-	return either(v.To) + "; that is checked anew when its turn comes"
+	return either(v.To) + "; that is checked again when its turn comes"
 }
 
 func (v Migration) comesNext() string {
@@ -212,10 +212,10 @@ func (v Migration) untilFenced() string {
 	if len(v.State) > 0 {
 		return "Karmada deletes the copy on " + text(v.From) + "; then the new one begins, with its state"
 	}
-	return "Karmada deletes the copy on " + text(v.From) + ", or somebody proves that it is dead; then the new one begins"
+	return "Karmada deletes the copy on " + text(v.From) + ", or a fence proves that it is dead; then the new one begins"
 }
 
-// oldCopy answers the first question of anybody who is woken: is it still there?
+// oldCopy answers the operator's first question: is it still there?
 func (v Migration) oldCopy() string {
 	if v.Result != nil {
 		return ""
@@ -242,11 +242,11 @@ func (v Migration) oldCopy() string {
 func (v Migration) heldCopy() string {
 	switch {
 	case v.Written.IsZero():
-		return "untouched on " + text(v.From) + "; nobody can see whether it runs"
+		return "untouched on " + text(v.From) + "; Lifeboat cannot see whether it runs"
 	case v.Purge == karmada.PurgeDirectly:
 		return "being deleted on " + text(v.From) + " (purge mode Directly); no new copy begins before it is gone or proven dead"
 	default:
-		return fmt.Sprintf("held on %[1]s until the new one is proven healthy; while %[1]s does not answer, nobody can see whether it runs. "+
+		return fmt.Sprintf("held on %[1]s until the new one is proven healthy; while %[1]s does not answer, Lifeboat cannot see whether it runs. "+
 			"Let go then, it is purged once %[1]s answers, and the move does not wait for that", text(v.From))
 	}
 }

@@ -15,7 +15,7 @@ type Pacer struct {
 	Now    time.Time
 	Pace   pace.Pace
 	Config pace.Config
-	// HaltedBy and RateBy say who ordered it and why; empty when nobody did.
+	// HaltedBy and RateBy say who ordered it and why; empty without an order.
 	HaltedBy string
 	RateBy   string
 	// HaltedAt is since when it is halted by order; zero where that is not known.
@@ -83,15 +83,15 @@ func (v Pacer) headline() string {
 	}
 }
 
-// explanations say what a pace's reason means for whoever reads it.
+// explanations say what a pace's reason means.
 var explanations = map[reason.Reason]string{
 	reason.FleetHealthy:   "few enough clusters are faulty",
 	reason.FleetUnhealthy: "too many clusters are faulty at once: moving load quickly could fell the rest",
-	reason.AllFaulty:      "every cluster looks failed, so it is probably us: check Lifeboat's and Karmada's own network first",
+	reason.AllFaulty:      "every cluster looks failed, probably by Lifeboat's own fault: check Lifeboat's and Karmada's network first",
 	reason.FleetUnknown:   "the fleet could not be counted",
-	reason.HaltedByHuman:  "somebody halted it, or set or configured the rate 0",
-	reason.StateLost:      "the pacer's earlier run cannot be read, so nobody knows what it had granted or been told: a human must resume",
-	reason.RateSetByHuman: "somebody set the rate",
+	reason.HaltedByHuman:  "an operator paused it, or set or configured the rate 0",
+	reason.StateLost:      "the pacer's earlier run cannot be read, so its permits and orders are not known: an operator must resume",
+	reason.RateSetByHuman: "an operator set the rate",
 	reason.FirstStart:     "this is its first start",
 }
 
@@ -118,7 +118,7 @@ func (v Pacer) faulty(rows int) string {
 func (v Pacer) ordered() string {
 	var parts []string
 	if v.HaltedBy != "" {
-		line := "halted "
+		line := "paused "
 		if !v.HaltedAt.IsZero() {
 			line += Moment(v.HaltedAt, v.Now) + " "
 		}
@@ -130,7 +130,7 @@ func (v Pacer) ordered() string {
 	return strings.Join(parts, " · ")
 }
 
-// quoted sets what somebody said apart from what the page says: jane: “what is going on?”.
+// quoted sets the operator's words apart from the page's: jane: “what is going on?”.
 func quoted(said string) string {
 	who, why, ok := strings.Cut(said, ": ")
 	if !ok {
@@ -145,7 +145,7 @@ func (v Pacer) ends() string {
 	case v.Pace.Tier != pace.TierHalted:
 		return ""
 	case v.HaltedBy != "":
-		return "when somebody resumes; never by itself"
+		return "when an operator resumes; never by itself"
 	case v.Pace.Reason == reason.HaltedByHuman:
 		return "when another rate is set, or configured; never by itself"
 	case v.Pace.Reason == reason.FleetUnknown:
@@ -165,7 +165,7 @@ func (v Pacer) wanted() (want, paused int) {
 	return want, paused
 }
 
-// queued is how much waits and how long that takes, so that nobody has to multiply.
+// queued is how much waits and how long that takes, so that the reader does not have to multiply.
 func (v Pacer) queued() string {
 	want, paused := v.wanted()
 	if want == 0 {
@@ -213,9 +213,9 @@ func (v Pacer) next() string {
 	case !v.Pace.Flows():
 		return "none while halted"
 	case want == 0:
-		return "nobody asks for one"
+		return "no failover requests one"
 	case want == paused:
-		return "none while all who ask are paused"
+		return "none while all requests are paused"
 	default:
 		return Moment(v.Next, v.Now)
 	}
@@ -223,14 +223,14 @@ func (v Pacer) next() string {
 
 func (v Pacer) actions() []string {
 	if v.HaltedBy != "" {
-		first := "First ask whoever halted it."
+		first := "First ask the operator who paused it."
 		if v.Pace.Reason == reason.StateLost {
 			first = "First see that nothing runs away, and set a rate again if you had set one."
 		}
 		return []string{
 			"`lifeboat resume fleet --reason \"…\"`: let evictions flow again. " + first,
-			"Nothing, and it stays halted: no eviction begins. What had begun goes on, and recoveries take back what is not placed.",
-			v.rate("once it is resumed: this does not end the halt"),
+			"Nothing, and it stays paused: no eviction begins. What had begun goes on, and recoveries take back what is not placed.",
+			v.rate("once it is resumed: this does not end the pause"),
 		}
 	}
 	rate := v.rate("for the whole fleet, as evictions per second")
@@ -241,7 +241,7 @@ func (v Pacer) actions() []string {
 }
 
 // rate is the order about the rate that changes something: the way back where one is set,
-// else half of what is configured. Effect says from when, or for whom, it counts.
+// else half of what is configured. Effect says from when, or for which clusters, it counts.
 func (v Pacer) rate(effect string) string {
 	if v.RateBy != "" {
 		return "`lifeboat rate fleet configured --reason \"…\"`: the configured rate for the whole fleet again"

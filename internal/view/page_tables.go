@@ -54,8 +54,8 @@ var waits = map[reason.Reason]string{
 	reason.AwaitingDue:    "its toleration to run out",
 	reason.Snoozed:        "its snooze to end",
 	reason.Waiting:        "the check for somewhere to go",
-	reason.Paused:         "somebody to resume",
-	reason.Halted:         "the fleet's halt to end",
+	reason.Paused:         "an operator to resume it",
+	reason.Halted:         "the halt of the fleet's pace to end",
 	reason.WindowFull:     "moves in flight to be placed",
 	reason.WaitingFull:    "placed moves to become healthy",
 }
@@ -116,7 +116,7 @@ func reasonCounts(blocked []Line) string {
 // remedied bounds for how many reasons a page says what helps.
 const remedied = 3
 
-// remedies say for the most frequent reasons what a human can change, and which command
+// remedies say for the most frequent reasons what an operator can change, and which command
 // shows it of the first binding.
 func (v Failover) remedies(p *page) []string {
 	reasons, _ := byReason(v.Blocked)
@@ -132,23 +132,23 @@ func (v Failover) remedies(p *page) []string {
 	return lines
 }
 
-// remedies are what a human can do about what blocks a binding, in a line; the runbook has the rest.
+// remedies are what an operator can do about what blocks a binding, in a line; the runbook has the rest.
 var remedies = map[reason.Reason]string{
 	reason.NoTarget:              "bring a cluster back or uncordon it, or widen the placement in its policy",
 	reason.SpreadUnsatisfied:     "add a cluster in another group, or lower minGroups in its policy",
 	reason.NoCapacity:            "make room on a cluster that it may use, or add one",
 	reason.AwaitingApproval:      "approve it, or leave it where it is",
 	reason.ApprovalExpired:       "approve it all the same, or leave it where it is",
-	reason.Malformed:             "mend the field that the message names",
+	reason.Malformed:             "repair the field that the message names",
 	reason.Forbidden:             "grant what is missing, or see to the webhook that says no",
 	reason.Invalid:               "see to the webhook that says no",
 	reason.Unreachable:           "see to Karmada's API server and the way there",
 	reason.SecondEvictor:         "turn Karmada's own failover off: `lifeboat preflight` names the flags and their order",
-	reason.ForeignTask:           "end the task of the other producer, or release or put back what was left to a human",
+	reason.ForeignTask:           "end the task of the other producer, or release or put back what was left to an operator",
 	reason.SchedulerReturnsIt:    "find out why the scheduler prefers the failed cluster: a toleration, or no other that fits",
 	reason.StateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",
 	reason.StateNotCollected:     "let its old copy report a status, or let it go without its state",
-	reason.StateUnreadable:       "mend the rule of its statePreservation, or let it go without its state",
+	reason.StateUnreadable:       "repair the rule of its statePreservation, or let it go without its state",
 	reason.SchedulingSuspended:   "end its spec.suspension.scheduling",
 	reason.ComponentsUnsized:     "give its components resource requests",
 	reason.NotSupportedPlacement: "simplify its placement, or move it by hand",
@@ -234,7 +234,7 @@ func (v Failover) finished(p *page) {
 		})
 }
 
-// orders are what humans said about bindings, a namespace or all.
+// orders are what operators said about bindings, a namespace or all.
 func (v Failover) orders(p *page) {
 	p.table(Section{Heading: "Ordered by hand", Columns: []string{"What", "Whom", "Until", "By"}}, len(v.Orders), 0, func(i int) []string {
 		o := v.Orders[i]

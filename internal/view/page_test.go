@@ -152,7 +152,7 @@ func migrationPages() map[string]view.Migration {
 		}),
 		"awaiting-fence": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Purge, v.Written, v.Attention = phase.MigrationAwaitingFence, karmada.PurgeDirectly, time.Time{}, reason.AwaitingFence
-			v.Reason, v.Message = reason.AwaitingFence, "member1 does not answer, and nobody has proven that the old copy is dead"
+			v.Reason, v.Message = reason.AwaitingFence, "member1 does not answer, and the old copy is not proven dead"
 		}),
 		"old-copy-going": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Purge = phase.MigrationAwaitingFence, karmada.PurgeDirectly
@@ -348,7 +348,7 @@ func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
 	require.NotContains(t, view.FailoverPage(v), "](")
 }
 
-// What only a human can answer comes first, and what would be wrong here is not offered.
+// What only an operator can answer comes first, and what would be wrong here is not offered.
 func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 	actions := func(v view.Failover) string {
 		v.Cluster, v.Phase = "m1", phase.FailoverEvacuated

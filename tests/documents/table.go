@@ -111,7 +111,7 @@ var servers = []Step{
 // pace is the fleet's, while nothing fails.
 var pace = []Step{
 	run(`lifeboat rate fleet 0.2 --reason "the registry is slow"`, "the rate is set"),
-	run(`lifeboat rate fleet configured --reason "the registry is well"`, "configured"),
+	run(`lifeboat rate fleet configured --reason "the registry is fast again"`, "configured"),
 	run(`lifeboat pause fleet --reason "what is going on?"`, "halted"),
 	look(`temporal workflow list --query "WorkflowType = 'FleetPacer' AND LifeboatPhase = 'halted'"`, "fleet-pacer"),
 	run(`lifeboat resume fleet --reason "it is one cluster after all"`, "fleet"),
@@ -283,10 +283,10 @@ var tainted = []Step{
 	look("lifeboat status member1", "Evacuated since"),
 	run(`lifeboat taint member1 degraded=network:PreferNoExecute --reason "packet loss"`, "member1"),
 	run(`lifeboat adopt --reason "no controller runs"`, "owner"),
-	run(`lifeboat adopt --reason "Temporal was set up anew"`, "owner"),
-	run(`lifeboat adopt member1 --reason "somebody terminated its workflow"`, "owner"),
+	run(`lifeboat adopt --reason "Temporal was set up again"`, "owner"),
+	run(`lifeboat adopt member1 --reason "its workflow was terminated"`, "owner"),
 	run(`lifeboat taint member1 maintenance:NoExecute- --reason "the disks are new"`, "member1"),
 	run(`lifeboat taint member1 --end --reason "the disks are new"`, "member1"),
 	// Nothing is left to take away; its failover may have closed for that already.
-	{Run: `lifeboat taint member1 --end --reason "all is well again"`, Exit: refused, Or: missing, Says: "no taint|no such failover|has just ended"},
+	{Run: `lifeboat taint member1 --end --reason "the network is repaired"`, Exit: refused, Or: missing, Says: "no taint|no such failover|has just ended"},
 }
