@@ -178,7 +178,7 @@ func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *w
 		return nil
 	}
 	identity := identity()
-	for {
+	for ctx.Err() == nil {
 		err := karmada.RunLeaderElected(ctx, k8sadapter.LeaderConfig{
 			Namespace:     election.Namespace,
 			Name:          process.LeaseName(c.Instance),
@@ -187,12 +187,12 @@ func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *w
 			RenewDeadline: election.RenewDeadline,
 			RetryPeriod:   election.RetryPeriod,
 		}, w.Run)
-		switch {
-		case !errors.Is(err, k8sadapter.ErrLeadershipLost):
+		if !errors.Is(err, k8sadapter.ErrLeadershipLost) {
 			return err
-		case ctx.Err() != nil:
-			return nil // a lease that is lost while the controller stops is no failure
 		}
-		log.WarnContext(ctx, "lost the lease, standing for election again", telemetry.KeyError, err)
+		if ctx.Err() == nil {
+			log.WarnContext(ctx, "lost the lease, standing for election again", telemetry.KeyError, err)
+		}
 	}
+	return nil // a lease that is lost while the controller stops is no failure
 }

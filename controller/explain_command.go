@@ -50,11 +50,11 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 }
 
 func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) error {
-	s, source, closing, err := a.planning(cmd)
+	s, source, err := a.planning(cmd)
 	if err != nil {
 		return err
 	}
-	defer closing()
+	defer s.close()
 	asked := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
 	key, known := ref.Key()
 	if !known {

@@ -149,7 +149,7 @@ func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 	return answered(cmd, &g.form, out, out.draw)
 }
 
-// adopt asks once, and then every failover that something was found for.
+// adopt asks for confirmation, and then signals every failover for which something was found.
 func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error {
 	if !g.yes {
 		_, _ = cmd.ErrOrStderr().Write(drawn(cmd, out.found))

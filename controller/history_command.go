@@ -107,7 +107,7 @@ func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*r
 	return trail, err
 }
 
-// history puts together what Temporal and the trail know.
+// history merges what Temporal and the trail have.
 func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Trail) ([]status.PastFailover, error) {
 	if err := s.dial(cmd.Context(), "lifeboat-cli"); err != nil {
 		if len(trail.Records) == 0 {
@@ -129,7 +129,7 @@ func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Tra
 	return failovers, err
 }
 
-// remark tells people what is no part of the answer.
+// remark writes to standard error what is no part of the answer.
 func remark(cmd *cobra.Command, format string, args ...any) {
 	show.Page{Out: cmd.ErrOrStderr()}.Line(format, args...)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// order is a verb that changes something. Every one wants a reason, asks once unless
+// order is a verb that changes something. Each needs a reason, asks for confirmation unless
 // --yes, and says what it did and what it left as it is.
 type order struct {
 	use                  string
@@ -42,7 +42,7 @@ type order struct {
 	after func(cmd *cobra.Command, s *session, out *orderAnswer) error
 }
 
-// wants names the argument.
+// wants is the name of the argument.
 func (v order) wants() string { return strings.Fields(v.use)[1] }
 
 // ordering are the flags that every order has.
@@ -86,7 +86,7 @@ func (g *ordering) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// give asks once, finds out whose workflow it is, sends the order there and says what
+// give asks for confirmation, finds the workflow, sends the order there and shows what
 // came of it.
 func (a *app) give(
 	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, queue.Scope, error),
@@ -210,7 +210,7 @@ func (w *whom) check(cmd *cobra.Command, verb order, some bool) error {
 	return nil
 }
 
-// take tells a binding, which has a slash in it, from a cluster.
+// take distinguishes a binding, which has a slash in it, from a cluster.
 func (w *whom) take(cmd *cobra.Command, verb order, object string) error {
 	switch {
 	case verb.bindings && (strings.Contains(object, "/") || !verb.clusters):

@@ -56,11 +56,11 @@ first, counted from the highest priority on; then the one that takes longest.`,
 }
 
 func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
-	_, source, closing, err := a.planning(cmd)
+	s, source, err := a.planning(cmd)
 	if err != nil {
 		return err
 	}
-	defer closing()
+	defer s.close()
 	if o.all {
 		plans, err := source.All(cmd.Context())
 		if err != nil {
@@ -80,32 +80,28 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p, Rows: o.rows}.Cluster(one) })
 }
 
-// planning reads Karmada, and queries Temporal where it answers: a plan needs Karmada alone.
-func (a *app) planning(cmd *cobra.Command) (s *session, source plan.Source, closing func(), err error) {
-	if s, err = a.look(cmd); err != nil {
-		return s, source, nil, err
+// planning reads Karmada, and queries Temporal where it answers: a plan needs Karmada alone. The caller closes the session.
+func (a *app) planning(cmd *cobra.Command) (*session, plan.Source, error) {
+	s, err := a.look(cmd)
+	if err != nil {
+		return nil, plan.Source{}, err
 	}
 	away := s.reach(cmd.Context(), "lifeboat-cli")
 	karmada, err := s.reader()
-	if err != nil {
-		return s, source, nil, err
-	}
-	source, closing = s.planOver(karmada, away)
-	return s, source, closing, nil
+	return s, s.planOver(karmada, away), err
 }
 
 // planOver is a plan over one Karmada, after reach.
-func (s *session) planOver(karmada activities.Reader, away error) (source plan.Source, closing func()) {
-	source = plan.Source{
+func (s *session) planOver(karmada activities.Reader, away error) plan.Source {
+	source := plan.Source{
 		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL, Away: away,
 	}
 	if s.callers != "" {
 		source.Unread = []string{"the workers' configuration, the caller's is used: " + s.callers}
 	}
-	if away != nil {
-		return source, func() {}
+	if away == nil {
+		asked := s.source()
+		source.Status, source.Owners, source.Moves = &asked, process.Owners{Client: s.temporal.Client}, asked
 	}
-	asked := s.source()
-	source.Status, source.Owners, source.Moves = &asked, process.Owners{Client: s.temporal.Client}, asked
-	return source, s.close
+	return source
 }

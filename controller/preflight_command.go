@@ -187,8 +187,8 @@ func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 	if err != nil {
 		return err
 	}
-	source, closing := s.planOver(karmada, away)
-	defer closing()
+	source := s.planOver(karmada, away)
+	defer s.close()
 	p, err := s.preflight(o, karmada)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 	return tell(cmd, o.form, report, report.Checks)
 }
 
-// tries tells what a role lists and watches, nil for everything.
+// tries reports what a role lists and watches; nil is everything.
 func tries(c config.Config, role string) k8sadapter.May {
 	if role == roleAll {
 		return nil

@@ -46,7 +46,7 @@ type session struct {
 	callers string
 }
 
-// load reads the configuration, and opens the log that it asks for.
+// load reads the configuration, and opens its log.
 func load(cmd *cobra.Command, flags *process.Flags) (config.Config, *slog.Logger, error) {
 	c, err := flags.Load()
 	if err != nil {
@@ -114,7 +114,12 @@ func (s *session) follow(ctx context.Context) string {
 	return ""
 }
 
-func (s *session) close() { s.temporal.Close() }
+// close ends the connection to Temporal, where there is one.
+func (s *session) close() {
+	if s.temporal != nil {
+		s.temporal.Close()
+	}
+}
 
 // reader reads from Karmada, a deletion timestamp on a cluster as the configuration says.
 func (s *session) reader() (activities.Reader, error) {
@@ -125,7 +130,7 @@ func (s *session) reader() (activities.Reader, error) {
 	return karmada, err
 }
 
-// source asks workflows; Karmada is asked for nothing.
+// source queries workflows; it does not read Karmada.
 func (s *session) source() status.Source {
 	return status.Source{
 		Client: s.temporal.Client, Namespace: s.temporal.Options.Namespace, Instance: s.config.Instance, UI: s.config.UIURL,

@@ -33,7 +33,7 @@ type setUp struct {
 	Done []string `json:"done"`
 }
 
-// setupOptions are what is set up, and how it is told.
+// setupOptions are the flags of setup.
 type setupOptions struct {
 	form         show.Form
 	retention    time.Duration

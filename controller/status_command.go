@@ -63,7 +63,7 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 	return s.progress.While(cmd.Context(), "asking the failovers", once)
 }
 
-// livePicture asks for the fleet and every failover of it, in one look.
+// livePicture reads the fleet and every failover of it at once.
 func livePicture(source status.Source, args []string) func(context.Context) (show.Picture, error) {
 	return func(ctx context.Context) (show.Picture, error) {
 		all, err := source.Overview(ctx)
@@ -97,7 +97,7 @@ func showStatus(ctx context.Context, cmd *cobra.Command, source status.Source, o
 	return answered(cmd, &o.form, answer, draw)
 }
 
-// lookStatus asks how one failover, or the fleet, stands, and how to draw that.
+// lookStatus reads the status of one failover, or of the fleet, and returns how to draw it.
 func lookStatus(ctx context.Context, source status.Source, args []string) (any, func(show.Page), error) {
 	if len(args) == 1 {
 		f, err := source.Failover(ctx, args[0])

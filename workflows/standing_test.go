@@ -180,7 +180,7 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			update string
 			order  any
 		}{
-			"name its object":         {update: workflows.UpdateSnooze, order: snooze(queue.Scope{}, "5m")},
+			"name its object":              {update: workflows.UpdateSnooze, order: snooze(queue.Scope{}, "5m")},
 			"exclude each other":           {update: workflows.UpdateSnooze, order: snooze(queue.Scope{All: true, Namespace: "shop"}, "5m")},
 			`field "for": missing`:         {update: workflows.UpdateSnooze, order: snooze(queue.Scope{All: true}, "")},
 			"never brings one forward":     {update: workflows.UpdateSnooze, order: snooze(queue.Scope{All: true}, "-5m")},

@@ -1,4 +1,4 @@
-// Package explain tells why a binding moves, waits, or stays where it is: as the
+// Package explain shows why a binding moves, waits, or stays where it is: as the
 // failover that drives it says, and where none does by the failover's own judgements
 // over Karmada as it is.
 //
@@ -151,7 +151,7 @@ func about(b *karmada.Binding, cluster string) Cluster {
 	return c
 }
 
-// ask asks the cluster's failover, and the binding's own migration.
+// ask queries the cluster's failover, and the binding's own migration.
 func (s Source) ask(ctx context.Context, b *karmada.Binding, c *Cluster) {
 	if s.Status == nil {
 		return
@@ -185,7 +185,7 @@ func (x *Explained) of(b *karmada.Binding, cluster string) *Cluster {
 	return &x.Clusters[at]
 }
 
-// foresee tells, for the clusters that it uses and that do not fail over, why nothing
+// foresee computes, for the clusters that it uses and that do not fail over, why nothing
 // moves it now and what would if they failed.
 func (s Source) foresee(ctx context.Context, b *karmada.Binding, out *Explained) error {
 	quiet := func(c Cluster) bool { return c.Target && c.Failover == nil }

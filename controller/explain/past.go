@@ -17,7 +17,7 @@ type Ended struct {
 	FailoverID string `json:"failoverID"`
 	Attempt    int    `json:"attempt"`
 	record.Result
-	// From is who knows the outcome.
+	// From is the source of the outcome.
 	From Knower `json:"from"`
 	// Records are how it came to that by the audit trail, the oldest first: those about the
 	// binding, and those about its failover as a whole.
@@ -36,7 +36,7 @@ const (
 // lookBack is how many failovers that are over are searched, the newest ones.
 const lookBack = 2000
 
-// About tells which records of an audit trail tell of one binding, or of a failover as
+// About selects the records of an audit trail about one binding, or about a failover as
 // a whole.
 func About(key karmada.BindingKey, instance string) func(*record.Audit) bool {
 	return func(x *record.Audit) bool {
@@ -77,7 +77,7 @@ func (s Source) history(ctx context.Context, b *karmada.Binding, only string, ou
 }
 
 // endedIn are a binding's outcomes in one failover, the newest attempt first. The trail
-// knows it by its name alone.
+// has it by its name alone.
 func endedIn(e status.PastFailover, b *karmada.Binding) []Ended {
 	var out []Ended
 	for _, attempt := range slices.Backward(e.Attempts) {
@@ -98,7 +98,7 @@ func endedIn(e status.PastFailover, b *karmada.Binding) []Ended {
 	return out
 }
 
-// outcomes are those of the binding; what has no uid the trail told, where it tells of it.
+// outcomes are those of the binding; one without a uid comes from the trail, where the trail has it.
 func outcomes(results []record.Result, b *karmada.Binding, told bool) []Ended {
 	var out []Ended
 	for _, r := range results {
@@ -125,7 +125,7 @@ func inAttempt(trail []record.Audit, key karmada.BindingKey, attempt int) []reco
 	return out
 }
 
-// gone tells of a binding that is not there any more what is known of it from before;
+// gone shows what is known of a binding that is not there any more;
 // notFound is said where nothing is.
 func (s Source) gone(ctx context.Context, ref subject.Ref, only string, notFound error) (Explained, error) {
 	key, known := ref.Key()

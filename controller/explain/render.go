@@ -248,7 +248,7 @@ func because(reason reason.Reason, message string) string {
 	return string(reason) + ": " + message
 }
 
-// moving is what the page of its migration says; what the failover last heard of it where that does not answer.
+// moving is what the page of its migration says; what the failover last got of it where that does not answer.
 func (v View) moving(t tree, c *Cluster) {
 	m, s := c.Failover.Move, c.Migration
 	if s == nil {
@@ -332,7 +332,7 @@ func sourceOf(e Ended) string {
 	return "the audit trail"
 }
 
-// stays tells why nothing moves it, and what would if its cluster failed.
+// stays shows why nothing moves it, and what would if its cluster failed.
 func (v View) stays(t tree, c *Cluster) {
 	if now := c.Now; now != nil {
 		t.leaf("%s mode", now.Mode)

@@ -69,7 +69,7 @@ func DrainProgress(s workflows.FailoverStatus) Drained {
 // progressPoll is how often a drain that is waited for is looked at.
 const progressPoll = 2 * time.Second
 
-// AwaitDrain waits until nothing is left to move, and tells what it sees whenever
+// AwaitDrain waits until nothing is left to move, and passes on what it sees whenever
 // that is news. It ends with ctx, or when the drain has ended.
 func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), tell func(Drained)) error {
 	told := -1
@@ -93,7 +93,7 @@ func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error)
 // ErrDrainEnded is returned when a drain ended before nothing was left to move.
 var ErrDrainEnded = errors.New("the drain has ended before everything had moved")
 
-// startAndUpdate asks a cluster's failover, which is started if it does not run.
+// startAndUpdate sends an update to a cluster's failover, which is started if it does not run.
 func (d Sender) startAndUpdate(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

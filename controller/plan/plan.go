@@ -1,4 +1,4 @@
-// Package plan tells what would happen if a cluster failed now, and what is still to
+// Package plan foresees what would happen if a cluster failed now, and what is still to
 // happen where one has.
 //
 // It promises to judge nothing itself: it has the worker's own activities judge over
@@ -48,7 +48,7 @@ type Plan struct {
 	Priorities []PriorityTotal `json:"priorities,omitempty"`
 	// Deficit is what those need that no cluster has room for.
 	Deficit corev1.ResourceList `json:"capacityDeficit,omitempty"`
-	// Ends is when the last move would begin, zero when that cannot be told.
+	// Ends is when the last move would begin, zero when that is not known.
 	Ends     time.Time `json:"ends,omitzero"`
 	Bindings []Binding `json:"bindings,omitempty"`
 	// Unread says what could not be asked.
@@ -91,14 +91,14 @@ type Binding struct {
 type Source struct {
 	Karmada  activities.Reader
 	Settings activities.Settings
-	// Status asks the workflows; nil where Temporal does not answer, and Away says why.
+	// Status queries the workflows; nil where Temporal does not answer, and Away says why.
 	Status *status.Source
 	Away   error
 	Owners activities.Owners
 	// Moves finds which copy a migration holds; nil where Temporal does not answer.
 	Moves activities.Moves
 	Now   func() time.Time
-	// Progress is told how far the reading is.
+	// Progress shows how far the reading is.
 	Progress *show.Progress
 	// Runbook is a page with a heading for every reason, empty without.
 	Runbook string
@@ -250,7 +250,7 @@ func (w pacerWord) heard(p *Plan, r *activities.ForeseeRequest) {
 	}
 }
 
-// running asks the failover that runs what it goes by.
+// running queries the failover that runs.
 func (s Source) running(ctx context.Context, p *Plan, r *activities.ForeseeRequest) {
 	if s.Status == nil {
 		return

@@ -27,7 +27,7 @@ type Full struct {
 	Preflight func(ctx context.Context) []Check
 	// Plan plans for every cluster as if it alone failed.
 	Plan func(ctx context.Context) ([]plan.Plan, error)
-	// May tells what the role lists and watches that this is tried for, nil for everything.
+	// May reports what the checked role lists and watches; nil is everything.
 	// What no role is granted is not asked: its refusal would say nothing.
 	May k8sadapter.May
 	// SyncWithin bounds how long a watch may take to see everything once.
@@ -74,7 +74,7 @@ func (v Full) Run(ctx context.Context) Report {
 	return r
 }
 
-// optional may be absent: older Karmadas do not know it.
+// optional may be absent: older Karmadas do not serve it.
 const optional = "clustertaintpolicies.policy.karmada.io"
 
 // named is how many malformed objects a check names; the report has them all.
@@ -104,7 +104,7 @@ func silent(checks []Check) bool {
 	return !slices.ContainsFunc(checks, func(c Check) bool { return c.Result != Unknown })
 }
 
-// resultOf tells a server that did not answer from one that said no.
+// resultOf distinguishes a server that did not answer from one that refused.
 func resultOf(err error) Result {
 	if errors.Is(err, karmada.ErrUnreachable) || errors.Is(err, karmada.ErrThrottled) {
 		return Unknown

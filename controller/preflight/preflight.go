@@ -38,7 +38,7 @@ type Check struct {
 // Temporal is what is asked of Temporal.
 type Temporal interface {
 	WorkflowService() workflowservice.WorkflowServiceClient
-	// Lacking are those of the search attributes that the namespace does not know.
+	// Lacking are those of the search attributes that the namespace does not have.
 	Lacking(ctx context.Context, attributes []string) ([]string, error)
 }
 
@@ -178,7 +178,7 @@ func (p Preflight) version(ctx context.Context) Check {
 	return c
 }
 
-// permissions asks for each one. What is granted is one line together.
+// permissions checks each one. Those that are granted share one line.
 func (p Preflight) permissions(ctx context.Context) []Check {
 	const name = "Karmada permissions"
 	var out []Check

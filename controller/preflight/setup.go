@@ -47,7 +47,7 @@ type Standing struct {
 	Namespace string `json:"namespace"`
 	Created   bool   `json:"created"` // the namespace, by this setup
 	// Retention is how long the namespace keeps closed workflows, as in "168h0m0s"; after
-	// that history knows of them by the audit trail alone.
+	// that history has them from the audit trail alone.
 	Retention string `json:"retention"`
 	// Attributes are the search attributes that were added.
 	Attributes []string `json:"attributesAdded,omitempty"`
@@ -55,7 +55,7 @@ type Standing struct {
 	Definitions bool `json:"definitions"`
 }
 
-// knownPoll is how often the server is asked whether it knows a new thing: its
+// knownPoll is how often setup checks whether the server serves a new thing: its
 // frontends cache for up to a minute.
 const knownPoll = 500 * time.Millisecond
 

@@ -2,5 +2,5 @@
 // stay within a width, colour for terminals alone, JSON and YAML with stable
 // names, screens that are redrawn in place, and a word about what takes long.
 //
-// It promises to know nothing of failovers.
+// It depends on nothing of failovers.
 package show

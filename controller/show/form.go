@@ -55,7 +55,7 @@ func (f *Form) Usage() string {
 	return strings.Join(f.allowed[:last], ", ") + " or " + f.allowed[last]
 }
 
-// ForPeople tells text from what programs read.
+// ForPeople reports whether the form is text for people, not for programs.
 func (f *Form) ForPeople() bool { return f.value == Table }
 
 // Encode writes v as JSON or YAML: the names of its fields are those of its JSON tags.

@@ -128,7 +128,7 @@ func (m *live) lines(draw func(Page)) []string {
 	return lines
 }
 
-// draw fills what scrolls; above it stays what tells of all.
+// draw fills the part that scrolls; the overview stays above it.
 func (m *live) draw() {
 	if m.width == 0 {
 		return
@@ -141,7 +141,7 @@ func (m *live) draw() {
 	m.below.SetContent(strings.Join(content, "\n"))
 }
 
-// above is what tells of all, in at most half of the height, and who is chosen.
+// above is the overview, in at most half of the height, and the name of the chosen failover.
 func (m *live) above() []string {
 	lines := m.lines(m.picture.All)
 	if most := max(1, m.height/2-1); len(lines) > most {

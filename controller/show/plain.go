@@ -45,7 +45,7 @@ func (p Page) plain(s, newline string) string {
 	return out.String()
 }
 
-// acts tells a character that does something instead of being shown.
+// acts reports whether a character does something instead of being shown.
 func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }

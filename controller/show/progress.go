@@ -56,7 +56,7 @@ func (p *Progress) While(ctx context.Context, what string, do func(context.Conte
 	return err
 }
 
-// Step tells how far it is; a total of 0 is not known.
+// Step sets how far it is; a total of 0 is not known.
 func (p *Progress) Step(done, total int) {
 	if p == nil {
 		return
@@ -111,8 +111,8 @@ const clearRight = "\x1b[K"
 // Again shows until ctx ends, which is no error: the operator stopped it.
 func Again(ctx context.Context, show func(context.Context) error) error {
 	err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) { return false, show(ctx) })
-	if ctx.Err() != nil {
-		return nil // the operator stopped it
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // the operator stopped it
 }

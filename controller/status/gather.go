@@ -81,7 +81,7 @@ type Source struct {
 	Bindings Bindings
 }
 
-// Overview asks the pacer, every running failover and, for what was kept or left
+// Overview queries the pacer, every running failover and, for what was kept or left
 // to an operator, Karmada.
 func (s Source) Overview(ctx context.Context) (Overview, error) {
 	clusters, err := s.Running(ctx)
@@ -110,7 +110,7 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 	return all, nil
 }
 
-// Pacer asks the pacer; why is not empty when it did not answer.
+// Pacer queries the pacer; why is not empty when it did not answer.
 func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string) {
 	if err := s.ask(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus); err != nil {
 		return pacer, inWords(err)
@@ -118,7 +118,7 @@ func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why str
 	return pacer, ""
 }
 
-// Probed asks the pacer what the external probe of earlier leaders knew; a pacer that does not run
+// Probed queries the pacer for the results of the external probe of earlier leaders; a pacer that does not run
 // remembers nothing.
 func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 	var pacer workflows.PacerStatus
@@ -130,7 +130,7 @@ func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 	return pacer.Probed, err
 }
 
-// Failover asks the failover of one cluster, the latest if none runs.
+// Failover queries the failover of one cluster, the latest if none runs.
 func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) {
 	f := Failover{Cluster: cluster}
 	f.WorkflowID, f.Link = s.Workflow(cluster)
@@ -148,7 +148,7 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 	return f, nil
 }
 
-// told puts an error into an operator's words.
+// told says an error in the operator's terms.
 func (s Source) told(cluster string, err error) error {
 	var missing *serviceerror.NotFound
 	switch {

@@ -19,9 +19,9 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 )
 
-// HistoryRequest asks for failovers that are over.
+// HistoryRequest selects failovers that are over.
 type HistoryRequest struct {
-	// Cluster is whose; empty asks for all.
+	// Cluster is theirs; empty selects all.
 	Cluster string
 	// Most bounds how many are read, the newest first; 0 reads 20.
 	Most int
@@ -126,21 +126,21 @@ func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecuti
 	return e, nil
 }
 
-// Explain asks the failover of a cluster about one binding.
+// Explain queries the failover of a cluster about one binding.
 func (s Source) Explain(ctx context.Context, cluster string, r workflows.ExplainRequest) (workflows.Explanation, error) {
 	var x workflows.Explanation
 	err := s.ask(ctx, workflows.ClusterFailoverID(s.Instance, cluster), &x, workflows.QueryExplain, r)
 	return x, s.told(cluster, err)
 }
 
-// Migration asks the migration of one binding off a cluster.
+// Migration queries the migration of one binding off a cluster.
 func (s Source) Migration(ctx context.Context, cluster string, key karmada.BindingKey) (workflows.MigrationStatus, error) {
 	var m workflows.MigrationStatus
 	return m, s.ask(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
 }
 
-// OldWork is the Work that a migration which runs holds, nil where it does not know that
-// by uid: a plan asks it as a write would.
+// OldWork is the Work that a migration which runs holds, nil where it does not have that
+// by uid: a plan queries it as a write would.
 func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
 	var m workflows.MigrationStatus
 	if err := s.ask(ctx, workflowID, &m, workflows.QueryStatus); err != nil {

@@ -255,7 +255,7 @@ func (v View) records(records []record.Audit, clock string) {
 	t.Render()
 }
 
-// Said is what a record tells of, and everything that it gives as a reason, by whose
+// Said is what a record is about, and everything that it gives as a reason, by whose
 // word and on what evidence.
 func Said(r record.Audit) (done, why string) {
 	why = because(r)

@@ -48,7 +48,7 @@ func (e PastFailover) during(pacer []record.Audit) []record.Audit {
 // noEnd is what is said of a failover whose end is on record nowhere.
 const noEnd = "no end on record"
 
-// With adds what the audit trail knows: to failovers that Temporal still has the records,
+// With adds what the audit trail has: to failovers that Temporal still has the records,
 // and the outcomes that a long report counts alone; those that it has forgotten as a
 // whole. The newest are first, and Most is kept.
 func (s Source) With(ctx context.Context, failovers []PastFailover, records []record.Audit, r HistoryRequest) []PastFailover {
@@ -77,7 +77,7 @@ func (s Source) With(ctx context.Context, failovers []PastFailover, records []re
 	return out
 }
 
-// recorded is a failover as the trail alone knows it.
+// recorded is a failover that only the trail has.
 func (s Source) recorded(id string, records []record.Audit) PastFailover {
 	first, last := records[0], records[len(records)-1]
 	e := PastFailover{Closed: noEnd, FromTrail: true}
@@ -153,7 +153,7 @@ func (l learner) take(x record.Audit) {
 	}
 }
 
-// outcome files what became of bindings. A report knows better than the trail; of what
+// outcome files what became of bindings. A report wins over the trail; of what
 // the trail says itself the newest counts.
 func (l learner) outcome(r *workflows.AttemptReport, x record.Audit) {
 	if l.FromTrail && len(x.Bindings) == 0 {

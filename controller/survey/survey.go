@@ -18,14 +18,14 @@ import (
 
 // Source answers for workflows; [status.Source] does.
 type Source interface {
-	// Pacer asks the pacer; why is not empty when it did not answer.
+	// Pacer queries the pacer; why is not empty when it did not answer.
 	Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string)
-	// Failover asks the failover of one cluster, and returns [status.ErrNotFound] for
+	// Failover queries the failover of one cluster, and returns [status.ErrNotFound] for
 	// none. One that is there and does not answer says why in Unanswered.
 	Failover(ctx context.Context, cluster string) (status.Failover, error)
 }
 
-// Survey asks at an interval for as long as its controller leads.
+// Survey queries at an interval for as long as its controller leads.
 type Survey struct {
 	Source   Source
 	Fleet    *telemetry.Fleet
@@ -36,7 +36,7 @@ type Survey struct {
 // atOnce bounds the questions under way: without a worker each takes its whole timeout.
 const atOnce = 8
 
-// Run asks about the clusters that have a failover, until ctx ends; then it publishes
+// Run queries the failovers of the clusters that have one, until ctx ends; then it publishes
 // nothing any more.
 func (s *Survey) Run(ctx context.Context, clusters func() []string) {
 	defer s.Fleet.Set(nil)

@@ -4,5 +4,5 @@
 // It decides by the pure rules which workflow gets a fact, and nothing else: it writes nothing
 // to Karmada, keeps no time, and a doubled or stale watch does no harm, because
 // every fact carries uid and resourceVersion and every decision re-reads. It is
-// level-triggered: what was missed, or could not be sent, a resync tells again.
+// level-triggered: a resync sends again what was missed, or could not be sent.
 package watch

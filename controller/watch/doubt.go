@@ -23,7 +23,7 @@ type Fresh interface {
 // lookTimeout bounds the look before a failover is started: a start waits for it.
 const lookTimeout = 5 * time.Second
 
-// doubt asks Karmada itself before a failover is started. A watch may have stood still, or
+// doubt reads Karmada itself before a failover is started. A watch may have stood still, or
 // this controller may have been frozen for a while and lead no more: what it believes is over.
 type doubt struct {
 	now    Fresh
@@ -33,7 +33,7 @@ type doubt struct {
 }
 
 // needed reports whether anything still speaks for a failover of a cluster: the cluster
-// itself, or a hold task that the items are about. Where it cannot be told, it is an error.
+// itself, or a hold task that the items are about. Where that is not known, it is an error.
 func (d *doubt) needed(ctx context.Context, cluster string, items []item) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

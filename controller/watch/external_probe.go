@@ -27,7 +27,7 @@ type ExternalProbeConfig struct {
 
 // ExternalProbe probes members by itself, beside Karmada's own probe: what both see is
 // more likely the member than Karmada or Lifeboat. It reports that a member is down only
-// after it has seen the same member up, for one that it can never reach tells it
+// after it has seen the same member up, for one that it can never reach proves
 // nothing; and it reports nothing when it reaches no member at all: then Lifeboat's own network has failed.
 type ExternalProbe struct {
 	cfg   ExternalProbeConfig
@@ -35,7 +35,7 @@ type ExternalProbe struct {
 
 	mu   sync.Mutex
 	seen map[string]*testimony
-	// recalled: what earlier leaders knew has been read, so what is known now may take its place.
+	// recalled: the results of earlier leaders have been read, so newer ones may replace them.
 	recalled bool
 }
 
@@ -79,7 +79,7 @@ func (w *ExternalProbe) Begin() {
 	}
 }
 
-// Recall takes in what earlier leaders knew. What a probe of this term has settled already counts more.
+// Recall takes in the results of earlier leaders. A result of this term wins over them.
 func (w *ExternalProbe) Recall(known rules.Probed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *ExternalProbe) hasRecalled() bool {
 	return w.recalled
 }
 
-// Known is what the next leader is to know, nil until [ExternalProbe.Recall].
+// Known has the results for the next leader, nil until [ExternalProbe.Recall].
 func (w *ExternalProbe) Known() rules.Probed {
 	if w == nil {
 		return nil
@@ -189,7 +189,7 @@ func (w *ExternalProbe) Says(cluster string) rules.ExternalProbe {
 	}
 }
 
-// justBack reports that a probe got no answer so lately that Karmada may not know that there are
+// justBack reports that a probe got no answer so recently that Karmada may not have seen yet that there are
 // answers again.
 func (w *ExternalProbe) justBack(cluster string) bool {
 	w.mu.Lock()
@@ -208,10 +208,10 @@ func (w *ExternalProbe) blind() bool {
 	return true
 }
 
-// prober asks members' API servers.
+// prober sends requests to members' API servers.
 type prober struct{ timeout time.Duration }
 
-// probe asks /readyz, and /healthz where a member does not know that.
+// probe requests /readyz, and /healthz where a member does not serve that.
 func (p *prober) probe(ctx context.Context, c karmada.Cluster) answer {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// item is one fact that a workflow is to be told.
+// item is one fact to send to a workflow.
 type item struct {
 	key     string
 	cluster rules.ClusterFact
@@ -16,7 +16,7 @@ type item struct {
 	start   bool // start the workflow when it does not run
 }
 
-// mail is what one workflow is still to be told under one signal, oldest first.
+// mail has the facts that wait for one signal of one workflow, oldest first.
 type mail struct {
 	items []item
 	// newest replaces an item by a newer one with the same key, which takes its place in the

@@ -20,7 +20,7 @@ import (
 var ErrNotRunning = errors.New("workflow does not run")
 
 // ErrFull is returned for a signal to a run that has had as many as Temporal allows one. Only
-// the workflow itself can help, by continuing as new, which wants a worker.
+// the workflow itself can help, by continuing as new, which needs a worker.
 var ErrFull = errors.New("run takes no more signals")
 
 // Start says which workflow to start with a signal.
@@ -32,10 +32,10 @@ type Start struct {
 
 // Sender delivers signals, one attempt each.
 type Sender interface {
-	// Signal tells a running workflow. ErrNotRunning when it does not run, ErrFull when its
+	// Signal signals a running workflow. ErrNotRunning when it does not run, ErrFull when its
 	// run has had too many.
 	Signal(ctx context.Context, workflowID, signal string, arg any) error
-	// SignalWithStart tells a workflow, which is started when it does not run. ErrFull as above.
+	// SignalWithStart signals a workflow, which is started when it does not run. ErrFull as above.
 	SignalWithStart(ctx context.Context, start Start, signal string, arg any) error
 }
 
@@ -44,7 +44,7 @@ type Counter interface {
 	Signal(kind, result string)
 }
 
-// Reader hears what became of deliveries.
+// Reader gets the results of deliveries.
 type Reader interface {
 	Opened(cluster string)
 	Closed(cluster string)
@@ -82,7 +82,7 @@ type box struct {
 }
 
 // Outbox implements Post: it keeps what could not be delivered, sends the newest of
-// each kind, and spaces out what one workflow is told. It is safe for concurrent use.
+// each kind, and spaces out the signals to one workflow. It is safe for concurrent use.
 type Outbox struct {
 	Instance string
 	Sender   Sender
@@ -99,8 +99,8 @@ type Outbox struct {
 	wake   chan struct{}
 }
 
-// Open prepares an Outbox, empty, whose reader hears what becomes of deliveries. A controller
-// that leads again opens it again: what it had not delivered its resync tells again.
+// Open prepares an empty Outbox, whose reader gets the results of deliveries. A controller
+// that leads again opens it again: its resync sends again what it had not delivered.
 func (o *Outbox) Open(reader Reader) {
 	o.reader = reader
 	o.boxes, o.order = map[string]*box{}, nil
@@ -225,7 +225,7 @@ func (o *Outbox) rest(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// next takes what the first box that may send has, or tells how long until one may.
+// next takes the items of the first box that may send, or returns how long until one may.
 func (o *Outbox) next(now time.Time) (b *box, items []item, wait time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

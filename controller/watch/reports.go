@@ -40,12 +40,12 @@ func (d *Router) RuleMatches() []RuleMatch {
 	return matches
 }
 
-// Reports tells Karmada's users what is wrong with their objects: in the log
+// Reports reports to Karmada's users what is wrong with their objects: in the log
 // always, in Karmada only where writing is allowed.
 type Reports interface {
 	MalformedCluster(c *karmada.Cluster)
 	MalformedBinding(b *karmada.Binding)
-	// MemberAnswers hears, after each attempt of the external probe, of which clusters the probe
+	// MemberAnswers gets, after each attempt of the external probe, the clusters of which the probe
 	// contradicts Karmada. It reports one that has been among them for more attempts than a dead
 	// member needs to be seen down.
 	MemberAnswers(clusters []karmada.Cluster, attempts int)

@@ -8,7 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// Owners tells which workflows run, by asking the server and not a list.
+// Owners reports which workflows run, from the server and not from a list.
 type Owners interface {
 	Running(ctx context.Context, workflowID string) (bool, error)
 }
@@ -17,12 +17,12 @@ const (
 	// everyone is in how many resyncs clusters that nothing speaks against are asked
 	// about too: an operator may have started a failover by hand.
 	everyone = 10
-	// ownersPerResync bounds how many owners of hold tasks one resync asks about;
+	// ownersPerResync bounds how many owners of hold tasks one resync checks;
 	// the next goes on where it stopped.
 	ownersPerResync = 300
 )
 
-// Resync makes sure that everyone who should run runs and knows the latest. Its
+// Resync makes sure that every needed workflow runs and has the newest facts. Its
 // first error means that Temporal could not be asked; the next resync tries again.
 func (d *Router) Resync(ctx context.Context, owners Owners, instance string) error {
 	running, err := owners.Running(ctx, workflows.FleetPacerID(instance))

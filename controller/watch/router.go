@@ -13,16 +13,16 @@ import (
 // Post carries messages to workflows. It never blocks; what it cannot deliver now
 // it delivers later, the newest of each kind.
 type Post interface {
-	// Cluster tells a cluster's failover a fact; start starts it when it does not run.
+	// Cluster sends a cluster's failover a fact; start starts it when it does not run.
 	Cluster(fact rules.ClusterFact, start bool)
-	// Changed tells a cluster's failover that a binding came, changed or went.
+	// Changed signals to a cluster's failover that a binding came, changed or went.
 	Changed(cluster string, fact proof.BindingFact)
-	// Owner tells the workflow that a hold task names.
+	// Owner signals the workflow that a hold task names.
 	Owner(owner string, fact proof.BindingFact)
-	// Adopt asks a cluster's failover, starting it if need be, to take over a task.
+	// Adopt signals a cluster's failover, starting it if need be, to take over a task.
 	Adopt(cluster string, fact proof.BindingFact)
-	// Fleet tells the pacer, starting it if need be, that the fleet changed, and what the
-	// external probe knows of it.
+	// Fleet signals to the pacer, starting it if need be, that the fleet changed, with the
+	// results of the external probe.
 	Fleet(probed rules.Probed)
 }
 
@@ -35,17 +35,17 @@ type Router struct {
 	clusters map[string]karmada.Cluster
 	// held are the bindings with a task that a workflow should work on.
 	held map[karmada.BindingKey]sight
-	// missing are those of them whose owner did not run when it was told something.
+	// missing are those of them whose owner did not run at its last signal.
 	missing map[karmada.BindingKey]bool
 	// open are clusters whose failover runs, as far as is known.
 	open map[string]bool
-	// told is what each cluster's failover was told last, as a print.
+	// told is the fact that each cluster's failover got last, as a print.
 	told map[string]string
 	// resyncs counts, so that some look further than others.
 	resyncs int
 	// external probe testifies to what facts say.
 	externalProbe Testifier
-	// unprobed: no failover is told anything of its cluster until the external probe has asked once.
+	// unprobed: no failover gets a fact of its cluster until the external probe has run once.
 	unprobed bool
 	// checked is the last binding whose owner was asked about.
 	checked string
@@ -98,7 +98,7 @@ func (d *Router) ClusterChanged(old, current *karmada.Cluster) {
 	d.tell(current.Name)
 }
 
-// ClusterDeleted forgets a cluster and tells its failover, if it has one.
+// ClusterDeleted forgets a cluster and signals its failover, if it has one.
 func (d *Router) ClusterDeleted(last *karmada.Cluster) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,7 +138,7 @@ func (d *Router) names() []string {
 	return slices.Sorted(maps.Keys(d.clusters))
 }
 
-// tell sends what is to be told of a cluster, unless its failover was told the
+// tell sends the fact of a cluster to its failover, unless that has got the
 // same before.
 func (d *Router) tell(name string) {
 	c, known := d.clusters[name]

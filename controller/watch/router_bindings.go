@@ -9,7 +9,7 @@ import (
 )
 
 // BindingChanged takes in a binding as it is now, old being nil when it is new. It
-// tells the owners of its hold tasks, and the failovers of the clusters that it is
+// signals the owners of its hold tasks, and the failovers of the clusters that it is
 // or was on.
 func (d *Router) BindingChanged(old, current *karmada.Binding) {
 	d.mu.Lock()
@@ -36,7 +36,7 @@ func (d *Router) BindingChanged(old, current *karmada.Binding) {
 	}
 }
 
-// BindingDeleted forgets a binding and tells everyone who had to do with it.
+// BindingDeleted forgets a binding and signals every workflow that it concerned.
 func (d *Router) BindingDeleted(last *karmada.Binding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,8 +84,8 @@ func (d *Router) tellOwner(h hold, fact proof.BindingFact) {
 	}
 }
 
-// tellQueues tells the failovers of the clusters that the binding is or was on,
-// but not one that has just taken it off itself: its migration is told. It also tells
+// tellQueues signals the failovers of the clusters that the binding is or was on,
+// but not one that has just taken it off itself: its migration gets the signal. It also signals
 // those beside which Karmada's own taint manager evicts it.
 func (d *Router) tellQueues(before, now sight) {
 	clusters := slices.Concat(before.targets, now.targets, now.evicted)
@@ -99,8 +99,8 @@ func (d *Router) tellQueues(before, now sight) {
 	}
 }
 
-// OwnerMissing notes that the owner of a hold task did not run when it was to be
-// told something. Often its task is just gone; the next resync looks again.
+// OwnerMissing notes that the owner of a hold task did not run when it was
+// sent a signal. Often its task is just gone; the next resync looks again.
 func (d *Router) OwnerMissing(key karmada.BindingKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +143,7 @@ func sortSights(sights []sight) {
 	slices.SortFunc(sights, func(a, b sight) int { return strings.Compare(a.fact.Key.String(), b.fact.Key.String()) })
 }
 
-// orphaned asks for adoption if the task still stands as it was seen.
+// orphaned requests adoption if the task still stands as it was seen.
 func (d *Router) orphaned(seen sight, h hold) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// externalProbeRefresh is how often a word that has not changed is told again where a rule
+// externalProbeRefresh is how often an unchanged result is sent again where a rule
 // waits for it: a failover believes no older one than three times this.
 const externalProbeRefresh = time.Minute
 
 // Testifier says what it thinks of a member; a [ExternalProbe], nil included, is one.
 type Testifier interface {
 	Says(cluster string) rules.ExternalProbe
-	// Known is what the next leader is to know of the members, nil for nothing to say.
+	// Known has the results for the next leader, nil without any.
 	Known() rules.Probed
 }
 
@@ -39,14 +39,14 @@ func (d *Router) AwaitProbe() {
 	d.unprobed = true
 }
 
-// known is what the external probe knows.
+// known has the results of the external probe.
 func (d *Router) known() rules.Probed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.externalProbe.Known()
 }
 
-// Testified tells the failovers what the external probe says now. Where nothing changed
+// Testified sends the failovers the results of the external probe. Where nothing changed
 // no signal is sent, unless it is time to repeat it.
 func (d *Router) Testified(again bool) {
 	d.mu.Lock()
@@ -96,7 +96,7 @@ func (d *Router) contradicted(name string) bool {
 	})
 }
 
-// fact is what is told of a cluster, the external probe's word included.
+// fact is what is sent of a cluster, with the external probe's result.
 func (d *Router) fact(c karmada.Cluster) rules.ClusterFact {
 	return rules.FactOf(c).Testified(d.externalProbe.Says(c.Name))
 }
@@ -112,7 +112,7 @@ func (d *Router) fleet() []karmada.Cluster {
 	return all
 }
 
-// testify probes the fleet until ctx ends, and keeps what the probe knows where the next leader
+// testify probes the fleet until ctx ends, and keeps the results where the next leader
 // finds it.
 func (w *Watcher) testify(ctx context.Context, router *Router) {
 	var told time.Time
@@ -134,7 +134,7 @@ func (w *Watcher) testify(ctx context.Context, router *Router) {
 	}, w.ExternalProbe.cfg.Interval)
 }
 
-// recall reads what earlier leaders knew, once in a term. Where it cannot be read the probe begins
+// recall reads the results of earlier leaders, once in a term. Where it cannot be read the probe begins
 // with nothing, and the next attempt tries again.
 func (w *Watcher) recall(ctx context.Context) {
 	if w.ExternalProbe.hasRecalled() {

@@ -45,8 +45,8 @@ type sweeper struct {
 	out     Sweep
 }
 
-// FindOrphans reads every cluster and binding and asks, by Describe, who is at work on
-// what is Lifeboat's. Of an only cluster, empty for all. What it tells was so a moment ago.
+// FindOrphans reads every cluster and binding and checks, by Describe, which workflow owns
+// what is Lifeboat's; of one cluster, or of all where only is empty. Its result may be a moment old.
 func FindOrphans(ctx context.Context, in activities.Reader, owners Owners, instance, only string) (Sweep, error) {
 	s := sweeper{owners: owners, running: map[string]bool{"": false}, found: map[string]*Orphan{}}
 	if err := s.clusters(ctx, in, instance, only); err != nil {
@@ -161,7 +161,7 @@ func (s *sweeper) binding(ctx context.Context, in activities.Reader, b *karmada.
 	return nil
 }
 
-// Adoption asks a cluster's failover, which is started where it does not run, to take
+// Adoption signals a cluster's failover, which is started where it does not run, to take
 // an orphan over by an operator's order.
 func Adoption(ctx context.Context, to Sender, instance string, o Orphan, by workflows.Order) error {
 	start := Start{Type: workflows.TypeClusterFailover, Cluster: o.Cluster, WorkflowID: workflows.ClusterFailoverID(instance, o.Cluster)}

@@ -27,11 +27,11 @@ type Karmada interface {
 type Watcher struct {
 	// Follow prepares following Karmada with handlers.
 	Follow func(k8sadapter.Handlers) Karmada
-	// Reports tells Karmada's users what is wrong with their objects.
+	// Reports reports to Karmada's users what is wrong with their objects.
 	Reports Reports
 	// ExternalProbe probes members besides, nil when it is off.
 	ExternalProbe *ExternalProbe
-	// Recall reads what the external probe of earlier leaders knew.
+	// Recall reads the results of the external probe of earlier leaders.
 	Recall func(ctx context.Context) (rules.Probed, error)
 	Outbox *Outbox
 	// Fresh is read before a failover is started; nil reads nothing.
@@ -49,7 +49,7 @@ type Watcher struct {
 	synced atomic.Bool
 }
 
-// syncPoll is how often a new watch asks whether it has seen everything.
+// syncPoll is how often a new watch checks whether it has seen everything.
 const syncPoll = 100 * time.Millisecond
 
 // Run watches until ctx ends, and returns when nothing is under way any more.

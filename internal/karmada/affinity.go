@@ -126,7 +126,7 @@ func nonEmpty(v string) []string {
 }
 
 // Release is the minor version of Karmada 1.x that the pre-check follows; 0 is
-// the newest that it knows.
+// the newest known one.
 type Release int
 
 // NewestRelease is the newest release whose rules are known.

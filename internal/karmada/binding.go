@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// BindingKind tells the two kinds of bindings apart.
+// BindingKind distinguishes the two kinds of bindings.
 type BindingKind string
 
 // The kinds of work.karmada.io/v1alpha2.
@@ -198,7 +198,7 @@ func (b *Binding) Target(cluster string) (target *TargetCluster, index int) {
 }
 
 // StateRule is one of spec.failover.cluster.statePreservation.rules: what of the old
-// copy's status the new copy is told, and in which label.
+// copy's status the new copy gets, and in which label.
 type StateRule struct {
 	Label string `json:"aliasLabelName"`
 	Path  string `json:"jsonPath"` // in Karmada's dialect, from the status on
@@ -272,7 +272,7 @@ func (r Resource) IsAppsKind(kinds sets.Set[string]) bool {
 	return r.Group() == "apps" && kinds.Has(r.Kind)
 }
 
-// DefinesKind tells the binding of a CustomResourceDefinition.
+// DefinesKind reports whether it is the binding of a CustomResourceDefinition.
 func (b *Binding) DefinesKind() bool { return b.Resource.GroupKind() == KindCRD }
 
 // OfPolicy is " of PropagationPolicy shop/cart", empty when none is known.

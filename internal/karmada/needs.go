@@ -46,7 +46,7 @@ func Plus(to, more corev1.ResourceList) {
 	}
 }
 
-// Asked are the resources that one replica wants any of, sorted.
+// Asked are the resources that one replica requests, sorted.
 func Asked(request corev1.ResourceList) []corev1.ResourceName {
 	var names []corev1.ResourceName
 	for name, want := range request {

@@ -87,10 +87,10 @@ const (
 // DynamicByAvailableReplicas is Karmada's one dynamic weight.
 const DynamicByAvailableReplicas = "AvailableReplicas"
 
-// byStaticWeight tells a division by static weight, by equal ones where none are named.
+// byStaticWeight reports a division by static weight, by equal ones where none are named.
 func (p *Placement) byStaticWeight() bool { return p.Divided() && !p.ByRoom() }
 
-// ByRoom tells a division that follows the room that clusters have: Aggregated, or
+// ByRoom reports a division that follows the room that clusters have: Aggregated, or
 // weighted by available replicas.
 func (p *Placement) ByRoom() bool {
 	if !p.Divided() {

@@ -61,7 +61,7 @@ func (o OrderedTaint) RuleTaint() RuleTaint {
 	return RuleTaint{Key: o.Key, Value: o.Value, Effect: o.Effect}
 }
 
-// Name is "<key>:<effect>", by which a taint is told from the others of its cluster.
+// Name is "<key>:<effect>", which identifies a taint among those of its cluster.
 func (o OrderedTaint) Name() string { return o.Key + ":" + string(o.Effect) }
 
 // String is the taint as kubectl writes it.
@@ -153,7 +153,7 @@ func (d Drain) RuleTaint() RuleTaint {
 }
 
 // DrainedByDeletion is the drain of a cluster that is being deleted, for where the
-// configuration asks for one; an operator's order goes before it.
+// configuration says so; an operator's order wins over it.
 func DrainedByDeletion(c Cluster) *Drain {
 	if c.Drain != nil || !c.Deleting {
 		return c.Drain
@@ -197,7 +197,7 @@ func (t RuleTaint) Validate() string {
 // NoSchedule; a rule that fought over them would never come to rest.
 var karmadaOwnTaints = []string{"cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"}
 
-// Triggers tells the effects that make bindings move: NoExecute and PreferNoExecute.
+// Triggers reports whether an effect makes bindings move: NoExecute and PreferNoExecute.
 func Triggers(e corev1.TaintEffect) bool {
 	return e == corev1.TaintEffectNoExecute || e == EffectPreferNoExecute
 }

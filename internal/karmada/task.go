@@ -58,7 +58,7 @@ type Task struct {
 // Ours reports whether it is a Lifeboat hold task.
 func (t Task) Ours() bool { return t.Producer == Producer }
 
-// Active tells a task that a running Lifeboat migration may own; what was kept or
+// Active reports whether a running Lifeboat migration may own the task; what was kept or
 // left to an operator is off limits.
 func (t Task) Active() bool {
 	return t.Ours() && t.Reason != TaskReasonKept && t.Reason != TaskReasonNeedsOperator && t.Reason != TaskReasonBanned
@@ -72,14 +72,14 @@ func (t Task) Alone() bool { return t.Active() && !t.ForDependent() && len(t.Oth
 // migration first where it is one of them. They are counted in the task's message.
 func (t Task) Holders() []string { return strings.Fields(t.Message) }
 
-// ForDependent tells a task that stands for the sake of parents alone: the binding
+// ForDependent reports whether the task stands for the sake of parents alone: the binding
 // itself is on no migration of its own.
 func (t Task) ForDependent() bool { return t.Ours() && t.Reason == TaskReasonDependent }
 
-// Owned tells a task that a migration of the binding itself works on, or left to an operator.
+// Owned reports whether a migration of the binding itself works on the task, or left it to an operator.
 func (t Task) Owned() bool { return t.Ours() && t.Reason != TaskReasonDependent && !t.Bans() }
 
-// LeftForGood tells a task that a migration kept, or left to an operator.
+// LeftForGood reports whether a migration kept the task, or left it to an operator.
 func (t Task) LeftForGood() bool {
 	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonNeedsOperator)
 }
@@ -87,12 +87,12 @@ func (t Task) LeftForGood() bool {
 // OnItsWay reports whether a migration of the binding itself works on the task.
 func (t Task) OnItsWay() bool { return t.Owned() && !t.LeftForGood() }
 
-// Unfinished tells a task that some Lifeboat workflow has yet to end.
+// Unfinished reports whether a Lifeboat workflow has yet to end the task.
 func (t Task) Unfinished() bool {
 	return t.Ours() && t.Reason == TaskReason || t.ForDependent() || t.Bans()
 }
 
-// Bans tells a task that keeps a drained cluster from the scheduler until undrain.
+// Bans reports whether the task keeps the scheduler off a drained cluster until the drain ends.
 func (t Task) Bans() bool { return t.Ours() && t.Reason == TaskReasonBanned }
 
 // Owner is the binding's own migration, empty where none of its own holds it.
@@ -124,7 +124,7 @@ func (t Task) Carried() map[string]string {
 // labels only while it stands.
 func (t Task) Carries() bool { return t.PurgeMode == PurgeDirectly && len(t.State) > 0 }
 
-// KeepsNothing tells a task that is no hold: Karmada keeps a Work for the sake of a task
+// KeepsNothing reports whether the task is no hold: Karmada keeps a Work for the sake of a task
 // only where its mode is another than Directly. Where nothing but a ban stands there is
 // no Work to keep either.
 func (t Task) KeepsNothing(b *Binding) bool {

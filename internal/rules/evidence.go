@@ -180,6 +180,6 @@ func keyOf(t karmada.AddedTaint) WindowKey {
 	return RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
 }
 
-// OfThisFailure tells what goes with the recovery: a taint that moves bindings, or the evacuation taint. What else stands follows from
+// OfThisFailure reports whether a taint goes with the recovery: a taint that moves bindings, or the evacuation taint. What else stands follows from
 // a rule of its own, which may still match.
 func OfThisFailure(t karmada.AddedTaint) bool { return t.Rule == "" || karmada.Triggers(t.Effect) }

@@ -23,7 +23,7 @@ type ClusterFact struct {
 	ExternalProbe ExternalProbe `json:"externalProbe,omitempty"`
 }
 
-// Probed is what the external probe knows of the members that it has reached, by cluster. The
+// Probed has the results of the external probe for the members that it has reached, by cluster. The
 // pacer keeps it, so that it survives a change of leader and a restart of the controller.
 type Probed map[string]ProbedMember
 

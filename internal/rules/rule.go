@@ -19,7 +19,7 @@ type Rule struct {
 	TargetClusters  *karmada.ClusterAffinity // nil = every cluster
 	MatchConditions []MatchCondition         // ANDed; empty always matches
 	Taints          []karmada.RuleTaint
-	// Policy tells a ClusterTaintPolicy: MatchConditions are its addOnConditions, which
+	// Policy is set for a ClusterTaintPolicy: MatchConditions are its addOnConditions, which
 	// match nothing when empty, and its taints go only when RemoveConditions match.
 	Policy           bool
 	RemoveConditions []MatchCondition

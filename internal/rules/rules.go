@@ -173,7 +173,7 @@ func (r Rule) matchPolicy(add Match, why reason.Reason, fact ClusterFact) (Match
 	}
 }
 
-// externally probed is the verdict of the conditions once the external probe was heard, where the
+// externallyProbed is the verdict of the conditions with the result of the external probe, where the
 // rule requires one. Without a result there is no match, and what the external probe
 // denies is no match.
 func (r Rule) externallyProbed(match Match, why reason.Reason, w ExternalProbe) (Match, reason.Reason) {
@@ -299,8 +299,8 @@ func (o RuleObservation) contradicted(c karmada.Cluster) RuleObservation {
 // Suspected reports whether a cluster needs a failover workflow now: a rule matches by the
 // word of an external probe, a taint that moves bindings stands, or something of Lifeboat's does. A rule that
 // the external probe contradicts needs it as well: the workflow reports the contradiction. A rule
-// that only cordons needs the workflow, too: its windows are durable there. It decides which
-// to tell and nothing else.
+// that only cordons needs the workflow, too: its windows are durable there. It decides only
+// which workflow gets the fact.
 func Suspected(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.Reason) {
 	if c.Drain != nil {
 		return true, reason.Drained

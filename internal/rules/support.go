@@ -95,7 +95,7 @@ func components(b *karmada.Binding) (reason.Reason, string) {
 	return reason.None, ""
 }
 
-// dependents blocks a parent whose dependents cannot be told: what is not known to be
+// dependents blocks a parent whose dependents are not known: what is not known to be
 // held would leave the old cluster before the old copy does.
 func dependents(b *karmada.Binding) (reason.Reason, string) {
 	if !b.PropagateDeps {

@@ -34,7 +34,7 @@ type Pacer struct {
 	Runbook string
 }
 
-// RequestLine is one cluster that wants permits.
+// RequestLine is one cluster that requests permits.
 type RequestLine struct {
 	Cluster  string
 	Want     int

@@ -170,7 +170,7 @@ func (v Failover) moving(p *page) {
 		})
 }
 
-// movingTitle tells what moves from what only waits for proof.
+// movingTitle distinguishes what moves from what only waits for proof.
 func (v Failover) movingTitle() string {
 	moving, unproven := v.Counts.Moving, v.Counts.Unproven
 	moving = max(moving, len(v.Moving)-unproven)
