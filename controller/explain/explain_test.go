@@ -220,7 +220,7 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 		"rule other: well since ",
 		"tolerated by [any key any effect, 300 s] until 12:03:00 UTC (in 3m)", "priority 100 by hand, it was 3",
 		"namespace shop is snoozed until 12:01:00 UTC (in 1m) by kim: soon", "namespace shop is paused by kim: soon",
-		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, one every 2s (0.5/s): FleetHealthy; this cluster wants 0",
+		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, one every 2s (0.5/s): FleetHealthy; this cluster requests 0",
 		"waits for: AwaitingDue: its toleration to run out, 12:03:00 UTC", "http://ui/namespaces/n/workflows/cluster-failover%2Fm1",
 		"m2: no failover, nothing moves it",
 	} {
@@ -300,7 +300,7 @@ func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
 			Reason: reason.Tolerated, Toleration: &corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute},
 		},
 		"moves nothing of it (Tolerated)":        {Reason: reason.Tolerated},
-		"borne until 12:00:00 UTC (now)":         {Reason: reason.TolerationExpired, Until: now},
+		"tolerated until 12:00:00 UTC (now)":         {Reason: reason.TolerationExpired, Until: now},
 		"tolerated by [any key any effect, 5 s]": {Until: now, Toleration: &corev1.Toleration{TolerationSeconds: &seconds}},
 	} {
 		require.Contains(t, v.word(w, true), want)

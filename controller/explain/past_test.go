@@ -103,7 +103,7 @@ func TestABindingThatIsGoneIsToldOfFromBefore(t *testing.T) {
 	require.True(t, x.Gone)
 	var text strings.Builder
 	View{show.Page{Out: &text, Now: now}}.Binding(x)
-	require.Contains(t, text.String(), "is not there any more")
+	require.Contains(t, text.String(), "does not exist any more")
 	require.Contains(t, text.String(), "no outcome on record")
 	require.Contains(t, text.String(), "not read: Temporal: no route")
 }

@@ -50,7 +50,7 @@ func (t tree) under(grow func()) {
 func (v View) Binding(x Explained) {
 	t := tree{v.Tree(), v.Page}
 	if x.Gone {
-		t.leaf("%s is not there any more; what is known of it from before", x.Binding)
+		t.leaf("%s does not exist any more; this is its history", x.Binding)
 	} else {
 		t.leaf("%s (%s) on %s", x.Binding, x.Resource, targets(x.Targets))
 	}
@@ -160,7 +160,7 @@ func (v View) word(w rules.TaintWord, known bool) string {
 	case w.Toleration != nil:
 		return "tolerated by " + toleration(*w.Toleration) + " until " + v.moment(w.Until)
 	default:
-		return "borne until " + v.moment(w.Until)
+		return "tolerated until " + v.moment(w.Until)
 	}
 }
 
@@ -221,7 +221,7 @@ func (v View) queued(x *workflows.Explanation) []string {
 	if z := x.SnoozedBy; z != nil {
 		out = append(out, fmt.Sprintf("%s is snoozed until %s by %s: %s", z.Scope, v.moment(z.Until), z.Who, z.Reason))
 	}
-	out = append(out, fmt.Sprintf("pace: %s; this cluster wants %d", view.PaceLine(x.Pace), x.Asked.Want))
+	out = append(out, fmt.Sprintf("pace: %s; this cluster requests %d", view.PaceLine(x.Pace), x.Asked.Want))
 	waits := view.WaitsFor(i.Reason, i.Message)
 	switch i.State {
 	case queue.Tolerating:

@@ -305,9 +305,13 @@ func (b *Binding) Selectable() labels.Set { return labels.Merge(b.Labels, b.Work
 
 // TargetNames are the names of targets, sorted.
 func TargetNames(targets []TargetCluster) []string {
-	names := make([]string, 0, len(targets))
-	for _, t := range targets {
-		names = append(names, t.Name)
+	return sortedNames(targets, func(t TargetCluster) string { return t.Name })
+}
+
+func sortedNames[T any](items []T, name func(T) string) []string {
+	names := make([]string, 0, len(items))
+	for _, item := range items {
+		names = append(names, name(item))
 	}
 	slices.Sort(names)
 	return names

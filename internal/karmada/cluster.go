@@ -167,12 +167,7 @@ func OutageOf(turned string) string {
 
 // ClusterNames are the names of clusters, sorted.
 func ClusterNames(clusters []Cluster) []string {
-	names := make([]string, 0, len(clusters))
-	for _, c := range clusters {
-		names = append(names, c.Name)
-	}
-	slices.Sort(names)
-	return names
+	return sortedNames(clusters, func(c Cluster) string { return c.Name })
 }
 
 // ProvesNothing reports whether what a cluster reports is no evidence: it is not Ready, is being

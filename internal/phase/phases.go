@@ -5,13 +5,29 @@ import (
 	"slices"
 )
 
-type failoverStep struct {
-	From Failover
-	On   FailoverEvent
-	To   Failover
+// step is one move: an event that leads from a phase to another one.
+type step[P, E ~string] struct {
+	From P
+	On   E
+	To   P
 }
 
-// failoverSteps are all the moves of a failover. Workflow code asks this table:
+type (
+	failoverStep  = step[Failover, FailoverEvent]
+	migrationStep = step[Migration, MigrationEvent]
+)
+
+// next finds the move on an event. Of a move that does not exist the error names what, and the phase stays.
+func next[P, E ~string](what string, steps []step[P, E], p P, e E) (P, error) {
+	for _, s := range steps {
+		if s.From == p && s.On == e {
+			return s.To, nil
+		}
+	}
+	return p, fmt.Errorf("%s: no transition from %s on %s", what, p, e)
+}
+
+// failoverSteps are all the moves of a failover. Workflow code reads this table:
 // changing a row changes what old histories replay to.
 var failoverSteps = []failoverStep{
 	{FailoverSuspected, EventNothingWrong, FailoverFalseAlarm},
@@ -71,12 +87,7 @@ var failoverSteps = []failoverStep{
 // NextFailover is the only door from phase to phase of a failover. The error names
 // a move that does not exist; the phase then stays.
 func NextFailover(p Failover, e FailoverEvent) (Failover, error) {
-	for _, s := range failoverSteps {
-		if s.From == p && s.On == e {
-			return s.To, nil
-		}
-	}
-	return p, fmt.Errorf("failover: no transition from %s on %s", p, e)
+	return next("failover", failoverSteps, p, e)
 }
 
 // Terminal reports whether a failover in this phase has closed.
@@ -88,12 +99,6 @@ func (p Failover) Terminal() bool {
 		FailoverRecovering, FailoverSettling, FailoverStopped:
 	}
 	return false
-}
-
-type migrationStep struct {
-	From Migration
-	On   MigrationEvent
-	To   Migration
 }
 
 // migrationSteps are all the moves of a migration but those into its end.
@@ -188,12 +193,7 @@ func withEnds(steps []migrationStep) []migrationStep {
 // NextMigration is the only door from phase to phase of a migration. The error
 // names a move that does not exist; the phase then stays.
 func NextMigration(p Migration, e MigrationEvent) (Migration, error) {
-	for _, s := range migrationTable {
-		if s.From == p && s.On == e {
-			return s.To, nil
-		}
-	}
-	return p, fmt.Errorf("migration: no transition from %s on %s", p, e)
+	return next("migration", migrationTable, p, e)
 }
 
 // Known reports whether it is a phase of a migration at all.

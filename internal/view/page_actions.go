@@ -43,7 +43,7 @@ func (v Failover) fence() []string {
 		switch order := Vouch(m.Binding, v.Cluster, m.Reason); {
 		case waits == 0:
 			lines = append(lines, fmt.Sprintf("`%s`: only once you know that its copy there cannot run any more (%s); then it moves. "+
-				"A wrong word is two writers on one disk, and it cannot be taken back. Named alone, %s stands for every copy on it", order, Dead, text(v.Cluster)))
+				"A wrong confirmation means two writers on one disk, and it cannot be taken back. An order for %s alone covers every copy on it", order, Dead, text(v.Cluster)))
 		case waits < vouched:
 			lines = append(lines, fmt.Sprintf("`%s`: likewise", order))
 		}
@@ -88,7 +88,7 @@ func (v Failover) verb(name, flags, effect string) string {
 func (v Failover) repair() string {
 	const then = "what is not written stays, what has no place yet is put back, what is placed finishes and stays moved, and Lifeboat's taints go by themselves."
 	if len(v.Foreign) > 0 {
-		return "Others tainted it with " + text(reason.List(v.Foreign)) + ". Was that a mistake? Take the taint away: " + then
+		return "Another actor tainted it with " + text(reason.List(v.Foreign)) + ". Was that a mistake? Take the taint away: " + then
 	}
 	return "Repair the cluster: once it is Ready again, " + then
 }

@@ -114,7 +114,7 @@ var headlines = map[phase.Failover]string{
 	phase.FailoverConfirmed:  "%s has failed; its workloads are about to move",
 	phase.FailoverEvacuating: "%s has failed; its workloads are moving away",
 	phase.FailoverEvacuated:  "%s has failed; what could move has moved",
-	phase.FailoverRecovering: "%s is well again; no new moves while it proves stable",
+	phase.FailoverRecovering: "%s has recovered; no new moves while it proves stable",
 	phase.FailoverSettling:   "%s is back; moves that had begun are finishing",
 	phase.FailoverStopped:    "The failover of %s was cancelled and stays stopped",
 	phase.FailoverFalseAlarm: "False alarm: %s recovered in time, nothing was touched",
@@ -234,7 +234,7 @@ func (v Failover) ends() string {
 
 // wellAgain is the usual end, and how long it takes from when the cluster answers.
 func (v Failover) wellAgain() string {
-	line := "not with the last eviction, but when " + text(v.Cluster) + " has been well"
+	line := "not with the last eviction, but when " + text(v.Cluster) + " has been healthy"
 	var longest time.Duration
 	for _, w := range v.Windows {
 		longest = max(longest, w.Remove)
@@ -266,7 +266,7 @@ func (v Failover) comesNext() string {
 	case phase.FailoverSettling:
 		return fmt.Sprintf("%s still to finish, then this closes", reason.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
 	case phase.FailoverStopped:
-		return "its conditions stay well for the removal window, then this closes; or an operator resumes it"
+		return "its conditions stay good for the removal window, then this closes; or an operator resumes it"
 	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 	}
 	return ""

@@ -206,7 +206,7 @@ func (v Migration) untilProven() string {
 
 func (v Migration) untilFenced() string {
 	if v.Written.IsZero() {
-		return fmt.Sprintf("one of three: its copy is proven dead: it moves. %[1]s answers, but still counts as failed: it moves. %[1]s is well: it stays",
+		return fmt.Sprintf("one of three: its copy is proven dead: it moves. %[1]s answers, but still counts as failed: it moves. %[1]s has recovered: it stays",
 			text(v.From))
 	}
 	if len(v.State) > 0 {
@@ -247,7 +247,7 @@ func (v Migration) heldCopy() string {
 		return "being deleted on " + text(v.From) + " (purge mode Directly); no new copy begins before it is gone or proven dead"
 	default:
 		return fmt.Sprintf("held on %[1]s until the new one is proven healthy; while %[1]s does not answer, Lifeboat cannot see whether it runs. "+
-			"Let go then, it is purged once %[1]s answers, and the move does not wait for that", text(v.From))
+			"If it is released then, it is purged once %[1]s answers; the move does not wait for that", text(v.From))
 	}
 }
 
@@ -329,7 +329,7 @@ func (v Migration) fenceActions(cancel string) []string {
 	give, back := "keep the hold and leave it to you", "Bring "+text(v.From)+" back: it goes on by itself."
 	if v.Written.IsZero() {
 		give = "leave it where it is; " + notBefore
-		back = "Bring " + text(v.From) + " back: where it is well again, nothing has to move."
+		back = "Bring " + text(v.From) + " back: once it has recovered, nothing has to move."
 	}
 	if v.Reason == reason.OldCopyGoing {
 		return []string{"If it lasts, see why the old copy on " + text(v.From) + " does not end: a finalizer, a pod that does not stop.", cancel + give}
@@ -337,7 +337,7 @@ func (v Migration) fenceActions(cancel string) []string {
 	return []string{
 		back,
 		fmt.Sprintf("Make sure that the copy there cannot run any more (%s), then `%s`. "+
-			"A wrong word is two writers on one disk, and it cannot be taken back.", Dead, Vouch(v.Binding, v.From, v.Reason)),
+			"A wrong confirmation means two writers on one disk, and it cannot be taken back.", Dead, Vouch(v.Binding, v.From, v.Reason)),
 		cancel + give,
 	}
 }

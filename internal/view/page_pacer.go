@@ -151,7 +151,7 @@ func (v Pacer) ends() string {
 	case v.Pace.Reason == reason.FleetUnknown:
 		return "by itself, when the fleet can be counted"
 	default:
-		return "by itself, when enough clusters are well"
+		return "by itself, when enough clusters are healthy"
 	}
 }
 
@@ -169,7 +169,7 @@ func (v Pacer) wanted() (want, paused int) {
 func (v Pacer) queued() string {
 	want, paused := v.wanted()
 	if want == 0 {
-		return "nothing: no failover asks for an eviction; what is blocked or waits for proof is not counted"
+		return "none: no failover requests an eviction; what is blocked or waits for proof is not counted"
 	}
 	line := reason.Count(want, "eviction")
 	if paused > 0 {
@@ -235,7 +235,7 @@ func (v Pacer) actions() []string {
 	}
 	rate := v.rate("for the whole fleet, as evictions per second")
 	if v.Pace.Tier == pace.TierHalted && v.Pace.Reason != reason.HaltedByHuman {
-		return []string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are well.", rate}
+		return []string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are healthy.", rate}
 	}
 	return []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within four seconds", rate}
 }
@@ -255,7 +255,7 @@ func (v Pacer) rate(effect string) string {
 }
 
 func (v Pacer) requests(p *page) {
-	p.table(Section{Heading: "Who asks", Columns: []string{"Cluster", "Wants to evict", "Highest priority", "State"}}, len(v.Requests), 0, func(i int) []string {
+	p.table(Section{Heading: "Requests", Columns: []string{"Cluster", "Requested", "Highest priority", "State"}}, len(v.Requests), 0, func(i int) []string {
 		r, state := v.Requests[i], "waits for its turn"
 		switch {
 		case r.Paused:

@@ -359,7 +359,7 @@ func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 	require.Contains(t, actions(view.Failover{}), "Repair the cluster")
 
 	tainted := actions(view.Failover{Foreign: []string{"maintenance:NoExecute"}})
-	require.Contains(t, tainted, "Others tainted it with maintenance:NoExecute")
+	require.Contains(t, tainted, "Another actor tainted it with maintenance:NoExecute")
 	require.NotContains(t, tainted, "Repair the cluster", "it may be well")
 
 	drained := actions(view.Failover{DrainedBy: "kim: cold", Reason: reason.Drained})
