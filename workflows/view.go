@@ -140,7 +140,7 @@ func (s *FailoverStatus) why() string {
 // View is the migration as its page and the verbs show it.
 func (s *MigrationState) View(now time.Time) view.Migration {
 	v := view.Migration{
-		Binding: s.Ref.Key.String(), Resource: s.Resource, From: s.Ref.Cluster, To: s.To, Phase: s.Phase, Mode: s.Ref.Mode, Attempt: s.Attempt,
+		Binding: s.Ref.Key.String(), Resource: s.Resource, From: s.Ref.Cluster, To: s.To, Phase: s.Phase,
 		Why: s.Why, Reason: s.Reason, Message: s.Message, Attention: s.Attention, Now: now, Began: s.Began, Entered: s.Entered, Written: s.Ref.Written,
 		HealthySince: s.Proof.Since, MustHold: s.Terms.MinHealthy, Result: s.Result, Purge: s.Ref.Purge, State: s.Ref.State, Parent: s.Parent,
 		Unproven: s.Terms.ReleaseUnproven, Runbook: s.Terms.Runbook,

@@ -300,7 +300,7 @@ func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
 			Reason: reason.Tolerated, Toleration: &corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute},
 		},
 		"moves nothing of it (Tolerated)":        {Reason: reason.Tolerated},
-		"tolerated until 12:00:00 UTC (now)":         {Reason: reason.TolerationExpired, Until: now},
+		"tolerated until 12:00:00 UTC (now)":     {Reason: reason.TolerationExpired, Until: now},
 		"tolerated by [any key any effect, 5 s]": {Until: now, Toleration: &corev1.Toleration{TolerationSeconds: &seconds}},
 	} {
 		require.Contains(t, v.word(w, true), want)

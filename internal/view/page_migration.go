@@ -21,8 +21,6 @@ type Migration struct {
 	From     string
 	To       []string
 	Phase    phase.Migration
-	Mode     rules.Mode
-	Attempt  int
 	// Why is what made it due.
 	Why rules.Due
 	// Reason and Message say how it stands now.
