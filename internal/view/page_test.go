@@ -132,7 +132,7 @@ func TestFailoverPages(t *testing.T) {
 func moving() view.Migration {
 	return view.Migration{
 		Binding: "shop/cart-deployment", Resource: "Deployment shop/cart", From: "member1", To: []string{"member2"},
-		Phase: phase.MigrationAwaitingHealth,
+		Phase:  phase.MigrationAwaitingHealth,
 		Why:    rules.Due{Affected: true, At: fixtures.At(300), Taint: rules.TaintRef{Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute}, Reason: reason.TaintUntolerated},
 		Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member2",
 		Now: fixtures.At(600), Began: fixtures.At(310), Entered: fixtures.At(312), Written: fixtures.At(311), MustHold: 10 * time.Second, OldWork: "karmada-es-member1/cart-6f",
