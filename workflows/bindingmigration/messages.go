@@ -45,6 +45,7 @@ func (m *migration) serve(ctx workflow.Context) error {
 			o := workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
 			m.orderedBy(workflows.UpdateCancel, o)
 			m.orders.cancel(o, false)
+			m.cancelRequested = true
 		}
 	})
 	return nil

@@ -24,6 +24,8 @@ type migration struct {
 	dependents *dependents
 	restorer   *restorer
 	releaser   *releaser
+	// cancelRequested: the server takes one cancellation request in a run; the next run takes another.
+	cancelRequested bool
 }
 
 // core is what every part of a migration shares. What is in the state is written by its owner alone.
@@ -82,7 +84,7 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 	}
 	m.enter(m.st.Phase)
 	for m.st.Phase != phase.MigrationDone || m.st.Dependents.Held {
-		if m.waited && flow.FullHistory(m.ctx, m.st.Terms.HistoryEvents) && workflow.AllHandlersFinished(m.ctx) {
+		if m.full() {
 			m.inbox.Drain()
 			return record.Result{}, workflow.NewContinueAsNewError(m.ctx, workflows.TypeBindingMigration, workflows.BindingMigrationParams{Instance: m.instance, State: *m.st})
 		}
@@ -92,6 +94,11 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 	m.lastActs()
 	_ = workflow.Await(m.ctx, func() bool { return workflow.AllHandlersFinished(m.ctx) })
 	return *m.st.Result, nil
+}
+
+// full reports whether this run should continue as new.
+func (m *migration) full() bool {
+	return m.waited && (m.cancelRequested || flow.FullHistory(m.ctx, m.st.Terms.HistoryEvents)) && workflow.AllHandlersFinished(m.ctx)
 }
 
 func newMigration(ctx workflow.Context, p workflows.BindingMigrationParams) *migration {

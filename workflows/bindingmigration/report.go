@@ -129,7 +129,7 @@ func (re *reporter) tellFrom(ctx workflow.Context, result *record.Result) (heard
 		FailoverID: re.st.FailoverID, Attempt: re.st.Attempt, Key: re.st.Ref.Key, UID: re.st.Ref.UID,
 		Phase: re.st.Phase, Reason: re.st.Reason, Message: reason.Summary(re.withRefusal()), Refused: re.st.Intent.Refusal, RefusedID: re.st.Intent.RefusedID, Placed: re.st.Placed,
 		Attention: re.st.Attention, To: re.st.To, Result: result,
-		Late:   re.st.Attention == reason.RestoreUnanswered,
+		Late:   re.restoreLate(),
 		GoesOn: re.st.Wrote() && re.st.Directly(), WantsPermit: result == nil && re.st.WantsPermit(), Acts: slices.Clone(re.st.Acts),
 	}
 	asOf := re.unreported
@@ -158,6 +158,11 @@ func (re *reporter) expectUntil(due time.Time) {
 	if re.st.Proof.Followed && !re.unreported.IsZero() && due.After(re.unreported) {
 		re.unreported = due
 	}
+}
+
+// restoreLate reports whether this restore has lasted longer than restoreWait.
+func (re *reporter) restoreLate() bool {
+	return re.st.Phase == phase.MigrationRestoring && workflow.Now(re.ctx).Sub(re.st.Entered) > re.st.Terms.RestoreWait
 }
 
 // late tells that gracefulTimeout has passed since the eviction.

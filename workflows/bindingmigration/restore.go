@@ -120,17 +120,17 @@ func (rs *restorer) restoreRefused(out activities.ActResult) {
 // unanswered waits for the scheduler; past restoreWait the parent is told not to
 // wait for this one. Its hold task stays: nothing is lost.
 func (rs *restorer) unanswered() {
-	if workflow.Now(rs.ctx).Sub(rs.st.Entered) > rs.st.Terms.RestoreWait {
-		rs.restoreLate()
+	if rs.restoreLate() {
+		rs.raiseUnanswered()
 		rs.wait(rs.st.Terms.Recheck, "wait for the scheduler's answer before putting back "+rs.st.Ref.Key.String())
 		return
 	}
 	rs.wait(restorePoll, "wait for the scheduler's answer before putting back "+rs.st.Ref.Key.String())
 }
 
-// restoreLate raises the flag once. A restore that cannot be planned has raised it with a
-// reason of its own, and delays no untaint either.
-func (rs *restorer) restoreLate() {
+// raiseUnanswered raises attention once. A restore that the scheduler undid has raised it with its
+// own reason, and delays no untaint either.
+func (rs *restorer) raiseUnanswered() {
 	if rs.st.Attention != reason.RestoreUndone {
 		rs.attention(reason.RestoreUnanswered, "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "+rs.st.Message)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -62,6 +63,46 @@ func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
 		e.obey()
 		require.Equal(t, phase.FailoverSuspected, e.st.Phase)
 		require.Equal(t, 2, e.st.Attempt)
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+}
+
+// The server ignores a second cancellation request in one run, so a run that has taken one
+// continues as new.
+//
+// Rules: R4.9-43.
+func TestCancelInTheTemporalUI_NextRunTakesAnother(t *testing.T) {
+	env := flowtest.PatientEnv()
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
+		e.st.FailoverID, e.st.Attempt, e.st.Phase, e.waited = "e", 1, phase.FailoverEvacuating, true
+		require.NoError(t, e.serve(ctx))
+		require.False(t, e.full())
+		require.NoError(t, workflow.Await(e.ctx, func() bool { return e.orders.cancel != nil }))
+		require.False(t, e.full(), "the order is carried out first")
+		e.obey()
+		require.Equal(t, phase.FailoverStopped, e.st.Phase)
+		require.True(t, e.full())
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+}
+
+// Enforcing a stopped failover ends all of its cancel, the order to put back included.
+//
+// Rules: R4.15-14.
+func TestEnforceAfterACancel_PutBackOfTheCancelEnds(t *testing.T) {
+	env := flowtest.PatientEnv()
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
+		e.st.FailoverID, e.st.Attempt, e.st.Phase = "e", 1, phase.FailoverStopped
+		e.st.Stopped, e.st.StopPutBack = &workflows.Order{Who: "jane", Reason: "a drill"}, true
+		e.endObserving(workflows.Order{Who: "joe", Reason: "go on"})
+		require.Equal(t, phase.FailoverSuspected, e.st.Phase)
+		require.Nil(t, e.st.Stopped)
+		require.False(t, e.st.StopPutBack)
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())

@@ -41,7 +41,9 @@ type failover struct {
 	publisher     *publisher     // page, search attributes, attention
 	alarm         flow.Alarm
 	waited        bool // this run has waited at least once
-	inbox         flow.Messages
+	// cancelRequested: the server takes one cancellation request in a run; the next run takes another.
+	cancelRequested bool
+	inbox           flow.Messages
 }
 
 // Workflow is the failover of one cluster, from first suspicion to last
@@ -223,7 +225,7 @@ const longRun = 4000
 // looks at everything anew, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (e *failover) full() bool {
-	return e.waited && e.fullHistory() && e.trail.Settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
+	return e.waited && (e.cancelRequested || e.fullHistory()) && e.trail.Settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
 }
 
 func (e *failover) fullHistory() bool {

@@ -67,7 +67,7 @@ func (e *failover) serve(ctx workflow.Context) error {
 		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
 			e.orders.cancel = &workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
 			e.trail.ordered(workflows.UpdateCancel, *e.orders.cancel, queue.Scope{})
-			e.dirty = true
+			e.dirty, e.cancelRequested = true, true
 		}
 	})
 	return nil

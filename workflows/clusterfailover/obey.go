@@ -37,9 +37,17 @@ func (e *failover) obey() {
 		}
 	}
 	e.obeyEnforce(o)
-	if o.resume != nil && e.st.Phase == phase.FailoverStopped && e.on(phase.EventResumeOrdered, reason.ConditionsMatch) {
+	if o.resume != nil && e.st.Phase == phase.FailoverStopped {
+		e.reopen(reason.ConditionsMatch)
+	}
+}
+
+// reopen begins the next attempt of a stopped failover. The windows of its rules start from zero,
+// because no rule was applied while it was stopped.
+func (e *failover) reopen(why reason.Reason) {
+	if e.on(phase.EventResumeOrdered, why) {
 		e.newAttempt()
-		e.st.Stopped, e.st.StopPutBack, e.st.Windows = nil, false, nil // no rule was applied meanwhile: its windows run again
+		e.st.Stopped, e.st.StopPutBack, e.st.Windows = nil, false, nil
 	}
 }
 
@@ -90,10 +98,7 @@ func (e *failover) endObserving(order workflows.Order) {
 		return // nothing was listed yet
 	}
 	if e.st.Phase == phase.FailoverStopped {
-		if e.on(phase.EventResumeOrdered, reason.EnforceOrdered) {
-			e.newAttempt()
-			e.st.Stopped, e.st.Windows = nil, nil // no rule was applied meanwhile: its windows run again
-		}
+		e.reopen(reason.EnforceOrdered)
 		return
 	}
 	for _, i := range e.st.Items {
