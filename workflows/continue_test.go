@@ -181,26 +181,30 @@ type told struct {
 	Leftover []string
 }
 
+// followChildren has the world know which workflows run.
+func (s *story) followChildren() {
+	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
+		s.world.SetRunning(info.WorkflowExecution.ID, true)
+	})
+	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, err error) {
+		var p *temporal.PanicError
+		if errors.As(err, &p) {
+			s.t.Log("child panicked", info.WorkflowType.Name, p.StackTrace())
+		}
+		s.world.SetRunning(info.WorkflowExecution.ID, false)
+	})
+}
+
 func tell(t *testing.T, tale func(*story), c *continueOften) told {
 	t.Helper()
 	s := newStory(t)
 	if c != nil {
 		s.intercept(c)
 	}
-	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
-		s.world.SetRunning(info.WorkflowExecution.ID, true)
-	})
-	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, err error) {
-		if err != nil {
-			var p *temporal.PanicError
-			if errors.As(err, &p) {
-				s.t.Log("child panicked", info.WorkflowType.Name, p.StackTrace())
-			}
-		}
-		s.world.SetRunning(info.WorkflowExecution.ID, false)
-	})
+	s.followChildren()
 	tale(s)
-	r := s.play()
+	s.run()
+	r := s.report
 	out := told{Ended: r.Ended, Leftover: s.world.Leftovers()}
 	for _, attempt := range r.Attempts {
 		of := map[string]phase.Outcome{}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -34,9 +35,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 			s := newStory(t)
 			s.settings.Pace.EvictionRate = 0.01
 			theirs := s.bind("z", []string{"m1"}, "m1", "m2")
-			for _, name := range []string{"b", "c", "d", "e", "f"} {
-				s.bind(name, []string{"m1"}, "m1", "m2")
-			}
+			s.bindAll([]string{"b", "c", "d", "e", "f"}, "m1", "m2")
 			s.world.SetReady("m1", false)
 			var before int
 			s.at(4*time.Minute, func() {
@@ -116,7 +115,7 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 				require.Len(t, b.Tasks, 2)
 				require.Equal(t, karmada.TaintManager, b.Tasks[0].Producer, "theirs stays as it was")
 				require.True(t, b.Tasks[1].Ours())
-				require.Equal(t, workflows.BindingMigrationID("", "m1", last), b.Tasks[1].Message)
+				require.Equal(t, s.migration(last), b.Tasks[1].Message)
 				require.NotNil(t, s.status().Paused)
 				for _, key := range []karmada.BindingKey{served, direct, optedOut} {
 					b, _ := s.world.Binding(t.Context(), key)
@@ -231,5 +230,47 @@ func TestAnObservedFailoverIsNotHaltedBesideASecondEvictor(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(5*time.Minute, func() { require.Nil(t, s.status().Paused) })
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+}
+
+// A write to the cluster that was refused needs attention until one stands.
+//
+// Rules: R4.15-33.
+func TestAttention_RefusedTaintWrite_EndsWhenOneStands(t *testing.T) {
+	s, _ := failing(t)
+	s.fails("taint", karmada.ErrInvalid)
+	s.at(3*time.Minute, func() {
+		require.Equal(t, []reason.Reason{reason.Invalid}, s.status().Attention)
+		s.world.Fail = nil
+	})
+	s.at(8*time.Minute, func() {
+		require.Empty(t, s.status().Attention)
+		require.Equal(t, phase.FailoverEvacuated, s.status().Phase)
+		s.world.SetReady("m1", true)
+	})
+	s.play()
+}
+
+// Causes stand side by side: the end of one shows the other.
+//
+// Rules: R4.15-33.
+func TestAttention_TwoCauses_StandSideBySide(t *testing.T) {
+	s, _ := failing(t)
+	s.settings.Terms.Waiting = 1
+	s.world.HealthyAfter = time.Hour
+	theirs := s.bind("theirs", []string{"m1", "m3"}, "m1", "m3")
+	s.bind("waits", []string{"m1"}, "m1", "m2")
+	s.at(4*time.Minute, func() {
+		require.Equal(t, []reason.Reason{reason.WaitingFull}, s.status().Attention)
+		s.evictedByKarmada(theirs, karmada.TaintManager)
+	})
+	s.at(6*time.Minute, func() {
+		require.Equal(t, []reason.Reason{reason.SecondEvictor, reason.WaitingFull}, s.status().Attention)
+		s.world.SetReady("m1", true)
+	})
+	s.at(6*time.Minute+wellFor+10*time.Second, func() {
+		require.NotContains(t, s.status().Attention, reason.WaitingFull, "it dispatches nothing any more")
+	})
+	s.at(40*time.Minute, func() { s.world.HealthyAfter = 0 })
 	s.play()
 }

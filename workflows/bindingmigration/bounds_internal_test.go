@@ -10,6 +10,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"github.com/stretchr/testify/require"
@@ -78,4 +80,36 @@ func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
 	require.Equal(t, "this", m.st.FailoverID)
 	m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
 	require.Nil(t, m.st.Ref.Fence)
+}
+
+// A transition that does not exist must not make a hot loop of the look that asks for it.
+func TestARefusedTransitionIsFollowedByAWait(t *testing.T) {
+	env := flowtest.PatientEnv()
+	env.ExecuteWorkflow(func(ctx workflow.Context) (time.Duration, error) {
+		m := newMigration(ctx, workflows.BindingMigrationParams{})
+		m.st.Phase, m.st.Terms.Recheck = phase.MigrationPurging, time.Minute
+		began := workflow.Now(ctx)
+		m.on(phase.EventPlaced)
+		require.Equal(t, phase.MigrationPurging, m.st.Phase)
+		return workflow.Now(ctx).Sub(began), nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	var waited time.Duration
+	require.NoError(t, env.GetWorkflowResult(&waited))
+	require.GreaterOrEqual(t, waited, time.Minute)
+}
+
+// An order that comes while a migration looks once more is seen at its end, whatever the look said.
+//
+// Rules: R4.9-32.
+func TestAMoveThatWasCancelledNeverGoesBackToTheQueue(t *testing.T) {
+	flowtest.Signalled(t, nil, func(ctx workflow.Context) {
+		m := newMigration(ctx, workflows.BindingMigrationParams{State: workflows.MigrationState{Began: workflow.Now(ctx), Phase: phase.MigrationAwaitingFence}})
+		require.NoError(t, m.orders.refuseCancel(workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "a drill"}}))
+		m.orders.cancel(workflows.Order{Who: "jane", Reason: "a drill"}, false)
+		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Fenced})
+		require.Equal(t, phase.OutcomeAbandoned, m.st.Result.Outcome)
+		require.Equal(t, reason.Cancelled, m.st.Result.Reason)
+		require.ErrorContains(t, m.orders.refuseCancel(workflows.CancelOrder{}), "with nothing written", "one that comes later still is answered")
+	})
 }
