@@ -3,7 +3,7 @@
 //
 // Begin with story, in migration.go. Each of its steps looks, decides and writes, or waits. A step
 // uses the layers that every part stands on, each in a file of its name: audit (what was done),
-// report (what others have been told), listen (what was heard, and waiting), course (the phase and
+// report (what was reported), listen (what was received, and waiting), course (the phase and
 // its arrows). Beside them stand the parts with a memory of their own: orders, looks, proofs,
 // fences, dependents, restorer, releaser.
 package bindingmigration

@@ -3,6 +3,7 @@ package bindingmigration
 import (
 	"fmt"
 
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -56,7 +57,7 @@ func (m *migration) story() []step {
 	}
 }
 
-// next does what the phase asks for, once.
+// next runs the step of the phase, once.
 func (m *migration) next() {
 	for _, s := range m.story() {
 		if s.in == m.st.Phase {
@@ -111,7 +112,7 @@ func newMigration(ctx workflow.Context, p workflows.BindingMigrationParams) *mig
 	return m
 }
 
-// assemble puts the parts together: each knows those that it needs.
+// assemble puts the parts together: each has the parts that it calls.
 func assemble(shared *core) *migration {
 	way := &course{&listener{reporter: &reporter{auditor: &auditor{shared}}}}
 	m := &migration{
@@ -125,7 +126,7 @@ func assemble(shared *core) *migration {
 }
 
 // malformedState says why no run can go on from a state, empty when one can. Anybody who may
-// start workflows can make one up, and one in a phase that nobody knows would turn in
+// start workflows can make one up, and one in an unknown phase would turn in
 // its loop without ever waiting, at the cost of every other workflow of the worker.
 func malformedState(s *workflows.MigrationState) string {
 	switch {
@@ -137,4 +138,57 @@ func malformedState(s *workflows.MigrationState) string {
 		return "it has ended without an outcome"
 	}
 	return ""
+}
+
+// messages are the signals, updates and queries of this migration.
+func (m *migration) messages() flow.Messages {
+	return flow.Messages{
+		Queries: []flow.Query{{
+			Name: workflows.QueryStatus, Description: "Where this binding's move stands", Answer: func() (workflows.MigrationStatus, error) {
+				return workflows.MigrationStatus{Now: workflow.Now(m.ctx), MigrationState: *m.st}, nil
+			},
+		}},
+		Updates: []flow.Update{
+			flow.Ordered(workflows.UpdateCancel, "Stop this one move: before the write it is abandoned, unplaced it is restored, placed both copies stay", m.orders.refuseCancel, m.orders.orderCancel),
+			m.orders.heldOrder(workflows.UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held",
+				"the former clusters are put back if the old copy can take over; see the status", m.orders.orderPutBack),
+			m.orders.heldOrder(workflows.UpdateRelease, "Drop the hold now, proven healthy or not: the old copy goes",
+				"the hold is dropped as soon as there is a target", m.orders.orderRelease),
+			flow.Ordered(workflows.UpdateConfirmFenced, "Vouch that the old copy of this binding is dead and cannot run any more", m.fences.refuseFenced, m.fences.confirmFenced),
+		},
+		Signals: []flow.Signal{
+			flow.Told(workflows.SignalBindingObserved, m.heard),
+			flow.Told(workflows.SignalRecover, m.orders.recovered),
+			flow.Told(workflows.SignalMigrationAdopted, m.adoptedBy),
+			flow.Told(workflows.SignalFenced, m.fences.fencedByAll),
+			flow.Told(workflows.SignalMigrationOrder, m.orders.takeOrder),
+			flow.Told(workflows.SignalPermit, m.takePermit),
+		},
+	}
+}
+
+// serve takes messages, and a cancellation as an order.
+func (m *migration) serve(ctx workflow.Context) error {
+	m.inbox = m.messages()
+	if err := m.inbox.Serve(ctx, m.ctx); err != nil {
+		return err
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
+			o := workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
+			m.orderedBy(workflows.UpdateCancel, o)
+			m.orders.cancel(o, false)
+		}
+	})
+	return nil
+}
+
+// takePermit takes the permit that its failover gives it, where it has use for one.
+func (m *migration) takePermit(p pace.Permit) {
+	switch {
+	case !p.Valid():
+		m.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermit, "number", p.Number)
+	case m.st.WantsPermit():
+		m.st.Permit, m.dirty = p, true
+	}
 }

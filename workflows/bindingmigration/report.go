@@ -13,17 +13,17 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// reportAfter is how long a state lasts before the failover is told of it, where nothing there
+// reportAfter is how long a state lasts before it is reported to the failover, where nothing there
 // depends on it: each report costs the migration five events.
 const reportAfter = 15 * time.Second
 
-// reporter is what the failover, the page and the search attributes have been told: Reason, Message
+// reporter keeps what the failover, the page and the search attributes show: Reason, Message
 // and Attention are its own.
 type reporter struct {
 	*auditor
-	// unreported is since when the failover does not know what the page shows; zero when it does.
+	// unreported is since when the page shows what was not reported to the failover; zero when it does.
 	unreported time.Time
-	// mustHold is for how long the last look wants health to hold, zero before it.
+	// mustHold is for how long health must hold by the last look, zero before it.
 	mustHold time.Duration
 }
 
@@ -46,7 +46,7 @@ func (re *reporter) publish(shown string) {
 	_ = workflow.UpsertTypedSearchAttributes(re.ctx, workflows.SearchPhase.ValueSet(shown), workflows.SearchReason.ValueSet(string(re.st.Reason)))
 }
 
-// passes tells the phases that last as long as one activity: they are published where they
+// passes reports whether a phase lasts as long as one activity: they are published where they
 // last for longer.
 func passes(current phase.Migration) bool {
 	return current == phase.MigrationChecking || current == phase.MigrationPlacing || current == phase.MigrationReleasing || current == phase.MigrationPurging
@@ -70,8 +70,8 @@ func (re *reporter) note(reason reason.Reason, message string) {
 	}
 }
 
-// progresses tells the phases that soon end by themselves, and on whose reason nothing in the
-// failover depends.
+// progresses reports whether the phase soon ends by itself, and nothing in the failover depends
+// on its reason.
 func (re *reporter) progresses() bool {
 	switch re.st.Phase {
 	case phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging:
@@ -119,7 +119,7 @@ func (re *reporter) withRefusal() string {
 	return re.st.Intent.Refusal + "; now: " + re.st.Message
 }
 
-// tell reports to the ClusterFailover. A parent that is not running is told
+// tell reports to the ClusterFailover. A parent that is not running gets
 // nothing: its next run adopts.
 func (re *reporter) tell(result *record.Result) (heard bool) { return re.tellFrom(re.ctx, result) }
 
@@ -145,7 +145,7 @@ func (re *reporter) tellFrom(ctx workflow.Context, result *record.Result) (heard
 	return true
 }
 
-// reportUsed tells the pacer that the eviction stands, where the activity could not.
+// reportUsed reports to the pacer that the eviction stands, where the activity could not.
 func (re *reporter) reportUsed() {
 	used := workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: re.st.Permit.Number, Binding: re.st.Ref.Key.String()}}}
 	if err := workflow.SignalExternalWorkflow(re.ctx, workflows.FleetPacerID(re.instance), "", workflows.SignalPermitsUsed, used).Get(re.ctx, nil); err != nil {
@@ -160,7 +160,7 @@ func (re *reporter) expectUntil(due time.Time) {
 	}
 }
 
-// late tells that gracefulTimeout has passed since the eviction.
+// late reports whether gracefulTimeout has passed since the eviction.
 func (re *reporter) late() bool {
 	return workflow.Now(re.ctx).Sub(re.st.Ref.Written) > re.st.Terms.GracefulTimeout
 }

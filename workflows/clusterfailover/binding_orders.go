@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// bindingOrders are a human's orders about one binding: skip, cancel, put back, release.
+// bindingOrders are an operator's orders about one binding: skip, cancel, put back, release.
 type bindingOrders struct {
 	*run
 	outcomes *outcomes
@@ -110,7 +110,7 @@ func (b *bindingOrders) awaitHeld(ctx workflow.Context, verb string, o workflows
 	if verb != workflows.UpdatePutBack && verb != workflows.UpdateRelease {
 		return answer, nil
 	}
-	ask := &heldAsk{verb: verb, order: o, answer: answer}
+	ask := &heldAsk{verb: verb, order: o, reply: reply{answer: answer}}
 	b.heldAsks = append(b.heldAsks, ask)
 	live, _ := workflow.NewDisconnectedContext(ctx)
 	_, err := workflow.AwaitWithTimeout(live, heldPatience, func() bool { return ask.done })
@@ -178,7 +178,7 @@ func (b *bindingOrders) callOff(v bindingVerb) {
 	b.dirty = true
 }
 
-// takeNamed starts a child for a task that was kept, or left to a human. A human
+// takeNamed starts a child for a task that was kept, or left to an operator. An operator
 // named it, so it is not off limits to that child, and to no other.
 func (b *bindingOrders) takeNamed(v bindingVerb) {
 	if b.st.UID == "" {
@@ -219,14 +219,10 @@ const heldPatience = 10 * time.Second
 
 // heldAsk is a put-back or a release until its migration answers.
 type heldAsk struct {
-	verb   string
-	order  workflows.BindingOrder
-	answer string
-	err    error
-	done   bool
+	verb  string
+	order workflows.BindingOrder
+	reply
 }
-
-func (a *heldAsk) end(answer string, err error) { a.answer, a.err, a.done = answer, err, true }
 
 // ended is the answer that an outcome is.
 func (a *heldAsk) ended(r record.Result) {

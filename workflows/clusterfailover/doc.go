@@ -3,7 +3,7 @@
 // out their tolerations, asks the pacer for permits, starts a migration for each, and, on
 // recovery, abandons what has not begun.
 //
-// failover is the engine: its turn, and what each phase asks for. What it works with are parts
+// failover is the engine: its turn, and what each phase does. What it works with are parts
 // (newParts lists them), each in a file of its name, and each writes fields of the state that
 // no other writes. A part calls those that are listed before it, never the engine; what the next
 // turn has to do stands in the agenda.

@@ -15,7 +15,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -27,7 +26,7 @@ type taints struct {
 	standing  *standing
 }
 
-// put brings the cluster's taints to what the rules ask for; false means that
+// put brings the cluster's taints to what the rules require; false means that
 // this could not be done for now.
 func (ts *taints) put() bool {
 	if !ts.enforcing() {
@@ -109,7 +108,7 @@ func (ts *taints) followRules() {
 }
 
 // untaint removes the taints of this recovery in one write, the evacuation taint with the last. It
-// tells whether the cluster fails again instead.
+// reports whether the cluster fails again instead.
 func (ts *taints) untaint() (again bool) {
 	if !ts.enforcing() {
 		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
@@ -160,9 +159,8 @@ func (ts *taints) write(what string, r activities.TaintRequest) (activities.Tain
 	r.Cluster, r.UID, r.FailoverID, r.Mode, r.ExternalProbe = ts.cluster, ts.st.UID, ts.st.FailoverID, ts.st.Terms.Mode, ts.judgement.externalProbe()
 	r.Seen, r.Facts, r.Turns = ts.st.Seen, ts.st.Facts, ts.st.Turns
 	was, asked := ts.st.Cluster.Ours, ts.now()
-	var out activities.TaintResult
-	ctx := flow.Doing(ts.ctx, what)
-	if err := workflow.ExecuteActivity(ctx, activities.NameWriteTaints, r).Get(ctx, &out); err != nil {
+	out, err := flow.Run[activities.TaintResult](flow.Doing(ts.ctx, what), activities.NameWriteTaints, r)
+	if err != nil {
 		ts.log.Error("could not write the cluster's taints", "error", err)
 		ts.st.Refused = true
 		ts.backOff()
@@ -206,7 +204,7 @@ func (ts *taints) mayAdd(add []rules.RuleObservation) []rules.RuleObservation {
 const disputeWithin = time.Minute
 
 // noticeTaken pauses the failover where a taint that was put back is gone again at once: a
-// human wants it gone, or another controller does. A controller that lost it by accident loses
+// operator wants it gone, or another controller does. A controller that lost it by accident loses
 // it once.
 func (ts *taints) noticeTaken(add []rules.RuleObservation) {
 	last := ts.st.TakenAway
@@ -242,10 +240,10 @@ func (ts *taints) notePutBack(taints []karmada.AddedTaint) {
 	}
 }
 
-// disputed tells whether this failover is paused because a taint was taken away twice.
+// disputed reports whether this failover is paused because a taint was taken away twice.
 func (ts *taints) disputed() bool { return ts.st.TakenAway != nil && ts.st.TakenAway.Twice }
 
-// endDispute has a taint put back that was taken away twice: a human resumed.
+// endDispute has a taint put back that was taken away twice: an operator resumed.
 func (ts *taints) endDispute() {
 	if ts.disputed() {
 		ts.st.TakenAway, ts.clusterDirty = nil, true

@@ -19,7 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// trail tells what a failover does, in audit records. What it says of the moment it reads off the
+// trail records what a failover does, for the audit trail. What it says of the moment it reads off the
 // state.
 type trail struct {
 	flow.TrailWriter
@@ -63,7 +63,7 @@ func (t *trail) begun() {
 	})
 }
 
-// entered tells of a transition with what speaks for it.
+// entered records a transition with its evidence.
 func (t *trail) entered(from phase.Failover, event phase.FailoverEvent, says rules.ExternalProbe) {
 	r := record.Audit{
 		Kind: record.AuditPhaseEntered, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Reason: t.st.Reason,
@@ -86,7 +86,7 @@ func (t *trail) entered(from phase.Failover, event phase.FailoverEvent, says rul
 	t.Tell(r)
 }
 
-// attempt tells the totals of an attempt that is over.
+// attempt records the totals of an attempt that is over.
 func (t *trail) attempt(attempt workflows.AttemptReport) {
 	t.Tell(record.Audit{Kind: record.AuditAttemptClosed, Attempt: attempt.Attempt, Phase: string(attempt.Ended), Counts: sum(nil, attempt.Counts)})
 }
@@ -100,7 +100,7 @@ func (t *trail) totals() map[string]int {
 	return total
 }
 
-// evidence adds what is known of the cluster: Karmada's own word, the external probe's, every rule
+// evidence adds what is known of the cluster: Karmada's condition, the result of the external probe, every rule
 // that matches and since when, and the taints that others put.
 func (t *trail) evidence(out map[string]string, says rules.ExternalProbe) {
 	out["ready"] = t.st.Cluster.Ready + " (" + t.st.Cluster.ReadyReason + ")"
@@ -123,7 +123,7 @@ func (t *trail) evidence(out map[string]string, says rules.ExternalProbe) {
 	}
 }
 
-// taints tells what a write changed about Lifeboat's taints.
+// taints records what a write changed about Lifeboat's taints.
 func (t *trail) taints(was []karmada.AddedTaint) {
 	same := func(a karmada.AddedTaint) func(karmada.AddedTaint) bool {
 		return func(b karmada.AddedTaint) bool { return a.Key == b.Key && a.Effect == b.Effect }
@@ -155,7 +155,7 @@ func (t *trail) virtual(would corev1.Taint, rule string) {
 	})
 }
 
-// queued tells that a taint makes a binding move, and when.
+// queued records that a taint makes a binding move, and when.
 func (t *trail) queued(i *queue.Item, due time.Time, d rules.Due) {
 	t.Add(record.Audit{
 		Kind: record.AuditBindingQueued, Attempt: t.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, Reason: i.Reason,
@@ -163,7 +163,7 @@ func (t *trail) queued(i *queue.Item, due time.Time, d rules.Due) {
 	})
 }
 
-// blocked tells why a binding may not move for now, where that is news.
+// blocked records why a binding may not move for now, once for each reason.
 func (t *trail) blocked(i *queue.Item) {
 	if i.Said == i.Reason {
 		return
@@ -176,7 +176,7 @@ func (t *trail) blocked(i *queue.Item) {
 	})
 }
 
-// move tells that a migration of a binding began.
+// move records that a migration of a binding began.
 func (t *trail) move(i queue.Item, st workflows.MigrationState) {
 	r := record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: t.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, To: i.To,
@@ -199,7 +199,7 @@ func (t *trail) acts(r workflows.MigrationReport) {
 	}
 }
 
-// outcome tells what became of a binding in an attempt.
+// outcome records the outcome of a binding in an attempt.
 func (t *trail) outcome(attempt int, x record.Result) {
 	r := record.Audit{
 		Kind: record.AuditBindingOutcome, Attempt: attempt, Bindings: flow.About(x.Key), Resource: x.Resource, Time: x.At,
@@ -217,7 +217,7 @@ func (t *trail) outcome(attempt int, x record.Result) {
 	t.Add(r)
 }
 
-// ordered tells of a human's order; details come in pairs of a name and what it says.
+// ordered records an operator's order; details come in pairs of a name and what it says.
 func (t *trail) ordered(verb string, o workflows.Order, scope queue.Scope, details ...string) {
 	r := record.Audit{
 		Kind: record.AuditOrderGiven, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Order: verb, Who: o.Who, Why: o.Reason,
@@ -233,7 +233,7 @@ func (t *trail) ordered(verb string, o workflows.Order, scope queue.Scope, detai
 	t.Tell(r)
 }
 
-// unnamed tells the outcome of bindings whose names are not known any more.
+// unnamed records the outcome of bindings whose names were not carried over.
 func (t *trail) unnamed(outcome phase.Outcome, n int) {
 	t.Add(record.Audit{
 		Kind: record.AuditBindingOutcome, Attempt: t.st.Attempt, Outcome: outcome, Message: "they were too many to be carried over by name",

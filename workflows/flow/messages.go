@@ -1,8 +1,12 @@
 package flow
 
-import "go.temporal.io/sdk/workflow"
+import (
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
 
-// Messages are all that a workflow is told, ordered and asked, in one table.
+// Messages are the signals, updates and queries of a workflow, in one table.
 type Messages struct {
 	Queries []Query
 	Updates []Update
@@ -99,4 +103,28 @@ func (m *Messages) Drain() {
 	for n, signal := range m.Signals {
 		signal.drain(m.channels[n])
 	}
+}
+
+// Refused is the answer to an order that cannot be carried out.
+func Refused(why string) error {
+	return temporal.NewApplicationError(why, "Refused")
+}
+
+// RefuseOrder is the validator of every update that takes an Order.
+func RefuseOrder(o workflows.Order) error {
+	if bad := o.Malformed(); bad != "" {
+		return temporal.NewApplicationError(bad, "InvalidOrder")
+	}
+	return nil
+}
+
+// StateNeedsSource answers who vouches for an old copy whose state is still wanted.
+func StateNeedsSource(cluster string) string {
+	return "its state goes along only when " + cluster + " is back; to go on without it, say withoutState as well"
+}
+
+// UnseenOutage answers who vouches for a cluster that was not seen to be silent: a
+// word counts for the very outage that was seen when it was given.
+func UnseenOutage(cluster string) string {
+	return cluster + " was not silent when it was last looked at, or nobody says since when: say it again once it is seen to be"
 }

@@ -16,7 +16,7 @@ import (
 // PatientEnv is an environment that takes no slow machine for a deadlock.
 func PatientEnv() *testsuite.TestWorkflowEnvironment { return Watched(slog.DiscardHandler) }
 
-// Watched is a patient environment whose log somebody reads.
+// Watched is a patient environment whose log the test reads.
 func Watched(log slog.Handler) *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(log)))
@@ -29,15 +29,13 @@ func Watched(log slog.Handler) *testsuite.TestWorkflowEnvironment {
 // InWorkflow runs do where a workflow's clock is.
 func InWorkflow(t *testing.T, do func(workflow.Context)) {
 	t.Helper()
-	env := PatientEnv()
-	env.ExecuteWorkflow(func(ctx workflow.Context) error { do(ctx); return nil })
-	require.NoError(t, env.GetWorkflowError())
+	Signalled(t, nil, do)
 }
 
 // Silent is a logger that says nothing.
 func Silent() sdklog.Logger { return sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
 
-// bear is how long an environment bears with a machine under load: its own second would
+// bear is how long an environment tolerates with a machine under load: its own second would
 // take the reading of the test binary, within a workflow's first activity, for a deadlock.
 const bear = 5 * time.Minute
 
